@@ -1,0 +1,48 @@
+"""What can go wrong, and the exit code each kind owns (SPEC of the codes: docs/commands.md)."""
+
+
+class MemError(Exception):
+    """A failure the user can act on: `what` (with `path:line` where there is one) and a `hint`."""
+
+    code = 70
+
+    def __init__(self, what: str, hint: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.hint = hint
+
+
+class NoError(MemError):
+    """The answer is no: findings, `--check`, `--exit-code`."""
+
+    code = 1
+
+
+class UsageError(MemError):
+    """A flag, argument or configuration value that cannot be used."""
+
+    code = 2
+
+
+class DataError(MemError):
+    """Some data could not be used; the rest was done."""
+
+    code = 3
+
+
+class ProviderError(MemError):
+    """An embedder, a language model or a shared index failed."""
+
+    code = 4
+
+
+class RefusedError(MemError):
+    """Busy, or refused by a guard (loss, secret, conflict)."""
+
+    code = 5
+
+
+class BugError(MemError):
+    """Something that should not happen did."""
+
+    code = 70
