@@ -38,6 +38,8 @@ class Segment(NamedTuple):
 class Entry(NamedTuple):
     """One memory: an entry with front matter, or a section of prose (`written` is False).
 
+    `identified` says that the id stands in the file and was not derived from the place.
+
     Offsets count characters of the decoded file; `line` is that of the first body line, from 1.
     Values are the effective ones: defaulted, clamped, priority floor applied to `importance`.
     Dates are ISO `YYYY-MM-DD` text or "". `extra` holds the optional keys that were written.
@@ -60,6 +62,7 @@ class Entry(NamedTuple):
     start: int
     end: int
     written: bool
+    identified: bool
     date: str
     extra: Mapping[str, Any]
 

@@ -1,0 +1,302 @@
+"""Configuration: defaults <- user file <- project file <- environment <- flags, each with its origin.
+
+The project file is untrusted: it may rank and budget, and name files below the root. Everything
+else in it is refused with its line. `resolve` is pure; only `load` touches the disk.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from memcli.errors import UsageError
+from memcli.levels import LEVEL_WEIGHTS
+from memcli.model import KINDS, LEVELS, TYPES
+
+
+class Config(NamedTuple):
+    """Every key with its default. Meaning and limits stand in `KEYS`, in the same order."""
+
+    fusion: str = "auto"
+    decay: str = "half-life"
+    half_life: float = 90.0
+    half_life_by_kind: Mapping[str, float] = {}
+    growth: str = "log"
+    use_importance: bool = True
+    prominence_weight: float = 0.3
+    mmr_lambda: float = 0.9
+    limit: int = 10
+    max_tokens: int = 800
+    max_tokens_by_type: Mapping[str, int] = {}
+    level_weights: Mapping[str, float] = LEVEL_WEIGHTS
+    kind_weights: Mapping[str, float] = {}
+    jobs_dir: str = ""
+    memory_files: Sequence[str] = ()
+
+
+class Key(NamedTuple):
+    """`check` turns what was written into the value or raises ValueError saying what is allowed."""
+
+    check: Callable[[Any], Any]
+    meaning: str
+    project: bool = True
+
+
+class Fault(NamedTuple):
+    """A configuration value that cannot be used: where, and why."""
+
+    where: str
+    what: str
+    hint: str
+
+
+class Settings(NamedTuple):
+    """The resolved configuration, the origin of every value, and what could not be used."""
+
+    config: Config
+    origins: Mapping[str, str]
+    faults: tuple[Fault, ...]
+
+
+def _choice(*allowed: str) -> Callable[[Any], str]:
+    def check(value: Any) -> str:
+        if value not in allowed:
+            raise ValueError("one of " + ", ".join(allowed))
+        return str(value)
+
+    return check
+
+
+def _number(low: float, high: float, *, whole: bool = False) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
+        try:
+            number = float("nan") if isinstance(value, (bool, list, dict)) else float(value)
+        except (TypeError, ValueError):
+            number = float("nan")
+        if not low <= number <= high or (whole and number != int(number)):
+            kind = "a whole number" if whole else "a number"
+            raise ValueError(f"{kind} from {low:g} to {high:g}")
+        return int(number) if whole else number
+
+    return check
+
+
+def _table(
+    names: Sequence[str], of: Callable[[Any], Any], base: Mapping[str, Any] | None = None
+) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
+        if not isinstance(value, dict) or not set(value) <= set(names):
+            raise ValueError("a table with keys among " + ", ".join(names))
+        return {**(base or {}), **{name: of(item) for name, item in value.items()}}
+
+    return check
+
+
+def _flag(value: Any) -> bool:
+    words = {"true": True, "false": False, "1": True, "0": False}
+    found = words.get(str(value).lower())
+    if found is None:
+        raise ValueError("true or false")
+    return found
+
+
+def _below_root(value: Any) -> str:
+    text = str(value)
+    if (
+        not isinstance(value, str)
+        or not text
+        or Path(text).is_absolute()
+        or ".." in Path(text).parts
+        or "\0" in text
+    ):
+        raise ValueError("a path below the root")
+    return text.strip("/")
+
+
+def _globs(value: Any) -> tuple[str, ...]:
+    items = value.split(",") if isinstance(value, str) else value
+    if not isinstance(items, (list, tuple)):
+        raise ValueError("a list of globs below the root")
+    return tuple(_below_root(item) for item in items)
+
+
+_TOKENS = _number(0, 1_000_000, whole=True)
+_WEIGHT = _number(0, 10)
+KEYS: dict[str, Key] = {
+    "fusion": Key(
+        _choice("auto", "bm25", "linear", "rrf", "blend"),
+        "how lexical and vector relevance join; without vectors every mode is bm25",
+    ),
+    "decay": Key(_choice("half-life", "linear", "fsrs", "none"), "how memory fades with age"),
+    "half_life": Key(_number(0.1, 36500), "days until half is left (decay half-life; the floor is 0.1)"),
+    "half_life_by_kind": Key(
+        _table(KINDS, _number(0.1, 1e9)),
+        "half-life of a kind; policy and architecture do not fade unless named",
+    ),
+    "growth": Key(
+        _choice("log", "linear", "none"), "what n reinforcements do: 1 + log2(n+1)/8, 1 + n, or nothing"
+    ),
+    "use_importance": Key(_flag, "whether importance is part of prominence"),
+    "prominence_weight": Key(_number(0, 4), "w in relevance x prominence^w; 0 ranks by relevance alone"),
+    "mmr_lambda": Key(_number(0, 1), "1 ranks by score alone, less prefers hits unlike those above them"),
+    "limit": Key(_number(1, 1000, whole=True), "how many ranked hits at most"),
+    "max_tokens": Key(_TOKENS, "size of a whole answer in tokens (characters / 4); 0 is no limit"),
+    "max_tokens_by_type": Key(_table(TYPES, _TOKENS), "most tokens that ranked hits of one type may take"),
+    "level_weights": Key(_table(LEVELS, _WEIGHT, LEVEL_WEIGHTS), "factor of each level"),
+    "kind_weights": Key(_table(KINDS, _WEIGHT), "factor of a kind, 1.0 when not named"),
+    "jobs_dir": Key(_below_root, "one more folder of jobs, relative to the root"),
+    "memory_files": Key(_globs, "globs of further memory files of the project level, relative to the root"),
+}
+
+
+def read_text(value: str) -> Any:
+    """A value as written on a command line or in the environment: TOML where it is, else text."""
+    if re.fullmatch(r"[\w./*-]*", value) and not value[:1].isdigit():
+        return {"true": True, "false": False}.get(value, value)
+    if value[:1] not in "[{\"'":
+        return value
+    import tomllib
+
+    try:
+        return tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return value
+
+
+def resolve(layers: Sequence[tuple[str, Mapping[str, Any], Callable[[str], str]]]) -> Settings:
+    """Lay `(origin, values, where)` over the defaults, the last one on top.
+
+    `where(key)` names the place of a key ("path:line"). The origin "project file" is untrusted.
+    """
+    values: dict[str, Any] = {}
+    origins = dict.fromkeys(Config._fields, "default")
+    faults: list[Fault] = []
+    for origin, layer, where in layers:
+        for key, raw in layer.items():
+            fault = _judge(origin, key, raw, where, values)
+            if fault is not None:
+                faults.append(fault)
+            else:
+                origins[key] = origin
+    return Settings(Config(**values), origins, tuple(faults))
+
+
+def _judge(
+    origin: str, key: str, raw: Any, where: Callable[[str], str], values: dict[str, Any]
+) -> Fault | None:
+    known = KEYS.get(key)
+    if known is None:
+        return Fault(where(key), f"unknown key {key!r}", _nearest(key))
+    if origin == "project file" and not known.project:
+        return Fault(
+            where(key),
+            f"{key!r} may not be set by a repository",
+            "set it in ~/.config/mem/config.toml or with --set, and remove it here",
+        )
+    try:
+        values[key] = known.check(raw)
+    except ValueError as error:
+        return Fault(where(key), f"{key} = {str(raw)[:60]!r} cannot be used", f"{key} takes {error}")
+    return None
+
+
+def _nearest(key: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(key, KEYS, 1)
+    return f"did you mean {near[0]!r}?" if near else "keys: " + ", ".join(KEYS)
+
+
+def user_file(home: Path, environ: Mapping[str, str]) -> Path:
+    """The user's configuration file."""
+    base = environ.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else home / ".config") / "mem" / "config.toml"
+
+
+def read_file(path: Path) -> tuple[dict[str, Any], Callable[[str], str], list[Fault]]:
+    """The values of a TOML file, the place of each key, and what is wrong with it."""
+
+    def nowhere(key: str) -> str:
+        return str(path)
+
+    try:
+        data = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return {}, nowhere, []
+    except OSError as error:
+        return {}, nowhere, [Fault(str(path), f"cannot be read: {error.strerror}", "check its permissions")]
+    import tomllib
+
+    try:
+        text = data.decode("utf-8-sig")
+        values = tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        return {}, nowhere, [Fault(f"{path}:{line}", "is not UTF-8 text", "save the file as UTF-8")]
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        found = re.search(r"line (\d+)", str(error))
+        return (
+            {},
+            nowhere,
+            [Fault(f"{path}:{found[1] if found else 1}", f"is not TOML: {error}", "mend that line")],
+        )
+
+    def where(key: str) -> str:
+        found = re.search(rf"^[ \t]*\[?\"?{re.escape(key)}\"?[ \t]*[=.\]]", text, re.MULTILINE)
+        return f"{path}:{text.count(chr(10), 0, found.start()) + 1}" if found else str(path)
+
+    return values, where, []
+
+
+RESERVED = frozenset(["MEM_HOME", "MEM_ROOT", "MEM_DB", "MEM_NOW", "MEM_DEBUG"])
+
+
+def load(*, home: Path, root: Path | None, environ: Mapping[str, str], flags: Mapping[str, Any]) -> Settings:
+    """Read the files and the environment, and resolve them. Nothing is raised for bad values."""
+    layers: list[tuple[str, Mapping[str, Any], Callable[[str], str]]] = []
+    faults: list[Fault] = []
+    files = [("user file", user_file(home, environ))]
+    if root is not None:
+        files.append(("project file", root / ".mem.toml"))
+    for origin, path in files:
+        values, where, bad = read_file(path)
+        faults += bad
+        layers.append((origin, values, where))
+    env = {
+        name[4:].lower(): read_text(value)
+        for name, value in environ.items()
+        if name.startswith("MEM_") and name[4:].lower() in KEYS
+    }
+    layers.append(("environment", env, lambda key: f"MEM_{key.upper()}"))
+    layers.append(("flag", flags, lambda key: f"--set {key}"))
+    settings = resolve(layers)
+    return settings._replace(faults=(*faults, *settings.faults))
+
+
+def require(settings: Settings) -> Config:
+    """The configuration, or the first fault as an error (exit 2)."""
+    for fault in settings.faults:
+        raise UsageError(f"configuration: {fault.what} ({fault.where})", fault.hint)
+    return settings.config
+
+
+def parse_flags(items: Sequence[str]) -> dict[str, Any]:
+    """`--set key=value` items as values."""
+    flags: dict[str, Any] = {}
+    for item in items:
+        key, equals, value = item.partition("=")
+        if not equals:
+            raise UsageError(
+                f"--set {item}: a key and a value are needed", "write --set key=value, e.g. --set decay=none"
+            )
+        flags[key.strip().replace("-", "_")] = read_text(value.strip())
+    return flags
+
+
+def home_of(environ: Mapping[str, str]) -> Path:
+    """`~`: MEM_HOME where it is set, else the user's home folder."""
+    moved = environ.get("MEM_HOME")
+    return Path(os.path.abspath(moved)) if moved else Path(os.path.expanduser("~"))

@@ -1,0 +1,734 @@
+"""A memory file: text <-> segments and entries, lossless; and plans to change it.
+
+The grammar is in docs/memory-format.md. `parse` never fails: what cannot be used is a `Problem`.
+Writers describe what they want as changes; `edited` turns them into splices, applies them to the
+text, parses the outcome again and refuses when anything but the wanted came of it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from memcli import front_matter
+from memcli.errors import DataError
+from memcli.model import (
+    DOMAINS,
+    KINDS,
+    PHASES,
+    PRIORITIES,
+    STATUSES,
+    TYPES,
+    Edit,
+    Entry,
+    Problem,
+    Segment,
+)
+from memcli.patch import apply_edits
+
+CORE_KEYS = (
+    "id",
+    "type",
+    "domain",
+    "importance",
+    "phase",
+    "status",
+    "reinforcement_count",
+    "last_reinforced",
+    "created_at",
+)
+TYPE_OF_KIND = {
+    "policy": "directive",
+    "preference": "directive",
+    "workflow": "procedural",
+    "pitfall": "corrective",
+}
+PRIORITY_OF_KIND = {
+    "policy": "critical",
+    "workflow": "high",
+    "pitfall": "high",
+    "architecture": "high",
+    "decision": "medium",
+    "preference": "medium",
+}
+IMPORTANCE_FLOOR = {"pin": 0.80, "high": 0.85, "critical": 0.90, "permanent": 0.95}
+DETAIL = re.compile(r"^### Detail[ \t]*\r?$", re.MULTILINE)
+"""What follows this heading in an episode is kept but not indexed."""
+
+_MARK = re.compile(
+    r"(?:^|(?<=\A\ufeff))(?:(---)[ \t]*\r?$| {0,3}(`{3,}|~{3,})([^\n]*))", re.MULTILINE
+)  # group 1: a delimiter; 2 and 3: a code fence and its info string
+_KEY_LINE = re.compile(r"[ \t]*(?:#[^\n]*)?(?:\r?\n[ \t]*(?:#[^\n]*)?)*\r?\n?(?:[\w\"'-]+[ \t]*:|\{|\? )")
+_MEANT = re.compile(
+    r"^(?:id[ \t]*:|type[ \t]*:[ \t]*(?:declarative|procedural|directive|corrective)\b)", re.M
+)
+_HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+([^\n]*?)[ \t]*#*[ \t]*\r?$", re.MULTILINE)
+_DATE = re.compile(r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)")
+_HEAD_DATE = re.compile(r"^\[(\d{4}-\d{2}-\d{2})\][ \t]*")
+_NAMESPACE = b"\x9d\x1a\x4e\x60\x5c\x0b\x5a\x8e\x9f\x3d\x6d\x65\x6d\x63\x6c\x69"
+
+
+class MemoryFile(NamedTuple):
+    """A parsed file. `entries` are those with front matter, in file order; see also `sections`."""
+
+    path: str
+    text: str
+    segments: tuple[Segment, ...]
+    entries: tuple[Entry, ...]
+    problems: tuple[Problem, ...]
+
+
+def parse(text: str, path: str) -> MemoryFile:
+    """Split `text` into segments whose texts, joined, are `text` again; read every entry.
+
+    `path` names the file in problems and seeds the ids of entries that have none: relative to the
+    root, with forward slashes, so that ids agree between machines.
+    """
+    return _Reader(text, path).read()
+
+
+def sections(file: MemoryFile) -> list[Entry]:
+    """The sections of all prose segments: split at headings, titled by the heading path."""
+    found: list[Entry] = []
+    seen: dict[tuple[str, str], int] = {}
+    lines = _line_starts(file.text)
+    for segment in file.segments:
+        if segment.kind == "prose":
+            for path, start, end in _split_headings(file, segment):
+                section = _section(file, path, start, end, seen, lines)
+                if section is not None:
+                    found.append(section)
+    return found
+
+
+class _Block(NamedTuple):
+    """Front matter found between two delimiters; `values` is None when it is damaged."""
+
+    start: int
+    inner: int
+    close: int
+    body: int
+    values: dict[str, Any] | None
+    problems: tuple[tuple[int, str, str], ...]  # (offset, message, severity)
+
+
+class _Reader:
+    """One pass over the delimiters and fences of a text (linear: no mark is looked at over thrice)."""
+
+    def __init__(self, text: str, path: str) -> None:
+        self.text = text
+        self.path = path
+        # A lone CR ends a line, too. Same length, so every offset stays true.
+        self.scan = re.sub(r"\r(?!\n)", "\n", text) if "\r" in text else text
+        self.marks = list(_MARK.finditer(self.scan))
+        self.rules = [i for i, mark in enumerate(self.marks) if mark[1]]
+        self.memo: dict[int, _Block | None] = {}
+        self.problems: list[Problem] = []
+        self.lines: list[int] = []
+
+    def read(self) -> MemoryFile:
+        blocks = list(self._blocks())
+        segments: list[Segment] = []
+        entries: list[Entry] = []
+        starts = [block.start for block in blocks] + [len(self.text)]
+        if starts[0] > 0:
+            segments.append(Segment("prose", 0, starts[0]))
+        for block, end in zip(blocks, starts[1:], strict=True):
+            self._report(block)
+            segments.append(Segment("prose" if block.values is None else "entry", block.start, end))
+            if block.values is not None:
+                entries.append(self._entry(block, end, len(entries)))
+        return MemoryFile(self.path, self.text, tuple(segments), tuple(entries), tuple(self.problems))
+
+    def _blocks(self) -> Iterator[_Block]:
+        """Every entry's block, and every damaged one, outside fences and in file order."""
+        at = 0
+        while at < len(self.marks):
+            if self.marks[at][1]:
+                block = self._block(at)
+                if block is None:
+                    at += 1
+                else:
+                    yield block
+                    at = self._after(at, block)
+            else:
+                at = self._skip_fence(at)
+
+    def _after(self, at: int, block: _Block) -> int:
+        while at < len(self.marks) and self.marks[at].start() < block.body:
+            at += 1
+        return at
+
+    def _skip_fence(self, at: int) -> int:
+        """The mark after the fence that opens at `at`.
+
+        A fence that never closes ends at the next block with an id. One that seems to close only
+        behind several such blocks, or behind one with an opening fence of its own, never closed.
+        """
+        fence, info = self.marks[at][2], self.marks[at][3]
+        if fence[0] == "`" and "`" in info:
+            return at + 1  # inline code, not a fence
+        first: int | None = None
+        for i in range(at + 1, len(self.marks)):
+            mark = self.marks[i]
+            if mark[1]:
+                block = self._block(i)
+                if block is not None and block.values is not None and "id" in block.values:
+                    if first is not None:
+                        break
+                    first = i
+            elif mark[2].startswith(fence):
+                if not mark[3].strip():
+                    return i + 1
+                if first is not None:
+                    break
+        if first is None:
+            return len(self.marks)
+        self._problem(self.marks[at].start(), "code fence is not closed before the next entry")
+        return first
+
+    def _block(self, at: int) -> _Block | None:
+        if at not in self.memo:
+            self.memo[at] = self._try_block(at)
+        return self.memo[at]
+
+    def _try_block(self, at: int) -> _Block | None:
+        mark = self.marks[at]
+        if not self._after_blank(mark.start()):
+            return None
+        rule = bisect_right(self.rules, at)
+        if rule == len(self.rules):
+            return None
+        closing = self.marks[self.rules[rule]]
+        inner = self._next_line(mark.end())
+        block = self.scan[inner : closing.start()]
+        place = (mark.start(), inner, closing.start(), self._next_line(closing.end()))
+        if len(block) > front_matter.MAX_BLOCK or not _KEY_LINE.match(block):
+            return None
+        try:
+            values, repeated = front_matter.read(block)
+        except front_matter.Malformed as error:
+            return self._damaged(place, block, error)
+        if not _is_entry(values):
+            return None
+        problems = tuple(
+            (inner, f"key {key!r} stands twice; the last one counts", "defaulted") for key in repeated
+        )
+        return _Block(*place, values, problems)
+
+    def _damaged(
+        self, place: tuple[int, int, int, int], block: str, error: front_matter.Malformed
+    ) -> _Block | None:
+        """A block that was meant as an entry stays apart from its neighbours, as prose."""
+        if not _MEANT.search(block):
+            return None
+        at = place[1]
+        for _ in range(error.line):
+            at = self._next_line(self.scan.find("\n", at)) if "\n" in self.scan[at : place[2]] else at
+        return _Block(*place, None, ((at, f"front matter cannot be read: {error}", "unreadable"),))
+
+    def _after_blank(self, at: int) -> bool:
+        if at == 0 or (at == 1 and self.scan[0] == "\ufeff"):
+            return True
+        line = self.scan.rfind("\n", 0, at - 1) + 1
+        return not self.scan[line:at].strip()
+
+    def _next_line(self, end: int) -> int:
+        stop = self.scan.find("\n", end)
+        return len(self.scan) if stop < 0 else stop + 1
+
+    def _line(self, offset: int) -> int:
+        if not self.lines:
+            self.lines = _line_starts(self.scan)
+        return bisect_right(self.lines, offset)
+
+    def _problem(self, offset: int, message: str, severity: str = "defaulted") -> None:
+        self.problems.append(Problem(self.path, self._line(offset), message, severity))
+
+    def _report(self, block: _Block) -> None:
+        for offset, message, severity in block.problems:
+            self._problem(offset, message, severity)
+
+    def _entry(self, block: _Block, end: int, ordinal: int) -> Entry:
+        assert block.values is not None
+        raw = self.text[block.body : end]
+        body = raw.strip("\r\n \t")
+        lead = len(raw) - len(raw.lstrip("\r\n \t"))
+        values, faults = read_values(block.values)
+        for key, message in faults:
+            offset = self.scan.find(f"{key}:", block.inner, block.close)
+            self._problem(max(offset, block.inner), message)
+        identified = bool(values["id"])
+        if not identified:
+            values["id"] = derived_id(self.path, str(ordinal), body)
+        line = self._line(block.body + (lead if body else 0))
+        entry = make_entry(values, body, path=self.path, line=line, start=block.start, end=end)
+        return entry if identified else entry._replace(identified=False)
+
+
+def _line_starts(text: str) -> list[int]:
+    return [0, *(match.end() for match in re.finditer("\n", text))]
+
+
+def _is_entry(values: Mapping[str, Any]) -> bool:
+    if values.get("id") is not None or values.get("type") in TYPES:
+        return True
+    return sum(key in values for key in CORE_KEYS) >= 3
+
+
+# --- values
+
+
+def read_values(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """Effective values of front matter, and (key, message) for each one that cannot be used."""
+    faults: list[tuple[str, str]] = []
+
+    def choice(key: str, allowed: Sequence[str], default: str) -> str:
+        value = raw.get(key)
+        if value is None or value in allowed:
+            return value if value is not None else default
+        faults.append(
+            (key, f"{key}: {_shown(value)} is none of {', '.join(allowed)}; {default or 'none'} is used")
+        )
+        return default
+
+    kind = choice("kind", KINDS, "")
+    written_priority = choice("priority", PRIORITIES, "")
+    importance = _importance(raw.get("importance"), faults)
+    values: dict[str, Any] = {
+        "id": _identifier(raw.get("id"), faults),
+        "type": choice("type", TYPES, TYPE_OF_KIND.get(kind, "declarative") if kind else "procedural"),
+        "domain": choice("domain", DOMAINS, "team"),
+        "importance": max(importance, IMPORTANCE_FLOOR.get(written_priority, 0.0)),
+        "phase": choice("phase", PHASES, "unknown"),
+        "status": choice("status", STATUSES, "active"),
+        "reinforcement_count": _count(raw.get("reinforcement_count"), faults),
+        "last_reinforced": _day("last_reinforced", raw.get("last_reinforced"), faults),
+        "created_at": _day("created_at", raw.get("created_at"), faults),
+        "kind": kind,
+        "priority": written_priority or PRIORITY_OF_KIND.get(kind, "normal"),
+        "extra": _extra(raw, faults),
+    }
+    return values, faults
+
+
+def _shown(value: Any) -> str:
+    text = str(value)
+    return repr(text if len(text) <= 40 else text[:39] + "…")
+
+
+def _identifier(value: Any, faults: list[tuple[str, str]]) -> str:
+    if value is None:
+        return ""
+    text = str(value).strip() if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
+    if not text or len(text) > 200 or re.search(r"[\x00-\x1f\x7f]", text):
+        faults.append(("id", f"id: {_shown(value)} cannot be an id; one is derived from the place"))
+        return ""
+    return text
+
+
+def _importance(value: Any, faults: list[tuple[str, str]]) -> float:
+    if value is None:
+        return 0.5
+    try:
+        number = float("nan") if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = float("nan")
+    if number != number:
+        faults.append(("importance", f"importance: {_shown(value)} is no number; 0.5 is used"))
+        return 0.5
+    if not 0.0 <= number <= 1.0:
+        clamped = min(1.0, max(0.0, number))
+        faults.append(("importance", f"importance: {_shown(value)} is outside 0 to 1; {clamped} is used"))
+        return clamped
+    return number
+
+
+def _count(value: Any, faults: list[tuple[str, str]], key: str = "reinforcement_count") -> int:
+    if value is None:
+        return 0
+    try:
+        number = -1 if isinstance(value, bool) or int(value) != float(value) else int(value)
+    except (TypeError, ValueError, OverflowError):
+        number = -1
+    if number < 0 or number > 10**9:
+        faults.append((key, f"{key}: {_shown(value)} is no count; 0 is used"))
+        return 0
+    return number
+
+
+def _day(key: str, value: Any, faults: list[tuple[str, str]]) -> str:
+    if value is None or value == "":
+        return ""
+    text = str(value)[:10]
+    if not is_day(text):
+        faults.append((key, f"{key}: {_shown(value)} is no date (YYYY-MM-DD); it is left out"))
+        return ""
+    return text
+
+
+def is_day(text: str) -> bool:
+    """Whether `text` is a calendar date written YYYY-MM-DD."""
+    if len(text) != 10 or text[4] != "-" or text[7] != "-":
+        return False
+    try:
+        year, month, day = int(text[:4]), int(text[5:7]), int(text[8:])
+    except ValueError:
+        return False
+    if not (year >= 1 and 1 <= month <= 12 and 1 <= day and text.isascii()):
+        return False
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    return day <= (31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]
+
+
+_LISTS = frozenset(
+    ["tags", "paths", "commands", "merged_from", "promoted_from", "promoted_to", "supports", "contradicts"]
+)
+_UNIT = frozenset(["surprise"])
+_NUMBERS = frozenset(["stability", "difficulty"])
+_EFFECTIVE = frozenset([*CORE_KEYS, "kind", "priority"])
+
+
+def _extra(raw: Mapping[str, Any], faults: list[tuple[str, str]]) -> dict[str, Any]:
+    extra: dict[str, Any] = {}
+    for key, value in raw.items():
+        if key in _EFFECTIVE or value is None:
+            continue
+        if key in _LISTS:
+            extra[key] = _list(value)
+        elif key in _NUMBERS or key in _UNIT:
+            _number(key, value, extra, faults)
+        elif key == "success_count":
+            extra[key] = _count(value, faults, key)
+        else:
+            extra[key] = value
+    if "priority" in raw and raw["priority"] in PRIORITIES:
+        extra["priority"] = raw["priority"]
+    return extra
+
+
+def _list(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    if isinstance(value, list):
+        return [str(item) for item in value if item is not None and not isinstance(item, (dict, list))]
+    return [str(value)] if not isinstance(value, dict) else []
+
+
+def _number(key: str, value: Any, extra: dict[str, Any], faults: list[tuple[str, str]]) -> None:
+    try:
+        number = float("nan") if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = float("nan")
+    top = 1.0 if key in _UNIT else 36500.0
+    if not 0.0 <= number <= top:
+        faults.append((key, f"{key}: {_shown(value)} is no number from 0 to {top:g}; it is left out"))
+    else:
+        extra[key] = number
+
+
+def make_entry(
+    values: Mapping[str, Any], body: str, *, path: str, line: int = 0, start: int = 0, end: int = 0
+) -> Entry:
+    """An `Entry` from effective values; title and date are found in the body and the path."""
+    heading = _HEADING.search(body[:2000])
+    title, day = "", ""
+    if heading is not None:
+        dated = _HEAD_DATE.match(heading[2])
+        title = heading[2][dated.end() :] if dated else heading[2]
+        day = dated[1] if dated and is_day(dated[1]) else ""
+    given = values["extra"].get("title")
+    if isinstance(given, str) and given.strip():
+        title = given
+    return Entry(
+        id=values["id"],
+        type=values["type"],
+        domain=values["domain"],
+        importance=values["importance"],
+        phase=values["phase"],
+        status=values["status"],
+        reinforcement_count=values["reinforcement_count"],
+        last_reinforced=values["last_reinforced"],
+        created_at=values["created_at"],
+        kind=values["kind"],
+        priority=values["priority"],
+        title=" ".join(title.split()) or _first_line(body),
+        body=body,
+        line=line,
+        start=start,
+        end=end,
+        written=True,
+        identified=True,
+        date=day or date_in(path),
+        extra=values["extra"],
+    )
+
+
+def _first_line(body: str) -> str:
+    line = next((line.strip() for line in body[:2000].splitlines() if line.strip()), "")
+    line = re.sub(r"^[#>*\-\s]+", "", line)
+    return line if len(line) <= 120 else line[:119] + "…"
+
+
+def date_in(text: str) -> str:
+    """The first calendar date in `text` (a path, a heading), else ""."""
+    return next((day for day in _DATE.findall(text) if is_day(day)), "")
+
+
+def derived_id(*parts: str) -> str:
+    """uuid5 over `parts`: the stable id of what has none of its own (RFC 9562, version 5)."""
+    from hashlib import sha1
+
+    digest = bytearray(sha1(_NAMESPACE + "\0".join(parts).encode("utf-8", "surrogatepass")).digest()[:16])
+    digest[6] = digest[6] & 0x0F | 0x50
+    digest[8] = digest[8] & 0x3F | 0x80
+    text = digest.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+# --- prose
+
+
+def _split_headings(file: MemoryFile, segment: Segment) -> Iterator[tuple[tuple[str, ...], int, int]]:
+    """(heading path, start, end) of each section; headings inside fences do not count."""
+    scan = file.text
+    fences = _fences(scan, segment)
+    heads = (
+        [
+            match
+            for match in _HEADING.finditer(scan, segment.start, segment.end)
+            if not any(start <= match.start() < end for start, end in fences)
+        ]
+        if len(fences) < 50
+        else _outside(scan, segment, fences)
+    )
+    first = heads[0].start() if heads else segment.end
+    if scan[segment.start : first].strip():
+        yield (), segment.start, first
+    path: list[tuple[int, str]] = []
+    for i, head in enumerate(heads):
+        depth = len(head[1])
+        path = [*(item for item in path if item[0] < depth), (depth, head[2].strip())]
+        end = heads[i + 1].start() if i + 1 < len(heads) else segment.end
+        yield tuple(name for _, name in path), head.start(), end
+
+
+def _outside(scan: str, segment: Segment, fences: list[tuple[int, int]]) -> list[re.Match[str]]:
+    starts = [start for start, _ in fences]
+    kept = []
+    for match in _HEADING.finditer(scan, segment.start, segment.end):
+        at = bisect_right(starts, match.start()) - 1
+        if at < 0 or match.start() >= fences[at][1]:
+            kept.append(match)
+    return kept
+
+
+def _fences(scan: str, segment: Segment) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    fence, start = "", 0
+    for mark in _MARK.finditer(scan, segment.start, segment.end):
+        if mark[1]:
+            continue
+        if not fence:
+            if not (mark[2][0] == "`" and "`" in mark[3]):
+                fence, start = mark[2], mark.start()
+        elif mark[2].startswith(fence) and not mark[3].strip():
+            spans.append((start, mark.end()))
+            fence = ""
+    return [*spans, (start, segment.end)] if fence else spans
+
+
+def _section(
+    file: MemoryFile,
+    path: tuple[str, ...],
+    start: int,
+    end: int,
+    seen: dict[tuple[str, str], int],
+    lines: list[int],
+) -> Entry | None:
+    raw = file.text[start:end]
+    body = raw.strip("\ufeff\r\n \t")
+    own = body.partition("\n")[2] if path else body
+    if not own.strip():
+        return None
+    title = " > ".join(_HEAD_DATE.sub("", name) for name in path)
+    ordinal = seen[title, body] = seen.get((title, body), -1) + 1
+    values, _ = read_values({"title": title} if title else {})
+    values["id"] = derived_id(file.path, title, body, str(ordinal))
+    lead = len(raw) - len(raw.lstrip("\ufeff\r\n \t"))
+    line = bisect_right(lines, start + lead)
+    day = next(filter(None, (date_in(name) for name in reversed(path))), date_in(file.path))
+    entry = make_entry(values, body, path=file.path, line=line, start=start, end=end)
+    return entry._replace(written=False, identified=False, date=day)
+
+
+# --- changes
+
+
+class Change(NamedTuple):
+    """What a writer wants of one file.
+
+    `index` names an entry of `file.entries`, None appends. `values` are set (None removes a key),
+    `body` replaces the body, `remove` takes the whole segment out, `text` is appended verbatim.
+    """
+
+    index: int | None = None
+    values: Mapping[str, Any] = {}
+    body: str | None = None
+    remove: bool = False
+    text: str = ""
+
+
+def eol_of(text: str) -> str:
+    """The line ending of a text: that of its first line."""
+    found = re.search(r"\r\n|\n|\r", text)
+    return found[0] if found else "\n"
+
+
+def render_entry(values: Mapping[str, Any], body: str, eol: str = "\n") -> str:
+    """A new entry as it is written: core keys in their order, then the others, then the body."""
+    ordered = {key: values[key] for key in CORE_KEYS if key in values}
+    ordered.update({key: value for key, value in values.items() if key not in ordered and value is not None})
+    return front_matter.render(ordered, eol) + safe_body(body).replace("\n", eol) + eol
+
+
+def safe_body(text: str) -> str:
+    """`text` as a body that can neither open an entry nor leave a fence open.
+
+    A delimiter line outside a fence becomes `***`, which markdown shows as the same rule.
+    """
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n").split("\n")
+    fence, out = "", []
+    for line in lines:
+        mark = re.match(r" {0,3}(`{3,}|~{3,})([^\n]*)", line)
+        if mark and not fence and not (mark[1][0] == "`" and "`" in mark[2]):
+            fence = mark[1]
+        elif mark and fence and mark[1].startswith(fence) and not mark[2].strip():
+            fence = ""
+        elif re.fullmatch(r"---[ \t]*", line):
+            line = "***" if not fence else " ---"
+        out.append(line)
+    return "\n".join([*out, fence] if fence else out)
+
+
+def edited(file: MemoryFile, changes: Iterable[Change]) -> MemoryFile:
+    """`file` with all `changes` made by splices, parsed again and compared with the plan.
+
+    Raises `DataError` when the outcome would not be exactly the plan; nothing is written here.
+    """
+    changes = list(changes)
+    edits = [edit for change in changes if change.index is not None for edit in _plan(file, change)]
+    text = apply_edits(file.text, edits)
+    for change in changes:
+        if change.index is None:
+            text += _glue(text) + change.text
+    after = parse(text, file.path)
+    _verify(file, changes, after)
+    return after
+
+
+def _glue(text: str) -> str:
+    """What must stand between `text` and an appended entry: the end of a line and a blank one."""
+    if not text.strip("\ufeff"):
+        return ""
+    eol = eol_of(text)
+    lines = re.split(r"\r\n|\n|\r", text[-4000:])
+    if lines[-1].strip():
+        return eol * 2
+    return "" if len(lines) > 1 and not lines[-2].strip() and not lines[-1] else eol
+
+
+def _plan(file: MemoryFile, change: Change) -> list[Edit]:
+    assert change.index is not None
+    entry = file.entries[change.index]
+    if change.remove:
+        return [Edit(entry.start, entry.end, "")]
+    inner, close, body = _parts(file.text, entry)
+    edits = []
+    if change.values:
+        block, eol = file.text[inner:close], eol_of(file.text[entry.start :])
+        for edit in front_matter.plan_values(block, change.values, eol):
+            edits.append(Edit(edit.start + inner, edit.end + inner, edit.new))
+    if change.body is not None:
+        edits.append(_body_edit(file.text, entry, body, change.body))
+    return edits
+
+
+def _parts(text: str, entry: Entry) -> tuple[int, int, int]:
+    """Offsets of the block's first line, of its closing delimiter and of the line after that."""
+    scan = re.sub(r"\r(?!\n)", "\n", text[entry.start : entry.end])
+    rules = re.finditer(r"^---[ \t]*\r?(?:\n|\Z)", scan, re.MULTILINE)
+    opening, closing = next(rules), next(rules)
+    return entry.start + opening.end(), entry.start + closing.start(), entry.start + closing.end()
+
+
+def _body_edit(text: str, entry: Entry, body: int, new: str) -> Edit:
+    eol = eol_of(text[entry.start :])
+    raw = text[body : entry.end]
+    lead = len(raw) - len(raw.lstrip("\r\n \t"))
+    new = safe_body(new).replace("\n", eol)
+    if not raw.strip():
+        glue = "" if text[:body].endswith(("\n", "\r")) else eol
+        return Edit(body, body, glue + new + eol)
+    start = body + lead
+    return Edit(start, start + len(entry.body), new)
+
+
+def _verify(before: MemoryFile, changes: list[Change], after: MemoryFile) -> None:
+    wanted = _wanted(before, changes)
+    got = [_essence(entry) for entry in after.entries]
+    if wanted != got or _prose(before) != _prose(after):
+        at = next((i for i, (a, b) in enumerate(zip(wanted, got, strict=False)) if a != b), len(got) - 1)
+        line = after.entries[at].line if 0 <= at < len(after.entries) else 1
+        raise DataError(
+            f"a planned change does not read back as planned; nothing is written ({before.path}:{line})",
+            f"look at the front matter and code fences there: mem doctor {before.path}",
+        )
+
+
+def _prose(file: MemoryFile) -> list[str]:
+    return [
+        text
+        for seg in file.segments
+        if seg.kind == "prose"
+        if (text := file.text[seg.start : seg.end].strip())
+    ]
+
+
+def _essence(entry: Entry) -> tuple[Any, ...]:
+    """What must survive a change. A derived id depends on the place and does not count."""
+    extra = {key: str(value) for key, value in entry.extra.items()}
+    return (entry.id if entry.identified else "", *entry[1:11], entry.body, extra)
+
+
+def _wanted(before: MemoryFile, changes: list[Change]) -> list[tuple[Any, ...]]:
+    by_index: dict[int, list[Change]] = {}
+    for change in changes:
+        if change.index is not None:
+            by_index.setdefault(change.index, []).append(change)
+    wanted = []
+    for i, entry in enumerate(before.entries):
+        mine = by_index.get(i, [])
+        if any(change.remove for change in mine):
+            continue
+        wanted.append(_essence(_changed(before, entry, mine)) if mine else _essence(entry))
+    for change in changes:
+        if change.index is None:
+            wanted += [_essence(entry) for entry in parse(change.text, before.path).entries]
+    return wanted
+
+
+def _changed(file: MemoryFile, entry: Entry, changes: list[Change]) -> Entry:
+    inner, close, _ = _parts(file.text, entry)
+    raw = dict(front_matter.read(re.sub(r"\r(?!\n)", "\n", file.text[inner:close])).values)
+    body = entry.body
+    for change in changes:
+        for key, value in change.values.items():
+            raw.pop(key, None) if value is None else raw.__setitem__(key, value)
+        if change.body is not None:
+            body = safe_body(change.body).replace("\n", eol_of(file.text[entry.start :])).strip("\r\n \t")
+    values, _ = read_values(raw)
+    changed = make_entry(values, body, path=file.path)
+    return changed._replace(identified=bool(values["id"]))

@@ -1,0 +1,154 @@
+"""Relevance x prominence x level x kind, near-duplicates collapsed, then diversified.
+
+Pure: candidates in, ranked hits out. The order never depends on how the index was built: ties go
+by place (path, offset).
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from memcli.prominence import Prominence, Rule, age_days, prominence
+
+COVERAGE = 0.3
+"""Share of lexical relevance that depends on how much of the query (by idf) an entry covers."""
+PHRASE = 0.1
+"""What an exact phrase of the task adds to lexical relevance."""
+MAYBE_ALIKE = 0.6
+"""Word overlap from which the exact (and slower) near-duplicate test is asked."""
+
+_WORDS = re.compile(r"[^\W_]+")
+
+
+class Item(NamedTuple):
+    """What ranking needs of one entry; `place` orders ties, `level` is that of the outermost copy."""
+
+    id: str
+    text: str
+    kind: str
+    level: str
+    place: tuple[Any, ...]
+    importance: float
+    count: int
+    age: int
+    surprise: float
+    stability: float | None
+
+
+class Scored(NamedTuple):
+    """An item with its score and the factors that made it."""
+
+    item: Item
+    score: float
+    lexical: float
+    vector: float | None
+    relevance: float
+    prominence: Prominence
+    level_weight: float
+    kind_weight: float
+    duplicates: tuple[str, ...] = ()
+
+
+class Weights(NamedTuple):
+    """How relevance is weighed (SPEC 3.3); from the configuration."""
+
+    rule: Rule
+    exponent: float
+    levels: Mapping[str, float]
+    kinds: Mapping[str, float]
+
+
+def scale(scores: Mapping[str, float]) -> dict[str, float]:
+    """Scores relative to the best one (1.0): a real hit never becomes 0."""
+    best = max(scores.values(), default=0.0)
+    return {key: value / best for key, value in scores.items()} if best > 0 else dict(scores)
+
+
+def weigh(items: Iterable[Item], lexical: Mapping[str, float], weights: Weights) -> list[Scored]:
+    """Score every item, best first. `lexical` is scaled relevance by id."""
+    scored = []
+    for item in items:
+        p = prominence(
+            item.importance, item.kind, item.age, item.count, weights.rule, item.stability, item.surprise
+        )
+        level = weights.levels.get(item.level, 1.0)
+        kind = weights.kinds.get(item.kind, 1.0)
+        relevance = lexical[item.id]
+        score = relevance * p.value**weights.exponent * level * kind
+        scored.append(Scored(item, score, relevance, None, relevance, p, level, kind))
+    return sorted(scored, key=order)
+
+
+def order(hit: Scored) -> tuple[Any, ...]:
+    """Best first; what ties goes by its place in the tree."""
+    return (-round(hit.score, 12), hit.item.place)
+
+
+def words(text: str) -> frozenset[str]:
+    """The distinct words of a text, lower-case."""
+    return frozenset(_WORDS.findall(text.lower()))
+
+
+def overlap(a: frozenset[str], b: frozenset[str]) -> float:
+    """Jaccard similarity of two word sets; 0.0 when either is empty."""
+    shared = len(a & b)
+    return shared / (len(a) + len(b) - shared) if shared else 0.0
+
+
+def diversify(
+    hits: Sequence[Scored], *, limit: int, weight: float, alike: Callable[[str, str], bool]
+) -> list[Scored]:
+    """Collapse near-duplicates into the best of them, then pick by maximal marginal relevance.
+
+    MMR (Carbonell and Goldstein 1998): weight x score/best - (1 - weight) x greatest Jaccard to a
+    hit already picked. `alike(text, text)` is the exact near-duplicate test.
+    """
+    kept = _collapse(hits, limit * 3 + 20, alike)
+    if not kept:
+        return []
+    best = kept[0][0].score or 1.0
+    rest = list(range(len(kept)))
+    nearest = [0.0] * len(kept)
+    picked: list[Scored] = []
+    while rest and len(picked) < limit:
+        choice = max(rest, key=lambda i: (weight * kept[i][0].score / best - (1 - weight) * nearest[i], -i))
+        rest.remove(choice)
+        picked.append(kept[choice][0])
+        if weight < 1:
+            for i in rest:
+                nearest[i] = max(nearest[i], overlap(kept[i][1], kept[choice][1]))
+    return picked
+
+
+def _collapse(
+    hits: Sequence[Scored], most: int, alike: Callable[[str, str], bool]
+) -> list[tuple[Scored, frozenset[str]]]:
+    kept: list[tuple[Scored, frozenset[str]]] = []
+    for hit in hits:
+        bag = words(hit.item.text)
+        at = next((i for i, (other, seen) in enumerate(kept) if _same(hit, bag, other, seen, alike)), None)
+        if at is not None:
+            first, seen = kept[at]
+            kept[at] = (first._replace(duplicates=(*first.duplicates, hit.item.id)), seen)
+        elif len(kept) < most:
+            kept.append((hit, bag))
+        else:
+            break
+    return kept
+
+
+def _same(
+    hit: Scored, bag: frozenset[str], other: Scored, seen: frozenset[str], alike: Callable[[str, str], bool]
+) -> bool:
+    small, large = sorted((len(bag), len(seen)))
+    if small < large * MAYBE_ALIKE or overlap(bag, seen) < MAYBE_ALIKE:
+        return False
+    return alike(hit.item.text, other.item.text)
+
+
+def age_of(values: Mapping[str, Any], now: datetime.date) -> int:
+    """Age in days of an entry from its indexed values."""
+    return age_days(values.get("reinforced", ""), values.get("created", ""), values.get("date", ""), now)

@@ -1,0 +1,51 @@
+-- The index: derived from the memory files, disposable. Another version is rebuilt, never migrated.
+CREATE TABLE file_meta (
+  id INTEGER PRIMARY KEY,
+  path TEXT NOT NULL UNIQUE,    -- relative to the root, or ~/...
+  place TEXT NOT NULL,          -- JSON [level, store, job, task, of, tree]
+  mtime INTEGER NOT NULL,       -- ns; 0: too fresh to trust, look at the hash
+  size INTEGER NOT NULL,
+  hash TEXT NOT NULL,
+  entries INTEGER NOT NULL,
+  problems TEXT NOT NULL        -- JSON [[line, message, severity], ...]
+);
+CREATE TABLE chunks (
+  id INTEGER PRIMARY KEY,
+  source INTEGER NOT NULL,      -- file_meta.id
+  entry TEXT NOT NULL,          -- id of the entry or section
+  part INTEGER NOT NULL,        -- 0, 1, ... of a long one
+  offset INTEGER NOT NULL,      -- of the entry in the file, characters
+  line INTEGER NOT NULL,        -- of the first body line
+  live INTEGER NOT NULL,        -- 1: ranked by default (memory store, not retired)
+  type TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  date TEXT NOT NULL,
+  title TEXT NOT NULL,
+  text TEXT NOT NULL,
+  tags TEXT NOT NULL,
+  parts TEXT NOT NULL,          -- sub-words of identifiers, bigrams of scripts without spaces
+  digest BLOB NOT NULL,         -- of everything but the place: an equal one is not written again
+  metadata TEXT NOT NULL        -- JSON: the values of the entry
+);
+CREATE INDEX chunks_source ON chunks(source, offset, part);
+CREATE INDEX chunks_entry ON chunks(entry);
+CREATE INDEX chunks_kind ON chunks(kind, live) WHERE kind != '' AND part = 0;
+CREATE VIRTUAL TABLE chunks_fts USING fts5(
+  title, text, tags, date, parts,
+  content = 'chunks', content_rowid = 'id',
+  tokenize = 'porter unicode61 remove_diacritics 2'
+);
+CREATE VIRTUAL TABLE chunks_vocab USING fts5vocab(chunks_fts, 'row');
+CREATE TABLE embedding_cache (
+  hash TEXT NOT NULL, provider TEXT NOT NULL, model TEXT NOT NULL,
+  vector BLOB NOT NULL,         -- little-endian float32
+  PRIMARY KEY (hash, provider, model)
+) WITHOUT ROWID;
+CREATE TABLE relations (
+  entry TEXT NOT NULL, other TEXT NOT NULL,
+  relation TEXT NOT NULL CHECK (relation IN ('similar', 'supports', 'contradicts')),
+  weight REAL NOT NULL,
+  source INTEGER NOT NULL,      -- file_meta.id of the file that says so
+  PRIMARY KEY (entry, other, relation, source)
+) WITHOUT ROWID;
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);

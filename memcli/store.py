@@ -1,0 +1,441 @@
+"""The index: `.memory.db`, derived from the memory files. All its SQL is here and in schema.sql."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from memcli import tree
+from memcli.chunk import Row, join, rows
+from memcli.errors import RefusedError
+from memcli.levels import Place
+from memcli.memory_file import MemoryFile, parse, sections
+from memcli.model import Problem
+from memcli.tree import Found
+
+SCHEMA_VERSION = 1
+APPLICATION = 0x6D656D31  # "mem1": tells our file from a foreign one
+COLUMN_WEIGHTS = (1.0, 1.0, 1.0, 1.0, 1.0)
+"""bm25 weights of title, text, tags, date, parts (docs/benchmarks.md)."""
+POOL = 200
+"""How many best-matching chunks are weighed."""
+
+_CHUNK = (
+    "source, entry, part, offset, line, live, type, kind, date, title, text, tags, parts, digest, metadata"
+)
+
+
+class FileRow(NamedTuple):
+    """What the index knows of a file."""
+
+    id: int
+    path: str
+    place: Place
+    tree: str
+    mtime: int
+    size: int
+    hash: str
+    entries: int
+    problems: tuple[Problem, ...]
+
+
+class Candidate(NamedTuple):
+    """A chunk that may become a hit; `values` are the entry's metadata."""
+
+    rowid: int
+    source: int
+    entry: str
+    part: int
+    offset: int
+    line: int
+    type: str
+    kind: str
+    date: str
+    title: str
+    text: str
+    values: Mapping[str, Any]
+
+
+class Refreshed(NamedTuple):
+    """What a refresh did. `busy` says that another process is writing and nothing was done."""
+
+    read: int = 0
+    changed: int = 0
+    removed: int = 0
+    busy: bool = False
+
+
+class Index:
+    """An open index. `notes` collects what the user should be told once."""
+
+    def __init__(self, path: Path, notes: list[str]) -> None:
+        self.path = path
+        self.notes = notes
+        self.db = self._open()
+
+    def close(self) -> None:
+        self.db.close()
+
+    # --- opening
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            db = self._connect()
+            if self._ours(db):
+                return db
+            db.close()
+            why = "of another version" if self._known(db) else "not an index of mem"
+        except sqlite3.OperationalError as error:
+            raise RefusedError(f"the index cannot be opened: {error} ({self.path})", "mem doctor") from None
+        except sqlite3.DatabaseError as error:
+            why = f"damaged ({error})"
+        self._aside(why)
+        db = self._connect()
+        self._ours(db)
+        return db
+
+    def _connect(self) -> sqlite3.Connection:
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        return sqlite3.connect(self.path, timeout=10, isolation_level=None)
+
+    def _ours(self, db: sqlite3.Connection) -> bool:
+        """Whether the file is an index of this version; an empty one is made into it."""
+        self._version = int(db.execute("PRAGMA user_version").fetchone()[0])
+        self._application = int(db.execute("PRAGMA application_id").fetchone()[0])
+        if self._application == APPLICATION and self._version == SCHEMA_VERSION:
+            return True
+        if self._application or self._version or db.execute("SELECT 1 FROM sqlite_master").fetchone():
+            return False
+        self._create(db)
+        return True
+
+    def _known(self, db: sqlite3.Connection) -> bool:
+        return self._application == APPLICATION
+
+    def _create(self, db: sqlite3.Connection) -> None:
+        with contextlib.suppress(sqlite3.OperationalError):  # a file system without shared memory
+            db.execute("PRAGMA journal_mode = WAL")
+        db.execute("BEGIN IMMEDIATE")
+        if not db.execute("PRAGMA user_version").fetchone()[0]:
+            for statement in _statements():
+                db.execute(statement)
+            db.execute(f"PRAGMA application_id = {APPLICATION}")
+            db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        db.execute("COMMIT")
+
+    def _aside(self, why: str) -> None:
+        """Keep a file that is not ours to read, and say so; the index is built anew."""
+        kept = self.path.with_name(f"{self.path.name}.aside-{time.time_ns()}")
+        for suffix in ("", "-wal", "-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                os.replace(f"{self.path}{suffix}", f"{kept}{suffix}")
+        self.notes.append(f"the index was {why}: moved to {kept.name} and built anew")
+
+    def rebuild(self) -> None:
+        """Start over from an empty file, keeping embedded vectors out of harm's way."""
+        self.db.close()
+        for suffix in ("", "-wal", "-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(f"{self.path}{suffix}")
+        self.db = self._connect()
+        self._ours(self.db)
+
+    def repair(self, error: sqlite3.DatabaseError) -> None:
+        """Move a file that turned out damaged aside and start over."""
+        with contextlib.suppress(sqlite3.Error):
+            self.db.close()
+        self._aside(f"damaged ({error})")
+        self.db = self._connect()
+        self._ours(self.db)
+
+    # --- files
+
+    def files(self) -> dict[str, FileRow]:
+        """Every indexed file by its path."""
+        found = {}
+        for row in self.db.execute(
+            "SELECT id, path, place, mtime, size, hash, entries, problems FROM file_meta ORDER BY path"
+        ):
+            *where, work_tree = json.loads(row[2])
+            problems = tuple(Problem(row[1], *item) for item in json.loads(row[7])) if row[7] != "[]" else ()
+            found[row[1]] = FileRow(row[0], row[1], Place(*where), work_tree, *row[3:7], problems)
+        return found
+
+    def stale(self, found: Sequence[Found]) -> tuple[list[Found], list[str]]:
+        """Files that look changed (by mtime, size or place), and indexed ones that are gone."""
+        known = {row[0]: row[1:] for row in self.db.execute("SELECT path, mtime, size, place FROM file_meta")}
+        changed = []
+        for file in found:
+            row = known.pop(file.name, None)
+            if row is None or row[0] != file.mtime or row[1] != file.size or row[2] != _place(file):
+                changed.append(file)
+        return changed, list(known)
+
+    def refresh(
+        self, found: Sequence[Found], *, wait: float, progress: Callable[[int], None] = lambda done: None
+    ) -> Refreshed:
+        """Bring the index to the state of the files. Waits at most `wait` seconds for another writer."""
+        changed, gone = self.stale(found)
+        if not changed and not gone:
+            return Refreshed()
+        if not self._begin(wait):
+            return Refreshed(busy=True)
+        try:
+            changed, gone = self.stale(found)  # another process may have done it meanwhile
+            done = self._write(changed, gone, progress)
+            self.db.execute("COMMIT")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                self.db.execute("ROLLBACK")
+            raise
+        return done
+
+    def _begin(self, wait: float) -> bool:
+        self.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
+        try:
+            self.db.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error) or "busy" in str(error):
+                return False
+            raise
+        return True
+
+    def empty(self) -> bool:
+        """Whether nothing has been indexed yet."""
+        return self.db.execute("SELECT 1 FROM file_meta LIMIT 1").fetchone() is None
+
+    def _write(
+        self, changed: Sequence[Found], gone: Sequence[str], progress: Callable[[int], None]
+    ) -> Refreshed:
+        first = self.empty()
+        read = rewritten = 0
+        for path in gone:
+            self._forget(path)
+        for i, file in enumerate(changed):
+            outcome = self._write_file(file, fts=not first)
+            read += outcome is not None
+            rewritten += bool(outcome)
+            progress(i + 1)
+        if first:
+            self.db.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('rebuild')")
+        return Refreshed(read, rewritten, len(gone))
+
+    def _forget(self, path: str) -> None:
+        row = self.db.execute("SELECT id FROM file_meta WHERE path = ?", (path,)).fetchone()
+        if row is not None:
+            self._delete_chunks("source = ?", (row[0],))
+            self.db.execute("DELETE FROM relations WHERE source = ?", row)
+            self.db.execute("DELETE FROM file_meta WHERE id = ?", row)
+
+    def _write_file(self, file: Found, *, fts: bool) -> bool | None:
+        """None: not readable; False: same content; True: chunked anew."""
+        known = self.db.execute(
+            "SELECT id, hash, place FROM file_meta WHERE path = ?", (file.name,)
+        ).fetchone()
+        try:
+            data, mtime, size = tree.read_bytes(file.path)
+            identity = tree.digest(data)
+            if known and known[1] == identity and known[2] == _place(file):
+                self.db.execute(
+                    "UPDATE file_meta SET mtime = ?, size = ? WHERE id = ?", (mtime, size, known[0])
+                )
+                return False
+            memory = parse(tree.decode(data), file.name)
+        except tree.Unreadable as error:
+            if known:
+                self._delete_chunks("source = ?", (known[0],))
+            self._meta(
+                known, file, ("", 0, file.size), 0, [Problem(file.name, error.line, str(error), "unreadable")]
+            )
+            return None
+        prose = sections(memory)
+        source = self._meta(
+            known, file, (identity, mtime, size), len(memory.entries) + len(prose), memory.problems
+        )
+        self._chunks(source, memory, prose, file.place.store == "memory", fts=fts, fresh=known is None)
+        return True
+
+    def _meta(
+        self,
+        known: tuple[int, ...] | None,
+        file: Found,
+        state: tuple[str, int, int],
+        entries: int,
+        problems: Iterable[Problem],
+    ) -> int:
+        identity, mtime, size = state
+        listed = json.dumps([item[1:] for item in problems], ensure_ascii=False)
+        values = (_place(file), mtime, size, identity, entries, listed)
+        if known is not None:
+            self.db.execute(
+                "UPDATE file_meta SET place = ?, mtime = ?, size = ?, hash = ?, entries = ?, problems = ? WHERE id = ?",
+                (*values, known[0]),
+            )
+            return int(known[0])
+        cursor = self.db.execute(
+            "INSERT INTO file_meta (path, place, mtime, size, hash, entries, problems) VALUES (?,?,?,?,?,?,?)",
+            (file.name, *values),
+        )
+        return int(cursor.lastrowid or 0)
+
+    def _chunks(
+        self, source: int, memory: MemoryFile, prose: Sequence[Any], live: bool, *, fts: bool, fresh: bool
+    ) -> None:
+        """Write the rows of a file; rows that are there already only learn their new place."""
+        wanted = [row for entry in (*prose, *memory.entries) for row in rows(entry, live=live)]
+        self._relate(source, memory)
+        if not fresh:
+            wanted = self._keep(source, wanted)
+        if not wanted:
+            return
+        top = self.db.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0]
+        self.db.executemany(
+            f"INSERT INTO chunks ({_CHUNK}) VALUES ({','.join('?' * 15)})", [(source, *row) for row in wanted]
+        )
+        if fts:
+            self.db.execute(
+                "INSERT INTO chunks_fts (rowid, title, text, tags, date, parts)"
+                " SELECT id, title, text, tags, date, parts FROM chunks WHERE id > ?",
+                (top,),
+            )
+
+    def _keep(self, source: int, wanted: list[Row]) -> list[Row]:
+        """Drop the rows that are no longer wanted; return those that are not there yet."""
+        known: dict[bytes, list[tuple[int, int, int]]] = {}
+        for rowid, digest, offset, line in self.db.execute(
+            "SELECT id, digest, offset, line FROM chunks WHERE source = ?", (source,)
+        ):
+            known.setdefault(digest, []).append((rowid, offset, line))
+        new, moved = [], []
+        for row in wanted:
+            same = known.get(row.digest)
+            if not same:
+                new.append(row)
+                continue
+            rowid, offset, line = same.pop()
+            if (offset, line) != (row.offset, row.line):
+                moved.append((row.offset, row.line, rowid))
+        self.db.executemany("UPDATE chunks SET offset = ?, line = ? WHERE id = ?", moved)
+        rest = [rowid for same in known.values() for rowid, _, _ in same]
+        if rest:
+            self._delete_chunks("id IN (SELECT value FROM json_each(?))", (json.dumps(rest),))
+        return new
+
+    def _delete_chunks(self, where: str, values: tuple[Any, ...]) -> None:
+        self.db.execute(
+            "INSERT INTO chunks_fts (chunks_fts, rowid, title, text, tags, date, parts)"
+            f" SELECT 'delete', id, title, text, tags, date, parts FROM chunks WHERE {where}",
+            values,
+        )
+        self.db.execute(f"DELETE FROM chunks WHERE {where}", values)
+
+    def _relate(self, source: int, memory: MemoryFile) -> None:
+        self.db.execute("DELETE FROM relations WHERE source = ? AND relation != 'similar'", (source,))
+        edges = [
+            (entry.id, other, relation, source)
+            for entry in memory.entries
+            for relation in ("supports", "contradicts")
+            for other in entry.extra.get(relation, ())
+        ]
+        self.db.executemany("INSERT OR IGNORE INTO relations VALUES (?, ?, ?, 1.0, ?)", edges)
+
+    # --- searching
+
+    def matches(self, expression: str, allowed: frozenset[int] | None = None) -> Iterator[tuple[int, float]]:
+        """(rowid, score > 0) of the chunks that match, best first; ties are complete but unordered."""
+        weights = ", ".join(map(str, COLUMN_WEIGHTS))
+        cursor = self.db.execute(
+            "SELECT rowid, rank FROM chunks_fts WHERE chunks_fts MATCH ? AND rank MATCH ? ORDER BY rank",
+            (expression, f"bm25({weights})"),
+        )
+        for rowid, rank in cursor:
+            if allowed is None or rowid in allowed:
+                yield rowid, -rank
+
+    def best(self, expression: str, allowed: frozenset[int] | None, pool: int = POOL) -> dict[int, float]:
+        """The `pool` best-matching chunks, and all that tie with the last of them."""
+        found: dict[int, float] = {}
+        last = 0.0
+        for rowid, score in self.matches(expression, allowed):
+            if len(found) >= pool and score < last:
+                break
+            found[rowid] = last = score
+        return found
+
+    def allowed(self, where: str, values: Sequence[Any]) -> frozenset[int]:
+        """The ids of the chunks that pass a filter (see `scope.where`)."""
+        return frozenset(
+            row[0] for row in self.db.execute(f"SELECT id FROM chunks WHERE {where}", tuple(values))
+        )
+
+    def candidates(self, rowids: Iterable[int]) -> list[Candidate]:
+        """The chunks with these ids."""
+        return self._candidates("id IN (SELECT value FROM json_each(?))", (json.dumps(list(rowids)),))
+
+    def select(self, where: str, values: Sequence[Any]) -> list[Candidate]:
+        """The first chunk of every entry that passes a filter."""
+        return self._candidates(f"part = 0 AND {where}", tuple(values))
+
+    def _candidates(self, where: str, values: tuple[Any, ...]) -> list[Candidate]:
+        rows = self.db.execute(
+            "SELECT id, source, entry, part, offset, line, type, kind, date, title, text, metadata"
+            f" FROM chunks WHERE {where}",
+            values,
+        )
+        return [Candidate(*row[:11], json.loads(row[11])) for row in rows]
+
+    def text(self, candidate: Candidate) -> str:
+        """The whole indexed text of the entry that a chunk belongs to."""
+        parts = self.db.execute(
+            "SELECT text FROM chunks WHERE source = ? AND entry = ? AND offset = ? ORDER BY part",
+            (candidate.source, candidate.entry, candidate.offset),
+        ).fetchall()
+        return join([part[0] for part in parts])
+
+    def ids(self, prefix: str) -> list[tuple[str, int]]:
+        """(entry id, file) of every entry whose id begins with `prefix`."""
+        found = self.db.execute(
+            "SELECT DISTINCT entry, source FROM chunks WHERE entry >= ? AND entry < ? ORDER BY entry, source",
+            (prefix, prefix + "\U0010ffff"),
+        )
+        return found.fetchall()
+
+    def repeated(self) -> list[tuple[str, int]]:
+        """(entry id, file) of every entry with an id of its own that stands in more than one place."""
+        return self.db.execute(
+            "SELECT entry, source FROM chunks WHERE part = 0 AND entry IN"
+            " (SELECT entry FROM chunks WHERE part = 0 GROUP BY entry HAVING count(*) > 1) ORDER BY entry, source"
+        ).fetchall()
+
+    def relations(self, entry: str) -> list[tuple[str, str, str]]:
+        """(entry, relation, other) of every edge from or to `entry`."""
+        return self.db.execute(
+            "SELECT entry, relation, other FROM relations WHERE entry = ? OR other = ? ORDER BY 2, 1, 3",
+            (entry, entry),
+        ).fetchall()
+
+    def count(self, words: Sequence[str]) -> list[int]:
+        """In how many chunks each indexed word (a stem, as the tokenizer makes it) stands."""
+        found = dict(
+            self.db.execute(
+                "SELECT term, doc FROM chunks_vocab WHERE term IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(words)),),
+            ).fetchall()
+        )
+        return [int(found.get(word, 0)) for word in words]
+
+
+def _place(file: Found) -> str:
+    return json.dumps([*file.place, file.tree], ensure_ascii=False)
+
+
+def _statements() -> list[str]:
+    text = (Path(__file__).parent / "schema.sql").read_text(encoding="utf-8")
+    return [part for part in text.split(";\n") if part.strip()]
