@@ -132,11 +132,9 @@ def compose(pools: Pools, *, limit: int, by_type: dict[str, int] | None = None) 
         ("episodes", pools.episodes, min(quarter, EPISODE_TOKENS)),
     ):
         rest -= _fill(layer, pool, room, chosen[layer], taken)
-    late = [item for pool in (pools.baseline, pools.workflows) for item in pool]
     left = _fill_ranked(pools.ranked, rest, chosen["ranked"], taken, by_type or {})
-    unplaced = sum(item.key not in taken for item in {item.key: item for item in late}.values())
-    known = {item.key for item in pools.ranked}
-    more = left + sum(item.key not in taken and item.key not in known for item in late) if unplaced else left
+    ranked = {item.key for item in pools.ranked}
+    more = left + len({item.key for item in pools.baseline} - taken - ranked)
     chosen["episodes"].reverse()
     items = tuple(item for layer in LAYERS for item in chosen[layer])
     return Block(items, Budget(limit, tokens(write(items, more)) if items else 0, more))

@@ -11,9 +11,35 @@ from memcli.memory_file import DETAIL
 from memcli.model import Entry
 
 INDEXED = frozenset(
-    "priority paths commands tags scope session_id session_task source promoted_from promoted_to merged_from"
-    " supports contradicts superseded_by retired_because consolidated_at started_at ended_at outcome surprise"
-    " stability difficulty success_count embed archived_at archived_from archived_because".split()
+    [
+        "priority",
+        "paths",
+        "commands",
+        "tags",
+        "scope",
+        "session_id",
+        "session_task",
+        "source",
+        "promoted_from",
+        "promoted_to",
+        "merged_from",
+        "supports",
+        "contradicts",
+        "superseded_by",
+        "retired_because",
+        "consolidated_at",
+        "started_at",
+        "ended_at",
+        "outcome",
+        "surprise",
+        "stability",
+        "difficulty",
+        "success_count",
+        "embed",
+        "archived_at",
+        "archived_from",
+        "archived_because",
+    ]
 )
 """Optional keys that the index carries; unknown ones stay in the file alone."""
 SIZE = 1600

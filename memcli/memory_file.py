@@ -377,7 +377,7 @@ def is_day(text: str) -> bool:
         year, month, day = int(text[:4]), int(text[5:7]), int(text[8:])
     except ValueError:
         return False
-    if not (year >= 1 and 1 <= month <= 12 and 1 <= day and text.isascii()):
+    if not (year >= 1 and 1 <= month <= 12 and day >= 1 and text.isascii()):
         return False
     leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     return day <= (31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]
@@ -570,11 +570,11 @@ def _section(
 class Change(NamedTuple):
     """What a writer wants of one file.
 
-    `index` names an entry of `file.entries`, None appends. `values` are set (None removes a key),
+    `at` names an entry of `file.entries`, None appends. `values` are set (None removes a key),
     `body` replaces the body, `remove` takes the whole segment out, `text` is appended verbatim.
     """
 
-    index: int | None = None
+    at: int | None = None
     values: Mapping[str, Any] = {}
     body: str | None = None
     remove: bool = False
@@ -619,10 +619,10 @@ def edited(file: MemoryFile, changes: Iterable[Change]) -> MemoryFile:
     Raises `DataError` when the outcome would not be exactly the plan; nothing is written here.
     """
     changes = list(changes)
-    edits = [edit for change in changes if change.index is not None for edit in _plan(file, change)]
+    edits = [edit for change in changes if change.at is not None for edit in _plan(file, change)]
     text = apply_edits(file.text, edits)
     for change in changes:
-        if change.index is None:
+        if change.at is None:
             text += _glue(text) + change.text
     after = parse(text, file.path)
     _verify(file, changes, after)
@@ -641,8 +641,8 @@ def _glue(text: str) -> str:
 
 
 def _plan(file: MemoryFile, change: Change) -> list[Edit]:
-    assert change.index is not None
-    entry = file.entries[change.index]
+    assert change.at is not None
+    entry = file.entries[change.at]
     if change.remove:
         return [Edit(entry.start, entry.end, "")]
     inner, close, body = _parts(file.text, entry)
@@ -706,8 +706,8 @@ def _essence(entry: Entry) -> tuple[Any, ...]:
 def _wanted(before: MemoryFile, changes: list[Change]) -> list[tuple[Any, ...]]:
     by_index: dict[int, list[Change]] = {}
     for change in changes:
-        if change.index is not None:
-            by_index.setdefault(change.index, []).append(change)
+        if change.at is not None:
+            by_index.setdefault(change.at, []).append(change)
     wanted = []
     for i, entry in enumerate(before.entries):
         mine = by_index.get(i, [])
@@ -715,7 +715,7 @@ def _wanted(before: MemoryFile, changes: list[Change]) -> list[tuple[Any, ...]]:
             continue
         wanted.append(_essence(_changed(before, entry, mine)) if mine else _essence(entry))
     for change in changes:
-        if change.index is None:
+        if change.at is None:
             wanted += [_essence(entry) for entry in parse(change.text, before.path).entries]
     return wanted
 

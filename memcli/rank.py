@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 from memcli.prominence import Prominence, Rule, age_days, prominence
 
-COVERAGE = 0.3
-"""Share of lexical relevance that depends on how much of the query (by idf) an entry covers."""
 PHRASE = 0.1
 """What an exact phrase of the task adds to lexical relevance."""
 MAYBE_ALIKE = 0.6
@@ -32,7 +30,7 @@ class Item(NamedTuple):
     level: str
     place: tuple[Any, ...]
     importance: float
-    count: int
+    reinforced: int
     age: int
     surprise: float
     stability: float | None
@@ -72,7 +70,7 @@ def weigh(items: Iterable[Item], lexical: Mapping[str, float], weights: Weights)
     scored = []
     for item in items:
         p = prominence(
-            item.importance, item.kind, item.age, item.count, weights.rule, item.stability, item.surprise
+            item.importance, item.kind, item.age, item.reinforced, weights.rule, item.stability, item.surprise
         )
         level = weights.levels.get(item.level, 1.0)
         kind = weights.kinds.get(item.kind, 1.0)

@@ -29,13 +29,13 @@ CREATE TABLE chunks (
 );
 CREATE INDEX chunks_source ON chunks(source, offset, part);
 CREATE INDEX chunks_entry ON chunks(entry);
+CREATE INDEX chunks_dead ON chunks(id) WHERE live = 0;
 CREATE INDEX chunks_kind ON chunks(kind, live) WHERE kind != '' AND part = 0;
 CREATE VIRTUAL TABLE chunks_fts USING fts5(
   title, text, tags, date, parts,
   content = 'chunks', content_rowid = 'id',
   tokenize = 'porter unicode61 remove_diacritics 2'
 );
-CREATE VIRTUAL TABLE chunks_vocab USING fts5vocab(chunks_fts, 'row');
 CREATE TABLE embedding_cache (
   hash TEXT NOT NULL, provider TEXT NOT NULL, model TEXT NOT NULL,
   vector BLOB NOT NULL,         -- little-endian float32

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
-from itertools import combinations
+from itertools import combinations, product
 from math import ceil
 from typing import NamedTuple
 
@@ -62,481 +62,161 @@ class _Token(NamedTuple):
     proper: bool = False
 
 
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # -- vocabulary ---------------------------------------------------------------------------------
 
-_TRANSPARENT = frozenset(
-    """a an the this that these those it its is are was were be been being am do does did has have had having
-    will would shall should must may might can could need needs ought let lets we you i they he she our your
-    their my his her us them one there here please just simply really very also too already still now today
-    currently actually basically generally quite always ever each any all every both own such ok okay fine
-    sure ensure note remember recommended s t re ve ll d m
-    der die das den dem des ein eine einen einem einer ist sind wird werden man sich es immer bitte auch muss
-    müssen soll sollen el la los las un una unos unas es son se lo le al del que siempre debe deben
-    le les est sont il faut toujours""".split()
+_TRANSPARENT = _words(
+    """
+    a an the this that these those it its is are was were be been being am do does did has have had
+    having will would shall should must may might can could need needs ought let lets we you i they he
+    she our your their my his her us them one there here please just simply really very also too already
+    still now today currently actually basically generally quite always ever each any all every both own
+    such ok okay fine sure ensure note remember recommended s t re ve ll d m der die das den dem des ein
+    eine einen einem einer ist sind wird werden man sich es immer bitte auch muss müssen soll sollen el
+    la los las un una unos unas es son se lo le al del que siempre debe deben le les est sont il faut
+    toujours
+    """
 )
-_GOVERNORS = {
-    word: line.split()[0]
-    for line in """before vor antes avant
-    after nach nachdem después despues après
-    instead rather statt anstatt lugar
-    over
-    than
-    then danach luego
-    from von desde
-    to zu zum zur a
-    into onto
-    until till bis hasta
-    when wenn sobald cuando quand
-    if falls si
-    unless
-    except excluding außer salvo excepto
-    only solely exclusively nur solo sólo solamente
-    because weil porque
-    since
-    so
-    but aber pero sondern sino however otherwise
-    while whereas
-    in im en
-    on auf
-    at bei
-    for für para pour
-    with mit con avec
-    by durch por
-    via
-    of de
-    off
-    out aus
-    under below unter bajo
-    above über
-    between zwischen entre
-    through
-    during während durante
-    across against per about as although though where which who whose whether
-    toward towards inside outside within beyond up down""".splitlines()
-    for word in line.split()
-    if word != "a"
-}
-_GOVERNORS.update(
-    (word, word) for word in "against per about as where whether inside outside up down".split()
-)
+_GOVERNING = """
+    before vor antes avant | after nach nachdem después despues après | instead rather statt anstatt
+    lugar | over | than | then danach luego | from von desde | to zu zum zur | into onto | until till
+    bis hasta | when wenn sobald cuando quand | if falls si | unless | except excluding außer salvo
+    excepto | only solely exclusively nur solo sólo solamente | because weil porque | since | so | but
+    aber pero sondern sino however otherwise | while whereas | in im en | on auf | at bei | for für para
+    pour | with mit con avec | by durch por | via | of de | off | out aus | under below unter bajo |
+    above über | between zwischen entre | through | during während durante | across | against |
+    per | about | as | although though | where | which who whose | whether | toward towards |
+    inside within | outside | beyond | up | down
+"""
+_GOVERNORS = {word: line.split()[0] for line in _GOVERNING.split("|") for word in line.split()}
 _SCOPE_ENDS = frozenset({"because", "since", "so", "but", "while", "instead", "when", "if", "unless", "then"})
 _STICKY = frozenset({"not", "instead", "only", "except", "before", "after"})
 _JOINERS = frozenset({"and", "or", "und", "oder", "y", "o", "e", "et", "ou", "plus"})
-_PARTICLES = frozenset(
-    """not no never none nothing nobody nowhere neither nor non dont doesnt didnt cant cannot wont isnt
-    nicht kein keine keinen keinem keiner keines nie niemals weder nunca jamás jamas ningún ninguna ninguno
-    nada ni tampoco ne pas jamais aucun aucune não nao nem""".split()
+_PARTICLES = _words(
+    """
+    not no never none nothing nobody nowhere neither nor non dont doesnt didnt cant cannot wont isnt
+    nicht kein keine keinen keinem keiner keines nie niemals weder nunca jamás jamas ningún ninguna
+    ninguno nada ni tampoco ne pas jamais aucun aucune não nao nem
+    """
 )
-_REFUSALS = frozenset(
-    """without avoid avoids avoiding avoided refrain forbid forbids forbidden prohibit prohibits prohibited
+_REFUSALS = _words(
+    """
+    without avoid avoids avoiding avoided refrain forbid forbids forbidden prohibit prohibits prohibited
     ban bans banned unable ohne vermeide vermeiden vermeidet verboten sin evitar evita evite prohibido
-    sans éviter sem""".split()
+    sans éviter sem
+    """
 )
-_NOT_NEGATED = frozenset("only just merely necessarily matter forget forgets fail hesitate neglect".split())
-_LIGHT = frozenset("use do be make put rely call try attempt want set have get even let allow".split())
-_RESUME = frozenset("use do keep always instead then let prefer".split())
+_NOT_NEGATED = _words("only just merely necessarily matter forget forgets fail hesitate neglect")
+_LIGHT = _words("use do be make put rely call try attempt want set have get even let allow")
+_RESUME = _words("use do keep always instead then let prefer")
+_NOT_ADVERBS = _words("assembly anomaly multiply butterfly")
 _LIMITS = {"only": "only", "except": "except", "unless": "except"}
 _CONDITIONS = frozenset({"if", "when", "unless", "except", "only", "until", "while", "during", "where"})
 _DIRECTED = frozenset({"before", "after", "not", "instead", "over", "than", "until", "then"})
-_COUNTS = {
-    word: str(value)
-    for value, word in enumerate("two three four five six seven eight nine ten eleven twelve".split(), 2)
-}
+_NUMERALS = "two three four five six seven eight nine ten eleven twelve"
+_COUNTS = {word: str(value) for value, word in enumerate(_NUMERALS.split(), 2)}
 _ABBREVIATIONS = frozenset({"e.g", "i.e", "etc", "z.b", "d.h", "u.a", "p.ej", "a.k.a", "vs", "u.s"})
-_SLASHED = frozenset(
-    """and/or i/o ci/cd tcp/ip client/server read/write on/off true/false yes/no input/output either/or n/a
-    w/o start/stop enable/disable before/after his/her he/she start/end dev/prod open/close up/down""".split()
+_SLASHED = _words(
+    """
+    and/or i/o ci/cd tcp/ip client/server read/write on/off true/false yes/no input/output either/or n/a
+    w/o start/stop enable/disable before/after his/her he/she start/end dev/prod open/close up/down
+    """
 )
 
-_SYNONYMS = """full entire whole complete
-run execute invoke launch
-use utilize employ leverage
-fix repair resolve
-check verify confirm
-create generate
-delete erase
-build compile
-begin commence
-fast quick rapid
-big large huge
-small tiny little
-repo repository
-config configuration configure settings
-db database
-docs documentation
-dir directory folder
-env environment
-prod production
-dev development
-param parameter
-arg argument
-app application
-auth authentication authenticate
-func function
-var variable
-msg message
-info information
-spec specification
-perf performance
-async asynchronous asynchronously
-sync synchronous synchronously
-push pushing
-deploy deployment
-release ship
-break fail
-error failure
-crash abort
-prefer favour favor
-must should required mandatory
-show display
-choose select pick
-change modify alter
-keep retain preserve
-happen occur
-help assist
-ask request
-give provide supply
-get obtain fetch retrieve
-send transmit
-old outdated
-problem issue bug
-job task
-often frequently
-since because
-when once whenever
-hence therefore thus
-developer engineer
-wrong incorrect
-right correct
-different distinct
-important crucial critical essential
-hang stall
-slow sluggish
-flaky unstable
-local locally
-automatic automatically
-manual manually by-hand
-colour color
-behaviour behavior
-serialise serialize
-initialise initialize
-normalise normalize
-optimise optimize
-authorise authorize
-licence license
-cancelled canceled
-commit check-in
-branch branches
-statement instruction
-k8s kubernetes
-postgres postgresql
-js javascript
-ts typescript
-py python
-verwende verwenden benutze benutzen nutze nutzen
-usa usar utiliza utilizar
-ausführen starte starten
-ejecuta ejecutar"""
+_SYNONYMS = """
+    full entire whole complete | run execute invoke launch | use using used utilize employ leverage |
+    fix repair resolve | check verify confirm | create generate | delete erase | build compile |
+    begin commence | fast quick rapid | big large huge | small tiny little | repo repository |
+    config configuration configure settings | db database | docs documentation | dir directory folder |
+    env environment | prod production | dev development | param parameter | arg argument |
+    app application | auth authentication authenticate | func function | var variable | msg message |
+    info information | spec specification | perf performance | async asynchronous asynchronously |
+    sync synchronous synchronously | deploy deployment | release ship | break fail | error failure |
+    crash abort | prefer favour favor | must should required mandatory | show display |
+    choose select pick | change modify alter | keep retain preserve | happen occur | help assist |
+    ask request | give provide supply | get obtain fetch retrieve | send transmit | old outdated |
+    problem issue bug | job task | often frequently | since because | when whenever |
+    hence therefore thus | developer engineer | wrong incorrect | right correct | different distinct |
+    important crucial critical essential | hang stall | slow sluggish | missing absent unset |
+    inside within | path location | see view | look search | stay remain | local locally |
+    automatic automatically | manual manually by-hand | colour color | behaviour behavior |
+    serialise serialize | initialise initialize | normalise normalize | optimise optimize |
+    authorise authorize | licence license | cancelled canceled | branch branches | statement instruction |
+    k8s kubernetes | postgres postgresql | js javascript | ts typescript | py python |
+    verwende verwenden benutze benutzen nutze nutzen | usa usar utiliza utilizar |
+    ausführen starte starten | ejecuta ejecutar
+"""
 
 # Claims that cannot both be followed.
-_OPPOSITES = """enable disable
-activate deactivate
-allow deny
-allow forbid
-allow block
-allow disallow
-permit deny
-permit prohibit
-accept reject
-increase decrease
-increase reduce
-raise lower
-grow shrink
-before after
-on off
-true false
-yes no
-add remove
-append remove
-insert delete
-create delete
-include exclude
-start stop
-start kill
-lock unlock
-show hide
-keep remove
-keep delete
-keep drop
-require optional
-mandatory optional
-must optional
-sync async
-blocking nonblocking
-safe dangerous
-trust distrust
-accept refuse
-prefer avoid
-run skip
-respect ignore
-follow ignore
-open close
-mutable immutable
-strict lenient
-strict loose
-tabs spaces
-merge split
-eager lazy
-public private
-with without
-above below
-more less
-more fewer
-faster slower
-higher lower
-greater smaller
-least most
-always sometimes
-always rarely
-always seldom
-everything nothing
-everyone nobody
-pass fail
-succeed fail
-success failure
-work break
-good bad
-right wrong
-possible impossible
-required forbidden
-erlauben verbieten
-vor nach
-immer selten
-hinzufügen entfernen
-öffnen schließen
-erhöhen senken
-aktivieren deaktivieren
-aktiviere deaktiviere
-antes después
-siempre nunca
-habilitar deshabilitar
-habilita deshabilita
-activar desactivar
-activa desactiva
-añadir eliminar
-añade elimina
-permitir prohibir
-permite prohíbe
-abrir cerrar
-abre cierra
-aumentar disminuir
-aumenta disminuye
-aumentar reducir
-aumenta reduce
-启用 禁用
-开启 关闭
-打开 关闭
-允许 禁止
-增加 减少
-之前 之后
-同步 异步
-添加 删除
-加锁 解锁
-必须 可选
-总是 偶尔
-有効 無効"""
+_OPPOSITES = """
+    enable disable | activate deactivate | allow deny | allow forbid | allow block | allow disallow |
+    permit deny | permit prohibit | accept reject | increase decrease | increase reduce | raise lower |
+    grow shrink | before after | on off | true false | yes no | add remove | append remove |
+    insert delete | create delete | include exclude | start stop | start kill | lock unlock | show hide |
+    keep remove | keep delete | keep drop | require optional | mandatory optional | must optional |
+    sync async | blocking nonblocking | safe dangerous | trust distrust | accept refuse | prefer avoid |
+    run skip | respect ignore | follow ignore | open close | mutable immutable | strict lenient |
+    strict loose | tabs spaces | merge split | eager lazy | public private | with without | above below |
+    more less | more fewer | faster slower | higher lower | greater smaller | least most |
+    always sometimes | always rarely | always seldom | everything nothing | everyone nobody | pass fail |
+    succeed fail | success failure | work break | good bad | right wrong | possible impossible |
+    required forbidden | erlauben verbieten | vor nach | immer selten | hinzufügen entfernen |
+    öffnen schließen | erhöhen senken | aktivieren deaktivieren | aktiviere deaktiviere | antes después |
+    siempre nunca | habilitar deshabilitar | habilita deshabilita | activar desactivar |
+    activa desactiva | añadir eliminar | añade elimina | permitir prohibir | permite prohíbe |
+    abrir cerrar | abre cierra | aumentar disminuir | aumenta disminuye | aumentar reducir |
+    aumenta reduce | 启用 禁用 | 开启 关闭 | 打开 关闭 | 允许 禁止 | 增加 减少 | 之前 之后 | 同步 异步 |
+    添加 删除 | 加锁 解锁 | 必须 可选 | 总是 偶尔 | 有効 無効
+"""
 
 # Groups whose members differ, though two claims that differ in them may both hold.
-_CONTRASTS = """min max
-minimum maximum
-minimal maximal
-first last
-first second third
-old new
-oldest newest
-left right
-top bottom
-up down
-in out
-inside outside
-input output
-inbound outbound
-incoming outgoing
-ingress egress
-source target
-source destination
-parent child
-read write
-reader writer
-get set
-get post put patch delete head
-push pull
-upload download
-import export
-encode decode
-encrypt decrypt
-compress decompress
-serialize deserialize
-connect disconnect
-login logout
-attach detach
-mount unmount
-install uninstall
-subscribe unsubscribe
-upgrade downgrade
-begin end
-start end
-start finish
-from to
-to into
-over under
-until when
-until if
-until after
-until before
-when before
-when after
-if before
-if after
-before during
-after during
-must may
-must can
-must might
-should may
-may required
-all some
-all none
-every some
-many few
-often rarely
-usually rarely
-always usually
-always often
-always occasionally
-once twice thrice
-early late
-earlier later
-early lazy
-fast slow
-long short
-big small
-high low
-high medium low
-hot cold
-heavy light
-deep shallow
-positive negative
-even odd
-ascending descending
-asc desc
-forward backward
-forwards backwards
-forward reverse
-horizontal vertical
-primary secondary
-primary replica
-leader follower
-client server
-frontend backend
-sender receiver
-producer consumer
-publisher subscriber
-request response
-caller callee
-upstream downstream
-local remote
-internal external
-global local
-static dynamic
-static random
-serial parallel
-sequential parallel
-temporary permanent
-relative absolute
-soft hard
-weak strong
-empty full
-missing present
-absent present
-null notnull
-staging production development testing preview sandbox
-unit integration e2e
-debug release
-debug info warning error critical fatal
-info warn
-merge rebase squash
-amend fixup
-save discard
-npm pnpm yarn bun deno
-pip uv poetry conda pipenv pdm
-postgres mysql sqlite mariadb oracle mongodb dynamodb cassandra
-redis memcached valkey
-kafka rabbitmq sqs nats pulsar
-docker podman containerd
-kubernetes nomad swarm
-aws gcp azure cloudflare
-github gitlab bitbucket gitea
-jenkins circleci travis buildkite
-linux macos windows freebsd
-ubuntu debian alpine fedora centos
-chrome firefox safari edge
-android ios
-python ruby go rust java kotlin scala typescript javascript php perl swift elixir
-bash zsh fish powershell
-json yaml toml xml csv ini protobuf avro
-rest graphql grpc soap
-http https
-tcp udp
-ssh https
-pytest unittest nose
-jest vitest mocha jasmine
-cypress playwright selenium
-ruff flake8 pylint
-black yapf ruff
-mypy pyright pytype
-eslint biome prettier
-react vue svelte angular
-webpack vite rollup esbuild parcel
-flask django fastapi
-make just bazel gradle maven ninja cmake
-terraform pulumi ansible cloudformation
-gcc clang msvc
-main develop master trunk
-utc local
-ascii utf
-md5 sha
-x86 arm
-monday tuesday wednesday thursday friday saturday sunday
-january february march april june july august september october november december
-hourly daily nightly weekly monthly yearly annually quarterly
-morning evening
-millisecond second minute hour day week month year
-byte kilobyte megabyte gigabyte
-red green yellow blue
-uppercase lowercase
-singular plural
-snake camel kebab pascal
-admin user guest
-reads writes
-rows columns
-row column
-width height
-cpu gpu
-memory disk
-thread process
-class function module
-alpha beta
-montag dienstag mittwoch donnerstag freitag samstag sonntag
-lunes martes miércoles jueves viernes sábado domingo
-测试 生产 开发 预发
-最大 最小
-推送 拉取
-上传 下载
-读取 写入
-主库 从库
-客户 服务
-前端 后端"""
+_CONTRASTS = """
+    min max | minimum maximum | minimal maximal | first last | first second third | old new |
+    oldest newest | left right | top bottom | up down | inside outside | input output | inbound outbound |
+    incoming outgoing | ingress egress | source target | source destination | parent child | read write |
+    reader writer | get set | get post put patch delete head | push pull | upload download |
+    import export | encode decode | encrypt decrypt | compress decompress | serialize deserialize |
+    connect disconnect | login logout | attach detach | mount unmount | install uninstall |
+    subscribe unsubscribe | upgrade downgrade | begin end | start end | start finish | from to |
+    over under | until when | until if | until after | until before | when before | before during |
+    after during | must may | must can | must might | should may | may required | all some | all none |
+    every some | many few | often rarely | usually rarely | always usually | always often |
+    always occasionally | once twice thrice | early late | earlier later | fast slow | long short |
+    big small | high low | high medium low | hot cold | heavy light | deep shallow | positive negative |
+    even odd | ascending descending | asc desc | forward backward | forwards backwards | forward reverse |
+    horizontal vertical | primary secondary | primary replica | leader follower | client server |
+    frontend backend | sender receiver | producer consumer | publisher subscriber | request response |
+    caller callee | upstream downstream | local remote | internal external | global local |
+    static dynamic | static random | serial parallel | sequential parallel | temporary permanent |
+    relative absolute | soft hard | weak strong | empty full | missing present | absent present |
+    null notnull | staging production development testing preview sandbox | unit integration e2e |
+    debug release | debug info warning error critical fatal | info warn | merge rebase squash |
+    amend fixup | save discard | npm pnpm yarn bun deno | pip uv poetry conda pipenv pdm |
+    postgres mysql sqlite mariadb oracle mongodb dynamodb cassandra | redis memcached valkey |
+    kafka rabbitmq sqs nats pulsar | docker podman containerd | kubernetes nomad swarm |
+    aws gcp azure cloudflare | github gitlab bitbucket gitea | jenkins circleci travis buildkite |
+    linux macos windows freebsd | ubuntu debian alpine fedora centos | chrome firefox safari edge |
+    android ios | python ruby go rust java kotlin scala typescript javascript php perl swift elixir |
+    bash zsh fish powershell | json yaml toml xml csv ini protobuf avro | rest graphql grpc soap |
+    http https | tcp udp | ssh https | pytest unittest nose | jest vitest mocha jasmine |
+    cypress playwright selenium | ruff flake8 pylint | black yapf ruff | mypy pyright pytype |
+    eslint biome prettier | react vue svelte angular | webpack vite rollup esbuild parcel |
+    flask django fastapi | make just bazel gradle maven ninja cmake |
+    terraform pulumi ansible cloudformation | gcc clang msvc | main develop master trunk | utc local |
+    ascii utf | md5 sha | x86 arm | monday tuesday wednesday thursday friday saturday sunday |
+    january february march april june july august september october november december |
+    hourly daily nightly weekly monthly yearly annually quarterly | morning evening |
+    millisecond second minute hour day week month year | byte kilobyte megabyte gigabyte |
+    red green yellow blue | uppercase lowercase | singular plural | snake camel kebab pascal |
+    admin user guest | reads writes | rows columns | row column | width height | cpu gpu | memory disk |
+    thread process | class function module | alpha beta |
+    montag dienstag mittwoch donnerstag freitag samstag sonntag |
+    lunes martes miércoles jueves viernes sábado domingo | 测试 生产 开发 预发 | 最大 最小 | 推送 拉取 |
+    上传 下载 | 读取 写入 | 主库 从库 | 客户 服务 | 前端 后端
+"""
 
 _UNITS = {
     unit: (dimension, factor)
@@ -581,7 +261,7 @@ def _stem(word: str) -> str:
 
 @cache
 def _synonyms() -> dict[str, str]:
-    return {_stem(word): _stem(line.split()[0]) for line in _SYNONYMS.splitlines() for word in line.split()}
+    return {_stem(word): _stem(line.split()[0]) for line in _SYNONYMS.split("|") for word in line.split()}
 
 
 @lru_cache(maxsize=1 << 16)
@@ -593,7 +273,7 @@ def _term(word: str) -> str:
 
 def _table(text: str) -> dict[str, frozenset[str]]:
     table: dict[str, set[str]] = {}
-    for line in text.splitlines():
+    for line in text.split("|"):
         group = {_term(word) for word in line.split()}
         for word in group:
             table.setdefault(word, set()).update(group - {word})
@@ -622,6 +302,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     token = rf"""
       (?P<url>https?://[^\s<>`"')\]]+)
     | (?P<date>\d{{4}}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?Z?)?)
+    | (?P<step>\0\d+)
     | (?P<flag>(?<![\w-])--?[A-Za-z][\w-]*)
     | (?P<issue>\#\d+\b)
     | (?P<path>[A-Za-z]:\\[\w\\.-]+
@@ -629,7 +310,8 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         | (?<![\w*])\*+\.[\w*{{}},-]+
         | (?<![\w.])\.[A-Za-z][\w.-]*
         | (?<![\w.])[A-Za-z_][\w-]*(?:\.[A-Za-z0-9_*][\w*-]*)+)
-    | (?P<number>(?<![^\s(\[=:,<>`"'])-?(?=\d)(?:\d[\d_]*(?:[.,:]\d+)*)(?:\.x\b)?(?:[-]?(?:rc|alpha|beta|dev|post)\.?\d*)?
+    | (?P<number>(?<![^\s(\[=:,<>`"'])-?(?=\d)(?:\d[\d_]*(?:[.,:]\d+)*)(?:\.x\b)?
+        (?:-?(?:rc|alpha|beta|dev|post)\.?\d*)?
         (?:\ ?(?:ms|msecs?|milliseconds?|s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?|d|days?|weeks?
             |percent|[kmgt]i?b|bytes?)(?![^\W_])|\ ?%|\w*)
         | \d\w*(?:[.,:]\d+)*)
@@ -645,7 +327,8 @@ def _patterns() -> dict[str, re.Pattern[str]]:
             r"^[ \t]{0,3}#{1,6}[ \t]+(?:\[?\d{4}-\d\d-\d\d[^\]\s]*\]?[ \t:–—-]*)?(.*?)[ \t#]*$", re.MULTILINE
         ),
         "bullet": re.compile(
-            r"^[ \t>]*(?:(?:[-*+]|\d{1,2}[.)])[ \t]+|>[ \t]*|(?=\[\d{4}))(?:\[\d{4}-\d\d-\d\d[^\]\s]*\][ \t:–—-]*)?",
+            r"^[ \t>]*(?:(?:[-*+]|(?P<step>\d{1,2})[.)])[ \t]+|>[ \t]*|(?=\[\d{4}))"
+            r"(?:\[\d{4}-\d\d-\d\d[^\]\s]*\][ \t:–—-]*)?",
             re.MULTILINE,
         ),
         "code": re.compile(
@@ -675,7 +358,7 @@ def _plain(text: str) -> str:
     patterns = _patterns()
     text = text.replace("\r\n", "\n").replace("\u2019", "'")
     text = patterns["heading"].sub("\n\n\\1\n\n", text)
-    text = patterns["bullet"].sub("\n\n", text)
+    text = patterns["bullet"].sub(lambda m: f"\n\n\0{m['step']} " if m["step"] else "\n\n", text)
     text = patterns["emphasis"].sub(r"\2", text)
     return patterns["short"].sub(_spell_out, text) if "n" in text or "'" in text else text
 
@@ -770,7 +453,8 @@ class _Phrases:
         self.terms: list[str] = []
         self.joined = ""
         self.head = ""
-        self.commas: list[int] = []
+        self.commas: set[int] = set()
+        self.joins: set[int] = set()
 
     def add(self, term: str) -> None:
         """Append a content term; "and" followed by the negated verb again ends the negation."""
@@ -782,25 +466,26 @@ class _Phrases:
         self.terms.append(term)
 
     def close(self) -> None:
-        """End the phrase; a bare "not" that ends it negates what went before ("Verwende X nicht")."""
+        """End the phrase that is open, if it has terms."""
         if self.terms:
             self.done.append(Phrase(self.clause, self.governor, self.negated, tuple(self.terms)))
         self.terms = []
 
     def govern(self, governor: str) -> None:
         """Open a phrase under a preposition or conjunction; "not in", "instead of" stay what they are."""
-        if governor in _SCOPE_ENDS:
-            self.settle()
-            self.negated = False
-        elif not self.terms and self.governor in _STICKY:
+        ends = governor in _SCOPE_ENDS
+        if not ends and not self.terms and self.governor in _STICKY:
             return
+        if ends:
+            self.settle()
         self.close()
-        self.governor = governor
+        self.governor, self.negated = governor, self.negated and not ends
 
     def join(self, word: str) -> None:
-        """ "and", "or": a new clause under the same governor."""
+        """Open a new clause under the same governor, as "and" and "or" do."""
         self.close()
         self.clause += 1
+        self.joins.add(len(self.done))
         self.joined = word
 
     def negate(self, *, refusal: bool) -> None:
@@ -812,7 +497,7 @@ class _Phrases:
         self.governor, self.negated, self.head = "not", True, ""
 
     def settle(self) -> None:
-        """A negation with nothing after it belongs to the phrase before it, or stands alone."""
+        """A negation with nothing after it belongs to the phrase before it ("Verwende X nicht")."""
         if self.negated and self.governor == "not" and not self.terms:
             last = self.done[-1] if self.done else None
             if last is not None and last.clause == self.clause and not last.negated:
@@ -823,7 +508,7 @@ class _Phrases:
 
     def comma(self) -> None:
         self.stop()
-        self.commas.append(len(self.done))
+        self.commas.add(len(self.done))
 
     def stop(self) -> None:
         self.settle()
@@ -843,10 +528,12 @@ def _phrases(tokens: Sequence[_Token]) -> tuple[Phrase, ...]:
             _take_run(state, token.text)
         elif token.kind in ("stop", "comma"):
             state.stop() if token.kind == "stop" else state.comma()
+        elif token.kind == "step":
+            state.govern(token.text)
         elif token.kind != "gap":
             state.add(token.text)
     state.stop()
-    return _lists(state.done, state.commas)
+    return _lists(state)
 
 
 def _take(state: _Phrases, token: _Token, previous: str, following: str) -> None:
@@ -859,11 +546,16 @@ def _take(state: _Phrases, token: _Token, previous: str, following: str) -> None
         state.join(word)
     elif word in _GOVERNORS:
         state.govern(_GOVERNORS[word])
-    elif word in _TRANSPARENT:
+    elif word in _TRANSPARENT or _adverb(word):
         if state.joined and word in _RESUME:
             state.governor, state.negated = "", False
     else:
         state.add(_term(word))
+
+
+def _adverb(word: str) -> bool:
+    """An English manner adverb: its place in the sentence is free."""
+    return len(word) > 6 and word.endswith("ly") and word not in _NOT_ADVERBS
 
 
 def _negates(word: str, previous: str, following: str) -> bool:
@@ -886,19 +578,24 @@ def _take_run(state: _Phrases, run: str) -> None:
         state.add(term)
 
 
-def _lists(phrases: list[Phrase], commas: list[int]) -> tuple[Phrase, ...]:
+def _lists(state: _Phrases) -> tuple[Phrase, ...]:
     """In "never commit A, B or C" the items after a comma stand under the governor of the first."""
-    for at in commas:
-        if not 0 < at < len(phrases):
-            continue
-        head, item = phrases[at - 1], phrases[at]
-        last = phrases[at + 1] if at + 1 < len(phrases) else None
-        listed = item.governor == "" and len(item.terms) <= 2 and head.governor
-        if listed and last is not None and (at + 1 in commas or last.governor == ""):
-            phrases[at] = item._replace(governor=head.governor, negated=head.negated)
-            if at + 1 not in commas:
-                phrases[at + 1] = last._replace(governor=head.governor, negated=head.negated)
+    phrases = state.done
+    for at in sorted(state.commas):
+        last = at
+        while last in state.commas and last < len(phrases) and _lists_on(phrases[at - 1], phrases[last]):
+            last += 1
+        if at and last > at and last in state.joins:
+            for i in range(at, min(last + 1, len(phrases))):
+                phrases[i] = phrases[i]._replace(
+                    governor=phrases[at - 1].governor, negated=phrases[at - 1].negated
+                )
     return tuple(phrases)
+
+
+def _lists_on(head: Phrase, item: Phrase) -> bool:
+    fresh = item.terms[:1] and item.terms[0] not in _LIGHT | _RESUME | set(head.terms)
+    return bool(fresh and head.governor and not item.governor and len(item.terms) <= 2)
 
 
 def claim(text: str) -> Claim:
@@ -909,25 +606,30 @@ def claim(text: str) -> Claim:
     for token in tokens:
         if token.kind == "run":
             words.update(_bigrams(token.text))
-        elif token.kind not in ("stop", "comma", "gap"):
+        elif token.kind not in ("stop", "comma", "gap", "step"):
             words.add(token.text.casefold())
         kinds.setdefault(token.kind, set()).add(token.text)
     found = {kind: frozenset(texts) for kind, texts in kinds.items()}
     none: frozenset[str] = frozenset()
-    phrases = _phrases(tokens)
     return Claim(
         words=frozenset(words),
-        phrases=phrases,
+        phrases=_phrases(tokens),
         numbers=found.get("number", none) | found.get("date", none),
-        paths=found.get("path", none),
+        paths=found.get("path", none) | found.get("url", none),
         flags=found.get("flag", none),
         names=found.get("name", none),
         code=frozenset(token.text for token in tokens if token.code and token.kind == "word"),
         proper=frozenset(_term(token.text) for token in tokens if token.proper),
-        limits=frozenset(
-            _LIMITS[g] for w in found.get("word", none) if (g := _GOVERNORS.get(w, "")) in _LIMITS
-        ),
+        limits=_limits(found.get("word", none), found.get("run", none)),
     )
+
+
+def _limits(words: frozenset[str], runs: frozenset[str]) -> frozenset[str]:
+    """Which kinds of restriction ("only", "except") a text makes."""
+    governors = {_GOVERNORS[word] for word in words if word in _GOVERNORS}
+    marks = (("只", "only"), ("仅", "only"), ("除", "except"))
+    unspaced = {limit for mark, limit in marks if any(mark in run for run in runs)}
+    return frozenset(unspaced.union(_LIMITS[governor] for governor in governors if governor in _LIMITS))
 
 
 # -- two claims ---------------------------------------------------------------------------------
@@ -956,3 +658,433 @@ def guard(a: Claim, b: Claim) -> str | None:
 def near_duplicate(a: Claim, b: Claim, threshold: float = 0.8) -> bool:
     """Whether the two say the same: Jaccard above `threshold` (strictly) and no guard."""
     return jaccard(a, b) > threshold and guard(a, b) is None
+
+
+def _literals(a: Claim) -> tuple[frozenset[str], ...]:
+    return (a.numbers, a.paths, a.flags, a.names)
+
+
+def _content(a: Claim) -> list[str]:
+    return [term for phrase in a.phrases for term in phrase.terms]
+
+
+def _apart(a: Claim, b: Claim) -> tuple[frozenset[str], frozenset[str]]:
+    """The terms that only the one and only the other uses, inflection and synonyms put aside."""
+    ours = frozenset(map(_term, a.words - b.words))
+    theirs = frozenset(map(_term, b.words - a.words))
+    return ours - theirs, theirs - ours
+
+
+def _differing(a: Claim, b: Claim) -> tuple[list[Phrase], list[Phrase]]:
+    """The phrases that only the one and only the other has, wherever they stand."""
+    ours, theirs = {p[1:] for p in a.phrases}, {p[1:] for p in b.phrases}
+    return [p for p in a.phrases if p[1:] not in theirs], [p for p in b.phrases if p[1:] not in ours]
+
+
+def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
+    groups: dict[str, set[str]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, set()).add(value)
+    return {key: frozenset(values) for key, values in groups.items()}
+
+
+def _governors(phrases: Iterable[Phrase]) -> dict[str, frozenset[str]]:
+    return _grouped((term, phrase.governor) for phrase in phrases for term in phrase.terms)
+
+
+def _previous(phrases: Iterable[Phrase]) -> dict[str, frozenset[str]]:
+    return _grouped(
+        (term, before)
+        for phrase in phrases
+        for before, term in zip(phrase.terms, phrase.terms[1:], strict=False)
+    )
+
+
+def _swaps(before: dict[str, frozenset[str]], after: dict[str, frozenset[str]]) -> set[frozenset[str]]:
+    """Values that two keys have exchanged: what x had, y has now, and the other way round."""
+    moved = {(before[key], after[key]) for key in before.keys() & after.keys() if before[key] != after[key]}
+    return {x | y for x, y in moved if (y, x) in moved}
+
+
+def _mates(a: Claim) -> dict[str, frozenset[str]]:
+    """For each number, path, flag and name: the other terms of its clauses."""
+    literals = frozenset().union(*_literals(a))
+    clauses: dict[int, list[str]] = {}
+    for phrase in a.phrases:
+        clauses.setdefault(phrase.clause, []).extend(phrase.terms)
+    return _grouped(
+        (term, mate)
+        for terms in clauses.values()
+        for term in terms
+        if term in literals
+        for mate in terms
+        if mate not in literals
+    )
+
+
+def _rebound(a: Claim, b: Claim) -> bool:
+    """Whether two literals have exchanged the words they belong to ("read 5 s, write 9 s")."""
+    if sum(map(len, _literals(a))) < 2:
+        return False
+    ours, theirs = _mates(a), _mates(b)
+    shared = ours.keys() & theirs.keys()
+    return any((ours[x] - ours[y]) & (theirs[y] - theirs[x]) for x in shared for y in shared)
+
+
+def _sequences(phrases: Iterable[Phrase]) -> set[tuple[str, str]]:
+    """The terms x and y where x stands before y, a few words apart in one phrase."""
+    return {(x, y) for p in phrases for i, x in enumerate(p.terms) for y in p.terms[i + 1 : i + 6] if x != y}
+
+
+def _reversed(a: Iterable[Phrase], b: Iterable[Phrase]) -> bool:
+    """Whether some phrase has the same terms in another order ("client calls server")."""
+    ours, theirs = _sequences(a), _sequences(b)
+    turned = {(y, x) for x, y in ours - theirs} & theirs
+    return not turned <= ours
+
+
+def _order(a: Claim, b: Claim) -> bool:
+    ours, theirs = _differing(a, b)
+    if not ours or not theirs:
+        return False
+    exchanged = _swaps(_governors(ours), _governors(theirs)) or _swaps(_previous(ours), _previous(theirs))
+    return bool(exchanged) or _reversed(ours, theirs) or _rebound(a, b)
+
+
+def _negated(a: Claim) -> set[str]:
+    return {term for phrase in a.phrases if phrase.negated for term in phrase.terms}
+
+
+def _heads(a: Claim) -> set[str]:
+    """What each negation is about: the first term in its scope that is no light verb."""
+    scopes = [phrase.terms for phrase in a.phrases if phrase.governor == "not" and phrase.terms]
+    return {next((term for term in terms if term not in _LIGHT), terms[-1]) for terms in scopes}
+
+
+def _denies(a: Claim, b: Claim) -> bool:
+    """Whether `a` negates something that `b` asserts."""
+    heads = _heads(a)
+    return bool(heads and heads.intersection(_content(b)) - _negated(b))
+
+
+def _negation(a: Claim, b: Claim) -> bool:
+    ours, theirs = _negated(a), _negated(b)
+    if any(p.negated for p in a.phrases) != any(p.negated for p in b.phrases):
+        return True
+    if _denies(a, b) or _denies(b, a):
+        return True
+    return bool((ours - theirs).intersection(_content(b)) and (theirs - ours).intersection(_content(a)))
+
+
+def _facing(
+    ours: frozenset[str], theirs: frozenset[str], table: dict[str, frozenset[str]]
+) -> set[tuple[str, str]]:
+    none: frozenset[str] = frozenset()
+    return {(x, y) for x in ours for y in table.get(x, none) & theirs}
+
+
+def _prefixed(ours: frozenset[str], theirs: frozenset[str]) -> bool:
+    """Whether a word faces its own negation: valid, invalid; stateless, stateful."""
+    negative = {prefix + x for x in ours if len(x) > 3 for prefix in _PREFIXES}
+    bare = {x.removesuffix("less") for x in ours if x.endswith("less")}
+    return bool(negative & theirs) or any(x.endswith("ful") and x.removesuffix("ful") in bare for x in theirs)
+
+
+def _turned_round(a: Claim, b: Claim) -> bool:
+    """Whether "A before B" and "B after A" say the same: what `before` governs, `after` does not."""
+    before = {term for phrase in a.phrases if phrase.governor == "before" for term in phrase.terms}
+    after = {term for phrase in b.phrases if phrase.governor == "after" for term in phrase.terms}
+    return bool(before and after) and not before & after
+
+
+def _polar(a: Claim, b: Claim) -> bool:
+    """Whether the two differ in words that cannot both hold (enable, disable)."""
+    ours, theirs = _apart(a, b)
+    pairs = _facing(ours, theirs, _opposites())
+    if _turned_round(a, b) or _turned_round(b, a):
+        pairs -= {("before", "after"), ("after", "before")}
+    return bool(pairs) or _prefixed(ours, theirs) or _prefixed(theirs, ours)
+
+
+def _antonym(a: Claim, b: Claim) -> bool:
+    return _polar(a, b) or bool(_facing(*_apart(a, b), _contrasts()))
+
+
+def _undigited(words: Iterable[str]) -> set[str]:
+    stripped = {word: "".join(c for c in word if not c.isdecimal()) for word in words}
+    return {bare for word, bare in stripped.items() if bare and bare != word}
+
+
+def _number(a: Claim, b: Claim) -> bool:
+    """Other numbers, or one word with other digits in it (sha1, sha256)."""
+    return a.numbers != b.numbers or bool(_undigited(a.words - b.words) & _undigited(b.words - a.words))
+
+
+def _code(a: Claim, b: Claim) -> bool:
+    return a.names != b.names or bool(a.code - b.words or b.code - a.words)
+
+
+def _kin(x: str, y: str) -> bool:
+    """Whether two words are of one family: configure, configuration."""
+    shared = next((i for i, (c, d) in enumerate(zip(x, y, strict=False)) if c != d), min(len(x), len(y)))
+    return shared >= 5 and shared > 0.6 * max(len(x), len(y))
+
+
+def _slots(terms: Sequence[str], own: set[str]) -> set[tuple[str, str]]:
+    """The neighbours (before, after) of each run of `own` terms; "" at the ends."""
+    slots, before, inside = set(), "", False
+    for term in (*terms, ""):
+        if term not in own:
+            if inside:
+                slots.add((before, term))
+            before = term
+        inside = term in own
+    return slots
+
+
+def _same_slot(ours: set[tuple[str, str]], theirs: set[tuple[str, str]]) -> bool:
+    befores, afters = {x for x, _ in theirs} - {""}, {y for _, y in theirs} - {""}
+    return bool(ours & theirs) or any(x in befores or y in afters for x, y in ours)
+
+
+def _word_for_word(a: Claim, b: Claim) -> bool:
+    """Whether a content word stands where the other has another one ("billing worker", "search worker").
+
+    In a long body one plain word is wording; there only names count.
+    """
+    terms, others = _content(a), _content(b)
+    ours, theirs = set(terms) - set(others), set(others) - set(terms)
+    kin = {(x, y) for x in ours for y in theirs if _kin(x, y)}
+    ours, theirs = ours - {x for x, _ in kin}, theirs - {y for _, y in kin}
+    if not ours or not theirs or not _same_slot(_slots(terms, ours), _slots(others, theirs)):
+        return False
+    weight = min(sum(1.0 if term.isascii() else 0.5 for term in set(side)) for side in (terms, others))
+    return weight < _LONG or bool(ours & a.proper and theirs & b.proper)
+
+
+_LONG = 24
+_PREFIXES = ("un", "in", "im", "ir", "il", "dis", "de", "des", "non", "anti", "mis")
+_GUARDS: tuple[tuple[str, Callable[[Claim, Claim], bool]], ...] = (
+    ("order", _order),
+    ("negation", _negation),
+    ("antonym", _antonym),
+    ("number", _number),
+    ("path", lambda a, b: a.paths != b.paths),
+    ("flag", lambda a, b: a.flags != b.flags),
+    ("code", _code),
+    ("exception", lambda a, b: a.limits != b.limits),
+    ("word", _word_for_word),
+)
+
+
+# -- contradictions -----------------------------------------------------------------------------
+
+_SAME_SUBJECT = 0.6
+_SERIES = 8
+
+
+def _subject(a: Claim) -> frozenset[str]:
+    """What a claim is about: its content terms without numbers and without words that have an opposite."""
+    return frozenset(_content(a)) - a.numbers - frozenset(_opposites())
+
+
+def _conditions(a: Claim) -> frozenset[str]:
+    return _CONDITIONS.intersection(phrase.governor for phrase in a.phrases)
+
+
+def _masked(a: Claim) -> tuple[object, ...]:
+    """Everything but the values of its numbers; units, dates and issue numbers stay."""
+    values = {number: _mask(number) for number in a.numbers}
+    phrases = tuple((p.governor, p.negated, tuple(values.get(t, t) for t in p.terms)) for p in a.phrases)
+    rest = frozenset(word for word in a.words if word not in values)
+    return (rest, phrases, a.paths, a.flags, a.names)
+
+
+def _mask(number: str) -> str:
+    if number.count("-") > 1:
+        return number
+    return "# " + "".join(c for c in number if c.isalpha() or c == "%")
+
+
+def _opposed(a: Claim, b: Claim) -> bool:
+    """Same literals, same conditions, and exactly one of order, negation and antonym turned round."""
+    if _literals(a) != _literals(b) or _conditions(a) != _conditions(b) or a.limits != b.limits:
+        return False
+    swapped = {governors - {""} for governors in _swaps(*map(_governors, _differing(a, b)))}
+    polar, negates = _polar(a, b), _denies(a, b) != _denies(b, a)
+    if any(governors and governors <= _DIRECTED for governors in swapped):
+        return not polar and bool(_negated(a)) == bool(_negated(b))
+    return polar != negates and not _order(a, b) and not _facing(*_apart(a, b), _contrasts())
+
+
+def contradiction(a: Claim, b: Claim) -> bool:
+    """Whether the two make opposite claims about the same thing. Unsure is False. Symmetric.
+
+    Numbers and versions alone count only where everything else is equal.
+    """
+    if a == b:
+        return False
+    if _masked(a) == _masked(b):
+        return bool(_subject(a)) and a.numbers != b.numbers
+    if _overlap(_subject(a), _subject(b)) <= _SAME_SUBJECT:
+        return False
+    return _opposed(a, b) and not _word_for_word(a, b)
+
+
+def contradictions(claims: Sequence[Claim]) -> list[tuple[int, int]]:
+    """The contradicting pairs (i < j), sorted; one pair of indices for any two distinct claims.
+
+    More than 8 values of one number in otherwise equal claims are a series ("run 1", "run 2", …),
+    not a contradiction.
+    """
+    distinct = _distinct(claims)
+    found = {
+        (a, b)
+        for group in _groups(distinct, _masked)
+        if len(group) <= _SERIES
+        for a, b in combinations(group, 2)
+    }
+    for bucket in _groups(distinct, _literals):
+        found.update(_same_subject(bucket))
+    pairs = ((distinct[a][0], distinct[b][0]) for a, b in found if contradiction(a, b))
+    return sorted((min(pair), max(pair)) for pair in pairs)
+
+
+def _same_subject(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim]]:
+    groups = list(_groups(claims, _subject))
+    for group in groups:
+        yield from combinations(group, 2)
+    for i, j, _ in _join([_subject(group[0]) for group in groups], _SAME_SUBJECT):
+        yield from product(groups[i], groups[j])
+
+
+# -- many claims --------------------------------------------------------------------------------
+
+
+def _distinct(claims: Sequence[Claim]) -> dict[Claim, list[int]]:
+    indices: dict[Claim, list[int]] = {}
+    for i, a in enumerate(claims):
+        if a.words:
+            indices.setdefault(a, []).append(i)
+    return indices
+
+
+def _groups(claims: Iterable[Claim], key: Callable[[Claim], object]) -> Iterable[list[Claim]]:
+    groups: dict[object, list[Claim]] = {}
+    for a in claims:
+        groups.setdefault(key(a), []).append(a)
+    return groups.values()
+
+
+def _rarest_first(sets: Sequence[frozenset[str]]) -> list[list[int]]:
+    """Each set as token numbers in one global order: by frequency, then by text."""
+    frequency: dict[str, int] = {}
+    for tokens in sets:
+        for token in tokens:
+            frequency[token] = frequency.get(token, 0) + 1
+    order = sorted(frequency, key=lambda token: (frequency[token], token))
+    rank = {token: number for number, token in enumerate(order)}
+    return [sorted(rank[token] for token in tokens) for tokens in sets]
+
+
+def _join(sets: Sequence[frozenset[str]], threshold: float) -> Iterator[tuple[int, int, float]]:
+    """Every pair of sets with Jaccard above `threshold`, by prefix filtering with a size filter.
+
+    Two sets with Jaccard >= t share a token among the first n - ceil(t n) + 1 of either in any one
+    global order; taken shortest first, n - ceil(2t / (1 + t) n) + 1 need indexing. Chaudhuri, Ganti
+    and Kaushik, ICDE 2006; AllPairs: Bayardo, Ma and Srikant, WWW 2007; PPJoin: Xiao et al., WWW 2008.
+    """
+    ranked = _rarest_first(sets)
+    order = sorted(range(len(sets)), key=lambda i: len(sets[i]))
+    sizes = [len(sets[i]) for i in order]
+    index: dict[int, list[int]] = {}
+    for place, i in enumerate(order):
+        size = sizes[place]
+        least = ceil(threshold * size - 1e-9)
+        first = bisect_left(sizes, least)
+        for other in _candidates(index, ranked[i][: size - least + 1], first):
+            score = _overlap(sets[i], sets[order[other]])
+            if score > threshold:
+                yield (min(i, order[other]), max(i, order[other]), score)
+        shared = ceil(2 * threshold / (1 + threshold) * size - 1e-9)
+        for token in ranked[i][: size - shared + 1]:
+            index.setdefault(token, []).append(place)
+
+
+def _candidates(index: dict[int, list[int]], prefix: Sequence[int], first: int) -> set[int]:
+    found: set[int] = set()
+    for token in prefix:
+        places = index.get(token)
+        if places is not None:
+            found.update(places[bisect_left(places, first) :])
+    return found
+
+
+def similar_pairs(claims: Sequence[Claim], threshold: float) -> list[tuple[int, int, float]]:
+    """All pairs (i, j, Jaccard), i < j, with Jaccard above `threshold` >= 0; exact and sorted.
+
+    The list itself is quadratic in the number of equal bodies; `clusters` is not.
+    """
+    same: dict[frozenset[str], list[int]] = {}
+    for i, a in enumerate(claims):
+        if a.words:
+            same.setdefault(a.words, []).append(i)
+    members = list(same.values())
+    pairs = [(i, j, 1.0) for group in members if threshold < 1 for i, j in combinations(group, 2)]
+    for x, y, score in _join(list(same), threshold):
+        pairs.extend((min(i, j), max(i, j), score) for i, j in product(members[x], members[y]))
+    return sorted(pairs)
+
+
+def clusters(claims: Sequence[Claim], threshold: float = 0.8) -> list[Cluster]:
+    """The connected components, of two or more, of the near-duplicate graph, by smallest member.
+
+    Claims whose numbers, paths, flags or names differ never meet: each such bucket is joined by itself.
+    """
+    distinct = _distinct(claims) if threshold < 1 else {}
+    found = [
+        _cluster(component, distinct)
+        for bucket in _groups(distinct, _literals)
+        for component in _components(bucket, threshold)
+        if sum(len(distinct[a]) for a in component) > 1
+    ]
+    return sorted(found)
+
+
+def _components(claims: Sequence[Claim], threshold: float) -> Iterable[list[Claim]]:
+    parent = list(range(len(claims)))
+    for i, j in _near(claims, threshold):
+        x, y = _root(parent, i), _root(parent, j)
+        if x != y and guard(claims[i], claims[j]) is None:
+            parent[max(x, y)] = min(x, y)
+    components: dict[int, list[Claim]] = {}
+    for i, a in enumerate(claims):
+        components.setdefault(_root(parent, i), []).append(a)
+    return components.values()
+
+
+def _near(claims: Sequence[Claim], threshold: float) -> Iterator[tuple[int, int]]:
+    same: dict[frozenset[str], list[int]] = {}
+    for i, a in enumerate(claims):
+        same.setdefault(a.words, []).append(i)
+    members = list(same.values())
+    for group in members:
+        yield from combinations(group, 2)
+    for x, y, _ in _join(list(same), threshold):
+        yield from product(members[x], members[y])
+
+
+def _root(parent: list[int], i: int) -> int:
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return i
+
+
+def _cluster(component: Sequence[Claim], distinct: dict[Claim, list[int]]) -> Cluster:
+    firsts = sorted(((distinct[a][0], a) for a in component), key=lambda first: first[0])
+    guarded = ((i, j, guard(a, b)) for (i, a), (j, b) in combinations(firsts, 2))
+    return Cluster(
+        members=tuple(sorted(i for a in component for i in distinct[a])),
+        guarded=tuple((i, j, reason) for i, j, reason in guarded if reason),
+    )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,10 +22,16 @@ from memcli.tree import Found
 
 SCHEMA_VERSION = 1
 APPLICATION = 0x6D656D31  # "mem1": tells our file from a foreign one
-COLUMN_WEIGHTS = (1.0, 1.0, 1.0, 1.0, 1.0)
+COLUMN_WEIGHTS = (1.5, 1.0, 1.0, 1.0, 0.7)
 """bm25 weights of title, text, tags, date, parts (docs/benchmarks.md)."""
+COVERAGE = 0.3
+"""Share of a lexical score that depends on how much of the query, by idf, a chunk covers."""
+BM25_MOST = 2.2 * max(COLUMN_WEIGHTS)
+"""The most that one term can score per unit of idf (k1 + 1, in the heaviest column)."""
 POOL = 200
 """How many best-matching chunks are weighed."""
+WIDE = 2000
+"""A term in more chunks than this is worth asking for the pool alone, when that is enough."""
 
 _CHUNK = (
     "source, entry, part, offset, line, live, type, kind, date, title, text, tags, parts, digest, metadata"
@@ -165,7 +172,9 @@ class Index:
         ):
             *where, work_tree = json.loads(row[2])
             problems = tuple(Problem(row[1], *item) for item in json.loads(row[7])) if row[7] != "[]" else ()
-            found[row[1]] = FileRow(row[0], row[1], Place(*where), work_tree, *row[3:7], problems)
+            found[row[1]] = FileRow(
+                row[0], row[1], Place(*where), work_tree, row[3], row[4], row[5], row[6], problems
+            )
         return found
 
     def stale(self, found: Sequence[Found]) -> tuple[list[Found], list[str]]:
@@ -177,6 +186,12 @@ class Index:
             if row is None or row[0] != file.mtime or row[1] != file.size or row[2] != _place(file):
                 changed.append(file)
         return changed, list(known)
+
+    def changed(self, found: Sequence[Found]) -> tuple[list[str], list[str]]:
+        """Names of the files whose content differs from the index, and of those that are gone."""
+        suspects, gone = self.stale(found)
+        known = {row.path: row.hash for row in self.files().values()}
+        return [file.name for file in suspects if not _same(file, known.get(file.name))], gone
 
     def refresh(
         self, found: Sequence[Found], *, wait: float, progress: Callable[[int], None] = lambda done: None
@@ -275,12 +290,14 @@ class Index:
         values = (_place(file), mtime, size, identity, entries, listed)
         if known is not None:
             self.db.execute(
-                "UPDATE file_meta SET place = ?, mtime = ?, size = ?, hash = ?, entries = ?, problems = ? WHERE id = ?",
+                "UPDATE file_meta SET place = ?, mtime = ?, size = ?, hash = ?, entries = ?, problems = ?"
+                " WHERE id = ?",
                 (*values, known[0]),
             )
             return int(known[0])
         cursor = self.db.execute(
-            "INSERT INTO file_meta (path, place, mtime, size, hash, entries, problems) VALUES (?,?,?,?,?,?,?)",
+            "INSERT INTO file_meta (path, place, mtime, size, hash, entries, problems)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
             (file.name, *values),
         )
         return int(cursor.lastrowid or 0)
@@ -348,26 +365,83 @@ class Index:
 
     # --- searching
 
-    def matches(self, expression: str, allowed: frozenset[int] | None = None) -> Iterator[tuple[int, float]]:
-        """(rowid, score > 0) of the chunks that match, best first; ties are complete but unordered."""
-        weights = ", ".join(map(str, COLUMN_WEIGHTS))
-        cursor = self.db.execute(
-            "SELECT rowid, rank FROM chunks_fts WHERE chunks_fts MATCH ? AND rank MATCH ? ORDER BY rank",
-            (expression, f"bm25({weights})"),
-        )
-        for rowid, rank in cursor:
-            if allowed is None or rowid in allowed:
-                yield rowid, -rank
+    def lexical(
+        self, terms: Sequence[str], allowed: frozenset[int] | None, sources: Collection[int], pool: int = POOL
+    ) -> dict[int, float]:
+        """BM25 of the best-matching chunks, and of all that tie with the last of them.
 
-    def best(self, expression: str, allowed: frozenset[int] | None, pool: int = POOL) -> dict[int, float]:
-        """The `pool` best-matching chunks, and all that tie with the last of them."""
-        found: dict[int, float] = {}
-        last = 0.0
-        for rowid, score in self.matches(expression, allowed):
-            if len(found) >= pool and score < last:
-                break
-            found[rowid] = last = score
-        return found
+        FTS5's bm25 is additive over terms, so it is asked term by term, rarest first. That allows
+        an idf that stays positive, ln(1 + (N - n + .5)/(n + .5)), where FTS5 floors that of a word
+        in more than half of the rows; and it allows to stop widening the pool when the terms left
+        can no longer lift a new chunk into it.
+
+        `allowed` None: live chunks of `sources`.
+        """
+        admitted = allowed if allowed is not None else None
+        denied = self._denied(sources) if allowed is None else frozenset()
+        total = self._size()
+        counted = sorted((n, term) for term in dict.fromkeys(terms) if (n := self._matching(term)))
+        scores: dict[int, float] = {}
+        covered: dict[int, float] = {}
+        left = sum(_idf(n, total) for n, _ in counted) * BM25_MOST
+        weight = 0.0
+        for n, term in counted:
+            idf = _idf(n, total)
+            among = self._leaders(scores, left, pool) if n > WIDE else None
+            for rowid, bm25 in self._postings(term, among):
+                if (admitted is None or rowid in admitted) and rowid not in denied:
+                    scores[rowid] = scores.get(rowid, 0.0) + bm25 * idf / _fts_idf(n, total)
+                    covered[rowid] = covered.get(rowid, 0.0) + idf
+            left -= idf * BM25_MOST
+            weight += idf
+        final = {i: s * (1 - COVERAGE + COVERAGE * covered[i] / weight) for i, s in scores.items()}
+        return _top(final, pool)
+
+    def _denied(self, sources: Collection[int]) -> frozenset[int]:
+        """Chunks that no plain search shows: not live, or of a file that is not in view."""
+        rows = self.db.execute("SELECT id FROM chunks WHERE live = 0").fetchall()
+        hidden = [row[0] for row in self.db.execute("SELECT id FROM file_meta") if row[0] not in sources]
+        if hidden:
+            rows += self.db.execute(
+                "SELECT id FROM chunks WHERE live = 1 AND source IN (SELECT value FROM json_each(?))",
+                (json.dumps(hidden),),
+            ).fetchall()
+        return frozenset(row[0] for row in rows)
+
+    def _size(self) -> int:
+        return int(self.db.execute("SELECT count(*) FROM chunks").fetchone()[0])
+
+    def _matching(self, term: str) -> int:
+        row = self.db.execute(
+            "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", (quoted(term),)
+        ).fetchone()
+        return int(row[0])
+
+    def counts(self, words: Sequence[str]) -> list[int]:
+        """In how many chunks each word stands."""
+        return [self._matching(word) for word in words]
+
+    def _postings(self, term: str, among: Sequence[int] | None) -> Iterator[tuple[int, float]]:
+        """(rowid, bm25 > 0) of the chunks with a term, or of those `among` the given ones."""
+        weights = f"bm25({', '.join(map(str, COLUMN_WEIGHTS))})"
+        select = "SELECT rowid, -rank FROM chunks_fts WHERE chunks_fts MATCH ? AND rank MATCH ?"
+        values: tuple[Any, ...] = (quoted(term), weights)
+        if among is not None:
+            select += " AND rowid IN (SELECT value FROM json_each(?))"
+            values += (json.dumps(among),)
+        return self.db.execute(select, values)
+
+    @staticmethod
+    def _leaders(scores: Mapping[int, float], left: float, pool: int) -> list[int] | None:
+        """The chunks that can still be in the pool, when no new one can enter it any more."""
+        if len(scores) < pool:
+            return None
+        ranked = sorted(scores.values(), reverse=True)
+        if ranked[pool - 1] * (1 - COVERAGE) <= left:
+            return None
+        return sorted(
+            rowid for rowid, score in scores.items() if score + left >= ranked[pool - 1] * (1 - COVERAGE)
+        )
 
     def allowed(self, where: str, values: Sequence[Any]) -> frozenset[int]:
         """The ids of the chunks that pass a filter (see `scope.where`)."""
@@ -389,7 +463,7 @@ class Index:
             f" FROM chunks WHERE {where}",
             values,
         )
-        return [Candidate(*row[:11], json.loads(row[11])) for row in rows]
+        return [Candidate._make((*row[:11], json.loads(row[11]))) for row in rows]
 
     def text(self, candidate: Candidate) -> str:
         """The whole indexed text of the entry that a chunk belongs to."""
@@ -407,11 +481,12 @@ class Index:
         )
         return found.fetchall()
 
-    def repeated(self) -> list[tuple[str, int]]:
-        """(entry id, file) of every entry with an id of its own that stands in more than one place."""
+    def repeated(self) -> list[tuple[str, int, int]]:
+        """(entry id, file, line) of every written id that stands in more than one place."""
         return self.db.execute(
-            "SELECT entry, source FROM chunks WHERE part = 0 AND entry IN"
-            " (SELECT entry FROM chunks WHERE part = 0 GROUP BY entry HAVING count(*) > 1) ORDER BY entry, source"
+            "SELECT entry, source, line FROM chunks WHERE part = 0 AND entry IN"
+            " (SELECT entry FROM chunks WHERE part = 0 GROUP BY entry HAVING count(*) > 1)"
+            " ORDER BY entry, source, offset"
         ).fetchall()
 
     def relations(self, entry: str) -> list[tuple[str, str, str]]:
@@ -421,15 +496,47 @@ class Index:
             (entry, entry),
         ).fetchall()
 
-    def count(self, words: Sequence[str]) -> list[int]:
-        """In how many chunks each indexed word (a stem, as the tokenizer makes it) stands."""
-        found = dict(
-            self.db.execute(
-                "SELECT term, doc FROM chunks_vocab WHERE term IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(words)),),
-            ).fetchall()
+    def copies(self, entries: Iterable[str]) -> list[Candidate]:
+        """The first chunk of every place where these entries stand."""
+        return self._candidates(
+            "part = 0 AND entry IN (SELECT value FROM json_each(?))", (json.dumps(sorted(entries)),)
         )
-        return [int(found.get(word, 0)) for word in words]
+
+    def define(self, name: str, arguments: int, function: Callable[..., Any]) -> None:
+        """Make a deterministic function known to SQL."""
+        self.db.create_function(name, arguments, function, deterministic=True)
+
+
+def quoted(term: str) -> str:
+    """One term or phrase as FTS5 takes it; a trailing `*` asks for a prefix."""
+    if term.endswith("*"):
+        return '"' + term[:-1].replace('"', '""') + '"*'
+    return '"' + term.replace('"', '""') + '"'
+
+
+def _idf(n: int, total: int) -> float:
+    return math.log(1 + (total - n + 0.5) / (n + 0.5))
+
+
+def _fts_idf(n: int, total: int) -> float:
+    """The idf inside FTS5's bm25: floored where a term stands in more than half of the rows."""
+    idf = math.log((total - n + 0.5) / (n + 0.5))
+    return idf if idf > 0 else 1e-6
+
+
+def _top(scores: Mapping[int, float], pool: int) -> dict[int, float]:
+    ranked = sorted(scores.items(), key=lambda item: -item[1])
+    if len(ranked) > pool:
+        last = ranked[pool - 1][1] * (1 - 1e-9)
+        ranked = ranked[:pool] + [item for item in ranked[pool:] if item[1] >= last]
+    return dict(ranked)
+
+
+def _same(file: Found, identity: str | None) -> bool:
+    try:
+        return tree.digest(tree.read_bytes(file.path).data) == identity
+    except tree.Unreadable:
+        return identity == ""
 
 
 def _place(file: Found) -> str:

@@ -305,9 +305,9 @@ class Workspace:
 
     def _close(self, record: Record) -> None:
         """Done: the journal becomes the newest undo record; that of an undo goes, with what it undid."""
-        self._trace("done")
         journal, undo = self._journal_of(record), self._undo_folder(record.root)
         with _refusing(self._state, "the files are written; the next write of mem will tidy up"):
+            self._trace("done")
             if record.undoes:
                 (undo / record.undoes).unlink(missing_ok=True)
                 journal.unlink()
@@ -345,6 +345,7 @@ class Workspace:
             self._finish(record, todo, {})
         except MemError:
             if journal in self._pending():  # else it was taken back, and that is settled, too
+                _discard(Path(item.copy) for item in kept if item.copy)
                 raise
         self._recovered += [step.name for step in record.steps if step not in edited]
         self._kept += kept
@@ -451,6 +452,7 @@ class Workspace:
                 _create(temp, data, 0o600, temp, self._trace)
                 self._trace("commit")
                 temp.replace(path)
+                self._trace("sync")
                 _sync([path.parent])
             except BaseException:
                 _discard([temp])
@@ -754,7 +756,10 @@ def _missing(folders: Iterable[Path]) -> tuple[str, ...]:
 
 
 def _make_private(folder: Path) -> None:
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """`parents=True` would leave those in between to the umask."""
+    if not folder.exists():
+        _make_private(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def _remove_empty(folders: Sequence[str]) -> None:

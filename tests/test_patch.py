@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import time
 from pathlib import Path
@@ -148,6 +149,26 @@ def test_nothing_changed_is_no_diff() -> None:
     assert unified_diff(Patch("/x", "a\n", "a\n"), "x") == ""
 
 
+def test_the_diff_looks_as_git_would_write_it() -> None:
+    assert unified_diff(Patch("/x", None, "a\nb"), "a b.md") == (
+        "diff --git a/a b.md b/a b.md\nnew file mode 100644\n--- /dev/null\n+++ b/a b.md\t\n"
+        "@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n"
+    )
+    assert unified_diff(Patch("/x", "a\n", "a\n\n"), "ä.md") == (
+        'diff --git "a/\\303\\244.md" "b/\\303\\244.md"\n--- "a/\\303\\244.md"\n+++ "b/\\303\\244.md"\n'
+        "@@ -1,1 +1,2 @@\n a\n+\n"
+    )
+
+
+@pytest.mark.parametrize(("between", "hunks"), [(1, 1), (3, 1), (4, 1), (6, 1), (7, 2), (8, 2)])
+def test_hunks_never_overlap(tmp_path: Path, between: int, hunks: int) -> None:
+    before = [f"{number}\n" for number in range(30)]
+    after = [line for number, line in enumerate(before) if number not in (9, 10 + between)]
+    patch = Patch("/x", "".join(before), "".join(after))
+    assert unified_diff(patch, "MEMORY.md").count("@@ -") == hunks
+    assert applied(tmp_path, "MEMORY.md", patch.before, patch.after) == "".join(after).encode()
+
+
 LINES = st.lists(st.sampled_from(["---\n", "a\n", "b\n", "\n", "id: 1\r\n", "x", "é\x0c\n"]), max_size=30)
 
 
@@ -164,7 +185,7 @@ def test_git_applies_any_pair_of_texts(
 
 def entries(number: int, count: int) -> str:
     return "".join(
-        f"---\nid: {n}\nreinforcement_count: {count if n % 50 == 0 else 0}\ntype: corrective\n---\nBody {n}\n\n"
+        f"---\nid: {n}\nreinforcement_count: {count if n % 50 == 0 else 0}\ntype: corrective\n---\n{n}.\n\n"
         for n in range(number)
     )
 
@@ -182,4 +203,13 @@ def test_a_file_turned_upside_down_takes_no_quadratic_time() -> None:
     lines = [f"line {n}\n" for n in range(50_000)]
     start = time.perf_counter()
     assert unified_diff(Patch("/x", "".join(lines), "".join(reversed(lines))), "MEMORY.md")
+    assert time.perf_counter() - start < 5
+
+
+def test_texts_of_two_kinds_of_line_take_no_quadratic_time(tmp_path: Path) -> None:
+    """No line is unique here: nothing to hold on to."""
+    chance = random.Random(5)
+    before, after = ("".join(chance.choices(["a\n", "b\n"], k=20_000)) for _ in range(2))
+    start = time.perf_counter()
+    assert applied(tmp_path, "MEMORY.md", before, after) == after.encode()
     assert time.perf_counter() - start < 5

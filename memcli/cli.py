@@ -1,0 +1,446 @@
+"""The command line: signatures, shared options, and the one place where failures become exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from memcli import __version__
+from memcli.app import App, Options, opened
+from memcli.errors import DataError, MemError, UsageError
+from memcli.model import Problem
+from memcli.scope import Filters
+
+app = typer.Typer(
+    name="mem",
+    help="Find, learn, strengthen and compact what a repository's MEMORY.md files know.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+# --- shared options
+
+Root = Annotated[
+    str, typer.Option("--root", metavar="DIR", help="The project's root; found by itself without.")
+]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A configuration key for this run.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No talk on stderr but errors.")]
+
+Level = Annotated[list[str] | None, typer.Option(metavar="LEVEL", help="global, project, job or task.")]
+Job = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Look at this job and its tasks.")]
+Task = Annotated[list[str] | None, typer.Option("--task", metavar="NAME", help="Look at this task.")]
+Type = Annotated[
+    list[str] | None, typer.Option(metavar="TYPE", help="declarative, procedural, directive or corrective.")
+]
+Kind = Annotated[
+    list[str] | None, typer.Option(metavar="KIND", help="policy, workflow, pitfall, decision, ...")
+]
+Store = Annotated[
+    list[str] | None, typer.Option(metavar="STORE", help="memory, institutional, proxy or archive.")
+]
+Tag = Annotated[list[str] | None, typer.Option(metavar="TAG", help="Entries with this tag.")]
+PathOf = Annotated[list[str] | None, typer.Option("--path", metavar="FILE", help="Entries about this file.")]
+Since = Annotated[str, typer.Option(metavar="DATE", help="Created on or after: 2026-03-01, or 30d ago.")]
+Until = Annotated[str, typer.Option(metavar="DATE", help="Created on or before.")]
+Proxy = Annotated[bool, typer.Option("--proxy", help="Include the proxy store (one person's manner).")]
+Archived = Annotated[bool, typer.Option("--archived", help="Include the archives.")]
+NoGlobal = Annotated[bool, typer.Option("--no-global", help="Leave the global level out.")]
+
+
+def _options(root: str, sets: Sequence[str] | None, quiet: bool, json: bool) -> Options:
+    return Options(root, tuple(sets or ()), quiet, json)
+
+
+def _filters(**given: Any) -> Filters:
+    """Filters from options: absent lists become empty."""
+    values: dict[str, Any] = {
+        key: value if isinstance(value, (str, bool)) else tuple(value or ()) for key, value in given.items()
+    }
+    return Filters(**values)
+
+
+# --- talk
+
+
+def _say(text: str, *, quiet: bool = False) -> None:
+    if text and not quiet:
+        print(text, file=sys.stderr)
+
+
+def _print(text: str) -> None:
+    if text:
+        print(text)
+
+
+def _notes(app: App) -> None:
+    for note in app.notes:
+        _say(f"mem: {note}", quiet=app.options.quiet)
+
+
+def _count_problems(problems: Sequence[Problem], *, quiet: bool) -> None:
+    if problems:
+        what = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        _say(f"mem: {what} in the memory files: mem doctor", quiet=quiet)
+
+
+def _progress(app: App) -> Any:
+    """A progress line on stderr for long work, on a terminal only."""
+    total = len(app.listing.files)
+    if app.options.quiet or total < 200 or not sys.stderr.isatty():
+        return lambda done: None
+
+    def show(done: int) -> None:
+        if done % 50 == 0 or done == total:
+            print(f"\rindexing {done}/{total} files", end="\n" if done == total else "", file=sys.stderr)
+
+    return show
+
+
+def _read_task(words: Sequence[str]) -> str:
+    if list(words) == ["-"]:
+        return sys.stdin.buffer.read().decode("utf-8", "replace")
+    return " ".join(words).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+# --- index
+
+
+@app.command()
+def index(
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit 1 when the index is stale.")
+    ] = False,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Start over from the files.")] = False,
+    root: Root = "",
+    sets: Set = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Bring the index (.memory.db) to the state of the memory files."""
+    from memcli import render
+    from memcli.commands import index as command
+
+    with opened(_options(root, sets, quiet, json)) as mem:
+        report = command.check(mem) if check else command.index(mem, rebuild=rebuild, progress=_progress(mem))
+        _notes(mem)
+        for line in render.problem_lines((*report.problems, *report.repeated)):
+            _say(line)
+        if json:
+            _print(render.index_json(report))
+        elif check:
+            _print("\n".join(report.stale))
+        elif report.where:
+            _say(render.index_text(report), quiet=quiet)
+        else:
+            _say(_HOW_TO_BEGIN, quiet=quiet)
+        if check and report.stale:
+            return 1
+        return DataError.code if any(p.severity == "unreadable" for p in report.problems) else 0
+
+
+_HOW_TO_BEGIN = (
+    'mem: there is no memory here yet. Begin with: mem add "what you learned"'
+    " (or write a MEMORY.md at the root of the repository)"
+)
+
+# --- recall
+
+
+@app.command()
+def recall(
+    task: Annotated[
+        list[str], typer.Argument(metavar="TASK", help="What you are about to do; - reads it from stdin.")
+    ],
+    limit: Annotated[int | None, typer.Option(help="Most ranked hits.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Size of the whole answer; 0 is no limit.")] = None,
+    format: Annotated[str, typer.Option(metavar="FORMAT", help="auto, text, prompt or json.")] = "auto",
+    explain: Annotated[bool, typer.Option("--explain", help="Show the factors of every score.")] = False,
+    ranked: Annotated[bool, typer.Option("--ranked", help="Only ranked hits, of all kinds.")] = False,
+    detail: Annotated[
+        str, typer.Option(metavar="WHEN", help="Details of episodes: auto, none or high.")
+    ] = "auto",
+    level: Level = None,
+    job: Job = None,
+    task_name: Task = None,
+    type: Type = None,
+    kind: Kind = None,
+    store: Store = None,
+    tag: Tag = None,
+    path: PathOf = None,
+    since: Since = "",
+    until: Until = "",
+    proxy: Proxy = False,
+    archived: Archived = False,
+    no_global: NoGlobal = False,
+    session: Annotated[str, typer.Option(metavar="ID", help="Log the hits for mem reinforce.")] = "",
+    ids_out: Annotated[str, typer.Option(metavar="FILE", help="Write the shown ids, one a line.")] = "",
+    no_refresh: Annotated[bool, typer.Option("--no-refresh", help="Answer from the index as it is.")] = False,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 1 when nothing is ranked.")] = False,
+    root: Root = "",
+    sets: Set = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Find what was learned that bears on TASK."""
+    from memcli import render
+    from memcli.commands import recall as command
+
+    _choice("--format", format, ("auto", "text", "prompt", "json"))
+    _choice("--detail", detail, ("auto", "none", "high"))
+    filters = _filters(
+        level=level, job=job, task=task_name, type=type, kind=kind, store=store, tag=tag, path=path,
+        since=since, until=until, proxy=proxy, archived=archived, no_global=no_global,
+    )  # fmt: skip
+    extra = _as_sets(limit=limit, max_tokens=max_tokens)
+    with opened(_options(root, [*(sets or ()), *extra], quiet, json)) as mem:
+        request = command.Request(_read_task(task), filters, ranked, not no_refresh, detail, session)
+        report = command.recall(mem, request)
+        if ids_out:
+            command.write_ids(ids_out, report)
+        _notes(mem)
+        _count_problems(report.problems, quiet=quiet)
+        form = "json" if json else format
+        if form == "auto":
+            form = "text" if sys.stdout.isatty() else "prompt"
+        _print(getattr(render, f"recall_{form}")(report, explain=explain))
+        found = any(hit.layer == "ranked" for hit in report.hits)
+        if not report.found:
+            _say(_HOW_TO_BEGIN, quiet=quiet)
+        elif not found:
+            _say("mem: nothing remembered matches this task", quiet=quiet)
+        return 1 if exit_code and not found else 0
+
+
+def _as_sets(**given: int | None) -> list[str]:
+    return [f"{key}={value}" for key, value in given.items() if value is not None]
+
+
+def _choice(option: str, value: str, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        raise UsageError(f"{option} {value}: not known", f"one of {', '.join(allowed)}")
+
+
+# --- add, show, list
+
+DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Print the diff; write nothing.")]
+
+
+@app.command()
+def add(
+    text: Annotated[
+        list[str],
+        typer.Argument(metavar="TEXT", help="What you learned, first line the title; - reads it from stdin."),
+    ],
+    level: Annotated[str, typer.Option(metavar="LEVEL", help="project, job, task or global.")] = "",
+    job: Annotated[str, typer.Option(metavar="NAME", help="The job to write to.")] = "",
+    task_name: Annotated[str, typer.Option("--task", metavar="NAME", help="The task to write to.")] = "",
+    kind: Annotated[str, typer.Option(metavar="KIND", help="policy, workflow, pitfall, decision, ...")] = "",
+    type: Annotated[str, typer.Option(metavar="TYPE", help="By kind when not given.")] = "",
+    title: Annotated[str, typer.Option(metavar="TEXT", help="A title, instead of the first line.")] = "",
+    tag: Tag = None,
+    path: Annotated[
+        list[str] | None, typer.Option("--path", metavar="GLOB", help="Files it is about (gitignore syntax).")
+    ] = None,
+    about: Annotated[
+        list[str] | None, typer.Option("--command", metavar="GLOB", help="Shell commands it is about.")
+    ] = None,
+    importance: Annotated[float | None, typer.Option(help="0 to 1.")] = None,
+    priority: Annotated[
+        str, typer.Option(metavar="PRIORITY", help="permanent, critical, high, pin, medium, normal.")
+    ] = "",
+    step: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="A step of a workflow, in order.")
+    ] = None,
+    outcome: Annotated[str, typer.Option(metavar="TEXT", help="How it ended (episodes).")] = "",
+    dry_run: DryRun = False,
+    root: Root = "",
+    sets: Set = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Write down one thing that was learned. What is known already is reinforced instead."""
+    from memcli import render
+    from memcli.commands import add as command
+
+    lists = command.parse_lists
+    with opened(_options(root, sets, quiet, json)) as mem:
+        request = command.Request(
+            _read_task(text), level or ("task" if task_name else "job" if job else "project"), job, task_name,
+            type, kind, title, lists(tag or ()), tuple(path or ()), tuple(about or ()), importance, priority,
+            tuple(step or ()), outcome,
+        )  # fmt: skip
+        report = command.add(mem, request, dry_run=dry_run)
+        _written(mem, report, dry_run=dry_run, text=render.add_text(report))
+    return 0
+
+
+def _written(mem: App, report: Any, *, dry_run: bool, text: str) -> None:
+    """What every writer prints: the diff alone for --dry-run, else what was done."""
+    from memcli import render
+
+    _notes(mem)
+    if mem.options.json:
+        _print(render.written_json(report, dry_run=dry_run))
+    elif dry_run:
+        _print(render.diff(report.patches, str(mem.root or mem.home)))
+    else:
+        _say(text, quiet=mem.options.quiet)
+
+
+@app.command()
+def show(
+    id: Annotated[str, typer.Argument(metavar="ID", help="An entry's id, or its beginning.")],
+    raw: Annotated[
+        bool, typer.Option("--raw", help="The bytes as they stand in the file, unsafe characters too.")
+    ] = False,
+    root: Root = "",
+    sets: Set = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Show one entry: values, provenance, relations, standing, text."""
+    from memcli import render
+    from memcli.commands import show as command
+
+    with opened(_options(root, sets, quiet, json)) as mem:
+        report = command.show(mem, id)
+        _notes(mem)
+        if raw:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(report.raw.encode("utf-8", "surrogateescape"))
+        else:
+            _print(render.show_json(report) if json else render.show_text(report))
+    return 0
+
+
+@app.command("list")
+def list_(
+    recent: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the newest N.")] = None,
+    level: Level = None,
+    job: Job = None,
+    task_name: Task = None,
+    type: Type = None,
+    kind: Kind = None,
+    store: Store = None,
+    tag: Tag = None,
+    path: PathOf = None,
+    since: Since = "",
+    until: Until = "",
+    proxy: Proxy = False,
+    archived: Archived = False,
+    no_global: NoGlobal = False,
+    root: Root = "",
+    sets: Set = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """List what is remembered, newest first."""
+    from memcli import render
+    from memcli.commands import list as command
+
+    filters = _filters(
+        level=level, job=job, task=task_name, type=type, kind=kind, store=store, tag=tag, path=path,
+        since=since, until=until, proxy=proxy, archived=archived, no_global=no_global,
+    )  # fmt: skip
+    with opened(_options(root, sets, quiet, json)) as mem:
+        report = command.list_entries(mem, filters, recent)
+        _notes(mem)
+        _print(render.list_json(report) if json else render.list_text(report))
+        if not report.found:
+            _say(_HOW_TO_BEGIN, quiet=quiet)
+    return 0
+
+
+# --- the error boundary
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    version: Annotated[bool, typer.Option("--version", "-V", help="Print the version.")] = False,
+) -> int:
+    if version:
+        print(f"mem {__version__}")
+        raise typer.Exit()
+    return 0
+
+
+_ClickException: Any = typer.BadParameter.__mro__[2]
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code. Prints every failure; never a traceback."""
+    _prepare_streams()
+    try:
+        result = typer.main.get_command(app).main(list(arguments), prog_name="mem", standalone_mode=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except MemError as error:
+        return _fail(error.code, error.what, error.hint)
+    except _ClickException as error:
+        return _usage(error)
+    except (KeyboardInterrupt, typer.Abort):
+        _silence()
+        return 130
+    except BrokenPipeError:
+        _silence()
+        return 141
+    except OSError as error:
+        return _fail(5, f"{_os_error(error)}", "mem doctor")
+    except Exception as error:
+        if os.environ.get("MEM_DEBUG"):
+            raise
+        what = f"internal error: {type(error).__name__}: {error}"
+        return _fail(70, what, "please report it; MEM_DEBUG=1 shows where it happened")
+
+
+def _prepare_streams() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="replace")
+
+
+def _fail(code: int, what: str, hint: str) -> int:
+    from memcli.redact import for_display
+
+    _say(f"mem: {for_display(what)}")
+    if hint:
+        _say(f"hint: {for_display(hint)}")
+    return code
+
+
+def _usage(error: Any) -> int:
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        _print(error.format_message())
+        return UsageError.code
+    command = context.command_path if context is not None else "mem"
+    return _fail(UsageError.code, error.format_message().rstrip("."), f"{command} --help")
+
+
+def _os_error(error: OSError) -> str:
+    name = f" ({error.filename})" if error.filename else ""
+    return f"{(error.strerror or str(error)).lower()}{name}"
+
+
+def _silence() -> None:
+    """Keep the interpreter from complaining about a closed stdout while it exits."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        return
+
+
+def commands() -> Iterable[str]:
+    """The names of all commands, for completions and docs."""
+    return sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]

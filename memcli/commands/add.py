@@ -1,0 +1,236 @@
+"""mem add: write down one thing that was learned."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from memcli import redact, scope, tree
+from memcli.app import App
+from memcli.errors import DataError, RefusedError, UsageError
+from memcli.levels import LEVEL_WORDS
+from memcli.memory_file import TYPE_OF_KIND, Change, MemoryFile, edited, parse, render_entry
+from memcli.model import KINDS, LEVELS, PHASES, PRIORITIES, TYPES, Patch
+from memcli.similar import claim, near_duplicate
+from memcli.store import Candidate
+
+TITLE_LENGTH = 100
+
+
+class Request(NamedTuple):
+    """One thing to remember. Empty values take the defaults of `mem add --help`."""
+
+    text: str
+    level: str = "project"
+    job: str = ""
+    task: str = ""
+    type: str = ""
+    kind: str = ""
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    importance: float | None = None
+    priority: str = ""
+    steps: tuple[str, ...] = ()
+    outcome: str = ""
+
+
+class Report(NamedTuple):
+    """Where the entry went, or which one (`reinforced`) says the same already."""
+
+    id: str
+    path: str
+    title: str
+    reinforced: bool
+    patches: tuple[Patch, ...]
+
+
+def add(app: App, request: Request, *, dry_run: bool = False) -> Report:
+    """Append an entry, or reinforce the one that says the same. Refuses secrets (exit 5)."""
+    request = _checked(request)
+    return app.write(lambda: _plan(app, request), "add", dry_run=dry_run)
+
+
+def _checked(request: Request) -> Request:
+    for what, value, allowed in (
+        ("level", LEVEL_WORDS.get(request.level, request.level), LEVELS),
+        ("type", request.type, ("", *TYPES)),
+        ("kind", request.kind, ("", *KINDS)),
+        ("priority", request.priority, ("", *PRIORITIES)),
+    ):
+        if value not in allowed:
+            raise UsageError(
+                f"--{what} {value}: unknown {what}", "one of " + ", ".join(filter(None, allowed))
+            )
+    if request.importance is not None and not 0 <= request.importance <= 1:
+        raise UsageError(f"--importance {request.importance}: out of range", "a number from 0 to 1")
+    text = redact.strip_private(redact.strip_controls(request.text)).strip()
+    if not text and not request.title.strip():
+        raise UsageError(
+            "there is nothing to remember", 'mem add "what you learned", or - to read it from stdin'
+        )
+    for part in (text, request.title, *request.steps, *request.tags):
+        for secret in redact.secrets(part):
+            raise RefusedError(
+                f"the text holds a secret ({secret.kind}); nothing is written", "take it out and add again"
+            )
+    return request._replace(text=text, level=LEVEL_WORDS.get(request.level, request.level))
+
+
+def _plan(app: App, request: Request) -> Report:
+    title, body = _words(request, app.now.isoformat())
+    same = _same(app, request, body)
+    if same is not None:
+        return _reinforce(app, same)
+    name, path = _target(app, request)
+    memory = _read(path, name)
+    values = _values(app, request)
+    text = render_entry(values, body, _eol(memory))
+    after = edited(memory, [Change(text=text)])
+    before = memory.text if os.path.lexists(path) else None
+    return Report(values["id"], name, title, False, (Patch(path, before, after.text),))
+
+
+def _words(request: Request, today: str) -> tuple[str, str]:
+    """Title and body: the first line is the title unless one is given."""
+    first, _, rest = request.text.partition("\n")
+    title = request.title.strip() or first.strip().lstrip("# ").strip()
+    text = request.text if request.title.strip() else rest
+    if len(title) > TITLE_LENGTH:
+        cut = title.rfind(" ", 0, TITLE_LENGTH)
+        title, text = title[: cut if cut > 0 else TITLE_LENGTH].rstrip(",;:") + " …", request.text
+    steps = "\n".join(f"{i}. {step}" for i, step in enumerate(request.steps, 1))
+    parts = [f"## [{today}] {title}", text.strip("\n"), steps]
+    return title, "\n".join(part for part in parts if part.strip())
+
+
+def _values(app: App, request: Request) -> dict[str, Any]:
+    today = app.now.isoformat()
+    values: dict[str, Any] = {
+        "id": str(uuid.uuid4()),
+        "type": request.type or TYPE_OF_KIND.get(request.kind, "declarative"),
+        "domain": "task",
+        "importance": 0.5 if request.importance is None else float(request.importance),
+        "phase": current_stage(
+            app, request.job or (app.view.job if request.level in ("job", "task") else "")
+        ),
+        "status": "active",
+        "reinforcement_count": 0,
+        "last_reinforced": today,
+        "created_at": today,
+        "kind": request.kind or None,
+        "priority": request.priority or None,
+        "tags": list(request.tags) or None,
+        "paths": list(request.paths) or None,
+        "commands": list(request.commands) or None,
+        "outcome": request.outcome or None,
+    }
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def current_stage(app: App, job: str) -> str:
+    """The stage in `.current-stage` of the job's directory, without a job at the root; else unknown."""
+    for jobs in app.jobs_dirs if job else ("",):
+        folder = os.path.join(app.root or app.home, jobs, job)
+        try:
+            with open(os.path.join(folder, ".current-stage"), encoding="utf-8", errors="replace") as file:
+                word = file.read(200).strip()
+        except OSError:
+            continue
+        if word in PHASES:
+            return word
+    return "unknown"
+
+
+# --- where it goes
+
+
+def _target(app: App, request: Request) -> tuple[str, str]:
+    """Name and path of the `MEMORY.md` of the level asked for."""
+    if request.level == "global":
+        return "~/MEMORY.md", str(app.home / "MEMORY.md")
+    if app.root is None:
+        raise UsageError(
+            "there is no project here",
+            "run it inside a repository, name one with --root, or use --level global",
+        )
+    if request.level == "project":
+        return "MEMORY.md", str(app.root / "MEMORY.md")
+    folder = _job_folder(app, request)
+    if request.level == "task":
+        folder = _task_folder(app, request, folder)
+    return f"{folder}/MEMORY.md", str(app.root / folder / "MEMORY.md")
+
+
+def _job_folder(app: App, request: Request) -> str:
+    job = request.job or app.view.job
+    for jobs in app.jobs_dirs:
+        if job and app.root is not None and (app.root / jobs / job).is_dir():
+            return f"{jobs}/{job}"
+    if job:
+        raise UsageError(f"--job {job}: no such job", f"its folder would be {app.jobs_dirs[-1]}/{job}")
+    raise UsageError(f"--level {request.level} needs a job", "name it with --job, or run inside its folder")
+
+
+def _task_folder(app: App, request: Request, job: str) -> str:
+    task = request.task or app.view.task
+    if not task:
+        raise UsageError("--level task needs a task", "name it with --task, or run inside its folder")
+    folder = f"{job}/tasks/{task}"
+    assert app.root is not None
+    if not (app.root / folder).is_dir():
+        raise UsageError(f"--task {task}: no such task", f"its folder would be {folder}")
+    return f"{folder}/worktree" if (app.root / folder / "worktree").is_dir() else folder
+
+
+def _read(path: str, name: str) -> MemoryFile:
+    try:
+        return parse(tree.decode(tree.read_bytes(path).data) if os.path.lexists(path) else "", name)
+    except tree.Unreadable as error:
+        raise DataError(f"{name}:{error.line}: {error}; nothing is written", "mend the file first") from None
+
+
+def _eol(memory: MemoryFile) -> str:
+    from memcli.memory_file import eol_of
+
+    return eol_of(memory.text)
+
+
+# --- what is known already
+
+
+def _same(app: App, request: Request, body: str) -> Candidate | None:
+    """The live entry in view that says the same, when there is one."""
+    if not app.listing.files:
+        return None
+    app.refresh()
+    from memcli import query
+
+    mine = claim(body)
+    rows = scope.visible(app.index.files().values(), app.view, scope.Filters())
+    where = scope.select(rows, scope.Filters())
+    terms = query.build(body, app.index.counts).terms
+    found = app.index.lexical(terms, None, where.files.keys(), pool=50)
+    ranked = sorted(app.index.candidates(found), key=lambda c: (-found[c.rowid], c.source, c.offset))
+    alike = [c for c in ranked if c.values.get("written") and c.values.get("status") != "retired"]
+    return next((c for c in alike if near_duplicate(mine, claim(c.text))), None)
+
+
+def _reinforce(app: App, same: Candidate) -> Report:
+    row = next(row for row in app.index.files().values() if row.id == same.source)
+    file = app.found(row.path)
+    assert file is not None
+    memory = app.read(file)
+    at = next(i for i, entry in enumerate(memory.entries) if entry.id == same.entry)
+    entry = memory.entries[at]
+    values = {"reinforcement_count": entry.reinforcement_count + 1, "last_reinforced": app.now.isoformat()}
+    after = edited(memory, [Change(at, values)])
+    return Report(entry.id, file.name, entry.title, True, (Patch(file.path, memory.text, after.text),))
+
+
+def parse_lists(items: Sequence[str]) -> tuple[str, ...]:
+    """`--tag a --tag b,c` as (a, b, c)."""
+    return tuple(part.strip() for item in items for part in item.split(",") if part.strip())

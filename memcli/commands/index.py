@@ -1,0 +1,77 @@
+"""mem index: bring the index to the state of the files, and say what is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from memcli.app import BUILD_WAIT, App
+from memcli.errors import RefusedError
+from memcli.model import Problem
+from memcli.store import FileRow
+
+
+class Report(NamedTuple):
+    """`stale` are files that a `--check` found changed or gone; `where` is "" when none was made."""
+
+    where: str
+    files: tuple[FileRow, ...]
+    read: int
+    changed: int
+    removed: int
+    stale: tuple[str, ...]
+    problems: tuple[Problem, ...]
+    repeated: tuple[Problem, ...]
+
+
+def index(app: App, *, rebuild: bool = False, progress: Callable[[int], None] = lambda done: None) -> Report:
+    """Refresh (or build anew) the index. Raises RefusedError when another process keeps it busy."""
+    if rebuild and app.listing.files:
+        app.guarded(app.index.rebuild)
+    if not app.listing.files:
+        return Report("", (), 0, 0, 0, (), tuple(app.problems_of_listing), ())
+    done = app.refresh(wait=BUILD_WAIT, progress=progress)
+    if done.busy:
+        raise RefusedError(
+            f"the index is busy: another process is writing it ({app.index.path})", "run again"
+        )
+    files = tuple(app.index.files().values())
+    return Report(
+        str(app.index.path),
+        files,
+        done.read,
+        done.changed,
+        done.removed,
+        (),
+        tuple(app.problems),
+        repeated(app),
+    )
+
+
+def check(app: App) -> Report:
+    """What is stale, without writing anything."""
+    if not app.listing.files and not app.has_index:
+        return Report("", (), 0, 0, 0, (), tuple(app.problems_of_listing), ())
+    if not app.has_index:
+        names = tuple(file.name for file in app.listing.files)
+        return Report("", (), 0, 0, 0, names, tuple(app.problems_of_listing), ())
+    changed, gone = app.guarded(lambda: app.index.changed(app.listing.files))
+    files = tuple(app.index.files().values())
+    return Report(str(app.index.path), files, 0, 0, 0, (*changed, *gone), tuple(app.problems), repeated(app))
+
+
+def repeated(app: App) -> tuple[Problem, ...]:
+    """Ids that stand twice within one git work tree; the first in view counts."""
+    files = {row.id: row for row in app.index.files().values()}
+    first: dict[tuple[str, str], str] = {}
+    found = []
+    for entry, source, line in app.index.repeated():
+        row = files[source]
+        if row.place.store == "archive":
+            continue
+        key = (entry, row.tree)
+        if key in first:
+            found.append(Problem(row.path, line, f"id {entry} stands already in {first[key]}"))
+        else:
+            first[key] = f"{row.path}:{line}"
+    return tuple(found)

@@ -1,0 +1,77 @@
+"""mem list: what is remembered, newest first."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from memcli import rank, scope
+from memcli.app import App
+from memcli.scope import Filters
+from memcli.store import Candidate, FileRow
+
+
+class Row(NamedTuple):
+    id: str
+    date: str
+    level: str
+    store: str
+    type: str
+    kind: str
+    status: str
+    importance: float
+    reinforcement_count: int
+    age_days: int
+    title: str
+    path: str
+    line: int
+
+
+class Report(NamedTuple):
+    """`total` counts what passed the filters; `rows` may be fewer (`--recent`)."""
+
+    rows: tuple[Row, ...]
+    total: int
+    found: bool
+
+
+def list_entries(app: App, filters: Filters, recent: int | None = None) -> Report:
+    """The entries in view that pass the filters, newest first; each id once, its nearest copy."""
+    filters = scope.check(filters, app.now)
+    if not app.listing.files:
+        return Report((), 0, False)
+    app.refresh()
+    return app.guarded(lambda: _list(app, filters, recent))
+
+
+def _list(app: App, filters: Filters, recent: int | None) -> Report:
+    app.index.define("about_path", 2, scope.path_matcher(app.relative))
+    rows = scope.visible(app.index.files().values(), app.view, filters)
+    where = scope.select(rows, filters)
+    files = {row.id: row for row in rows}
+    copies: dict[str, list[Candidate]] = {}
+    for candidate in app.index.select(where.where, where.values):
+        copies.setdefault(candidate.entry, []).append(candidate)
+    best = [scope.nearest(same, files, app.view) for same in copies.values()]
+    listed = [_row(app, candidate, files[candidate.source]) for candidate in best]
+    listed.sort(key=lambda row: (row.path, row.line))
+    listed.sort(key=lambda row: row.date, reverse=True)
+    return Report(tuple(listed[:recent]), len(listed), True)
+
+
+def _row(app: App, candidate: Candidate, file: FileRow) -> Row:
+    values = candidate.values
+    return Row(
+        id=candidate.entry,
+        date=candidate.date,
+        level=file.place.level,
+        store=file.place.store,
+        type=candidate.type,
+        kind=candidate.kind,
+        status=str(values["status"]),
+        importance=float(values["importance"]),
+        reinforcement_count=int(values["count"]),
+        age_days=rank.age_of(values, app.now),
+        title=candidate.title,
+        path=file.path,
+        line=candidate.line,
+    )

@@ -1,0 +1,101 @@
+"""mem show: one entry with its values, provenance, relations and standing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from memcli import rank, scope
+from memcli.app import App
+from memcli.errors import UsageError
+from memcli.memory_file import sections
+from memcli.model import Entry
+from memcli.prominence import Rule
+from memcli.store import FileRow
+
+PROVENANCE = (
+    "source",
+    "session_id",
+    "session_task",
+    "promoted_from",
+    "promoted_at",
+    "promoted_to",
+    "merged_from",
+    "consolidated_at",
+    "superseded_by",
+    "retired_because",
+    "archived_at",
+    "archived_from",
+    "archived_because",
+)
+
+
+class Report(NamedTuple):
+    """`raw` is the segment as it stands in the file; `copies` are other places of the same id."""
+
+    entry: Entry
+    path: str
+    level: str
+    store: str
+    age_days: int
+    factors: Mapping[str, float]
+    provenance: Mapping[str, Any]
+    relations: tuple[tuple[str, str, str], ...]
+    copies: tuple[str, ...]
+    raw: str
+
+
+def show(app: App, prefix: str) -> Report:
+    """The entry whose id is `prefix` or begins with it. Raises UsageError when that is none or several."""
+    if not app.listing.files:
+        raise UsageError(f"{prefix}: there is no memory here", 'begin with mem add "what you learned"')
+    app.refresh()
+    files = {row.id: row for row in app.index.files().values()}
+    found = app.index.ids(prefix)
+    names = sorted({entry for entry, _ in found})
+    if prefix in names:
+        names = [prefix]
+    if len(names) != 1:
+        listed = ", ".join(name[:13] for name in names[:8])
+        what = "several entries begin so" if names else "no entry has that id"
+        raise UsageError(f"{prefix}: {what}", f"one of {listed}" if names else "mem list shows ids")
+    copies = app.index.copies(names)
+    best = scope.nearest(copies, files, app.view)
+    others = tuple(f"{files[c.source].path}:{c.line}" for c in copies if c is not best)
+    entry, raw = _read(app, files[best.source], names[0], best.offset)
+    return _report(app, entry, files[best.source], raw, others)
+
+
+def _read(app: App, row: FileRow, entry_id: str, offset: int) -> tuple[Entry, str]:
+    file = app.found(row.path)
+    assert file is not None
+    memory = app.read(file)
+    for entry in (*memory.entries, *sections(memory)):
+        if entry.start == offset and entry.id == entry_id:
+            return entry, memory.text[entry.start : entry.end]
+    raise UsageError(f"{entry_id}: the file changed just now ({row.path})", "run again")
+
+
+def _report(app: App, entry: Entry, row: FileRow, raw: str, copies: tuple[str, ...]) -> Report:
+    c = app.config
+    values = {"reinforced": entry.last_reinforced, "created": entry.created_at, "date": entry.date}
+    age = rank.age_of(values, app.now)
+    extra = entry.extra
+    item = rank.Item(
+        entry.id, entry.body, entry.kind, row.place.level, (row.path, 0), entry.importance,
+        entry.reinforcement_count, age, float(extra.get("surprise", 0.0)), extra.get("stability"),
+    )  # fmt: skip
+    rule = Rule(c.decay, c.half_life, c.half_life_by_kind, c.growth, c.use_importance)
+    weights = rank.Weights(rule, c.prominence_weight, c.level_weights, c.kind_weights)
+    hit = rank.weigh([item], {entry.id: 1.0}, weights)[0]
+    p = hit.prominence
+    factors = {
+        "importance": p.importance, "decay": p.decay, "growth": p.growth, "prominence": p.value,
+        "level": hit.level_weight, "kind": hit.kind_weight, "score": hit.score,
+    }  # fmt: skip
+    return Report(
+        entry, row.path, row.place.level, row.place.store, age,
+        {key: round(value, 6) for key, value in factors.items()},
+        {key: extra[key] for key in PROVENANCE if key in extra},
+        tuple(app.index.relations(entry.id)), copies, raw,
+    )  # fmt: skip

@@ -1,0 +1,72 @@
+"""Git: what can be read from its files without starting it, and the one place that starts it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+EXCLUDED = (".memory.db*", ".*.mem-tmp-*")
+"""Derived and temporary files of ours, never to be committed."""
+
+
+def work_tree(folder: Path) -> Path | None:
+    """The top of the git work tree that holds `folder`."""
+    return next((path for path in (folder, *folder.parents) if os.path.lexists(path / ".git")), None)
+
+
+def git_dir(top: Path) -> Path | None:
+    """The git directory of a work tree: `.git`, or what a linked work tree's `.git` file names."""
+    dot = top / ".git"
+    if dot.is_dir():
+        return dot
+    try:
+        text = dot.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return (top / text[7:].strip()) if text.startswith("gitdir:") else None
+
+
+def common_dir(top: Path) -> Path | None:
+    """The directory that all work trees of a repository share."""
+    own = git_dir(top)
+    if own is None:
+        return None
+    try:
+        return Path(os.path.normpath(own / (own / "commondir").read_text(encoding="utf-8").strip()))
+    except OSError:
+        return Path(os.path.normpath(own))
+
+
+def exclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:
+    """Make git ignore `patterns` through `.git/info/exclude`; nothing happens outside a repository."""
+    top = work_tree(root)
+    common = common_dir(top) if top is not None else None
+    if common is None or not common.is_dir():
+        return
+    path = common / "info" / "exclude"
+    try:
+        text = path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
+        missing = [pattern for pattern in patterns if pattern not in text.split("\n")]
+        if missing:
+            path.parent.mkdir(exist_ok=True)
+            glue = "" if not text or text.endswith("\n") else "\n"
+            with path.open("a", encoding="utf-8") as file:
+                file.write(glue + "".join(f"{pattern}\n" for pattern in missing))
+    except OSError:
+        return  # an unwritable git directory: the files then show up as untracked, nothing is lost
+
+
+def run(arguments: Sequence[str], cwd: Path, *, timeout: float = 30) -> subprocess.CompletedProcess[str]:
+    """Run git without the variables that a surrounding git hook sets. Never raises for its exit code."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return subprocess.run(
+        ["git", *arguments],
+        cwd=cwd,
+        env=environ,
+        text=True,
+        capture_output=True,
+        timeout=timeout,
+        check=False,
+    )

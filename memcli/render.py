@@ -1,0 +1,299 @@
+"""Reports -> text, JSON or the prompt block. The only module that imports rich, and only when it draws."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TextIO
+
+from memcli import block, redact
+from memcli.commands.recall import Hit
+from memcli.commands.recall import Report as RecallReport
+from memcli.model import Patch, Problem
+
+
+def coloured(stream: TextIO) -> bool:
+    """Whether `stream` is a terminal that may be coloured (NO_COLOR, TERM=dumb)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def styled(text: str, style: str) -> str:
+    """`text` in an ANSI style (dim, bold, or a colour's number) when stdout may be coloured."""
+    code = {"dim": "2", "bold": "1", "green": "32", "yellow": "33", "cyan": "36", "red": "31"}[style]
+    return f"\x1b[{code}m{text}\x1b[0m" if coloured(sys.stdout) else text
+
+
+def to_json(value: Any) -> str:
+    """One JSON document, with the interface's version first."""
+    return json.dumps({"version": 1, **value}, ensure_ascii=False, indent=2, default=list)
+
+
+# --- recall
+
+
+def recall_json(report: RecallReport, *, explain: bool) -> str:
+    return to_json(
+        {
+            "mode": report.mode,
+            "query": redact.for_display(report.query),
+            "hits": [_hit_json(hit, explain=explain) for hit in report.hits],
+            "budget": report.budget._asdict(),
+            "problems": [problem._asdict() for problem in report.problems],
+        }
+    )
+
+
+def _hit_json(hit: Hit, *, explain: bool) -> dict[str, Any]:
+    values = hit._asdict()
+    values.pop("head")
+    factors = values.pop("factors")
+    if explain:
+        values["factors"] = factors
+    return values
+
+
+def recall_prompt(report: RecallReport, *, explain: bool) -> str:
+    """The block for an agent; "" when there is nothing to show."""
+    if not report.hits:
+        return ""
+    return block.write([_as_shown(hit, explain=explain) for hit in report.hits], report.budget.more)
+
+
+def _as_shown(hit: Hit, *, explain: bool) -> block.Shown:
+    text = f"{hit.text}\n{_factors(hit)}" if explain and hit.factors else hit.text
+    return block.Shown(hit.id or hit.path, hit.layer, hit.head, text)
+
+
+def _factors(hit: Hit) -> str:
+    factors = {key: value for key, value in (hit.factors or {}).items() if value is not None}
+    return "= " + " ".join(f"{key} {value:.3g}" for key, value in factors.items())
+
+
+def recall_text(report: RecallReport, *, explain: bool) -> str:
+    """The same hits for a person at a terminal."""
+    lines: list[str] = []
+    layer = ""
+    for hit in report.hits:
+        if hit.layer != layer:
+            layer = hit.layer
+            lines += ([""] if lines else []) + [styled(block.TITLES[layer].removeprefix("## "), "bold")]
+        lines += _hit_text(hit, explain=explain)
+    if report.budget.more:
+        lines += ["", styled(f"{report.budget.more} more: --max-tokens 0, or a narrower task", "dim")]
+    return "\n".join(lines)
+
+
+def _hit_text(hit: Hit, *, explain: bool) -> list[str]:
+    where = f"{hit.path}:{hit.line}"
+    if hit.layer == "institutional":
+        return [styled(where, "cyan"), *_indented(hit.text)]
+    facts = [hit.level, hit.kind or hit.type, f"{hit.age_days} d"]
+    if hit.score is not None:
+        facts.append(f"score {hit.score:.2f}")
+    number = f"{hit.rank:>2}. " if hit.layer == "ranked" else "  - "
+    head = number + styled(hit.title, "bold")
+    tail = styled("  ".join(facts), "dim") + "  " + styled(where, "cyan")
+    lines = [head, "    " + tail, *_indented(hit.text)]
+    if hit.duplicates:
+        lines.append(styled(f"    ({len(hit.duplicates)} near-duplicates: mem compact)", "dim"))
+    if explain and hit.factors:
+        lines.append(styled("    " + _factors(hit), "dim"))
+    return [*lines, ""]
+
+
+def _indented(text: str) -> list[str]:
+    return [f"    {line}" if line else "" for line in text.split("\n")]
+
+
+# --- index
+
+
+def index_json(report: Any) -> str:
+    files = [
+        {
+            "path": row.path,
+            "level": row.place.level,
+            "store": row.place.store,
+            "job": row.place.job,
+            "task": row.place.task,
+            "entries": row.entries,
+            "problems": len(row.problems),
+        }
+        for row in report.files
+    ]
+    return to_json(
+        {
+            "index": report.where,
+            "files": files,
+            "changed": report.changed,
+            "removed": report.removed,
+            "stale": list(report.stale),
+            "problems": [problem._asdict() for problem in (*report.problems, *report.repeated)],
+        }
+    )
+
+
+def index_text(report: Any) -> str:
+    entries = sum(row.entries for row in report.files)
+    head = f"{_count(entries, 'entry', 'entries')} in {_count(len(report.files), 'file')}"
+    return f"{head}, {report.changed} indexed, {report.removed} dropped: {report.where}"
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def problem_lines(problems: Iterable[Problem]) -> list[str]:
+    """One line a problem: `path:line: what`."""
+    return [redact.for_display(f"{p.path}:{p.line}: {p.message}") for p in problems]
+
+
+# --- add, show, list
+
+
+def written_json(report: Any, *, dry_run: bool) -> str:
+    values = report._asdict()
+    patches = values.pop("patches")
+    return to_json({**values, "files": [patch.path for patch in patches], "dry_run": dry_run})
+
+
+def diff(patches: Iterable[Patch], root: str) -> str:
+    """All patches as one diff that `git apply` takes at the root."""
+    from memcli.patch import unified_diff
+
+    return "".join(unified_diff(patch, _relative(patch.path, root)) for patch in patches).rstrip("\n")
+
+
+def _relative(path: str, root: str) -> str:
+    return os.path.relpath(path, root) if root and path.startswith(root) else path.lstrip("/")
+
+
+def add_text(report: Any) -> str:
+    title = redact.for_display(report.title)
+    if report.reinforced:
+        return f"known already, reinforced: {title} ({report.path}, id {report.id[:8]})"
+    return f"added to {report.path}: {title} (id {report.id[:8]})"
+
+
+def show_json(report: Any) -> str:
+    entry = report.entry
+    values = {key: getattr(entry, key) for key in _ENTRY_KEYS}
+    return to_json(
+        {
+            **values,
+            "text": redact.for_display(entry.body),
+            "extra": dict(entry.extra),
+            "path": report.path,
+            "level": report.level,
+            "store": report.store,
+            "age_days": report.age_days,
+            "factors": dict(report.factors),
+            "provenance": dict(report.provenance),
+            "relations": [
+                {"entry": one, "relation": relation, "other": other}
+                for one, relation, other in report.relations
+            ],
+            "copies": list(report.copies),
+        }
+    )
+
+
+_ENTRY_KEYS = [
+    "id",
+    "type",
+    "domain",
+    "kind",
+    "priority",
+    "status",
+    "importance",
+    "phase",
+    "reinforcement_count",
+    "last_reinforced",
+    "created_at",
+    "title",
+    "line",
+]
+
+
+def show_text(report: Any) -> str:
+    entry = report.entry
+    values: dict[str, Any] = {
+        "id": entry.id,
+        "where": f"{report.path}:{entry.line} ({report.level}, {report.store})",
+        "what": " ".join(
+            filter(None, (entry.kind, entry.type, f"domain {entry.domain}", f"phase {entry.phase}"))
+        ),
+        "status": f"{entry.status}, priority {entry.priority}",
+        "age": f"{report.age_days} days, reinforced {entry.reinforcement_count} times",
+        "standing": " ".join(f"{key} {value:.3g}" for key, value in report.factors.items()),
+    }
+    for key in ("tags", "paths", "commands"):
+        if entry.extra.get(key):
+            values[key] = ", ".join(entry.extra[key])
+    for key, value in report.provenance.items():
+        values[key] = ", ".join(map(str, value)) if isinstance(value, list) else value
+    if report.copies:
+        values["copies"] = ", ".join(report.copies)
+    for one, relation, other in report.relations:
+        values.setdefault("relations", "")
+        values["relations"] += f"{', ' if values['relations'] else ''}{_edge(entry.id, one, relation, other)}"
+    lines = [styled(redact.for_display(entry.title), "bold"), *values_text(values), "", entry.body]
+    return "\n".join([lines[0], *(redact.for_display(line) for line in lines[1:])])
+
+
+def _edge(entry: str, one: str, relation: str, other: str) -> str:
+    return f"{relation} {other[:8]}" if one == entry else f"{one[:8]} {relation} this"
+
+
+def list_json(report: Any) -> str:
+    return to_json({"entries": [row._asdict() for row in report.rows], "total": report.total})
+
+
+def list_text(report: Any) -> str:
+    rows = [
+        (
+            row.id[:8],
+            row.date or "-",
+            row.level,
+            row.kind or row.type,
+            redact.for_display(row.title),
+            f"{row.path}:{row.line}",
+        )
+        for row in report.rows
+    ]
+    return table(rows, ("id", "date", "level", "kind", "title", "where"))
+
+
+# --- tables
+
+
+def table(rows: Sequence[Sequence[str]], heads: Sequence[str]) -> str:
+    """A table: drawn by rich on a terminal, tab-separated without heads elsewhere."""
+    if not coloured(sys.stdout):
+        return "\n".join(
+            "\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row) for row in rows
+        )
+    from rich.console import Console
+    from rich.table import Table
+
+    drawn = Table(box=None, pad_edge=False, header_style="bold")
+    for head in heads:
+        drawn.add_column(
+            head, overflow="fold" if head == heads[-1] else "ellipsis", no_wrap=head != heads[-1]
+        )
+    from rich.text import Text
+
+    for row in rows:
+        drawn.add_row(*(Text(cell) for cell in row))
+    console = Console(highlight=False)
+    with console.capture() as capture:
+        console.print(drawn)
+    return capture.get().rstrip("\n")
+
+
+def values_text(values: Mapping[str, Any]) -> list[str]:
+    """`key: value` lines, aligned."""
+    width = max(map(len, values), default=0)
+    return [f"{key + ':':<{width + 1}} {value}" for key, value in values.items()]

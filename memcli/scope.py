@@ -1,0 +1,212 @@
+"""What a command looks at: filters in the user's words -> files in view and a condition on chunks."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from memcli.errors import UsageError
+from memcli.levels import LEVEL_WORDS, OUTERMOST, Place
+from memcli.memory_file import is_day
+from memcli.model import KINDS, LEVELS, STORES, TYPES
+from memcli.store import Candidate, FileRow
+from memcli.tree import View
+
+
+class Filters(NamedTuple):
+    """What the user asked to see. Within one filter any value fits; all filters must."""
+
+    level: tuple[str, ...] = ()
+    job: tuple[str, ...] = ()
+    task: tuple[str, ...] = ()
+    type: tuple[str, ...] = ()
+    kind: tuple[str, ...] = ()
+    store: tuple[str, ...] = ()
+    tag: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+    since: str = ""
+    until: str = ""
+    proxy: bool = False
+    archived: bool = False
+    no_global: bool = False
+
+    @property
+    def by_entry(self) -> bool:
+        """Whether entries are filtered by their own values, which a whole file does not have."""
+        return bool(self.type or self.kind or self.tag or self.path or self.since or self.until)
+
+
+def check(filters: Filters, now: datetime.date) -> Filters:
+    """`filters` with other names for levels resolved and dates made ISO. Raises UsageError."""
+    level = tuple(LEVEL_WORDS.get(name, name) for name in filters.level)
+    for what, given, allowed in (
+        ("level", level, LEVELS),
+        ("type", filters.type, TYPES),
+        ("kind", filters.kind, KINDS),
+        ("store", filters.store, STORES),
+    ):
+        for name in given:
+            if name not in allowed:
+                extra = " (also team, dispatch, session)" if what == "level" else ""
+                raise UsageError(f"--{what} {name}: unknown {what}", f"one of {', '.join(allowed)}{extra}")
+    return filters._replace(
+        level=level, since=_day("since", filters.since, now), until=_day("until", filters.until, now)
+    )
+
+
+def _day(option: str, text: str, now: datetime.date) -> str:
+    if not text:
+        return ""
+    back = re.fullmatch(r"(\d{1,5})([dwmy])", text)
+    if back:
+        days = int(back[1]) * {"d": 1, "w": 7, "m": 30, "y": 365}[back[2]]
+        return (now - datetime.timedelta(days=min(days, now.toordinal() - 1))).isoformat()
+    if is_day(text[:10]) and (len(text) == 10 or text[10] in "T "):
+        return text[:10]
+    raise UsageError(f"--{option} {text}: no date", "write 2026-03-01, or 30d, 6w, 3m, 1y for so long ago")
+
+
+class Scope(NamedTuple):
+    """The files in view, by id, and which chunks of them count (None: all but `denied`)."""
+
+    files: Mapping[int, FileRow]
+    where: str
+    values: tuple[Any, ...]
+    plain: bool
+
+    def admits(self, source: int) -> bool:
+        return source in self.files
+
+
+def visible(files: Iterable[FileRow], view: View, filters: Filters) -> list[FileRow]:
+    """The files in view of a working directory (SPEC 1.1) that pass the filters on files."""
+    files = list(files)
+    _known("job", filters.job, {row.place.job for row in files if row.place.job})
+    _known("task", filters.task, {row.place.task for row in files if row.place.task})
+    if filters.job or filters.task:
+        jobs = set(filters.job) or {row.place.job for row in files if row.place.task in filters.task}
+        if view.job and not filters.job:
+            jobs = jobs & {view.job} or jobs
+    else:
+        jobs = {view.job} if view.job else set()
+    tasks = set(filters.task) or ({view.task} if view.task and not filters.job else set())
+    alone = view.inside and not view.job and not filters.job and not filters.task  # a legacy session
+
+    def seen(place: Place) -> bool:
+        if place.level in ("global", "project"):
+            return not (place.level == "global" and filters.no_global)
+        if place.level == "job":
+            return not alone and (not jobs or place.job in jobs)
+        return (not jobs or place.job in jobs or not place.job) and (not tasks or place.task in tasks)
+
+    return [
+        row for row in files if seen(row.place) and (not filters.level or row.place.level in filters.level)
+    ]
+
+
+def _known(what: str, names: Sequence[str], known: set[str]) -> None:
+    for name in names:
+        if name not in known:
+            listed = ", ".join(sorted(known)) or "there is none here"
+            raise UsageError(f"--{what} {name}: no such {what} with memory files", f"{what}s: {listed}")
+
+
+def select(rows: Iterable[FileRow], filters: Filters) -> Scope:
+    """The scope of a search over `rows` (from `visible`)."""
+    stores = set(filters.store) or {"memory"}
+    if filters.proxy:
+        stores.add("proxy")
+    if filters.archived:
+        stores.add("archive")
+    files = {row.id: row for row in rows if _wanted(row.place, stores, filters)}
+    live = json.dumps([i for i, row in files.items() if row.place.store == "memory"])
+    other = json.dumps([i for i, row in files.items() if row.place.store in ("institutional", "proxy")])
+    archive = json.dumps([i for i, row in files.items() if row.place.store == "archive"])
+    where = (
+        "((live = 1 AND source IN (SELECT value FROM json_each(?)))"
+        " OR (source IN (SELECT value FROM json_each(?)) AND json_extract(metadata, '$.status') != 'retired')"
+        " OR source IN (SELECT value FROM json_each(?)))"
+    )
+    conditions, values = _conditions(filters)
+    text = " AND ".join([where, *conditions])
+    plain = stores == {"memory"} and not filters.by_entry
+    return Scope(files, text, (live, other, archive, *values), plain)
+
+
+def _wanted(place: Place, stores: set[str], filters: Filters) -> bool:
+    if place.store == "archive":
+        hidden = place.of == "proxy" and not (filters.proxy or "proxy" in filters.store)
+        return "archive" in stores and not hidden
+    return place.store in stores
+
+
+_CREATED = "nullif(json_extract(metadata, '$.created'), '')"
+_START = f"coalesce(json_extract(metadata, '$.started_at'), {_CREATED}, date)"
+_END = f"coalesce(json_extract(metadata, '$.ended_at'), {_START[9:]}"
+
+
+def _conditions(filters: Filters) -> tuple[list[str], list[str]]:
+    conditions: list[str] = []
+    values: list[str] = []
+
+    def add(condition: str, value: str) -> None:
+        conditions.append(condition)
+        values.append(value)
+
+    for column, given in (("type", filters.type), ("kind", filters.kind)):
+        if given:
+            add(f"{column} IN (SELECT value FROM json_each(?))", json.dumps(given))
+    if filters.tag:
+        tags = [tag.lower() for tag in filters.tag]
+        add(
+            "EXISTS (SELECT 1 FROM json_each(metadata, '$.tags') AS t"
+            " WHERE lower(t.value) IN (SELECT value FROM json_each(?)))",
+            json.dumps(tags),
+        )
+    if filters.path:
+        add("about_path(json_extract(metadata, '$.paths'), ?)", json.dumps(filters.path))
+    if filters.since:
+        add(f"substr({_END}, 1, 10) >= ?", filters.since)
+    if filters.until:
+        add(f"substr({_START}, 1, 10) BETWEEN '0' AND ?", filters.until)
+    return conditions, values
+
+
+def path_matcher(relative: Callable[[str], str]) -> Callable[[str | None, str], bool]:
+    """The SQL function `about_path`: does one of an entry's globs match one of these files?
+
+    Globs have gitignore syntax and count from the root; `relative` makes a path relative to it.
+    """
+
+    def about_path(globs: str | None, paths: str) -> bool:
+        if not globs:
+            return False
+        from pathspec import GitIgnoreSpec
+
+        spec = GitIgnoreSpec.from_lines(json.loads(globs))
+        return any(spec.match_file(relative(path)) for path in json.loads(paths))
+
+    return about_path
+
+
+# --- copies of one entry
+
+
+def nearest(copies: Sequence[Candidate], files: Mapping[int, FileRow], view: View) -> Candidate:
+    """The copy whose file is nearest to the working directory: the levels one is in, inside out."""
+
+    def distance(copy: Candidate) -> tuple[Any, ...]:
+        place = files[copy.source].place
+        depth = OUTERMOST[place.level]
+        around = place.job in ("", view.job) and place.task in ("", view.task)
+        return (not around, -depth if around else depth, files[copy.source].path, copy.offset)
+
+    return min(copies, key=distance)
+
+
+def outermost(copies: Iterable[Candidate], files: Mapping[int, FileRow]) -> str:
+    """The outermost level at which an entry stands; it gives the weight."""
+    return min((files[copy.source].place.level for copy in copies), key=OUTERMOST.__getitem__)

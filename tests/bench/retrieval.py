@@ -1,0 +1,145 @@
+"""Retrieval quality of the whole default pipeline on a question set.
+
+    python -m tests.bench.retrieval FOLDER... [--set KEY=VALUE]... [--json]
+
+A folder holds docs.jsonl (group, id, title, text, date) and queries.jsonl (group, query, relevant,
+category). Each group becomes a repository with a real memory file; every question goes through the
+real index and the real recall (ranked layer, no token limit). Category "adversarial" has no true
+answer and is reported apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from memcli.app import App, Options
+from memcli.commands.recall import Request, recall
+from memcli.memory_file import render_entry
+
+METRICS = ("recall@5", "recall@10", "hit@1", "hit@5", "nDCG@10", "MRR")
+
+
+class Set(NamedTuple):
+    name: str
+    docs: list[dict[str, Any]]
+    queries: list[dict[str, Any]]
+
+
+def load(folder: Path) -> Set:
+    """Read one set folder."""
+
+    def lines(name: str) -> list[dict[str, Any]]:
+        text = (folder / name).read_text(encoding="utf-8")
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+    return Set(folder.name, lines("docs.jsonl"), lines("queries.jsonl"))
+
+
+def entry(doc: dict[str, Any]) -> str:
+    """One document as an entry; all metadata equal, so that relevance alone decides."""
+    values = {"id": doc["id"], "type": "declarative", "domain": "task", "importance": 0.5}
+    if doc.get("date"):
+        values["created_at"] = doc["date"][:10]
+    day = f"[{doc['date'][:10]}] " if doc.get("date") else ""
+    return render_entry(values, f"## {day}{doc['title']}\n{doc['text']}")
+
+
+def build(docs: Sequence[dict[str, Any]], folder: Path) -> dict[str, Path]:
+    """One repository per group, with one memory file each."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for doc in docs:
+        groups[doc["group"]].append(entry(doc))
+    roots = {}
+    for group, entries in groups.items():
+        roots[group] = folder / group
+        roots[group].mkdir(parents=True)
+        (roots[group] / "MEMORY.md").write_text("\n".join(entries), encoding="utf-8")
+    return roots
+
+
+def measures(got: Sequence[str], relevant: set[str]) -> dict[str, float]:
+    """The metrics of one question: recall is the share of relevant entries found."""
+    places = [i for i, entry_id in enumerate(got[:10]) if entry_id in relevant]
+    ideal = sum(1 / math.log2(i + 2) for i in range(min(10, len(relevant))))
+    return {
+        "recall@5": sum(i < 5 for i in places) / len(relevant),
+        "recall@10": len(places) / len(relevant),
+        "hit@1": float(0 in places),
+        "hit@5": float(any(i < 5 for i in places)),
+        "nDCG@10": sum(1 / math.log2(i + 2) for i in places) / ideal,
+        "MRR": 1 / (places[0] + 1) if places else 0.0,
+    }
+
+
+def answers(data: Set, sets: Sequence[str]) -> Iterator[tuple[dict[str, Any], list[str], str]]:
+    """(question, ids found, mode) of every question of a set."""
+    with tempfile.TemporaryDirectory() as folder:
+        roots = build(data.docs, Path(folder) / "groups")
+        home = Path(folder) / "home"
+        home.mkdir()
+        apps: dict[str, App] = {}
+        for question in data.queries:
+            group = question["group"]
+            fresh = group not in apps
+            if fresh:
+                environ = {"MEM_HOME": str(home), "XDG_CONFIG_HOME": folder}
+                options = Options(str(roots[group]), ("max_tokens=0", *sets))
+                apps[group] = App(options, environ, roots[group])
+            report = recall(apps[group], Request(question["query"], ranked_only=True, refresh=fresh))
+            yield question, [str(hit.id) for hit in report.hits], report.mode
+        for app in apps.values():
+            app.__exit__()
+
+
+def evaluate(data: Set, sets: Sequence[str]) -> dict[str, Any]:
+    """Mean metrics in percent, without and with the adversarial questions."""
+    rows: list[tuple[bool, dict[str, float]]] = []
+    modes = set()
+    for question, got, mode in answers(data, sets):
+        modes.add(mode)
+        rows.append((question.get("category") == "adversarial", measures(got, set(question["relevant"]))))
+    return {
+        "set": data.name,
+        "mode": " ".join(sorted(modes)),
+        "without adversarial": _mean([row for adversarial, row in rows if not adversarial]),
+        "with adversarial": _mean([row for _, row in rows]),
+    }
+
+
+def _mean(rows: Sequence[dict[str, float]]) -> dict[str, float]:
+    means = {
+        metric: round(100 * sum(row[metric] for row in rows) / max(len(rows), 1), 1) for metric in METRICS
+    }
+    return {"questions": len(rows), **means}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--set", action="append", default=[], dest="sets")
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args(arguments)
+    results = [evaluate(load(folder), given.sets) for folder in given.folders]
+    if given.json:
+        print(json.dumps(results, indent=2))
+        return 0
+    print(f"{'set':<14} {'mode':<7} {'questions':>22} " + " ".join(f"{m:>9}" for m in METRICS))
+    for result in results:
+        for part in ("without adversarial", "with adversarial"):
+            row = result[part]
+            label = f"{row['questions']} {part.split()[0]}"
+            values = " ".join(f"{row[m]:>9.1f}" for m in METRICS)
+            print(f"{result['set']:<14} {result['mode']:<7} {label:>22} {values}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
