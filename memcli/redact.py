@@ -42,6 +42,23 @@ def _regex(pattern: str, flags: int = 0) -> re.Pattern[str]:
     return re.compile(pattern, flags)
 
 
+def _lower(text: str) -> str:
+    """`text` in lower case, of the same length: the dotted I alone would grow."""
+    return text.replace("\u0130", "I").lower()
+
+
+def _due(rules: tuple[_Rule, ...], text: str) -> Iterator[_Rule]:
+    """The rules one of whose hints occurs in `text`."""
+    seen: dict[str, bool] = {}
+    for rule in rules:
+        for hint in rule.hints:
+            if hint not in seen:
+                seen[hint] = hint in text
+            if seen[hint]:
+                yield rule
+                break
+
+
 def _settle(change: Callable[[str], str], text: str) -> str:
     """Apply `change` until nothing changes: a removal may bring together what then reads as another."""
     for _ in range(8):
@@ -58,7 +75,7 @@ def for_prompt(text: str) -> str:
 
 
 def _for_prompt_once(text: str) -> str:
-    return fence_safe(neutralise(redact_secrets(strip_private(text))))
+    return fence_safe(_neutralise_once(_redact_once(strip_private(text))))
 
 
 def for_display(text: str) -> str:
@@ -243,19 +260,13 @@ def _replace(text: str, parts: list[tuple[int, int, str]]) -> str:
 
 def secrets(text: str) -> list[Secret]:
     """The credentials in `text`: ascending, disjoint, the more specific kind first choice."""
-    low = text.lower()
-    found: list[Secret] = []
-    if "private key" in low:
-        found += _private_keys(text)
-    for rule in _TOKENS:
-        if any(hint in text for hint in rule.hints):
-            found += _shaped(rule, text, _is_masked)
-    for rule in _CREDENTIALS:
-        if any(hint in low for hint in rule.hints):
-            found += _shaped(rule, text, _is_filler)
-    if any(hint in low for hint in _NAME_HINTS):
-        found += _assigned(text)
-    return _disjoint(found)
+    low = _lower(text)
+    found = list(_private_keys(text)) if "private key" in low else []
+    for rule in _due(_TOKENS, text):
+        found += _shaped(rule, text, _is_masked)
+    for rule in _due(_CREDENTIALS, low):
+        found += _shaped(rule, text, _is_filler)
+    return _disjoint([*found, *_assigned(text, low)])
 
 
 def _disjoint(found: list[Secret]) -> list[Secret]:
@@ -292,7 +303,7 @@ _FILLER: Final = r"""(?isx)
       | redacted | removed | hidden | masked | todo | fixme ) (?: [^a-z0-9] .* )?
   | pass (?: word | wd | phrase )? | pwd? | pw | secret | token | (?:api[_-]?)? key | tests? | foo | bar | baz
   | string | str | text | bytes | any | object | number | bool | boolean | none | null | nil | undefined
-  | true | false | required | optional | empty | admin | root | guest | user | postgres | mysql | redis | invalid
+  | true | false | required | optional | empty | invalid | admin | root | guest | user | postgres | mysql
   | (?: os | process | env | import | self | this | config | settings | secrets | vars | args | params | req
       | ctx | request | system | vault | op | arn | ssm | sops | file ) [.:\[] .*
   | [a-z][a-z0-9+.-]* :// .*
@@ -338,14 +349,13 @@ def _is_word(part: str) -> bool:
     return max(map(len, humps)) <= 15 and sum(map(len, humps)) / len(humps) >= least
 
 
-_NAME_HINTS: Final = (
-    "pass", "pwd", "secret", "token", "apikey", "_key", "-key", "api key", "accesskey", "privatekey",
-    "authkey", "credential", "_pw", "masterkey", "signingkey", "encryptionkey",
-)  # fmt: skip
+_NAME_WORDS: Final = ("pass", "pw", "secret", "token", "credential", "key")
+_OWNERS: Final = (
+    r"(?i)(?:api|access|private|signing|encryption|master|account|auth|hmac|deploy|service|shared|license|admin)"
+    r"[_ -]?\Z"
+)
 _ASSIGNMENT: Final = r"""(?ix)
-    (?P<name> pass(?:word|wd|phrase|code) | (?<=[_-])(?:pass|pw)(?![a-z]) | pwd | secret | token
-      | credentials? | api[_ -]?key | (?: access | private | signing | encryption | master | account | auth | hmac | deploy
-      | service | shared | license | admin )[_-]?key )
+    (?P<name> pass(?:word|wd|phrase|code)? | pwd? | secret | token | credentials? | key )
     (?P<suffix> [\w-]{0,40}+ )
     (?P<gap> (?: \\{0,3} ["'`] \]? | \*{1,2} )? \s{0,4}
       (?: (?: :\s{0,2} [a-z] [\w.|\[\] ]{0,30}? \s{0,2} )? ={1,3} >? | : =? )
@@ -362,18 +372,24 @@ _METADATA: Final = (
 )
 
 
-def _assigned(text: str) -> Iterator[Secret]:
+def _assigned(text: str, low: str) -> Iterator[Secret]:
     """Values given to a secret-looking name: `password = "..."`, `API_KEY: ...`, `--token ...`."""
-    at, pattern = 0, _regex(_ASSIGNMENT)
-    while match := pattern.search(text, at):
-        group = next(g for g in ("double", "single", "bare") if match[g] is not None)
-        at = match.start(group)
-        if _names_a_secret(match, text) and _holds_a_secret(match, group, text):
-            end = match.end(group)
-            if group == "bare":
-                end = _bare_end(text, end)
-            yield Secret(_kind_of(match["name"]), at, end)
-            at = end
+    covered = 0
+    for at in sorted(_places(low)):
+        match = _regex(_ASSIGNMENT).match(text, at) if at >= covered else None
+        if match and _names_a_secret(match, text):
+            group = next(g for g in ("double", "single", "bare") if match[g] is not None)
+            if _holds_a_secret(match, group, text):
+                covered = _bare_end(text, match.end(group)) if group == "bare" else match.end(group)
+                yield Secret(_kind_of(match["name"]), match.start(group), covered)
+
+
+def _places(low: str) -> Iterator[int]:
+    for word in _NAME_WORDS:
+        at = low.find(word)
+        while at >= 0:
+            yield at
+            at = low.find(word, at + 1)
 
 
 def _bare_end(text: str, end: int) -> int:
@@ -383,16 +399,20 @@ def _bare_end(text: str, end: int) -> int:
 
 def _kind_of(name: str) -> str:
     low = name.lower()
-    if low.startswith("pass") or low in ("pwd", "pw"):
+    if low.startswith("p"):
         return "password"
-    return "api-key" if "key" in low else low.rstrip("s")
+    return "api-key" if low == "key" else low.rstrip("s")
 
 
 def _names_a_secret(match: re.Match[str], text: str) -> bool:
+    """Is it `password`, `DB_PASS` or `apiKey`, not `token_url`, `tokenizer`, `compass` or `sort_key`?"""
     name, suffix = match["name"], match["suffix"]
-    if match["gap"] == " " and not _regex(r"--[\w-]*\Z").search(
-        text, max(0, match.start() - 30), match.start()
-    ):
+    before = text[max(0, match.start() - 30) : match.start()]
+    if match["gap"] == " " and not _regex(r"--[\w-]*\Z").search(before):
+        return False
+    if name.lower() == "key" and not _regex(_OWNERS).search(before):
+        return False
+    if name.lower() in ("pass", "pw") and not before.endswith(("_", "-")):
         return False
     if suffix[:1].isalpha() and not (name[-1].islower() and suffix[0].isupper()):
         return False
@@ -478,7 +498,8 @@ def _head_of_key(text: str, floor: int, end: int) -> int:
 _WORDS: Final = {
     "·": r"(?:[^\w.!?]|_){1,5}",
     "<NOT>": r"(?<!never[ ])(?<!not[ ])(?<!n't[ ])(?<!n’t[ ])(?<!cannot[ ])",
-    "<START>": r"""(?:^ | (?<=[.!?:;,*#>"'(-][ ]) | (?<=[\n"'“(*>]) | (?<=please[ ]) | (?<=now[ ]) | (?<=and[ ]) | (?<=must[ ]) | (?<=should[ ]) | (?<=then[ ]))""",
+    "<START>": r"""(?:^ | (?<=[.!?:;,*#>"'(-][ ]) | (?<=[\n"'“(*>]) | (?<=please[ ])
+        | (?<=now[ ]) | (?<=then[ ]) | (?<=and[ ]) | (?<=must[ ]) | (?<=should[ ]))""",
     "<PAST>": "(?:previous(?:ly)?|prior|above|earlier|preceding|foregoing|former|past|initial|original)",
     "<ORDERS>": """(?:instructions?|prompts?|directions?|guidelines?|directives?|orders|rules|constraints
         |programming|training)\\b""",
@@ -499,14 +520,14 @@ _COMMANDS: Final = (
     _Rule(
         "override",
         ("ignore", "disregard", "forget", "override", "bypass", "discard", "neglect"),
-        r"""<NOT>\b(?:ignore|disregard|forget|override|bypass|discard|neglect)·
+        r"""\b<NOT>(?:ignore|disregard|forget|override|bypass|discard|neglect)·
         (?:(?:all|any|every|of|the|your|my|these|those|that|and|in|from|both|other)·){0,5}
         <PAST>·(?:(?:system|safety|developer|user|given)·)?<ORDERS>""",
     ),
     _Rule(
         "override",
         ("ignore", "disregard", "forget"),
-        r"""<NOT>\b(?:ignore|disregard|forget)·(?:
+        r"""\b<NOT>(?:ignore|disregard|forget)·(?:
           (?:(?:all|any|every|of)·){0,3}your·
           (?:(?:own|current|existing|system|safety|developer|<PAST>)·){0,3}<ORDERS>
         | all·(?:(?:of|the|your|other|these)·){0,2}(?:instructions|guidelines|directives)\b
@@ -518,7 +539,7 @@ _COMMANDS: Final = (
     _Rule(
         "override",
         ("disregard", "forget"),
-        r"""<NOT>\b(?:disregard|forget)·(?:(?:all|any|the|your|our|of)·){0,3}<PAST>·
+        r"""\b<NOT>(?:disregard|forget)·(?:(?:all|any|the|your|our|of)·){0,3}<PAST>·
         (?:context|conversation|messages)\b""",
     ),
     _Rule(
@@ -562,7 +583,7 @@ _COMMANDS: Final = (
     _Rule(
         "reveal",
         ("prompt", "instructions", "system message"),
-        r"""<NOT>\b(?:reveal|print|show|output|repeat|display|leak|expose|recite|dump|share|tell|give|send|write)·
+        r"""\b<NOT>(?:reveal|print|show|output|repeat|display|leak|expose|recite|dump|share|tell|give|send|write)·
         (?:(?:me|us|out|back|all|of|to|exactly|verbatim|full)·){0,3}your·
         (?:(?:full|entire|complete|own|exact)·){0,2}
         (?:system·(?:prompt|message|instructions)
@@ -599,7 +620,7 @@ _COMMANDS: Final = (
     _Rule(
         "role",
         ("pretend",),
-        r"""<NOT>\bpretend·(?:that·)?(?:you·(?:are|have·no|do·not·have|don['’]t·have|can)|to·be·(?:an?|my|the))\b""",
+        r"""\b<NOT>pretend·(?:that·)?(?:you·(?:are|have·no|do·not·have|don['’]t·have|can)|to·be·(?:an?|my|the))\b""",
     ),
     _Rule(
         "role",
@@ -700,7 +721,7 @@ _COMMANDS: Final = (
     _Rule(
         "exfiltration",
         ("http://", "https://", "@"),
-        r"""<NOT><START>(?:send|post|upload|exfiltrate|forward|transmit|e-?mail|leak)·
+        r"""<START><NOT>(?:send|post|upload|exfiltrate|forward|transmit|e-?mail|leak)·
         (?:(?:the|all|your|any|every|me|us|contents?|of|users?|its|full|secret|their|current|s)·){0,6}
         (?:env(?:ironment)?(?:·(?:variables?|vars))?|secrets?|credentials?|(?:api|private|ssh|access)·keys?|tokens?
         |passwords?|`?\.env`?|[`\w./~-]{0,40}(?:id_rsa|\.ssh|\.aws)[`\w./~-]{0,40}|conversation|chat·history)
@@ -709,7 +730,9 @@ _COMMANDS: Final = (
     ),
 )
 
-_SPACED: Final = r"(?<!\w)(?:\w(?:[^\w\n]|_){1,3}){12,}+\w?"
+# Single letters in a row, then the whole run of them.
+_SINGLES: Final = r"[^\w\n](?<=\W\w\W)\w(?=\W)"
+_SPACED: Final = r"(?<!\w)(?:\w[^\w\n]{1,3}){12,}+\w?"
 _SQUEEZED: Final = (
     r"(?:ignore|disregard|forget)(?:all|any|of|the|your|my){0,3}(?:previous|prior|above|earlier)"
     r"(?:instructions?|prompts?|rules|directives)|(?:reveal|print|show)(?:me)?(?:your|the)systemprompt"
@@ -757,12 +780,10 @@ def injections(text: str) -> list[Span]:
 
 
 def _commands(text: str) -> Iterator[Span]:
-    low = text.lower()
-    for rule in _COMMANDS:
-        if any(hint in low for hint in rule.hints):
-            for match in _command(rule.pattern).finditer(text):
-                yield Span(rule.kind, match.start(), match.end())
-    for run in _regex(_SPACED).finditer(text):
+    for rule in _due(_COMMANDS, _lower(text)):
+        for match in _command(rule.pattern).finditer(text):
+            yield Span(rule.kind, match.start(), match.end())
+    for run in _regex(_SPACED).finditer(text) if _regex(_SINGLES).search(text) else ():
         if _regex(_SQUEEZED, re.IGNORECASE).search(_regex(r"[\W_]++").sub("", run[0])):
             yield Span("override", run.start(), run.end())
 

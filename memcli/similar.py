@@ -313,7 +313,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     | (?P<number>(?<![^\s(\[=:,<>`"'])-?(?=\d)(?:\d[\d_]*(?:[.,:]\d+)*)(?:\.x\b)?
         (?:-?(?:rc|alpha|beta|dev|post)\.?\d*)?
         (?:\ ?(?:ms|msecs?|milliseconds?|s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?|d|days?|weeks?
-            |percent|[kmgt]i?b|bytes?)(?![^\W_])|\ ?%|\w*)
+            |percent|[kKMGT]i?[bB]|[Bb]ytes?)(?![^\W_])|\ ?%|\w*)
         | \d\w*(?:[.,:]\d+)*)
     | (?P<operator>[=!<>]=|&&|\|\||(?<=\s)[<>](?=\ ?\d)|[≤≥≠])
     | (?P<run>[{_UNSPACED}]+)
@@ -322,7 +322,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     | (?P<stop>[.;:!?()。；：！？—–…]|\n\s*\n|\s-\s)
     """
     return {
-        "token": re.compile(token, re.VERBOSE | re.IGNORECASE),
+        "token": re.compile(token, re.VERBOSE),
         "heading": re.compile(
             r"^[ \t]{0,3}#{1,6}[ \t]+(?:\[?\d{4}-\d\d-\d\d[^\]\s]*\]?[ \t:–—-]*)?(.*?)[ \t#]*$", re.MULTILINE
         ),
@@ -688,21 +688,23 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
     return {key: frozenset(values) for key, values in groups.items()}
 
 
-def _governors(phrases: Iterable[Phrase]) -> dict[str, frozenset[str]]:
-    return _grouped((term, phrase.governor) for phrase in phrases for term in phrase.terms)
+def _governed(phrases: Iterable[Phrase]) -> set[tuple[str, str]]:
+    return {(term, phrase.governor) for phrase in phrases for term in phrase.terms}
 
 
-def _previous(phrases: Iterable[Phrase]) -> dict[str, frozenset[str]]:
-    return _grouped(
-        (term, before)
-        for phrase in phrases
-        for before, term in zip(phrase.terms, phrase.terms[1:], strict=False)
-    )
+def _ordered(phrases: Iterable[Phrase], reach: int) -> set[tuple[str, str]]:
+    """The terms (y, x) where y follows x, at most `reach` places on in one phrase."""
+    pairs: set[tuple[str, str]] = set()
+    for phrase in phrases:
+        for distance in range(1, reach + 1):
+            pairs.update(zip(phrase.terms[distance:], phrase.terms, strict=False))
+    return pairs
 
 
-def _swaps(before: dict[str, frozenset[str]], after: dict[str, frozenset[str]]) -> set[frozenset[str]]:
-    """Values that two keys have exchanged: what x had, y has now, and the other way round."""
-    moved = {(before[key], after[key]) for key in before.keys() & after.keys() if before[key] != after[key]}
+def _swaps(ours: set[tuple[str, str]], theirs: set[tuple[str, str]]) -> set[frozenset[str]]:
+    """The values that two keys have exchanged: what x had, y has now, and the other way round."""
+    before, after = _grouped(ours - theirs), _grouped(theirs - ours)
+    moved = {(before[key], after[key]) for key in before.keys() & after.keys()}
     return {x | y for x, y in moved if (y, x) in moved}
 
 
@@ -731,23 +733,17 @@ def _rebound(a: Claim, b: Claim) -> bool:
     return any((ours[x] - ours[y]) & (theirs[y] - theirs[x]) for x in shared for y in shared)
 
 
-def _sequences(phrases: Iterable[Phrase]) -> set[tuple[str, str]]:
-    """The terms x and y where x stands before y, a few words apart in one phrase."""
-    return {(x, y) for p in phrases for i, x in enumerate(p.terms) for y in p.terms[i + 1 : i + 6] if x != y}
-
-
 def _reversed(a: Iterable[Phrase], b: Iterable[Phrase]) -> bool:
     """Whether some phrase has the same terms in another order ("client calls server")."""
-    ours, theirs = _sequences(a), _sequences(b)
-    turned = {(y, x) for x, y in ours - theirs} & theirs
-    return not turned <= ours
+    ours, theirs = _ordered(a, 5), _ordered(b, 5)
+    return any(x != y and (x, y) in theirs and (x, y) not in ours for y, x in ours - theirs)
 
 
 def _order(a: Claim, b: Claim) -> bool:
     ours, theirs = _differing(a, b)
     if not ours or not theirs:
         return False
-    exchanged = _swaps(_governors(ours), _governors(theirs)) or _swaps(_previous(ours), _previous(theirs))
+    exchanged = _swaps(_governed(ours), _governed(theirs)) or _swaps(_ordered(ours, 1), _ordered(theirs, 1))
     return bool(exchanged) or _reversed(ours, theirs) or _rebound(a, b)
 
 
@@ -910,7 +906,7 @@ def _opposed(a: Claim, b: Claim) -> bool:
     """Same literals, same conditions, and exactly one of order, negation and antonym turned round."""
     if _literals(a) != _literals(b) or _conditions(a) != _conditions(b) or a.limits != b.limits:
         return False
-    swapped = {governors - {""} for governors in _swaps(*map(_governors, _differing(a, b)))}
+    swapped = {governors - {""} for governors in _swaps(*map(_governed, _differing(a, b)))}
     polar, negates = _polar(a, b), _denies(a, b) != _denies(b, a)
     if any(governors and governors <= _DIRECTED for governors in swapped):
         return not polar and bool(_negated(a)) == bool(_negated(b))

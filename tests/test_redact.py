@@ -256,9 +256,9 @@ def test_engineering_prose_keeps_every_character(line: str) -> None:
 
 
 def test_several_secrets_go_at_once_and_the_rest_stays() -> None:
-    text = f"a ghp_{MIX}123456 b AKIA{'IOSFODNN7EXAMPLE'} c password=hunter2!"
+    text = f"a ghp_{MIX}123456, AKIA{'IOSFODNN7EXAMPLE'}: password=hunter2"
     assert redact_secrets(text) == (
-        "a [secret removed: github-token] b [secret removed: aws-access-key] c password=[secret removed: password]"
+        "a [secret removed: github-token], [secret removed: aws-access-key]: password=[secret removed: password]"
     )
 
 
