@@ -47,7 +47,8 @@ OVERLAP = 320
 """Characters of a chunk of a long entry, and of what it shares with the next."""
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
-_IDENTIFIER = re.compile(r"[^\W\d_]*[a-z0-9][A-Z][^\W_]*|[A-Z]{2,}[a-z][^\W_]*")
+_WORD = re.compile(r"[^\W_]+")
+_JOINT = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")  # where one hump of an identifier ends and one begins
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 _SPACELESS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -154,8 +155,10 @@ def _metadata(entry: Entry, detail: str) -> dict[str, Any]:
 def sub_words(text: str) -> str:
     """Words that the tokenizer cannot see: the humps of camelCase, and bigrams where no blanks are."""
     found = []
-    for match in _IDENTIFIER.finditer(text):
-        found += _HUMP.findall(match[0])
+    if _JOINT.search(text):
+        for word in _WORD.findall(text):
+            if _JOINT.search(word):
+                found += _HUMP.findall(word)
     if not text.isascii():
         for match in _SPACELESS.finditer(text):
             found += bigrams(match[0])
@@ -169,7 +172,7 @@ def bigrams(run: str) -> list[str]:
 
 def humps(word: str) -> list[str]:
     """`camelCase` -> [camel, Case]; [] for a word without humps."""
-    found = _HUMP.findall(word) if _IDENTIFIER.fullmatch(word) else []
+    found = _HUMP.findall(word) if _JOINT.search(word) else []
     return found if len(found) > 1 else []
 
 

@@ -306,7 +306,7 @@ _FILLER: Final = r"""(?isx)
   | true | false | required | optional | empty | invalid | admin | root | guest | user | postgres | mysql
   | (?: os | process | env | import | self | this | config | settings | secrets | vars | args | params | req
       | ctx | request | system | vault | op | arn | ssm | sops | file ) [.:\[] .*
-  | [a-z][a-z0-9+.-]* :// .*
+  | [a-z][a-z0-9+.-]* :// .* | (?-i: [a-z]+ Pass(?:word|phrase)? )
 """
 
 
@@ -340,7 +340,7 @@ def _is_word(part: str) -> bool:
         return True
     letters = _regex(r"[A-Za-z]+").findall(part)
     digits = len(part) - sum(map(len, letters))
-    if digits and (digits > 4 or len(letters) < 2 or len(letters) > 3):
+    if digits and (digits > 5 or len(letters) < 2 or len(letters) > 3):
         return False
     humps = _regex(r"[A-Z]?[a-z]+|[A-Z]+").findall(part)
     least = 3.5 if digits else 2.5
@@ -430,8 +430,10 @@ def _holds_a_secret(match: re.Match[str], group: str, text: str) -> bool:
             value, password
         )
     if any(char.isspace() for char in value):
-        return password and "=" in match["gap"] and len(value) >= 12
-    return len(value) >= 4 if password else len(value) >= 8 and not _is_wordlike(value)
+        return password and "=" in match["gap"] and len(value) >= 12 and "pass" not in value.lower()
+    if password and not value.startswith(("/", "~/", "./")):
+        return len(value) >= 4
+    return len(value) >= 8 and not _is_wordlike(value)
 
 
 def _is_random(value: str, password: bool) -> bool:
@@ -620,7 +622,10 @@ _COMMANDS: Final = (
     _Rule(
         "role",
         ("pretend",),
-        r"""\b<NOT>pretend·(?:that·)?(?:you·(?:are|have·no|do·not·have|don['’]t·have|can)|to·be·(?:an?|my|the))\b""",
+        r"""\b<NOT>pretend·(?:that·)?(?:
+          you·(?:are·(?:an?|no|not|free|my|the|dan|unrestricted)|have·no|do·not·have|don['’]t·have)
+        | to·be·(?:an?|my|the)·(?:\w{1,20}·){0,2}(?:ai|assistant|model|agent|bot|hacker|human|person|character
+          |villain|twin|expert|admin|administrator|root|developer|user))\b""",
     ),
     _Rule(
         "role",
@@ -710,8 +715,8 @@ _COMMANDS: Final = (
     _Rule(
         "exfiltration",
         ("curl", "wget", "invoke-webrequest", "iwr", "fetch", "ncat", "http "),
-        r"""\b(?:curl|wget|ncat|fetch|invoke-webrequest|iwr|http)\b[^\n]{0,300}?(?:
-          (?:\$\(|`)\s{0,3}(?:env|printenv|set|(?:cat|base64|tar)\s[^\n)`]{0,60}?<SECRETFILE>)
+        r"""\b(?:curl|wget|ncat|fetch|invoke-webrequest|iwr|http)\b[^\n]{0,200}?(?:
+          \$\(\s{0,3}(?:env|printenv|set)\b | (?:\$\(|`)\s{0,3}(?:cat|base64|tar)\s[^\n)`]{0,60}?<SECRETFILE>
         | @[\w./~-]{0,60}?<SECRETFILE>
         | (?:-T|--upload-file|--post-file|--body-file)[\s=]{0,3}[\w./~-]{0,60}?<SECRETFILE>
         | [?&](?!<AUTHNAME>=)\w{1,30}=<SECRETVAR>

@@ -110,14 +110,15 @@ _REFUSALS = _words(
     """
 )
 _NOT_NEGATED = _words("only just merely necessarily matter forget forgets fail hesitate neglect")
-_LIGHT = _words("use do be make put rely call try attempt want set have get even let allow")
+_LIGHT = _words("use do be mak put rely call try attempt want set get even verwend usa")
 _RESUME = _words("use do keep always instead then let prefer")
 _NOT_ADVERBS = _words("assembly anomaly multiply butterfly")
+_TRAILING = frozenset({"nicht", "pas"})
 _LIMITS = {"only": "only", "except": "except", "unless": "except"}
 _CONDITIONS = frozenset({"if", "when", "unless", "except", "only", "until", "while", "during", "where"})
 _DIRECTED = frozenset({"before", "after", "not", "instead", "over", "than", "until", "then"})
 _NUMERALS = "two three four five six seven eight nine ten eleven twelve"
-_COUNTS = {word: str(value) for value, word in enumerate(_NUMERALS.split(), 2)}
+_COUNTS = {word: str(count) for count, word in enumerate(_NUMERALS.split(), 2)}
 _ABBREVIATIONS = frozenset({"e.g", "i.e", "etc", "z.b", "d.h", "u.a", "p.ej", "a.k.a", "vs", "u.s"})
 _SLASHED = _words(
     """
@@ -147,7 +148,11 @@ _SYNONYMS = """
     authorise authorize | licence license | cancelled canceled | branch branches | statement instruction |
     k8s kubernetes | postgres postgresql | js javascript | ts typescript | py python |
     verwende verwenden benutze benutzen nutze nutzen | usa usar utiliza utilizar |
-    ausführen starte starten | ejecuta ejecutar
+    ausführen starte starten | ejecuta ejecutar | become became | run ran | take took taken |
+    break broke broken | send sent | write wrote written | choose chose chosen | give gave given |
+    get got gotten | go went gone | keep kept | lose lost | make made | hang hung | begin began begun |
+    build built | drop dropped | mean meant | throw threw thrown | freeze froze frozen | hide hid hidden |
+    know knew known | catch caught | find found | hold held | tell told
 """
 
 # Claims that cannot both be followed.
@@ -174,7 +179,7 @@ _OPPOSITES = """
 
 # Groups whose members differ, though two claims that differ in them may both hold.
 _CONTRASTS = """
-    min max | minimum maximum | minimal maximal | first last | first second third | old new |
+    in out | under out | min max | minimum maximum | minimal maximal | first last | first second third | old new |
     oldest newest | left right | top bottom | up down | inside outside | input output | inbound outbound |
     incoming outgoing | ingress egress | source target | source destination | parent child | read write |
     reader writer | get set | get post put patch delete head | push pull | upload download |
@@ -335,6 +340,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
             r"^[ \t]*(?:```|~~~).*?$(.*?)^[ \t]*(?:```|~~~)[ \t]*$|(`+)(.+?)\2", re.DOTALL | re.MULTILINE
         ),
         "emphasis": re.compile(r"(?<![\w*/])(\*{1,3})(?=[^\s*/.])([^*\n]+?)(?<=\S)\1(?![\w*/])"),
+        "numeral": re.compile(rf"\b(?:{'|'.join(_COUNTS)})\b", re.IGNORECASE),
         "short": re.compile(r"\b(\w+?)n't\b|\b(can)not\b|'(?:s|re|ve|ll|d|m)\b", re.IGNORECASE),
         "unspaced": re.compile(
             r"(?P<idiom>不同|不仅|不但|不断|不过|不管|不论|无论|非常|特别|别的|未来|没错|区别|级别|类别|识别|个别|分别|是否)"
@@ -360,6 +366,7 @@ def _plain(text: str) -> str:
     text = patterns["heading"].sub("\n\n\\1\n\n", text)
     text = patterns["bullet"].sub(lambda m: f"\n\n\0{m['step']} " if m["step"] else "\n\n", text)
     text = patterns["emphasis"].sub(r"\2", text)
+    text = patterns["numeral"].sub(lambda m: _COUNTS[m[0].casefold()], text)
     return patterns["short"].sub(_spell_out, text) if "n" in text or "'" in text else text
 
 
@@ -393,8 +400,6 @@ def _word(raw: str, *, code: bool, proper: bool) -> _Token:
     if "_" in word or raw.endswith("()") or (word[:1].islower() and not word.islower() and word.isascii()):
         return _Token("name", word, code)
     folded = word.casefold()
-    if folded in _COUNTS and not code:
-        return _Token("number", _COUNTS[folded])
     if folded[:1] == "v" and folded[1:].isdecimal():
         return _Token("number", folded[1:], code)
     return _Token("word", folded, code, proper)
@@ -453,6 +458,7 @@ class _Phrases:
         self.terms: list[str] = []
         self.joined = ""
         self.head = ""
+        self.trailing = False
         self.commas: set[int] = set()
         self.joins: set[int] = set()
 
@@ -473,7 +479,7 @@ class _Phrases:
 
     def govern(self, governor: str) -> None:
         """Open a phrase under a preposition or conjunction; "not in", "instead of" stay what they are."""
-        ends = governor in _SCOPE_ENDS
+        ends = governor in _SCOPE_ENDS or (self.trailing and self.governor == "not" and not self.terms)
         if not ends and not self.terms and self.governor in _STICKY:
             return
         if ends:
@@ -488,13 +494,13 @@ class _Phrases:
         self.joins.add(len(self.done))
         self.joined = word
 
-    def negate(self, *, refusal: bool) -> None:
+    def negate(self, *, refusal: bool = False, trailing: bool = False) -> None:
         """Open a negated phrase; "never avoid", "not without" cancel out."""
         if refusal and self.negated and not self.terms and self.governor == "not":
             self.governor, self.negated = "", False
             return
         self.close()
-        self.governor, self.negated, self.head = "not", True, ""
+        self.governor, self.negated, self.head, self.trailing = "not", True, "", trailing
 
     def settle(self) -> None:
         """A negation with nothing after it belongs to the phrase before it ("Verwende X nicht")."""
@@ -514,7 +520,7 @@ class _Phrases:
         self.settle()
         self.close()
         self.clause += 1
-        self.governor, self.negated, self.joined, self.head = "", False, "", ""
+        self.governor, self.negated, self.joined, self.head, self.trailing = "", False, "", "", False
 
 
 def _phrases(tokens: Sequence[_Token]) -> tuple[Phrase, ...]:
@@ -541,12 +547,12 @@ def _take(state: _Phrases, token: _Token, previous: str, following: str) -> None
     if token.code:
         state.add(_term(word))
     elif _negates(word, previous, following):
-        state.negate(refusal=word not in _PARTICLES)
+        state.negate(refusal=word not in _PARTICLES, trailing=word in _TRAILING)
     elif word in _JOINERS:
         state.join(word)
     elif word in _GOVERNORS:
         state.govern(_GOVERNORS[word])
-    elif word in _TRANSPARENT or _adverb(word):
+    elif word in _TRANSPARENT or _adverb(word) or (word == "make" and following == "sure"):
         if state.joined and word in _RESUME:
             state.governor, state.negated = "", False
     else:
@@ -572,7 +578,7 @@ def _take_run(state: _Phrases, run: str) -> None:
         if match.lastgroup == "negator":
             for term in _bigrams(run[start : match.start()]) if match.start() > start else ():
                 state.add(term)
-            state.negate(refusal=False)
+            state.negate()
             start = match.end()
     for term in _bigrams(run[start:]) if start < len(run) else ():
         state.add(term)
@@ -650,7 +656,7 @@ def guard(a: Claim, b: Claim) -> str | None:
 
     Reasons: order, negation, antonym, number, path, flag, code, exception, word.
     """
-    if a[1:] == b[1:]:
+    if a == b:
         return None
     return next((reason for reason, fires in _GUARDS if fires(a, b)), None)
 
@@ -709,28 +715,22 @@ def _swaps(ours: set[tuple[str, str]], theirs: set[tuple[str, str]]) -> set[froz
 
 
 def _mates(a: Claim) -> dict[str, frozenset[str]]:
-    """For each number, path, flag and name: the other terms of its clauses."""
-    literals = frozenset().union(*_literals(a))
+    """For each term, the terms of its clauses, itself among them."""
     clauses: dict[int, list[str]] = {}
     for phrase in a.phrases:
         clauses.setdefault(phrase.clause, []).extend(phrase.terms)
-    return _grouped(
-        (term, mate)
-        for terms in clauses.values()
-        for term in terms
-        if term in literals
-        for mate in terms
-        if mate not in literals
-    )
+    return _grouped((term, mate) for terms in clauses.values() for term in terms for mate in terms)
 
 
-def _rebound(a: Claim, b: Claim) -> bool:
-    """Whether two literals have exchanged the words they belong to ("read 5 s, write 9 s")."""
-    if sum(map(len, _literals(a))) < 2:
-        return False
+def _rebound(a: Claim, b: Claim, terms: Iterable[str]) -> bool:
+    """Whether two terms have exchanged the words they belong to ("connect 5 s, read 9 s")."""
     ours, theirs = _mates(a), _mates(b)
-    shared = ours.keys() & theirs.keys()
-    return any((ours[x] - ours[y]) & (theirs[y] - theirs[x]) for x in shared for y in shared)
+    changed = [x for x in terms if x in ours and x in theirs and ours[x] != theirs[x]]
+    return any(
+        (ours[x] - ours[y] - {x}) & (theirs[y] - theirs[x] - {y})
+        and (ours[y] - ours[x] - {y}) & (theirs[x] - theirs[y] - {x})
+        for x, y in combinations(changed, 2)
+    )
 
 
 def _reversed(a: Iterable[Phrase], b: Iterable[Phrase]) -> bool:
@@ -744,7 +744,9 @@ def _order(a: Claim, b: Claim) -> bool:
     if not ours or not theirs:
         return False
     exchanged = _swaps(_governed(ours), _governed(theirs)) or _swaps(_ordered(ours, 1), _ordered(theirs, 1))
-    return bool(exchanged) or _reversed(ours, theirs) or _rebound(a, b)
+    if exchanged or _reversed(ours, theirs):
+        return True
+    return len(ours) > 1 and _rebound(a, b, sorted({term for phrase in ours for term in phrase.terms}))
 
 
 def _negated(a: Claim) -> set[str]:
@@ -798,7 +800,7 @@ def _polar(a: Claim, b: Claim) -> bool:
     ours, theirs = _apart(a, b)
     pairs = _facing(ours, theirs, _opposites())
     if _turned_round(a, b) or _turned_round(b, a):
-        pairs -= {("before", "after"), ("after", "before")}
+        pairs -= {(_term("before"), "after"), ("after", _term("before"))}
     return bool(pairs) or _prefixed(ours, theirs) or _prefixed(theirs, ours)
 
 
@@ -813,7 +815,10 @@ def _undigited(words: Iterable[str]) -> set[str]:
 
 def _number(a: Claim, b: Claim) -> bool:
     """Other numbers, or one word with other digits in it (sha1, sha256)."""
-    return a.numbers != b.numbers or bool(_undigited(a.words - b.words) & _undigited(b.words - a.words))
+    ours, theirs = a.words - b.words, b.words - a.words
+    return a.numbers != b.numbers or bool(
+        _undigited(ours.difference(*_literals(a))) & _undigited(theirs.difference(*_literals(b)))
+    )
 
 
 def _code(a: Claim, b: Claim) -> bool:
@@ -843,22 +848,52 @@ def _same_slot(ours: set[tuple[str, str]], theirs: set[tuple[str, str]]) -> bool
     return bool(ours & theirs) or any(x in befores or y in afters for x, y in ours)
 
 
+def _beyond(ours: set[str], theirs: set[str]) -> set[str]:
+    """Without the character pairs that close the gap where the other text has more characters."""
+    characters = set("".join(theirs))
+    return {term for term in ours if term < _FIRST_UNSPACED or not characters.issuperset(term)}
+
+
+def _own_terms(a: Claim, b: Claim) -> tuple[set[str], set[str]]:
+    """Content terms of only the one and only the other, without kin and opposites."""
+    ours, theirs = set(_content(a)), set(_content(b))
+    ours, theirs = ours - theirs, theirs - ours
+    paired = {(x, y) for x in ours for y in theirs if _kin(x, y)}
+    paired |= _facing(frozenset(ours), frozenset(theirs), _opposites())
+    ours, theirs = ours - {x for x, _ in paired}, theirs - {y for _, y in paired}
+    return _beyond(ours, theirs), _beyond(theirs, ours)
+
+
+def _replaced(a: Sequence[str], b: Sequence[str], ours: set[str], theirs: set[str]) -> bool:
+    """Whether `ours` stand in `a` where `theirs` stand in `b`, or where `b` repeats a word."""
+    slots, others = _slots(a, ours), _slots(b, theirs)
+    if ours and theirs:
+        joined = "".join(x for x in a if x in ours) == "".join(x for x in b if x in theirs)
+        return not joined and _same_slot(slots, others)
+    return bool(slots & set(zip(b, b[2:], strict=False)) or others & set(zip(a, a[2:], strict=False)))
+
+
 def _word_for_word(a: Claim, b: Claim) -> bool:
     """Whether a content word stands where the other has another one ("billing worker", "search worker").
 
     In a long body one plain word is wording; there only names count.
     """
-    terms, others = _content(a), _content(b)
-    ours, theirs = set(terms) - set(others), set(others) - set(terms)
-    kin = {(x, y) for x in ours for y in theirs if _kin(x, y)}
-    ours, theirs = ours - {x for x, _ in kin}, theirs - {y for _, y in kin}
-    if not ours or not theirs or not _same_slot(_slots(terms, ours), _slots(others, theirs)):
+    ours, theirs = _own_terms(a, b)
+    if not ours and not theirs:
         return False
-    weight = min(sum(1.0 if term.isascii() else 0.5 for term in set(side)) for side in (terms, others))
-    return weight < _LONG or bool(ours & a.proper and theirs & b.proper)
+    terms, others = _content(a), _content(b)
+    if not _replaced(terms, others, ours, theirs):
+        return False
+    return min(map(_weight, (terms, others))) < _LONG or bool(ours & a.proper and theirs & b.proper)
+
+
+def _weight(terms: Iterable[str]) -> float:
+    """How many different words; two characters without spaces are half a word."""
+    return sum(1.0 if term < _FIRST_UNSPACED else 0.5 for term in set(terms))
 
 
 _LONG = 24
+_FIRST_UNSPACED = "\u0e00"
 _PREFIXES = ("un", "in", "im", "ir", "il", "dis", "de", "des", "non", "anti", "mis")
 _GUARDS: tuple[tuple[str, Callable[[Claim, Claim], bool]], ...] = (
     ("order", _order),
@@ -910,6 +945,8 @@ def _opposed(a: Claim, b: Claim) -> bool:
     polar, negates = _polar(a, b), _denies(a, b) != _denies(b, a)
     if any(governors and governors <= _DIRECTED for governors in swapped):
         return not polar and bool(_negated(a)) == bool(_negated(b))
+    if bool(_negated(a)) != bool(_negated(b)) and not negates:
+        return False
     return polar != negates and not _order(a, b) and not _facing(*_apart(a, b), _contrasts())
 
 

@@ -26,12 +26,11 @@ COLUMN_WEIGHTS = (1.5, 1.0, 1.0, 1.0, 0.7)
 """bm25 weights of title, text, tags, date, parts (docs/benchmarks.md)."""
 COVERAGE = 0.3
 """Share of a lexical score that depends on how much of the query, by idf, a chunk covers."""
-BM25_MOST = 2.2 * max(COLUMN_WEIGHTS)
-"""The most that one term can score per unit of idf (k1 + 1, in the heaviest column)."""
 POOL = 200
 """How many best-matching chunks are weighed."""
-WIDE = 2000
-"""A term in more chunks than this is worth asking for the pool alone, when that is enough."""
+SCORED = 5000
+"""Up to so many matches are all scored; beyond, the `LEADERS` that cover most of the query."""
+LEADERS = 1000
 
 _CHUNK = (
     "source, entry, part, offset, line, live, type, kind, date, title, text, tags, parts, digest, metadata"
@@ -370,32 +369,52 @@ class Index:
     ) -> dict[int, float]:
         """BM25 of the best-matching chunks, and of all that tie with the last of them.
 
-        FTS5's bm25 is additive over terms, so it is asked term by term, rarest first. That allows
-        an idf that stays positive, ln(1 + (N - n + .5)/(n + .5)), where FTS5 floors that of a word
-        in more than half of the rows; and it allows to stop widening the pool when the terms left
-        can no longer lift a new chunk into it.
-
-        `allowed` None: live chunks of `sources`.
+        FTS5's bm25 is additive over terms, so it is asked term by term. That allows an idf that
+        stays positive, ln(1 + (N - n + .5)/(n + .5)), where FTS5 floors that of a word in more
+        than half of the rows. `allowed` None: live chunks of `sources`.
         """
-        admitted = allowed if allowed is not None else None
-        denied = self._denied(sources) if allowed is None else frozenset()
         total = self._size()
         counted = sorted((n, term) for term in dict.fromkeys(terms) if (n := self._matching(term)))
+        denied = self._denied(sources) if allowed is None else frozenset()
+        among = self._leaders(counted, total, allowed, denied)
         scores: dict[int, float] = {}
         covered: dict[int, float] = {}
-        left = sum(_idf(n, total) for n, _ in counted) * BM25_MOST
-        weight = 0.0
         for n, term in counted:
             idf = _idf(n, total)
-            among = self._leaders(scores, left, pool) if n > WIDE else None
+            factor = idf / _fts_idf(n, total)
             for rowid, bm25 in self._postings(term, among):
-                if (admitted is None or rowid in admitted) and rowid not in denied:
-                    scores[rowid] = scores.get(rowid, 0.0) + bm25 * idf / _fts_idf(n, total)
+                if (allowed is None or rowid in allowed) and rowid not in denied:
+                    scores[rowid] = scores.get(rowid, 0.0) + bm25 * factor
                     covered[rowid] = covered.get(rowid, 0.0) + idf
-            left -= idf * BM25_MOST
-            weight += idf
-        final = {i: s * (1 - COVERAGE + COVERAGE * covered[i] / weight) for i, s in scores.items()}
-        return _top(final, pool)
+        every = sum(_idf(n, total) for n, _ in counted)
+        return _top({i: s * (1 - COVERAGE + COVERAGE * covered[i] / every) for i, s in scores.items()}, pool)
+
+    def _leaders(
+        self,
+        counted: Sequence[tuple[int, str]],
+        total: int,
+        allowed: frozenset[int] | None,
+        denied: frozenset[int],
+    ) -> str | None:
+        """The chunks worth scoring when common words match very many: those that cover most of the query.
+
+        Reading row ids is ten times cheaper than scoring. Whoever ties with the last one is in, so the
+        choice does not depend on how the index was built. None: all that match.
+        """
+        if sum(n for n, _ in counted) <= SCORED:
+            return None
+        covered: dict[int, float] = {}
+        for n, term in counted:
+            idf = _idf(n, total)
+            for (rowid,) in self.db.execute(
+                "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?", (quoted(term),)
+            ):
+                covered[rowid] = covered.get(rowid, 0.0) + idf
+        if allowed is not None or denied:
+            covered = {
+                i: c for i, c in covered.items() if (allowed is None or i in allowed) and i not in denied
+            }
+        return json.dumps(list(_top(covered, LEADERS)))
 
     def _denied(self, sources: Collection[int]) -> frozenset[int]:
         """Chunks that no plain search shows: not live, or of a file that is not in view."""
@@ -421,26 +440,15 @@ class Index:
         """In how many chunks each word stands."""
         return [self._matching(word) for word in words]
 
-    def _postings(self, term: str, among: Sequence[int] | None) -> Iterator[tuple[int, float]]:
-        """(rowid, bm25 > 0) of the chunks with a term, or of those `among` the given ones."""
-        weights = f"bm25({', '.join(map(str, COLUMN_WEIGHTS))})"
-        select = "SELECT rowid, -rank FROM chunks_fts WHERE chunks_fts MATCH ? AND rank MATCH ?"
-        values: tuple[Any, ...] = (quoted(term), weights)
-        if among is not None:
-            select += " AND rowid IN (SELECT value FROM json_each(?))"
-            values += (json.dumps(among),)
-        return self.db.execute(select, values)
-
-    @staticmethod
-    def _leaders(scores: Mapping[int, float], left: float, pool: int) -> list[int] | None:
-        """The chunks that can still be in the pool, when no new one can enter it any more."""
-        if len(scores) < pool:
-            return None
-        ranked = sorted(scores.values(), reverse=True)
-        if ranked[pool - 1] * (1 - COVERAGE) <= left:
-            return None
-        return sorted(
-            rowid for rowid, score in scores.items() if score + left >= ranked[pool - 1] * (1 - COVERAGE)
+    def _postings(self, term: str, among: str | None) -> Iterator[tuple[int, float]]:
+        """(rowid, bm25 > 0) of the chunks with a term, or of those in the JSON list `among`."""
+        weights = ", ".join(map(str, COLUMN_WEIGHTS))
+        select = f"SELECT rowid, -bm25(chunks_fts, {weights}) FROM chunks_fts WHERE chunks_fts MATCH ?"
+        if among is None:
+            return self.db.execute(select, (quoted(term),))
+        # The plus keeps SQLite from asking FTS5 anew for each row.
+        return self.db.execute(
+            f"{select} AND +rowid IN (SELECT value FROM json_each(?))", (quoted(term), among)
         )
 
     def allowed(self, where: str, values: Sequence[Any]) -> frozenset[int]:

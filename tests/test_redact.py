@@ -245,6 +245,10 @@ INNOCENT = [
     "token: word2vec_model, token = tok2vec_v3",
     "Rotate the signing key: every 90days",
     "base64url, sha256sum, utf8mb4, OAuth2Token: fine",
+    "PWD: '/home/maciej', SHELL: '/bin/bash'",
+    "CHALLENGE_PASSWORD: 'challengePassword'",
+    "const password = 'Password used to generate key'",
+    "private_key: ed25519.Ed25519PrivateKey, public_key",
     "refresh_token_ttl=86400s access_token_lifetime: 15min",
 ]
 
@@ -258,7 +262,8 @@ def test_engineering_prose_keeps_every_character(line: str) -> None:
 def test_several_secrets_go_at_once_and_the_rest_stays() -> None:
     text = f"a ghp_{MIX}123456, AKIA{'IOSFODNN7EXAMPLE'}: password=hunter2"
     assert redact_secrets(text) == (
-        "a [secret removed: github-token], [secret removed: aws-access-key]: password=[secret removed: password]"
+        "a [secret removed: github-token], [secret removed: aws-access-key]: "
+        "password=[secret removed: password]"
     )
 
 
@@ -433,6 +438,9 @@ ORDINARY = [
     "From now on you must run ruff before each commit",
     "Act as a reviewer on pull requests from forks",
     "pretend the clock is frozen in tests",
+    "pretend to be a browser with a User-Agent header",
+    "pretend you are offline: unplug the stub",
+    "http/2 sends a copy of the `settings` frame; curl prints it with `env`",
     "added new instructions: see docs/setup.md",
     "Read the new instructions in README before the release",
     "Enable developer mode on the Android device",

@@ -10,9 +10,10 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -66,6 +67,17 @@ class House:
 @pytest.fixture
 def house(tmp_path: Path) -> House:
     return House(tmp_path)
+
+
+@pytest.fixture
+def ram(tmp_path: Path) -> Iterator[Path]:
+    """A folder without a disk below: thousands of fsyncs cost nothing, and SIGKILL cannot tell."""
+    base = Path("/dev/shm")
+    if not os.access(base, os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(prefix="mem-test-", dir=base) as folder:
+        yield Path(folder)
 
 
 def at(step: str, nth: int, act: Callable[[], None]) -> Callable[[str], None]:
@@ -489,12 +501,12 @@ def crash(house: House, patches: list[Patch], rename: int) -> None:
     assert outcome(spawn(lambda: workspace.write(patches, "compact"))) == -signal.SIGKILL
 
 
-def test_killed_at_each_step_it_is_all_old_before_the_commit_and_all_new_after(tmp_path: Path) -> None:
-    model, patches = six_files(tmp_path / "model")
+def test_killed_at_each_step_it_is_all_old_before_the_commit_and_all_new_after(ram: Path) -> None:
+    model, patches = six_files(ram / "model")
     points = kill_points(model, lambda workspace: workspace.write(patches, "compact"))
     assert len(points) == 27
     for number, (step, nth) in enumerate(points):
-        house, patches = six_files(tmp_path / str(number))
+        house, patches = six_files(ram / str(number))
         workspace = house.workspace(at(step, nth, die))
         assert outcome(spawn(partial(workspace.write, patches, "compact"))) == -signal.SIGKILL
         assert_each_whole(patches)
@@ -504,12 +516,12 @@ def test_killed_at_each_step_it_is_all_old_before_the_commit_and_all_new_after(t
         assert house.workspace().recover() == ((), (), ())
 
 
-def test_killed_at_each_step_of_an_undo_nothing_is_lost(tmp_path: Path) -> None:
-    model, patches = six_files(tmp_path / "model")
+def test_killed_at_each_step_of_an_undo_nothing_is_lost(ram: Path) -> None:
+    model, patches = six_files(ram / "model")
     model.workspace().write(patches, "compact")
     points = kill_points(model, lambda workspace: workspace.undo())
     for number, (step, nth) in enumerate(points):
-        house, patches = six_files(tmp_path / str(number))
+        house, patches = six_files(ram / str(number))
         house.workspace().write(patches, "compact")
         assert outcome(spawn(house.workspace(at(step, nth, die)).undo)) == -signal.SIGKILL
         assert_each_whole(patches)
@@ -540,14 +552,14 @@ def test_with_nothing_to_recover_nobody_is_waited_for(house: House) -> None:
     assert seen == []
 
 
-def test_killed_at_sixty_random_instants_nothing_is_lost(tmp_path: Path) -> None:
+def test_killed_at_sixty_random_instants_nothing_is_lost(ram: Path) -> None:
     chance = random.Random(3)
-    model, patches = six_files(tmp_path / "model")
+    model, patches = six_files(ram / "model")
     start = time.perf_counter()
     outcome(spawn(partial(model.workspace().write, patches, "compact")))
     duration = 1.5 * (time.perf_counter() - start)  # some are to come too late
     for number in range(60):
-        house, patches = six_files(tmp_path / str(number))
+        house, patches = six_files(ram / str(number))
 
         def work(house: House = house, patches: list[Patch] = patches) -> None:
             (house.folder / "begun").touch()
@@ -565,9 +577,9 @@ def test_killed_at_sixty_random_instants_nothing_is_lost(tmp_path: Path) -> None
             assert assert_settled(house, patches)
 
 
-def test_a_recovery_that_is_killed_is_recovered_in_turn(tmp_path: Path) -> None:
+def test_a_recovery_that_is_killed_is_recovered_in_turn(ram: Path) -> None:
     for nth in range(1, 4):
-        house, patches = six_files(tmp_path / str(nth))
+        house, patches = six_files(ram / str(nth))
         crash(house, patches, 3)
         recovering = house.workspace(at("rename", nth, die))
         assert outcome(spawn(recovering.recover)) == -signal.SIGKILL
@@ -576,8 +588,8 @@ def test_a_recovery_that_is_killed_is_recovered_in_turn(tmp_path: Path) -> None:
         assert assert_settled(house, patches)
 
 
-def test_the_next_write_finishes_first_even_one_of_another_root(tmp_path: Path) -> None:
-    house, patches = six_files(tmp_path / "one")
+def test_the_next_write_finishes_first_even_one_of_another_root(ram: Path) -> None:
+    house, patches = six_files(ram / "one")
     (house.root / "other").mkdir()
     crash(house, patches, 3)
     other = house.workspace(root=house.root / "other")
@@ -588,9 +600,9 @@ def test_the_next_write_finishes_first_even_one_of_another_root(tmp_path: Path) 
     assert sorted(house.workspace().undo()) == sorted(patch.path for patch in patches)
 
 
-def test_the_new_texts_need_no_temporary_file_to_survive(tmp_path: Path) -> None:
+def test_the_new_texts_need_no_temporary_file_to_survive(ram: Path) -> None:
     """`git clean -fdx` after the crash takes the files beside the targets, and directories just made."""
-    house, patches = six_files(tmp_path / "one")
+    house, patches = six_files(ram / "one")
     patches.append(Patch(str(house.root / "new/deep/MEMORY.md"), None, "new"))
     crash(house, patches, 1)
     for path in house.root.rglob(".*.mem-tmp-*"):
@@ -601,8 +613,8 @@ def test_the_new_texts_need_no_temporary_file_to_survive(tmp_path: Path) -> None
     assert assert_settled(house, patches)
 
 
-def test_files_edited_after_the_crash_are_left_and_their_text_is_kept(tmp_path: Path) -> None:
-    house, patches = six_files(tmp_path / "one")
+def test_files_edited_after_the_crash_are_left_and_their_text_is_kept(ram: Path) -> None:
+    house, patches = six_files(ram / "one")
     crash(house, patches, 1)
     edited = house.put("tasks/c.md", b"edited")
     (kept,) = house.workspace().recover().kept
@@ -615,8 +627,8 @@ def test_files_edited_after_the_crash_are_left_and_their_text_is_kept(tmp_path: 
     assert not list(house.root.rglob(".*")) + house.pending()
 
 
-def test_a_source_waits_for_an_archive_that_could_not_be_written(tmp_path: Path) -> None:
-    house, patches = six_files(tmp_path / "one")
+def test_a_source_waits_for_an_archive_that_could_not_be_written(ram: Path) -> None:
+    house, patches = six_files(ram / "one")
     crash(house, patches, 1)
     archive = house.put("MEMORY.archive.md", b"edited")
     kept = house.workspace().recover().kept
@@ -625,8 +637,8 @@ def test_a_source_waits_for_an_archive_that_could_not_be_written(tmp_path: Path)
     assert (house.root / "tasks/c.md").read_text() == texts(patches)[1][str(house.root / "tasks/c.md")]
 
 
-def test_a_text_set_aside_is_told_even_when_the_write_then_fails(tmp_path: Path) -> None:
-    house, patches = six_files(tmp_path / "one")
+def test_a_text_set_aside_is_told_even_when_the_write_then_fails(ram: Path) -> None:
+    house, patches = six_files(ram / "one")
     crash(house, patches, 1)
     house.put("tasks/c.md", b"edited")
     with pytest.raises(StaleError) as caught:
@@ -634,8 +646,8 @@ def test_a_text_set_aside_is_told_even_when_the_write_then_fails(tmp_path: Path)
     assert "tasks/c.md is kept in" in caught.value.hint
 
 
-def test_a_target_turned_into_a_link_after_the_crash_does_not_block(tmp_path: Path) -> None:
-    house, patches = six_files(tmp_path / "one")
+def test_a_target_turned_into_a_link_after_the_crash_does_not_block(ram: Path) -> None:
+    house, patches = six_files(ram / "one")
     crash(house, patches, 1)
     path = house.root / "tasks/c.md"
     path.rename(house.root / "moved.md")
@@ -657,8 +669,8 @@ def test_a_journal_eaten_by_the_disk_is_moved_aside(house: House) -> None:
     assert len(list((house.state / "aside").iterdir())) == 1
 
 
-def test_a_recovery_that_cannot_go_on_goes_back(tmp_path: Path) -> None:
-    house, patches = six_files(tmp_path / "one")
+def test_a_recovery_that_cannot_go_on_goes_back(ram: Path) -> None:
+    house, patches = six_files(ram / "one")
     crash(house, patches, 3)
     house.workspace(at("rename", 1, full)).recover()
     assert not assert_settled(house, patches)
@@ -677,8 +689,8 @@ def stuck(times: int) -> Callable[[str], None]:
     return trace
 
 
-def test_a_recovery_that_can_go_nowhere_stops_its_own_root_but_no_other(tmp_path: Path) -> None:
-    house, patches = six_files(tmp_path / "one")
+def test_a_recovery_that_can_go_nowhere_stops_its_own_root_but_no_other(ram: Path) -> None:
+    house, patches = six_files(ram / "one")
     (house.root / "other").mkdir()
     crash(house, patches, 3)
     house.put("tasks/c.md", b"edited")
@@ -693,20 +705,20 @@ def test_a_recovery_that_can_go_nowhere_stops_its_own_root_but_no_other(tmp_path
     assert house.pending() == []
 
 
-def test_a_journal_of_a_root_that_is_not_mounted_waits_for_it(tmp_path: Path) -> None:
-    house, patches = six_files(tmp_path / "one")
-    other = tmp_path / "other"
+def test_a_journal_of_a_root_that_is_not_mounted_waits_for_it(ram: Path) -> None:
+    house, patches = six_files(ram / "one")
+    other = ram / "other"
     other.mkdir()
     crash(house, patches, 3)
-    house.root.rename(tmp_path / "away")
+    house.root.rename(ram / "away")
     Workspace(other, house.state, NOW, allowed=[other]).write([Patch(str(other / "a.md"), None, "a")], "add")
-    (tmp_path / "away").rename(house.root)
+    (ram / "away").rename(house.root)
     house.workspace().recover()
     assert assert_settled(house, patches)
 
 
-def test_what_undo_would_do_is_known_even_before_the_recovery(tmp_path: Path) -> None:
-    house, patches = six_files(tmp_path / "one")
+def test_what_undo_would_do_is_known_even_before_the_recovery(ram: Path) -> None:
+    house, patches = six_files(ram / "one")
     crash(house, patches, 3)
     last = house.workspace().last_write()
     assert last is not None
@@ -730,11 +742,11 @@ def test_files_of_living_writers_are_not_swept(house: House) -> None:
 
 
 @pytest.mark.parametrize("act", [full, interrupt])
-def test_an_error_at_any_step_leaves_everything_as_it_was(tmp_path: Path, act: Callable[[], None]) -> None:
-    model, patches = six_files(tmp_path / "model")
+def test_an_error_at_any_step_leaves_everything_as_it_was(ram: Path, act: Callable[[], None]) -> None:
+    model, patches = six_files(ram / "model")
     points = kill_points(model, lambda workspace: workspace.write(patches, "compact"))
     for number, (step, nth) in enumerate(points[1:-2]):
-        house, patches = six_files(tmp_path / str(number))
+        house, patches = six_files(ram / str(number))
         before = house.listing()
         with pytest.raises((RefusedError, KeyboardInterrupt)) as caught:
             house.workspace(at(step, nth, act)).write(patches, "compact")
@@ -755,8 +767,8 @@ def test_an_error_after_the_last_rename_says_that_all_is_written(house: House) -
     assert (house.listing(), house.pending()) == ({"a.md": b"A"}, [])
 
 
-def test_when_nothing_goes_neither_on_nor_back_the_next_write_finishes(tmp_path: Path) -> None:
-    house, patches = six_files(tmp_path / "one")
+def test_when_nothing_goes_neither_on_nor_back_the_next_write_finishes(ram: Path) -> None:
+    house, patches = six_files(ram / "one")
     on, back = at("rename", 3, full), at("rename", 4, full)
 
     def trace(step: str) -> None:
@@ -772,8 +784,8 @@ def test_when_nothing_goes_neither_on_nor_back_the_next_write_finishes(tmp_path:
     assert assert_settled(house, patches)
 
 
-def test_an_editor_that_saves_during_the_write_wins_and_nothing_else_changes(tmp_path: Path) -> None:
-    house, patches = six_files(tmp_path / "one")
+def test_an_editor_that_saves_during_the_write_wins_and_nothing_else_changes(ram: Path) -> None:
+    house, patches = six_files(ram / "one")
     trace = at("rename", 3, lambda: (house.root / "tasks/c.md").write_bytes(b"edited") and None)
     with pytest.raises(StaleError, match=r"tasks/c\.md: changed"):
         house.workspace(trace).write(patches, "compact")
@@ -877,8 +889,8 @@ def test_undo_is_refused_when_one_file_changed_since_and_names_it(house: House) 
     assert house.listing() == {"a.md": b"a"}
 
 
-def test_undo_brings_sources_back_before_archives_shrink(tmp_path: Path) -> None:
-    house, patches = six_files(tmp_path / "one")
+def test_undo_brings_sources_back_before_archives_shrink(ram: Path) -> None:
+    house, patches = six_files(ram / "one")
     house.workspace().write(patches, "compact")
     names = house.workspace().undo()
     assert [name.endswith(".archive.md") for name in names] == [False] * 3 + [True] * 3

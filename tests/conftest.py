@@ -1,0 +1,213 @@
+"""What every test stands on: a world of its own that cannot be left, and a project to work in."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+TODAY = "2026-11-21"
+_LOOPBACK = ("127.", "::1", "localhost")
+
+
+# --- guards
+
+
+@pytest.fixture(scope="session")
+def _worlds() -> Iterator[Path]:
+    """The folder that holds the world of every test."""
+    folder = Path(tempfile.mkdtemp(prefix="mem-tests-"))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def world(_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """No real home, configuration, state, cache or clock; nothing inherited from the caller; cwd is empty."""
+    folder = Path(tempfile.mkdtemp(dir=_worlds))
+    for name in list(os.environ):
+        if name.startswith(("MEM_", "GIT_")):
+            monkeypatch.delenv(name)
+    for name in ("home", "cwd"):
+        (folder / name).mkdir()
+    monkeypatch.setenv("HOME", str(folder / "home"))
+    monkeypatch.setenv("MEM_HOME", str(folder / "home"))
+    for name in ("config", "state", "cache"):
+        monkeypatch.setenv(f"XDG_{name.upper()}_HOME", str(folder / name))
+    monkeypatch.setenv("MEM_NOW", TODAY)
+    monkeypatch.chdir(folder / "cwd")
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A socket reaches loopback and the file system, nothing else; names are not looked up."""
+
+    def guarded(name: str) -> Any:
+        original = getattr(socket.socket, name)
+
+        def call(self: socket.socket, *args: Any) -> Any:
+            address = args[-1]
+            if self.family != socket.AF_UNIX and not _near(address[0]):
+                raise AssertionError(f"a test reached for the network: {address}")
+            return original(self, *args)
+
+        return call
+
+    for name in ("connect", "connect_ex", "sendto"):
+        monkeypatch.setattr(socket.socket, name, guarded(name))
+    looked_up = socket.getaddrinfo
+
+    def getaddrinfo(host: Any, *args: Any, **options: Any) -> Any:
+        if not _near(host):
+            raise AssertionError(f"a test looked up a name: {host}")
+        return looked_up(host, *args, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+
+
+def _near(host: Any) -> bool:
+    text = host.decode() if isinstance(host, bytes) else str(host or "localhost")
+    return text.startswith(_LOOPBACK)
+
+
+# --- a project
+
+
+class Result(NamedTuple):
+    """How a command line ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Project:
+    """A git repository at `root`, a home folder beside it, and `mem` to run in it."""
+
+    def __init__(self, root: Path, home: Path) -> None:
+        self.root = root
+        self.home = home
+        self._made = 0
+
+    # files
+
+    def write(self, relative: str, text: str | bytes, *, at: Path | None = None) -> Path:
+        """Write a file below the root; `~/…` is below the home folder."""
+        base, name = (self.home, relative[2:]) if relative.startswith("~/") else (at or self.root, relative)
+        path = base / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def entry(self, title: str = "", body: str = "A body.", **values: Any) -> str:
+        """The text of one entry: every key of the format's example, `values` over them, None for none."""
+        self._made += 1
+        number = uuid.UUID(bytes=hashlib.md5(str(self._made).encode()).digest(), version=4)
+        keys = {
+            "id": str(number), "type": "procedural", "domain": "team", "importance": 0.5, "phase": "unknown",
+            "status": "active", "reinforcement_count": 0, "created_at": "2026-11-01", **values,
+        }  # fmt: skip
+        lines = [f"{key}: {_yaml(value)}" for key, value in keys.items() if value is not None]
+        heading = f"## {title or f'Entry {self._made}'}"
+        return "\n".join(["---", *lines, "---", heading, body, "", ""])
+
+    # programs
+
+    def mem(
+        self,
+        *args: str,
+        input: str | bytes | None = None,
+        cwd: Path | str | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Result:
+        """Run a command line in this process."""
+        from memcli.cli import run
+
+        given = input.encode() if isinstance(input, str) else input or b""
+        streams = [io.TextIOWrapper(io.BytesIO(data), encoding="utf-8") for data in (given, b"", b"")]
+        kept = (sys.stdin, sys.stdout, sys.stderr)
+        with pytest.MonkeyPatch.context() as patch, contextlib.chdir(cwd or self.root):
+            for name, value in (env or {}).items():
+                patch.setenv(name, value)
+            sys.stdin, sys.stdout, sys.stderr = streams
+            try:
+                code = run(list(args))
+            finally:
+                sys.stdin, sys.stdout, sys.stderr = kept
+        return Result(code, _written(streams[1]), _written(streams[2]))
+
+    def shell(
+        self,
+        *args: str,
+        input: str | bytes | None = None,
+        cwd: Path | str | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Result:
+        """Run a command line as a process of its own."""
+        done = subprocess.run(
+            [sys.executable, "-m", "memcli", *args],
+            input=input.encode() if isinstance(input, str) else input or b"",
+            cwd=cwd or self.root,
+            env={**os.environ, **(env or {})},
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
+        return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def git(self, *args: str, cwd: Path | None = None) -> str:
+        """Run git at the root (or in `cwd`); its output."""
+        command = ["git", "-c", "protocol.file.allow=always", *args]
+        done = subprocess.run(command, cwd=cwd or self.root, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"git {' '.join(args)}: {done.stderr}"
+        return done.stdout
+
+    def commit(self, message: str = "All of it", *, cwd: Path | None = None) -> None:
+        """Commit everything."""
+        self.git("add", "-A", cwd=cwd)
+        self.git("commit", "-q", "--allow-empty", "-m", message, cwd=cwd)
+
+
+def _yaml(value: Any) -> str:
+    if isinstance(value, str):
+        return value if value[:1].isalpha() and value.replace("-", "").isalnum() else json.dumps(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _written(stream: io.TextIOWrapper) -> str:
+    stream.flush()
+    return stream.buffer.getvalue().decode()  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def project(tmp_path: Path, world: Path) -> Project:
+    """A fresh git repository, without a commit."""
+    root = tmp_path / "repo"
+    root.mkdir()
+    (world / "home" / ".gitconfig").write_text(
+        "[init]\n\tdefaultBranch = main\n[user]\n\tname = T\n\temail = t@e.org\n"
+    )
+    made = Project(root, world / "home")
+    made.git("init", "-q")
+    made.git("config", "user.name", "Test")
+    made.git("config", "user.email", "test@example.org")
+    return made

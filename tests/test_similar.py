@@ -1,0 +1,230 @@
+"""Near-duplicates, guard, clusters and contradictions, on sentences as engineers and agents write them."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memcli.similar import (
+    Claim,
+    claim,
+    clusters,
+    contradiction,
+    contradictions,
+    guard,
+    jaccard,
+    near_duplicate,
+    similar_pairs,
+)
+
+# The same lesson twice, as two sessions word it.
+MERGE = [
+    ("Freeze time in the cart tests, discounts depend on the date.", "Freeze time in cart tests: discounts depend on the date."),
+    ("Always run the linter before you push to the main branch.", "Always run the linter before you push to main branch!"),
+    ("ALWAYS run the database migrations before the integration tests.", "Always run the database migrations before the integration tests"),
+    ("The deploy script needs the `AWS_PROFILE` variable to be set.", "The deploy script needs the AWS_PROFILE variable to be set."),
+    ("Use `pnpm` to install the dependencies of the web app.", "Use pnpm to install the dependencies of the web app."),
+    ("Don't commit generated files to the repository.", "Do not commit generated files to the repository."),
+    ("You can't run the e2e suite without a local Redis instance.", "You cannot run the e2e suite without a local Redis instance."),
+    ("The order service doesn't retry failed webhooks on its own.", "The order service does not retry failed webhooks on its own."),
+    ("**Never** log access tokens, session cookies or passwords.", "Never log access tokens, session cookies or passwords."),
+    ("Never commit API keys, passwords or tokens to the repository.", "Never commit passwords, tokens or API keys to the repository."),
+    ("## [2026-02-10] Freeze time\nCart tests depend on the clock, so freeze it.", "## [2026-03-01] Freeze time\nCart tests depend on the clock, so freeze it."),
+    ("## 2026-02-10: Queue names\nQueues are named after the service that consumes them.", "### Queue names\nQueues are named after the service that consumes them."),
+    ("- [2026-01-04] Review pull requests within one working day.", "* [2026-02-20] Review pull requests within one working day."),
+    ("Before a release, update the changelog and bump the version in the package metadata.", "Update the changelog and bump the version in the package metadata before a release."),
+    ("If the cache is cold, the first request to the search service takes several seconds.", "The first request to the search service takes several seconds if the cache is cold."),
+    ("Ruff, mypy and pytest must all pass before a pull request is merged.", "mypy, Ruff and pytest must all pass before a pull request is merged."),
+    ("Keep functions small and name them after what they return.", "Keep functions small, and name them after what they return."),
+    ("The billing worker reads from the events queue and writes to the ledger table.", "Billing worker reads from the events queue, and writes to the ledger table."),
+    ("Set the request timeout to 30 seconds in the HTTP client of the importer.", "Set the request timeout to 30s in the HTTP client of the importer."),
+    ("Retry uploads 3 times with exponential backoff before giving up on the file.", "Retry uploads three times with exponential backoff before giving up on the file."),
+    ("Batches of more than 10,000 rows make the import run out of memory on the small workers.", "Batches of more than 10000 rows make the import run out of memory on the small workers."),
+    ("The staging database is restored from production every night, so test data there is lost.", "The staging database is restored from production every night, so test data there gets lost."),
+    ("Prefer composition over inheritance in the domain model, because the class tree became too deep.", "Prefer composition over inheritance in the domain model because the class tree has become too deep."),
+    ("Mock the payment gateway in unit tests; the sandbox is too slow and rate limited.", "Mock the payment gateway in unit tests: the sandbox is too slow and is rate limited."),
+    ("Run the full test suite locally before pushing to the shared branch.", "Run the entire test suite locally before pushing to the shared branch."),
+    ("The CI runner fails when the Docker image cache is full and needs to be pruned by hand.", "The CI runner fails when the Docker image cache is full and it needs to be pruned by hand."),
+    ("Open a draft pull request early so that the reviewers can comment on the design.", "Open a draft pull request early, so the reviewers can comment on the design."),
+    ("Use the repository pattern for database access in the order service and keep SQL out of handlers.", "Use the repository pattern for db access in the order service and keep SQL out of handlers."),
+    ("Please write the error messages of the CLI in lower case without a final full stop.", "Write the error messages of the CLI in lower case without a final full stop."),
+    ("The user wants short answers with the command first and the explanation after it.", "The user wants short answers, with the command first and the explanation after it."),
+    ("Feature flags live in the config service; restart the gateway after changing one of them.", "Feature flags live in the config service, restart the gateway after changing any of them."),
+    ("The parser must accept CRLF line endings because Windows users edit the memory files in Notepad.", "The parser has to accept CRLF line endings because Windows users edit the memory files in Notepad."),
+    ("Name test functions after the fact they state, not after the function they call.", "Name the test functions after the fact they state, not after the function they call."),
+    ("Use UTC everywhere in the scheduler and convert to local time only in the user interface.", "Use UTC everywhere in the scheduler, and convert to local time only in the user interface."),
+    ("The index is derived data: deleting it loses nothing but time, so never migrate its schema.", "The index is derived data, so deleting it loses nothing but time; never migrate its schema."),
+    ("See `src/payments/client.py` for the retry logic of the payments client.", "See src/payments/client.py for the retry logic of the payments client."),
+    ("Pass `--no-verify` to git only when the hook itself is broken.", "Only pass `--no-verify` to git when the hook itself is broken."),
+    ("Python 3.11 is the oldest version that the command line tool has to support.", "Python 3.11 is the oldest version the command line tool has to support."),
+    ("The first build after a dependency change takes about ten minutes, later builds are cached.", "The first build after a dependency change takes about 10 minutes; later builds are cached."),
+    ("Ask the owner of the schema before adding a column to the shared customers table in the warehouse.", "Ask the schema owner before adding a column to the shared customers table in the warehouse."),
+    ("Tests that touch the network are marked slow and run only in the nightly job on the CI server.", "Tests that touch the network are marked slow and are run only in the nightly job on the CI server."),
+    ("When the websocket drops, the client reconnects with jitter so that the servers are not overrun.", "When the websocket drops the client reconnects with jitter, so that the servers are not overrun."),
+    ("Do not edit the generated client by hand, change the OpenAPI file and run the generator.", "Don't edit the generated client by hand; change the OpenAPI file, and run the generator."),
+    ("Vor dem Deployment müssen alle Migrationen auf der Testdatenbank gelaufen sein.", "Vor dem Deployment müssen alle Migrationen auf der Testdatenbank gelaufen sein!"),
+    ("Bitte keine Passwörter in die Konfiguration schreiben, sondern den Vault benutzen.", "Keine Passwörter in die Konfiguration schreiben, sondern den Vault benutzen."),
+    ("Antes de publicar una versión hay que actualizar el registro de cambios y la documentación.", "Antes de publicar una versión, hay que actualizar el registro de cambios y la documentación."),
+    ("部署之前必须在测试环境运行全部数据库迁移，否则服务无法启动。", "部署之前必须在测试环境运行全部数据库迁移,否则服务无法启动"),
+    ("提交代码之前请先运行格式化工具和单元测试，避免流水线失败，并且更新变更日志。", "提交代码之前先运行格式化工具和单元测试，避免流水线失败，并且更新变更日志。"),
+    ("Les tests d'intégration ont besoin d'une base de données locale et d'un cache vide.", "Les tests d’intégration ont besoin d’une base de données locale et d’un cache vide."),
+]  # fmt: skip
+
+# Alike, and yet not the same; with the reason the guard should give.
+APART = [
+    ("Squash the commits of a feature branch before merging it into main.", "Never squash the commits of a feature branch before merging it into main.", "negation"),
+    ("Use the shared fixture for the database tests in this package.", "Do not use the shared fixture for the database tests in this package.", "negation"),
+    ("The client library is thread safe and can be shared between workers.", "The client library is not thread safe and can't be shared between workers.", "negation"),
+    ("Deploy the gateway with the sidecar enabled in every region.", "Deploy the gateway without the sidecar enabled in every region.", "negation"),
+    ("Mock the clock in the scheduler tests of the billing service.", "Avoid mocking the clock in the scheduler tests of the billing service.", "negation"),
+    ("Keep using the legacy exporter for the monthly finance reports.", "Stop using the legacy exporter for the monthly finance reports.", "negation"),
+    ("Always rebase feature branches, never merge main into them.", "Always merge main into feature branches, never rebase them.", None),
+    ("Use tabs, not spaces, for indentation in the Makefile and the Go code.", "Use spaces, not tabs, for indentation in the Makefile and the Go code.", "order"),
+    ("Run the migrations before the deploy of the order service.", "Run the deploy of the order service before the migrations.", "order"),
+    ("Prefer dataclasses over dictionaries for the internal messages.", "Prefer dictionaries over dataclasses for the internal messages.", "order"),
+    ("The gateway calls the auth service to validate the session token.", "The auth service calls the gateway to validate the session token.", "order"),
+    ("Copy the fixtures from staging to the local database before the demo.", "Copy the fixtures from the local database to staging before the demo.", "order"),
+    ("When the cache fails, the client retries against the database.", "When the database fails, the client retries against the cache.", "order"),
+    ("The connect timeout is 5 s and the read timeout is 30 s in the HTTP client.", "The connect timeout is 30 s and the read timeout is 5 s in the HTTP client.", "order"),
+    ("1. Run the migrations\n2. Restart the workers\n3. Clear the cache", "1. Restart the workers\n2. Run the migrations\n3. Clear the cache", "order"),
+    ("Use Postgres instead of SQLite for the integration tests in CI.", "Use SQLite instead of Postgres for the integration tests in CI.", "order"),
+    ("Enable strict mode in the TypeScript configuration of the web package.", "Disable strict mode in the TypeScript configuration of the web package.", "antonym"),
+    ("Increase the connection pool size when the nightly import runs on the big workers.", "Decrease the connection pool size when the nightly import runs on the big workers.", "antonym"),
+    ("Warm the cache before the traffic switch of a blue green deployment.", "Warm the cache after the traffic switch of a blue green deployment.", "antonym"),
+    ("The config parser treats unknown keys as valid and keeps them in the file.", "The config parser treats unknown keys as invalid and keeps them in the file.", "antonym"),
+    ("Turn the feature flag on for internal users during the beta of the editor.", "Turn the feature flag off for internal users during the beta of the editor.", "antonym"),
+    ("Lock the table while the backfill of the new column is running in production.", "Unlock the table while the backfill of the new column is running in production.", "antonym"),
+    ("The max pool size of the reporting database is set by the platform team.", "The min pool size of the reporting database is set by the platform team.", "antonym"),
+    ("All tests of the importer must pass before a release is tagged.", "Some tests of the importer must pass before a release is tagged.", "antonym"),
+    ("Reviewers must approve changes of the public API before they are merged.", "Reviewers may approve changes of the public API before they are merged.", "antonym"),
+    ("Retry the upload 3 times before the job is marked as failed.", "Retry the upload 5 times before the job is marked as failed.", "number"),
+    ("Retry the upload 3 times before the job is marked as failed.", "Retry the upload times before the job is marked as failed.", "number"),
+    ("The tool needs Python 3.11 because it reads TOML with the standard library.", "The tool needs Python 3.12 because it reads TOML with the standard library.", "number"),
+    ("Pin the SDK to v2.4.1, later releases break the streaming client.", "Pin the SDK to v2.5.0, later releases break the streaming client.", "number"),
+    ("The request timeout of the search service is 30 s in production.", "The request timeout of the search service is 30 ms in production.", "number"),
+    ("The metrics endpoint of the worker listens on port 9090 inside the cluster.", "The metrics endpoint of the worker listens on port 9100 inside the cluster.", "number"),
+    ("The upload limit of the gateway is 10 MB for anonymous users.", "The upload limit of the gateway is 10 GB for anonymous users.", "number"),
+    ("The certificate of the staging gateway expires on 2026-05-01 and is renewed by hand.", "The certificate of the staging gateway expires on 2026-08-01 and is renewed by hand.", "number"),
+    ("Hash the cache keys with sha256, the short form collides in large trees.", "Hash the cache keys with sha1, the short form collides in large trees.", "number"),
+    ("Coverage of the core package must stay above 80 % on every branch.", "Coverage of the core package must stay above 90 % on every branch.", "number"),
+    ("The retry logic lives in src/payments/client.py and is covered by tests.", "The retry logic lives in src/billing/client.py and is covered by tests.", "path"),
+    ("Generated files under build/ are ignored, so edit the templates.", "Generated files under dist/ are ignored, so edit the templates.", "path"),
+    ("The linter ignores **/*.snap files in the web package by default.", "The linter ignores **/*.json files in the web package by default.", "path"),
+    ("The API reference lives at https://docs.example.com/v1 and is generated nightly.", "The API reference lives at https://docs.example.com/v2 and is generated nightly.", "path"),
+    ("Patch app.clients.stripe in the checkout tests to avoid real calls.", "Patch app.clients.paypal in the checkout tests to avoid real calls.", "path"),
+    ("Push with --force-with-lease after a rebase of your own branch.", "Push with --force after a rebase of your own branch.", "flag"),
+    ("Run the suite with pytest -x when you look for the first failure.", "Run the suite with pytest -n when you look for the first failure.", "flag"),
+    ("Run the installer with --yes in scripts, it hangs at the prompt.", "Run the installer in scripts, it hangs at the prompt.", "flag"),
+    ("Call `flush_events` at the end of every handler in the tracking module.", "Call `close_events` at the end of every handler in the tracking module.", "code"),
+    ("Protect the `main` branch so that only the release bot can push to it.", "Protect the `develop` branch so that only the release bot can push to it.", None),
+    ("Fail the check when `a == b` holds for the two snapshot digests.", "Fail the check when `a != b` holds for the two snapshot digests.", "code"),
+    ("Deploy the storefront on any weekday as long as the on-call engineer agrees.", "Deploy the storefront on any weekday except Friday as long as the on-call engineer agrees.", "exception"),
+    ("Use Redis for the session cache of the storefront and the admin panel.", "Use Memcached for the session cache of the storefront and the admin panel.", "antonym"),
+    ("Restart the billing worker after each deploy, its queue connection goes stale.", "Restart the search worker after each deploy, its queue connection goes stale.", "word"),
+    ("Ask Alice before you change the schema of the customers table in the warehouse.", "Ask Bob before you change the schema of the customers table in the warehouse.", "word"),
+    ("The integration tests use the staging cluster, so do not run two pipelines at once.", "The integration tests use the production cluster, so do not run two pipelines at once.", "antonym"),
+    ("Die Migrationen laufen im Test automatisch vor dem Start des Servers.", "Die Migrationen laufen im Test nicht automatisch vor dem Start des Servers.", "negation"),
+    ("Verwende pnpm nicht im Backend, verwende npm für alle Pakete.", "Verwende npm nicht im Backend, verwende pnpm für alle Pakete.", None),
+    ("Las migraciones se ejecutan antes de arrancar el servidor de pruebas.", "Las migraciones no se ejecutan antes de arrancar el servidor de pruebas.", "negation"),
+    ("Hay que activar la caché antes de lanzar las pruebas de carga del servicio.", "Hay que desactivar la caché antes de lanzar las pruebas de carga del servicio.", "antonym"),
+    ("在生产环境运行数据库迁移之前要备份全部数据表和配置文件", "不要在生产环境运行数据库迁移之前要备份全部数据表和配置文件", "negation"),
+    ("请使用 pnpm 而不是 npm 安装前端项目的全部依赖。", "请使用 npm 而不是 pnpm 安装前端项目的全部依赖。", "order"),
+    ("部署新版本时必须先启用维护模式然后再重启全部后台服务进程", "部署新版本时必须先禁用维护模式然后再重启全部后台服务进程", "antonym"),
+]  # fmt: skip
+
+# About one thing, and only one of them can hold.
+CONTRADICT = [
+    ("Squash commits before merging a feature branch.", "Never squash commits before merging a feature branch."),
+    ("Use the shared database fixture in the API tests.", "Do not use the shared database fixture in the API tests."),
+    ("Deploy on Fridays.", "Don't deploy on Fridays."),
+    ("The HTTP client is thread safe.", "The HTTP client is not thread safe."),
+    ("Avoid global state in plugins.", "Global state in plugins is fine."),
+    ("Use tabs, not spaces, in Go files.", "Use spaces, not tabs, in Go files."),
+    ("Run the migrations before the deploy.", "Run the deploy before the migrations."),
+    ("Prefer integration tests over mocks.", "Prefer mocks over integration tests."),
+    ("Enable strict mode in the compiler settings.", "Disable strict mode in the compiler settings."),
+    ("Warm the cache before the traffic switch.", "Warm the cache after the traffic switch."),
+    ("Allow direct pushes to the release branch.", "Deny direct pushes to the release branch."),
+    ("Include the lock file in the published package.", "Exclude the lock file from the published package."),
+    ("The default of the `dry_run` option is true.", "The default of the `dry_run` option is false."),
+    ("Increase the pool size on the import workers.", "Reduce the pool size on the import workers."),
+    ("The timeout is 30 s.", "The timeout is 60 s."),
+    ("The service needs Python 3.11.", "The service needs Python 3.12."),
+    ("The worker listens on port 9090.", "The worker listens on port 9100."),
+    ("Tests dürfen das Netzwerk benutzen.", "Tests dürfen das Netzwerk nicht benutzen."),
+    ("Las pruebas usan la base de datos compartida.", "Las pruebas no usan la base de datos compartida."),
+    ("在生产环境运行数据库迁移。", "不要在生产环境运行数据库迁移。"),
+]  # fmt: skip
+
+# Alike or about one thing, but both can hold, or one cannot tell.
+AGREE = [
+    ("The timeout is 60 s.", "The timeout is 1 minute."),
+    ("The read timeout is 30 s.", "The write timeout is 60 s."),
+    ("Fixed the flaky login test in #120.", "Fixed the flaky login test in #121."),
+    ("The release was cut on 2026-01-05.", "The release was cut on 2026-02-05."),
+    ("Run the migrations before the deploy.", "Deploy after running the migrations."),
+    ("Never commit secrets to the repository.", "Commit early and often to the repository."),
+    ("Use Chrome for the e2e tests.", "Use Firefox for the e2e tests."),
+    ("The max pool size is set by the platform team.", "The min pool size is set by the platform team."),
+    ("Deploy on Fridays when the on-call engineer agrees.", "Do not deploy on Fridays."),
+    ("Do not forget to run the migrations.", "Run the migrations."),
+    ("Never disable the linter in the web package.", "Enable the linter in the web package."),
+    ("Restart the billing worker after a deploy.", "Never restart the search worker after a deploy."),
+    ("Mock the clock in the tests.", "Mock the clock in the tests of the scheduler, not the database."),
+]  # fmt: skip
+
+
+def near(a: str, b: str) -> bool:
+    return near_duplicate(claim(a), claim(b))
+
+
+def test_the_table_has_no_wrong_merge_and_nine_tenths_of_the_duplicates() -> None:
+    """Over the whole table nothing is merged wrongly and at least 90 % of the duplicates are found."""
+    assert len(MERGE) + len(APART) + len(CONTRADICT) + len(AGREE) >= 70
+    assert [row for row in APART + CONTRADICT + AGREE if near(*row[:2])] == []
+    assert sum(near(*row) for row in MERGE) >= 0.9 * len(MERGE)
+
+
+@pytest.mark.parametrize(("a", "b"), MERGE)
+def test_the_guard_lets_rewordings_of_one_lesson_pass(a: str, b: str) -> None:
+    """Casing, punctuation, filler, emphasis and reordered parts are no difference of claim."""
+    assert guard(claim(a), claim(b)) is None
+
+
+@pytest.mark.parametrize(("a", "b", "reason"), APART)
+def test_different_claims_are_kept_apart_for_the_right_reason(a: str, b: str, reason: str | None) -> None:
+    """Two sentences that differ in what they claim never merge, in either direction."""
+    found = guard(claim(a), claim(b))
+    assert found is not None
+    assert not near(a, b) and not near(b, a)
+    assert reason is None or found == reason
+
+
+@pytest.mark.parametrize(("a", "b"), CONTRADICT)
+def test_opposite_claims_contradict_each_other(a: str, b: str) -> None:
+    """Opposite claims about one thing are contradictions in both directions, and no duplicates."""
+    assert contradiction(claim(a), claim(b)) and contradiction(claim(b), claim(a))
+    assert not near(a, b)
+
+
+@pytest.mark.parametrize(("a", "b"), AGREE)
+def test_unsure_is_no_contradiction(a: str, b: str) -> None:
+    """Claims that can both hold are no contradiction."""
+    assert not contradiction(claim(a), claim(b)) and not contradiction(claim(b), claim(a))
+
+
+@pytest.mark.parametrize(("a", "b"), MERGE)
+def test_duplicates_do_not_contradict_each_other(a: str, b: str) -> None:
+    """No pair of duplicates is a contradiction."""
+    assert not contradiction(claim(a), claim(b))
+
+
+@pytest.mark.parametrize(("a", "b"), [row[:2] for row in APART[6:]][:0] + [row for row in MERGE])
+def test_most_duplicates_of_the_table_lie_above_the_threshold(a: str, b: str) -> None:
+    """The table's duplicates are of the kind that compaction meets: Jaccard above 0.8."""
+    assert jaccard(claim(a), claim(b)) > 0.8
