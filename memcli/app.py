@@ -16,13 +16,24 @@ from memcli.errors import RefusedError, UsageError
 from memcli.levels import JOBS_DIRS
 from memcli.memory_file import MemoryFile, parse
 from memcli.model import Patch, Problem
-from memcli.store import Index, Refreshed
+from memcli.store import IN_MEMORY, Index, Refreshed, Unusable
 from memcli.tree import Found, Listing, View
 
 if TYPE_CHECKING:
+    from memcli.history import History
+    from memcli.llm import Model
+    from memcli.store import Candidate
     from memcli.workspace import Workspace
 
 T = TypeVar("T")
+
+
+class Located(NamedTuple):
+    """Where an entry stands, and whether it may be changed from here."""
+
+    entry: str
+    path: str
+    writable: bool
 
 
 class Plan(Protocol):
@@ -45,6 +56,7 @@ class Options(NamedTuple):
     sets: tuple[str, ...] = ()
     quiet: bool = False
     json: bool = False
+    tasks: tuple[str, ...] = ()
 
 
 class App:
@@ -55,6 +67,7 @@ class App:
         self.environ = environ
         self.cwd = cwd
         self.notes: list[str] = []
+        self.named_tasks = options.tasks
         self._index: Index | None = None
 
     def __enter__(self) -> App:
@@ -77,6 +90,8 @@ class App:
         if not given:
             return datetime.date.today()
         try:
+            if given[10:11] not in ("", "T", " "):
+                raise ValueError
             return datetime.date.fromisoformat(given[:10])
         except ValueError:
             raise UsageError(f"MEM_NOW is no date: {given}", "write it as 2026-03-01") from None
@@ -90,14 +105,17 @@ class App:
     def root(self) -> Path | None:
         given = self.options.root or self.environ.get("MEM_ROOT", "")
         if given:
-            path = Path(os.path.realpath(self.cwd / Path(given).expanduser()))
+            path = Path(os.path.realpath(self.cwd / os.path.expanduser(given)))
             if not path.is_dir():
                 raise UsageError(
                     f"the root is no folder ({path})", "name an existing folder with --root or MEM_ROOT"
                 )
             return None if path == self.home else path
-        user = config.read_file(config.user_file(self.home, self.environ))[0].get("jobs_dir")
-        return tree.find_root(self.cwd, self.home, (str(user),) if user else ())
+        user = config.read_file(config.user_file(self.home, self.environ))[0]
+        own = config.jobs_dirs(
+            user, config.from_environment(self.environ), config.parse_flags(self.options.sets)
+        )
+        return tree.find_root(self.cwd, self.home, own)
 
     @cached_property
     def settings(self) -> config.Settings:
@@ -125,7 +143,8 @@ class App:
 
     def relative(self, path: str) -> str:
         """A file, named from the working directory or absolutely, relative to the root."""
-        absolute = os.path.normpath(self.cwd / path)
+        folder, name = os.path.split(os.path.normpath(self.cwd / path))
+        absolute = os.path.join(os.path.realpath(folder), name)
         root = str(self.root or self.cwd)
         inside = absolute == root or absolute.startswith(root.rstrip(os.sep) + os.sep)
         return os.path.relpath(absolute, root) if inside else absolute.lstrip(os.sep)
@@ -169,6 +188,83 @@ class App:
             self.notes.append(f"finished an interrupted write of {name}")
         return report
 
+    @cached_property
+    def tree(self) -> str:
+        """The git work tree of the working directory: "" for the root's own, else a task's folder."""
+        here = os.path.relpath(self.cwd, self.root) if self.root is not None else "."
+        trees = sorted({file.tree for file in self.listing.files if file.tree}, key=len, reverse=True)
+        return next((name for name in trees if here == name or here.startswith(name + os.sep)), "")
+
+    def may_write(self, file: Found, tasks: Sequence[str] = ()) -> bool:
+        """Whether a command that was called here may change `file`: its work tree, or a task named."""
+        return file.name.startswith("~/") or file.tree == self.tree or file.place.task in tasks
+
+    def path_of(self, name: str) -> str:
+        """The absolute path of a memory file from its name."""
+        return str(self.home / name[2:]) if name.startswith("~/") else str((self.root or self.home) / name)
+
+    def locate(self, ids: Sequence[str], *, archived: bool | None = False) -> dict[str, Located]:
+        """Where each id stands: the nearest copy that may be written, else the nearest.
+
+        An id that a survivor was merged from leads to the survivor. `archived` None: archives too,
+        when the id stands nowhere else; True: in archives alone.
+        """
+        from memcli import scope
+
+        merged = self.index.survivors(ids)
+        names = {name: merged.get(name, name) for name in ids}
+        files = {row.id: row for row in self.index.files().values()}
+        writable = {file.name for file in self.listing.files if self.may_write(file, self.named_tasks)}
+        copies: dict[str, list[Candidate]] = {}
+        for copy in self.index.copies([*names, *names.values()]):
+            copies.setdefault(copy.entry, []).append(copy)
+        found = {}
+        for name, entry in names.items():
+            same = copies.get(name) or copies.get(entry, [])
+            live = [c for c in same if files[c.source].place.store != "archive"]
+            if (archived is None and not live) or archived:
+                live = [c for c in same if files[c.source].place.store == "archive"]
+            own = [c for c in live if files[c.source].path in writable]
+            if live:
+                best = scope.nearest(own or live, files, self.view)
+                found[name] = Located(best.entry, files[best.source].path, bool(own))
+        return found
+
+    def one(self, prefix: str, *, archived: bool | None = False) -> Located:
+        """The one entry whose id is `prefix` or begins with it. Raises UsageError for none or several."""
+        names = sorted({entry for entry, _ in self.index.ids(prefix)})
+        names = [prefix] if prefix in names else names
+        places = self.locate(names, archived=archived)
+        if len(places) != 1:
+            listed = ", ".join(sorted(places)[:8])
+            what = "several entries begin so" if places else "no entry has that id"
+            raise UsageError(f"{prefix}: {what}", f"one of {listed}" if places else "mem list shows ids")
+        return next(iter(places.values()))
+
+    @cached_property
+    def model(self) -> Model | None:
+        """The language model that the user has enabled, None without one."""
+        from memcli.llm import make_model
+
+        return make_model(self.config.llm, self.config.llm_replies)
+
+    @contextmanager
+    def history(self) -> Iterator[History]:
+        """The state of this project, open."""
+        from memcli.history import History, state_dir
+
+        try:
+            history = History(state_dir(), self.project)
+        except sqlite3.Error as error:
+            path = state_dir() / "state.db"
+            raise RefusedError(
+                f"the state file cannot be used: {error} ({path})", "move it away: no memory is lost with it"
+            ) from None
+        try:
+            yield history
+        finally:
+            history.close()
+
     # --- the index
 
     @property
@@ -180,17 +276,20 @@ class App:
     def _index_path(self, *, make: bool = True) -> Path:
         given = self.environ.get("MEM_DB")
         if given:
-            return Path(os.path.abspath(self.cwd / given))
+            return self._named_path(Path(os.path.abspath(self.cwd / given)))
         root = self.root
         if root is not None and any(not file.name.startswith("~/") for file in self.listing.files):
             path = root / ".memory.db"
             if self._usable(path):
-                if make and not path.exists():
-                    from memcli.git import exclude
-
-                    exclude(root)
                 return path
-        return self._cached_path()
+        return self._cached_path(make=make and bool(self.listing.files))
+
+    @staticmethod
+    def _named_path(path: Path) -> Path:
+        """The index that MEM_DB names: a file, there or not, in a folder that is there."""
+        if path.is_dir() or not path.parent.is_dir():
+            raise UsageError(f"MEM_DB names no file in an existing folder: {path}", "name a file with MEM_DB")
+        return path
 
     @staticmethod
     def _usable(path: Path) -> bool:
@@ -199,32 +298,36 @@ class App:
             return False
         return os.access(path.parent, os.W_OK)
 
-    def _cached_path(self) -> Path:
+    def _cached_path(self, *, make: bool) -> Path:
         from memcli.history import cache_dir, private_dir
 
-        key = tree.digest(f"{self.root or ''}\0{self.home}".encode())
+        folder = cache_dir() / "index"
+        path = folder / f"{tree.digest(os.fsencode(f'{self.root or str()}\0{self.home}'))}.db"
+        if not make:
+            return path if path.exists() else IN_MEMORY
         try:
-            folder = private_dir(cache_dir() / "index")
-            if os.access(folder, os.W_OK):
-                return folder / f"{key}.db"
+            if os.access(private_dir(folder), os.W_OK):
+                return path
         except OSError:
             pass
-        import tempfile
-
         self.notes.append(
             "neither the root nor the cache folder can be written: the index lives for this run only"
         )
-        return Path(tempfile.mkdtemp(prefix="mem-")) / "index.db"
+        return IN_MEMORY
 
     def refresh(
-        self, *, wait: float | None = None, progress: Callable[[int], None] = lambda done: None
+        self,
+        *,
+        wait: float | None = None,
+        progress: Callable[[int], None] = lambda done: None,
+        rebuild: bool = False,
     ) -> Refreshed:
         """Bring the index up to the files; a busy one is left as it is, with a note."""
         files = self.listing.files
 
         def work() -> Refreshed:
             patience = wait if wait is not None else BUILD_WAIT if self.index.empty() else RECALL_WAIT
-            return self.index.refresh(files, wait=patience, progress=progress)
+            return self.index.refresh(files, wait=patience, progress=progress, rebuild=rebuild)
 
         done = self.guarded(work)
         if done.busy:
@@ -233,7 +336,21 @@ class App:
                     f"the index is being built by another process ({self.index.path})", "run again"
                 )
             self.notes.append("the index is busy: this answer may miss the latest edits")
+        if done.changed and self.root is not None and self.index.path.parent == self.root:
+            from memcli.git import exclude
+
+            exclude(self.root)
         return done
+
+    def looked(self, work: Callable[[], T]) -> T | None:
+        """Run `work` on the index without changing it; None, with a note, when it cannot be used."""
+        try:
+            if self._index is None:
+                self._index = Index(self._index_path(make=False), self.notes, look=True)
+            return work()
+        except (Unusable, sqlite3.DatabaseError) as error:
+            self.notes.append(f"the index cannot be used ({error}): mem index builds it anew")
+            return None
 
     def guarded(self, work: Callable[[], T]) -> T:
         """Run `work` on the index; a damaged one is moved aside, built anew, and `work` runs again."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from hashlib import blake2b
+from math import isfinite
 from typing import Any, NamedTuple
 
 from memcli.memory_file import DETAIL
@@ -78,20 +79,19 @@ class Row(NamedTuple):
 def rows(entry: Entry, *, live: bool) -> list[Row]:
     """The rows of one entry: one, or overlapping ones for a text longer than `SIZE`."""
     text, detail = searchable(entry)
-    metadata = json.dumps(_metadata(entry, detail), ensure_ascii=False, separators=(",", ":"), default=str)
-    metadata = clean(metadata)
-    title, tags = clean(entry.title), clean(" ".join(entry.extra.get("tags", ())))
+    metadata = json.dumps(_metadata(entry, detail), ensure_ascii=False, separators=(",", ":"))
+    name, title, tags = clean(entry.id), clean(entry.title), clean(" ".join(entry.extra.get("tags", ())))
     day = entry.created_at or entry.date
     flag = int(live and entry.status != "retired")
     found = []
     for part, start in enumerate(range(0, max(len(text) - OVERLAP, 1), SIZE - OVERLAP)):
         window = text[start : start + SIZE] if len(text) > SIZE else text
         parts = sub_words(f"{title} {tags} {window}")
-        key = "\0".join((entry.id, str(part), str(flag), day, title, window, tags, metadata))
-        digest = blake2b(key.encode(), digest_size=12).digest()
+        weighed = (name, str(part), str(flag), entry.type, entry.kind, day, title, window, tags, metadata)
+        digest = blake2b("\0".join(weighed).encode(), digest_size=12).digest()
         found.append(
             Row(
-                clean(entry.id),
+                name,
                 part,
                 entry.start,
                 entry.line,
@@ -146,10 +146,21 @@ def _metadata(entry: Entry, detail: str) -> dict[str, Any]:
         "priority": entry.priority,
         "written": entry.written,
     }
-    values |= {key: value for key, value in entry.extra.items() if key in INDEXED}
+    values |= {key: _plain(value) for key, value in entry.extra.items() if key in INDEXED}
     if detail:
         values["detail"] = detail
     return values
+
+
+def _plain(value: Any) -> Any:
+    """`value` as JSON can say it: clean texts, finite numbers, lists and mappings of such."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {clean(str(key)): _plain(item) for key, item in value.items()}
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def sub_words(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -57,8 +58,10 @@ Archived = Annotated[bool, typer.Option("--archived", help="Include the archives
 NoGlobal = Annotated[bool, typer.Option("--no-global", help="Leave the global level out.")]
 
 
-def _options(root: str, sets: Sequence[str] | None, quiet: bool, json: bool) -> Options:
-    return Options(root, tuple(sets or ()), quiet, json)
+def _options(
+    root: str, sets: Sequence[str] | None, quiet: bool, json: bool, tasks: Sequence[str] | None = None
+) -> Options:
+    return Options(root, tuple(sets or ()), quiet, json, tuple(tasks or ()))
 
 
 def _filters(**given: Any) -> Filters:
@@ -358,6 +361,254 @@ def list_(
         _print(render.list_json(report) if json else render.list_text(report))
         if not report.found:
             _say(_HOW_TO_BEGIN, quiet=quiet)
+    return 0
+
+
+# --- reinforce, compact, retire, restore, retire-stage, undo, init
+
+
+@app.command()
+def reinforce(
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID]...", help="Entries that were used.")
+    ] = None,
+    session: Annotated[
+        str, typer.Option(metavar="ID", help="What that session was shown; once per session.")
+    ] = "",
+    ids_file: Annotated[str, typer.Option("--ids", metavar="FILE", help="Ids, one a line; - is stdin.")] = "",
+    mode: Annotated[str, typer.Option(metavar="MODE", help="retrieved or aligned; see reinforce_mode.")] = "",
+    transcript: Annotated[
+        str, typer.Option(metavar="FILE", help="The session's words, for mode aligned.")
+    ] = "",
+    rate: Annotated[
+        list[str] | None, typer.Option(metavar="ID=RATING", help="again, hard, good or easy (FSRS).")
+    ] = None,
+    success: Annotated[list[str] | None, typer.Option(metavar="ID", help="This workflow worked.")] = None,
+    failed: Annotated[list[str] | None, typer.Option(metavar="ID", help="This workflow failed.")] = None,
+    explicit: Annotated[
+        bool, typer.Option("--explicit", help='"Remember this": reset the decay clock, without a count.')
+    ] = False,
+    task_name: Task = None,
+    dry_run: DryRun = False,
+    root: Root = "",
+    sets: Set = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Strengthen what was used, by id, from a file, or from what a session was shown."""
+    from memcli import render
+    from memcli.commands import reinforce as command
+
+    if mode:
+        _choice("--mode", mode, ("retrieved", "aligned"))
+    if not (ids or session or ids_file or rate or success or failed):
+        raise UsageError("there is nothing to reinforce", "name ids, --ids FILE, or --session ID")
+    with opened(_options(root, sets, quiet, json, task_name)) as mem:
+        request = command.Request(
+            ids=tuple(ids or ()),
+            listed=command.read_ids(_lines(ids_file)) if ids_file else (),
+            session=session,
+            mode=mode or ("aligned" if transcript else ""),
+            spoken=_spoken(transcript) if transcript else None,
+            rates=command.parse_rates(rate or ()),
+            succeeded=tuple(success or ()),
+            failed=tuple(failed or ()),
+            explicit=explicit,
+        )
+        report = command.run(mem, request, dry_run=dry_run)
+        for name in report.typed_unknown:
+            _say(f"mem: {name}: no entry has that id")
+        _written(mem, report, dry_run=dry_run, text=render.reinforce_text(report))
+        return DataError.code if report.typed_unknown else 0
+
+
+def _lines(path: str) -> list[str]:
+    return _text_of(path).splitlines()
+
+
+def _text_of(path: str) -> str:
+    if path == "-":
+        return sys.stdin.buffer.read().decode("utf-8", "replace")
+    try:
+        return Path(path).read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        raise UsageError(
+            f"cannot be read: {(error.strerror or str(error)).lower()} ({path})", "name a file"
+        ) from None
+
+
+def _spoken(path: str) -> str:
+    from memcli.transcript import spoken
+
+    return spoken(_text_of(path))
+
+
+@app.command()
+def compact(
+    files: Annotated[
+        list[str] | None, typer.Argument(metavar="[FILE]...", help="Only these memory files.")
+    ] = None,
+    stale: Annotated[
+        bool, typer.Option("--stale", help="Archive what is old and never mattered much.")
+    ] = False,
+    promote: Annotated[
+        bool, typer.Option("--promote", help="Copy what recurs in 3 jobs or sessions up to the project.")
+    ] = False,
+    contradictions: Annotated[
+        str, typer.Option(metavar="HOW", help="flag: name them; decay: both lose weight, once.")
+    ] = "flag",
+    adopt: Annotated[bool, typer.Option("--adopt", help="Turn sections of prose into entries.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 when there is work.")] = False,
+    allow_loss: Annotated[
+        bool, typer.Option("--allow-loss", help="Go ahead though over 25 % of a file's entries would leave.")
+    ] = False,
+    level: Level = None,
+    job: Job = None,
+    task_name: Task = None,
+    dry_run: DryRun = False,
+    root: Root = "",
+    sets: Set = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Merge near-duplicates and archive what is retired: the same on every machine, safe in CI."""
+    from memcli import render
+    from memcli.commands import compact as command
+    from memcli.compaction import Steps
+
+    _choice("--contradictions", contradictions, ("flag", "decay"))
+    with opened(_options(root, sets, quiet, json, task_name)) as mem:
+        steps = Steps(stale, promote, contradictions, adopt)
+        request = command.Request(
+            tuple(files or ()),
+            tuple(level or ()),
+            tuple(job or ()),
+            tuple(task_name or ()),
+            steps,
+            allow_loss,
+        )
+        report = command.run(mem, request, dry_run=dry_run or check)
+        for line in render.problem_lines(report.skipped):
+            _say(line)
+        text = render.compact_text(report)
+        if json:
+            _print(render.events_json(report, dry_run=dry_run or check))
+        elif check:
+            _notes(mem)
+            _say(text, quiet=quiet)
+        else:
+            _written(mem, report, dry_run=dry_run, text=text)
+        if check and report.patches:
+            return 1
+        return DataError.code if report.skipped else 0
+
+
+@app.command()
+def retire(
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Entries to take out of recall.")],
+    because: Annotated[str, typer.Option(metavar="TEXT", help="Why.")] = "",
+    task_name: Task = None,
+    dry_run: DryRun = False,
+    root: Root = "",
+    sets: Set = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Take entries out of recall; mem compact moves them to the archive."""
+    from memcli import render
+    from memcli.commands import retire as command
+
+    with opened(_options(root, sets, quiet, json, task_name)) as mem:
+        report = command.retire(mem, ids, because, dry_run=dry_run)
+        _written(mem, report, dry_run=dry_run, text=render.retire_text(report))
+    return 0
+
+
+@app.command()
+def restore(
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Retired or archived entries.")],
+    task_name: Task = None,
+    dry_run: DryRun = False,
+    root: Root = "",
+    sets: Set = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Bring retired or archived entries back."""
+    from memcli import render
+    from memcli.commands import retire as command
+
+    with opened(_options(root, sets, quiet, json, task_name)) as mem:
+        report = command.restore(mem, ids, dry_run=dry_run)
+        _written(mem, report, dry_run=dry_run, text=render.retire_text(report))
+    return 0
+
+
+@app.command("retire-stage")
+def retire_stage(
+    stage: Annotated[
+        str, typer.Argument(metavar="[STAGE]", help="The stage that ended; without, see INTENT.md.")
+    ] = "",
+    job: Annotated[str, typer.Option(metavar="NAME", help="The job whose stage ended.")] = "",
+    detect_only: Annotated[bool, typer.Option("--detect-only", help="Only tell the stage.")] = False,
+    task_name: Task = None,
+    dry_run: DryRun = False,
+    root: Root = "",
+    sets: Set = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Retire what was true only for a stage of the work that has ended."""
+    from memcli import render
+    from memcli.commands import retire_stage as command
+
+    with opened(_options(root, sets, quiet, json, task_name)) as mem:
+        report = command.run(mem, command.Request(stage, job, detect_only), dry_run=dry_run)
+        for line in render.problem_lines(report.skipped):
+            _say(line)
+        if detect_only and not json:
+            _notes(mem)
+            _print(report.current)
+        else:
+            _written(mem, report, dry_run=dry_run, text=render.retire_stage_text(report))
+        return DataError.code if report.skipped else 0
+
+
+@app.command()
+def undo(
+    dry_run: DryRun = False,
+    root: Root = "",
+    sets: Set = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Take back the last write of mem."""
+    from memcli import render
+    from memcli.commands import undo as command
+
+    with opened(_options(root, sets, quiet, json)) as mem:
+        report = command.run(mem, dry_run=dry_run)
+        text = render.undo_text(report, str(mem.root or mem.home), dry_run=dry_run)
+        _written(mem, report, dry_run=dry_run, text=text)
+        return 0 if report.verb else 1
+
+
+@app.command()
+def init(
+    remove: Annotated[bool, typer.Option("--remove", help="Take back what mem init did.")] = False,
+    dry_run: DryRun = False,
+    root: Root = "",
+    sets: Set = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Make a repository ready: MEMORY.md, ignore lines, and the merge driver for memory files."""
+    from memcli import render
+    from memcli.commands import init as command
+
+    with opened(_options(root, sets, quiet, json)) as mem:
+        report = command.run(mem, remove=remove, dry_run=dry_run)
+        _written(mem, report, dry_run=dry_run, text=render.init_text(report))
     return 0
 
 

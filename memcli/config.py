@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,6 +36,9 @@ class Config(NamedTuple):
     kind_weights: Mapping[str, float] = {}
     jobs_dir: str = ""
     memory_files: Sequence[str] = ()
+    reinforce_mode: str = "retrieved"
+    llm: str = "none"
+    llm_replies: str = ""
 
 
 class Key(NamedTuple):
@@ -74,7 +78,7 @@ def _number(low: float, high: float, *, whole: bool = False) -> Callable[[Any], 
     def check(value: Any) -> Any:
         try:
             number = float("nan") if isinstance(value, (bool, list, dict)) else float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             number = float("nan")
         if not low <= number <= high or (whole and number != int(number)):
             kind = "a whole number" if whole else "a number"
@@ -104,22 +108,19 @@ def _flag(value: Any) -> bool:
 
 
 def _below_root(value: Any) -> str:
-    text = str(value)
-    if (
-        not isinstance(value, str)
-        or not text
-        or Path(text).is_absolute()
-        or ".." in Path(text).parts
-        or "\0" in text
-    ):
+    path = Path(value.strip()) if isinstance(value, str) else Path("/")
+    if path.is_absolute() or not path.parts or ".." in path.parts or "\0" in str(path):
         raise ValueError("a path below the root")
-    return text.strip("/")
+    return path.as_posix()
 
 
 def _globs(value: Any) -> tuple[str, ...]:
     items = value.split(",") if isinstance(value, str) else value
     if not isinstance(items, (list, tuple)):
         raise ValueError("a list of globs below the root")
+    for item in items:
+        if any("**" in part and part != "**" for part in Path(_below_root(item)).parts):
+            raise ValueError("globs in which ** is a whole part, like services/**/MEMORY.md")
     return tuple(_below_root(item) for item in items)
 
 
@@ -149,6 +150,13 @@ KEYS: dict[str, Key] = {
     "kind_weights": Key(_table(KINDS, _WEIGHT), "factor of a kind, 1.0 when not named"),
     "jobs_dir": Key(_below_root, "one more folder of jobs, relative to the root"),
     "memory_files": Key(_globs, "globs of further memory files of the project level, relative to the root"),
+    "reinforce_mode": Key(
+        _choice("retrieved", "aligned"), "what a session strengthens: all that it was shown, or what it used"
+    ),
+    "llm": Key(
+        _choice("none", "scripted"), "the language model to ask; scripted reads its replies", project=False
+    ),
+    "llm_replies": Key(str, "file of the replies of llm = scripted, a JSON string a line", project=False),
 }
 
 
@@ -162,7 +170,7 @@ def read_text(value: str) -> Any:
 
     try:
         return tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return value
 
 
@@ -212,8 +220,8 @@ def _nearest(key: str) -> str:
 
 def user_file(home: Path, environ: Mapping[str, str]) -> Path:
     """The user's configuration file."""
-    base = environ.get("XDG_CONFIG_HOME")
-    return (Path(base) if base else home / ".config") / "mem" / "config.toml"
+    base = environ.get("XDG_CONFIG_HOME", "")
+    return (Path(base) if os.path.isabs(base) else home / ".config") / "mem" / "config.toml"
 
 
 def read_file(path: Path) -> tuple[dict[str, Any], Callable[[str], str], list[Fault]]:
@@ -223,6 +231,8 @@ def read_file(path: Path) -> tuple[dict[str, Any], Callable[[str], str], list[Fa
         return str(path)
 
     try:
+        if not path.is_file() and path.exists() and not path.is_dir():
+            return {}, nowhere, [Fault(str(path), "is no regular file", "put a TOML file there")]
         data = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return {}, nowhere, []
@@ -236,7 +246,7 @@ def read_file(path: Path) -> tuple[dict[str, Any], Callable[[str], str], list[Fa
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         return {}, nowhere, [Fault(f"{path}:{line}", "is not UTF-8 text", "save the file as UTF-8")]
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         found = re.search(r"line (\d+)", str(error))
         return (
             {},
@@ -251,9 +261,6 @@ def read_file(path: Path) -> tuple[dict[str, Any], Callable[[str], str], list[Fa
     return values, where, []
 
 
-RESERVED = frozenset(["MEM_HOME", "MEM_ROOT", "MEM_DB", "MEM_NOW", "MEM_DEBUG"])
-
-
 def load(*, home: Path, root: Path | None, environ: Mapping[str, str], flags: Mapping[str, Any]) -> Settings:
     """Read the files and the environment, and resolve them. Nothing is raised for bad values."""
     layers: list[tuple[str, Mapping[str, Any], Callable[[str], str]]] = []
@@ -265,15 +272,24 @@ def load(*, home: Path, root: Path | None, environ: Mapping[str, str], flags: Ma
         values, where, bad = read_file(path)
         faults += bad
         layers.append((origin, values, where))
-    env = {
-        name[4:].lower(): read_text(value)
-        for name, value in environ.items()
-        if name.startswith("MEM_") and name[4:].lower() in KEYS
-    }
-    layers.append(("environment", env, lambda key: f"MEM_{key.upper()}"))
+    layers.append(("environment", from_environment(environ), lambda key: f"MEM_{key.upper()}"))
     layers.append(("flag", flags, lambda key: f"--set {key}"))
     settings = resolve(layers)
     return settings._replace(faults=(*faults, *settings.faults))
+
+
+def from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    """The keys that are set as `MEM_*`; an empty one is not set."""
+    return {key: read_text(value) for key in KEYS if (value := environ.get(f"MEM_{key.upper()}"))}
+
+
+def jobs_dirs(*layers: Mapping[str, Any]) -> tuple[str, ...]:
+    """The usable values of `jobs_dir` in these layers: what the root may be found by."""
+    found = []
+    for value in filter(None, (layer.get("jobs_dir") for layer in layers)):
+        with suppress(ValueError):
+            found.append(_below_root(value))
+    return tuple(found)
 
 
 def require(settings: Settings) -> Config:

@@ -21,8 +21,10 @@ def git_dir(top: Path) -> Path | None:
     dot = top / ".git"
     if dot.is_dir():
         return dot
+    if not dot.is_file():
+        return None
     try:
-        text = dot.read_text(encoding="utf-8", errors="replace")
+        text = os.fsdecode(dot.read_bytes())
     except OSError:
         return None
     return (top / text[7:].strip()) if text.startswith("gitdir:") else None
@@ -34,7 +36,7 @@ def common_dir(top: Path) -> Path | None:
     if own is None:
         return None
     try:
-        return Path(os.path.normpath(own / (own / "commondir").read_text(encoding="utf-8").strip()))
+        return Path(os.path.normpath(own / os.fsdecode((own / "commondir").read_bytes()).strip()))
     except OSError:
         return Path(os.path.normpath(own))
 
@@ -58,6 +60,19 @@ def exclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:
         return  # an unwritable git directory: the files then show up as untracked, nothing is lost
 
 
+def unexclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:
+    """Take `patterns` out of `.git/info/exclude` again."""
+    top = work_tree(root)
+    common = common_dir(top) if top is not None else None
+    path = common / "info" / "exclude" if common is not None else None
+    if path is None or not path.is_file():
+        return
+    lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines(keepends=True)
+    kept = [line for line in lines if line.rstrip("\n") not in patterns]
+    if kept != lines:
+        path.write_text("".join(kept), encoding="utf-8", errors="surrogateescape")
+
+
 def run(arguments: Sequence[str], cwd: Path, *, timeout: float = 30) -> subprocess.CompletedProcess[str]:
     """Run git without the variables that a surrounding git hook sets. Never raises for its exit code."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
@@ -66,6 +81,8 @@ def run(arguments: Sequence[str], cwd: Path, *, timeout: float = 30) -> subproce
         cwd=cwd,
         env=environ,
         text=True,
+        encoding="utf-8",
+        errors="surrogateescape",
         capture_output=True,
         timeout=timeout,
         check=False,

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 _SCHEMA = """
@@ -16,6 +17,10 @@ CREATE TABLE IF NOT EXISTS recalls (
   place INTEGER NOT NULL, score REAL, day TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS recalls_session ON recalls (project, session);
+CREATE TABLE IF NOT EXISTS reinforced (
+  project TEXT NOT NULL, session TEXT NOT NULL, entry TEXT NOT NULL,
+  PRIMARY KEY (project, session, entry)
+) WITHOUT ROWID;
 """
 LOG_WAIT = 0.2
 """Seconds a log entry may wait for another process; then it is skipped."""
@@ -48,7 +53,7 @@ class History:
         path = private_dir(folder) / "state.db"
         if not path.exists():
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
-        self.project = project
+        self.project = _plain(project)
         self.db = sqlite3.connect(path, timeout=wait, isolation_level=None)
         try:
             self.db.executescript(_SCHEMA)
@@ -65,13 +70,43 @@ class History:
             self.db.execute("BEGIN IMMEDIATE")
             self.db.executemany(
                 "INSERT INTO recalls VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [(self.project, session, *item, day) for item in shown],
+                [(self.project, _plain(session), *item, day) for item in shown],
             )
 
     def recalled(self, session: str) -> list[str]:
         """The ids that a session was shown, in the order of first showing."""
         rows = self.db.execute(
             "SELECT entry FROM recalls WHERE project = ? AND session = ? GROUP BY entry ORDER BY min(rowid)",
-            (self.project, session),
+            (self.project, _plain(session)),
         )
         return [row[0] for row in rows]
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All that is remembered inside, or nothing of it."""
+        self.db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self.db.execute("ROLLBACK")
+            raise
+        self.db.execute("COMMIT")
+
+    def reinforced(self, session: str) -> list[str]:
+        """The ids that a session has reinforced already."""
+        rows = self.db.execute(
+            "SELECT entry FROM reinforced WHERE project = ? AND session = ?", (self.project, _plain(session))
+        )
+        return [row[0] for row in rows]
+
+    def remember_reinforced(self, session: str, entries: Iterable[str]) -> None:
+        """Remember, in the running transaction, what a session has reinforced."""
+        self.db.executemany(
+            "INSERT OR IGNORE INTO reinforced VALUES (?, ?, ?)",
+            [(self.project, _plain(session), entry) for entry in entries],
+        )
+
+
+def _plain(text: str) -> str:
+    """`text` as SQLite can keep it: bytes that are no UTF-8 are written as `\\xff`."""
+    return text.encode("utf-8", "surrogatepass").decode("utf-8", "backslashreplace")

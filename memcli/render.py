@@ -266,6 +266,107 @@ def list_text(report: Any) -> str:
     return table(rows, ("id", "date", "level", "kind", "title", "where"))
 
 
+# --- reinforce, compact, retire, retire-stage, undo, init
+
+
+def reinforce_text(report: Any) -> str:
+    said = [
+        f"{what} {_count(len(ids), 'entry', 'entries')}"
+        for what, ids in (
+            ("reinforced", report.reinforced),
+            ("rated", report.rated),
+            ("weakened", report.weakened),
+        )
+        if ids
+    ]
+    passed = [
+        f"{len(ids)} {why}"
+        for ids, why in (
+            (report.already, "counted in this session already"),
+            (report.retired, "retired"),
+            (report.elsewhere, "in another work tree"),
+            (report.unknown, "unknown"),
+        )
+        if ids
+    ]
+    return ", ".join(said or ["nothing to reinforce"]) + (f" ({', '.join(passed)})" if passed else "")
+
+
+def compact_text(report: Any) -> str:
+    lines = [_event(event) for event in report.done]
+    lines += [
+        f"{event.path}: {_FOUND[event.what].format(*(i[:8] for i in event.ids), why=event.detail)}"
+        for event in report.found
+    ]
+    if not report.done:
+        lines.append("nothing to compact")
+    return redact.for_display("\n".join(lines))
+
+
+_FOUND = {
+    "contradiction": "{0} and {1} say the opposite: mem show them, then mem retire one",
+    "alike but different": "{0} and {1} look alike but differ ({why}): kept apart",
+}
+
+
+def _event(event: Any) -> str:
+    first, rest = event.ids[0][:8], [i[:8] for i in event.ids[1:]]
+    words = {
+        "merged": f"merged {', '.join(rest)} into {first}",
+        "same id": f"merged {_count(len(rest) + 1, 'version')} of {first}",
+        "retired": f"archived {first} (retired{': ' + event.detail if event.detail else ''})",
+        "stale": f"archived {first} (stale)",
+        "promoted": f"promoted {', '.join(rest)} to the project as {first}",
+        "reinforced by recurrence": f"reinforced {first}: it recurs in {', '.join(rest)}",
+        "decayed": f"lowered {first} and {', '.join(rest)}: they say the opposite",
+        "adopted": f"made {_count(len(event.ids), 'section')} of prose into entries",
+    }
+    return f"{event.path}: {words[event.what]}"
+
+
+def events_json(report: Any, *, dry_run: bool) -> str:
+    return to_json(
+        {
+            "done": [event._asdict() for event in report.done],
+            "found": [event._asdict() for event in report.found],
+            "skipped": [problem._asdict() for problem in report.skipped],
+            "files": [patch.path for patch in report.patches],
+            "dry_run": dry_run,
+        }
+    )
+
+
+def retire_text(report: Any) -> str:
+    lines = [f"{report.verb} {title} ({path}, id {entry[:8]})" for entry, path, title in report.changed]
+    lines += [
+        f"{entry[:8]} is {'retired' if report.verb == 'retired' else 'active'} already"
+        for entry in report.already
+    ]
+    return redact.for_display("\n".join(lines))
+
+
+def retire_stage_text(report: Any) -> str:
+    lines = list(report.notes)
+    if report.current:
+        was = f", was {report.before}" if report.before and report.before != report.current else ""
+        lines.append(f"stage {report.current} (by {report.by}){was}")
+    if report.ended:
+        lines.append(f"retired {_count(len(report.retired), 'entry', 'entries')} of stage {report.ended}")
+        lines += [f"  {title} ({path}, id {entry[:8]})" for entry, path, title in report.retired]
+    return redact.for_display("\n".join(lines))
+
+
+def undo_text(report: Any, root: str, *, dry_run: bool) -> str:
+    if not report.verb:
+        return "there is nothing to undo"
+    names = ", ".join(_relative(path, root) for path in report.files)
+    return f"{'would take' if dry_run else 'took'} back {report.verb} of {report.time}: {names}"
+
+
+def init_text(report: Any) -> str:
+    return "\n".join(report.done or ("everything is in place already",))
+
+
 # --- tables
 
 

@@ -6,7 +6,7 @@ import datetime
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from memcli.errors import UsageError
 from memcli.levels import LEVEL_WORDS, OUTERMOST, Place
@@ -81,30 +81,43 @@ class Scope(NamedTuple):
         return source in self.files
 
 
-def visible(files: Iterable[FileRow], view: View, filters: Filters) -> list[FileRow]:
+class Placed(Protocol):
+    """Anything with a place: a file on disk or a row of the index."""
+
+    @property
+    def place(self) -> Place: ...
+
+
+F = TypeVar("F", bound=Placed)
+
+
+def visible(files: Iterable[F], view: View, filters: Filters) -> list[F]:
     """The files in view of a working directory (SPEC 1.1) that pass the filters on files."""
     files = list(files)
     _known("job", filters.job, {row.place.job for row in files if row.place.job})
-    _known("task", filters.task, {row.place.task for row in files if row.place.task})
-    if filters.job or filters.task:
-        jobs = set(filters.job) or {row.place.job for row in files if row.place.task in filters.task}
-        if view.job and not filters.job:
-            jobs = jobs & {view.job} or jobs
-    else:
-        jobs = {view.job} if view.job else set()
-    tasks = set(filters.task) or ({view.task} if view.task and not filters.job else set())
-    alone = view.inside and not view.job and not filters.job and not filters.task  # a legacy session
+    inside = [row for row in files if not filters.job or row.place.job in filters.job]
+    _known("task", filters.task, {row.place.task for row in inside if row.place.task})
+    jobs, tasks = _chosen(files, view, filters)
 
     def seen(place: Place) -> bool:
         if place.level in ("global", "project"):
             return not (place.level == "global" and filters.no_global)
-        if place.level == "job":
-            return not alone and (not jobs or place.job in jobs)
-        return (not jobs or place.job in jobs or not place.job) and (not tasks or place.task in tasks)
+        return (not jobs or place.job in jobs) and (place.level == "job" or not tasks or place.task in tasks)
 
     return [
         row for row in files if seen(row.place) and (not filters.level or row.place.level in filters.level)
     ]
+
+
+def _chosen(files: Sequence[Placed], view: View, filters: Filters) -> tuple[set[str], set[str]]:
+    """The jobs and the tasks that are in view; empty: all of them. A legacy session has the job ""."""
+    tasks = set(filters.task) or ({view.task} if view.task and not filters.job else set())
+    if filters.job:
+        return set(filters.job), tasks
+    if filters.task:
+        jobs = {row.place.job for row in files if row.place.task in filters.task}
+        return (jobs & {view.job} if view.inside else set()) or jobs, tasks
+    return ({view.job} if view.inside else set()), tasks
 
 
 def _known(what: str, names: Sequence[str], known: set[str]) -> None:
@@ -196,13 +209,18 @@ def path_matcher(relative: Callable[[str], str]) -> Callable[[str | None, str], 
 
 
 def nearest(copies: Sequence[Candidate], files: Mapping[int, FileRow], view: View) -> Candidate:
-    """The copy whose file is nearest to the working directory: the levels one is in, inside out."""
+    """The copy whose file is nearest to the working directory: the levels one is in, inside out.
+
+    What left a file for its archive counts only where it no longer stands in the file.
+    """
 
     def distance(copy: Candidate) -> tuple[Any, ...]:
         place = files[copy.source].place
         depth = OUTERMOST[place.level]
         around = place.job in ("", view.job) and place.task in ("", view.task)
-        return (not around, -depth if around else depth, files[copy.source].path, copy.offset)
+        path = files[copy.source].path
+        kept = (place.store == "archive", "/worktree/" not in path)  # a task is written to in its worktree
+        return (not around, -depth if around else depth, *kept, path, copy.offset)
 
     return min(copies, key=distance)
 

@@ -179,7 +179,8 @@ _OPPOSITES = """
 
 # Groups whose members differ, though two claims that differ in them may both hold.
 _CONTRASTS = """
-    in out | under out | min max | minimum maximum | minimal maximal | first last | first second third | old new |
+    in out | under out | min max | minimum maximum |
+    minimal maximal | first last | first second third | old new |
     oldest newest | left right | top bottom | up down | inside outside | input output | inbound outbound |
     incoming outgoing | ingress egress | source target | source destination | parent child | read write |
     reader writer | get set | get post put patch delete head | push pull | upload download |
@@ -739,14 +740,24 @@ def _reversed(a: Iterable[Phrase], b: Iterable[Phrase]) -> bool:
     return any(x != y and (x, y) in theirs and (x, y) not in ours for y, x in ours - theirs)
 
 
+def _in_step(a: Claim, b: Claim) -> bool:
+    """Whether the terms that both use come in one order."""
+    terms, others = _content(a), _content(b)
+    ours, theirs = set(terms), set(others)
+    return [x for x in terms if x in theirs] == [x for x in others if x in ours]
+
+
 def _order(a: Claim, b: Claim) -> bool:
     ours, theirs = _differing(a, b)
     if not ours or not theirs:
         return False
-    exchanged = _swaps(_governed(ours), _governed(theirs)) or _swaps(_ordered(ours, 1), _ordered(theirs, 1))
-    if exchanged or _reversed(ours, theirs):
+    if _swaps(_governed(ours), _governed(theirs)):
         return True
-    return len(ours) > 1 and _rebound(a, b, sorted({term for phrase in ours for term in phrase.terms}))
+    if _in_step(a, b):
+        return False
+    if _swaps(_ordered(ours, 1), _ordered(theirs, 1)) or _reversed(ours, theirs):
+        return True
+    return _rebound(a, b, sorted({term for phrase in ours for term in phrase.terms}))
 
 
 def _negated(a: Claim) -> set[str]:
@@ -766,9 +777,10 @@ def _denies(a: Claim, b: Claim) -> bool:
 
 
 def _negation(a: Claim, b: Claim) -> bool:
+    first, second = any(p.negated for p in a.phrases), any(p.negated for p in b.phrases)
+    if first != second or not first:
+        return first != second
     ours, theirs = _negated(a), _negated(b)
-    if any(p.negated for p in a.phrases) != any(p.negated for p in b.phrases):
-        return True
     if _denies(a, b) or _denies(b, a):
         return True
     return bool((ours - theirs).intersection(_content(b)) and (theirs - ours).intersection(_content(a)))
@@ -870,6 +882,8 @@ def _replaced(a: Sequence[str], b: Sequence[str], ours: set[str], theirs: set[st
     if ours and theirs:
         joined = "".join(x for x in a if x in ours) == "".join(x for x in b if x in theirs)
         return not joined and _same_slot(slots, others)
+    if any(term >= _FIRST_UNSPACED for term in ours | theirs):
+        return False
     return bool(slots & set(zip(b, b[2:], strict=False)) or others & set(zip(a, a[2:], strict=False)))
 
 
@@ -912,6 +926,7 @@ _GUARDS: tuple[tuple[str, Callable[[Claim, Claim], bool]], ...] = (
 
 _SAME_SUBJECT = 0.6
 _SERIES = 8
+_CROWD = 256
 
 
 def _subject(a: Claim) -> frozenset[str]:
@@ -939,15 +954,21 @@ def _mask(number: str) -> str:
 
 def _opposed(a: Claim, b: Claim) -> bool:
     """Same literals, same conditions, and exactly one of order, negation and antonym turned round."""
-    if _literals(a) != _literals(b) or _conditions(a) != _conditions(b) or a.limits != b.limits:
+    if _literals(a) != _literals(b) or a.limits != b.limits or _conditions(a) != _conditions(b):
         return False
-    swapped = {governors - {""} for governors in _swaps(*map(_governed, _differing(a, b)))}
     polar, negates = _polar(a, b), _denies(a, b) != _denies(b, a)
-    if any(governors and governors <= _DIRECTED for governors in swapped):
-        return not polar and bool(_negated(a)) == bool(_negated(b))
-    if bool(_negated(a)) != bool(_negated(b)) and not negates:
+    if polar == negates:
+        return not polar and _turned(a, b) and bool(_negated(a)) == bool(_negated(b))
+    if polar and bool(_negated(a)) != bool(_negated(b)):
         return False
-    return polar != negates and not _order(a, b) and not _facing(*_apart(a, b), _contrasts())
+    contrasted = _order(a, b) or _facing(*_apart(a, b), _contrasts()) or _word_for_word(a, b)
+    return not contrasted
+
+
+def _turned(a: Claim, b: Claim) -> bool:
+    """Whether two terms have changed places around a "before", "not", "over" or their like."""
+    swapped = (governors - {""} for governors in _swaps(*map(_governed, _differing(a, b))))
+    return any(governors and governors <= _DIRECTED for governors in swapped) and not _word_for_word(a, b)
 
 
 def contradiction(a: Claim, b: Claim) -> bool:
@@ -955,13 +976,9 @@ def contradiction(a: Claim, b: Claim) -> bool:
 
     Numbers and versions alone count only where everything else is equal.
     """
-    if a == b:
-        return False
     if _masked(a) == _masked(b):
         return bool(_subject(a)) and a.numbers != b.numbers
-    if _overlap(_subject(a), _subject(b)) <= _SAME_SUBJECT:
-        return False
-    return _opposed(a, b) and not _word_for_word(a, b)
+    return _overlap(_subject(a), _subject(b)) > _SAME_SUBJECT and _opposed(a, b)
 
 
 def contradictions(claims: Sequence[Claim]) -> list[tuple[int, int]]:
@@ -971,16 +988,17 @@ def contradictions(claims: Sequence[Claim]) -> list[tuple[int, int]]:
     not a contradiction.
     """
     distinct = _distinct(claims)
-    found = {
-        (a, b)
-        for group in _groups(distinct, _masked)
-        if len(group) <= _SERIES
-        for a, b in combinations(group, 2)
-    }
+    found = [(a, b) for a, b in _same_but_for_numbers(distinct) if contradiction(a, b)]
     for bucket in _groups(distinct, _literals):
-        found.update(_same_subject(bucket))
-    pairs = ((distinct[a][0], distinct[b][0]) for a, b in found if contradiction(a, b))
-    return sorted((min(pair), max(pair)) for pair in pairs)
+        found.extend((a, b) for a, b in _same_subject(bucket) if _opposed(a, b))
+    pairs = ((distinct[a][0], distinct[b][0]) for a, b in found)
+    return sorted({(min(pair), max(pair)) for pair in pairs})
+
+
+def _same_but_for_numbers(claims: Iterable[Claim]) -> Iterator[tuple[Claim, Claim]]:
+    for group in _groups(claims, _masked):
+        if len(group) <= _SERIES:
+            yield from combinations(group, 2)
 
 
 def _same_subject(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim]]:
@@ -1073,6 +1091,7 @@ def clusters(claims: Sequence[Claim], threshold: float = 0.8) -> list[Cluster]:
     """The connected components, of two or more, of the near-duplicate graph, by smallest member.
 
     Claims whose numbers, paths, flags or names differ never meet: each such bucket is joined by itself.
+    More than 256 different bodies in one component come from a template; they count as guarded ("crowd").
     """
     distinct = _distinct(claims) if threshold < 1 else {}
     found = [
@@ -1115,9 +1134,9 @@ def _root(parent: list[int], i: int) -> int:
 
 
 def _cluster(component: Sequence[Claim], distinct: dict[Claim, list[int]]) -> Cluster:
+    members = tuple(sorted(i for a in component for i in distinct[a]))
     firsts = sorted(((distinct[a][0], a) for a in component), key=lambda first: first[0])
+    if len(firsts) > _CROWD:
+        return Cluster(members, ((firsts[0][0], firsts[1][0], "crowd"),))
     guarded = ((i, j, guard(a, b)) for (i, a), (j, b) in combinations(firsts, 2))
-    return Cluster(
-        members=tuple(sorted(i for a in component for i in distinct[a])),
-        guarded=tuple((i, j, reason) for i, j, reason in guarded if reason),
-    )
+    return Cluster(members, tuple((i, j, reason) for i, j, reason in guarded if reason))

@@ -7,13 +7,15 @@ import json
 import math
 import os
 import sqlite3
+import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from memcli import tree
-from memcli.chunk import Row, join, rows
+from memcli.chunk import Row, clean, join, rows
 from memcli.errors import RefusedError
 from memcli.levels import Place
 from memcli.memory_file import MemoryFile, parse, sections
@@ -21,6 +23,7 @@ from memcli.model import Problem
 from memcli.tree import Found
 
 SCHEMA_VERSION = 1
+IN_MEMORY = Path(":memory:")
 APPLICATION = 0x6D656D31  # "mem1": tells our file from a foreign one
 COLUMN_WEIGHTS = (1.5, 1.0, 1.0, 1.0, 0.7)
 """bm25 weights of title, text, tags, date, parts (docs/benchmarks.md)."""
@@ -77,53 +80,104 @@ class Refreshed(NamedTuple):
     busy: bool = False
 
 
-class Index:
-    """An open index. `notes` collects what the user should be told once."""
+class Unusable(Exception):
+    """A file that is no index of this version; says why."""
 
-    def __init__(self, path: Path, notes: list[str]) -> None:
+
+class Index:
+    """An open index. `notes` collects what the user should be told once.
+
+    One that cannot be used is moved aside and made anew; with `look` nothing is changed or made and
+    `Unusable` is raised. `IN_MEMORY` as the path makes one that lives as long as the process.
+    """
+
+    def __init__(self, path: Path, notes: list[str], *, look: bool = False) -> None:
         self.path = path
         self.notes = notes
-        self.db = self._open()
+        self._seen = (0, 0)
+        self.db = self._look() if look else self._open()
 
     def close(self) -> None:
         self.db.close()
 
     # --- opening
 
-    def _open(self) -> sqlite3.Connection:
+    def _look(self) -> sqlite3.Connection:
+        if not self.path.is_file():
+            raise Unusable("no regular file")
+        address = f"file:{quote(os.fsencode(os.path.abspath(self.path)))}?mode=rw"
+        db = sqlite3.connect(address, timeout=10, isolation_level=None, uri=True)
         try:
+            db.execute("PRAGMA query_only = 1")
+            why = self._fault(db) or ("empty" if not self._snapshot(db)[2] else "")
+        except BaseException:
+            db.close()
+            raise
+        if why:
+            db.close()
+            raise Unusable(why)
+        return db
+
+    def _open(self) -> sqlite3.Connection:
+        why = self._odd()
+        for _ in range(3):  # another process may be mending it at the same time
+            if why:
+                self._aside(why)
             db = self._connect()
-            if self._ours(db):
+            why = self._made(db)
+            if not why:
                 return db
             db.close()
-            why = "of another version" if self._known(db) else "not an index of mem"
+        raise RefusedError(f"the index cannot be opened: {why} ({self.path})", "mem doctor")
+
+    def _odd(self) -> str:
+        """What keeps SQLite from opening the path at all, "" for nothing."""
+        try:
+            status = os.lstat(self.path)
+        except OSError:
+            return ""
+        self._seen = (status.st_dev, status.st_ino)
+        usual = stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)
+        return "" if usual else "no regular file"
+
+    def _connect(self) -> sqlite3.Connection:
+        if self.path == IN_MEMORY:
+            return sqlite3.connect(IN_MEMORY, isolation_level=None)
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        with contextlib.suppress(OSError):
+            self._seen = _inode(self.path)
+        return sqlite3.connect(self.path, timeout=10, isolation_level=None)
+
+    def _made(self, db: sqlite3.Connection) -> str:
+        """Why the file cannot be used, "" when it can; an empty one is made into an index."""
+        try:
+            why = self._fault(db)
+            if not why and not self._snapshot(db)[2]:
+                self._create(db)
         except sqlite3.OperationalError as error:
+            db.close()
             raise RefusedError(f"the index cannot be opened: {error} ({self.path})", "mem doctor") from None
         except sqlite3.DatabaseError as error:
             why = f"damaged ({error})"
-        self._aside(why)
-        db = self._connect()
-        self._ours(db)
-        return db
+        return why
 
-    def _connect(self) -> sqlite3.Connection:
-        with contextlib.suppress(FileExistsError):
-            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        return sqlite3.connect(self.path, timeout=10, isolation_level=None)
+    def _fault(self, db: sqlite3.Connection) -> str:
+        application, version, filled = self._snapshot(db)
+        if not filled or (application, version) == (APPLICATION, SCHEMA_VERSION):
+            return ""
+        return "of another version" if application == APPLICATION else "not an index of mem"
 
-    def _ours(self, db: sqlite3.Connection) -> bool:
-        """Whether the file is an index of this version; an empty one is made into it."""
-        self._version = int(db.execute("PRAGMA user_version").fetchone()[0])
-        self._application = int(db.execute("PRAGMA application_id").fetchone()[0])
-        if self._application == APPLICATION and self._version == SCHEMA_VERSION:
-            return True
-        if self._application or self._version or db.execute("SELECT 1 FROM sqlite_master").fetchone():
-            return False
-        self._create(db)
-        return True
-
-    def _known(self, db: sqlite3.Connection) -> bool:
-        return self._application == APPLICATION
+    @staticmethod
+    def _snapshot(db: sqlite3.Connection) -> tuple[int, int, bool]:
+        """Application, version, and whether there is anything: as of one moment."""
+        db.execute("BEGIN")
+        application, version = (
+            int(db.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("application_id", "user_version")
+        )
+        tables = db.execute("SELECT 1 FROM sqlite_master").fetchone()
+        db.execute("COMMIT")
+        return application, version, bool(application or version or tables)
 
     def _create(self, db: sqlite3.Connection) -> None:
         with contextlib.suppress(sqlite3.OperationalError):  # a file system without shared memory
@@ -137,29 +191,27 @@ class Index:
         db.execute("COMMIT")
 
     def _aside(self, why: str) -> None:
-        """Keep a file that is not ours to read, and say so; the index is built anew."""
+        """Keep a file that is not ours to read, and say so; the index is built anew.
+
+        Nothing is done when another process has put a new one there meanwhile.
+        """
+        try:
+            if _inode(self.path) != self._seen:
+                return
+        except FileNotFoundError:
+            return
         kept = self.path.with_name(f"{self.path.name}.aside-{time.time_ns()}")
         for suffix in ("", "-wal", "-shm"):
             with contextlib.suppress(FileNotFoundError):
                 os.replace(f"{self.path}{suffix}", f"{kept}{suffix}")
         self.notes.append(f"the index was {why}: moved to {kept.name} and built anew")
 
-    def rebuild(self) -> None:
-        """Start over from an empty file, keeping embedded vectors out of harm's way."""
-        self.db.close()
-        for suffix in ("", "-wal", "-shm"):
-            with contextlib.suppress(FileNotFoundError):
-                os.remove(f"{self.path}{suffix}")
-        self.db = self._connect()
-        self._ours(self.db)
-
     def repair(self, error: sqlite3.DatabaseError) -> None:
         """Move a file that turned out damaged aside and start over."""
         with contextlib.suppress(sqlite3.Error):
             self.db.close()
         self._aside(f"damaged ({error})")
-        self.db = self._connect()
-        self._ours(self.db)
+        self.db = self._open()
 
     # --- files
 
@@ -193,15 +245,25 @@ class Index:
         return [file.name for file in suspects if not _same(file, known.get(file.name))], gone
 
     def refresh(
-        self, found: Sequence[Found], *, wait: float, progress: Callable[[int], None] = lambda done: None
+        self,
+        found: Sequence[Found],
+        *,
+        wait: float,
+        progress: Callable[[int], None] = lambda done: None,
+        rebuild: bool = False,
     ) -> Refreshed:
-        """Bring the index to the state of the files. Waits at most `wait` seconds for another writer."""
+        """Bring the index to the state of the files. Waits at most `wait` seconds for another writer.
+
+        `rebuild` starts over from the files; only embedded vectors are kept.
+        """
         changed, gone = self.stale(found)
-        if not changed and not gone:
+        if not changed and not gone and not rebuild:
             return Refreshed()
         if not self._begin(wait):
             return Refreshed(busy=True)
         try:
+            if rebuild:
+                self._clear()
             changed, gone = self.stale(found)  # another process may have done it meanwhile
             done = self._write(changed, gone, progress)
             self.db.execute("COMMIT")
@@ -210,6 +272,11 @@ class Index:
                 self.db.execute("ROLLBACK")
             raise
         return done
+
+    def _clear(self) -> None:
+        self.db.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('delete-all')")
+        for table in ("chunks", "relations", "file_meta"):
+            self.db.execute(f"DELETE FROM {table}")
 
     def _begin(self, wait: float) -> bool:
         self.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
@@ -253,6 +320,7 @@ class Index:
         known = self.db.execute(
             "SELECT id, hash, place FROM file_meta WHERE path = ?", (file.name,)
         ).fetchone()
+        identity, mtime, size = "", 0, file.size
         try:
             data, mtime, size = tree.read_bytes(file.path)
             identity = tree.digest(data)
@@ -263,11 +331,9 @@ class Index:
                 return False
             memory = parse(tree.decode(data), file.name)
         except tree.Unreadable as error:
-            if known:
-                self._delete_chunks("source = ?", (known[0],))
-            self._meta(
-                known, file, ("", 0, file.size), 0, [Problem(file.name, error.line, str(error), "unreadable")]
-            )
+            self._forget(file.name)
+            problem = Problem(file.name, error.line, str(error), "unreadable")
+            self._meta(None, file, (identity, mtime, size), 0, [problem])
             return None
         prose = sections(memory)
         source = self._meta(
@@ -285,7 +351,7 @@ class Index:
         problems: Iterable[Problem],
     ) -> int:
         identity, mtime, size = state
-        listed = json.dumps([item[1:] for item in problems], ensure_ascii=False)
+        listed = json.dumps([item[1:] for item in problems])
         values = (_place(file), mtime, size, identity, entries, listed)
         if known is not None:
             self.db.execute(
@@ -324,14 +390,14 @@ class Index:
 
     def _keep(self, source: int, wanted: list[Row]) -> list[Row]:
         """Drop the rows that are no longer wanted; return those that are not there yet."""
-        known: dict[bytes, list[tuple[int, int, int]]] = {}
-        for rowid, digest, offset, line in self.db.execute(
-            "SELECT id, digest, offset, line FROM chunks WHERE source = ?", (source,)
+        known: dict[tuple[bytes, str, str], list[tuple[int, int, int]]] = {}
+        for rowid, digest, type_, kind, offset, line in self.db.execute(
+            "SELECT id, digest, type, kind, offset, line FROM chunks WHERE source = ?", (source,)
         ):
-            known.setdefault(digest, []).append((rowid, offset, line))
+            known.setdefault((digest, type_, kind), []).append((rowid, offset, line))
         new, moved = [], []
         for row in wanted:
-            same = known.get(row.digest)
+            same = known.get((row.digest, row.type, row.kind))
             if not same:
                 new.append(row)
                 continue
@@ -355,7 +421,7 @@ class Index:
     def _relate(self, source: int, memory: MemoryFile) -> None:
         self.db.execute("DELETE FROM relations WHERE source = ? AND relation != 'similar'", (source,))
         edges = [
-            (entry.id, other, relation, source)
+            (clean(entry.id), clean(str(other)), relation, source)
             for entry in memory.entries
             for relation in ("supports", "contradicts")
             for other in entry.extra.get(relation, ())
@@ -497,6 +563,16 @@ class Index:
             " ORDER BY entry, source, offset"
         ).fetchall()
 
+    def survivors(self, ids: Sequence[str]) -> dict[str, str]:
+        """For each id that a live entry was merged from, that entry."""
+        rows = self.db.execute(
+            "SELECT m.value, c.entry FROM chunks AS c, json_each(c.metadata, '$.merged_from') AS m"
+            " WHERE c.live = 1 AND c.part = 0 AND m.value IN (SELECT value FROM json_each(?))"
+            " ORDER BY c.entry DESC",
+            (json.dumps(list(ids)),),
+        )
+        return dict(rows.fetchall())
+
     def relations(self, entry: str) -> list[tuple[str, str, str]]:
         """(entry, relation, other) of every edge from or to `entry`."""
         return self.db.execute(
@@ -545,6 +621,11 @@ def _same(file: Found, identity: str | None) -> bool:
         return tree.digest(tree.read_bytes(file.path).data) == identity
     except tree.Unreadable:
         return identity == ""
+
+
+def _inode(path: Path) -> tuple[int, int]:
+    status = os.lstat(path)
+    return status.st_dev, status.st_ino
 
 
 def _place(file: Found) -> str:

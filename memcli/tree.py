@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +22,8 @@ RACY_NS = 50_000_000
 class Found(NamedTuple):
     """A memory file: absolute `path`, `name` relative to the root (or `~/…`), and its stat.
 
-    `tree` is the git work tree it lies in: "" for the root's own, else the folder of the task's.
+    `tree` is the git work tree it lies in: "" for the root's own, "~" for the home folder, else the
+    folder of the job's or task's. Bytes of `name` and `place` that are no UTF-8 are written `\\xff`.
     """
 
     path: str
@@ -63,8 +64,10 @@ def find_root(cwd: Path, home: Path, jobs_dirs: Sequence[str] = ()) -> Path | No
     for folder in reversed(chain):
         if _holds_job(folder, cwd, (*JOBS_DIRS, *jobs_dirs)):
             return folder
-    marks = (".mem.toml", ".git", "MEMORY.md")
-    return next((folder for mark in marks for folder in chain if os.path.lexists(folder / mark)), None)
+    return next((folder for mark in _MARKS for folder in chain if os.path.lexists(folder / mark)), None)
+
+
+_MARKS = (".mem.toml", ".git", "MEMORY.md")
 
 
 def _holds_job(folder: Path, cwd: Path, jobs_dirs: Sequence[str]) -> bool:
@@ -74,6 +77,8 @@ def _holds_job(folder: Path, cwd: Path, jobs_dirs: Sequence[str]) -> bool:
         return False
     if parts[0] == ".sessions":
         return True
+    if parts[0] == "projects" and parts[2:3] == (".sessions",) and len(parts) > 3:
+        return any(os.path.lexists(folder / mark) for mark in _MARKS)
     own: tuple[str, ...] = ()
     if os.path.exists(folder / ".mem.toml"):
         own = project_jobs_dir(folder)
@@ -86,13 +91,9 @@ def _holds_job(folder: Path, cwd: Path, jobs_dirs: Sequence[str]) -> bool:
 
 def project_jobs_dir(folder: Path) -> tuple[str, ...]:
     """`jobs_dir` of the project file in `folder`, when it has a usable one."""
-    from memcli.config import KEYS, read_file
+    from memcli.config import jobs_dirs, read_file
 
-    value = read_file(folder / ".mem.toml")[0].get("jobs_dir")
-    try:
-        return (KEYS["jobs_dir"].check(value),) if value else ()
-    except ValueError:
-        return ()
+    return jobs_dirs(read_file(folder / ".mem.toml")[0])
 
 
 def view_of(cwd: Path, root: Path, jobs_dirs: Sequence[str]) -> View:
@@ -102,9 +103,9 @@ def view_of(cwd: Path, root: Path, jobs_dirs: Sequence[str]) -> View:
     except ValueError:
         return View()
     if len(parts) >= 2 and parts[0] == ".sessions":
-        return View("", parts[1], "/".join(parts[:2]))
+        return View("", shown(parts[1]), "/".join(parts[:2]))
     if len(parts) >= 4 and parts[0] == "projects" and parts[2] == ".sessions":
-        return View("", parts[3], "/".join(parts[:4]))
+        return View("", shown(parts[3]), "/".join(parts[:4]))
     for jobs in jobs_dirs:
         names = tuple(Path(jobs).parts)
         if parts[: len(names)] == names and len(parts) > len(names):
@@ -115,8 +116,13 @@ def view_of(cwd: Path, root: Path, jobs_dirs: Sequence[str]) -> View:
 def _inside(parts: tuple[str, ...], at: int, root: Path) -> View:
     job, rest = parts[at], parts[at + 1 :]
     if len(rest) >= 2 and rest[0] == "tasks" and (root.joinpath(*parts[: at + 3])).is_dir():
-        return View(job, rest[1], "/".join(parts[: at + 3]))
-    return View(job, "", "/".join(parts[: at + 1]))
+        return View(shown(job), shown(rest[1]), "/".join(parts[: at + 3]))
+    return View(shown(job), "", "/".join(parts[: at + 1]))
+
+
+def shown(name: str) -> str:
+    """A file name as text that can be stored and printed: bytes that are no UTF-8 as `\\xff`."""
+    return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 # --- listing
@@ -128,15 +134,16 @@ def list_files(
     """Every memory file, of the root first, then of its jobs and tasks, then the global ones."""
     walk = _Walk(root, home)
     if root is not None:
+        every = tuple(dict.fromkeys((*JOBS_DIRS, *jobs_dirs)))
         walk.level(str(root), "", "project", folders=("tasks", "proxy-tasks"), names=_PROJECT)
-        for jobs in dict.fromkeys((*JOBS_DIRS, *jobs_dirs)):
+        for jobs in every:
             walk.jobs(str(root), jobs)
         walk.sessions(str(root), ".sessions")
         for project in walk.folders(f"{root}/projects", "projects"):
             walk.sessions(str(root), f"projects/{project}/.sessions")
         if globs:
-            walk.globs(str(root), globs)
-    walk.level(str(home), "~/", "global")
+            walk.globs(str(root), globs, every)
+    walk.level(str(home), "~/", "global", tree="~")
     return Listing(walk.files, walk.problems)
 
 
@@ -145,12 +152,15 @@ _PROJECT = ("MEMORY", "institutional", "proxy")
 
 
 class _Walk:
+    """One listing in the making. A file that two paths lead to is listed once, by the first."""
+
     def __init__(self, root: Path | None, home: Path) -> None:
         self.base = os.path.realpath(root) if root is not None else ""
         self.home = os.path.realpath(home)
         self.files: list[Found] = []
         self.problems: list[Problem] = []
         self.names: set[str] = set()
+        self.inodes: set[tuple[int, int, str]] = set()
 
     def level(
         self,
@@ -165,68 +175,96 @@ class _Walk:
         tree: str = "",
     ) -> None:
         """The files of one level: those called `names`, and the markdown in its `folders`."""
+        job, task = shown(job), shown(task)
         for name in names:
             for file in (f"{name}.md", f"{name}{ARCHIVE}"):
                 self.add(f"{folder}/{file}", prefix + file, place(level, file, job=job, task=task), tree)
         for sub in folders:
-            for entry in self.markdown(f"{folder}/{sub}", f"{prefix}{sub}/"):
-                where = place(level, entry.name, folder=sub, job=job, task=task)
-                self.add(entry.path, f"{prefix}{sub}/{entry.name}", where, tree)
+            for path, name in self.markdown(f"{folder}/{sub}", f"{prefix}{sub}/"):
+                where = place(level, shown(name), folder=sub, job=job, task=task)
+                self.add(path, f"{prefix}{sub}/{name}", where, tree)
 
     def jobs(self, root: str, jobs: str) -> None:
+        if not self.reachable(root, jobs):
+            return
         for job in self.folders(f"{root}/{jobs}", jobs):
             base = f"{jobs}/{job}"
-            self.level(f"{root}/{base}", f"{base}/", "job", job=job, folders=("tasks",))
+            tree = self.work_tree(root, base, "")
+            self.level(f"{root}/{base}", f"{base}/", "job", job=job, folders=("tasks",), tree=tree)
             for task in self.folders(f"{root}/{base}/tasks", f"{base}/tasks"):
-                inner = f"{base}/tasks/{task}"
-                self.level(f"{root}/{inner}", f"{inner}/", "task", job=job, task=task)
-                if self.inside(f"{root}/{inner}/worktree", f"{inner}/worktree"):
-                    inner += "/worktree"
-                    tree = inner if os.path.lexists(f"{root}/{inner}/.git") else ""
-                    self.level(f"{root}/{inner}", f"{inner}/", "task", job=job, task=task, tree=tree)
+                self.task(root, f"{base}/tasks/{task}", job, task, tree)
+
+    def task(self, root: str, base: str, job: str, task: str, outer: str) -> None:
+        tree = self.work_tree(root, base, outer)
+        self.level(f"{root}/{base}", f"{base}/", "task", job=job, task=task, tree=tree)
+        inner = f"{base}/worktree"
+        if self.inside(f"{root}/{inner}", inner):
+            tree = self.work_tree(root, inner, tree)
+            self.level(f"{root}/{inner}", f"{inner}/", "task", job=job, task=task, tree=tree)
 
     def sessions(self, root: str, sessions: str) -> None:
         for name in self.folders(f"{root}/{sessions}", sessions):
             base = f"{sessions}/{name}"
-            self.level(f"{root}/{base}", f"{base}/", "task", task=name, folders=("tasks",))
+            tree = self.work_tree(root, base, "")
+            self.level(f"{root}/{base}", f"{base}/", "task", task=name, folders=("tasks",), tree=tree)
 
-    def globs(self, root: str, globs: Sequence[str]) -> None:
+    def globs(self, root: str, globs: Sequence[str], jobs_dirs: Sequence[str]) -> None:
+        """Files that the globs of the configuration name; none of git's, of a job or of a session."""
+        elsewhere = tuple(f"{jobs}/" for jobs in jobs_dirs)
         for pattern in globs:
             for path in sorted(Path(root).glob(pattern)):
-                name = path.relative_to(root).as_posix()
-                if path.suffix == ".md" and name not in self.names and ".git" not in path.parts:
-                    self.add(str(path), name, place("project", path.name, folder=""), "")
+                inner = path.relative_to(root)
+                name = inner.as_posix()
+                if (
+                    path.suffix != ".md"
+                    or name.startswith(elsewhere)
+                    or {".git", ".sessions"} & {*inner.parts}
+                ):
+                    continue
+                if shown(name) not in self.names and self.allowed(str(path), name):
+                    self.add(str(path), name, place("project", shown(path.name)), "")
+
+    @staticmethod
+    def work_tree(root: str, folder: str, outer: str) -> str:
+        """The git work tree of a folder: itself when it has a `.git`, else the one around it."""
+        return shown(folder) if os.path.lexists(f"{root}/{folder}/.git") else outer
+
+    def reachable(self, root: str, folder: str) -> bool:
+        """Whether every part of a path leads on to a folder in the root."""
+        parts = folder.split("/")
+        names = ["/".join(parts[: i + 1]) for i in range(len(parts))]
+        return all(self.inside(f"{root}/{name}", name) for name in names)
 
     def folders(self, path: str, name: str) -> list[str]:
-        """Names of the folders in `path`, sorted; those that leave the root are reported."""
-        if not self.inside(path, name):
-            return []
-        try:
-            with os.scandir(path) as entries:
-                found = sorted((e.name, e.is_symlink(), e.is_dir()) for e in entries)
-        except OSError:
-            return []
-        return [
-            n
-            for n, link, is_dir in found
-            if is_dir and (not link or self.inside(f"{path}/{n}", f"{name}/{n}"))
-        ]
+        """Names of the folders in `path`, sorted, links last; those that leave the root are reported."""
+        found = [(entry.is_symlink(), entry.name) for entry in self.entries(path, name) if _is_dir(entry)]
+        return [n for link, n in sorted(found) if not link or self.inside(f"{path}/{n}", f"{name}/{n}")]
 
-    def markdown(self, path: str, name: str) -> Iterator[os.DirEntry[str]]:
+    def markdown(self, path: str, name: str) -> list[tuple[str, str]]:
+        """Path and name of what is called `*.md` in a folder and is no folder itself."""
+        found = [(e.is_symlink(), e.name) for e in self.entries(path, name) if e.name.endswith(".md")]
+        return [(f"{path}/{n}", n) for _, n in sorted(found) if not os.path.isdir(f"{path}/{n}")]
+
+    def entries(self, path: str, name: str) -> list[os.DirEntry[str]]:
         if not self.inside(path, name):
-            return
+            return []
         try:
             with os.scandir(path) as entries:
-                found = sorted((e for e in entries if e.name.endswith(".md")), key=lambda e: e.name)
-        except OSError:
-            return
-        yield from found
+                return list(entries)
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            self.refuse(name, f"cannot be read: {_why(error)}")
+            return []
 
     def inside(self, path: str, name: str) -> bool:
         """Whether a folder exists and, being a link, stays in the root."""
         try:
             mode = os.lstat(path).st_mode
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except (OSError, ValueError) as error:
+            self.refuse(name, f"cannot be read: {_why(error)}")
             return False
         if stat.S_ISLNK(mode) and os.path.isdir(path):
             return self.allowed(path, name)
@@ -237,10 +275,13 @@ class _Walk:
         real = os.path.realpath(path)
         if real == base or real.startswith(base.rstrip("/") + "/"):
             return True
-        self.problems.append(
-            Problem(name, 1, "is a link that leaves the root; it is not followed", "unreadable")
-        )
+        self.refuse(name, "is a link that leaves the root; it is not followed")
         return False
+
+    def refuse(self, name: str, why: str) -> None:
+        problem = Problem(shown(name).rstrip("/"), 1, why, "unreadable")
+        if problem not in self.problems:
+            self.problems.append(problem)
 
     def add(self, path: str, name: str, where: Place, tree: str) -> None:
         try:
@@ -252,14 +293,23 @@ class _Walk:
         except (FileNotFoundError, NotADirectoryError):
             return
         except (OSError, ValueError) as error:
-            self.problems.append(Problem(name, 1, f"cannot be read: {_why(error)}", "unreadable"))
+            self.refuse(name, f"cannot be read: {_why(error)}")
             return
         if not stat.S_ISREG(status.st_mode):
-            if not stat.S_ISDIR(status.st_mode):
-                self.problems.append(Problem(name, 1, "is no regular file", "unreadable"))
+            self.refuse(name, "is no regular file")
             return
-        self.names.add(name)
-        self.files.append(Found(path, name, where, tree, status.st_mtime_ns, status.st_size))
+        name, inode = shown(name), (status.st_dev, status.st_ino, tree)
+        if name not in self.names and inode not in self.inodes:
+            self.names.add(name)
+            self.inodes.add(inode)
+            self.files.append(Found(path, name, where, tree, status.st_mtime_ns, status.st_size))
+
+
+def _is_dir(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that runs in circles
+        return False
 
 
 # --- reading
@@ -281,7 +331,7 @@ def read_bytes(path: str) -> Bytes:
             data = file.read()
     except OSError as error:
         raise Unreadable(f"cannot be read: {_why(error)}") from None
-    fresh = time.time_ns() - status.st_mtime_ns < RACY_NS
+    fresh = abs(time.time_ns() - status.st_mtime_ns) < RACY_NS
     return Bytes(data, 0 if fresh else status.st_mtime_ns, len(data))
 
 
@@ -303,3 +353,11 @@ def digest(data: bytes) -> str:
 
 def _why(error: Exception) -> str:
     return (getattr(error, "strerror", None) or str(error)).lower()
+
+
+def conflicted(text: str) -> int:
+    """The line of the first git conflict marker at the start of a line, 0 when there is none."""
+    if "<<<<<<< " not in text or ">>>>>>> " not in text:
+        return 0
+    lines = text.split("\n")
+    return next((i for i, line in enumerate(lines, 1) if line.startswith("<<<<<<< ")), 0)

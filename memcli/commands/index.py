@@ -26,11 +26,9 @@ class Report(NamedTuple):
 
 def index(app: App, *, rebuild: bool = False, progress: Callable[[int], None] = lambda done: None) -> Report:
     """Refresh (or build anew) the index. Raises RefusedError when another process keeps it busy."""
-    if rebuild and app.listing.files:
-        app.guarded(app.index.rebuild)
     if not app.listing.files:
         return Report("", (), 0, 0, 0, (), tuple(app.problems_of_listing), ())
-    done = app.refresh(wait=BUILD_WAIT, progress=progress)
+    done = app.refresh(wait=BUILD_WAIT, progress=progress, rebuild=rebuild)
     if done.busy:
         raise RefusedError(
             f"the index is busy: another process is writing it ({app.index.path})", "run again"
@@ -50,12 +48,15 @@ def index(app: App, *, rebuild: bool = False, progress: Callable[[int], None] = 
 
 def check(app: App) -> Report:
     """What is stale, without writing anything."""
-    if not app.listing.files and not app.has_index:
-        return Report("", (), 0, 0, 0, (), tuple(app.problems_of_listing), ())
-    if not app.has_index:
-        names = tuple(file.name for file in app.listing.files)
-        return Report("", (), 0, 0, 0, names, tuple(app.problems_of_listing), ())
-    changed, gone = app.guarded(lambda: app.index.changed(app.listing.files))
+    found = app.looked(lambda: _compare(app)) if app.has_index else None
+    if found is not None:
+        return found
+    names = tuple(file.name for file in app.listing.files)
+    return Report("", (), 0, 0, 0, names, tuple(app.problems_of_listing), ())
+
+
+def _compare(app: App) -> Report:
+    changed, gone = app.index.changed(app.listing.files)
     files = tuple(app.index.files().values())
     return Report(str(app.index.path), files, 0, 0, 0, (*changed, *gone), tuple(app.problems), repeated(app))
 

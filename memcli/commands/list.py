@@ -48,10 +48,13 @@ def _list(app: App, filters: Filters, recent: int | None) -> Report:
     rows = scope.visible(app.index.files().values(), app.view, filters)
     where = scope.select(rows, filters)
     files = {row.id: row for row in rows}
+    passing = {candidate.rowid: candidate.entry for candidate in app.index.select(where.where, where.values)}
     copies: dict[str, list[Candidate]] = {}
-    for candidate in app.index.select(where.where, where.values):
-        copies.setdefault(candidate.entry, []).append(candidate)
-    best = [scope.nearest(same, files, app.view) for same in copies.values()]
+    for candidate in app.index.copies(passing.values()):
+        if candidate.source in where.files:
+            copies.setdefault(candidate.entry, []).append(candidate)
+    nearest = [scope.nearest(same, files, app.view) for same in copies.values()]
+    best = [candidate for candidate in nearest if candidate.rowid in passing]
     listed = [_row(app, candidate, files[candidate.source]) for candidate in best]
     listed.sort(key=lambda row: (row.path, row.line))
     listed.sort(key=lambda row: row.date, reverse=True)

@@ -1,0 +1,153 @@
+"""mem retire-stage: when a stage ends, what was true only for it leaves recall."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from memcli import redact, stage, tree
+from memcli.app import App
+from memcli.errors import DataError, MemError, UsageError
+from memcli.memory_file import Change, edited
+from memcli.model import PHASES, Patch, Problem
+from memcli.tree import Found
+
+
+class Request(NamedTuple):
+    """`stage` "" detects it from INTENT.md; `job` "" is the job one is in, else the root."""
+
+    stage: str = ""
+    job: str = ""
+    detect_only: bool = False
+
+
+class Report(NamedTuple):
+    """`current` and `by` tell what was detected ("" when a stage was named); `ended` is the one retired."""
+
+    current: str
+    by: str
+    before: str
+    ended: str
+    retired: tuple[tuple[str, str, str], ...]
+    skipped: tuple[Problem, ...]
+    notes: tuple[str, ...]
+    patches: tuple[Patch, ...]
+
+
+def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
+    """Retire the task entries of a stage: the one named, or the one that INTENT.md has left behind."""
+    if request.stage and request.stage not in PHASES:
+        raise UsageError(f"{request.stage}: unknown stage", "one of " + ", ".join(PHASES))
+    folder = _folder(app, request.job or app.view.job)
+    if request.stage:
+        return app.write(
+            lambda: _named(app, request, folder), f"retire-stage {request.stage}", dry_run=dry_run
+        )
+    found, by, notes = _detect(app, folder)  # may ask a model: before the lock is taken
+    return app.write(
+        lambda: _detected(app, request, folder, found, by, notes),
+        "retire-stage",
+        dry_run=dry_run or request.detect_only,
+    )
+
+
+def _folder(app: App, job: str) -> Path:
+    if app.root is None:
+        raise UsageError("there is no project here", "run it inside a repository, or name one with --root")
+    if not job:
+        return app.root
+    for jobs in app.jobs_dirs:
+        if (app.root / jobs / job).is_dir():
+            return app.root / jobs / job
+    raise UsageError(f"--job {job}: no such job", f"its folder would be {app.jobs_dirs[-1]}/{job}")
+
+
+def _read(path: Path) -> str:
+    try:
+        return tree.decode(tree.read_bytes(str(path)).data) if os.path.lexists(path) else ""
+    except tree.Unreadable as error:
+        raise DataError(f"{path.name}:{error.line}: {error}; nothing is written", "mend the file") from None
+
+
+def _detect(app: App, folder: Path) -> tuple[str, str, tuple[str, ...]]:
+    """The stage of INTENT.md, what told it, and notes: front matter, then rules, then a model."""
+    text = _read(folder / "INTENT.md")
+    if not text.strip():
+        where = os.path.relpath(folder / "INTENT.md", app.root)
+        raise UsageError(
+            f"there is no {where} to tell the stage from", "name the stage: mem retire-stage design"
+        )
+    for by, found in (("front matter", stage.from_front_matter(text)), ("rules", stage.from_rules(text))):
+        if found:
+            return found, by, ()
+    model = app.model
+    if model is None:
+        return "unknown", "rules", ()
+    try:
+        safe = redact.redact_secrets(redact.strip_private(text[: stage.INTENT_LENGTH]))
+        return stage.from_reply(model.complete(stage.SYSTEM, stage.question(safe))), "model", ()
+    except MemError as error:
+        return "unknown", "model", (f"the model could not be asked: {error.what}",)
+
+
+def _named(app: App, request: Request, folder: Path) -> Report:
+    retired, skipped, patches = _retire(app, folder, request.stage)
+    return Report("", "", "", request.stage, retired, skipped, (), patches)
+
+
+def _detected(
+    app: App, request: Request, folder: Path, found: str, by: str, notes: tuple[str, ...]
+) -> Report:
+    path = folder / ".current-stage"
+    known = _read(path)
+    before = known.strip() if known.strip() in PHASES else ""
+    if found == "unknown" or found == before or request.detect_only:
+        return Report(found, by, before, "", (), (), notes, ())
+    ended = before if before not in ("", "unknown") else ""
+    retired, skipped, patches = _retire(app, folder, ended) if ended else ((), (), ())
+    text = known if os.path.lexists(path) else None
+    return Report(
+        found, by, before, ended, retired, skipped, notes, (*patches, Patch(str(path), text, f"{found}\n"))
+    )
+
+
+def _retire(
+    app: App, folder: Path, ended: str
+) -> tuple[tuple[tuple[str, str, str], ...], tuple[Problem, ...], tuple[Patch, ...]]:
+    """Retire live task entries of a phase: the project's at the root, a job's and its tasks' in a job."""
+    if ended == "unknown":
+        return (), (), ()
+    retired: list[tuple[str, str, str]] = []
+    skipped: list[Problem] = []
+    patches: list[Patch] = []
+    for file in _files(app, folder):
+        try:
+            memory = app.read(file)
+        except tree.Unreadable as error:
+            skipped.append(Problem(file.name, error.line, str(error), "unreadable"))
+            continue
+        if line := tree.conflicted(memory.text):
+            skipped.append(Problem(file.name, line, "has conflict markers", "unreadable"))
+            continue
+        changes = []
+        for at, entry in enumerate(memory.entries):
+            if entry.status != "retired" and entry.domain == "task" and entry.phase == ended:
+                changes.append(Change(at, {"status": "retired", "retired_because": f"stage {ended}"}))
+                retired.append((entry.id, file.name, entry.title))
+        if changes:
+            patches.append(Patch(file.path, memory.text, edited(memory, changes).text))
+    return tuple(retired), tuple(skipped), tuple(patches)
+
+
+def _files(app: App, folder: Path) -> list[Found]:
+    job = folder.name if folder != app.root else ""
+    levels = ("job", "task") if job else ("project",)
+    return [
+        file
+        for file in app.listing.files
+        if file.place.level in levels
+        and file.place.job == job
+        and file.place.store in ("memory", "institutional")
+        and app.may_write(file, app.named_tasks)
+    ]

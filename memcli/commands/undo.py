@@ -1,0 +1,28 @@
+"""mem undo: take back the last write of mem."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from memcli.app import App
+from memcli.model import Patch
+
+
+class Report(NamedTuple):
+    """The write that was taken back (`verb` "" when there is none), and the files restored."""
+
+    verb: str
+    time: str
+    files: tuple[str, ...]
+    patches: tuple[Patch, ...]
+
+
+def run(app: App, *, dry_run: bool = False) -> Report:
+    """Undo the last write. Raises RefusedError, with nothing changed, when a file has changed since."""
+    last = app.workspace.last_write()
+    if last is None:
+        return Report("", "", (), ())
+    files = tuple(patch.path for patch in last.patches)
+    if not dry_run:
+        files = tuple(app.workspace.undo())
+    return Report(last.verb, last.time, files, last.patches)
