@@ -7,9 +7,13 @@ import sys
 
 def main() -> None:
     """Run the command line and exit with its status."""
-    from memcli.cli import run
+    try:
+        from memcli.cli import run
 
-    sys.exit(run(sys.argv[1:]))
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:  # while modules are still being imported, or at the last flush
+        code = 130
+    sys.exit(code)
 
 
 if __name__ == "__main__":

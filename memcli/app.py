@@ -302,7 +302,8 @@ class App:
         from memcli.history import cache_dir, private_dir
 
         folder = cache_dir() / "index"
-        path = folder / f"{tree.digest(os.fsencode(f'{self.root or str()}\0{self.home}'))}.db"
+        key = os.fsencode(f"{self.root or ''}\0{self.home}")
+        path = folder / f"{tree.digest(key)}.db"
         if not make:
             return path if path.exists() else IN_MEMORY
         try:

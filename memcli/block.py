@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from memcli.chunk import spaceless_runs
@@ -24,21 +24,27 @@ TITLES = {
     "episodes": "## Recent episodes",
 }
 EPISODE_TOKENS = 300
-MORE_RESERVE = 24
-"""Tokens kept free for the line that says how much was left out."""
 
-_SENTENCE = re.compile(r"(?<=[.!?。！？])\s|\n")
+_SENTENCE = re.compile(r"(?<=[.!?])\s|(?<=[。！？])|\n")
+_BLANK = re.compile(r"\s")
+_ANYWHERE = re.compile(r"(?<=\S)")
+_PARAGRAPH = re.compile(r"\n[ \t]*\n|\n(?=[ \t]*[-*] )|\Z")
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+[^\n]*\n?")
 
 
 class Shown(NamedTuple):
-    """One thing to show in a layer: its heading line and its text, made safe already."""
+    """One thing to show in a layer: its heading line and its text, made safe already.
+
+    `note` is a line below the text; `also` are the keys of near-duplicates that it stands for.
+    """
 
     key: str
     layer: str
     head: str
     text: str
     type: str = ""
+    note: str = ""
+    also: tuple[str, ...] = ()
 
 
 class Budget(NamedTuple):
@@ -84,8 +90,8 @@ def cut(text: str, room: int, break_at: re.Pattern[str] = _SENTENCE) -> str:
 
 
 def cut_words(text: str, room: int) -> str:
-    """Like `cut`, at a word where no sentence fits."""
-    return cut(text, room) or cut(text, room, re.compile(r"\s"))
+    """Like `cut`, at a word where no sentence fits, and anywhere where no word does."""
+    return cut(text, room) or cut(text, room, _BLANK) or cut(text, room, _ANYWHERE)
 
 
 def cut_paragraphs(text: str, room: int, name: str) -> str:
@@ -93,7 +99,7 @@ def cut_paragraphs(text: str, room: int, name: str) -> str:
     if tokens(text) <= room:
         return text
     kept = ""
-    for mark in re.finditer(r"\n[ \t]*\n|\n(?=[ \t]*[-*] )|\Z", text):
+    for mark in _PARAGRAPH.finditer(text):
         part = text[: mark.start()].rstrip()
         if tokens(part) + tokens(_missing(text, part, name)) + 1 > room:
             break
@@ -107,7 +113,7 @@ def _missing(text: str, part: str, name: str) -> str:
 
 
 class Pools(NamedTuple):
-    """What each layer may choose from, best first; `workflows` and `ranked` share entries."""
+    """What each layer may choose from, best first; the layers below institutional share entries."""
 
     institutional: Sequence[Shown] = ()
     baseline: Sequence[Shown] = ()
@@ -116,101 +122,121 @@ class Pools(NamedTuple):
     ranked: Sequence[Shown] = ()
 
 
-def compose(pools: Pools, *, limit: int, by_type: dict[str, int] | None = None) -> Block:
-    """Choose what fits into `limit` tokens, wrapper included (SPEC 3.5)."""
-    frame = tokens(f"{OPEN}\n{PREAMBLE}\n\n{CLOSE}") + MORE_RESERVE
-    free = limit - frame if limit else 10**9
+def compose(
+    pools: Pools, *, limit: int, most: int = 10**9, by_type: Mapping[str, int] | None = None
+) -> Block:
+    """Choose what fits into `limit` tokens, wrapper included, and at most `most` ranked hits (SPEC 3.5).
+
+    A limit below the size of the wrapper shows nothing.
+    """
+    free = max(0, limit - FRAME) if limit else 10**9
     chosen: dict[str, list[Shown]] = {layer: [] for layer in LAYERS}
     taken: set[str] = set()
     fund = min(free, limit // 2) if limit else free
-    free -= _institutional(pools.institutional, fund, chosen["institutional"])
-    quarter = free // 4 if limit else free
-    rest = free
+    rest = free - _institutional(pools.institutional, fund, chosen["institutional"])
+    quarter = rest // 4 if limit else rest
     for layer, pool, room in (
         ("baseline", pools.baseline, quarter),
         ("workflows", pools.workflows, quarter),
         ("episodes", pools.episodes, min(quarter, EPISODE_TOKENS)),
     ):
         rest -= _fill(layer, pool, room, chosen[layer], taken)
-    left = _fill_ranked(pools.ranked, rest, chosen["ranked"], taken, by_type or {})
-    ranked = {item.key for item in pools.ranked}
-    more = left + len({item.key for item in pools.baseline} - taken - ranked)
+    ranked = [item for item in pools.ranked if taken.isdisjoint((item.key, *item.also))]
+    chosen["ranked"] = _ranked(ranked, rest, most, by_type or {})
+    known = {item.key for item in pools.ranked}
+    left = sum(item.key not in taken | known for item in pools.baseline)
+    more = min(most, len(ranked)) - len(chosen["ranked"]) + left
     chosen["episodes"].reverse()
     items = tuple(item for layer in LAYERS for item in chosen[layer])
     return Block(items, Budget(limit, tokens(write(items, more)) if items else 0, more))
 
 
 def _institutional(pool: Sequence[Shown], fund: int, out: list[Shown]) -> int:
+    """Put in each file whole, or cut to its share of the fund; returns what they cost."""
     used = 0
-    for item in pool:
-        room = fund - used - _cost(item._replace(text=""), first=not out)
-        text = cut_paragraphs(item.text, room, item.head) if room > 0 else ""
+    for item, share in zip(pool, _shares([_cost(item, first=True) for item in pool], fund), strict=True):
+        bare = _cost(item._replace(text=""), first=not out)
+        text = cut_paragraphs(item.text, share - bare, item.head) if share > bare else ""
         if text:
             used += _cost(item._replace(text=text), first=not out)
             out.append(item._replace(text=text))
     return used
 
 
+def _shares(costs: Sequence[int], fund: int) -> list[int]:
+    """What each gets of a fund: its cost, or, where that is too much, an equal part of what is left."""
+    shares = [0] * len(costs)
+    for i, at in enumerate(sorted(range(len(costs)), key=costs.__getitem__)):
+        shares[at] = min(costs[at], fund // (len(costs) - i))
+        fund -= shares[at]
+    return shares
+
+
 def _fill(layer: str, pool: Sequence[Shown], room: int, out: list[Shown], taken: set[str]) -> int:
+    """Put in what fits, in order, skipping what does not; returns what it costs."""
     used = 0
     for item in pool:
-        cost = _cost(item, first=not out)
+        shown = item._replace(layer=layer)
+        cost = _cost(shown, first=not out)
         if item.key not in taken and used + cost <= room:
-            out.append(item._replace(layer=layer))
+            out.append(shown)
             taken.add(item.key)
             used += cost
     return used
 
 
-def _fill_ranked(
-    pool: Sequence[Shown], room: int, out: list[Shown], taken: set[str], by_type: dict[str, int]
-) -> int:
-    """Fill the ranked layer; returns how many found no room. A lone oversized hit is cut."""
-    left = 0
-    spent: dict[str, int] = {}
-    first_left: Shown | None = None
+def _ranked(pool: Sequence[Shown], room: int, most: int, by_type: Mapping[str, int]) -> list[Shown]:
+    """The ranked layer: what fits, in order. When nothing does, the best hit is cut."""
+    out: list[Shown] = []
+    left = dict(by_type)
     for item in pool:
-        if item.key in taken:
-            continue
-        cost = _cost(item, first=not out)
-        capped = spent.get(item.type, 0) + cost > by_type.get(item.type, 10**9)
-        if cost > room or capped:
-            left += 1
-            first_left = first_left or (None if capped else item)
-            continue
-        room -= cost
-        spent[item.type] = spent.get(item.type, 0) + cost
-        out.append(item)
-        taken.add(item.key)
-    if not out and first_left is not None:
-        text = cut_words(first_left.text, room - _cost(first_left._replace(text=""), first=True) - 1)
-        if text:
-            out.append(first_left._replace(text=text))
-            taken.add(first_left.key)
-            left -= 1
-    return left
+        if len(out) == most:
+            break
+        cost = _cost(item, first=not out, number=len(out) + 1)
+        if cost <= min(room, left.get(item.type, room)):
+            room -= cost
+            left[item.type] = left.get(item.type, 10**9) - cost
+            out.append(item)
+    squeezed = () if out else (_squeezed(item, room, left) for item in pool[:most])
+    return out or [item for item in squeezed if item is not None][:1]
 
 
-def _cost(item: Shown, *, first: bool) -> int:
-    title = f"\n{TITLES[item.layer]}\n" if first else ""
-    return tokens(f"{title}{item.head}\n{item.text}\n")
+def _squeezed(item: Shown, room: int, by_type: Mapping[str, int]) -> Shown | None:
+    """An oversized hit, its text cut so that it fits; None when nothing of the text would be left."""
+    room = min(room, by_type.get(item.type, room))
+    text = cut_words(item.text, room - _cost(item._replace(text=""), first=True) - 1)
+    return item._replace(text=text) if text else None
 
 
-def write(items: Sequence[Shown], more: int, number: Callable[[int], str] = "{}.".format) -> str:
+def _cost(item: Shown, *, first: bool, number: int = 1) -> int:
+    """Tokens that one item adds to the block. A sum of costs is never less than the size of the whole."""
+    title = f"\n{TITLES[item.layer]}" if first else ""
+    return tokens("".join(f"{line}\n" for line in (title, *_lines(item, number)) if line))
+
+
+def _lines(item: Shown, number: int) -> list[str]:
+    mark = f"{number}. " if item.layer == "ranked" else ""
+    return [f"### {mark}{item.head}", *filter(None, (item.text, item.note))]
+
+
+def write(items: Sequence[Shown], more: int) -> str:
     """The block as an agent reads it."""
     lines = [OPEN, PREAMBLE]
-    layer, count = "", 0
+    layer, number = "", 0
     for item in items:
         if item.layer != layer:
-            layer = item.layer
+            layer, number = item.layer, 0
             lines += ["", TITLES[layer]]
-        mark = ""
-        if layer == "ranked":
-            count += 1
-            mark = number(count) + " "
-        lines.append(f"{mark}{item.head}")
-        if item.text:
-            lines.append(item.text)
+        number += 1
+        lines += _lines(item, number)
     if more:
-        lines += ["", f"({more} more: mem recall with --max-tokens 0 or a narrower task)"]
+        lines += ["", _more(more)]
     return "\n".join([*lines, CLOSE])
+
+
+def _more(number: int) -> str:
+    return f"({number} more: mem recall with --max-tokens 0 or a narrower task)"
+
+
+FRAME = tokens(f"{OPEN}\n{PREAMBLE}\n") + tokens(f"\n{_more(9_999_999)}\n") + tokens(CLOSE)
+"""Tokens of the wrapper, with the line that says how much was left out."""

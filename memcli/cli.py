@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +13,7 @@ import typer
 
 from memcli import __version__
 from memcli.app import App, Options, opened
-from memcli.errors import DataError, MemError, UsageError
+from memcli.errors import BugError, DataError, MemError, RefusedError, UsageError
 from memcli.model import Problem
 from memcli.scope import Filters
 
@@ -76,13 +77,34 @@ def _filters(**given: Any) -> Filters:
 
 
 def _say(text: str, *, quiet: bool = False) -> None:
-    if text and not quiet:
-        print(text, file=sys.stderr)
+    """Talk, on stderr. Nobody listening is no reason to stop."""
+    if text and not quiet and sys.stderr is not None:
+        from memcli.redact import for_display
+
+        with suppress(BrokenPipeError):
+            print(for_display(text), file=sys.stderr)
 
 
 def _print(text: str) -> None:
-    if text:
-        print(text)
+    """The answer, on stdout."""
+    if text and sys.stdout is not None:
+        try:
+            print(text)
+        except BrokenPipeError:
+            raise _Unread from None
+
+
+def _print_bytes(data: bytes) -> None:
+    sys.stdout.flush()
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise _Unread from None
+
+
+class _Unread(Exception):
+    """Whoever reads stdout has gone. (Typer would make an exit code 1 of a BrokenPipeError.)"""
 
 
 def _notes(app: App) -> None:
@@ -109,10 +131,17 @@ def _progress(app: App) -> Any:
     return show
 
 
-def _read_task(words: Sequence[str]) -> str:
+def _read_text(words: Sequence[str]) -> str:
+    """The words of a command line, or standard input for a lone `-`; undecodable bytes become U+FFFD."""
     if list(words) == ["-"]:
-        return sys.stdin.buffer.read().decode("utf-8", "replace")
-    return " ".join(words).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        return _stdin()
+    return " ".join(words).encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+def _stdin() -> str:
+    if sys.stdin is None:
+        raise UsageError("- reads standard input, which is closed", "give the text as an argument")
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
 # --- index
@@ -136,8 +165,8 @@ def index(
     with opened(_options(root, sets, quiet, json)) as mem:
         report = command.check(mem) if check else command.index(mem, rebuild=rebuild, progress=_progress(mem))
         _notes(mem)
-        for line in render.problem_lines((*report.problems, *report.repeated)):
-            _say(line)
+        for problem in (*report.problems, *report.repeated):
+            _say(*render.problem_lines([problem]), quiet=quiet and problem.severity != "unreadable")
         if json:
             _print(render.index_json(report))
         elif check:
@@ -206,7 +235,7 @@ def recall(
     )  # fmt: skip
     extra = _as_sets(limit=limit, max_tokens=max_tokens)
     with opened(_options(root, [*(sets or ()), *extra], quiet, json)) as mem:
-        request = command.Request(_read_task(task), filters, ranked, not no_refresh, detail, session)
+        request = command.Request(_read_text(task), filters, ranked, not no_refresh, detail, session, explain)
         report = command.recall(mem, request)
         if ids_out:
             command.write_ids(ids_out, report)
@@ -214,14 +243,24 @@ def recall(
         _count_problems(report.problems, quiet=quiet)
         form = "json" if json else format
         if form == "auto":
-            form = "text" if sys.stdout.isatty() else "prompt"
-        _print(getattr(render, f"recall_{form}")(report, explain=explain))
+            form = "text" if sys.stdout is not None and sys.stdout.isatty() else "prompt"
+        if form == "json":
+            _print(render.recall_json(report, explain=explain))
+        else:
+            _print(render.recall_text(report) if form == "text" else render.recall_prompt(report))
         found = any(hit.layer == "ranked" for hit in report.hits)
-        if not report.found:
-            _say(_HOW_TO_BEGIN, quiet=quiet)
-        elif not found:
-            _say("mem: nothing remembered matches this task", quiet=quiet)
+        if not found:
+            _say(_why_nothing(report), quiet=quiet)
         return 1 if exit_code and not found else 0
+
+
+def _why_nothing(report: Any) -> str:
+    """Why the ranked layer is empty."""
+    if not report.found:
+        return _HOW_TO_BEGIN
+    if report.budget.more and report.matched:
+        return f"mem: nothing ranked found room in {report.budget.limit} tokens: --max-tokens"
+    return f"mem: nothing {'else ' if report.matched else ''}remembered matches this task"
 
 
 def _as_sets(**given: int | None) -> list[str]:
@@ -278,7 +317,7 @@ def add(
     lists = command.parse_lists
     with opened(_options(root, sets, quiet, json)) as mem:
         request = command.Request(
-            _read_task(text), level or ("task" if task_name else "job" if job else "project"), job, task_name,
+            _read_text(text), level or ("task" if task_name else "job" if job else "project"), job, task_name,
             type, kind, title, lists(tag or ()), tuple(path or ()), tuple(about or ()), importance, priority,
             tuple(step or ()), outcome,
         )  # fmt: skip
@@ -295,14 +334,24 @@ def _written(mem: App, report: Any, *, dry_run: bool, text: str) -> None:
     if mem.options.json:
         _print(render.written_json(report, dry_run=dry_run))
     elif dry_run:
-        _print(render.diff(report.patches, str(mem.root or mem.home)))
+        _print(_shown_diff(render.diff(report.patches, str(mem.root or mem.home))))
     else:
         _say(text, quiet=mem.options.quiet)
+
+
+def _shown_diff(text: str) -> str:
+    """A diff for git apply, byte for byte; on a terminal without what that would obey."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return text
+    from memcli.redact import for_display
+
+    return for_display(text)
 
 
 @app.command()
 def show(
     id: Annotated[str, typer.Argument(metavar="ID", help="An entry's id, or its beginning.")],
+    proxy: Annotated[bool, typer.Option("--proxy", help="An entry of the proxy store, too.")] = False,
     raw: Annotated[
         bool, typer.Option("--raw", help="The bytes as they stand in the file, unsafe characters too.")
     ] = False,
@@ -316,11 +365,10 @@ def show(
     from memcli.commands import show as command
 
     with opened(_options(root, sets, quiet, json)) as mem:
-        report = command.show(mem, id)
+        report = command.show(mem, id, proxy=proxy)
         _notes(mem)
         if raw:
-            sys.stdout.flush()
-            sys.stdout.buffer.write(report.raw.encode("utf-8", "surrogateescape"))
+            _print_bytes(report.raw.encode("utf-8", "surrogatepass"))
         else:
             _print(render.show_json(report) if json else render.show_text(report))
     return 0
@@ -428,7 +476,7 @@ def _lines(path: str) -> list[str]:
 
 def _text_of(path: str) -> str:
     if path == "-":
-        return sys.stdin.buffer.read().decode("utf-8", "replace")
+        return _stdin()
     try:
         return Path(path).read_bytes().decode("utf-8", "replace")
     except OSError as error:
@@ -633,25 +681,34 @@ def run(arguments: Sequence[str]) -> int:
     _prepare_streams()
     try:
         result = typer.main.get_command(app).main(list(arguments), prog_name="mem", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return result if isinstance(result, int) else 0
-    except MemError as error:
-        return _fail(error.code, error.what, error.hint)
-    except _ClickException as error:
-        return _usage(error)
+    except (_Unread, BrokenPipeError, SystemExit):  # Typer exits when it cannot print its help
+        _silence()
+        return 141
     except (KeyboardInterrupt, typer.Abort):
         _silence()
         return 130
-    except BrokenPipeError:
-        _silence()
-        return 141
-    except OSError as error:
-        return _fail(5, f"{_os_error(error)}", "mem doctor")
     except Exception as error:
-        if os.environ.get("MEM_DEBUG"):
-            raise
-        what = f"internal error: {type(error).__name__}: {error}"
-        return _fail(70, what, "please report it; MEM_DEBUG=1 shows where it happened")
+        return _failed(error)
+
+
+def _failed(error: Exception) -> int:
+    """Say what went wrong and return the exit code it owns."""
+    if isinstance(error, MemError):
+        return _fail(error.code, error.what, error.hint)
+    if isinstance(error, _ClickException):
+        return _usage(error)
+    if isinstance(error, OSError):
+        _silence()  # what could not be printed is not tried again
+        return _fail(RefusedError.code, _os_error(error), "mem doctor")
+    if os.environ.get("MEM_DEBUG"):
+        import traceback
+
+        traceback.print_exception(error)
+    what = f"internal error: {type(error).__name__}: {error}"
+    return _fail(BugError.code, what, "please report it; MEM_DEBUG=1 shows where it happened")
 
 
 def _prepare_streams() -> None:
@@ -662,11 +719,9 @@ def _prepare_streams() -> None:
 
 
 def _fail(code: int, what: str, hint: str) -> int:
-    from memcli.redact import for_display
-
-    _say(f"mem: {for_display(what)}")
+    _say(f"mem: {what}")
     if hint:
-        _say(f"hint: {for_display(hint)}")
+        _say(f"hint: {hint}")
     return code
 
 
@@ -685,11 +740,12 @@ def _os_error(error: OSError) -> str:
 
 
 def _silence() -> None:
-    """Keep the interpreter from complaining about a closed stdout while it exits."""
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):
+    """Keep the interpreter from complaining about a stdout it cannot write to while it exits."""
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stdout.flush()
         return
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def commands() -> Iterable[str]:

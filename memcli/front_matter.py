@@ -331,7 +331,7 @@ class _Replacement(NamedTuple):
         return Edit(start, end, glue.join(f"- {render_value(item)}" for item in new))
 
     def _text(self, value: Any) -> str:
-        style = getattr(self.node, "style", None)
+        style = getattr(self.node, "style", None) or None  # libyaml says "" for a plain value
         if isinstance(value, str) and style is None and not str(self.node.tag).endswith(":str"):
             if _DAY.match(value) and str(self.node.tag).endswith(":timestamp"):
                 return value

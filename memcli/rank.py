@@ -19,6 +19,7 @@ MAYBE_ALIKE = 0.6
 """Word overlap from which the exact (and slower) near-duplicate test is asked."""
 
 _WORDS = re.compile(r"[^\W_]+")
+_APART = str.maketrans({chr(i): " " for i in range(128) if not chr(i).isalnum()} | dict.fromkeys("’–—…«»“”", " "))
 
 
 class Item(NamedTuple):
@@ -63,6 +64,14 @@ def scale(scores: Mapping[str, float]) -> dict[str, float]:
     """Scores relative to the best one (1.0): a real hit never becomes 0."""
     best = max(scores.values(), default=0.0)
     return {key: value / best for key, value in scores.items()} if best > 0 else dict(scores)
+
+
+def phrase_share(text: str, phrases: Sequence[str]) -> float:
+    """The share of `phrases` (words with single blanks) that stand in `text`, whatever is between words."""
+    if not phrases:
+        return 0.0
+    plain = f" {' '.join(text.lower().translate(_APART).split())} "
+    return sum(f" {phrase} " in plain for phrase in phrases) / len(phrases)
 
 
 def weigh(items: Iterable[Item], lexical: Mapping[str, float], weights: Weights) -> list[Scored]:

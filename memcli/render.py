@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
 from memcli import block, redact
-from memcli.commands.recall import Hit
+from memcli.commands.recall import Hit, age_text
 from memcli.commands.recall import Report as RecallReport
 from memcli.model import Patch, Problem
 
@@ -26,8 +26,18 @@ def styled(text: str, style: str) -> str:
 
 
 def to_json(value: Any) -> str:
-    """One JSON document, with the interface's version first."""
-    return json.dumps({"version": 1, **value}, ensure_ascii=False, indent=2, default=list)
+    """One JSON document, with the interface's version first, and nothing that a terminal would obey."""
+    return json.dumps(_displayed({"version": 1, **value}), ensure_ascii=False, indent=2)
+
+
+def _displayed(value: Any) -> Any:
+    if isinstance(value, str):
+        return redact.for_display(value)
+    if isinstance(value, Mapping):
+        return {redact.for_display(str(key)): _displayed(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_displayed(item) for item in value]
+    return value if value is None or isinstance(value, (bool, int, float)) else str(value)
 
 
 # --- recall
@@ -37,7 +47,7 @@ def recall_json(report: RecallReport, *, explain: bool) -> str:
     return to_json(
         {
             "mode": report.mode,
-            "query": redact.for_display(report.query),
+            "query": report.query,
             "hits": [_hit_json(hit, explain=explain) for hit in report.hits],
             "budget": report.budget._asdict(),
             "problems": [problem._asdict() for problem in report.problems],
@@ -47,60 +57,49 @@ def recall_json(report: RecallReport, *, explain: bool) -> str:
 
 def _hit_json(hit: Hit, *, explain: bool) -> dict[str, Any]:
     values = hit._asdict()
-    values.pop("head")
-    factors = values.pop("factors")
-    if explain:
-        values["factors"] = factors
+    for name in ("head", "note", *(() if explain else ("factors",))):
+        values.pop(name)
     return values
 
 
-def recall_prompt(report: RecallReport, *, explain: bool) -> str:
+def recall_prompt(report: RecallReport) -> str:
     """The block for an agent; "" when there is nothing to show."""
     if not report.hits:
         return ""
-    return block.write([_as_shown(hit, explain=explain) for hit in report.hits], report.budget.more)
+    shown = [block.Shown(hit.id or hit.path, hit.layer, hit.head, hit.text, note=hit.note) for hit in report.hits]
+    return block.write(shown, report.budget.more)
 
 
-def _as_shown(hit: Hit, *, explain: bool) -> block.Shown:
-    text = f"{hit.text}\n{_factors(hit)}" if explain and hit.factors else hit.text
-    return block.Shown(hit.id or hit.path, hit.layer, hit.head, text)
-
-
-def _factors(hit: Hit) -> str:
-    factors = {key: value for key, value in (hit.factors or {}).items() if value is not None}
-    return "= " + " ".join(f"{key} {value:.3g}" for key, value in factors.items())
-
-
-def recall_text(report: RecallReport, *, explain: bool) -> str:
+def recall_text(report: RecallReport) -> str:
     """The same hits for a person at a terminal."""
     lines: list[str] = []
     layer = ""
     for hit in report.hits:
         if hit.layer != layer:
             layer = hit.layer
-            lines += ([""] if lines else []) + [styled(block.TITLES[layer].removeprefix("## "), "bold")]
-        lines += _hit_text(hit, explain=explain)
+            lines += ["", styled(block.TITLES[layer].removeprefix("## "), "bold")]
+        lines += ["", *_hit_text(hit)]
     if report.budget.more:
         lines += ["", styled(f"{report.budget.more} more: --max-tokens 0, or a narrower task", "dim")]
-    return "\n".join(lines)
+    return "\n".join(lines[1:])
 
 
-def _hit_text(hit: Hit, *, explain: bool) -> list[str]:
-    where = f"{hit.path}:{hit.line}"
+def _hit_text(hit: Hit) -> list[str]:
+    where = styled(f"{hit.path}:{hit.line}", "cyan")
     if hit.layer == "institutional":
-        return [styled(where, "cyan"), *_indented(hit.text)]
-    facts = [hit.level, hit.kind or hit.type, f"{hit.age_days} d"]
-    if hit.score is not None:
-        facts.append(f"score {hit.score:.2f}")
+        return ["    " + where, *_indented(hit.text)]
     number = f"{hit.rank:>2}. " if hit.layer == "ranked" else "  - "
-    head = number + styled(hit.title, "bold")
-    tail = styled("  ".join(facts), "dim") + "  " + styled(where, "cyan")
-    lines = [head, "    " + tail, *_indented(hit.text)]
+    facts = [
+        hit.level if hit.store == "memory" else f"{hit.level} {hit.store}",
+        hit.kind or hit.type,
+        *([age_text(hit.age_days)] if hit.age_days is not None else []),
+        *([f"score {hit.score:.2f}"] if hit.score is not None else []),
+    ]
+    lines = [number + styled(hit.title, "bold"), f"    {styled(', '.join(facts), 'dim')}  {where}"]
+    lines += _indented(hit.text)
     if hit.duplicates:
-        lines.append(styled(f"    ({len(hit.duplicates)} near-duplicates: mem compact)", "dim"))
-    if explain and hit.factors:
-        lines.append(styled("    " + _factors(hit), "dim"))
-    return [*lines, ""]
+        lines.append(styled(f"    (and {_count(len(hit.duplicates), 'near-duplicate')}: mem compact)", "dim"))
+    return [*lines, *([styled(f"    {hit.note}", "dim")] if hit.note else [])]
 
 
 def _indented(text: str) -> list[str]:
@@ -167,7 +166,8 @@ def diff(patches: Iterable[Patch], root: str) -> str:
 
 
 def _relative(path: str, root: str) -> str:
-    return os.path.relpath(path, root) if root and path.startswith(root) else path.lstrip("/")
+    inside = root and os.path.commonpath((path, root)) == root
+    return os.path.relpath(path, root) if inside else path.lstrip("/")
 
 
 def add_text(report: Any) -> str:
@@ -258,7 +258,7 @@ def list_text(report: Any) -> str:
             row.date or "-",
             row.level,
             row.kind or row.type,
-            redact.for_display(row.title),
+            row.title,
             f"{row.path}:{row.line}",
         )
         for row in report.rows
@@ -372,10 +372,9 @@ def init_text(report: Any) -> str:
 
 def table(rows: Sequence[Sequence[str]], heads: Sequence[str]) -> str:
     """A table: drawn by rich on a terminal, tab-separated without heads elsewhere."""
+    rows = [[" ".join(redact.for_display(cell).split()) for cell in row] for row in rows]
     if not coloured(sys.stdout):
-        return "\n".join(
-            "\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row) for row in rows
-        )
+        return "\n".join("\t".join(row) for row in rows)
     from rich.console import Console
     from rich.table import Table
 

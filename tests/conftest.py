@@ -163,8 +163,28 @@ class Project:
         env: Mapping[str, str] | None = None,
     ) -> Result:
         """Run a command line as a process of its own."""
+        return self._started([], args, input, cwd, env)
+
+    def powerless(self, *args: str, env: Mapping[str, str] | None = None) -> Result:
+        """Run a command line as a process that permissions hold for, even when root runs the tests."""
+        if os.getuid() != 0:
+            return self.shell(*args, env=env)
+        if not shutil.which("setpriv"):
+            pytest.skip("root needs setpriv to give its power up")
+        capabilities = "-dac_override,-dac_read_search"
+        before = ["setpriv", f"--bounding-set={capabilities}", f"--inh-caps={capabilities}"]
+        return self._started(before, args, None, None, env)
+
+    def _started(
+        self,
+        before: list[str],
+        args: tuple[str, ...],
+        input: str | bytes | None,
+        cwd: Path | str | None,
+        env: Mapping[str, str] | None,
+    ) -> Result:
         done = subprocess.run(
-            [sys.executable, "-m", "memcli", *args],
+            [*before, sys.executable, "-m", "memcli", *args],
             input=input.encode() if isinstance(input, str) else input or b"",
             cwd=cwd or self.root,
             env={**os.environ, **(env or {})},

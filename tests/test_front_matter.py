@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -37,48 +38,13 @@ KEYS = [
     "k" * 120,
 ]
 SCALARS = st.sampled_from(
-    ["", "corrective", "0", "007", "0.80", "1.", "1e5", "3", "-3", "12 apples", "2026-03-01", "yes", "NO"]
-    + ["null", "~", "y", "a, b", "a (b) c", "a -", "it's", "http://x", "12:30", "a #b", "a # b", "# only"]
-    + [
-        "'single'",
-        "'it''s'",
-        '"double"',
-        '"a\\nb"',
-        "''",
-        '""',
-        "'a' b",
-        "'a\x85b'",
-        "'a\u2028b'",
-        "'é ✓ 记'",
-    ]
-    + [
-        "[a, b]",
-        "[]",
-        "[ ]",
-        "[a,]",
-        "[,]",
-        "['a b', \"c\"]",
-        "[a b]",
-        "[yes, a]",
-        "[1, 2]",
-        "[a\tb]",
-        "{a: b}",
-    ]
-    + [
-        "|",
-        ">-",
-        "&a b",
-        "*a",
-        "!!str x",
-        "@x",
-        "a\x00b",
-        "'a\x07'",
-        "'tab\there'",
-        "9" * 30,
-        "0x1F",
-        "1_000",
-    ]
-    + ["9b0cf731-e1db-469a-aed5-d03c53ac17f3", "12345678-1234-1234-1234-123456789012", ".nan", "-.inf", "é"]
+    r"""corrective 0 007 0.80 1. 1e5 3 -3 12_apples 2026-03-01 yes NO null ~ y a,b it's http://x 12:30 'it''s'
+    'single' "double" "a\nb" '' "" [a,b] [] [a,] [,] [yes,a] [1,2] {a:b} | >- &a *a @x 0x1F 1_000 .nan -.inf é
+    9b0cf731-e1db-469a-aed5-d03c53ac17f3 12345678-1234-1234-1234-123456789012 999999999999999999999""".split()
+    + "|12 apples|a, b|a (b) c|a -|a #b|a # b|# only|'a' b|'é ✓ 记'|[ ]|['a b', \"c\"]|[a b]|{a: b}".split(
+        "|"
+    )
+    + ["'a\x85b'", "'a\u2028b'", "a\x00b", "'a\x07'", "'tab\there'", "[a\tb]", "&a b", "!!str x"]
 )
 LINE = st.one_of(
     st.builds(
@@ -102,7 +68,7 @@ BLOCK = st.builds(
 )
 
 
-class AllText(yaml.SafeLoader):
+class AllText(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """PyYAML's own reading, with dates as text."""
 
 
@@ -160,8 +126,8 @@ def test_numbers_and_lists_survive_being_rendered(value: Any) -> None:
 
 def test_typical_blocks_take_the_fast_path() -> None:
     """Quoted values, flow and block lists, remarks and CRLF need no YAML reader."""
-    block = "id: a-1\r\ntags: [x, 'y z']  # why\r\n# own line\r\npaths:\r\n  - 'tests/**'\r\n  - a.py\r\nempty:\r\n"
-    fast = front_matter._read_lines(block)
+    block = "id: a-1\ntags: [x, 'y z']  # why\n# own line\npaths:\n  - 'tests/**'\n  - a.py\nempty:\n"
+    fast = front_matter._read_lines(block.replace("\n", "\r\n"))
     assert fast is not None
     assert fast.values == {"id": "a-1", "tags": ["x", "y z"], "paths": ["tests/**", "a.py"], "empty": None}
 
@@ -316,7 +282,7 @@ def test_setting_a_key_that_stands_twice_sets_the_last() -> None:
         ("{id: a}\n", {"title": "x, y", "tags": ["p, q"]}, "{id: a, title: 'x, y', tags: ['p, q']}\n"),
         ("{id: a, t: x}\n", {"t": "x, y"}, "{id: a, t: 'x, y'}\n"),
         ("{id: a,}\n", {"n": 1}, "{id: a, n: 1,}\n"),
-        ("{id: a, # why\n t: x\n}\n", {"t": "y", "n": 1}, "{id: a, # why\n t: y, n: 1\n}\n"),
+        ("{id: a, # why\n t: x\n}\n", {"t": "z", "n": 1}, "{id: a, # why\n t: z, n: 1\n}\n"),
         ("{id: a, flag}\n", {"flag": 1}, "{id: a, flag: 1}\n"),
     ],
 )
@@ -374,10 +340,8 @@ def test_reading_is_linear(make: Any) -> None:
         best = float("inf")
         for _ in range(5):
             started = time.process_time()
-            try:
+            with suppress(Malformed):
                 read(make(size))
-            except Malformed:
-                pass
             best = min(best, time.process_time() - started)
         return best
 

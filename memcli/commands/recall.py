@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from memcli import block, query, rank, redact, scope
 from memcli.app import App
 from memcli.block import Budget, Pools, Shown
-from memcli.model import PRIORITIES, Problem
+from memcli.chunk import SIZE
+from memcli.levels import OUTERMOST, Place
+from memcli.model import Problem
 from memcli.prominence import Rule
 from memcli.rank import Item, Scored
 from memcli.scope import Filters, Scope
-from memcli.store import Candidate, FileRow
+from memcli.store import POOL, Candidate, FileRow
 
 BASELINE_KINDS = ("policy", "architecture", "preference")
 WORKFLOWS = 3
+EPISODES = 20
+"""How many of the newest episodes may compete for their layer."""
+MODE = "bm25"
 KEY_MOMENT = 0.7
+_PRIORITY = {"permanent": 0, "critical": 1, "high": 2, "pin": 2}
 
 
 class Request(NamedTuple):
@@ -29,10 +35,14 @@ class Request(NamedTuple):
     refresh: bool = True
     detail: str = "auto"
     session: str = ""
+    explain: bool = False
 
 
 class Hit(NamedTuple):
-    """One shown entry. `rank` counts from 1 within its layer; `score` is None outside ranked."""
+    """One shown entry. `rank` counts from 1 within its layer; `score` is None outside ranked.
+
+    `age_days` is None where no date is known. `head` and `note` are its first and last line in the block.
+    """
 
     id: str | None
     rank: int
@@ -49,23 +59,31 @@ class Hit(NamedTuple):
     age_days: int | None
     duplicates: tuple[str, ...]
     head: str
+    note: str = ""
     factors: Mapping[str, Any] | None = None
 
 
 class Report(NamedTuple):
-    """The answer to one recall; `found` says whether there is any memory at all to search."""
+    """The answer to one recall.
+
+    `matched` counts the hits before layers and budget; `found` says whether there is any memory at all.
+    """
 
     mode: str
     query: str
     hits: tuple[Hit, ...]
     budget: Budget
     problems: tuple[Problem, ...]
+    matched: int
     found: bool
 
 
 def recall(app: App, request: Request) -> Report:
     """Answer one request. Reads files and the index, writes the index alone (and the recall log)."""
     filters = scope.check(request.filters, app.now)
+    if not app.listing.files:
+        problems = tuple(app.problems_of_listing)
+        return Report(MODE, request.task, (), Budget(app.config.max_tokens, 0, 0), problems, 0, False)
     if request.refresh:
         app.refresh()
     report = app.guarded(lambda: _recall(app, request, filters))
@@ -88,7 +106,7 @@ def _recall(app: App, request: Request, filters: Filters) -> Report:
     shown = search.compose(ranked, filters)
     problems = (*app.listing.problems, *(item for row in files for item in row.problems))
     hits = tuple(search.hits(shown.items))
-    return Report("bm25", request.task, hits, shown.budget, problems, bool(files))
+    return Report(MODE, request.task, hits, shown.budget, problems, len(ranked), True)
 
 
 class _Search:
@@ -102,6 +120,8 @@ class _Search:
         self.view_files = {row.id: row for row in rows}
         self.scope = where
         self.request = request
+        # The chunks that may be hits; None when the files in view say it all.
+        self.allowed = None if where.plain else app.index.allowed(where.where, where.values)
         self.chosen: dict[str, Candidate] = {}
         self.scored: dict[str, Scored] = {}
         self.heads: dict[str, tuple[str, str]] = {}
@@ -109,27 +129,24 @@ class _Search:
     # --- ranked
 
     def ranked(self) -> list[Scored]:
-        """The ranked hits, diversified, at most `limit`."""
+        """The hits, diversified: more than `limit`, since other layers take some of them."""
+        limit = self.config.limit
         asked = query.build(self.request.task, self.index.counts)
-        lexical = self.index.lexical(asked.terms, self._allowed(), self.scope.files.keys())
+        pool = max(POOL, 3 * limit)
+        lexical = self.index.lexical(asked.terms, self.allowed, self.scope.files.keys(), pool)
         found = self.index.candidates(lexical)
         by_entry = self._copies(found)
         relevance = self._relevance(found, lexical, asked.phrases)
         weighed = rank.weigh(
-            (self._item(entry, by_entry[entry]) for entry in self.chosen), relevance, self._weights()
+            (self._item(entry, by_entry[entry]) for entry in relevance), relevance, self._weights()
         )
-        hits = rank.diversify(weighed, limit=self.config.limit, weight=self.config.mmr_lambda, alike=_alike)
+        most = limit if self.request.ranked_only else 2 * limit + WORKFLOWS
+        hits = rank.diversify(weighed, limit=most, weight=self.config.mmr_lambda, alike=_alike)
         self.scored = {hit.item.id: hit for hit in hits}
         return hits
 
-    def _allowed(self) -> frozenset[int] | None:
-        """The chunks that may be hits; None when the files in view say it all."""
-        if self.scope.plain:
-            return None
-        return self.index.allowed(self.scope.where, self.scope.values)
-
     def _copies(self, found: Iterable[Candidate]) -> dict[str, list[Candidate]]:
-        """Every copy in view of the entries found; chooses the nearest of each, drops retired ones."""
+        """Every copy in view of the entries found. The nearest one counts: it is chosen if it passes."""
         ids = {candidate.entry for candidate in found}
         copies: dict[str, list[Candidate]] = {}
         for copy in self.index.copies(ids):
@@ -137,22 +154,26 @@ class _Search:
                 copies.setdefault(copy.entry, []).append(copy)
         for entry, same in copies.items():
             best = scope.nearest(same, self.view_files, self.app.view)
-            archived = self.view_files[best.source].place.store == "archive"
-            if archived or best.values.get("status") != "retired":
+            if self._passes(best):
                 self.chosen[entry] = best
         return copies
+
+    def _passes(self, copy: Candidate) -> bool:
+        if self.allowed is not None:
+            return copy.rowid in self.allowed
+        return copy.values.get("status") != "retired"
 
     def _relevance(
         self, found: Sequence[Candidate], lexical: Mapping[int, float], phrases: Sequence[str]
     ) -> dict[str, float]:
-        """The score of each entry's best chunk, a phrase of the task adding to it, scaled to the best."""
+        """The score of the best chunk of each chosen copy, a phrase of the task adding to it, scaled."""
         best: dict[str, float] = {}
         for candidate in found:
-            if candidate.entry not in self.chosen:
+            chosen = self.chosen.get(candidate.entry)
+            if chosen is None or (chosen.source, chosen.offset) != (candidate.source, candidate.offset):
                 continue
-            text = f"{candidate.title} {candidate.text}".lower()
-            bonus = sum(phrase in text for phrase in phrases) / len(phrases) if phrases else 0.0
-            score = lexical[candidate.rowid] * (1 + rank.PHRASE * bonus)
+            share = rank.phrase_share(f"{candidate.title} {candidate.text}", phrases)
+            score = lexical[candidate.rowid] * (1 + rank.PHRASE * share)
             best[candidate.entry] = max(score, best.get(candidate.entry, 0.0))
         return rank.scale(best)
 
@@ -162,7 +183,7 @@ class _Search:
         row = self.view_files[copy.source]
         return Item(
             id=entry,
-            text=copy.text,
+            text=copy.text if len(copy.text) < SIZE else self.index.text(copy),
             kind=copy.kind,
             level=scope.outermost(copies, self.view_files),
             place=(row.path, copy.offset),
@@ -181,39 +202,35 @@ class _Search:
     # --- layers
 
     def compose(self, ranked: Sequence[Scored], filters: Filters) -> block.Block:
-        limit = self.config.max_tokens
-        caps = dict(self.config.max_tokens_by_type)
-        pool = [self._shown(hit.item.id, "ranked", hit) for hit in ranked]
+        limit, most, caps = self.config.max_tokens, self.config.limit, self.config.max_tokens_by_type
+        pool = [self._shown(hit.item.id, "ranked") for hit in ranked]
         if self.request.ranked_only:
-            return block.compose(Pools(ranked=pool), limit=limit, by_type=caps)
-        workflows = [hit for hit in ranked if self.chosen[hit.item.id].kind == "workflow"]
-        workflows.sort(key=lambda hit: not self.chosen[hit.item.id].values.get("success_count", 0))
+            return block.compose(Pools(ranked=pool), limit=limit, most=most, by_type=caps)
         pools = Pools(
             institutional=[] if filters.by_entry or filters.store else self._institutional(),
             baseline=[self._shown(entry, "baseline") for entry in self._baseline()],
-            workflows=[self._shown(hit.item.id, "workflows") for hit in workflows[:WORKFLOWS]],
+            workflows=[self._shown(entry, "workflows") for entry in self._workflows(ranked)],
             episodes=[self._shown(entry, "episodes") for entry in self._episodes()],
             ranked=pool,
         )
-        return block.compose(pools, limit=limit, by_type=caps)
+        return block.compose(pools, limit=limit, most=most, by_type=caps)
 
     def _institutional(self) -> list[Shown]:
         """One item per file: global, project, and the job and task one is in or names; equal texts once."""
-        found, seen = [], set()
-        view, named = self.app.view, self.request.filters
-        for row in self.rows:
-            place = row.place
-            if place.store != "institutional":
-                continue
-            if place.job and place.job != view.job and place.job not in named.job and not named.task:
-                continue
-            if place.task and place.task != view.task and place.task not in named.task:
-                continue
+        found: dict[str, Shown] = {}
+        rows = [row for row in self.rows if row.place.store == "institutional" and self._at_hand(row.place)]
+        for row in sorted(rows, key=lambda row: OUTERMOST[row.place.level]):
             text = self._file_text(row)
-            if text and text not in seen:
-                seen.add(text)
-                found.append(Shown(row.path, "institutional", f"{row.path}:", text))
-        return sorted(found, key=lambda item: not item.key.startswith("~/"))
+            if text:
+                found.setdefault(text, Shown(row.path, "institutional", redact.for_prompt(row.path), text))
+        return list(found.values())
+
+    def _at_hand(self, place: Place) -> bool:
+        """Whether one is in the job and task of a place, or names them."""
+        view, named = self.app.view, self.request.filters
+        if place.task:
+            return place.task in (view.task, *named.task)
+        return not place.job or bool(named.task) or place.job in (view.job, *named.job)
 
     def _file_text(self, row: FileRow) -> str:
         from memcli import tree
@@ -226,27 +243,28 @@ class _Search:
         return redact.for_prompt(text.strip("\ufeff\r\n \t"))
 
     def _baseline(self) -> list[str]:
-        high = set(PRIORITIES[: PRIORITIES.index("high") + 2])
         marks = ",".join("?" * len(BASELINE_KINDS))
-        found = [
-            c for c in self._select(f"kind IN ({marks})", BASELINE_KINDS) if c.values.get("priority") in high
-        ]
-        return [
-            c.entry
-            for c in sorted(
-                found, key=lambda c: (PRIORITIES.index(c.values["priority"]), -self._standing(c), c.entry)
-            )
-        ]
+        found = self._select(f"kind IN ({marks})", BASELINE_KINDS)
+        places = {c.entry: _PRIORITY.get(c.values.get("priority", ""), len(_PRIORITY)) for c in found}
+        high = [c for c in found if places[c.entry] <= _PRIORITY["high"]]
+        return [c.entry for c in sorted(high, key=lambda c: (places[c.entry], -self._standing(c), c.entry))]
+
+    def _workflows(self, ranked: Sequence[Scored]) -> list[str]:
+        """The best workflows for the task, the proven ones first."""
+        found = [self.chosen[hit.item.id] for hit in ranked if hit.item.kind == "workflow"]
+        found.sort(key=lambda c: not c.values.get("success_count", 0))
+        return [c.entry for c in found[:WORKFLOWS]]
 
     def _episodes(self) -> list[str]:
         found = self._select("kind = ?", ("episode",))
-        return [c.entry for c in sorted(found, key=lambda c: (_when(c), c.entry), reverse=True)][:20]
+        return [c.entry for c in sorted(found, key=lambda c: (_when(c), c.entry), reverse=True)][:EPISODES]
 
     def _select(self, where: str, values: Sequence[str]) -> list[Candidate]:
-        """Every entry in scope that passes `where`, its nearest copy, not retired."""
+        """Every entry whose nearest copy is in scope and passes `where`."""
         found = self.index.select(f"{where} AND {self.scope.where}", (*values, *self.scope.values))
         copies = self._copies(found)
-        return [self.chosen[entry] for entry in copies if entry in self.chosen]
+        fit = {c.rowid for c in found}
+        return [c for entry in copies if (c := self.chosen.get(entry)) and c.rowid in fit]
 
     def _standing(self, candidate: Candidate) -> float:
         item = self._item(candidate.entry, [candidate])
@@ -256,21 +274,31 @@ class _Search:
 
     # --- showing
 
-    def _shown(self, entry: str, layer: str, hit: Scored | None = None) -> Shown:
-        candidate = self.chosen[entry]
+    def _shown(self, entry: str, layer: str) -> Shown:
+        candidate, hit = self.chosen[entry], self.scored.get(entry)
         title, text = self._words(candidate)
+        head = redact.for_prompt(f"{title} ({', '.join(self._facts(candidate))})")
+        note = _note(hit) if self.request.explain and hit and layer == "ranked" else ""
+        also = hit.duplicates if hit else ()
+        return Shown(entry, layer, head, text + self._detail(candidate, hit), candidate.type, note, also)
+
+    def _facts(self, candidate: Candidate) -> Iterator[str]:
         row = self.view_files[candidate.source]
-        age = rank.age_of(candidate.values, self.app.now)
-        about = [
-            candidate.kind or candidate.type,
-            row.place.level,
-            f"{age} d",
-            f"{row.path}:{candidate.line}",
-        ]
+        yield candidate.kind or candidate.type
         if float(candidate.values.get("surprise", 0)) >= KEY_MOMENT:
-            about.insert(1, "key moment")
-        head = redact.for_prompt(f"{title} ({', '.join(about)}, id {entry[:8]})")
-        return Shown(entry, layer, head, text + self._detail(candidate, hit), candidate.type)
+            yield "key moment"
+        yield row.place.level if row.place.store == "memory" else f"{row.place.level} {row.place.store}"
+        age = self._age(candidate)
+        if age is not None:
+            yield age_text(age)
+        yield f"{row.path}:{candidate.line}"
+        yield f"id {candidate.entry[:8]}"
+
+    def _age(self, candidate: Candidate) -> int | None:
+        """Days since the entry was made or reinforced; None when no date is known."""
+        values = candidate.values
+        dated = any(values.get(key) for key in ("reinforced", "created", "date"))
+        return rank.age_of(values, self.app.now) if dated else None
 
     def _words(self, candidate: Candidate) -> tuple[str, str]:
         if candidate.entry not in self.heads:
@@ -285,49 +313,47 @@ class _Search:
         if not detail or self.request.detail == "none":
             return ""
         if self.request.detail == "auto":
-            top = hit is not None and list(self.scored)[:2].count(hit.item.id) > 0
+            top = hit is not None and hit.item.id in list(self.scored)[:2]
             if not top or float(candidate.values.get("surprise", 0)) < KEY_MOMENT:
                 return ""
         return "\n" + redact.for_prompt(detail)
 
-    def hits(self, items: Iterable[Shown]) -> Iterable[Hit]:
+    def hits(self, items: Iterable[Shown]) -> Iterator[Hit]:
         counts: dict[str, int] = {}
         for item in items:
             place = counts[item.layer] = counts.get(item.layer, 0) + 1
-            yield (
-                self._institutional_hit(item, place)
-                if item.layer == "institutional"
-                else self._hit(item, place)
-            )
+            whole = item.layer == "institutional"
+            yield self._institutional_hit(item, place) if whole else self._hit(item, place)
 
     def _institutional_hit(self, item: Shown, place: int) -> Hit:
         row = next(row for row in self.rows if row.path == item.key)
         return Hit(
-            None, place, item.layer, None, item.key, item.text, "directive", "", row.place.level,
-            "institutional", row.path, 1, None, (), item.head,
+            None, place, item.layer, None, item.head, item.text, "directive", "", row.place.level,
+            "institutional", item.head, 1, None, (), item.head,
         )  # fmt: skip
 
     def _hit(self, item: Shown, place: int) -> Hit:
-        candidate = self.chosen[item.key]
+        candidate, hit = self.chosen[item.key], self.scored.get(item.key)
         row = self.view_files[candidate.source]
-        hit = self.scored.get(item.key) if item.layer == "ranked" else None
+        ranked = hit if item.layer == "ranked" else None
         return Hit(
             id=item.key,
             rank=place,
             layer=item.layer,
-            score=round(hit.score, 6) if hit else None,
+            score=round(ranked.score, 6) if ranked else None,
             title=self._words(candidate)[0],
             text=item.text,
             type=candidate.type,
             kind=candidate.kind,
             level=row.place.level,
             store=row.place.store,
-            path=row.path,
+            path=redact.for_display(row.path),
             line=candidate.line,
-            age_days=rank.age_of(candidate.values, self.app.now),
-            duplicates=hit.duplicates if hit else (),
+            age_days=self._age(candidate),
+            duplicates=item.also,
             head=item.head,
-            factors=_factors(hit) if hit else None,
+            note=item.note,
+            factors=_factors(ranked) if ranked else None,
         )
 
 
@@ -345,6 +371,17 @@ def _factors(hit: Scored) -> dict[str, Any]:
         "kind": hit.kind_weight,
     }
     return {key: round(value, 6) if value is not None else None for key, value in values.items()}
+
+
+def _note(hit: Scored) -> str:
+    """The factors as one line."""
+    factors = _factors(hit).items()
+    return "= " + ", ".join(f"{key} {value:.3g}" for key, value in factors if value is not None)
+
+
+def age_text(days: int) -> str:
+    """`0` -> today, `1` -> 1 day, `58` -> 58 days."""
+    return "today" if not days else "1 day" if days == 1 else f"{days} days"
 
 
 def _when(candidate: Candidate) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
-from memcli import rank, scope
+from memcli import rank, scope, tree
 from memcli.app import App
+from memcli.chunk import clean
 from memcli.errors import UsageError
-from memcli.memory_file import sections
+from memcli.memory_file import parse, sections
 from memcli.model import Entry
 from memcli.prominence import Rule
 from memcli.store import FileRow
@@ -45,34 +47,46 @@ class Report(NamedTuple):
     raw: str
 
 
-def show(app: App, prefix: str) -> Report:
-    """The entry whose id is `prefix` or begins with it. Raises UsageError when that is none or several."""
+def show(app: App, prefix: str, *, proxy: bool = False) -> Report:
+    """The entry whose id is `prefix` or begins with it. Raises UsageError when that is none or several.
+
+    Entries of the proxy store, one person's own, are only found with `proxy`.
+    """
     if not app.listing.files:
         raise UsageError(f"{prefix}: there is no memory here", 'begin with mem add "what you learned"')
     app.refresh()
-    files = {row.id: row for row in app.index.files().values()}
-    found = app.index.ids(prefix)
-    names = sorted({entry for entry, _ in found})
-    if prefix in names:
-        names = [prefix]
-    if len(names) != 1:
-        listed = ", ".join(name[:13] for name in names[:8])
-        what = "several entries begin so" if names else "no entry has that id"
-        raise UsageError(f"{prefix}: {what}", f"one of {listed}" if names else "mem list shows ids")
-    copies = app.index.copies(names)
+    return app.guarded(lambda: _show(app, prefix, proxy))
+
+
+def _show(app: App, prefix: str, proxy: bool) -> Report:
+    rows = app.index.files().values()
+    files = {row.id: row for row in rows if proxy or "proxy" not in (row.place.store, row.place.of)}
+    name = _one(prefix, sorted({entry for entry, source in app.index.ids(prefix) if source in files}))
+    copies = [copy for copy in app.index.copies([name]) if copy.source in files]
     best = scope.nearest(copies, files, app.view)
     others = tuple(f"{files[c.source].path}:{c.line}" for c in copies if c is not best)
-    entry, raw = _read(app, files[best.source], names[0], best.offset)
+    entry, raw = _read(app, files[best.source], name, best.offset)
     return _report(app, entry, files[best.source], raw, others)
+
+
+def _one(prefix: str, names: list[str]) -> str:
+    """The name that is meant, among those which begin with `prefix`."""
+    if prefix in names:
+        return prefix
+    if len(names) != 1:
+        listed = ", ".join(name[: max(13, len(prefix) + 4)] for name in names[:8])
+        what = "several entries begin so" if names else "no entry has that id"
+        raise UsageError(f"{prefix}: {what}", f"one of {listed}" if names else "mem list shows ids")
+    return names[0]
 
 
 def _read(app: App, row: FileRow, entry_id: str, offset: int) -> tuple[Entry, str]:
     file = app.found(row.path)
-    assert file is not None
-    memory = app.read(file)
-    for entry in (*memory.entries, *sections(memory)):
-        if entry.start == offset and entry.id == entry_id:
-            return entry, memory.text[entry.start : entry.end]
+    with suppress(tree.Unreadable):
+        memory = app.read(file) if file is not None else parse("", row.path)
+        for entry in (*memory.entries, *sections(memory)):
+            if entry.start == offset and clean(entry.id) == entry_id:
+                return entry, memory.text[entry.start : entry.end]
     raise UsageError(f"{entry_id}: the file changed just now ({row.path})", "run again")
 
 

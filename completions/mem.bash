@@ -1,0 +1,157 @@
+# bash completion for mem
+# made by python -m tests.docs.generate; static, because starting Python at every tab is slow
+# To use it: source this file in ~/.bashrc, or copy it to ~/.local/share/bash-completion/completions/mem
+
+_mem_words() {
+    local word
+    COMPREPLY=()
+    for word in $1; do
+        [[ $word == "$cur"* ]] && COMPREPLY+=("$word")
+    done
+    [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
+    return 0
+}
+
+_mem_files() {
+    local IFS=$'\n'
+    COMPREPLY=($(compgen "$1" -- "$cur"))
+    compopt -o filenames 2>/dev/null
+    return 0
+}
+
+_mem() {
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command="" i
+    local keys="fusion= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= max_tokens_by_type= level_weights= kind_weights= jobs_dir= memory_files= reinforce_mode= llm= llm_replies="
+    COMPREPLY=()
+    if [[ $cur == = ]]; then # --level=<tab>: bash splits words at =
+        cur=""
+    elif [[ $prev == = ]]; then
+        prev=${COMP_WORDS[COMP_CWORD - 2]}
+    fi
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        if [[ ${COMP_WORDS[i]} != -* ]]; then
+            command=${COMP_WORDS[i]}
+            break
+        fi
+    done
+    case $command in
+    "")
+        _mem_words "index recall add show list reinforce compact retire restore retire-stage undo init --version -V --help -h"
+        ;;
+    index)
+        case $prev in
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--check --rebuild --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    recall)
+        case $prev in
+        --limit | --max-tokens | --job | --task | --tag | --since | --until | --session) : ;;
+        --format) _mem_words "auto text prompt json" ;;
+        --detail) _mem_words "auto none high" ;;
+        --level) _mem_words "global project job task" ;;
+        --type) _mem_words "declarative procedural directive corrective" ;;
+        --kind) _mem_words "policy workflow pitfall architecture decision preference fact episode" ;;
+        --store) _mem_words "memory institutional proxy archive" ;;
+        --path | --ids-out) _mem_files -f ;;
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--limit --max-tokens --format --explain --ranked --detail --level --job --task --type --kind --store --tag --path --since --until --proxy --archived --no-global --session --ids-out --no-refresh --exit-code --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    add)
+        case $prev in
+        --level) _mem_words "global project job task" ;;
+        --job | --task | --title | --tag | --path | --command | --importance | --step | --outcome) : ;;
+        --kind) _mem_words "policy workflow pitfall architecture decision preference fact episode" ;;
+        --type) _mem_words "declarative procedural directive corrective" ;;
+        --priority) _mem_words "permanent critical high pin medium normal" ;;
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--level --job --task --kind --type --title --tag --path --command --importance --priority --step --outcome --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    show)
+        case $prev in
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--raw --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    list)
+        case $prev in
+        --recent | --job | --task | --tag | --since | --until) : ;;
+        --level) _mem_words "global project job task" ;;
+        --type) _mem_words "declarative procedural directive corrective" ;;
+        --kind) _mem_words "policy workflow pitfall architecture decision preference fact episode" ;;
+        --store) _mem_words "memory institutional proxy archive" ;;
+        --path) _mem_files -f ;;
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--recent --level --job --task --type --kind --store --tag --path --since --until --proxy --archived --no-global --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    reinforce)
+        case $prev in
+        --session | --rate | --success | --failed | --task) : ;;
+        --ids | --transcript) _mem_files -f ;;
+        --mode) _mem_words "retrieved aligned" ;;
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--session --ids --mode --transcript --rate --success --failed --explicit --task --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    compact)
+        case $prev in
+        --contradictions) _mem_words "flag decay" ;;
+        --level) _mem_words "global project job task" ;;
+        --job | --task) : ;;
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--stale --promote --contradictions --adopt --check --allow-loss --level --job --task --dry-run -n --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
+        esac
+        ;;
+    retire)
+        case $prev in
+        --because | --task) : ;;
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--because --task --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    restore)
+        case $prev in
+        --task) : ;;
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--task --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    retire-stage)
+        case $prev in
+        --job | --task) : ;;
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "specification planning design implementation review maintenance unknown --job --detect-only --task --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    undo)
+        case $prev in
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--dry-run -n --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    init)
+        case $prev in
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--remove --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    esac
+    return 0
+}
+
+complete -F _mem mem

@@ -1,0 +1,171 @@
+"""mem reinforce: once per session, never lost, FSRS by hand."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memcli.memory_file import parse
+from memcli.model import Entry
+from tests.conftest import Project
+
+
+def entry_of(project: Project, entry_id: str, name: str = "MEMORY.md") -> Entry:
+    entries = parse((project.root / name).read_text(), name).entries
+    return next(entry for entry in entries if entry.id == entry_id)
+
+
+def test_ids_gain_one_and_todays_date_and_nothing_else_changes(project: Project) -> None:
+    """Two values change their characters; the rest of the file stays byte for byte."""
+    text = project.entry(id="a", reinforcement_count=3, last_reinforced="2026-01-01") + project.entry(id="b")
+    path = project.write("MEMORY.md", text)
+    assert project.mem("reinforce", "a").code == 0
+    wanted = text.replace("reinforcement_count: 3", "reinforcement_count: 4").replace(
+        "2026-01-01", "2026-11-21"
+    )
+    assert path.read_text() == wanted
+
+
+def test_without_a_session_every_call_counts_with_one_only_the_first(project: Project) -> None:
+    """Once per session and id, also after the index was deleted."""
+    project.write("MEMORY.md", project.entry(id="a"))
+    for _ in range(2):
+        assert project.mem("reinforce", "a").code == 0
+    assert entry_of(project, "a").reinforcement_count == 2
+    for _ in range(3):
+        assert project.mem("reinforce", "a", "--session", "s1").code == 0
+        (project.root / ".memory.db").unlink()
+    assert entry_of(project, "a").reinforcement_count == 3
+    assert "already" in project.mem("reinforce", "a", "--session", "s1").err
+
+
+def test_a_session_reinforces_what_it_was_shown(project: Project) -> None:
+    """The recall log gives the ranked hits of the session, and of no other."""
+    project.write(
+        "MEMORY.md",
+        project.entry("Zebra", "zebra stripes", id="z") + project.entry("Lion", "lion mane", id="l"),
+    )
+    project.mem("recall", "zebra", "--session", "s1")
+    assert project.mem("reinforce", "--session", "s1").code == 0
+    assert entry_of(project, "z").reinforcement_count == 1
+    assert entry_of(project, "l").reinforcement_count == 0
+    assert "nothing to reinforce" in project.mem("reinforce", "--session", "other").err
+
+
+def test_retired_entries_are_left_and_survivors_count_for_what_was_merged(project: Project) -> None:
+    """Retired: untouched. An id in `merged_from` strengthens the entry it became part of."""
+    project.write(
+        "MEMORY.md",
+        project.entry(id="r", status="retired") + project.entry(id="s", merged_from=["gone"]),
+    )
+    done = project.mem("reinforce", "r", "gone", "s")
+    assert done.code == 0 and "1 retired" in done.err
+    assert entry_of(project, "r").reinforcement_count == 0
+    assert entry_of(project, "s").reinforcement_count == 1
+
+
+def test_unknown_ids_are_named_when_typed_and_counted_when_listed(project: Project) -> None:
+    """Typed: exit 3. From a file: passed over."""
+    project.write("MEMORY.md", project.entry(id="a"))
+    typed = project.mem("reinforce", "nope", "a")
+    assert typed.code == 3 and "nope" in typed.err
+    assert entry_of(project, "a").reinforcement_count == 1
+    listed = project.mem("reinforce", "--ids", "-", input="a\n\nnope\n")
+    assert listed.code == 0 and "1 unknown" in listed.err
+    assert entry_of(project, "a").reinforcement_count == 2
+
+
+def test_aligned_strengthens_what_the_session_says_and_weakens_the_rest(
+    project: Project, tmp_path: Path
+) -> None:
+    """30 % of the words of four letters or more; below: one less, never under 0; own recall does not count."""
+    project.write(
+        "MEMORY.md",
+        project.entry("Used", "Freeze clock inside cart tests", id="u")
+        + project.entry("Ignored", "Terraform state locking bucket", id="i", reinforcement_count=1)
+        + project.entry("Zero", "Playwright selector payment button", id="z"),
+    )
+    said = '{"type":"assistant","message":{"content":[{"type":"text","text":"I froze the clock: cart tests pass"}]}}\n'
+    own = '{"type":"user","message":{"content":"<recalled-memory>Terraform state locking bucket</recalled-memory>"}}\n'
+    (tmp_path / "t.jsonl").write_text(said + own)
+    done = project.mem("reinforce", "u", "i", "z", "--transcript", str(tmp_path / "t.jsonl"))
+    assert done.code == 0, done.err
+    counts = [entry_of(project, name).reinforcement_count for name in "uiz"]
+    assert counts == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("rating", "stability", "count"),
+    [("again", 0.7179, 0), ("hard", 13.796, 1), ("good", 21.411, 1), ("easy", 38.088, 1)],
+)
+def test_ratings_follow_fsrs(project: Project, rating: str, stability: float, count: int) -> None:
+    """A review on day 7 gives the golden stabilities; the second one of a day is none."""
+    project.write("MEMORY.md", project.entry(id="a", created_at="2026-11-14"))
+    assert project.mem("reinforce", "--rate", f"a={rating}").code == 0
+    entry = entry_of(project, "a")
+    assert entry.extra["stability"] == pytest.approx(stability, rel=1e-3)
+    assert (entry.reinforcement_count, entry.last_reinforced) == (count, "2026-11-21")
+    before = (project.root / "MEMORY.md").read_bytes()
+    assert project.mem("reinforce", "--rate", "a=easy").code == 0
+    assert (project.root / "MEMORY.md").read_bytes() == before
+
+
+def test_bad_ratings_and_modes_are_usage_errors(project: Project) -> None:
+    """Exit 2 with the allowed values."""
+    project.write("MEMORY.md", project.entry(id="a"))
+    bad = project.mem("reinforce", "--rate", "a=great")
+    assert bad.code == 2 and "again, hard, good, easy" in bad.err
+    assert project.mem("reinforce", "a", "--mode", "guess").code == 2
+    assert project.mem("reinforce", "a", "--mode", "aligned").code == 2
+    assert project.mem("reinforce").code == 2
+
+
+def test_workflows_gain_and_lose_successes(project: Project) -> None:
+    """`--success` and `--failed` count on workflows alone."""
+    project.write("MEMORY.md", project.entry(id="w", kind="workflow") + project.entry(id="f"))
+    project.mem("reinforce", "--success", "w")
+    assert entry_of(project, "w").extra["success_count"] == 1
+    project.mem("reinforce", "--failed", "w")
+    project.mem("reinforce", "--failed", "w")
+    assert entry_of(project, "w").extra["success_count"] == 0
+    assert project.mem("reinforce", "--success", "f").code == 2
+
+
+def test_explicit_resets_the_clock_without_a_count(project: Project) -> None:
+    """ "Remember this" makes an entry young again."""
+    project.write("MEMORY.md", project.entry(id="a", reinforcement_count=2))
+    project.mem("reinforce", "a", "--explicit")
+    assert (entry_of(project, "a").reinforcement_count, entry_of(project, "a").last_reinforced) == (
+        2,
+        "2026-11-21",
+    )
+
+
+def test_twenty_processes_lose_no_increment(project: Project) -> None:
+    """200 different ids of one file, 20 writers at once: every increment is there and nothing is left over."""
+    names = [f"id-{i:03d}" for i in range(200)]
+    project.write("MEMORY.md", "".join(project.entry(f"T{n}", f"Body {n}", id=n) for n in names))
+    project.mem("index")
+    command = [sys.executable, "-m", "memcli", "reinforce"]
+    running = [
+        subprocess.Popen([*command, *names[i::20]], cwd=project.root, stderr=subprocess.PIPE)
+        for i in range(20)
+    ]
+    for process in running:
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err.decode()
+    entries = parse((project.root / "MEMORY.md").read_text(), "x").entries
+    assert [entry.reinforcement_count for entry in entries] == [1] * 200
+    assert project.git("status", "--porcelain") == "?? MEMORY.md\n"
+
+
+def test_dry_run_writes_and_remembers_nothing(project: Project) -> None:
+    """The diff is printed; the session can still be counted."""
+    project.write("MEMORY.md", project.entry(id="a"))
+    shown = project.mem("reinforce", "a", "--session", "s", "--dry-run")
+    assert "+reinforcement_count: 1" in shown.out and entry_of(project, "a").reinforcement_count == 0
+    project.mem("reinforce", "a", "--session", "s")
+    assert entry_of(project, "a").reinforcement_count == 1

@@ -1,0 +1,85 @@
+"""mem retire, mem restore, mem undo: out of recall, and back."""
+
+from __future__ import annotations
+
+from memcli.memory_file import parse
+from tests.conftest import Project
+
+
+def test_retire_and_restore_give_the_file_back(project: Project) -> None:
+    """Retired with a reason, found no more; restored, the file is as it was."""
+    text = project.entry("Zebra", "zebra", id="z1") + project.entry("Lion", "lion", id="l1")
+    path = project.write("MEMORY.md", text)
+    assert project.mem("retire", "z1", "--because", "the zoo closed").code == 0
+    entry = parse(path.read_text(), "x").entries[0]
+    assert (entry.status, entry.extra["retired_because"]) == ("retired", "the zoo closed")
+    assert project.mem("recall", "zebra", "--ranked", "--exit-code").code == 1
+    assert project.mem("restore", "z").code == 0
+    assert path.read_text() == text
+
+
+def test_retire_says_by_hand_without_a_reason_and_twice_is_once(project: Project) -> None:
+    """The default reason, and a second call that changes nothing."""
+    path = project.write("MEMORY.md", project.entry(id="a1"))
+    project.mem("retire", "a1")
+    before = path.read_bytes()
+    again = project.mem("retire", "a1")
+    assert (again.code, path.read_bytes()) == (0, before) and "already" in again.err
+    assert parse(before.decode(), "x").entries[0].extra["retired_because"] == "by hand"
+
+
+def test_restore_brings_an_archived_entry_back_into_its_file(project: Project) -> None:
+    """The archive stays as it is; the entry is live again, without the archive's keys."""
+    text = project.entry("Zebra", "zebra", id="z1", status="retired")
+    path = project.write("tasks/zoo.md", text + project.entry(id="b1"))
+    project.mem("compact")
+    archive = (project.root / "tasks/zoo.archive.md").read_bytes()
+    assert project.mem("restore", "z1").code == 0
+    entry = next(e for e in parse(path.read_text(), "x").entries if e.id == "z1")
+    assert entry.status == "active" and not [key for key in entry.extra if key.startswith("archived")]
+    assert (project.root / "tasks/zoo.archive.md").read_bytes() == archive
+    assert project.mem("recall", "zebra", "--ranked", "--exit-code").code == 0
+
+
+def test_unknown_and_ambiguous_ids_are_usage_errors(project: Project) -> None:
+    """Exit 2, nothing written, the candidates named."""
+    path = project.write("MEMORY.md", project.entry(id="abc1") + project.entry(id="abc2"))
+    before = path.read_bytes()
+    assert project.mem("retire", "nope").code == 2
+    both = project.mem("retire", "abc")
+    assert both.code == 2 and "abc1, abc2" in both.err
+    assert project.mem("retire", "abc1", "nope").code == 2
+    assert path.read_bytes() == before
+
+
+def test_prose_cannot_be_retired(project: Project) -> None:
+    """A section has no front matter to write to; the hint says how it gets one."""
+    project.write("MEMORY.md", "## Ports\nThe API is on 8080.\n")
+    name = project.mem("list", "--json").json["entries"][0]["id"]
+    done = project.mem("retire", name)
+    assert done.code == 2 and "--adopt" in done.err
+
+
+def test_undo_takes_back_the_last_write_and_then_the_one_before(project: Project) -> None:
+    """Each undo goes one write back; without one left it says so and exits 1."""
+    path = project.write("MEMORY.md", project.entry(id="a1"))
+    states = [path.read_bytes()]
+    project.mem("reinforce", "a1")
+    states.append(path.read_bytes())
+    project.mem("retire", "a1")
+    shown = project.mem("undo", "--dry-run")
+    assert "-status: retired" in shown.out and path.read_bytes() not in states
+    assert project.mem("undo").code == 0 and path.read_bytes() == states[1]
+    assert project.mem("undo").code == 0 and path.read_bytes() == states[0]
+    nothing = project.mem("undo")
+    assert nothing.code == 1 and "nothing to undo" in nothing.err
+
+
+def test_undo_refuses_when_the_file_was_edited_since(project: Project) -> None:
+    """What a person wrote after the last write is not thrown away."""
+    path = project.write("MEMORY.md", project.entry(id="a1"))
+    project.mem("retire", "a1")
+    path.write_text(path.read_text() + "a note\n")
+    edited = path.read_bytes()
+    refused = project.mem("undo")
+    assert refused.code == 5 and "MEMORY.md" in refused.err and path.read_bytes() == edited

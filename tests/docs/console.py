@@ -1,0 +1,157 @@
+"""The console blocks of a page: what they say, and what really happens.
+
+A block is fenced as `console`: lines that begin with `$ ` are commands, those with `> ` right below
+go on with them, the others are what is to be seen. In what is to be seen, `...` stands for any text, and alone on a line for any lines.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "docs" / "example"
+TODAY = "2026-11-21"
+_BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_END = "<end of command>"
+
+
+class Step(NamedTuple):
+    """One command, the page's line that it stands in, and what should be seen."""
+
+    line: int
+    command: str
+    expected: str
+
+
+def steps(page: str) -> list[Step]:
+    """The commands of all console blocks of a page, in order."""
+    found = []
+    for block in _BLOCK.finditer(page):
+        first = page.count("\n", 0, block.start(1)) + 1
+        command, seen, at = "", [], 0
+        for number, line in enumerate(block[1].splitlines(), first):
+            if line.startswith("$ "):
+                if command:
+                    found.append(Step(at, command, "\n".join(seen)))
+                command, seen, at = line[2:], [], number
+            elif line.startswith("> ") and not seen:
+                command += "\n" + line[2:]
+            else:
+                seen.append(line)
+        found.append(Step(at, command, "\n".join(seen)))
+    return found
+
+
+def run(commands: Sequence[str], folder: Path, environ: Mapping[str, str]) -> list[str]:
+    """What each command prints (stdout and stderr), all in one shell that starts in `folder`."""
+    script = "\n".join(f"{command}\nprintf '%s\\n' '{_END}'" for command in commands)
+    done = subprocess.run(
+        ["bash", "-c", f"exec 2>&1\n{script}"],
+        cwd=folder,
+        env={**os.environ, **environ},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    parts = done.stdout.split(f"{_END}\n")
+    assert len(parts) == len(commands) + 1, f"the shell stopped early:\n{done.stdout}{done.stderr}"
+    return [part.rstrip("\n") for part in parts[:-1]]
+
+
+def world(folder: Path) -> dict[str, str]:
+    """A copy of the example in `folder`, `mem` on the PATH, and a home of its own: the environment."""
+    shutil.copytree(EXAMPLE, folder / "docs" / "example", ignore=shutil.ignore_patterns(".memory.db*"))
+    (folder / "bin").mkdir()
+    (folder / "home").mkdir()
+    mem = folder / "bin" / "mem"
+    mem.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m memcli "$@"\n')
+    mem.chmod(0o755)
+    names = {name: str(folder / "xdg" / name) for name in ("config", "state", "cache")}
+    return {
+        "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(folder / "home"),
+        "MEM_HOME": "",
+        "MEM_NOW": TODAY,
+        **{f"XDG_{name.upper()}_HOME": path for name, path in names.items()},
+    }
+
+
+def pattern(expected: str) -> re.Pattern[str]:
+    """What is to be seen as a regular expression."""
+    lines = []
+    for line in expected.rstrip("\n").split("\n"):
+        if line.strip() == "...":
+            lines.append(r"(?:.*\n)*?")
+        else:
+            lines.append(".*?".join(map(re.escape, line.split("..."))) + r"\n")
+    return re.compile("".join(lines))
+
+
+def matches(expected: str, seen: str) -> bool:
+    """Whether a command showed what the page says."""
+    return bool(pattern(expected).fullmatch(seen + "\n"))
+
+
+def compare(page: str, folder: Path) -> list[str]:
+    """Run the commands of a page in a copy of the example; a description of every difference."""
+    wanted = steps(page)
+    got = run([step.command for step in wanted], folder, world(folder))
+    return [
+        f"line {step.line}: $ {step.command}\n--- expected\n{step.expected}\n--- seen\n{seen}"
+        for step, seen in zip(wanted, got, strict=True)
+        if not matches(step.expected, seen)
+    ]
+
+
+# --- bringing a page up to date
+
+
+def renewed(page: str, folder: Path) -> str:
+    """`page` with what its commands really print, where that differs from what it says.
+
+    What was cut with a last line `...` is cut after as many lines again; `(id ...)` stays.
+    """
+    wanted = steps(page)
+    got = run([step.command for step in wanted], folder, world(folder))
+    lines = page.splitlines()
+    for step, seen in reversed(list(zip(wanted, got, strict=True))):
+        if not matches(step.expected, seen):
+            start = step.line + step.command.count("\n")
+            end = start + len(step.expected.splitlines())
+            lines[start:end] = _cut(seen, step.expected)
+    return "\n".join(lines) + "\n"
+
+
+def _cut(seen: str, expected: str) -> list[str]:
+    lines, before = seen.splitlines(), expected.splitlines()
+    if before and before[-1].strip() == "..." and len(lines) >= len(before):
+        lines = [*lines[: len(before) - 1], "..."]
+    if "(id ...)" in expected:
+        lines = [re.sub(r"\bid [0-9a-f]{8}\)", "id ...)", line) for line in lines]
+    return lines
+
+
+def main(paths: Sequence[str]) -> int:
+    """`python -m tests.docs.console README.md docs/guide.md` rewrites what their commands print."""
+    import tempfile
+
+    for path in map(Path, paths):
+        with tempfile.TemporaryDirectory() as folder:
+            page = path.read_text(encoding="utf-8")
+            new = renewed(page, Path(folder))
+        path.write_text(new, encoding="utf-8")
+        print(f"{path}: {'changed' if new != page else 'up to date'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

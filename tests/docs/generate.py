@@ -1,0 +1,472 @@
+"""What is generated from the program: the tables of docs/commands.md and the scripts in completions/.
+
+    python -m tests.docs.generate
+
+writes them all. docs/commands.md calls `commands`, `configuration` and `exit_codes` through cog.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import typer
+
+from memcli import config, errors
+from memcli.cli import app
+from memcli.model import KINDS, LEVELS, PHASES, PRIORITIES, STORES, TYPES
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMANDS_PAGE = ROOT / "docs" / "commands.md"
+REGENERATE = "python -m tests.docs.generate"
+
+VALUES: Mapping[str, Sequence[str]] = {
+    "LEVEL": LEVELS,
+    "TYPE": TYPES,
+    "KIND": KINDS,
+    "STORE": STORES,
+    "PRIORITY": PRIORITIES,
+    "STAGE": PHASES,
+    "FORMAT": ("auto", "text", "prompt", "json"),
+    "WHEN": ("auto", "none", "high"),
+    "HOW": ("flag", "decay"),
+    "MODE": ("retrieved", "aligned"),
+    "KEY=VALUE": tuple(f"{key}=" for key in config.KEYS),
+}
+"""The values that completions offer for a metavar; test_completions holds them to what the program takes."""
+FILES = frozenset(["FILE", "TRANSCRIPT"])
+FOLDERS = frozenset(["DIR"])
+
+
+class Option(NamedTuple):
+    """`takes` is the bare name of its value ("" for a switch), `values` are those that are allowed."""
+
+    names: tuple[str, ...]
+    help: str
+    takes: str
+    values: tuple[str, ...]
+    many: bool
+
+
+class Command(NamedTuple):
+    """`arguments` are the bare names of what it takes besides options."""
+
+    name: str
+    usage: str
+    help: str
+    short: str
+    arguments: tuple[tuple[str, str], ...]
+    options: tuple[Option, ...]
+    records: Mapping[str, tuple[str, str]]
+
+    @property
+    def takes(self) -> frozenset[str]:
+        return frozenset(bare(name) for name, _ in self.arguments)
+
+
+def bare(metavar: str) -> str:
+    """`[FILE]...` -> `FILE`."""
+    return metavar.strip("[]{}").replace("...", "").strip("[]{}")
+
+
+def program() -> list[Command]:
+    """Every command that is shown in `mem --help`, in its order."""
+    group: Any = typer.main.get_command(app)
+    return [_command(name, item) for name, item in group.commands.items() if not item.hidden]
+
+
+def own_options() -> tuple[Option, ...]:
+    """The options of `mem` itself."""
+    return _command("", typer.main.get_command(app)).options
+
+
+def _command(name: str, command: Any) -> Command:
+    if name and hasattr(command, "commands"):
+        raise NotImplementedError(f"mem {name} has commands of its own: teach this generator about them")
+    group: Any = typer.main.get_command(app)
+    parent = typer.Context(group, info_name="mem", **group.context_settings)
+    context = typer.Context(command, info_name=name, parent=parent) if name else parent
+    arguments, options, records = [], [], {}
+    for param in command.get_params(context):
+        record = param.get_help_record(context)
+        if param.param_type_name == "argument":
+            arguments.append((_metavar(param, context), _argument_help(param)))
+        elif record is not None:
+            option = _option(param, context)
+            options.append(option)
+            records[option.names[0]] = record
+    usage = " ".join(command.get_usage(context).split()).removeprefix("Usage: ")
+    text = "\n".join(line.strip() for line in (command.help or "").strip().splitlines())
+    short = text.split("\n")[0].split(". ")[0].rstrip(".") + "."
+    return Command(name, usage, text, short, tuple(arguments), tuple(options), records)
+
+
+def _metavar(param: Any, context: Any) -> str:
+    return str(param.metavar or param.make_metavar(context))
+
+
+def _argument_help(param: Any) -> str:
+    return str(param.help or "")
+
+
+def _option(param: Any, context: Any) -> Option:
+    names = tuple(sorted((*param.opts, *param.secondary_opts), key=len, reverse=True))
+    if param.is_flag or "--help" in names:
+        return Option(names, param.help or "", "", (), param.multiple)
+    takes = str(param.metavar or param.type.name.upper())
+    values = tuple(getattr(param.type, "choices", None) or VALUES.get(takes, ()))
+    return Option(names, param.help or "", takes, values, param.multiple)
+
+
+# --- docs/commands.md
+
+
+def _say(lines: Sequence[str]) -> None:
+    import cog
+
+    cog.outl("\n" + "\n".join(lines) + "\n")
+
+
+def _row(*cells: str) -> str:
+    return "| " + " | ".join(cell.replace("|", r"\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return [_row(*heads), "|" + " --- |" * len(heads), *(_row(*row) for row in rows)]
+
+
+def shared(commands: Sequence[Command]) -> list[str]:
+    """The first names of the options that every command has."""
+    first = commands[0].records
+    return [name for name in first if all(c.records.get(name) == first[name] for c in commands)]
+
+
+def commands() -> None:
+    """Every command: usage, help, arguments, options."""
+    found = program()
+    common = shared(found)
+    lines = _table(
+        ("command", "what it does"), [(f"[`mem {c.name}`](#mem-{c.name})", c.short) for c in found]
+    )
+    lines += ["", "## Options of every command", "", *_options(found[0], common)]
+    for command in found:
+        lines += ["", f"## `mem {command.name}`", "", "```text", command.usage, "```", "", command.help, ""]
+        if command.arguments:
+            rows = [(f"`{name}`", text) for name, text in command.arguments]
+            lines += [*_table(("argument", "meaning"), rows), ""]
+        own = [name for name in command.records if name not in common]
+        lines += _options(command, own) if own else ["Only the options of every command."]
+    _say(lines)
+
+
+def _options(command: Command, names: Sequence[str]) -> list[str]:
+    many = {option.names[0]: option.many for option in command.options}
+    rows = []
+    for name in names:
+        left, right = command.records[name]
+        text = re.sub(r"\s+\[default: (.+?)\]", r" Default: `\1`.", right)
+        text = re.sub(r"\s+\[x>=(\d+)\]", r" From \1.", text)
+        rows.append((f"`{left}`", text + (" Repeatable." if many[name] else "")))
+    return _table(("option", "meaning"), rows)
+
+
+def configuration() -> None:
+    """Every key: default, allowed values, meaning, who may set it."""
+    defaults = config.Config()
+    rows = []
+    for key, spec in config.KEYS.items():
+        who = "anyone" if spec.project else "the user"
+        rows.append((f"`{key}`", _toml(getattr(defaults, key)), allowed(spec.check), spec.meaning, who))
+    _say(_table(("key", "default", "allowed", "meaning", "may be set by"), rows))
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "`{" + ", ".join(f"{k} = {json.dumps(v)}" for k, v in value.items()) + "}`"
+    if isinstance(value, tuple):
+        value = list(value)
+    return f"`{json.dumps(value)}`"
+
+
+def allowed(check: Callable[[Any], Any]) -> str:
+    """What a key takes, in the words of its own error message."""
+    try:
+        check(object())
+    except ValueError as error:
+        return str(error)
+    return "any text"
+
+
+OTHER_CODES = {
+    0: "Done.",
+    130: "Interrupted (Ctrl-C); the memory files are whole.",
+    141: "The reader of a pipe went away (`mem list | head`).",
+}
+
+
+def exit_code_rows() -> dict[int, str]:
+    """Every exit code with its meaning: those of the error classes, and the ones no error owns."""
+    rows = dict(OTHER_CODES)
+    for kind in _kinds(errors.MemError):
+        rows[kind.code] = " ".join((kind.__doc__ or "").split())
+    return dict(sorted(rows.items()))
+
+
+def _kinds(kind: type[errors.MemError]) -> Iterator[type[errors.MemError]]:
+    for sub in kind.__subclasses__():
+        if sub.__module__ == errors.__name__:
+            yield sub
+            yield from _kinds(sub)
+
+
+def exit_codes() -> None:
+    """The exit codes as a table."""
+    rows = [(str(code), text) for code, text in exit_code_rows().items()]
+    _say(_table(("code", "meaning"), rows))
+
+
+def run_cog(*flags: str) -> int:
+    """Run cog over docs/commands.md: `-r` rewrites it, `--check` tells whether it is up to date."""
+    from cogapp import Cog
+
+    if str(ROOT) not in sys.path:
+        sys.path.insert(0, str(ROOT))
+    return int(Cog().main(["cog", *flags, str(COMMANDS_PAGE)]) or 0)
+
+
+# --- completions
+
+
+def scripts() -> dict[Path, str]:
+    """Every completion script by its path."""
+    folder = ROOT / "completions"
+    found = program()
+    return {
+        folder / "mem.bash": bash(found),
+        folder / "_mem": zsh(found),
+        folder / "mem.fish": fish(found),
+    }
+
+
+HEAD = f"made by {REGENERATE}; static, because starting Python at every tab is slow"
+
+
+def _kind(option: Option) -> str:
+    """What completes the value of an option: words, files, folders or nothing."""
+    if option.values:
+        return "words"
+    return "files" if option.takes in FILES else "folders" if option.takes in FOLDERS else "nothing"
+
+
+def bash(found: Sequence[Command]) -> str:
+    cases = "\n".join(_bash_case(command) for command in found)
+    own = " ".join(name for option in own_options() for name in option.names)
+    names = " ".join(command.name for command in found)
+    return f"""\
+# bash completion for mem
+# {HEAD}
+# To use it: source this file in ~/.bashrc, or copy it to ~/.local/share/bash-completion/completions/mem
+
+_mem_words() {{
+    local word
+    COMPREPLY=()
+    for word in $1; do
+        [[ $word == "$cur"* ]] && COMPREPLY+=("$word")
+    done
+    [[ ${{#COMPREPLY[@]}} -eq 1 && ${{COMPREPLY[0]}} == *= ]] && compopt -o nospace 2>/dev/null
+    return 0
+}}
+
+_mem_files() {{
+    local IFS=$'\\n'
+    COMPREPLY=($(compgen "$1" -- "$cur"))
+    compopt -o filenames 2>/dev/null
+    return 0
+}}
+
+_mem() {{
+    local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD - 1]}} command="" i
+    local keys="{" ".join(VALUES["KEY=VALUE"])}"
+    COMPREPLY=()
+    if [[ $cur == = ]]; then # --level=<tab>: bash splits words at =
+        cur=""
+    elif [[ $prev == = ]]; then
+        prev=${{COMP_WORDS[COMP_CWORD - 2]}}
+    fi
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        if [[ ${{COMP_WORDS[i]}} != -* ]]; then
+            command=${{COMP_WORDS[i]}}
+            break
+        fi
+    done
+    case $command in
+    "")
+        _mem_words "{names} {own}"
+        ;;
+{cases}
+    esac
+    return 0
+}}
+
+complete -F _mem mem
+"""
+
+
+def _bash_case(command: Command) -> str:
+    arms: dict[str, list[str]] = {}
+    for option in command.options:
+        if option.takes:
+            arms.setdefault(_bash_value(option), []).extend(option.names)
+    names = " ".join(name for option in command.options for name in option.names)
+    if command.takes & FILES:
+        rest = f'if [[ $cur == -* ]]; then _mem_words "{names}"; else _mem_files -f; fi'
+    else:
+        words = next((VALUES[name] for name in command.takes if name in VALUES), ())
+        rest = f'_mem_words "{" ".join((*words, names))}"'
+    return "\n".join(
+        [
+            f"    {command.name})",
+            "        case $prev in",
+            *(f"        {' | '.join(given)}) {do} ;;" for do, given in arms.items()),
+            f"        *) {rest} ;;",
+            "        esac",
+            "        ;;",
+        ]
+    )
+
+
+def _bash_value(option: Option) -> str:
+    if option.takes == "KEY=VALUE":
+        return '_mem_words "$keys"'
+    kind = _kind(option)
+    if kind == "words":
+        return f'_mem_words "{" ".join(option.values)}"'
+    return {"files": "_mem_files -f", "folders": "_mem_files -d", "nothing": ":"}[kind]
+
+
+def zsh(found: Sequence[Command]) -> str:
+    listed = "\n".join(f"        {_single(f'{c.name}:{_plain(c.short)}')}" for c in found)
+    cases = "\n".join(_zsh_case(command) for command in found)
+    own = " ".join(_zsh_option(option) for option in own_options())
+    return f"""\
+#compdef mem
+# zsh completion for mem
+# {HEAD}
+# To use it: put this file into a folder of $fpath, e.g. ~/.zfunc with fpath+=~/.zfunc before compinit
+
+_mem() {{
+    local context state state_descr line
+    local -A opt_args
+    local -a commands
+    commands=(
+{listed}
+    )
+    _arguments -C {own} '1:command:->command' '*::argument:->argument'
+    case $state in
+    command)
+        _describe -t commands command commands
+        ;;
+    argument)
+        case $line[1] in
+{cases}
+        esac
+        ;;
+    esac
+}}
+
+_mem "$@"
+"""
+
+
+def _zsh_case(command: Command) -> str:
+    specs = [_zsh_option(option) for option in command.options]
+    if command.takes & FILES:
+        specs.append("'*:file:_files'")
+    elif command.takes:
+        name = next(iter(command.takes))
+        words = f"({' '.join(VALUES[name])})" if name in VALUES else " "
+        specs.append(f"'*:{name}:{words}'")
+    body = " \\\n".join(f"                {spec}" for spec in specs)
+    return f"        {command.name})\n            _arguments \\\n{body}\n            ;;"
+
+
+def _zsh_option(option: Option) -> str:
+    text = _plain(option.help).replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
+    value = ""
+    if option.takes:
+        how = {
+            "words": f"({' '.join(option.values)})",
+            "files": "_files",
+            "folders": "_files -/",
+            "nothing": " ",
+        }
+        value = f":{option.takes}:{how[_kind(option)]}"
+    if len(option.names) > 1:
+        either = _single(f"({' '.join(option.names)})")
+        return f"{either}{{{','.join(option.names)}}}{_single(f'[{text}]{value}')}"
+    return _single(f"{'*' if option.many else ''}{option.names[0]}{'=' if value else ''}[{text}]{value}")
+
+
+def fish(found: Sequence[Command]) -> str:
+    lines = [
+        "# fish completion for mem",
+        f"# {HEAD}",
+        "# To use it: copy this file to ~/.config/fish/completions/mem.fish",
+        "",
+        "complete -c mem -f",
+    ]
+    lines += [f"complete -c mem -n __fish_use_subcommand{_fish_option(option)}" for option in own_options()]
+    lines += [
+        f"complete -c mem -n __fish_use_subcommand -a {c.name} -d {_quoted(_plain(c.short))}" for c in found
+    ]
+    for command in found:
+        lines.append("")
+        seen = f"complete -c mem -n '__fish_seen_subcommand_from {command.name}'"
+        if command.takes & FILES:
+            lines.append(f"{seen} -F")
+        words = next((VALUES[name] for name in command.takes if name in VALUES), ())
+        if words:
+            lines.append(f"{seen} -a '{' '.join(words)}'")
+        lines += [seen + _fish_option(option) for option in command.options]
+    return "\n".join(lines) + "\n"
+
+
+def _fish_option(option: Option) -> str:
+    names = "".join(f" -l {n[2:]}" if n.startswith("--") else f" -s {n[1:]}" for n in option.names)
+    value = {
+        "words": f" -x -a '{' '.join(option.values)}'",
+        "files": " -r -F",
+        "folders": " -x -a '(__fish_complete_directories)'",
+        "nothing": " -x",
+    }[_kind(option)]
+    return f"{names}{value if option.takes else ''} -d {_quoted(_plain(option.help))}"
+
+
+def _plain(text: str) -> str:
+    text = " ".join(text.split())
+    return text if text.endswith("..") else text.removesuffix(".")
+
+
+def _single(text: str) -> str:
+    """A word of bash or zsh in single quotes."""
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _quoted(text: str) -> str:
+    """A word of fish in single quotes."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def main() -> int:
+    for path, text in scripts().items():
+        path.write_text(text, encoding="utf-8")
+        print(path.relative_to(ROOT))
+    return run_cog("-r")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

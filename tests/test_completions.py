@@ -1,0 +1,149 @@
+"""completions/ offers what the program has, no more and no less."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Project
+from tests.docs import generate
+from tests.docs.generate import Command, Option
+
+FOLDER = generate.ROOT / "completions"
+BASH, ZSH, FISH = (FOLDER / name for name in ("mem.bash", "_mem", "mem.fish"))
+PROGRAM = generate.program()
+
+
+@pytest.mark.parametrize("path", generate.scripts(), ids=lambda path: path.name)
+def test_script_is_up_to_date(path: Path) -> None:
+    """The script in the repository is what the program yields today."""
+    assert path.read_text(encoding="utf-8") == generate.scripts()[path], generate.REGENERATE
+
+
+# --- bash, for real
+
+
+def tab(*words: str) -> set[str]:
+    """What bash offers for the last of `words`, the completion loaded into a real shell."""
+    typed = " ".join(f"'{word}'" for word in words)
+    code = (
+        f"source '{BASH}' && complete -p mem >/dev/null && COMP_WORDS=({typed})"
+        f" && COMP_CWORD={len(words) - 1} && _mem && printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    )
+    done = subprocess.run(["bash", "--norc", "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split())
+
+
+def test_bash_accepts_the_script() -> None:
+    """`bash -n` finds no fault."""
+    subprocess.run(["bash", "-n", str(BASH)], check=True)
+
+
+def test_bash_completes_a_command() -> None:
+    """`mem rec<tab>` is recall; `mem <tab>` offers every command."""
+    assert tab("mem", "rec") == {"recall"}
+    assert tab("mem", "re") == {c.name for c in PROGRAM if c.name.startswith("re")}
+    assert tab("mem", "") >= {c.name for c in PROGRAM}
+
+
+@pytest.mark.parametrize("command", PROGRAM, ids=lambda c: c.name)
+def test_bash_offers_exactly_the_options(command: Command) -> None:
+    """`mem <command> -<tab>` is every name of every option."""
+    assert tab("mem", command.name, "-") == names(command)
+
+
+def test_bash_offers_values() -> None:
+    """A value is completed after a blank and after `=`; free text is left alone."""
+    assert tab("mem", "recall", "--kind", "p") == {"policy", "pitfall", "preference"}
+    assert tab("mem", "recall", "--level", "=", "pro") == {"project"}
+    assert tab("mem", "recall", "--level", "=") == {"global", "project", "job", "task"}
+    assert tab("mem", "list", "--tag", "") == set()
+    assert "decay=" in tab("mem", "recall", "--set", "de")
+
+
+def test_bash_offers_files_and_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names with blanks stay whole words; --root takes folders alone."""
+    (tmp_path / "a b").mkdir()
+    (tmp_path / "a.md").touch()
+    monkeypatch.chdir(tmp_path)
+    assert tab("mem", "recall", "--root", "a") == {"a", "b"}  # "a b", split by this test's print
+    assert "a.md" in tab("mem", "recall", "--path", "a")
+
+
+# --- zsh and fish, by their text (and their own check where they are installed)
+
+
+def names(command: Command) -> set[str]:
+    return {name for option in command.options for name in option.names}
+
+
+def zsh_options() -> Iterator[tuple[str, set[str]]]:
+    text = ZSH.read_text(encoding="utf-8")
+    for name, body in re.findall(r"^ {8}([a-z-]+)\)\n(.*?)^ {12};;", text, re.MULTILINE | re.DOTALL):
+        single = re.findall(r"^ +'\*?(--[a-z-]+)", body, re.MULTILINE)
+        several = re.findall(r"\{(-[^}]*)\}", body)
+        yield name, {*single, *(each for group in several for each in group.split(","))}
+
+
+def fish_options() -> Iterator[tuple[str, set[str]]]:
+    for command in PROGRAM:
+        found = set()
+        for line in FISH.read_text(encoding="utf-8").splitlines():
+            if f"'__fish_seen_subcommand_from {command.name}'" in line:
+                head = line.split(" -d ")[0]
+                found |= {f"--{n}" for n in re.findall(r" -l ([a-z-]+)", head)}
+                found |= {f"-{n}" for n in re.findall(r" -s (\w)", head)}
+        yield command.name, found
+
+
+def test_zsh_offers_exactly_the_options() -> None:
+    """Every command with every option, none besides."""
+    assert dict(zsh_options()) == {command.name: names(command) for command in PROGRAM}
+
+
+def test_fish_offers_exactly_the_options() -> None:
+    """Every command with every option, none besides."""
+    assert dict(fish_options()) == {command.name: names(command) for command in PROGRAM}
+    offered = re.findall(r"__fish_use_subcommand -a ([a-z-]+)", FISH.read_text(encoding="utf-8"))
+    assert offered == [command.name for command in PROGRAM]
+
+
+@pytest.mark.parametrize(("shell", "path"), [("zsh", ZSH), ("fish", FISH)])
+def test_shell_accepts_the_script(shell: str, path: Path) -> None:
+    """`-n` finds no fault, where that shell is installed."""
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    subprocess.run([shell, "-n", str(path)], check=True)
+
+
+# --- values
+
+
+def limited() -> Iterator[tuple[Command, Option]]:
+    for command in PROGRAM:
+        for option in command.options:
+            if option.values:
+                yield command, option
+
+
+@pytest.mark.parametrize(
+    ("command", "option"), limited(), ids=lambda each: getattr(each, "name", "") or each.names[0]
+)
+def test_offered_values_are_those_the_program_takes(
+    command: Command, option: Option, project: Project
+) -> None:
+    """A wrong value is refused, exit 2, with a hint that lists exactly what is offered."""
+    project.write("MEMORY.md", project.entry())
+    arguments = ["x"] if command.arguments else []
+    wrong = "nonsense=1" if option.takes == "KEY=VALUE" else "nonsense"
+    result = project.mem(command.name, *arguments, option.names[0], wrong)
+    hint = result.err.partition("hint: ")[2]
+    assert result.code == 2, result.err
+    listed = re.split(r", ", re.sub(r"^(one of|keys:) ", "", hint.strip()).partition(" (")[0])
+    assert {value.rstrip("=") for value in option.values} == set(listed), hint

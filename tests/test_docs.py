@@ -1,0 +1,152 @@
+"""The pages in docs/ say what is true: what drifts from the program fails here."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memcli import config
+from memcli.cli import commands
+from memcli.errors import MemError
+from memcli.memory_file import CORE_KEYS, parse, sections
+from memcli.model import KINDS, LEVELS, PRIORITIES, STATUSES, STORES, TYPES
+from tests.docs import console, generate
+
+DOCS = generate.ROOT / "docs"
+PAGES = sorted([generate.ROOT / "README.md", generate.ROOT / "CHANGELOG.md", *DOCS.glob("*.md")])
+CONSOLE = [path for path in PAGES if "```console" in path.read_text(encoding="utf-8")]
+
+
+def name(path: Path) -> str:
+    return path.name
+
+
+def text(page: str) -> str:
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+# --- generated
+
+
+def test_commands_page_is_up_to_date() -> None:
+    """What cog would write into docs/commands.md stands there already."""
+    code = "import sys; from tests.docs import generate; sys.exit(generate.run_cog('--check', '--check-fail-msg=' + generate.REGENERATE))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=generate.ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("command", commands())
+def test_command_is_documented(command: str) -> None:
+    """Every command has a section, and a row in the table at the top."""
+    assert f"\n## `mem {command}`\n" in text("commands.md")
+    assert f"| [`mem {command}`](#mem-{command}) |" in text("commands.md")
+
+
+@pytest.mark.parametrize("key", config.KEYS)
+def test_configuration_key_is_documented(key: str) -> None:
+    """Every key has a row with its default."""
+    row = next(line for line in text("commands.md").splitlines() if line.startswith(f"| `{key}` |"))
+    assert generate._toml(getattr(config.Config(), key)) in row
+
+
+@pytest.mark.parametrize("error", MemError.__subclasses__(), ids=lambda error: error.__name__)
+def test_exit_code_is_documented(error: type[MemError]) -> None:
+    """Every error's code has a row."""
+    assert f"\n| {error.code} | " in text("commands.md")
+
+
+# --- links
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name)
+def test_links_lead_somewhere(path: Path) -> None:
+    """A relative link names a file of the repository, its anchor a heading there."""
+    page = without_code(path.read_text(encoding="utf-8"))
+    for target in re.findall(r"\]\(([^)\s]+)\)", page):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, anchor = target.partition("#")
+        other = (path.parent / file).resolve() if file else path
+        assert other.exists(), target
+        assert other.is_relative_to(generate.ROOT), target
+        if anchor:
+            assert anchor in anchors(other), target
+
+
+def without_code(page: str) -> str:
+    return re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(path: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    heads = re.findall(r"^#{1,6} (.+)$", without_code(path.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads}
+
+
+def test_every_page_is_reachable_from_the_readme() -> None:
+    """README links to every page of docs/."""
+    page = (generate.ROOT / "README.md").read_text(encoding="utf-8")
+    assert {path.name for path in DOCS.glob("*.md")} <= set(re.findall(r"\(docs/([\w-]+\.md)", page))
+
+
+# --- examples
+
+
+@pytest.mark.parametrize("path", [p for p in CONSOLE if p.name != "README.md"], ids=name)
+def test_console_blocks_show_what_the_program_prints(path: Path, tmp_path: Path) -> None:
+    """Every command of the page, run in order in a copy of the example, prints what stands below it."""
+    differences = console.compare(path.read_text(encoding="utf-8"), tmp_path)
+    assert not differences, "\n\n".join(differences)
+
+
+def examples(page: str) -> list[str]:
+    """The markdown blocks of a page; they are fenced with four backticks."""
+    return re.findall(r"^````markdown\n(.*?)^````$", text(page), re.MULTILINE | re.DOTALL)
+
+
+def test_example_entries_of_the_format_page_parse() -> None:
+    """No example of the format has a problem, and each holds at least one entry or section."""
+    found = examples("memory-format.md")
+    assert len(found) >= 3
+    for example in found:
+        memory = parse(example, "MEMORY.md")
+        assert memory.problems == ()
+        assert memory.entries or sections(memory)
+
+
+def test_the_first_example_writes_every_core_key() -> None:
+    """The example that the format page begins with is complete."""
+    (entry,) = parse(examples("memory-format.md")[0], "MEMORY.md").entries
+    block = examples("memory-format.md")[0].split("---\n")[1]
+    assert [line.partition(":")[0] for line in block.splitlines()] == list(CORE_KEYS)
+    assert entry.title == "Freeze time in cart tests"
+
+
+@pytest.mark.parametrize("word", [*LEVELS, *STORES, *TYPES, *KINDS, *PRIORITIES, *STATUSES, *CORE_KEYS])
+def test_format_page_knows_the_word(word: str) -> None:
+    """Every level, store, type, kind, priority, status and core key is explained."""
+    assert f"`{word}`" in text("memory-format.md")
+
+
+def test_modules_that_the_pages_name_exist() -> None:
+    """`memcli/x.py` is a file, and `x.py` in a page of design or glossary one of the package."""
+    for page in ("glossary.md", "design.md", "contributing.md"):
+        for module in re.findall(r"`(memcli/[\w/]+\.\w+)`", text(page)):
+            assert (generate.ROOT / module).exists(), f"{page}: {module}"
+        for module in re.findall(r"`([a-z_]+\.(?:py|sql))`", text(page)):
+            assert (generate.ROOT / "memcli" / module).exists(), f"{page}: {module}"
+
+
+def test_words_of_the_glossary_that_name_a_module_exist() -> None:
+    """The glossary's column of modules can be imported."""
+    named = re.findall(r"^\| \*\*.+\| `(memcli\.[\w.]+)` \|$", text("glossary.md"), re.MULTILINE)
+    assert len(named) >= 15
+    for module in named:
+        assert importlib.util.find_spec(module) is not None, module

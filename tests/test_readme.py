@@ -1,0 +1,37 @@
+"""README.md does what it says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.docs import console
+
+README = (console.ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_readme_console_blocks_show_what_the_program_prints(tmp_path: Path) -> None:
+    """Every command of the page, run in order in a copy of the example, prints what stands below it."""
+    assert not (differences := console.compare(README, tmp_path)), "\n\n".join(differences)
+
+
+def test_readme_sets_everything_up_with_two_command_lines() -> None:
+    """One command line ends in a recall, the other in the tests; each makes its own environment."""
+    lines = set_up()
+    assert len(lines) == 2
+    assert all(line.startswith("python3 -m venv .venv && ") for line in lines)
+    assert "mem recall --root docs/example/shop" in lines[0]
+    assert lines[1].endswith("-m pytest")
+
+
+def set_up() -> list[str]:
+    """The command lines of the page's `sh` blocks."""
+    blocks = re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    return [line for block in blocks for line in block.splitlines()]
+
+
+def test_a_wrong_console_block_is_found_out(tmp_path: Path) -> None:
+    """The comparison itself can fail, `...` matches any lines, and a shell keeps its folder."""
+    page = "```console\n$ cd docs/example/shop\n$ ls\nINTENT.md\n...\n$ echo one; echo two\none\nthree\n```\n"
+    (difference,) = console.compare(page, tmp_path)
+    assert difference.startswith("line 6: $ echo one; echo two")
