@@ -76,7 +76,7 @@ _mem() {
         case $prev in
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--raw --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--proxy --raw --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     list)

@@ -29,6 +29,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s|(?<=[。！？])|\n")
 _BLANK = re.compile(r"\s")
 _ANYWHERE = re.compile(r"(?<=\S)")
 _PARAGRAPH = re.compile(r"\n[ \t]*\n|\n(?=[ \t]*[-*] )|\Z")
+_LAST_RULE = re.compile(r"\s*\n-{3,}\s*\Z")
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+[^\n]*\n?")
 
 
@@ -69,7 +70,8 @@ def tokens(text: str) -> int:
 
 
 def body_of(text: str, title: str) -> str:
-    """The text below its own heading, when that heading says what the title line says already."""
+    """The text without a rule at its end and without its heading, when that says what the title says."""
+    text = _LAST_RULE.sub("", text)
     head = _HEADING.match(text)
     if head is not None and title and title.rpartition(" > ")[2] in head[0]:
         return text[head.end() :].strip("\n")
@@ -155,12 +157,19 @@ def _institutional(pool: Sequence[Shown], fund: int, out: list[Shown]) -> int:
     """Put in each file whole, or cut to its share of the fund; returns what they cost."""
     used = 0
     for item, share in zip(pool, _shares([_cost(item, first=True) for item in pool], fund), strict=True):
-        bare = _cost(item._replace(text=""), first=not out)
-        text = cut_paragraphs(item.text, share - bare, item.head) if share > bare else ""
-        if text:
-            used += _cost(item._replace(text=text), first=not out)
-            out.append(item._replace(text=text))
+        fitted = _fitted(item, share, first=not out)
+        if fitted is not None:
+            used += _cost(fitted, first=not out)
+            out.append(fitted)
     return used
+
+
+def _fitted(item: Shown, room: int, *, first: bool) -> Shown | None:
+    """An institutional file within `room`: whole, cut, or None when not even the line fits that says so."""
+    if _cost(item, first=first) <= room:
+        return item
+    text = cut_paragraphs(item.text, room - _cost(item._replace(text=""), first=first) - 1, item.head)
+    return item._replace(text=text) if text else None
 
 
 def _shares(costs: Sequence[int], fund: int) -> list[int]:
@@ -210,8 +219,8 @@ def _squeezed(item: Shown, room: int, by_type: Mapping[str, int]) -> Shown | Non
 
 def _cost(item: Shown, *, first: bool, number: int = 1) -> int:
     """Tokens that one item adds to the block. A sum of costs is never less than the size of the whole."""
-    title = f"\n{TITLES[item.layer]}" if first else ""
-    return tokens("".join(f"{line}\n" for line in (title, *_lines(item, number)) if line))
+    above = ("", TITLES[item.layer]) if first else ("",)
+    return tokens("".join(f"{line}\n" for line in (*above, *_lines(item, number))))
 
 
 def _lines(item: Shown, number: int) -> list[str]:
@@ -224,9 +233,10 @@ def write(items: Sequence[Shown], more: int) -> str:
     lines = [OPEN, PREAMBLE]
     layer, number = "", 0
     for item in items:
+        lines.append("")
         if item.layer != layer:
             layer, number = item.layer, 0
-            lines += ["", TITLES[layer]]
+            lines.append(TITLES[layer])
         number += 1
         lines += _lines(item, number)
     if more:

@@ -15,7 +15,7 @@ from memcli.levels import Place, archive_of
 from memcli.memory_file import Change, MemoryFile, derived_id, edited, parse, render_entry
 from memcli.model import Entry
 from memcli.prominence import age_days, half_life_decay
-from memcli.similar import claim, clusters, contradictions, guard
+from memcli.similar import Claim, claim, clusters, contradictions, guard, near_duplicate
 
 STALE_DAYS = 90
 STALE_BELOW = 0.1
@@ -120,10 +120,18 @@ class _Plan:
         self.found: list[Event] = []
         self.appended: dict[str, list[str]] = {}
         self.adopted: dict[str, str] = {}
+        self.claims: dict[str, Claim] = {}
         self._hold()
 
     def _hold(self) -> None:
         self.held = [_Held(s, at, entry) for s in self.sources for at, entry in enumerate(s.memory.entries)]
+
+    def _claim(self, held: _Held) -> Claim:
+        """The claim of a body, made once: several steps compare the same texts."""
+        body = held.entry.body
+        if body not in self.claims:
+            self.claims[body] = claim(body)
+        return self.claims[body]
 
     def _note(self, what: str, held: Sequence[_Held], detail: str = "") -> None:
         self.done.append(Event(what, held[0].source.path, tuple(h.original.id for h in held), detail))
@@ -164,7 +172,7 @@ class _Plan:
     def near_duplicates(self) -> None:
         """Live entries that say the same in one store of one level become one."""
         for group in self._groups(lambda h: (_shelf(h.source.place), h.entry.type, h.entry.domain)):
-            claims = [claim(h.entry.body) for h in group]
+            claims = [self._claim(h) for h in group]
             for cluster in clusters(claims):
                 members = [group[i] for i in cluster.members]
                 if cluster.guarded:
@@ -239,7 +247,7 @@ class _Plan:
         for name in sorted(by_type):
             unique = list({h.entry.id: h for h in reversed(by_type[name])}.values())
             unique.sort(key=lambda h: h.order)
-            claims = [claim(h.entry.body) for h in unique]
+            claims = [self._claim(h) for h in unique]
             families = [[unique[i] for i in c.members] for c in clusters(claims) if not c.guarded]
             families += [[h] for h in unique if not any(h in family for family in families)]
             for family in families:
@@ -267,9 +275,7 @@ class _Plan:
     def _known(self, family: Sequence[_Held]) -> _Held | None:
         """The project's entry that says the same already."""
         named = {i for h in family for i in h.entry.extra.get("promoted_to", ())}
-        members = [claim(h.entry.body) for h in family]
-        from memcli.similar import near_duplicate
-
+        members = [self._claim(h) for h in family]
         for held in self.held:
             if not (
                 held.live and held.source.place.level == "project" and held.source.place.store == "memory"
@@ -277,7 +283,7 @@ class _Plan:
                 continue
             if held.entry.id in named or (
                 held.entry.type == family[0].entry.type
-                and any(near_duplicate(claim(held.entry.body), m) for m in members)
+                and any(near_duplicate(self._claim(held), m) for m in members)
             ):
                 return held
         return None
@@ -320,7 +326,7 @@ class _Plan:
         for group in self._groups(lambda h: h.entry.type):
             unique = list({h.entry.id: h for h in reversed(group)}.values())
             unique.sort(key=lambda h: h.order)
-            claims = [claim(h.entry.body) for h in unique]
+            claims = [self._claim(h) for h in unique]
             for i, j in contradictions(claims):
                 pair = [unique[i], unique[j]]
                 ids = tuple(h.entry.id for h in pair)

@@ -27,7 +27,8 @@ def git_dir(top: Path) -> Path | None:
         text = os.fsdecode(dot.read_bytes())
     except OSError:
         return None
-    return (top / text[7:].strip()) if text.startswith("gitdir:") else None
+    named = text[7:].strip() if text.startswith("gitdir:") else ""
+    return top / named if named else None
 
 
 def common_dir(top: Path) -> Path | None:
@@ -45,7 +46,7 @@ def exclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:
     """Make git ignore `patterns` through `.git/info/exclude`; nothing happens outside a repository."""
     top = work_tree(root)
     common = common_dir(top) if top is not None else None
-    if common is None or not common.is_dir():
+    if common is None or not (common / "HEAD").is_file():
         return
     path = common / "info" / "exclude"
     try:

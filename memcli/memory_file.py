@@ -214,28 +214,41 @@ class _Reader:
     def _skip_fence(self, at: int) -> int:
         """The mark after the fence that opens at `at`.
 
-        A fence that never closes ends at the next block with an id. One that seems to close only
-        behind several such blocks, or behind one with an opening fence of its own, never closed.
+        A fence that is not closed before the next block with an id ends there, unless that block is
+        an example: the fences behind it make sense only if the first of them closes this one.
         """
-        fence, info = self.marks[at][2], self.marks[at][3]
-        if fence[0] == "`" and "`" in info:
-            return at + 1  # inline code, not a fence
+        if _is_inline(self.marks[at]):
+            return at + 1
         first: int | None = None
+        behind: list[int] = []
         for i in range(at + 1, len(self.marks)):
-            mark = self.marks[i]
-            if mark[1]:
-                block = self._block(i)
-                if block is not None and block.values is not None and "id" in block.values:
+            if self.marks[i][1]:
+                if self._has_id(i):
                     if first is not None:
                         break
                     first = i
-            elif mark[2].startswith(fence):
-                if not mark[3].strip():
-                    return i + 1
-                if first is not None:
-                    break
+            elif first is not None:
+                behind.append(i)
+            elif _closes(self.marks[i], self.marks[at][2]):
+                return i + 1
         if first is None:
             return len(self.marks)
+        return self._example_end(at, behind) or self._forgotten(at, first)
+
+    def _has_id(self, at: int) -> bool:
+        block = self._block(at)
+        return block is not None and block.values is not None and block.values.get("id") is not None
+
+    def _example_end(self, at: int, behind: list[int]) -> int:
+        """The mark after the one that closes the fence at `at`; 0 when the fences behind need no such."""
+        if _pair_up([self.marks[i] for i in behind]):
+            return 0
+        for place, i in enumerate(behind):
+            if _closes(self.marks[i], self.marks[at][2]):
+                return i + 1 if _pair_up([self.marks[k] for k in behind[place + 1 :]]) else 0
+        return 0
+
+    def _forgotten(self, at: int, first: int) -> int:
         self._problem(self.marks[at].start(2), "code fence is not closed before the next entry")
         return first
 
@@ -320,6 +333,27 @@ class _Reader:
 def _damaged(place: tuple[int, int, int, int], at: int, why: str) -> _Block:
     """A block that was meant as an entry: it stays apart from its neighbours, as prose."""
     return _Block(*place, None, ((at, why, "unreadable"),))
+
+
+def _is_inline(mark: re.Match[str]) -> bool:
+    return mark[2][0] == "`" and "`" in mark[3]
+
+
+def _closes(mark: re.Match[str], fence: str) -> bool:
+    return mark[2].startswith(fence) and not mark[3].strip()
+
+
+def _pair_up(marks: Sequence[re.Match[str]]) -> bool:
+    """Whether every fence is closed, and none opens another of its kind within."""
+    fence = ""
+    for mark in marks:
+        if not fence:
+            fence = "" if _is_inline(mark) else mark[2]
+        elif _closes(mark, fence):
+            fence = ""
+        elif mark[2].startswith(fence):
+            return False
+    return not fence
 
 
 def _is_entry(values: Mapping[str, Any]) -> bool:
@@ -504,7 +538,8 @@ def make_entry(
 
 def _headline(body: str) -> tuple[str, str]:
     """The first heading outside code and the date it begins with. `### Detail` is no title."""
-    heading = next(_HEADING.find(body, 0, 2000), None)
+    body = _with_line_feeds(body[:2000])
+    heading = next(_HEADING.find(body, 0, len(body)), None)
     if heading is None or DETAIL.match(body, heading.start(1)):
         return "", ""
     if heading.start() and any(mark[2] for mark in _MARK.find(body, 0, heading.start())):
@@ -576,9 +611,9 @@ def _fences(scan: str, start: int, end: int) -> list[tuple[int, int]]:
         if mark[1]:
             continue
         if not fence:
-            if not (mark[2][0] == "`" and "`" in mark[3]):
+            if not _is_inline(mark):
                 fence, opened = mark[2], mark.start(2)
-        elif mark[2].startswith(fence) and not mark[3].strip():
+        elif _closes(mark, fence):
             spans.append((opened, mark.end()))
             fence = ""
     return [*spans, (opened, end)] if fence else spans

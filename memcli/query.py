@@ -50,7 +50,7 @@ def build(task: str, rarity: Callable[[Sequence[str]], Sequence[int]] | None = N
     `rarity(words)` tells in how many chunks each word stands; it is asked only when more than
     `MAX_TERMS` words are left, and the rarest that occur at all are kept.
     """
-    text = clean(task[:MAX_LENGTH]).replace("’", "'")
+    text = clean(_beginning(task)).replace("’", "'")
     words = [match[0] for match in _WORD.finditer(text)]
     content = [word for word in words if word.lower() not in STOP_WORDS] or words
     terms = list(dict.fromkeys(term for word in content for term in _terms(word)))
@@ -58,6 +58,12 @@ def build(task: str, rarity: Callable[[Sequence[str]], Sequence[int]] | None = N
     if len(terms) > MAX_TERMS:
         terms = _rarest(terms, rarity)
     return Query(tuple(terms), tuple(phrase for phrase in dict.fromkeys(phrases) if phrase not in terms))
+
+
+def _beginning(task: str) -> str:
+    """As much of the task as is looked at, without a word that was cut."""
+    part = task[:MAX_LENGTH]
+    return part if len(part) == len(task) else "".join(part.rsplit(None, 1)[:1])
 
 
 def _terms(word: str) -> list[str]:

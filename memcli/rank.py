@@ -19,7 +19,8 @@ MAYBE_ALIKE = 0.6
 """Word overlap from which the exact (and slower) near-duplicate test is asked."""
 
 _WORDS = re.compile(r"[^\W_]+")
-_APART = str.maketrans({chr(i): " " for i in range(128) if not chr(i).isalnum()} | dict.fromkeys("’–—…«»“”", " "))
+_MARKS = [char for char in map(chr, range(128)) if not char.isalnum()] + list("’–—…«»“”")
+_APART = str.maketrans(dict.fromkeys(_MARKS, " "))
 
 
 class Item(NamedTuple):

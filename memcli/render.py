@@ -66,8 +66,8 @@ def recall_prompt(report: RecallReport) -> str:
     """The block for an agent; "" when there is nothing to show."""
     if not report.hits:
         return ""
-    shown = [block.Shown(hit.id or hit.path, hit.layer, hit.head, hit.text, note=hit.note) for hit in report.hits]
-    return block.write(shown, report.budget.more)
+    items = [block.Shown("", hit.layer, hit.head, hit.text, note=hit.note) for hit in report.hits]
+    return block.write(items, report.budget.more)
 
 
 def recall_text(report: RecallReport) -> str:

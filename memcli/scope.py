@@ -60,7 +60,7 @@ def check(filters: Filters, now: datetime.date) -> Filters:
 def _day(option: str, text: str, now: datetime.date) -> str:
     if not text:
         return ""
-    back = re.fullmatch(r"(\d{1,5})([dwmy])", text)
+    back = re.fullmatch(r"([0-9]{1,5})([dwmy])", text)
     if back:
         days = int(back[1]) * {"d": 1, "w": 7, "m": 30, "y": 365}[back[2]]
         return (now - datetime.timedelta(days=min(days, now.toordinal() - 1))).isoformat()

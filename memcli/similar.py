@@ -312,10 +312,10 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     | (?P<flag>(?<![\w-])--?[A-Za-z][\w-]*)
     | (?P<issue>\#\d+\b)
     | (?P<path>[A-Za-z]:\\[\w\\.-]+
-        | (?<![\w.])[\w@$*.{{}}+~-]*(?:/[\w@$*.{{}}\[\]+-]*)+
+        | (?<![\w@$*.{{}}+~-])[\w@$*.{{}}+~-]*(?:/[\w@$*.{{}}\[\]+-]*)+
         | (?<![\w*])\*+\.[\w*{{}},-]+
         | (?<![\w.])\.[A-Za-z][\w.-]*
-        | (?<![\w.])[A-Za-z_][\w-]*(?:\.[A-Za-z0-9_*][\w*-]*)+)
+        | (?<![\w.-])[A-Za-z_][\w-]*(?:\.[A-Za-z0-9_*][\w*-]*)+)
     | (?P<number>(?<![^\s(\[=:,<>`"'])-?(?=\d)(?:\d[\d_]*(?:[.,:]\d+)*)(?:\.x\b)?
         (?:-?(?:rc|alpha|beta|dev|post)\.?\d*)?
         (?:\ ?(?:ms|msecs?|milliseconds?|s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?|d|days?|weeks?
@@ -330,7 +330,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     return {
         "token": re.compile(token, re.VERBOSE),
         "heading": re.compile(
-            r"^[ \t]{0,3}#{1,6}[ \t]+(?:\[?\d{4}-\d\d-\d\d[^\]\s]*\]?[ \t:–—-]*)?(.*?)[ \t#]*$", re.MULTILINE
+            r"^[ \t]{0,3}#{1,6}[ \t]+(?:\[?\d{4}-\d\d-\d\d[^\]\s]*\]?[ \t:–—-]*)?(.*)$", re.MULTILINE
         ),
         "bullet": re.compile(
             r"^[ \t>]*(?:(?:[-*+]|(?P<step>\d{1,2})[.)])[ \t]+|>[ \t]*|(?=\[\d{4}))"
@@ -338,7 +338,9 @@ def _patterns() -> dict[str, re.Pattern[str]]:
             re.MULTILINE,
         ),
         "code": re.compile(
-            r"^[ \t]*(?:```|~~~).*?$(.*?)^[ \t]*(?:```|~~~)[ \t]*$|(`+)(.+?)\2", re.DOTALL | re.MULTILINE
+            r"^[ \t]*(?:```|~~~)[^\n]*$(.*?)^[ \t]*(?:```|~~~)[ \t]*$"
+            r"|(?<!`)(`{1,3})(?!`)(.{1,400}?)(?<!`)\2(?!`)",
+            re.DOTALL | re.MULTILINE,
         ),
         "emphasis": re.compile(r"(?<![\w*/])(\*{1,3})(?=[^\s*/.])([^*\n]+?)(?<=\S)\1(?![\w*/])"),
         "numeral": re.compile(rf"\b(?:{'|'.join(_COUNTS)})\b", re.IGNORECASE),
@@ -715,23 +717,39 @@ def _swaps(ours: set[tuple[str, str]], theirs: set[tuple[str, str]]) -> set[froz
     return {x | y for x, y in moved if (y, x) in moved}
 
 
-def _mates(a: Claim) -> dict[str, frozenset[str]]:
-    """For each term, the terms of its clauses, itself among them."""
+def _clauses(a: Claim) -> Iterable[list[str]]:
     clauses: dict[int, list[str]] = {}
     for phrase in a.phrases:
         clauses.setdefault(phrase.clause, []).extend(phrase.terms)
-    return _grouped((term, mate) for terms in clauses.values() for term in terms for mate in terms)
+    return clauses.values()
 
 
-def _rebound(a: Claim, b: Claim, terms: Iterable[str]) -> bool:
+def _mates(a: Claim) -> dict[str, frozenset[str]]:
+    """For each term, the terms of its clauses, itself among them."""
+    return _grouped((term, mate) for terms in _clauses(a) for term in terms for mate in terms)
+
+
+def _rebound(a: Claim, b: Claim) -> bool:
     """Whether two terms have exchanged the words they belong to ("connect 5 s, read 9 s")."""
     ours, theirs = _mates(a), _mates(b)
-    changed = [x for x in terms if x in ours and x in theirs and ours[x] != theirs[x]]
+    changed = sorted(x for x in ours.keys() & theirs.keys() if ours[x] != theirs[x])
     return any(
         (ours[x] - ours[y] - {x}) & (theirs[y] - theirs[x] - {y})
         and (ours[y] - ours[x] - {y}) & (theirs[x] - theirs[y] - {x})
         for x, y in combinations(changed, 2)
     )
+
+
+def _literal_pairs(a: Claim) -> set[tuple[str, str]]:
+    literals = frozenset().union(*_literals(a))
+    lines = ([term for term in terms if term in literals] for terms in _clauses(a))
+    return {pair for line in lines for pair in combinations(line, 2)}
+
+
+def _exchanged(a: Claim, b: Claim) -> bool:
+    """Whether two numbers, paths, flags or names of one clause have changed places."""
+    ours, theirs = _literal_pairs(a), _literal_pairs(b)
+    return any((y, x) in theirs and (y, x) not in ours for x, y in ours - theirs)
 
 
 def _reversed(a: Iterable[Phrase], b: Iterable[Phrase]) -> bool:
@@ -749,15 +767,13 @@ def _in_step(a: Claim, b: Claim) -> bool:
 
 def _order(a: Claim, b: Claim) -> bool:
     ours, theirs = _differing(a, b)
-    if not ours or not theirs:
-        return False
     if _swaps(_governed(ours), _governed(theirs)):
         return True
     if _in_step(a, b):
         return False
     if _swaps(_ordered(ours, 1), _ordered(theirs, 1)) or _reversed(ours, theirs):
         return True
-    return _rebound(a, b, sorted({term for phrase in ours for term in phrase.terms}))
+    return _exchanged(a, b) or _rebound(a, b)
 
 
 def _negated(a: Claim) -> set[str]:

@@ -25,6 +25,10 @@ from memcli.tree import Found
 SCHEMA_VERSION = 1
 IN_MEMORY = Path(":memory:")
 APPLICATION = 0x6D656D31  # "mem1": tells our file from a foreign one
+TABLES = frozenset(
+    "file_meta chunks chunks_fts chunks_fts_data chunks_fts_idx chunks_fts_docsize chunks_fts_config"
+    " embedding_cache relations meta".split()
+)
 COLUMN_WEIGHTS = (1.5, 1.0, 1.0, 1.0, 0.7)
 """bm25 weights of title, text, tags, date, parts (docs/benchmarks.md)."""
 COVERAGE = 0.3
@@ -163,21 +167,23 @@ class Index:
         return why
 
     def _fault(self, db: sqlite3.Connection) -> str:
-        application, version, filled = self._snapshot(db)
-        if not filled or (application, version) == (APPLICATION, SCHEMA_VERSION):
+        application, version, tables = self._snapshot(db)
+        if not (application or version or tables):
             return ""
+        if (application, version) == (APPLICATION, SCHEMA_VERSION):
+            return "" if tables >= TABLES else "damaged (a table is missing)"
         return "of another version" if application == APPLICATION else "not an index of mem"
 
     @staticmethod
-    def _snapshot(db: sqlite3.Connection) -> tuple[int, int, bool]:
-        """Application, version, and whether there is anything: as of one moment."""
+    def _snapshot(db: sqlite3.Connection) -> tuple[int, int, set[str]]:
+        """Application, version and the names of what there is: as of one moment."""
         db.execute("BEGIN")
         application, version = (
             int(db.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("application_id", "user_version")
         )
-        tables = db.execute("SELECT 1 FROM sqlite_master").fetchone()
+        tables = {row[0] for row in db.execute("SELECT name FROM sqlite_master")}
         db.execute("COMMIT")
-        return application, version, bool(application or version or tables)
+        return application, version, tables
 
     def _create(self, db: sqlite3.Connection) -> None:
         with contextlib.suppress(sqlite3.OperationalError):  # a file system without shared memory

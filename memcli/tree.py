@@ -17,6 +17,8 @@ from memcli.model import Problem
 
 RACY_NS = 50_000_000
 """A file changed this short before it was read may change again without a new mtime."""
+COARSE_NS = 2_000_000_000
+"""The same where the file system counts in whole seconds."""
 
 
 class Found(NamedTuple):
@@ -331,7 +333,8 @@ def read_bytes(path: str) -> Bytes:
             data = file.read()
     except OSError as error:
         raise Unreadable(f"cannot be read: {_why(error)}") from None
-    fresh = abs(time.time_ns() - status.st_mtime_ns) < RACY_NS
+    tick = RACY_NS if status.st_mtime_ns % 1_000_000_000 else COARSE_NS
+    fresh = abs(time.time_ns() - status.st_mtime_ns) < tick
     return Bytes(data, 0 if fresh else status.st_mtime_ns, len(data))
 
 

@@ -197,9 +197,9 @@ class Project:
     def git(self, *args: str, cwd: Path | None = None) -> str:
         """Run git at the root (or in `cwd`); its output."""
         command = ["git", "-c", "protocol.file.allow=always", *args]
-        done = subprocess.run(command, cwd=cwd or self.root, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"git {' '.join(args)}: {done.stderr}"
-        return done.stdout
+        done = subprocess.run(command, cwd=cwd or self.root, capture_output=True, check=False)
+        assert done.returncode == 0, f"git {' '.join(args)}: {done.stderr!r}"
+        return os.fsdecode(done.stdout)
 
     def commit(self, message: str = "All of it", *, cwd: Path | None = None) -> None:
         """Commit everything."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 from contextlib import suppress
 from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from memcli import front_matter
@@ -307,8 +308,10 @@ def test_new_keys_come_last_in_their_order() -> None:
 @settings(max_examples=800, deadline=None)
 def test_a_splice_leaves_every_other_value(block: str, key: str, value: Any) -> None:
     """Whatever block can be read: after one change it says the same of every other key."""
-    if "\x7f" in str(value) or "\x00" in block:
-        return
+    block += "" if block.endswith("\n") else "\n"  # as every block between two delimiters
+    assume(
+        not re.search(r"[\"'\]}]#no", block)
+    )  # libyaml takes this for a remark; a plain value would join it
     try:
         before = read(block).values
         after = changed(block, "\r\n" if "\r\n" in block else "\n", **{key: value})
@@ -317,7 +320,7 @@ def test_a_splice_leaves_every_other_value(block: str, key: str, value: Any) -> 
         return
     before.pop(key, None)
     got_value = got.pop(key, None)
-    assert (got, got_value) == (before, value) or "{" in block or "?" in block
+    assert repr((sorted(got.items()), got_value)) == repr((sorted(before.items()), value))
 
 
 @pytest.mark.parametrize(

@@ -217,6 +217,159 @@ MERGE = [
         "Les tests d'intégration ont besoin d'une base de données locale et d'un cache vide.",
         "Les tests d’intégration ont besoin d’une base de données locale et d’un cache vide.",
     ),
+    (
+        "The nightly backup job writes to S3 and takes about forty minutes on the primary database.",
+        "The nightly backup job writes to S3, and takes around forty minutes on the primary database.",
+    ),
+    (
+        "Check that the feature flag is enabled before you run the checkout tests against staging.",
+        "Make sure that the feature flag is enabled before you run the checkout tests against staging.",
+    ),
+    (
+        "We use conventional commits in this repository, so prefix every message with the "
+        "type of the change.",
+        "This repository uses conventional commits, so prefix every message with the type of the change.",
+    ),
+    (
+        "When adding a new endpoint, also add it to the OpenAPI spec and regenerate the client code.",
+        "When you add a new endpoint, also add it to the OpenAPI spec and regenerate the client code.",
+    ),
+    (
+        "The user prefers small commits with clear messages over one large commit at the end of the work.",
+        "User prefers small commits with clear messages over one large commit at the end of the work.",
+    ),
+    (
+        "Integration tests need Docker running locally, otherwise they hang on the first "
+        "database connection.",
+        "Integration tests need Docker to be running locally, otherwise they hang on the "
+        "first database connection.",
+    ),
+    (
+        "Do not use `any` in TypeScript code, prefer `unknown` and narrow the type with a guard.",
+        "Don't use `any` in TypeScript code; prefer `unknown`, and narrow the type with a guard.",
+    ),
+    (
+        "Error responses follow RFC 7807 and carry a stable error code that clients may rely on.",
+        "Error responses follow RFC 7807 and carry a stable error code which clients may rely on.",
+    ),
+    (
+        "The cron job that rotates the logs runs as root and must not be moved to the app user.",
+        "The cron job which rotates the logs runs as root, and must not be moved to the app user.",
+    ),
+    (
+        "Keep secrets out of the Terraform state by reading them from Vault at run time.",
+        "Keep secrets out of Terraform state by reading them from Vault at runtime.",
+    ),
+    (
+        "After changing the schema, run `make gen` to regenerate the models and commit the result.",
+        "After changing the schema run `make gen` to regenerate the models, and commit the result.",
+    ),
+    (
+        "pytest-xdist breaks the database fixtures because all workers share one schema; "
+        "run these tests serially.",
+        "pytest-xdist breaks the database fixtures, as all workers share one schema. Run "
+        "these tests serially.",
+    ),
+    (
+        "The frontend build needs Node 20; older versions fail with a cryptic OpenSSL error.",
+        "The frontend build needs Node 20, older versions fail with a cryptic OpenSSL error.",
+    ),
+    (
+        "Rate limiting is handled by the API gateway, services must not implement it themselves.",
+        "Rate limiting is handled by the API gateway; the services must not implement it themselves.",
+    ),
+    (
+        "Use structured logging with the request id in every line so that traces can be joined later.",
+        "Use structured logging with the request ID in every log line, so that traces can be joined later.",
+    ),
+    (
+        "The mobile app caches the feature flags for one hour, so a change is not visible immediately.",
+        "The mobile app caches feature flags for an hour, so a change is not visible immediately.",
+    ),
+    (
+        "Never run `terraform apply` from a laptop, always go through the pipeline so "
+        "that the state is locked.",
+        "Never run `terraform apply` from your laptop; always go through the pipeline so "
+        "the state is locked.",
+    ),
+    (
+        "The flaky test in the search module depends on the order of dictionary keys, "
+        "sort them before comparing.",
+        "The flaky test in the search module depends on dictionary key order, sort the "
+        "keys before comparing.",
+    ),
+    (
+        "Kafka consumers must be idempotent, since messages can be delivered more than "
+        "once after a rebalance.",
+        "Kafka consumers have to be idempotent because messages can be delivered more "
+        "than once after a rebalance.",
+    ),
+    (
+        "Translate the strings in the settings page with the i18n helper and never hard-code English text.",
+        "Translate strings in the settings page with the i18n helper, and never hardcode English text.",
+    ),
+    (
+        "If `npm ci` fails with EINTEGRITY, delete the lock file cache under ~/.npm and try again.",
+        "If `npm ci` fails with EINTEGRITY, delete the lock file cache in ~/.npm and try it again.",
+    ),
+    (
+        "The importer silently drops rows with an unknown currency, check the warning count after each run.",
+        "The importer silently drops rows with unknown currency; check the warning count after every run.",
+    ),
+    (
+        "Tell the user before deleting any file, even when it looks like a build artefact.",
+        "Tell the user before you delete any file, even if it looks like a build artefact.",
+    ),
+    (
+        "Der Build schlägt fehl, wenn die Umgebungsvariable JAVA_HOME nicht gesetzt ist.",
+        "Der Build schlägt fehl wenn die Umgebungsvariable JAVA_HOME nicht gesetzt ist",
+    ),
+    (
+        "El servicio de pagos no debe reintentar las peticiones fallidas de forma automática.",
+        "El servicio de pagos no debe reintentar las peticiones fallidas de forma automática!",
+    ),
+    (
+        "Migrations must be backwards compatible, because the old version keeps running during the rollout.",
+        "Migrations need to be backwards compatible because the old version keeps running "
+        "during the rollout.",
+    ),
+    (
+        "**Context:** flaky CI\n**Lesson:** the tests share one temp directory; give every test its own.",
+        "**Context:** flaky CI. **Lesson:** the tests share one temp directory, give every test its own.",
+    ),
+    (
+        "Prefer `pathlib` over `os.path` in new code and convert old code when you touch it anyway.",
+        "Prefer `pathlib` over `os.path` in new code, and convert the old code when you touch it anyway.",
+    ),
+    (
+        "The retry decorator swallows KeyboardInterrupt, catch Exception and not BaseException in it.",
+        "The retry decorator swallows KeyboardInterrupt; catch Exception, not BaseException, in it.",
+    ),
+    (
+        "Wrap long-running database queries in a statement timeout so the pool is not "
+        "exhausted by one report.",
+        "Wrap long running database queries in a statement timeout, so that the pool is "
+        "not exhausted by one report.",
+    ),
+    (
+        "Run the smoke tests after every deploy to production and roll back when one fails.",
+        "Run smoke tests after each deploy to production, and roll back if one fails.",
+    ),
+    (
+        "The legacy reports service has no owner, changes to it need approval from the data platform team.",
+        "The legacy reports service has no owner; changes to it require approval from the "
+        "data platform team.",
+    ),
+    (
+        "Validate webhook signatures before parsing the body, because the parser is not "
+        "hardened against hostile input.",
+        "Validate webhook signatures before parsing the body, since the parser is not "
+        "hardened against hostile input.",
+    ),
+    (
+        "The user dislikes emojis in commit messages and in documentation, leave them out everywhere.",
+        "The user dislikes emoji in commit messages and documentation, leave them out everywhere.",
+    ),
 ]
 
 # Alike, and yet not the same; with the reason the guard should give.
@@ -510,6 +663,216 @@ APART = [
         "部署新版本时必须先启用维护模式然后再重启全部后台服务进程",
         "部署新版本时必须先禁用维护模式然后再重启全部后台服务进程",
         "antonym",
+    ),
+    (
+        "Use a timeout of 5 s for connect and of 9 s for read in the client.",
+        "Use a timeout of 9 s for connect and of 5 s for read in the client.",
+        "order",
+    ),
+    (
+        "Set the timeout to 5 s for reads versus 9 s for writes in the storage client.",
+        "Set the timeout to 9 s for reads versus 5 s for writes in the storage client.",
+        "order",
+    ),
+    (
+        "Rename `old_users` to `new_users` once the backfill has finished in production.",
+        "Rename `new_users` to `old_users` once the backfill has finished in production.",
+        "order",
+    ),
+    (
+        "Log in with the deploy key before you run the release script of the plugin.",
+        "Log out with the deploy key before you run the release script of the plugin.",
+        "antonym",
+    ),
+    (
+        "Die Warteschlange wird vor dem Neustart des Dienstes vollständig geleert.",
+        "Die Warteschlange wird nach dem Neustart des Dienstes vollständig geleert.",
+        None,
+    ),
+    (
+        "Siempre ejecuta las pruebas antes de subir los cambios al repositorio.",
+        "Nunca ejecutes las pruebas antes de subir los cambios al repositorio.",
+        None,
+    ),
+    (
+        "在测试环境可以直接修改数据库表结构，但是必须先通知平台团队并且备份全部数据",
+        "在生产环境可以直接修改数据库表结构，但是必须先通知平台团队并且备份全部数据",
+        "antonym",
+    ),
+    (
+        "Validate webhook signatures in the gateway before parsing the body of the request.",
+        "Validate webhook signatures in the worker before parsing the body of the request.",
+        None,
+    ),
+    (
+        "The importer drops rows with an unknown currency and logs a warning for each.",
+        "The importer keeps rows with an unknown currency and logs a warning for each.",
+        None,
+    ),
+    (
+        "The order service owns the refunds table and the payment service only reads it.",
+        "The payment service owns the refunds table and the order service only reads it.",
+        None,
+    ),
+    (
+        "Builds on Linux need the libfoo headers, which the setup script installs.",
+        "Builds on macOS need the libfoo headers, which the setup script installs.",
+        None,
+    ),
+    (
+        "The retry queue is processed every hour by the background worker of the mailer.",
+        "The retry queue is processed every day by the background worker of the mailer.",
+        None,
+    ),
+    (
+        "Log at debug level in the hot path of the request handler, it is sampled.",
+        "Log at info level in the hot path of the request handler, it is sampled.",
+        None,
+    ),
+    (
+        "Cache the user profile in the session, it changes rarely and is read on each request.",
+        "Cache the user profile in the session, it changes often and is read on each request.",
+        None,
+    ),
+    (
+        "Wait until the replica has caught up before you start the read traffic test.",
+        "Wait until the primary has caught up before you start the read traffic test.",
+        None,
+    ),
+    (
+        "Merge pull requests with a merge commit, so that the branch history stays visible.",
+        "Merge pull requests with a squash commit, so that the branch history stays visible.",
+        None,
+    ),
+    (
+        "Never use the ORM in hot loops but write plain SQL for the bulk import job.",
+        "Never write plain SQL in hot loops but use the ORM for the bulk import job.",
+        None,
+    ),
+    (
+        "Only admins can delete a project, members have to ask for it in the channel.",
+        "Members can delete a project, only admins have to ask for it in the channel.",
+        None,
+    ),
+    (
+        "If the flag is set, the exporter writes CSV; otherwise it writes JSON to the bucket.",
+        "If the flag is set, the exporter writes JSON; otherwise it writes CSV to the bucket.",
+        None,
+    ),
+    (
+        "The sidecar must start before the app container, or else the first requests fail.",
+        "The sidecar must start after the app container, or else the first requests fail.",
+        None,
+    ),
+    (
+        "The public API accepts both snake case and camel case in the request body.",
+        "The public API accepts neither snake case nor camel case in the request body.",
+        None,
+    ),
+    (
+        "Reviewers should look at the tests first and at the implementation second.",
+        "Reviewers should look at the implementation first and at the tests second.",
+        None,
+    ),
+    (
+        "The linter runs in the pre-commit hook and the type checker runs in CI.",
+        "The type checker runs in the pre-commit hook and the linter runs in CI.",
+        None,
+    ),
+    (
+        "Allow the crawler on the docs site and block it on the app domain.",
+        "Block the crawler on the docs site and allow it on the app domain.",
+        None,
+    ),
+    (
+        "Use the read replica for reports and the primary for checkout queries in the shop.",
+        "Use the primary for reports and the read replica for checkout queries in the shop.",
+        None,
+    ),
+    (
+        "The job needs at least 4 GB of memory on the CI runners to finish in time.",
+        "The job needs at most 4 GB of memory on the CI runners to finish in time.",
+        None,
+    ),
+    (
+        "The gateway forwards requests to the auth service over gRPC with mutual TLS.",
+        "The gateway forwards requests to the auth service over REST with mutual TLS.",
+        None,
+    ),
+    (
+        "Keep the lock file under version control so that builds are reproducible.",
+        "Keep the lock file out of version control so that builds are reproducible.",
+        None,
+    ),
+    (
+        "The team decided to move from GraphQL to REST for the public API this year.",
+        "The team decided to move from REST to GraphQL for the public API this year.",
+        None,
+    ),
+    (
+        "Set `retries: 3` in the job template of the importer, the default is too low.",
+        "Set `retries: 3` in the job template of the importer, the default is too high.",
+        None,
+    ),
+    (
+        "Deploys happen on weekdays in the morning, so that someone is around to watch.",
+        "Deploys happen on weekdays in the evening, so that someone is around to watch.",
+        None,
+    ),
+    (
+        "Nobody may push to the release branch while the release train is running.",
+        "Everybody may push to the release branch while the release train is running.",
+        None,
+    ),
+    (
+        "The test for the parser is slow because it reads the fixture from disk.",
+        "The test for the parser is fast because it reads the fixture from disk.",
+        None,
+    ),
+    (
+        "Document public functions in the API module, the docs are generated from them.",
+        "Document private functions in the API module, the docs are generated from them.",
+        None,
+    ),
+    (
+        "The user wants to be asked before any dependency is added to the project.",
+        "The user wants to be told after any dependency is added to the project.",
+        None,
+    ),
+    (
+        "Store timestamps in UTC in the database and convert them in the frontend.",
+        "Store timestamps in local time in the database and convert them in the frontend.",
+        None,
+    ),
+    (
+        "Close the connection in the finally block, the pool does not do it for you.",
+        "Close the connection in the finally block, the pool does it for you.",
+        None,
+    ),
+    (
+        "Unless the tests are green, do not merge the branch of another person.",
+        "If the tests are green, do not merge the branch of another person.",
+        None,
+    ),
+    (
+        "The session cookie is set by the gateway, not by the auth service, since the split.",
+        "The session cookie is set by the auth service, not by the gateway, since the split.",
+        None,
+    ),
+    (
+        "Use a mutex around the cache in the worker; the map is not safe for concurrent use.",
+        "Use a mutex around the cache in the worker; the map is safe for concurrent use.",
+        None,
+    ),
+    (
+        "日志里不要打印用户的访问令牌和密码，调试的时候也不例外",
+        "日志里可以打印用户的访问令牌和密码，调试的时候也不例外",
+        None,
+    ),
+    (
+        "Der Dienst schreibt die Protokolle in die Datenbank und löscht alte Einträge nachts.",
+        "Der Dienst schreibt die Protokolle in die Datenbank und löscht alte Einträge nie.",
+        None,
     ),
 ]
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import uuid
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from memcli import redact, scope, tree
 from memcli.app import App
+from memcli.chunk import clean
 from memcli.errors import DataError, RefusedError, UsageError
 from memcli.levels import LEVEL_WORDS
 from memcli.memory_file import TYPE_OF_KIND, Change, MemoryFile, edited, parse, render_entry
@@ -17,6 +19,8 @@ from memcli.similar import claim, near_duplicate
 from memcli.store import Candidate
 
 TITLE_LENGTH = 100
+_MARKUP = re.compile(r"\s*(```|~~~|([-*_=])\2{2,}\s*$)")
+"""A line that opens a code fence or is a rule: no title."""
 
 
 class Request(NamedTuple):
@@ -55,36 +59,64 @@ def add(app: App, request: Request, *, dry_run: bool = False) -> Report:
 
 
 def _checked(request: Request) -> Request:
+    """The request, cleaned, with the level's own name. Raises for what cannot or must not be written."""
+    level = LEVEL_WORDS.get(request.level, request.level)
     for what, value, allowed in (
-        ("level", LEVEL_WORDS.get(request.level, request.level), LEVELS),
+        ("level", level, LEVELS),
         ("type", request.type, ("", *TYPES)),
         ("kind", request.kind, ("", *KINDS)),
         ("priority", request.priority, ("", *PRIORITIES)),
     ):
         if value not in allowed:
-            raise UsageError(
-                f"--{what} {value}: unknown {what}", "one of " + ", ".join(filter(None, allowed))
-            )
+            known = ", ".join(filter(None, allowed))
+            raise UsageError(f"--{what} {value}: unknown {what}", f"one of {known}")
     if request.importance is not None and not 0 <= request.importance <= 1:
         raise UsageError(f"--importance {request.importance}: out of range", "a number from 0 to 1")
-    text = redact.strip_private(redact.strip_controls(request.text)).strip()
-    if not text and not request.title.strip():
+    request = _cleaned(request)._replace(level=level)
+    if not request.text and not request.title:
         raise UsageError(
             "there is nothing to remember", 'mem add "what you learned", or - to read it from stdin'
         )
-    for part in (text, request.title, *request.steps, *request.tags):
+    for part in _parts(request):
         for secret in redact.secrets(part):
             raise RefusedError(
                 f"the text holds a secret ({secret.kind}); nothing is written", "take it out and add again"
             )
-    return request._replace(text=text, level=LEVEL_WORDS.get(request.level, request.level))
+    return request
+
+
+def _cleaned(request: Request) -> Request:
+    """The request without control characters and private parts; all but the text in one line each."""
+
+    def line(text: str) -> str:
+        return " ".join(redact.strip_private(redact.strip_controls(text)).split())
+
+    def lines(items: Sequence[str]) -> tuple[str, ...]:
+        return tuple(filter(None, map(line, items)))
+
+    return request._replace(
+        text=redact.strip_private(redact.strip_controls(request.text)).strip(),
+        title=line(request.title),
+        outcome=line(request.outcome),
+        tags=lines(request.tags),
+        paths=lines(request.paths),
+        commands=lines(request.commands),
+        steps=lines(request.steps),
+    )
+
+
+def _parts(request: Request) -> tuple[str, ...]:
+    """Everything of a request that would be written."""
+    lists = (*request.tags, *request.paths, *request.commands, *request.steps)
+    return (request.text, request.title, request.outcome, *lists)
 
 
 def _plan(app: App, request: Request) -> Report:
     title, body = _words(request, app.now.isoformat())
-    same = _same(app, request, body)
-    if same is not None:
-        return _reinforce(app, same)
+    same = _same(app, body)
+    known = _reinforce(app, same) if same is not None else None
+    if known is not None:
+        return known
     name, path = _target(app, request)
     memory = _read(path, name)
     values = _values(app, request)
@@ -96,15 +128,25 @@ def _plan(app: App, request: Request) -> Report:
 
 def _words(request: Request, today: str) -> tuple[str, str]:
     """Title and body: the first line is the title unless one is given."""
-    first, _, rest = request.text.partition("\n")
-    title = request.title.strip() or first.strip().lstrip("# ").strip()
-    text = request.text if request.title.strip() else rest
-    if len(title) > TITLE_LENGTH:
-        cut = title.rfind(" ", 0, TITLE_LENGTH)
-        title, text = title[: cut if cut > 0 else TITLE_LENGTH].rstrip(",;:") + " …", request.text
+    title, text = request.title, request.text
+    if not title:
+        title, text = _title(text)
     steps = "\n".join(f"{i}. {step}" for i, step in enumerate(request.steps, 1))
     parts = [f"## [{today}] {title}", text.strip("\n"), steps]
     return title, "\n".join(part for part in parts if part.strip())
+
+
+def _title(text: str) -> tuple[str, str]:
+    """The first line as the title, and the rest; all of the text when its first line cannot be one."""
+    first, _, rest = text.partition("\n")
+    title = first.strip().lstrip("# ").strip()
+    if _MARKUP.match(first) or not title:
+        named = (line.strip("#>*- \t") for line in text.split("\n") if not _MARKUP.match(line))
+        title, rest = next(filter(None, named), title or "Note"), text
+    if len(title) > TITLE_LENGTH:
+        cut = title.rfind(" ", 0, TITLE_LENGTH)
+        title, rest = title[: cut if cut > 0 else TITLE_LENGTH].rstrip(",;:") + " …", text
+    return title, rest
 
 
 def _values(app: App, request: Request) -> dict[str, Any]:
@@ -166,7 +208,7 @@ def _target(app: App, request: Request) -> tuple[str, str]:
 
 
 def _job_folder(app: App, request: Request) -> str:
-    job = request.job or app.view.job
+    job = _named("job", request.job) or app.view.job
     for jobs in app.jobs_dirs:
         if job and app.root is not None and (app.root / jobs / job).is_dir():
             return f"{jobs}/{job}"
@@ -175,8 +217,15 @@ def _job_folder(app: App, request: Request) -> str:
     raise UsageError(f"--level {request.level} needs a job", "name it with --job, or run inside its folder")
 
 
+def _named(what: str, name: str) -> str:
+    """`name`, which must be that of one folder, not a way to another place."""
+    if name in (".", "..") or "/" in name or os.sep in name or "\0" in name:
+        raise UsageError(f"--{what} {name}: no name of a {what}", "give the name of its folder")
+    return name
+
+
 def _task_folder(app: App, request: Request, job: str) -> str:
-    task = request.task or app.view.task
+    task = _named("task", request.task) or app.view.task
     if not task:
         raise UsageError("--level task needs a task", "name it with --task, or run inside its folder")
     folder = f"{job}/tasks/{task}"
@@ -202,29 +251,38 @@ def _eol(memory: MemoryFile) -> str:
 # --- what is known already
 
 
-def _same(app: App, request: Request, body: str) -> Candidate | None:
-    """The live entry in view that says the same, when there is one."""
+def _same(app: App, body: str) -> Candidate | None:
+    """The live entry in view that says the same and may be changed from here, when there is one."""
     if not app.listing.files:
         return None
     app.refresh()
+    return app.guarded(lambda: _nearest(app, body))
+
+
+def _nearest(app: App, body: str) -> Candidate | None:
     from memcli import query
 
     mine = claim(body)
+    own = {file.name for file in app.listing.files if app.may_write(file, app.named_tasks)}
     rows = scope.visible(app.index.files().values(), app.view, scope.Filters())
-    where = scope.select(rows, scope.Filters())
+    where = scope.select([row for row in rows if row.path in own], scope.Filters())
     terms = query.build(body, app.index.counts).terms
     found = app.index.lexical(terms, None, where.files.keys(), pool=50)
     ranked = sorted(app.index.candidates(found), key=lambda c: (-found[c.rowid], c.source, c.offset))
-    alike = [c for c in ranked if c.values.get("written") and c.values.get("status") != "retired"]
-    return next((c for c in alike if near_duplicate(mine, claim(c.text))), None)
+    alike = (c for c in ranked if c.part == 0 and c.values.get("written"))
+    return next((c for c in alike if near_duplicate(mine, claim(app.index.text(c)))), None)
 
 
-def _reinforce(app: App, same: Candidate) -> Report:
-    row = next(row for row in app.index.files().values() if row.id == same.source)
-    file = app.found(row.path)
-    assert file is not None
-    memory = app.read(file)
-    at = next(i for i, entry in enumerate(memory.entries) if entry.id == same.entry)
+def _reinforce(app: App, same: Candidate) -> Report | None:
+    """One count more for an entry; None when it is not there any more (the index was busy)."""
+    row = next((row for row in app.index.files().values() if row.id == same.source), None)
+    file = app.found(row.path) if row else None
+    if file is None:
+        return None
+    memory = _read(file.path, file.name)
+    at = next((i for i, e in enumerate(memory.entries) if clean(e.id) == same.entry), None)
+    if at is None:
+        return None
     entry = memory.entries[at]
     values = {"reinforcement_count": entry.reinforcement_count + 1, "last_reinforced": app.now.isoformat()}
     after = edited(memory, [Change(at, values)])

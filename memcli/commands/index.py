@@ -8,7 +8,7 @@ from typing import NamedTuple
 from memcli.app import BUILD_WAIT, App
 from memcli.errors import RefusedError
 from memcli.model import Problem
-from memcli.store import FileRow
+from memcli.store import FileRow, Refreshed
 
 
 class Report(NamedTuple):
@@ -33,17 +33,13 @@ def index(app: App, *, rebuild: bool = False, progress: Callable[[int], None] = 
         raise RefusedError(
             f"the index is busy: another process is writing it ({app.index.path})", "run again"
         )
+    return app.guarded(lambda: _report(app, done))
+
+
+def _report(app: App, done: Refreshed) -> Report:
     files = tuple(app.index.files().values())
-    return Report(
-        str(app.index.path),
-        files,
-        done.read,
-        done.changed,
-        done.removed,
-        (),
-        tuple(app.problems),
-        repeated(app),
-    )
+    where, problems = str(app.index.path), tuple(app.problems)
+    return Report(where, files, done.read, done.changed, done.removed, (), problems, repeated(app))
 
 
 def check(app: App) -> Report:

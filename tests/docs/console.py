@@ -1,7 +1,8 @@
 """The console blocks of a page: what they say, and what really happens.
 
 A block is fenced as `console`: lines that begin with `$ ` are commands, those with `> ` right below
-go on with them, the others are what is to be seen. In what is to be seen, `...` stands for any text, and alone on a line for any lines.
+go on with them, the others are what is to be seen. There, `...` stands for any text, and alone on a
+line for any lines.
 """
 
 from __future__ import annotations
@@ -135,7 +136,7 @@ def _cut(seen: str, expected: str) -> list[str]:
     lines, before = seen.splitlines(), expected.splitlines()
     if before and before[-1].strip() == "..." and len(lines) >= len(before):
         lines = [*lines[: len(before) - 1], "..."]
-    if "(id ...)" in expected:
+    if "id ...)" in expected:
         lines = [re.sub(r"\bid [0-9a-f]{8}\)", "id ...)", line) for line in lines]
     return lines
 

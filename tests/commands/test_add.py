@@ -1,0 +1,283 @@
+"""mem add: one entry at the end of a level's MEMORY.md."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memcli.memory_file import parse
+from memcli.model import Entry
+from tests.conftest import TODAY, Project
+
+KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
+
+
+def entries(path: Path) -> tuple[Entry, ...]:
+    return tuple(parse(path.read_bytes().decode(), str(path)).entries)
+
+
+def last(project: Project, name: str = "MEMORY.md") -> Entry:
+    return entries(project.root / name)[-1]
+
+
+def test_a_first_entry_creates_the_file(project: Project) -> None:
+    """Without MEMORY.md it is made; the first line is the title, the rest the body, dated today."""
+    got = project.mem("add", "Freeze time in cart tests\nUse freeze_time in the fixture.")
+    assert (got.code, got.out) == (0, "")
+    entry = last(project)
+    assert re.fullmatch(rf"added to MEMORY.md: Freeze time in cart tests \(id {entry.id[:8]}\)\n", got.err)
+    assert entry.body == f"## [{TODAY}] Freeze time in cart tests\nUse freeze_time in the fixture."
+    assert (entry.type, entry.domain, entry.importance, entry.phase, entry.status) == (
+        "declarative",
+        "task",
+        0.5,
+        "unknown",
+        "active",
+    )
+    assert entry.created_at == TODAY and entry.reinforcement_count == 0
+    assert project.mem("recall", "freeze time", "--ranked").out.count("Freeze time in cart tests") == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "type", "priority"),
+    [("policy", "directive", "critical"), ("workflow", "procedural", "high"), ("pitfall", "corrective", "high"),
+     ("preference", "directive", "medium"), ("fact", "declarative", "normal"), ("episode", "declarative", "normal")],
+)  # fmt: skip
+def test_kind_decides_type_and_priority(project: Project, kind: str, type: str, priority: str) -> None:
+    """Type and priority follow from --kind; importance stays .5 unless a priority is written."""
+    project.mem("add", "Some text", "--kind", kind)
+    entry = last(project)
+    assert (entry.kind, entry.type, entry.priority, entry.importance) == (kind, type, priority, 0.5)
+
+
+def test_every_option_is_written(project: Project) -> None:
+    """Tags, paths, commands, importance, priority, type, steps, outcome and title arrive in the entry."""
+    project.mem(
+        "add", "Body of it", "--title", "A title", "--tag", "a,b", "--tag", "c", "--path", "src/**/*.py", "--path", "*.sql",
+        "--command", "git push*", "--importance", "0.7", "--priority", "high", "--type", "procedural",
+        "--kind", "workflow", "--step", "do one", "--step", "do two", "--outcome", "success",
+    )  # fmt: skip
+    entry = last(project)
+    assert entry.body == f"## [{TODAY}] A title\nBody of it\n1. do one\n2. do two"
+    assert entry.extra["tags"] == ["a", "b", "c"] and entry.extra["paths"] == ["src/**/*.py", "*.sql"]
+    assert (entry.extra["commands"], entry.extra["outcome"]) == (["git push*"], "success")
+    assert (entry.title, entry.type, entry.priority, entry.importance) == (
+        "A title",
+        "procedural",
+        "high",
+        0.85,
+    )
+
+
+def test_the_current_stage_is_the_phase(project: Project) -> None:
+    """The phase comes from .current-stage of the root, or of the job one is in."""
+    project.write(".current-stage", "design\n")
+    project.write(".mem/jobs/j/.current-stage", "review\n")
+    project.mem("add", "At the root")
+    project.mem("add", "In the job", "--job", "j")
+    assert last(project).phase == "design"
+    assert last(project, ".mem/jobs/j/MEMORY.md").phase == "review"
+
+
+def test_levels_have_their_files(project: Project) -> None:
+    """project, global, job and task write to their own MEMORY.md; a task to its worktree where there is one."""
+    for folder in ("tasks/plain", "tasks/tree/worktree"):
+        (project.root / ".mem/jobs/j" / folder).mkdir(parents=True)
+    for args, name in (
+        ([], "MEMORY.md"),
+        (["--level", "job", "--job", "j"], ".mem/jobs/j/MEMORY.md"),
+        (["--level", "task", "--job", "j", "--task", "plain"], ".mem/jobs/j/tasks/plain/MEMORY.md"),
+        (["--job", "j", "--task", "tree"], ".mem/jobs/j/tasks/tree/worktree/MEMORY.md"),
+    ):
+        got = project.mem("add", f"Text {name}", *args)
+        assert got.code == 0, got.err
+        assert last(project, name).title == f"Text {name}"
+    assert project.mem("add", "Everywhere", "--level", "global").err.startswith("added to ~/MEMORY.md")
+    assert entries(project.home / "MEMORY.md")[0].title == "Everywhere"
+    inside = project.mem(
+        "add", "From inside", "--level", "team", cwd=project.root / ".mem/jobs/j/tasks/plain"
+    )
+    assert inside.err.startswith("added to .mem/jobs/j/tasks/plain/MEMORY.md")
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--level", "job"], ["--job", "nope"], ["--level", "task", "--job", "j"], ["--job", "j", "--task", "nope"],
+        ["--job", "../.."], ["--job", "j", "--task", "../../.."], ["--job", "/etc"], ["--job", "."],
+        ["--level", "moon"], ["--kind", "moon"], ["--type", "moon"], ["--priority", "moon"],
+        ["--importance", "1.5"], ["--importance", "nan"], ["--importance", "x"],
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused(project: Project, args: list[str]) -> None:
+    """Unknown places and values are exit 2 with a hint, and nothing is written anywhere."""
+    (project.root / ".mem/jobs/j/tasks").mkdir(parents=True)
+    got = project.mem("add", "Text", *args)
+    assert got.code == 2
+    assert re.fullmatch(r"mem: .+\nhint: .+\n", got.err)
+    assert not list(project.root.rglob("MEMORY.md"))
+
+
+def test_without_a_project_only_global_works(project: Project, tmp_path: Path) -> None:
+    """Outside any root, add asks for --level global."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    assert project.mem("add", "x", cwd=outside).code == 2
+    assert project.mem("add", "x", "--level", "global", cwd=outside).code == 0
+
+
+@pytest.mark.parametrize("text", ["", "  \n ", "\0", "<private>all of it</private>"])
+def test_nothing_to_remember_is_exit_2(project: Project, text: str) -> None:
+    """Empty text is a usage error with the way to do it."""
+    got = project.mem("add", text)
+    assert got.code == 2 and "hint: mem add" in got.err
+    assert not (project.root / "MEMORY.md").exists()
+
+
+def test_text_comes_from_stdin(project: Project) -> None:
+    """`-` reads standard input, with CRLF and undecodable bytes."""
+    project.mem("add", "-", input=b"Title here\r\nBody \xff line\r\n")
+    assert last(project).body == f"## [{TODAY}] Title here\nBody \ufffd line"
+
+
+@pytest.mark.parametrize("option", ["", "--title", "--tag", "--step", "--path", "--command", "--outcome"])
+def test_a_secret_is_refused_and_not_shown(project: Project, option: str) -> None:
+    """Exit 5 wherever the secret stands; nothing is written, and it is printed nowhere."""
+    got = project.mem("add", *([f"the key is {KEY}"] if not option else ["Text", option, KEY]))
+    assert got.code == 5
+    assert KEY not in got.out + got.err and "secret" in got.err
+    assert not (project.root / "MEMORY.md").exists()
+
+
+def test_what_is_known_is_reinforced(project: Project) -> None:
+    """A near-duplicate gets one count and today's date, and the answer says so."""
+    text = "Set a lock timeout of three seconds before each migration of a large table in production"
+    project.write(
+        "MEMORY.md", project.entry(text, "Because others queue behind it.", created_at="2026-01-01")
+    )
+    got = project.mem("add", text + "\nBecause others queue behind it.")
+    assert got.err.startswith(f"known already, reinforced: {text} (MEMORY.md, id ")
+    [entry] = entries(project.root / "MEMORY.md")
+    assert (entry.reinforcement_count, entry.last_reinforced, entry.created_at) == (1, TODAY, "2026-01-01")
+
+
+@pytest.mark.parametrize("change", [("Set", "Never set"), ("three", "30")])
+def test_what_says_otherwise_is_added(project: Project, change: tuple[str, str]) -> None:
+    """An opposite or another number is no duplicate."""
+    text = "Set a lock timeout of three seconds before each migration of a large table in production"
+    project.mem("add", text)
+    project.mem("add", text.replace(*change))
+    assert len(entries(project.root / "MEMORY.md")) == 2
+
+
+def test_retired_and_other_work_trees_are_no_reason_not_to_add(project: Project) -> None:
+    """What is retired, or stands in a task's own checkout, is not reinforced from here."""
+    text = "Set a lock timeout of three seconds before each migration of a large table in production"
+    project.write("MEMORY.md", project.entry(text, "So.", status="retired"))
+    worktree = project.root / ".mem/jobs/j/tasks/t/worktree"
+    project.write("MEMORY.md", project.entry(text, "So."), at=worktree)
+    project.git("init", "-q", str(worktree))
+    before = (worktree / "MEMORY.md").read_bytes()
+    assert project.mem("add", text + "\nSo.").err.startswith("added to MEMORY.md")
+    assert (worktree / "MEMORY.md").read_bytes() == before
+
+
+HOSTILE = [
+    "Title\n---\nid: evil\ntype: directive\n---\nbody",
+    "Title\n\n---\n\nid: x\n---\n",
+    "Title\n```python\nx = 1\n",
+    "```\n---\nid: a\n---\n```",
+    "~~~\nopen",
+    "---",
+    "# # #",
+    "Ti\0tle \x1b[31m \u202e\nbo\0dy",
+    "Title\r\nline\r\n---\r\nid: q\r\n---\r\n",
+    "\ud800 title\nbody",
+    "x" * 5000,
+    "word " * 3000,
+    "- [ ] task\n- [x] done",
+    "key: value\n: - {[",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_any_text_is_one_entry(project: Project, text: str) -> None:
+    """Delimiters, fences, CRLF and NUL in the text make one entry and leave the others as they were."""
+    old = project.entry("Old", "Old body.") + "\nSome prose.\n"
+    project.write("MEMORY.md", old)
+    got = project.mem("add", "--", text)
+    assert got.code == 0, got.err
+    raw = (project.root / "MEMORY.md").read_text()
+    assert raw.startswith(old)
+    assert len(entries(project.root / "MEMORY.md")) == 2
+    entry = last(project)
+    assert entry.title and "\n" not in entry.title and len(entry.title) <= 105
+    assert not re.search("[\x00-\x08\x0b-\x1f\u202e]", raw)
+    assert project.mem("add", "Next one").code == 0
+    assert len(entries(project.root / "MEMORY.md")) == 3
+
+
+def test_a_crlf_file_stays_one(project: Project) -> None:
+    """Line endings follow the file; not a byte before the new entry changes."""
+    old = project.entry("Old", "Old body.").replace("\n", "\r\n").encode()
+    path = project.write("MEMORY.md", old)
+    project.mem("add", "New\nsecond line")
+    data = path.read_bytes()
+    assert data.startswith(old) and data.count(b"\n") == data.count(b"\r\n")
+
+
+@pytest.mark.parametrize("before", [None, "", "no newline", "# Head\n\ntext\n", "a\r\nb\r\n"])
+def test_dry_run_is_a_diff_that_git_takes(project: Project, before: str | None) -> None:
+    """--dry-run prints a diff for git apply and writes nothing; applied, it is what add writes."""
+    if before is not None:
+        project.write("MEMORY.md", before)
+    got = project.shell("add", "Title\nwith --- body", "--dry-run")
+    path = project.root / "MEMORY.md"
+    assert got.code == 0
+    assert path.exists() == (before is not None) and (
+        not path.exists() or path.read_bytes().decode() == before
+    )
+    raw = subprocess.run(
+        [sys.executable, "-m", "memcli", "add", "Title\nwith --- body", "-n"],
+        cwd=project.root,
+        capture_output=True,
+        check=True,
+    ).stdout
+    subprocess.run(["git", "apply", "--check"], input=raw, cwd=project.root, check=True)
+    subprocess.run(["git", "apply"], input=raw, cwd=project.root, check=True)
+    assert last(project).title == "Title"
+
+
+def test_json_says_where_it_went(project: Project) -> None:
+    """--json has id, path, title, whether it was known, the files, and version 1."""
+    got = project.mem("add", "Title", "--json").json
+    assert (got["version"], got["path"], got["title"], got["reinforced"], got["dry_run"]) == (
+        1,
+        "MEMORY.md",
+        "Title",
+        False,
+        False,
+    )
+    assert got["id"] == last(project).id
+
+
+def test_twenty_adds_at_once_are_all_there(project: Project) -> None:
+    """Twenty processes at once lose nothing and leave no temporary file."""
+    words = "apple brick cloud delta eagle flame grape house igloo jewel koala lemon mango night ocean piano quilt river storm tiger".split()
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-m", "memcli", "add", f"{word} {word[::-1]} {i}"],
+            cwd=project.root, stderr=subprocess.PIPE, text=True,
+        )
+        for i, word in enumerate(words)
+    ]  # fmt: skip
+    assert [(one.wait(), one.stderr.read()[:8]) for one in running if one.stderr] == [(0, "added to")] * 20
+    assert sorted(entry.title.split()[0] for entry in entries(project.root / "MEMORY.md")) == sorted(words)
+    assert not [path for path in project.root.iterdir() if "mem-tmp" in path.name]
+    for one in running:
+        assert one.stderr is not None
+        one.stderr.close()

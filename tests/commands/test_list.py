@@ -1,0 +1,63 @@
+"""mem list: every entry in view once, newest first."""
+
+from __future__ import annotations
+
+from tests.conftest import Project
+
+
+def test_newest_first_then_by_place(project: Project) -> None:
+    """Without a date comes last; equal dates stand as in the files."""
+    days = {"old": "2026-01-01", "new": "2026-11-01", "none": None, "same": "2026-01-01"}
+    project.write("MEMORY.md", "".join(project.entry(name, created_at=day) for name, day in days.items()))
+    rows = project.mem("list", "--json").json["entries"]
+    assert [row["title"] for row in rows] == ["new", "old", "same", "none"]
+
+
+def test_recent_cuts_and_total_counts_all(project: Project) -> None:
+    """`--recent N` keeps the newest N; none or a negative number is a usage error."""
+    project.write("MEMORY.md", "".join(project.entry(created_at=f"2026-11-{d:02}") for d in range(1, 8)))
+    found = project.mem("list", "--recent", "2", "--json").json
+    assert [row["date"] for row in found["entries"]] == ["2026-11-07", "2026-11-06"]
+    assert (found["total"], found["version"]) == (7, 1)
+    for number in ("0", "-3", "x"):
+        assert project.mem("list", "--recent", number).code == 2
+
+
+def test_a_row_has_the_values_of_the_entry(project: Project) -> None:
+    """As they count: defaults and floors applied, age from the last reinforcement."""
+    text = project.entry(
+        "Zebra", id="z" * 8, type="corrective", kind="pitfall", importance=0.2, priority="high",
+        reinforcement_count=3, last_reinforced="2026-11-11", created_at="2026-10-01",
+    )  # fmt: skip
+    project.write("tasks/t.md", "# Prose\n\nA section.\n\n" + text)
+    rows = {row["title"]: row for row in project.mem("list", "--json").json["entries"]}
+    assert rows["Zebra"] == {
+        "id": "z" * 8, "date": "2026-10-01", "level": "project", "store": "memory", "type": "corrective",
+        "kind": "pitfall", "status": "active", "importance": 0.85, "reinforcement_count": 3, "age_days": 10,
+        "title": "Zebra", "path": "tasks/t.md", "line": 18,
+    }  # fmt: skip
+    assert rows["Prose"]["line"] < 18
+
+
+def test_an_entry_of_many_chunks_is_listed_once(project: Project) -> None:
+    """However long it is."""
+    project.write("MEMORY.md", project.entry("Long", "word " * 3000))
+    assert project.mem("list", "--json").json["total"] == 1
+
+
+def test_text_is_a_line_per_entry_whatever_the_title(project: Project) -> None:
+    """Tabs, newlines, escape sequences and bidi characters do not break a line or a terminal."""
+    titles = ["tab\there", "bell\x07", "esc \x1b[31mred", "rtl \u202eoverride", "zero\u200bwidth", "plain"]
+    project.write("MEMORY.md", "".join(project.entry(title) for title in titles))
+    (project.root / "tasks").mkdir()
+    (project.root / "tasks/new\nline.md").write_text(project.entry("odd file"))
+    done = project.mem("list")
+    assert len(done.out.splitlines()) == 7
+    assert not set("\x07\x1b\u202e\u200b") & set(done.out)
+    assert all(line.count("\t") == 5 for line in done.out.splitlines())
+
+
+def test_retired_entries_are_not_listed(project: Project) -> None:
+    """They are excluded as in recall."""
+    project.write("MEMORY.md", project.entry("Gone", status="retired") + project.entry("Here"))
+    assert [row["title"] for row in project.mem("list", "--json").json["entries"]] == ["Here"]

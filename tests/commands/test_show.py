@@ -1,0 +1,141 @@
+"""mem show: one entry, whole."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.conftest import Project
+
+A = "aaaaaaaa-0000-4000-8000-000000000001"
+B = "aaaaaaaa-0000-4000-8000-000000000002"
+C = "cccccccc-0000-4000-8000-000000000003"
+
+
+@pytest.fixture
+def filled(project: Project) -> Project:
+    project.write(
+        "MEMORY.md",
+        project.entry(
+            "First", "Body of it.", id=A, kind="pitfall", tags=["x"], paths=["src/*"], session_id="s9", supports=[C],
+            merged_from=["old1"], reinforcement_count=2,
+        )
+        + project.entry("Second", "Other.", id=B)
+        + project.entry("Third", "Third body.", id=C),
+    )  # fmt: skip
+    return project
+
+
+def test_a_unique_prefix_is_enough(filled: Project) -> None:
+    """The beginning of an id shows the entry; a whole id does even where others begin so."""
+    assert filled.mem("show", "cccc").out.startswith("Third\n")
+    assert filled.mem("show", B).out.startswith("Second\n")
+
+
+@pytest.mark.parametrize(
+    ("prefix", "what"),
+    [("aaaa", "several entries begin so"), ("zzz", "no entry has that id"), ("", "several")],
+)
+def test_ambiguous_and_unknown_ids_are_exit_2(filled: Project, prefix: str, what: str) -> None:
+    """The error names what would do."""
+    got = filled.mem("show", prefix)
+    assert got.code == 2 and what in got.err
+    assert re.search(r"^hint: (one of aaaaaaaa-0000|mem list)", got.err, re.MULTILINE)
+
+
+def test_candidates_are_told_apart(filled: Project) -> None:
+    """The ids that are offered differ from each other."""
+    hint = filled.mem("show", A[:-1]).err.split("one of ")[1].strip().split(", ")
+    assert len(set(hint)) == len(hint) == 2
+
+
+def test_everything_is_shown(filled: Project) -> None:
+    """Values, provenance, relations both ways, standing and text."""
+    out = filled.mem("show", A).out
+    for part in (
+        A,
+        "MEMORY.md:",
+        "pitfall corrective",
+        "session_id",
+        "s9",
+        "merged_from",
+        "old1",
+        "src/*",
+        "score",
+        "Body of it.",
+    ):
+        assert part in out, part
+    assert f"supports {C[:8]}" in out
+    assert f"{A[:8]} supports this" in filled.mem("show", C).out
+
+
+def test_json_has_values_factors_and_relations(filled: Project) -> None:
+    """--json carries the same, with version 1."""
+    got = filled.mem("show", A, "--json").json
+    assert (got["version"], got["id"], got["reinforcement_count"], got["path"], got["level"]) == (
+        1,
+        A,
+        2,
+        "MEMORY.md",
+        "project",
+    )
+    assert got["provenance"] == {"session_id": "s9", "merged_from": ["old1"]}
+    assert got["relations"] == [{"entry": A, "relation": "supports", "other": C}]
+    assert got["factors"]["growth"] == pytest.approx(1.198, abs=1e-3)
+
+
+def test_copies_are_named(filled: Project) -> None:
+    """The same id elsewhere is named, and the nearest one is shown."""
+    worktree = ".mem/jobs/j/tasks/t/worktree"
+    filled.write(f"{worktree}/MEMORY.md", filled.entry("Newer", "Body.", id=C))
+    assert (
+        f"copies:       {worktree}/MEMORY.md:12" in filled.mem("show", C).out
+        or "copies:" in filled.mem("show", C).out
+    )
+    assert filled.mem("show", C).out.startswith("Third\n")
+    assert filled.mem("show", C, cwd=filled.root / worktree).out.startswith("Newer\n")
+
+
+def test_the_live_entry_is_shown_before_its_archive(filled: Project) -> None:
+    """What also stands in an archive is shown as it is now."""
+    filled.write("MEMORY.archive.md", filled.entry("Once", "Before.", id=C))
+    assert filled.mem("show", C).out.startswith("Third\n")
+    filled.write(
+        "MEMORY.archive.md", filled.entry("Gone", "Before.", id="dddddddd-0000-4000-8000-000000000009")
+    )
+    assert "archive" in filled.mem("show", "dddd").out
+
+
+def test_the_proxy_store_is_private(filled: Project) -> None:
+    """An entry about the person is shown only with --proxy."""
+    filled.write(
+        "proxy.md", filled.entry("Manner", "Short answers.", id="eeeeeeee-0000-4000-8000-000000000009")
+    )
+    assert filled.mem("show", "eeee").code == 2
+    assert filled.mem("show", "eeee", "--proxy").out.startswith("Manner\n")
+
+
+def test_raw_shows_bytes(project: Project) -> None:
+    """--raw prints the segment byte for byte; without it nothing gets through that a terminal obeys."""
+    text = project.entry("Ti\x1b[31mtle", "bo\x07dy \u202e \u00e9", id=A).replace("\n", "\r\n")
+    project.write("MEMORY.md", text)
+    raw = project.shell("show", A, "--raw")
+    assert raw.out == text
+    shown = project.mem("show", A)
+    assert not re.search("[\x00-\x08\x0b-\x1f\u202e]", shown.out)
+    assert "Title" in shown.out and "body" in shown.out
+
+
+def test_prose_can_be_shown(project: Project) -> None:
+    """A section of prose has an id too; list shows it, show takes it."""
+    project.write("MEMORY.md", "# Notes\n\n## Herd\nThe zebra sleeps.\n")
+    [row] = project.mem("list", "--json").json["entries"]
+    got = project.mem("show", row["id"][:8])
+    assert "The zebra sleeps." in got.out and "Notes > Herd" in got.out
+
+
+def test_without_memory_it_says_how_to_begin(project: Project) -> None:
+    """No memory anywhere: exit 2 and the first step."""
+    got = project.mem("show", "x")
+    assert got.code == 2 and "mem add" in got.err

@@ -1,0 +1,108 @@
+"""The composition root: opens on first use, and closes what it opened."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memcli import app as app_module
+from memcli.app import App, Options, opened
+from memcli.errors import UsageError
+from tests.conftest import Project
+
+
+def app_in(project: Project, where: str = "", **env: str) -> App:
+    return App(Options(), {**os.environ, **env}, project.root / where)
+
+
+def test_nothing_is_opened_until_it_is_needed(project: Project) -> None:
+    """A bad configuration does not keep a command from what needs none of it."""
+    project.write(".mem.toml", "broken")
+    with app_in(project) as app:
+        assert app.root == project.root
+        assert app.now.isoformat() == "2026-11-21"
+        with pytest.raises(UsageError):
+            _ = app.config
+    assert sorted(path.name for path in project.root.iterdir()) == [".git", ".mem.toml"]
+
+
+def test_the_index_is_closed_at_the_end(project: Project) -> None:
+    """SQLite's own files beside it are gone when the command is."""
+    project.write("MEMORY.md", project.entry())
+    with app_in(project) as app:
+        app.refresh()
+    assert sorted(path.name for path in project.root.iterdir()) == [".git", ".memory.db", "MEMORY.md"]
+
+
+def test_paths_are_named_from_the_root(project: Project) -> None:
+    """Relative to the working directory, absolute, with dots and through links."""
+    (project.root / "src").mkdir()
+    link = project.root.parent / "link"
+    link.symlink_to(project.root)
+    with app_in(project, "src") as app:
+        for path in ("a.py", "../src/a.py", f"{project.root}/src/./a.py", f"{link}/src/a.py"):
+            assert app.relative(path) == "src/a.py"
+        assert not app.relative("/elsewhere/src/a.py").startswith("src/")
+
+
+def test_a_working_directory_that_is_gone_is_a_usage_error(project: Project) -> None:
+    """Exit 2 with a hint, not a traceback."""
+    gone = project.root / "gone"
+    gone.mkdir()
+    code = "import os, sys; os.rmdir(os.getcwd()); from memcli.cli import run; sys.exit(run(['list']))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=gone, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    assert "mem: the working directory is gone\nhint: " in done.stderr
+
+
+def test_opened_is_the_running_process(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its directory and its environment."""
+    monkeypatch.chdir(project.root)
+    with opened(Options()) as app:
+        assert (app.cwd, app.home, app.root) == (project.root, project.home, project.root)
+
+
+def test_the_cached_index_is_keyed_by_root_and_home(project: Project, world: Path) -> None:
+    """Two folders without memory of their own, and two homes, do not share one; any bytes will do."""
+    project.write("~/MEMORY.md", project.entry("Zebra"))
+    odd = project.root.parent / os.fsdecode(b"odd \xff")
+    odd.mkdir()
+    project.git("init", "-q", cwd=odd)
+    other = project.write("../home2/MEMORY.md", project.entry("Horse")).parent
+    for cwd, home in ((project.root, project.home), (odd, project.home), (odd, other)):
+        done = project.mem("recall", "zebra horse", "--session", "s", cwd=cwd, env={"MEM_HOME": str(home)})
+        assert (done.code, done.err) == (0, "")
+        assert ("Zebra" in done.out) == (home == project.home)
+    assert len(list((world / "cache/mem/index").glob("*.db"))) == 3
+
+
+def test_a_damaged_index_is_mended_in_the_middle_of_an_answer(project: Project) -> None:
+    """`guarded` builds anew and asks again; a damage that stays is not tried for ever."""
+    project.write("MEMORY.md", project.entry("Zebra"))
+    with app_in(project) as app:
+        app.refresh()
+        app.index.db.execute("DROP TABLE chunks")
+        assert len(app.guarded(lambda: app.index.select("1", ()))) == 1
+        assert [note for note in app.notes if "built anew" in note]
+        with pytest.raises(app_module.sqlite3.DatabaseError):
+            app.guarded(lambda: app.index.select("nonsense", ()))
+
+
+def test_wants_of_a_writer_are_read_again_under_the_lock(project: Project) -> None:
+    """What was added between the first look and the lock is seen by the plan."""
+    project.write("MEMORY.md", project.entry("One"))
+    with app_in(project) as app:
+        assert [file.name for file in app.listing.files] == ["MEMORY.md"]
+        project.write("tasks/new.md", project.entry("Two"))
+
+        class Seen:
+            patches = ()
+
+            def __init__(self) -> None:
+                self.names = [file.name for file in app.listing.files]
+
+        assert app.write(Seen, "test", dry_run=False).names == ["MEMORY.md", "tasks/new.md"]
