@@ -1,0 +1,78 @@
+"""The error tree: each class owns an exit code, and the command line keeps to it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+
+import pytest
+
+from memcli import errors
+from memcli.commands import recall
+from memcli.errors import MemError
+from tests.conftest import Project
+
+CODES = {
+    "MemError": 70, "NoError": 1, "UsageError": 2, "DataError": 3, "ProviderError": 4, "RefusedError": 5, "BugError": 70,
+}  # fmt: skip
+
+
+def tree(cls: type[MemError] = MemError) -> Iterator[type[MemError]]:
+    yield cls
+    for sub in cls.__subclasses__():
+        yield from tree(sub)
+
+
+@pytest.mark.parametrize("cls", list(tree()), ids=lambda cls: cls.__name__)
+def test_every_error_ends_with_its_code_and_two_lines(
+    cls: type[MemError], project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each class in the tree is printed as `mem: what` and `hint: how`, and exits with its own code."""
+    base = next(one for one in cls.__mro__ if one.__name__ in CODES)
+    assert cls.code == CODES[base.__name__]
+    error = cls("what\x1b[31m it was (a.md:3)", "do this")
+    monkeypatch.setattr(recall, "recall", _raising(error))
+    got = project.mem("recall", "x")
+    assert (got.code, got.out, got.err) == (cls.code, "", "mem: what it was (a.md:3)\nhint: do this\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (ValueError("boom"), 70, "internal error: ValueError: boom"),
+        (sqlite3.OperationalError("odd"), 70, "internal error: OperationalError: odd"),
+        (RecursionError("deep"), 70, "RecursionError"),
+        (PermissionError(13, "Permission denied", "a/b"), 5, "permission denied (a/b)"),
+        (OSError(28, "No space left on device"), 5, "no space left on device"),
+        (KeyboardInterrupt(), 130, ""),
+    ],
+)
+def test_other_failures_have_codes_too(
+    error: BaseException, code: int, words: str, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bug is 70, the system's refusal 5, Ctrl-C 130; none shows a traceback."""
+    monkeypatch.setattr(recall, "recall", _raising(error))
+    got = project.mem("recall", "x")
+    assert got.code == code and words in got.err
+    assert "Traceback" not in got.err
+
+
+def test_a_bug_shows_where_it_happened_when_asked(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """MEM_DEBUG=1 adds the traceback; the code is 70 all the same."""
+    monkeypatch.setattr(recall, "recall", _raising(ValueError("boom")))
+    got = project.mem("recall", "x", env={"MEM_DEBUG": "1"})
+    assert got.code == 70
+    assert "Traceback" in got.err and "ValueError: boom" in got.err
+
+
+def _raising(error: BaseException) -> object:
+    def work(*args: object, **options: object) -> None:
+        raise error
+
+    return work
+
+
+def test_the_table_names_every_class() -> None:
+    """No class is missing in the table above."""
+    defined = {name for name, value in vars(errors).items() if isinstance(value, type)}
+    assert defined == set(CODES)

@@ -1,0 +1,64 @@
+"""Start-up is a feature: what a plain recall and the help never import."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Project
+
+HEAVY = [
+    "anthropic",
+    "numpy",
+    "rich",
+    "httpx",
+    "yaml",
+    "frontmatter",
+    "platformdirs",
+    "pathspec",
+    "pydantic",
+    "asyncio",
+    "subprocess",
+]
+
+
+def imported(project: Project, *args: str) -> list[str]:
+    """The heavy modules that a command line leaves in sys.modules of a fresh process."""
+    script = (
+        "import sys; from memcli.cli import run; code = run(sys.argv[1:]);"
+        f" sys.stdout = sys.stderr; print(code, *(name for name in {HEAVY} if name in sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *args], cwd=project.root, capture_output=True, text=True, check=True
+    )
+    code, *names = done.stderr.strip().split("\n")[-1].split()
+    assert code == "0", done.stderr
+    return names
+
+
+@pytest.mark.parametrize(
+    "args", [["recall", "zebra"], ["recall", "zebra", "--json"], ["list"], ["--help"], ["recall", "--help"]]
+)
+def test_nothing_heavy_is_imported(project: Project, args: list[str]) -> None:
+    """With a fresh index, recall, list and the help import none of the slow libraries."""
+    project.write("MEMORY.md", project.entry("Herd", "zebra", tags=["x"]))
+    project.write("institutional.md", "A norm.\n")
+    project.mem("index")
+    assert imported(project, *args) == []
+
+
+def test_plain_entries_are_indexed_without_yaml(project: Project) -> None:
+    """Entries as mem writes them are read by the line splitter; only odd ones need a YAML parser."""
+    project.write("MEMORY.md", project.entry("Herd", "zebra", tags=["x"]))
+    assert not {"yaml", "frontmatter", "numpy", "rich", "anthropic"} & set(
+        imported(project, "recall", "zebra")
+    )
+
+
+def test_click_is_never_imported_by_name() -> None:
+    """Typer brings its own copy of click from 0.29 on: no module of ours names click."""
+    for path in (Path(__file__).parent.parent / "memcli").rglob("*.py"):
+        assert "import click" not in path.read_text() and "from click" not in path.read_text(), path
