@@ -8,12 +8,20 @@ import sys
 def main() -> None:
     """Run the command line and exit with its status."""
     try:
-        from memcli.cli import run
-
-        code = run(sys.argv[1:])
+        code = _run(sys.argv[1:])
     except KeyboardInterrupt:  # while modules are still being imported, or at the last flush
         code = 130
     sys.exit(code)
+
+
+def _run(arguments: list[str]) -> int:
+    if arguments[:1] == ["merge-driver"] and not {"-h", "--help"} & set(arguments[1:2]):
+        from memcli.commands import merge_driver  # git waits for it in every merge: no Typer
+
+        return merge_driver.main(arguments[1:])
+    from memcli.cli import run
+
+    return run(arguments)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -135,7 +136,7 @@ def _read_text(words: Sequence[str]) -> str:
     """The words of a command line, or standard input for a lone `-`; undecodable bytes become U+FFFD."""
     if list(words) == ["-"]:
         return _stdin()
-    return " ".join(words).encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return re.sub("[\ud800-\udfff]", "\ufffd", " ".join(words))
 
 
 def _stdin() -> str:

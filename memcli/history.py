@@ -5,9 +5,10 @@ Deleting it changes no memory file; what it keeps is only who recalled what and 
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,7 +22,14 @@ CREATE TABLE IF NOT EXISTS reinforced (
   project TEXT NOT NULL, session TEXT NOT NULL, entry TEXT NOT NULL,
   PRIMARY KEY (project, session, entry)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS health (
+  project TEXT NOT NULL, day TEXT NOT NULL, score REAL NOT NULL, entries INTEGER NOT NULL,
+  tokens INTEGER NOT NULL, metrics TEXT NOT NULL, -- JSON {name: value or null}
+  PRIMARY KEY (project, day)
+) WITHOUT ROWID;
 """
+Unusable = sqlite3.Error
+"""What every method may raise, for those who can go on without the state file."""
 LOG_WAIT = 0.2
 """Seconds a log entry may wait for another process; then it is skipped."""
 
@@ -80,6 +88,30 @@ class History:
             (self.project, _plain(session)),
         )
         return [row[0] for row in rows]
+
+    def recalls(self) -> list[tuple[str, str, str, int, float | None, str]]:
+        """All that was shown, in order: (session, entry, layer, place from 1 in its layer, score, day)."""
+        return self.db.execute(
+            "SELECT session, entry, layer, place, score, day FROM recalls WHERE project = ? ORDER BY rowid",
+            (self.project,),
+        ).fetchall()
+
+    def keep_snapshot(
+        self, day: str, score: float, entries: int, tokens: int, metrics: Mapping[str, float | None]
+    ) -> None:
+        """Remember a day's health; the last one of a day counts."""
+        self.db.execute(
+            "INSERT OR REPLACE INTO health VALUES (?, ?, ?, ?, ?, ?)",
+            (self.project, day, score, entries, tokens, json.dumps(metrics)),
+        )
+
+    def snapshots(self) -> list[tuple[str, float, int, int, dict[str, float | None]]]:
+        """(day, score, entries, tokens, metrics) of every day that was remembered, the oldest first."""
+        rows = self.db.execute(
+            "SELECT day, score, entries, tokens, metrics FROM health WHERE project = ? ORDER BY day",
+            (self.project,),
+        )
+        return [(*row[:4], json.loads(row[4])) for row in rows]
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

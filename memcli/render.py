@@ -14,8 +14,10 @@ from memcli.commands.recall import Report as RecallReport
 from memcli.model import Patch, Problem
 
 
-def coloured(stream: TextIO) -> bool:
+def coloured(stream: TextIO | None) -> bool:
     """Whether `stream` is a terminal that may be coloured (NO_COLOR, TERM=dumb)."""
+    if stream is None:
+        return False
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -222,7 +224,7 @@ def show_text(report: Any) -> str:
     values: dict[str, Any] = {
         "id": entry.id,
         "where": f"{report.path}:{entry.line} ({report.level}, {report.store})",
-        "what": " ".join(
+        "what": ", ".join(
             filter(None, (entry.kind, entry.type, f"domain {entry.domain}", f"phase {entry.phase}"))
         ),
         "status": f"{entry.status}, priority {entry.priority}",
@@ -239,7 +241,8 @@ def show_text(report: Any) -> str:
     for one, relation, other in report.relations:
         values.setdefault("relations", "")
         values["relations"] += f"{', ' if values['relations'] else ''}{_edge(entry.id, one, relation, other)}"
-    lines = [styled(redact.for_display(entry.title), "bold"), *values_text(values), "", entry.body]
+    body = block.body_of(entry.body, entry.title)
+    lines = [styled(redact.for_display(entry.title), "bold"), *values_text(values), "", body]
     return "\n".join([lines[0], *(redact.for_display(line) for line in lines[1:])])
 
 

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 from memcli import tree
 from memcli.chunk import Row, clean, join, rows
@@ -107,6 +106,8 @@ class Index:
     # --- opening
 
     def _look(self) -> sqlite3.Connection:
+        from urllib.parse import quote
+
         if not self.path.is_file():
             raise Unusable("no regular file")
         address = f"file:{quote(os.fsencode(os.path.abspath(self.path)))}?mode=rw"

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ COMMANDS = list(commands())
 def many(project: Project) -> Project:
     """Entries enough that a list does not fit into a pipe."""
     text = "".join(
-        project.entry(f"Entry number {i} with a long title " * 3, f"zebra {i}") for i in range(1500)
+        project.entry(f"Entry number {i} with a long title " * 3, f"zebra {i}") for i in range(800)
     )
     project.write("MEMORY.md", text)
     return project
@@ -117,6 +118,7 @@ def test_ctrl_c_is_130_and_quiet(project: Project) -> None:
     assert running.stdin and running.stderr
     running.stdin.write("x" * 200_000)  # more than a pipe holds: once it is taken, the program is reading
     running.stdin.flush()
+    time.sleep(0.5)  # and by now it waits for more
     running.send_signal(signal.SIGINT)
     code = running.wait(20)
     with running.stdin, running.stderr:

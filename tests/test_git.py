@@ -42,7 +42,9 @@ def test_git_and_common_dir_are_those_that_git_names(project: Project) -> None:
             assert found.resolve() == said.resolve()
 
 
-@pytest.mark.parametrize("content", [None, b"", b"gitdir:", b"nonsense", b"gitdir: /no/where\n", b"\xff"])
+@pytest.mark.parametrize(
+    "content", [None, b"", b"gitdir:", b"nonsense", b"gitdir: /no/where\n", b"gitdir: .\n", b"\xff"]
+)
 def test_a_broken_git_file_breaks_nothing(project: Project, content: bytes | None) -> None:
     """An empty, cut, binary or dangling `.git`, or a pipe: the index is made all the same."""
     plain = project.root.parent / "plain"

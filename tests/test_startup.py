@@ -21,7 +21,6 @@ HEAVY = [
     "pathspec",
     "pydantic",
     "asyncio",
-    "subprocess",
 ]
 
 

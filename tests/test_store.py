@@ -500,6 +500,20 @@ def test_processes_that_start_at_once_all_answer_and_one_index_remains(project: 
         assert project.mem("index", "--check").code == 0
 
 
+def test_an_index_that_another_process_has_mended_is_not_moved_again(project: Project) -> None:
+    """Two found the same damage; the second takes what the first has built."""
+    project.write("MEMORY.md", project.entry("Zebra"))
+    path = project.root / DB
+    with opened(project) as late:
+        late.refresh()
+        path.rename(project.root / f"{DB}.aside-1")
+        project.mem("index")
+        late.index.repair(sqlite3.DatabaseError("as before"))
+        assert list(late.index.files()) == ["MEMORY.md"]
+        assert late.notes == []
+    assert len(list(project.root.glob(f"{DB}.aside-*"))) == 1
+
+
 _HOLD = """
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1], isolation_level=None)

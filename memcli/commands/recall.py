@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -141,7 +142,7 @@ class _Search:
             (self._item(entry, by_entry[entry]) for entry in relevance), relevance, self._weights()
         )
         most = limit if self.request.ranked_only else 2 * limit + WORKFLOWS
-        hits = rank.diversify(weighed, limit=most, weight=self.config.mmr_lambda, alike=_alike)
+        hits = rank.diversify(weighed, limit=most, weight=self.config.mmr_lambda, alike=_alike())
         self.scored = {hit.item.id: hit for hit in hits}
         return hits
 
@@ -389,10 +390,12 @@ def _when(candidate: Candidate) -> str:
     return str(values.get("ended_at") or values.get("started_at") or values.get("created") or candidate.date)
 
 
-def _alike(a: str, b: str) -> bool:
+def _alike() -> Callable[[str, str], bool]:
+    """The near-duplicate test of one search: it reads each text once."""
     from memcli.similar import claim, near_duplicate
 
-    return near_duplicate(claim(a), claim(b))
+    read = cache(claim)
+    return lambda a, b: near_duplicate(read(a), read(b))
 
 
 def write_ids(path: str, report: Report) -> None:

@@ -654,3 +654,15 @@ def test_a_large_limit_reaches_beyond_the_usual_pool(project: Project) -> None:
     """--limit 400 shows 400 of 500 matches."""
     fill(project, *(project.entry(f"E{i}", f"zebra {'x ' * (i % 50)} n{i} m{i} k{i}") for i in range(500)))
     assert len(titles(project, "zebra", "--limit", "400", "--max-tokens", "0")) == 400
+
+
+def test_many_entries_that_differ_in_a_number_are_answered(project: Project) -> None:
+    """Hundreds of alike entries that the number guard keeps apart are hits of their own, each text read once."""
+    fill(
+        project,
+        *(
+            project.entry(f"Nightly export number {i} of the zebra table", f"Exported {i} zebras.")
+            for i in range(300)
+        ),
+    )
+    assert len(titles(project, "zebra export", "--limit", "100", "--max-tokens", "0")) == 100

@@ -1,0 +1,313 @@
+"""Content checks of memory files: documents in, rows out. `mem doctor` reads them and asks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from memcli import redact
+from memcli.block import tokens
+from memcli.levels import OUTERMOST, Place
+from memcli.memory_file import MemoryFile, sections
+from memcli.model import Entry, Problem
+
+PASS, WARN, FAIL, INFO = "PASS", "WARN", "FAIL", "INFO"
+LARGE = 5_000_000
+"""Bytes of a memory file that nobody reads any more."""
+
+
+class Check(NamedTuple):
+    """One row: what was looked at, how it stands, what was found, the command that mends it."""
+
+    name: str
+    status: str
+    detail: str
+    hint: str = ""
+    path: str = ""
+    line: int = 0
+
+
+class Document(NamedTuple):
+    """A memory file that could be read; `tree` is the git work tree it lies in, `size` is in bytes."""
+
+    memory: MemoryFile
+    place: Place
+    tree: str
+    size: int
+
+    @property
+    def path(self) -> str:
+        return self.memory.path
+
+
+PASSED = {
+    "readable": "every file can be read",
+    "front-matter": "no damaged front matter",
+    "conflicts": "no conflict markers",
+    "duplicate-ids": "no id stands twice",
+    "secrets": "no secrets",
+    "values": "every value can be used",
+    "dates": "no date lies in the future",
+    "ids": "every entry has an id",
+    "references": "every id that is named stands somewhere",
+    "injections": "no text reads like an instruction to the agent",
+    "institutional": "within its budget",
+    "file-size": "no file above 5 MB",
+}
+"""Every content check, in the order of its rows, and what is said when it finds nothing."""
+
+
+def content(
+    documents: Sequence[Document],
+    unreadable: Iterable[Problem],
+    *,
+    today: str,
+    max_tokens: int,
+    others: Sequence[Document] | None = None,
+) -> list[Check]:
+    """The rows of these documents, a PASS for each check that found nothing.
+
+    `others` are documents outside of the selection, in which ids may stand, too; None says that the
+    documents are all there are, so that an id which stands in none of them stands nowhere.
+    """
+    rows = list(map(_unreadable, unreadable))
+    for document in documents:
+        for check in _OF_ONE:
+            rows += check(document)
+        rows += future(document, today)
+    rows += duplicates(documents, others or ())
+    rows += institutional(documents, max_tokens)
+    if others is None:
+        rows += dangling(documents)
+    names = [name for name in PASSED if others is None or name != "references"]
+    return [row for name in names for row in _rows_or_pass(name, rows)]
+
+
+def _rows_or_pass(name: str, rows: Iterable[Check]) -> list[Check]:
+    found = sorted((row for row in rows if row.name == name), key=lambda row: (row.path, row.line))
+    return found or [Check(name, PASS, PASSED[name])]
+
+
+def _unreadable(problem: Problem) -> Check:
+    hint = next((hint for word, hint in _READABLE if word in problem.message), "check its permissions")
+    return Check("readable", FAIL, problem.message, hint, problem.path, problem.line)
+
+
+_READABLE = (
+    ("UTF-8", "save the file as UTF-8"),
+    ("link", "put the file itself there"),
+    ("regular", "put a regular file there, or remove it"),
+    ("no such file", "name a file that exists"),
+)
+
+
+# --- one document
+
+
+def damaged(document: Document) -> Iterator[Check]:
+    """Blocks that were meant as entries and cannot be read, and values that cannot be used."""
+    text = document.memory.text
+    hidden = _secret_lines(text) if document.memory.problems else frozenset()
+    for problem in document.memory.problems:
+        unreadable = problem.severity == "unreadable"
+        message = problem.message if problem.line not in hidden else "cannot be used (it holds a secret)"
+        yield Check(
+            "front-matter" if unreadable else "values",
+            FAIL if unreadable else WARN,
+            message,
+            "mend it there: until then the entry is left out" if unreadable else "correct it there",
+            document.path,
+            problem.line,
+        )
+
+
+def _secret_lines(text: str) -> frozenset[int]:
+    """Lines that must not be quoted."""
+    found = redact.secrets(text)
+    first = _lines(text, (secret.start for secret in found))
+    last = _lines(text, (secret.end - 1 for secret in found))
+    return frozenset(n for one, two in zip(first, last, strict=True) for n in range(one, two + 1))
+
+
+def conflicts(document: Document) -> Iterator[Check]:
+    """Conflict markers that git left and nobody resolved."""
+    for line in conflict_lines(document.memory.text):
+        hint = "resolve it and save the file; writers leave the file alone until then"
+        yield Check("conflicts", FAIL, "a conflict is not resolved", hint, document.path, line)
+
+
+def conflict_lines(text: str) -> list[int]:
+    """The line of each conflict's first marker."""
+    if "<<<<<<< " not in text or ">>>>>>> " not in text:
+        return []
+    found, opened = [], 0
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith("<<<<<<< "):
+            opened = number
+        elif opened and line.startswith(">>>>>>> "):
+            found.append(opened)
+            opened = 0
+    return found
+
+
+def secrets(document: Document) -> Iterator[Check]:
+    """Credentials, by kind and place; the value is never repeated."""
+    text = document.memory.text
+    found = redact.secrets(text)
+    for secret, line in zip(found, _lines(text, (secret.start for secret in found)), strict=True):
+        hint = "take it out and revoke it: what was committed stays in git's history"
+        yield Check("secrets", FAIL, secret.kind, hint, document.path, line)
+
+
+def injections(document: Document) -> Iterator[Check]:
+    """Sentences that try to command the agent. An archive is never injected."""
+    if document.place.store == "archive":
+        return
+    text = document.memory.text
+    found = redact.injections(text)
+    for span, line in zip(found, _lines(text, (span.start for span in found)), strict=True):
+        detail = f"reads like an instruction to the agent ({span.kind})"
+        hint = "reword it or take it out; recall shows a notice in its place"
+        yield Check("injections", WARN, detail, hint, document.path, line)
+
+
+def unnamed(document: Document) -> Iterator[Check]:
+    """Entries without an id of their own."""
+    missing = [entry for entry in document.memory.entries if not entry.identified]
+    if missing and document.place.store != "archive":
+        detail = "1 entry has no id" if len(missing) == 1 else f"{len(missing)} entries have no id"
+        yield Check("ids", WARN, detail, "mem doctor --fix", document.path, missing[0].line)
+
+
+def oversized(document: Document) -> Iterator[Check]:
+    """A file that has grown beyond use."""
+    if document.size > LARGE:
+        detail = f"{document.size / 1e6:.1f} MB"
+        yield Check("file-size", WARN, detail, "mem compact --stale, or split it", document.path)
+
+
+_OF_ONE: tuple[Callable[[Document], Iterator[Check]], ...] = (
+    damaged,
+    conflicts,
+    secrets,
+    injections,
+    unnamed,
+    oversized,
+)
+
+
+def future(document: Document, today: str) -> Iterator[Check]:
+    """Dates after today."""
+    for entry in document.memory.entries:
+        for key in ("created_at", "last_reinforced"):
+            day = getattr(entry, key)
+            if day > today:
+                line = key_line(document.memory, entry, key)
+                detail = f"{key}: {day} lies in the future and counts as today"
+                yield Check("dates", WARN, detail, "correct it there", document.path, line)
+
+
+# --- several documents
+
+
+def duplicates(documents: Iterable[Document], others: Iterable[Document]) -> Iterator[Check]:
+    """Ids that stand twice within one git work tree; an archive keeps what stood elsewhere."""
+    first: dict[tuple[str, str], tuple[str, int]] = {}
+    for document, asked in (*((d, False) for d in others), *((d, True) for d in documents)):
+        if document.place.store == "archive":
+            continue
+        for entry in document.memory.entries:
+            key, place = (document.tree, entry.id), (document.path, entry.line)
+            if entry.identified and first.setdefault(key, place) != place and asked:
+                yield _duplicate(document, entry, *first[key])
+
+
+def _duplicate(document: Document, entry: Entry, path: str, line: int) -> Check:
+    same = path == document.path
+    hint = "mem compact" if same else "remove the id of the copy, then: mem doctor --fix"
+    where = key_line(document.memory, entry, "id")
+    return Check(
+        "duplicate-ids", FAIL, f"id {entry.id} stands already in {path}:{line}", hint, document.path, where
+    )
+
+
+REFERENCES = ("supports", "contradicts", "superseded_by", "merged_from", "promoted_to")
+
+
+def dangling(documents: Sequence[Document]) -> Iterator[Check]:
+    """Ids that entries name and that stand in no file."""
+    loose = [
+        (document, entry, key, name)
+        for document in documents
+        if document.place.store != "archive"
+        for entry in document.memory.entries
+        for key in REFERENCES
+        for name in named(entry, key)
+    ]
+    if not loose:
+        return
+    known = ids(documents)
+    lost = [item for item in loose if item[3] not in known]
+    if lost:  # it may be a section of prose; to look at all of them takes long
+        known |= {section.id for document in documents for section in sections(document.memory)}
+    for document, entry, key, name in lost:
+        if name not in known:
+            line = key_line(document.memory, entry, key)
+            detail = f"{key} names {name}, which stands nowhere"
+            hint = f"restore that entry, or take the id out of {key}"
+            yield Check("references", WARN, detail, hint, document.path, line)
+
+
+def ids(documents: Iterable[Document]) -> set[str]:
+    """Every id that stands in these documents, as an entry's own or among those it was merged from."""
+    entries = [entry for document in documents for entry in document.memory.entries]
+    return {entry.id for entry in entries} | {name for e in entries for name in e.extra.get("merged_from", ())}
+
+
+def named(entry: Entry, key: str) -> list[str]:
+    """The ids that a key of an entry names."""
+    value = entry.extra.get(key) or ()
+    return [value] if isinstance(value, str) else list(value) if isinstance(value, (list, tuple)) else []
+
+
+def institutional(documents: Iterable[Document], max_tokens: int) -> Iterator[Check]:
+    """Institutional text that does not fit into its half of an answer, together with that above it."""
+    norms = [document for document in documents if document.place.store == "institutional"]
+    norms.sort(key=lambda document: OUTERMOST[document.place.level])
+    full: list[Document] = []
+    for document in norms if max_tokens else ():
+        chain = [other for other in norms if _above(other.place, document.place)]
+        size = sum(map(tokens, {other.memory.text.strip() for other in chain}))
+        if size > max_tokens // 2 and not any(other in full for other in chain):
+            full.append(document)
+            yield _over_budget(document, size, max_tokens // 2)
+
+
+def _above(outer: Place, inner: Place) -> bool:
+    near = outer.job in ("", inner.job) and outer.task in ("", inner.task)
+    return near and OUTERMOST[outer.level] <= OUTERMOST[inner.level]
+
+
+def _over_budget(document: Document, size: int, fund: int) -> Check:
+    detail = f"{size} tokens of institutional text, {fund} are shown (half of max_tokens)"
+    return Check("institutional", WARN, detail, "shorten it, or raise max_tokens", document.path, 1)
+
+
+# --- places
+
+
+def key_line(memory: MemoryFile, entry: Entry, key: str) -> int:
+    """The line of a key in an entry's front matter; that of the body when it cannot be told."""
+    found = re.compile(rf"(?<![^\r\n]){key}[ \t]*:").search(memory.text, entry.start, entry.end)
+    return next(_lines(memory.text, [found.start()])) if found else entry.line
+
+
+def _lines(text: str, offsets: Iterable[int]) -> Iterator[int]:
+    """The line, from 1, of each of these ascending offsets; a lone CR ends a line, too."""
+    scan = re.sub(r"\r(?!\n)", "\n", text) if "\r" in text else text
+    at, line = 0, 1
+    for offset in offsets:
+        line += scan.count("\n", at, offset)
+        at = max(at, offset)
+        yield line

@@ -1,0 +1,122 @@
+"""mem merge-driver: what git calls to merge two versions of a memory file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+ERROR = 255
+"""Above 128 git takes the driver for failed; 1 to 127 are conflicts."""
+USAGE = "usage: mem merge-driver BASE OURS THEIRS [PATH] [MARKER-SIZE] (git calls this: %O %A %B %P %L)"
+
+
+class Request(NamedTuple):
+    """The three files of a merge, the name of the merged one, and the length of conflict markers."""
+
+    base: Path
+    ours: Path
+    theirs: Path
+    name: str = ""
+    marker_size: str = "7"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Merge into the second file. Returns git's exit codes; never raises."""
+    if not 3 <= len(arguments) <= 5:
+        print(USAGE, file=sys.stderr)
+        return 2
+    base, ours, theirs = (Path(argument).absolute() for argument in arguments[:3])
+    name, size = [*arguments[3:], "", ""][:2]
+    try:
+        return merge_driver(Request(base, ours, theirs, name, size if size.isdecimal() else "7"))
+    except KeyboardInterrupt:
+        return 130
+
+
+def merge_driver(request: Request) -> int:
+    """Merge by entry, or as git does where that cannot be done; the number of conflicts, at most 127."""
+    try:
+        text, conflicts = _merged(request)
+        if text != _read(request.ours):
+            _replace(request.ours, text.encode())
+        return min(conflicts, 127)
+    except Exception as error:  # whatever it is: git can merge, and a driver that dies stops a rebase
+        _explain(request, error)
+        return _merge_as_git(request)
+
+
+def _merged(request: Request) -> tuple[str, int]:
+    from memcli.merge import merge
+
+    def merge_prose(base: str, ours: str, theirs: str) -> tuple[str, int]:
+        return _merge_prose(request, base, ours, theirs)
+
+    texts = [_read(path) for path in (request.base, request.ours, request.theirs)]
+    return merge(*texts, path=request.name, merge_prose=merge_prose)
+
+
+def _read(path: Path) -> str:
+    return path.read_bytes().decode("utf-8")
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Put `data` in the place of a file that is git's and temporary: the old or the new, never half."""
+    beside = path.with_name(f".{path.name.lstrip('.')}.mem-tmp-{os.getpid()}")
+    try:
+        with beside.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(beside, path.stat().st_mode & 0o7777)
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _merge_prose(request: Request, base: str, ours: str, theirs: str) -> tuple[str, int]:
+    from tempfile import TemporaryDirectory
+
+    from memcli.merge import Unmergeable
+
+    with TemporaryDirectory(prefix="mem-merge-") as folder:
+        names = [Path(folder) / name for name in ("base", "ours", "theirs")]
+        for path, text in zip(names, (base, ours, theirs), strict=True):
+            path.write_bytes(text.encode())
+        part = request._replace(base=names[0], ours=names[1], theirs=names[2])
+        code = _merge_file(part)
+        if code > 127:
+            raise Unmergeable("git cannot merge the prose")
+        return _read(part.ours), code
+
+
+def _merge_as_git(request: Request) -> int:
+    """What git does without a driver: on failure, binary content say, ours and a conflict."""
+    try:
+        before = request.ours.read_bytes()
+        code = _merge_file(request)
+        return 1 if code > 127 and request.ours.read_bytes() == before else code
+    except Exception as error:
+        _explain(request, error)
+        return ERROR
+
+
+def _merge_file(request: Request) -> int:
+    """git merge-file, into `ours`. It reads the work tree's merge.conflictStyle."""
+    from memcli import git
+
+    size = ["--marker-size", request.marker_size]
+    labels = ["-L", "ours", "-L", "base", "-L", "theirs"]
+    files = [str(path) for path in (request.ours, request.base, request.theirs)]
+    code = git.run(["merge-file", "-q", *size, *labels, "--", *files], Path.cwd()).returncode
+    return code if code >= 0 else ERROR
+
+
+def _explain(request: Request, error: Exception) -> None:
+    if os.environ.get("MEM_DEBUG") == "1":
+        sys.excepthook(type(error), error, error.__traceback__)
+    elif str(error):
+        why = " ".join(str(error).split())
+        print(f"mem: {request.name or request.ours.name}: merged as text: {why}", file=sys.stderr)

@@ -1,0 +1,333 @@
+"""Is the memory good? Five metrics in 0 to 100, their weighted score, its band (docs/guide.md). Pure."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from hashlib import blake2b
+from itertools import groupby
+from statistics import mean, median
+from typing import NamedTuple
+
+from memcli import rank
+from memcli.query import STOP_WORDS
+
+WEIGHTS = {"freshness": 0.25, "coverage": 0.25, "coherence": 0.20, "efficiency": 0.15, "reachability": 0.15}
+YELLOW, GREEN = 50, 75
+SAMPLE = 200
+"""How many entries are compared with all others."""
+NEIGHBOURS = 3
+AKIN = 0.25
+"""Weighted word overlap from which a neighbour earns the whole point: unrelated texts of one project
+overlap by 0.06, the nearest of a well-kept store by 0.15 to 0.25 (word-shuffled against real sets)."""
+RARE_WORDS = 12
+NEAR = 12
+"""So many of an entry's rarest words find its possible neighbours, and so many of them are compared."""
+EVIDENCE, RECENT = 10, 1000
+"""So many shown entries the recall log must hold before it is believed; so many of the latest count."""
+FOUND_AT = 3
+BEGIN = 'mem add "what you learned"'
+AGES = ((7, "under 7 d"), (30, "7-29 d"), (90, "30-89 d"), (180, "90-179 d"), (365, "180-364 d"))
+OLDEST = "365 d and over"
+
+
+class Item(NamedTuple):
+    """One live entry as the metrics see it.
+
+    `decay` is what recall leaves of it (1.0 fresh to 0.1), `stale` what `mem compact --stale` would
+    archive, `linked` whether it has a relation or a provenance edge.
+    """
+
+    id: str
+    title: str
+    text: str
+    decay: float
+    age: int
+    stale: bool
+    linked: bool
+
+
+class Indexed(NamedTuple):
+    """Entries in the index, entries on disk, and files that could not be read or are not indexed yet.
+
+    An entry of such a file cannot be counted: the file stands for one.
+    """
+
+    entries: int
+    eligible: int
+    missing_files: int = 0
+
+
+class Shown(NamedTuple):
+    """One row of the recall log, in order of showing: `place` counts from 1 within one answer's layer."""
+
+    session: str
+    entry: str
+    layer: str
+    place: int
+    score: float | None
+    day: str
+
+
+class Metric(NamedTuple):
+    """`value` is None for what cannot be had; then it has no weight. `raise_with` is a command line."""
+
+    value: float | None
+    weight: float
+    reason: str
+    raise_with: str
+
+
+class Health(NamedTuple):
+    """The score in 0 to 100, its band (red, yellow, green) and the metrics by name."""
+
+    score: float
+    band: str
+    metrics: Mapping[str, Metric]
+
+
+class Measured(NamedTuple):
+    """A value in 0 to 100 or None, why, and what would raise it."""
+
+    value: float | None
+    reason: str
+    raise_with: str
+
+
+def health(
+    items: Sequence[Item], indexed: Indexed, shown: Sequence[Shown], places: Sequence[int]
+) -> Health:
+    """All metrics of the live entries. `places` are those of `sample` recalled by their titles, 0: not found.
+
+    Depends on what is there, not on its order.
+    """
+    items = sorted(items)
+    if not items:
+        return _empty(indexed)
+    return weighed(
+        {
+            "freshness": freshness(items),
+            "coverage": coverage(indexed),
+            "coherence": coherence(items),
+            "efficiency": efficiency(shown, places),
+            "reachability": reachability(items),
+        }
+    )
+
+
+def weighed(measured: Mapping[str, Measured]) -> Health:
+    """The score: the weighted sum of the metrics that can be had, their weights rescaled to 1."""
+    had = {name: m.value for name, m in measured.items() if m.value is not None}
+    total = sum(WEIGHTS[name] for name in had) or 1.0
+    metrics = {
+        name: Metric(
+            None if m.value is None else round(m.value, 1),
+            round(WEIGHTS[name] / total, 4) if name in had else 0.0,
+            m.reason,
+            m.raise_with,
+        )
+        for name, m in measured.items()
+    }
+    score = round(sum(WEIGHTS[name] * value for name, value in had.items()) / total, 1)
+    return Health(score, band(score), metrics)
+
+
+def band(score: float) -> str:
+    """red below 50, yellow to 75, green from there."""
+    return "red" if score < YELLOW else "yellow" if score < GREEN else "green"
+
+
+def _empty(indexed: Indexed) -> Health:
+    files = f"; {_some(indexed.missing_files, 'file')} cannot be read" if indexed.missing_files else ""
+    reasons = {
+        "freshness": f"There is no live entry yet{files}: begin with mem add.",
+        "coverage": "There is nothing to index yet: begin with mem add.",
+        "coherence": "There are no entries to compare yet: begin with mem add.",
+        "efficiency": "There is nothing to recall yet: begin with mem add.",
+        "reachability": "There are no entries to link yet: begin with mem add.",
+    }
+    return weighed({name: Measured(0.0, reason, BEGIN) for name, reason in reasons.items()})
+
+
+# --- freshness, coverage, reachability
+
+
+def freshness(items: Sequence[Item]) -> Measured:
+    """The median of what decay leaves of the live entries."""
+    value = 100 * median(item.decay for item in items)
+    stale = [item for item in items if item.stale]
+    age = median(item.age for item in items)
+    reason = f"The median age of {_entries(len(items))} is {_some(round(age), 'day')}"
+    if stale:
+        return Measured(value, f"{reason}; {len(stale)} would leave as stale.", "mem compact --stale")
+    return Measured(value, f"{reason}.", "mem reinforce --explicit ID...")
+
+
+def coverage(indexed: Indexed) -> Measured:
+    """The share of the entries on disk that the index holds."""
+    value = 100 * min(1.0, indexed.entries / indexed.eligible) if indexed.eligible else 0.0
+    reason = f"{indexed.entries} of {_some(indexed.eligible, 'entry', 'entries')} on disk are indexed"
+    if indexed.missing_files:
+        files = _some(indexed.missing_files, "file")
+        return Measured(value, f"{reason}; {files} could not be read.", "mem index")
+    missing = indexed.entries < indexed.eligible
+    return Measured(value, f"{reason}.", "mem index --rebuild" if missing else "mem index")
+
+
+def reachability(items: Sequence[Item]) -> Measured:
+    """The share of live entries that a relation or their provenance leads to."""
+    linked = sum(item.linked for item in items)
+    reason = f"{linked} of {_entries(len(items))} name a session, a relation or what they were made from."
+    return Measured(100 * linked / len(items), reason, "mem compact --promote")
+
+
+# --- coherence
+
+
+def coherence(items: Sequence[Item]) -> Measured:
+    """How near the `NEIGHBOURS` nearest entries are, on average over a sample.
+
+    Similarity is the Jaccard overlap of content words weighed by idf; it earns its share of `AKIN`, at
+    most 1. A near-duplicate takes a neighbour's place and earns nothing.
+    """
+    if len(items) < 2:
+        return Measured(None, "One entry has no neighbours to compare with.", BEGIN)
+    words = _Words([item.text for item in items])
+    at = {item.id: i for i, item in enumerate(items)}
+    chosen = [at[name] for name in sample(at, SAMPLE)]
+    pairs = [(i, *near) for i in chosen for near in words.nearest(i, min(NEIGHBOURS, len(items) - 1))]
+    alike = _alike(items)
+    twins = {(i, j) for i, j, _ in pairs if words.maybe_alike(i, j) and alike(i, j)}
+    earned = [0.0 if (i, j) in twins else min(1.0, likeness / AKIN) for i, j, likeness in pairs]
+    value = 100 * sum(earned) / (len(chosen) * min(NEIGHBOURS, len(items) - 1))
+    return _coherence(value, len(chosen), len(items), len({i for i, _ in twins}))
+
+
+def _coherence(value: float, compared: int, entries: int, copies: int) -> Measured:
+    of = f"{compared} of {_entries(entries)}" if compared < entries else _entries(entries)
+    reason = f"{of} earn {value:.0f} % of what related neighbours would"
+    if copies:
+        return Measured(value, f"{reason}; {copies} have a near-duplicate among them.", "mem compact")
+    return Measured(value, f"{reason}; none has a near-duplicate among them.", BEGIN)
+
+
+def sample(ids: Iterable[str], size: int) -> list[str]:
+    """At most `size` ids, always the same ones: those whose hashes are smallest."""
+    return heapq.nsmallest(size, ids, key=lambda name: (blake2b(name.encode("utf-8", "replace")).digest(), name))
+
+
+def _alike(items: Sequence[Item]) -> Callable[[int, int], bool]:
+    """The near-duplicate test between two entries; what each asserts is read once."""
+    from memcli.similar import claim, near_duplicate
+
+    claims = cache(lambda i: claim(items[i].text))
+
+    @cache
+    def ordered(i: int, j: int) -> bool:
+        return near_duplicate(claims(i), claims(j))
+
+    return lambda i, j: ordered(min(i, j), max(i, j))
+
+
+class _Words:
+    """The content words of many texts, with what each weighs."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.bags = [rank.words(text) - STOP_WORDS for text in texts]
+        self.holders: dict[str, list[int]] = {}
+        for i, bag in enumerate(self.bags):
+            for word in bag:
+                self.holders.setdefault(word, []).append(i)
+        count = len(texts)
+        self.weight = {
+            word: math.log(1 + (count - len(found) + 0.5) / (len(found) + 0.5))
+            for word, found in self.holders.items()
+        }
+
+    def nearest(self, i: int, count: int) -> list[tuple[int, float]]:
+        """The `count` texts that overlap most with a text, best first; fewer when fewer do at all."""
+        shared: Counter[int] = Counter()
+        rare = [word for word in self.bags[i] if len(self.holders[word]) > 1]
+        for word in heapq.nsmallest(RARE_WORDS, rare, key=lambda word: (len(self.holders[word]), word)):
+            shared.update(self.holders[word])
+        del shared[i]
+        likely = heapq.nsmallest(NEAR, shared, key=lambda j: (-shared[j], j))
+        found = [(j, self.likeness(i, j)) for j in likely]
+        return heapq.nsmallest(count, found, key=lambda pair: (-pair[1], pair[0]))
+
+    def likeness(self, i: int, j: int) -> float:
+        """The idf of the words two texts share over that of all their words."""
+        every = self._sum(self.bags[i] | self.bags[j])
+        return self._sum(self.bags[i] & self.bags[j]) / every if every else 0.0
+
+    def maybe_alike(self, i: int, j: int) -> bool:
+        """Whether the exact and slower near-duplicate test is worth asking."""
+        return rank.overlap(self.bags[i], self.bags[j]) >= rank.MAYBE_ALIKE
+
+    def _sum(self, words: Iterable[str]) -> float:
+        return math.fsum(self.weight[word] for word in words)
+
+
+# --- efficiency
+
+
+def efficiency(shown: Sequence[Shown], places: Sequence[int]) -> Measured:
+    """Whether recalls are distinct and relevant: from the log, else by the titles of a sample."""
+    if len(shown) >= EVIDENCE:
+        return _from_log(shown[-RECENT:])
+    if not places:
+        return Measured(None, "No recall was logged, and no entry has a title to recall it by.", BEGIN)
+    found = sum(1 <= place <= FOUND_AT for place in places)
+    reason = f"{found} of {_entries(len(places))} come among the first {FOUND_AT} when asked for by their title"
+    return Measured(100 * found / len(places), f"{reason} (few recalls are logged yet).", "mem compact")
+
+
+def _from_log(shown: Sequence[Shown]) -> Measured:
+    """The mean of two shares: of ids that were new to their session, and of the best hit's score."""
+    new = len({(row.session, row.entry) for row in shown}) / len(shown)
+    relevant = _relative(shown)
+    value = 100 * (new if relevant is None else (new + relevant) / 2)
+    sessions = len({row.session for row in shown})
+    reason = f"Of {_some(len(shown), 'hit')} shown to {_some(sessions, 'session')}, {new:.0%} were new to it"
+    if relevant is not None:
+        reason += f"; a hit scores {relevant:.0%} of its best"
+    again = relevant is None or new < relevant
+    return Measured(value, f"{reason}.", "mem compact" if again else "mem recall --limit 5 TASK")
+
+
+def _relative(shown: Sequence[Shown]) -> float | None:
+    """The mean score of a ranked hit relative to the best of its answer; None when no score was logged."""
+    shares: list[float] = []
+    by_session = sorted(range(len(shown)), key=lambda i: (shown[i].session, i))
+    for _, rows in groupby((shown[i] for i in by_session), key=lambda row: row.session):
+        best = 0.0
+        for row in rows:
+            if row.layer != "ranked" or row.score is None or not math.isfinite(row.score):
+                continue
+            best = row.score if row.place == 1 else max(best, row.score)
+            shares.append(max(0.0, row.score / best) if best > 0 else 0.0)
+    return mean(shares) if shares else None
+
+
+# --- counts
+
+
+def age_group(age: int) -> str:
+    """The bar of the age distribution that an age in days belongs to."""
+    return next((name for limit, name in AGES if age < limit), OLDEST)
+
+
+def tally(values: Iterable[str]) -> dict[str, int]:
+    """How often each value occurs, the most frequent first."""
+    return dict(sorted(Counter(values).items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _entries(count: int) -> str:
+    return _some(count, "live entry", "live entries")
+
+
+def _some(count: int, one: str, many: str = "") -> str:
+    return f"{count} {one if count == 1 else many or one + 's'}"
