@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 from memcli import config, tree
 from memcli.errors import RefusedError, UsageError
 from memcli.levels import JOBS_DIRS
-from memcli.memory_file import MemoryFile, parse
 from memcli.model import Patch, Problem
 from memcli.store import IN_MEMORY, Index, Refreshed, Unusable
 from memcli.tree import Found, Listing, View
@@ -22,6 +21,7 @@ from memcli.tree import Found, Listing, View
 if TYPE_CHECKING:
     from memcli.history import History
     from memcli.llm import Model
+    from memcli.memory_file import MemoryFile
     from memcli.store import Candidate
     from memcli.workspace import Workspace
 
@@ -163,6 +163,8 @@ class App:
 
     def read(self, file: Found) -> MemoryFile:
         """Read and parse a memory file. Raises `tree.Unreadable`."""
+        from memcli.memory_file import parse
+
         return parse(tree.decode(tree.read_bytes(file.path).data), file.name)
 
     @cached_property

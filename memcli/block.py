@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from memcli.chunk import spaceless_runs
+from memcli.words import spaceless_runs
 
 OPEN = "<recalled-memory>"
 CLOSE = "</recalled-memory>"

@@ -262,7 +262,9 @@ def dangling(documents: Sequence[Document]) -> Iterator[Check]:
 def ids(documents: Iterable[Document]) -> set[str]:
     """Every id that stands in these documents, as an entry's own or among those it was merged from."""
     entries = [entry for document in documents for entry in document.memory.entries]
-    return {entry.id for entry in entries} | {name for e in entries for name in e.extra.get("merged_from", ())}
+    return {entry.id for entry in entries} | {
+        name for e in entries for name in e.extra.get("merged_from", ())
+    }
 
 
 def named(entry: Entry, key: str) -> list[str]:

@@ -3,58 +3,22 @@
 from __future__ import annotations
 
 import json
-import re
 from hashlib import blake2b
 from math import isfinite
 from typing import Any, NamedTuple
 
 from memcli.memory_file import DETAIL
 from memcli.model import Entry
+from memcli.words import OVERLAP, SIZE, clean, sub_words
 
 INDEXED = frozenset(
-    [
-        "priority",
-        "paths",
-        "commands",
-        "tags",
-        "scope",
-        "session_id",
-        "session_task",
-        "source",
-        "promoted_from",
-        "promoted_to",
-        "merged_from",
-        "supports",
-        "contradicts",
-        "superseded_by",
-        "retired_because",
-        "consolidated_at",
-        "started_at",
-        "ended_at",
-        "outcome",
-        "surprise",
-        "stability",
-        "difficulty",
-        "success_count",
-        "embed",
-        "archived_at",
-        "archived_from",
-        "archived_because",
-    ]
+    """
+    priority paths commands tags scope session_id session_task source promoted_from promoted_to merged_from
+    supports contradicts superseded_by retired_because consolidated_at started_at ended_at outcome surprise
+    stability difficulty success_count embed archived_at archived_from archived_because
+    """.split()
 )
 """Optional keys that the index carries; unknown ones stay in the file alone."""
-SIZE = 1600
-OVERLAP = 320
-"""Characters of a chunk of a long entry, and of what it shares with the next."""
-
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
-_WORD = re.compile(r"[^\W_]+")
-_JOINT = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")  # where one hump of an identifier ends and one begins
-_HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
-_SPACELESS = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
-)
 
 
 class Row(NamedTuple):
@@ -122,16 +86,6 @@ def searchable(entry: Entry) -> tuple[str, str]:
     return body, ""
 
 
-def join(texts: list[str]) -> str:
-    """The text that `rows` cut into these parts."""
-    return texts[0] + "".join(text[OVERLAP:] for text in texts[1:])
-
-
-def clean(text: str) -> str:
-    """`text` without what SQLite or its tokenizer cannot take."""
-    return _CONTROL.sub(" ", text) if _CONTROL.search(text) else text
-
-
 def _metadata(entry: Entry, detail: str) -> dict[str, Any]:
     """What weighing, filtering and showing an entry need; read back by `store.Candidate`."""
     values: dict[str, Any] = {
@@ -161,32 +115,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {clean(str(key)): _plain(item) for key, item in value.items()}
     return None if isinstance(value, float) and not isfinite(value) else value
-
-
-def sub_words(text: str) -> str:
-    """Words that the tokenizer cannot see: the humps of camelCase, and bigrams where no blanks are."""
-    found = []
-    if _JOINT.search(text):
-        for word in _WORD.findall(text):
-            if _JOINT.search(word):
-                found += _HUMP.findall(word)
-    if not text.isascii():
-        for match in _SPACELESS.finditer(text):
-            found += bigrams(match[0])
-    return " ".join(found)
-
-
-def bigrams(run: str) -> list[str]:
-    """Overlapping pairs of characters; the last character stands alone, so that each begins one."""
-    return [run[i : i + 2] for i in range(len(run))]
-
-
-def humps(word: str) -> list[str]:
-    """`camelCase` -> [camel, Case]; [] for a word without humps."""
-    found = _HUMP.findall(word) if _JOINT.search(word) else []
-    return found if len(found) > 1 else []
-
-
-def spaceless_runs(text: str) -> list[str]:
-    """The stretches of `text` in scripts that put no blanks between words."""
-    return [] if text.isascii() else _SPACELESS.findall(text)

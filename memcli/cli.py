@@ -661,6 +661,44 @@ def init(
     return 0
 
 
+# --- doctor
+
+
+@app.command()
+def doctor(
+    files: Annotated[
+        list[str] | None, typer.Argument(metavar="[FILE]...", help="Only the content of these files.")
+    ] = None,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Mend what is derived or can be undone: ids, index, git settings.")
+    ] = False,
+    dry_run: DryRun = False,
+    root: Root = "",
+    sets: Set = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Say whether memory and installation are in order; exit 1 when something is broken."""
+    from memcli import render
+    from memcli.commands import doctor as command
+
+    if dry_run and not fix:
+        raise UsageError("--dry-run shows what --fix would do", "mem doctor --fix --dry-run")
+    with opened(_options(root, sets, quiet, json)) as mem:
+        report = command.run(mem, files or (), fix=fix, dry_run=dry_run)
+        _notes(mem)
+        for line in report.fixed:
+            _say(f"mem: {'would have ' if dry_run else ''}{line}", quiet=quiet)
+        if json:
+            _print(render.doctor_json(report, dry_run=dry_run))
+        elif dry_run:
+            _print(_shown_diff(render.diff(report.patches, str(mem.root or mem.home))))
+        else:
+            _print(render.doctor_text(report))
+        _say(render.doctor_summary(report), quiet=quiet)
+        return 1 if report.failed else 0
+
+
 # --- the error boundary
 
 

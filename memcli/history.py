@@ -28,7 +28,7 @@ CREATE TABLE IF NOT EXISTS health (
   PRIMARY KEY (project, day)
 ) WITHOUT ROWID;
 """
-Unusable = sqlite3.Error
+Failed = sqlite3.Error
 """What every method may raise, for those who can go on without the state file."""
 LOG_WAIT = 0.2
 """Seconds a log entry may wait for another process; then it is skipped."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from memcli import front_matter
@@ -28,6 +27,7 @@ from memcli.model import (
     Segment,
 )
 from memcli.patch import apply_edits
+from memcli.words import is_day
 
 CORE_KEYS = (
     "id",
@@ -455,18 +455,6 @@ def _day(key: str, value: Any, faults: list[tuple[str, str]]) -> str:
         faults.append((key, f"{key}: {_shown(value)} is no date (YYYY-MM-DD); it is left out"))
         return ""
     return found[0]
-
-
-@lru_cache(maxsize=1024)
-def is_day(text: str) -> bool:
-    """Whether `text` is a calendar date written YYYY-MM-DD."""
-    if len(text) != 10 or not _DAY.match(text):
-        return False
-    year, month, day = int(text[:4]), int(text[5:7]), int(text[8:])
-    if not (year >= 1 and 1 <= month <= 12 and day >= 1):
-        return False
-    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    return day <= (31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]
 
 
 _LISTS = frozenset(

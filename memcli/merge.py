@@ -14,7 +14,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from memcli import front_matter
 from memcli.errors import MemError
-from memcli.memory_file import Change, derived_id, edited, is_day, parse, read_values
+from memcli.memory_file import Change, derived_id, edited, parse, read_values
+from memcli.words import is_day
 
 ARCHIVE = ".archive.md"
 COUNTS = ("reinforcement_count", "success_count")

@@ -97,9 +97,7 @@ class Measured(NamedTuple):
     raise_with: str
 
 
-def health(
-    items: Sequence[Item], indexed: Indexed, shown: Sequence[Shown], places: Sequence[int]
-) -> Health:
+def health(items: Sequence[Item], indexed: Indexed, shown: Sequence[Shown], places: Sequence[int]) -> Health:
     """All metrics of the live entries. `places` are those of `sample` recalled by their titles, 0: not found.
 
     Depends on what is there, not on its order.
@@ -216,7 +214,9 @@ def _coherence(value: float, compared: int, entries: int, copies: int) -> Measur
 
 def sample(ids: Iterable[str], size: int) -> list[str]:
     """At most `size` ids, always the same ones: those whose hashes are smallest."""
-    return heapq.nsmallest(size, ids, key=lambda name: (blake2b(name.encode("utf-8", "replace")).digest(), name))
+    return heapq.nsmallest(
+        size, ids, key=lambda name: (blake2b(name.encode("utf-8", "replace")).digest(), name)
+    )
 
 
 def _alike(items: Sequence[Item]) -> Callable[[int, int], bool]:
@@ -281,7 +281,9 @@ def efficiency(shown: Sequence[Shown], places: Sequence[int]) -> Measured:
     if not places:
         return Measured(None, "No recall was logged, and no entry has a title to recall it by.", BEGIN)
     found = sum(1 <= place <= FOUND_AT for place in places)
-    reason = f"{found} of {_entries(len(places))} come among the first {FOUND_AT} when asked for by their title"
+    reason = (
+        f"{found} of {_entries(len(places))} come among the first {FOUND_AT} when asked for by their title"
+    )
     return Measured(100 * found / len(places), f"{reason} (few recalls are logged yet).", "mem compact")
 
 

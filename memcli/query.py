@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from memcli.chunk import bigrams, clean, humps, spaceless_runs
+from memcli.words import bigrams, clean, humps, spaceless_runs
 
 MAX_TERMS = 64
 MAX_LENGTH = 200_000

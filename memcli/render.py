@@ -370,6 +370,51 @@ def init_text(report: Any) -> str:
     return "\n".join(report.done or ("everything is in place already",))
 
 
+# --- doctor
+
+
+def doctor_json(report: Any, *, dry_run: bool) -> str:
+    rows = [{**row._asdict(), "path": row.path or None, "line": row.line or None} for row in report.checks]
+    return to_json(
+        {
+            "checks": rows,
+            "failed": report.failed,
+            "warned": report.warned,
+            "fixed": list(report.fixed),
+            "files": [patch.path for patch in report.patches],
+            "dry_run": dry_run,
+        }
+    )
+
+
+def doctor_summary(report: Any) -> str:
+    failed, warned = report.failed, report.warned
+    return f"mem: {failed} failed, {_count(warned, 'warning')}" if failed or warned else "mem: all is well"
+
+
+_STATUS = {"PASS": "green", "WARN": "yellow", "FAIL": "red", "INFO": "cyan"}
+
+
+def doctor_text(report: Any) -> str:
+    """Aligned for a person at a terminal, a row a line and tabs between its cells elsewhere."""
+    rows = [(row.status, row.name, _place(row), row.detail, row.hint) for row in report.checks]
+    if not sys.stdout.isatty():
+        return table(rows, ())
+    width = max((len(row.name) for row in report.checks), default=0)
+    return "\n".join(line for row in rows for line in _doctor_lines(row, width))
+
+
+def _doctor_lines(row: Sequence[str], width: int) -> list[str]:
+    status, name, where, detail, hint = (" ".join(redact.for_display(cell).split()) for cell in row)
+    place = f"{styled(where, 'cyan')} " if where else ""
+    lines = [f"{styled(status, _STATUS[status])}  {name:<{width}}  {place}{detail}"]
+    return [*lines, styled(f"{'':<{width + 8}}{hint}", "dim")] if hint else lines
+
+
+def _place(row: Any) -> str:
+    return f"{row.path}:{row.line}" if row.line else str(row.path)
+
+
 # --- tables
 
 

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from memcli.errors import UsageError
 from memcli.levels import LEVEL_WORDS, OUTERMOST, Place
-from memcli.memory_file import is_day
 from memcli.model import KINDS, LEVELS, STORES, TYPES
 from memcli.store import Candidate, FileRow
 from memcli.tree import View
+from memcli.words import is_day
 
 
 class Filters(NamedTuple):

@@ -11,15 +11,18 @@ import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memcli import tree
-from memcli.chunk import Row, clean, join, rows
 from memcli.errors import RefusedError
 from memcli.levels import Place
-from memcli.memory_file import MemoryFile, parse, sections
 from memcli.model import Problem
 from memcli.tree import Found
+from memcli.words import clean, join
+
+if TYPE_CHECKING:
+    from memcli.chunk import Row
+    from memcli.memory_file import MemoryFile
 
 SCHEMA_VERSION = 1
 IN_MEMORY = Path(":memory:")
@@ -324,6 +327,8 @@ class Index:
 
     def _write_file(self, file: Found, *, fts: bool) -> bool | None:
         """None: not readable; False: same content; True: chunked anew."""
+        from memcli.memory_file import parse, sections  # no recall needs it while the index is fresh
+
         known = self.db.execute(
             "SELECT id, hash, place FROM file_meta WHERE path = ?", (file.name,)
         ).fetchone()
@@ -378,6 +383,8 @@ class Index:
         self, source: int, memory: MemoryFile, prose: Sequence[Any], live: bool, *, fts: bool, fresh: bool
     ) -> None:
         """Write the rows of a file; rows that are there already only learn their new place."""
+        from memcli.chunk import rows
+
         wanted = [row for entry in (*prose, *memory.entries) for row in rows(entry, live=live)]
         self._relate(source, memory)
         if not fresh:

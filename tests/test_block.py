@@ -41,7 +41,7 @@ def pools(draw: st.DrawFn) -> Pools:
 @settings(max_examples=300, deadline=None)
 @given(pools(), st.integers(1, 3000), st.integers(1, 12))
 def test_the_whole_answer_never_exceeds_its_budget(pool: Pools, limit: int, most: int) -> None:
-    """Wrapper, titles, heads, texts and the last line together stay within --max-tokens; `used` is their size."""
+    """Everything together, the wrapper too, stays within --max-tokens; `used` is its size."""
     got = compose(pool, limit=limit, most=most)
     text = write(got.items, got.budget.more) if got.items else ""
     assert tokens(text) == got.budget.used <= limit
@@ -220,6 +220,6 @@ def test_sentences_end_in_every_script() -> None:
 
 
 def test_the_own_heading_is_not_repeated() -> None:
-    """The heading that says what the title line says goes, and a rule at the end too; another heading stays."""
+    """The heading that says what the title says goes, and a rule at the end; others stay."""
     assert block.body_of("## [2026-01-01] Freeze time\nBody\n\n---", "Freeze time") == "Body"
     assert block.body_of("## Other\nBody", "Freeze time") == "## Other\nBody"

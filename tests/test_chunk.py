@@ -9,21 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memcli.chunk import (
-    OVERLAP,
-    SIZE,
-    Row,
-    bigrams,
-    clean,
-    humps,
-    join,
-    rows,
-    searchable,
-    spaceless_runs,
-    sub_words,
-)
+from memcli.chunk import Row, rows, searchable
 from memcli.memory_file import parse
 from memcli.model import Entry
+from memcli.words import OVERLAP, SIZE, bigrams, clean, humps, join, spaceless_runs, sub_words
 
 KEYS = "kind: pitfall\ntags: [time, cart]\nimportance: 0.8\ncreated_at: '2026-02-10'\n"
 

@@ -127,9 +127,12 @@ def test_ctrl_c_is_130_and_quiet(project: Project) -> None:
 
 @pytest.mark.parametrize(
     "args",
-    [["recall"], ["recall", "x", "--nope"], ["nope"], ["--nope"], ["recall", "x", "--limit", "many"], ["recall", "x", "--limit"],
-     ["recall", "x", "--limit", "0"], ["recall", "x", "--max-tokens", "-5"], ["recall", "x", "--set", "nope=1"],
-     ["recall", "x", "--set", "decay"], ["recall", "x", "--root", "/no/such"], ["list", "extra"], ["show"]],
+    [
+        ["recall"], ["nope"], ["--nope"], ["list", "extra"], ["show"], ["recall", "x", "--nope"],
+        ["recall", "x", "--limit"], ["recall", "x", "--limit", "many"], ["recall", "x", "--limit", "0"],
+        ["recall", "x", "--max-tokens", "-5"], ["recall", "x", "--set", "nope=1"],
+        ["recall", "x", "--set", "decay"], ["recall", "x", "--root", "/no/such"],
+    ],
 )  # fmt: skip
 def test_wrong_usage_is_exit_2_with_a_hint(project: Project, args: list[str]) -> None:
     """Unknown commands, options and values are named, with the next command."""

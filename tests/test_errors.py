@@ -13,8 +13,14 @@ from memcli.errors import MemError
 from tests.conftest import Project
 
 CODES = {
-    "MemError": 70, "NoError": 1, "UsageError": 2, "DataError": 3, "ProviderError": 4, "RefusedError": 5, "BugError": 70,
-}  # fmt: skip
+    "MemError": 70,
+    "NoError": 1,
+    "UsageError": 2,
+    "DataError": 3,
+    "ProviderError": 4,
+    "RefusedError": 5,
+    "BugError": 70,
+}
 
 
 def tree(cls: type[MemError] = MemError) -> Iterator[type[MemError]]:

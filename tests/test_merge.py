@@ -152,12 +152,13 @@ def test_a_text_comes_from_the_side_that_was_reinforced_later(swap: bool) -> Non
 @DIRECTIONS
 def test_the_reason_goes_with_the_status(swap: bool) -> None:
     retired = {"status": "retired", "retired_because": "stage design"}
-    for base, ours, theirs, because in [
+    cases: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any], str | None]] = [
         ({}, retired, {"reinforcement_count": 4}, "stage design"),
         ({}, retired, {**retired, "retired_because": "by hand"}, "stage design"),
         (retired, {}, {**retired, "retired_because": "by hand"}, None),
         ({"status": None}, {**retired}, {"retired_because": "zzz"}, "stage design"),
-    ]:
+    ]
+    for base, ours, theirs, because in cases:
         sides = [entry(**ours), entry(**theirs)]
         values, _ = facts(merged(entry(**base), *(sides[::-1] if swap else sides)))["a"]
         assert values.get("retired_because") == because
@@ -525,8 +526,8 @@ def test_two_branches_with_thirty_changes_each(
 ) -> None:
     base = world.text()
     a, b = changed(base, "a", plan_a), changed(base, "b", plan_b)
-    if not any(segments(text) for text in (base, a, b)):
-        return
+    if a == b or not any(segments(text) for text in (base, a, b)):
+        return  # git does not ask about equal sides, and merges prose alone
     text, mirrored = (
         merge(base, *pair, path="MEMORY.md", merge_prose=both_lines).text for pair in [(a, b), (b, a)]
     )
@@ -536,7 +537,7 @@ def test_two_branches_with_thirty_changes_each(
         problem.message for side in (a, b) for problem in parse(side, "").problems
     }
     assert text.startswith(world.bom) and text.count("\ufeff") == len(world.bom)
-    if world.entries or world.head:
+    if "\n" in base:
         assert text.count("\r\n") == (text.count("\n") if world.eol == "\r\n" else 0)
     assert merged(base, a, a) == a and merged(base, a, base) == a and merged(base, base, b) == b
     again = merge(base, text, b, path="MEMORY.md", merge_prose=both_lines).text

@@ -23,8 +23,10 @@ VALUES = st.recursive(
 
 
 def hit(layer: str = "ranked", **values: object) -> Hit:
-    base = Hit("id-1", 1, layer, 0.5, "A title", "Line one.\nLine two.", "corrective", "pitfall", "project", "memory",
-               "MEMORY.md", 12, 3, (), "A title (pitfall)")  # fmt: skip
+    base = Hit(
+        "id-1", 1, layer, 0.5, "A title", "Line one.\nLine two.", "corrective", "pitfall", "project",
+        "memory", "MEMORY.md", 12, 3, (), "A title (pitfall)",
+    )  # fmt: skip
     return base._replace(**values)  # type: ignore[arg-type]
 
 

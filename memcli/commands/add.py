@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 from memcli import redact, scope, tree
 from memcli.app import App
-from memcli.chunk import clean
 from memcli.errors import DataError, RefusedError, UsageError
 from memcli.levels import LEVEL_WORDS
 from memcli.memory_file import TYPE_OF_KIND, Change, MemoryFile, edited, parse, render_entry
 from memcli.model import KINDS, LEVELS, PHASES, PRIORITIES, TYPES, Patch
 from memcli.similar import claim, near_duplicate
 from memcli.store import Candidate
+from memcli.words import clean
 
 TITLE_LENGTH = 100
 _MARKUP = re.compile(r"\s*(```|~~~|([-*_=])\2{2,}\s*$)")

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 from memcli import block, query, rank, redact, scope
 from memcli.app import App
 from memcli.block import Budget, Pools, Shown
-from memcli.chunk import SIZE
 from memcli.levels import OUTERMOST, Place
 from memcli.model import Problem
 from memcli.prominence import Rule
 from memcli.rank import Item, Scored
 from memcli.scope import Filters, Scope
 from memcli.store import POOL, Candidate, FileRow
+from memcli.words import SIZE
 
 BASELINE_KINDS = ("policy", "architecture", "preference")
 WORKFLOWS = 3

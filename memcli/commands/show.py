@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from memcli import rank, scope, tree
 from memcli.app import App
-from memcli.chunk import clean
 from memcli.errors import UsageError
 from memcli.memory_file import parse, sections
 from memcli.model import Entry
 from memcli.prominence import Rule
 from memcli.store import FileRow
+from memcli.words import clean
 
 PROVENANCE = (
     "source",

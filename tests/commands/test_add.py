@@ -44,8 +44,11 @@ def test_a_first_entry_creates_the_file(project: Project) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "type", "priority"),
-    [("policy", "directive", "critical"), ("workflow", "procedural", "high"), ("pitfall", "corrective", "high"),
-     ("preference", "directive", "medium"), ("fact", "declarative", "normal"), ("episode", "declarative", "normal")],
+    [
+        ("policy", "directive", "critical"), ("workflow", "procedural", "high"),
+        ("pitfall", "corrective", "high"), ("preference", "directive", "medium"),
+        ("fact", "declarative", "normal"), ("episode", "declarative", "normal"),
+    ],
 )  # fmt: skip
 def test_kind_decides_type_and_priority(project: Project, kind: str, type: str, priority: str) -> None:
     """Type and priority follow from --kind; importance stays .5 unless a priority is written."""
@@ -57,7 +60,8 @@ def test_kind_decides_type_and_priority(project: Project, kind: str, type: str, 
 def test_every_option_is_written(project: Project) -> None:
     """Tags, paths, commands, importance, priority, type, steps, outcome and title arrive in the entry."""
     project.mem(
-        "add", "Body of it", "--title", "A title", "--tag", "a,b", "--tag", "c", "--path", "src/**/*.py", "--path", "*.sql",
+        "add", "Body of it", "--title", "A title", "--tag", "a,b", "--tag", "c",
+        "--path", "src/**/*.py", "--path", "*.sql",
         "--command", "git push*", "--importance", "0.7", "--priority", "high", "--type", "procedural",
         "--kind", "workflow", "--step", "do one", "--step", "do two", "--outcome", "success",
     )  # fmt: skip
@@ -84,7 +88,7 @@ def test_the_current_stage_is_the_phase(project: Project) -> None:
 
 
 def test_levels_have_their_files(project: Project) -> None:
-    """project, global, job and task write to their own MEMORY.md; a task to its worktree where there is one."""
+    """Each level writes to its own MEMORY.md; a task to its worktree where there is one."""
     for folder in ("tasks/plain", "tasks/tree/worktree"):
         (project.root / ".mem/jobs/j" / folder).mkdir(parents=True)
     for args, name in (
@@ -107,7 +111,8 @@ def test_levels_have_their_files(project: Project) -> None:
 @pytest.mark.parametrize(
     "args",
     [
-        ["--level", "job"], ["--job", "nope"], ["--level", "task", "--job", "j"], ["--job", "j", "--task", "nope"],
+        ["--level", "job"], ["--job", "nope"], ["--level", "task", "--job", "j"],
+        ["--job", "j", "--task", "nope"],
         ["--job", "../.."], ["--job", "j", "--task", "../../.."], ["--job", "/etc"], ["--job", "."],
         ["--level", "moon"], ["--kind", "moon"], ["--type", "moon"], ["--priority", "moon"],
         ["--importance", "1.5"], ["--importance", "nan"], ["--importance", "x"],
@@ -267,7 +272,10 @@ def test_json_says_where_it_went(project: Project) -> None:
 
 def test_twenty_adds_at_once_are_all_there(project: Project) -> None:
     """Twenty processes at once lose nothing and leave no temporary file."""
-    words = "apple brick cloud delta eagle flame grape house igloo jewel koala lemon mango night ocean piano quilt river storm tiger".split()
+    words = (
+        "apple brick cloud delta eagle flame grape house igloo jewel"
+        " koala lemon mango night ocean piano quilt river storm tiger"
+    ).split()
     running = [
         subprocess.Popen(
             [sys.executable, "-m", "memcli", "add", f"{word} {word[::-1]} {i}"],

@@ -657,7 +657,7 @@ def test_a_large_limit_reaches_beyond_the_usual_pool(project: Project) -> None:
 
 
 def test_many_entries_that_differ_in_a_number_are_answered(project: Project) -> None:
-    """Hundreds of alike entries that the number guard keeps apart are hits of their own, each text read once."""
+    """Hundreds of alike entries that the number guard keeps apart are hits of their own."""
     fill(
         project,
         *(

@@ -18,8 +18,8 @@ def filled(project: Project) -> Project:
     project.write(
         "MEMORY.md",
         project.entry(
-            "First", "Body of it.", id=A, kind="pitfall", tags=["x"], paths=["src/*"], session_id="s9", supports=[C],
-            merged_from=["old1"], reinforcement_count=2,
+            "First", "Body of it.", id=A, kind="pitfall", tags=["x"], paths=["src/*"], session_id="s9",
+            supports=[C], merged_from=["old1"], reinforcement_count=2,
         )
         + project.entry("Second", "Other.", id=B)
         + project.entry("Third", "Third body.", id=C),

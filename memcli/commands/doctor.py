@@ -1,0 +1,812 @@
+"""mem doctor: say whether memory and installation are in order, and mend what can be made anew."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shlex
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from memcli import __version__, checks, git, history, redact, tree, workspace
+from memcli.app import App
+from memcli.checks import FAIL, INFO, PASS, WARN, Check, Document
+from memcli.errors import DataError, MemError, RefusedError
+from memcli.levels import place
+from memcli.memory_file import Change, derived_id, edited, parse
+from memcli.model import Patch, Problem
+from memcli.store import IN_MEMORY, Index, Unusable
+from memcli.tree import Found
+
+
+class Report(NamedTuple):
+    """The rows; with `--fix` what was (or would be) mended, one line each, and the patches of it."""
+
+    checks: tuple[Check, ...]
+    fixed: tuple[str, ...] = ()
+    patches: tuple[Patch, ...] = ()
+
+    @property
+    def failed(self) -> int:
+        return sum(row.status == FAIL for row in self.checks)
+
+    @property
+    def warned(self) -> int:
+        return sum(row.status == WARN for row in self.checks)
+
+
+def run(app: App, files: Sequence[str] = (), *, fix: bool = False, dry_run: bool = False) -> Report:
+    """Check everything, or the content of `files` alone; mend first what `fix` can."""
+    app.__dict__["config"] = app.settings.config  # a faulty configuration is a row here, no reason to stop
+    mended = _mend(app, files, dry_run=dry_run) if fix else Mended()
+    app.__dict__.pop("listing", None)
+    rows = (*_examine(app, files), *mended.failed)
+    return Report(tuple(map(_without_secrets, rows)), tuple(mended.done), tuple(mended.patches))
+
+
+def _without_secrets(row: Check) -> Check:
+    return row._replace(detail=redact.redact_secrets(row.detail), hint=redact.redact_secrets(row.hint))
+
+
+def _examine(app: App, files: Sequence[str]) -> list[Check]:
+    scene = Scene(app, files)
+    sections = {"content": _content} if files else SECTIONS
+    return [row for name, section in sections.items() for row in _asked(name, section, scene)]
+
+
+def _asked(name: str, section: Callable[[Scene], Iterable[Check]], scene: Scene) -> list[Check]:
+    """The rows of a section. One that breaks must not keep the others from being seen."""
+    try:
+        return list(section(scene))
+    except MemError as error:
+        return [Check(name, FAIL, error.what, error.hint)]
+    except Exception as error:
+        what = f"this could not be checked: {type(error).__name__}: {error}"
+        return [Check(name, FAIL, what, "mend what it names; if it names nothing, please report it")]
+
+
+class Scene:
+    """What is examined, read once on first use."""
+
+    def __init__(self, app: App, files: Sequence[str] = ()) -> None:
+        self.app = app
+        self.files = files
+
+    @cached_property
+    def _read(self) -> tuple[list[Document], list[Problem]]:
+        if self.files:
+            return _documents(_named_files(self.app, self.files))
+        documents, problems = _documents(self.app.listing.files)
+        return documents, [*self.app.listing.problems, *problems]
+
+    @property
+    def documents(self) -> list[Document]:
+        return self._read[0]
+
+    @property
+    def unreadable(self) -> list[Problem]:
+        return self._read[1]
+
+    @cached_property
+    def repository(self) -> Repository:
+        return _repository(self.app)
+
+    @cached_property
+    def index(self) -> IndexState:
+        return _index_state(self.app)
+
+
+# --- content
+
+
+def _content(scene: Scene) -> Iterator[Check]:
+    app = scene.app
+    others = _others(scene) if scene.files else None
+    yield from checks.content(
+        scene.documents,
+        scene.unreadable,
+        today=app.now.isoformat(),
+        max_tokens=app.config.max_tokens,
+        others=others,
+    )
+
+
+def _documents(files: Iterable[Found]) -> tuple[list[Document], list[Problem]]:
+    documents, problems = [], []
+    for file in files:
+        try:
+            documents.append(_document(file))
+        except tree.Unreadable as error:
+            problems.append(Problem(file.name, error.line, str(error), "unreadable"))
+    return documents, problems
+
+
+def _document(file: Found) -> Document:
+    data = tree.read_bytes(file.path).data
+    return Document(parse(tree.decode(data), file.name), file.place, file.tree, len(data))
+
+
+def _named_files(app: App, names: Sequence[str]) -> list[Found]:
+    """The files named on the command line, memory files or not, each once."""
+    listed = {file.path: file for file in app.listing.files}
+    paths = dict.fromkeys(_absolute(app, name) for name in names)
+    return [listed.get(path) or _unlisted(app, path) for path in paths]
+
+
+def _absolute(app: App, name: str) -> str:
+    folder, base = os.path.split(os.path.normpath(app.cwd / name))
+    return os.path.join(os.path.realpath(folder), base)
+
+
+def _unlisted(app: App, path: str) -> Found:
+    folder, name = os.path.split(path)
+    inside = os.path.basename(folder)
+    where = place("project", name, folder=inside if inside in ("tasks", "proxy-tasks") else "")
+    top = git.work_tree(Path(folder))
+    own = git.work_tree(app.root) if app.root is not None else None
+    return Found(path, _shown(app, path), where, "" if top == own else str(top), 0, 0)
+
+
+def _shown(app: App, path: str) -> str:
+    """The name of a file: relative to the root, below `~`, else absolute."""
+    for base, prefix in ((app.root, ""), (app.home, "~/")):
+        if base is not None and Path(path).is_relative_to(base):
+            return tree.shown(prefix + Path(path).relative_to(base).as_posix())
+    return tree.shown(path)
+
+
+_ID = re.compile(r"^[ \t]*[\"']?id[\"']?[ \t]*:[ \t]*[\"']?([^\s\"']+)", re.MULTILINE)
+
+
+def _others(scene: Scene) -> list[Document]:
+    """The memory files beside the named ones that may hold an id of theirs, too."""
+    paths = {_absolute(scene.app, name) for name in scene.files}
+    wanted = checks.ids(scene.documents)
+    found = []
+    for file in scene.app.listing.files if wanted else ():
+        if file.path not in paths and file.place.store != "archive":
+            try:
+                text = tree.decode(tree.read_bytes(file.path).data)
+            except tree.Unreadable:
+                continue
+            if not wanted.isdisjoint(_ID.findall(text)):
+                found.append(Document(parse(text, file.name), file.place, file.tree, len(text)))
+    return found
+
+
+# --- root, configuration, memory
+
+
+def _root(scene: Scene) -> Iterator[Check]:
+    root = scene.app.root
+    if root is None:
+        hint = "run it inside a repository, or name one with --root"
+        yield Check("root", INFO, "no project here: the global level alone is in view", hint)
+    elif not os.access(root, os.W_OK):
+        hint = "make it writable to add memory; recall works without"
+        yield Check("root", WARN, "the root cannot be written", hint, str(root))
+    else:
+        yield Check("root", PASS, str(root))
+
+
+def _configuration(scene: Scene) -> Iterator[Check]:
+    settings = scene.app.settings
+    for fault in settings.faults:
+        path, line = _where(fault.where)
+        yield Check("configuration", FAIL, _without_value(fault.what), fault.hint, path, line)
+    if not settings.faults:
+        yield Check("configuration", PASS, "every key is known and allowed")
+    for key, origin in settings.origins.items():
+        if origin != "default":
+            yield Check("setting", INFO, f"{key} = {_plain(getattr(settings.config, key))} ({origin})")
+
+
+def _where(where: str) -> tuple[str, int]:
+    found = re.fullmatch(r"(.*):(\d+)", where, re.DOTALL)
+    return (found[1], int(found[2])) if found else (where, 0)
+
+
+def _without_value(what: str) -> str:
+    """A fault without the value: it may be a secret cut short, which nothing would recognise."""
+    return re.sub(r"\A(\w+) = .* cannot be used\Z", r"the value of \1 cannot be used", what, flags=re.DOTALL)
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _memory(scene: Scene) -> Iterator[Check]:
+    files, entries = len(scene.documents), sum(len(d.memory.entries) for d in scene.documents)
+    if files:
+        yield Check("memory", PASS, f"{_count(entries, 'entry', 'entries')} in {_count(files, 'file')}")
+    elif not scene.unreadable:
+        hint = "mem init" if scene.app.root is not None else 'mem add --level global "what you learned"'
+        yield Check("memory", INFO, "there is no memory here yet", hint)
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+# --- git
+
+
+class Repository(NamedTuple):
+    """What git knows of this project. `top` is None outside of a work tree, `fault` why git cannot tell.
+
+    Names are relative to the root. `bare` are derived or private files that git would offer to add.
+    """
+
+    top: Path | None = None
+    fault: str = ""
+    tracked: frozenset[str] = frozenset()
+    bare: tuple[str, ...] = ()
+    attribute: bool = False
+    driver: str = ""
+
+
+def _repository(app: App) -> Repository:
+    root = app.root
+    top = git.work_tree(root) if root is not None else None
+    if root is None or top is None:
+        return Repository()
+    folder = git.git_dir(top)
+    if folder is None or not (folder / "HEAD").is_file():
+        return Repository(top, "its .git names no git directory")
+    try:
+        listed = git.run(["ls-files", "-z", "--", "*.md", "*.memory.db*"], root)
+    except OSError as error:
+        return Repository(top, f"git cannot be run: {(error.strerror or str(error)).lower()}")
+    if listed.returncode:
+        return Repository(top, (listed.stderr.strip() or "git ls-files failed").splitlines()[0])
+    tracked = frozenset(map(tree.shown, filter(None, listed.stdout.split("\0"))))
+    attribute = git.run(["check-attr", "merge", "--", "MEMORY.md"], root).stdout.strip().endswith(": mem")
+    driver = git.run(["config", "--get", "merge.mem.driver"], root).stdout.strip()
+    bare = _bare(app, root, tracked, ready=bool(driver))
+    return Repository(top, "", tracked, bare, attribute, driver)
+
+
+def _bare(app: App, root: Path, tracked: frozenset[str], *, ready: bool) -> tuple[str, ...]:
+    """Untracked files that git should ignore and does not; those to come, too, once mem init was run."""
+    there = [".memory.db", *(file.name for file in app.listing.files if file.place.of == "proxy")]
+    names = [name for name in there if name not in tracked and os.path.lexists(root / name)]
+    names = list(dict.fromkeys([*names, *(TO_COME if ready else ())]))
+    if not names:
+        return ()
+    done = git.run(["check-ignore", "-z", "--no-index", "--", *names], root)
+    ignored = {tree.shown(name) for name in done.stdout.split("\0")}
+    return tuple(name for name in names if name not in ignored) if done.returncode in (0, 1) else ()
+
+
+MOMENTS = (".premortem.md", ".assumptions.jsonl", ".interventions.jsonl")
+TEMPORARY = f".MEMORY.md{workspace.MARK}1-0"
+TO_COME = (".memory.db", TEMPORARY, *MOMENTS)
+
+
+def _git(scene: Scene) -> Iterator[Check]:
+    repository = scene.repository
+    if repository.top is None:
+        yield Check("git", INFO, "no git repository: what is remembered is not versioned", "git init")
+    elif repository.fault:
+        hint = "git status says more; recall works without git"
+        yield Check("git", WARN, repository.fault, hint, str(repository.top))
+    else:
+        yield Check("git", PASS, f"work tree {repository.top}")
+        yield from _tracked(scene)
+        yield from _ignored(repository)
+        yield from _merge_driver(scene)
+
+
+def _tracked(scene: Scene) -> Iterator[Check]:
+    private = {file.name for file in scene.app.listing.files if file.place.of == "proxy"}
+    names = [name for name in sorted(scene.repository.tracked) if _derived(name) or _private(name, private)]
+    for name in names:
+        what = "the index is tracked" if _derived(name) else "a proxy file is tracked: it is private"
+        yield Check("tracked", FAIL, what, f"git rm --cached {shlex.quote(name)}", name)
+    if not names:
+        yield Check("tracked", PASS, "neither the index nor a proxy file is tracked")
+
+
+def _derived(name: str) -> bool:
+    return os.path.basename(name).startswith(".memory.db")
+
+
+def _private(name: str, listed: set[str]) -> bool:
+    return name in listed or name in ("proxy.md", "proxy.archive.md") or name.startswith("proxy-tasks/")
+
+
+def _ignored(repository: Repository) -> Iterator[Check]:
+    for name in repository.bare:
+        what = "temporary files are not ignored by git" if name == TEMPORARY else "is not ignored by git"
+        yield Check("ignored", WARN, what, "mem doctor --fix", name if name != TEMPORARY else "")
+    if not repository.bare:
+        yield Check("ignored", PASS, "derived and private files are ignored")
+
+
+def _merge_driver(scene: Scene) -> Iterator[Check]:
+    repository = scene.repository
+    why = _driver_fault(repository)
+    own = {file.name for file in scene.app.listing.files if not file.tree}
+    if why:
+        yield Check("merge-driver", WARN, why, "mem init, or mem doctor --fix")
+    elif not repository.attribute and not own.isdisjoint(repository.tracked):
+        what = "git merges the memory files line by line: .gitattributes does not name the driver"
+        yield Check("merge-driver", WARN, what, "mem init")
+    else:
+        what = "memory files merge by entry" if repository.attribute else "no memory file is tracked yet"
+        yield Check("merge-driver", PASS, what)
+
+
+def _driver_fault(repository: Repository) -> str:
+    """Why the driver that .gitattributes names cannot run, "" when it can or none is named."""
+    if not repository.attribute:
+        return ""
+    if not repository.driver:
+        return ".gitattributes names the merge driver, the git configuration does not know it"
+    try:
+        program = shlex.split(repository.driver)[0]
+    except (ValueError, IndexError):
+        return "the merge driver is no command"
+    return "" if shutil.which(program) else f"the merge driver calls a program that is not there: {program}"
+
+
+# --- the index
+
+
+MALFORMED = "malformed"
+"""The word, SQLite's own, for damage that opening a file does not show."""
+
+
+class IndexState(NamedTuple):
+    """How the index file stands: `broken` says why it cannot be used, `behind` what it has not seen."""
+
+    path: Path
+    there: bool = False
+    broken: str = ""
+    busy: bool = False
+    behind: tuple[str, ...] = ()
+
+
+def _index_state(app: App) -> IndexState:
+    path = app._index_path(make=False)
+    if path == IN_MEMORY or not os.path.lexists(path):
+        return IndexState(path)
+    state = IndexState(path, True)
+    try:
+        return _compared(app, state)
+    except (Unusable, sqlite3.DatabaseError, OSError) as error:
+        if isinstance(error, sqlite3.OperationalError) and re.search("locked|busy", str(error)):
+            return state._replace(busy=True)
+        return state._replace(broken=str(error))
+
+
+def _compared(app: App, state: IndexState) -> IndexState:
+    index = Index(state.path, [], look=True)
+    try:
+        found = index.db.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if found != "ok":
+            return state._replace(broken=f"{MALFORMED}: {' '.join(str(found).split())}")
+        changed, gone = index.changed(app.listing.files)
+        return state._replace(behind=(*changed, *gone))
+    finally:
+        index.close()
+
+
+def _index(scene: Scene) -> Iterator[Check]:
+    app, state = scene.app, scene.index
+    if state.there:
+        yield Check("index", INFO, _facts(state.path), path=str(state.path))
+    if not state.there:
+        hint = "mem index" if app.listing.files else ""
+        yield Check("index", INFO, "no index yet: the first recall builds it", hint)
+    elif state.broken:
+        yield _broken(state)
+    elif state.busy:
+        hint = "wait for the other process to end, then run mem doctor again"
+        yield Check("index", WARN, "the index is locked by another process", hint, str(state.path))
+    elif state.behind and not _just_written(app, state.behind):
+        names = ", ".join(state.behind[:5]) + (" …" if len(state.behind) > 5 else "")
+        what = f"{_count(len(state.behind), 'file')} changed since it was built: {names}"
+        yield Check("index", WARN, what, "mem index (recall does it by itself)", str(state.path))
+    else:
+        yield Check("index", PASS, "up to date" if not state.behind else "behind by the last write of mem")
+
+
+def _broken(state: IndexState) -> Check:
+    what = f"the index cannot be used: {state.broken}"
+    if os.access(state.path.parent, os.W_OK):
+        return Check("index", WARN, what, "mem doctor --fix (no memory is lost with it)", str(state.path))
+    hint = f"make {state.path.parent} writable, or name another file with MEM_DB"
+    return Check("index", FAIL, what, hint, str(state.path))
+
+
+def _facts(path: Path) -> str:
+    """Size and journal mode, as the file's own header tells it."""
+    try:
+        with open(path, "rb") as file:
+            header = file.read(20)
+        size = sum(os.path.getsize(f"{path}{end}") for end in ("", "-wal") if os.path.exists(f"{path}{end}"))
+    except OSError as error:
+        return f"cannot be read: {(error.strerror or str(error)).lower()}"
+    known = header.startswith(b"SQLite format 3\0") and len(header) == 20
+    mode = ("WAL" if header[18] == 2 else "rollback") if known else "unknown"
+    return f"{size / 1e6:.1f} MB, journal mode {mode}"
+
+
+def _just_written(app: App, behind: Sequence[str]) -> bool:
+    """Whether the last write of mem itself is all that the index has not seen."""
+    try:
+        last = app.workspace.last_write()
+    except MemError:
+        return False
+    written = {os.path.realpath(patch.path): patch.before for patch in last.patches} if last else {}
+    return all(
+        (path := os.path.realpath(app.path_of(name))) in written and _text(path) == written[path]
+        for name in behind
+    )
+
+
+def _text(path: str) -> str | None:
+    try:
+        return tree.decode(tree.read_bytes(path).data)
+    except tree.Unreadable:
+        return None
+
+
+# --- state, leftovers, work trees
+
+
+def _state(scene: Scene) -> Iterator[Check]:
+    folder = history.state_dir()
+    path = folder / "state.db"
+    if not os.access(next(p for p in (folder, *folder.parents) if p.exists()), os.W_OK):
+        hint = "make it writable: without it nothing can be written or undone"
+        yield Check("state", WARN, "the state folder cannot be written", hint, str(folder))
+    elif not path.exists():
+        yield Check("state", INFO, "no history yet", path=str(path))
+    else:
+        try:
+            with scene.app.history():
+                yield Check(
+                    "state", INFO, f"history of recalls, {path.stat().st_size / 1e6:.1f} MB", "", str(path)
+                )
+        except RefusedError as error:
+            yield Check("state", WARN, error.what, error.hint, str(path))
+
+
+def _leftovers(scene: Scene) -> Iterator[Check]:
+    journals, temps = _unfinished(scene.app), _abandoned(scene.app)
+    for journal in journals:
+        what = "a write was interrupted"
+        yield Check("leftovers", WARN, what, "mem doctor --fix (so does the next write)", str(journal))
+    for temp in temps:
+        yield Check(
+            "leftovers", WARN, "a temporary file was left behind", "mem doctor --fix", _shown(scene.app, temp)
+        )
+    if not journals and not temps:
+        yield Check("leftovers", PASS, "no interrupted write")
+
+
+def _unfinished(app: App) -> list[Path]:
+    """Journals of this root, and those that nobody can read."""
+    own = str(app.root.resolve()) if app.root else ""
+    folder = history.state_dir() / "pending"
+    return [path for path in sorted(folder.glob("*.json")) if _journal_root(path) in (own, None)]
+
+
+def _journal_root(path: Path) -> str | None:
+    try:
+        return str(json.loads(path.read_bytes())["root"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _abandoned(app: App) -> list[str]:
+    """Temporary files beside memory files whose writer is no more."""
+    folders = dict.fromkeys(os.path.dirname(file.path) for file in app.listing.files)
+    folders |= dict.fromkeys(str(folder) for folder in (app.root, app.home) if folder is not None)
+    return [
+        os.path.join(folder, name)
+        for folder in folders
+        for name in _names(folder)
+        if workspace._is_stale(name)
+    ]
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+def _worktrees(scene: Scene) -> Iterator[Check]:
+    repository = scene.repository
+    others = list(_linked(scene)) if repository.top is not None and not repository.fault else []
+    rows = [row for top, branch in others for row in _only_there(scene, top, branch)]
+    yield from rows
+    if others and not rows:
+        yield Check("worktrees", PASS, f"no memory stands only in {_count(len(others), 'other work tree')}")
+
+
+def _linked(scene: Scene) -> Iterator[tuple[Path, str]]:
+    """The other work trees of this repository and their branches, without those of jobs and tasks."""
+    app, top = scene.app, scene.repository.top
+    assert app.root is not None and top is not None
+    common = git.common_dir(top)
+    if common is None or not (common / "worktrees").is_dir():
+        return
+    listed = git.run(["worktree", "list", "--porcelain"], app.root).stdout
+    in_view = {
+        os.path.realpath(app.root / file.tree) for file in app.listing.files if file.tree not in ("", "~")
+    }
+    for block in listed.split("\n\n"):
+        fields = dict(line.partition(" ")[::2] for line in block.splitlines())
+        path = os.path.realpath(fields.get("worktree", ""))
+        if "bare" not in fields and os.path.isdir(path) and path not in {os.path.realpath(top), *in_view}:
+            branch = fields.get("branch", fields.get("HEAD", "")[:12])
+            yield Path(path), branch.removeprefix("refs/heads/")
+
+
+def _only_there(scene: Scene, top: Path, branch: str) -> Iterator[Check]:
+    """A row when a work tree holds entries that stand in no file of ours."""
+    app = scene.app
+    assert app.root is not None and scene.repository.top is not None
+    root = top / os.path.relpath(app.root, scene.repository.top)
+    listing = tree.list_files(root, app.home, app.jobs_dirs, app.config.memory_files)
+    ours = {document.path: document.memory.text for document in scene.documents}
+    files = [
+        file for file in listing.files if not file.tree and file.place.store in ("memory", "institutional")
+    ]
+    found = [d for d in _documents(files)[0] if ours.get(d.path) != d.memory.text]
+    known = checks.ids(scene.documents) if found else set()
+    lost = [(d, e) for d in found for e in d.memory.entries if e.identified and e.id not in known]
+    if lost:
+        names = ", ".join(dict.fromkeys(document.path for document, _ in lost))
+        what = f"{_count(len(lost), 'entry stands', 'entries stand')} only in that work tree: {names}"
+        hint = f"git merge {shlex.quote(branch)}, before it is removed"
+        yield Check("worktrees", WARN, what, hint, str(root / lost[0][0].path), lost[0][1].line)
+
+
+# --- surroundings
+
+
+def _other_memory(scene: Scene) -> Iterator[Check]:
+    app = scene.app
+    for path in _claude_files(app):
+        yield from _claude_memory(path)
+    for folder, name, what in _NEIGHBOURS:
+        base = app.home if folder == "~" else app.root
+        if base is not None and (base / name).exists():
+            yield Check("other-memory", INFO, what, path=f"{folder}/{name}".removeprefix("./"))
+
+
+_NEIGHBOURS = (
+    (".", ".memsearch", "memsearch keeps memory here, too"),
+    ("~", ".memsearch", "memsearch keeps memory, too"),
+    ("~", ".claude-mem", "claude-mem keeps memory, too"),
+    (".", ".basic-memory", "basic-memory keeps memory here, too"),
+    ("~", ".basic-memory", "basic-memory keeps memory, too"),
+    (".", "CLAUDE.md", "Claude Code reads it in every session"),
+    (".", "AGENTS.md", "agents read it in every session"),
+)
+CLAUDE_LINES, CLAUDE_BYTES = 200, 25_000
+"""How much of its MEMORY.md Claude Code reads."""
+
+
+def _claude_files(app: App) -> list[Path]:
+    tops = [app.root, git.work_tree(app.root)] if app.root is not None else []
+    slugs = dict.fromkeys(re.sub(r"[^A-Za-z0-9]", "-", str(top)) for top in tops if top is not None)
+    return [app.home / ".claude" / "projects" / slug / "memory" / "MEMORY.md" for slug in slugs]
+
+
+def _claude_memory(path: Path) -> Iterator[Check]:
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return
+    lines = data.count(b"\n") + (not data.endswith(b"\n"))
+    what = f"Claude Code keeps auto memory, too: {_count(lines, 'line')}, {len(data) / 1000:.1f} KB"
+    over = lines > CLAUDE_LINES or len(data) > CLAUDE_BYTES
+    hint = "Claude Code reads its first 200 lines or 25 KB only: shorten it" if over else ""
+    yield Check("other-memory", INFO, what, hint, str(path))
+
+
+def _llm(scene: Scene) -> Iterator[Check]:
+    if scene.app.environ.get("ANTHROPIC_API_KEY"):
+        used = f"llm = {scene.app.config.llm}"
+        yield Check("llm", INFO, f"an Anthropic API key is in the environment (never shown); {used}")
+
+
+def _versions(scene: Scene) -> Iterator[Check]:
+    versions = f"mem {__version__}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
+    try:
+        Index(IN_MEMORY, []).close()
+        yield Check("versions", INFO, f"{versions} with FTS5")
+    except (MemError, sqlite3.Error) as error:
+        hint = "use a Python whose sqlite3 has FTS5"
+        yield Check("versions", FAIL, f"{versions}: no index can be made ({error})", hint)
+
+
+SECTIONS: dict[str, Callable[[Scene], Iterable[Check]]] = {
+    "root": _root,
+    "configuration": _configuration,
+    "memory": _memory,
+    "content": _content,
+    "git": _git,
+    "index": _index,
+    "state": _state,
+    "leftovers": _leftovers,
+    "worktrees": _worktrees,
+    "other-memory": _other_memory,
+    "llm": _llm,
+    "versions": _versions,
+}
+"""Every section of the report, in order: a new check is a function here (or a rule in checks.py)."""
+
+
+# --- mending
+
+
+class Mended(NamedTuple):
+    """What was mended, one line each, the patches of it, and a row for each attempt that failed."""
+
+    done: Sequence[str] = ()
+    patches: Sequence[Patch] = ()
+    failed: Sequence[Check] = ()
+
+
+def _mend(app: App, files: Sequence[str], *, dry_run: bool) -> Mended:
+    """Try every remedy; one that fails is a row and does not keep the others from being tried."""
+    done: list[str] = []
+    patches: list[Patch] = []
+    failed: list[Check] = []
+    for name, remedy in ({"ids": _write_ids} if files else REMEDIES).items():
+        try:
+            one = remedy(Scene(app, files), dry_run)
+        except MemError as error:
+            failed.append(Check(name, _gravity(name), f"not mended: {error.what}", error.hint))
+        except (OSError, sqlite3.Error) as error:
+            failed.append(Check(name, _gravity(name), f"not mended: {error}", "mem doctor says more"))
+        else:
+            done += one.done
+            patches += one.patches
+            failed += one.failed
+    return Mended(done, patches, failed)
+
+
+def _gravity(name: str) -> str:
+    return FAIL if name == "index" else WARN
+
+
+def _recover(scene: Scene, dry_run: bool) -> Mended:
+    """Finish interrupted writes, and remove what their writers left."""
+    app = scene.app
+    journals, temps = _unfinished(app), _abandoned(app)
+    if not journals and not temps:
+        return Mended()
+    if dry_run:
+        return Mended(
+            [*["finish an interrupted write" for _ in journals], *(f"remove {temp}" for temp in temps)]
+        )
+    report = app.workspace.recover()
+    with app.workspace.hold("doctor"):
+        workspace._sweep({Path(temp).parent for temp in temps})
+    app.__dict__.pop("listing", None)
+    done = [f"finished an interrupted write of {name}" for name in report.recovered]
+    done += [f"set aside what was meant for {kept.path}: {kept.copy}" for kept in report.kept if kept.copy]
+    done += [
+        "moved a journal aside that cannot be read" for path in journals if not path.exists() and not done
+    ]
+    return Mended([*done, *(f"removed {temp}" for temp in temps if not os.path.exists(temp))])
+
+
+def _write_ids(scene: Scene, dry_run: bool) -> Mended:
+    """Give every entry without an id the one it goes by."""
+    return scene.app.write(lambda: _plan_ids(scene), "doctor", dry_run=dry_run)
+
+
+def _plan_ids(scene: Scene) -> Mended:
+    app = scene.app
+    found = _named_files(app, scene.files) if scene.files else app.listing.files
+    files = [file for file in found if file.place.store != "archive" and app.may_write(file)]
+    done, patches, failed = [], [], []
+    for file in files:
+        try:
+            document = _document(file)
+            after = edited(document.memory, _changes(document)).text
+        except tree.Unreadable:
+            continue  # a row of its own says so
+        except DataError as error:
+            failed.append(Check("ids", WARN, f"not mended: {error.what}", error.hint, file.name))
+            continue
+        if after != document.memory.text:
+            count = _count(sum(not entry.identified for entry in document.memory.entries), "id")
+            done.append(f"wrote {count} into {file.name}")
+            patches.append(Patch(file.path, document.memory.text, after))
+    return Mended(done, patches, failed)
+
+
+def _changes(document: Document) -> list[Change]:
+    """The id of each entry without one.
+
+    A file with a conflict is left alone, and one with a secret: undo would keep a copy of it.
+    """
+    memory = document.memory
+    missing = [(at, entry) for at, entry in enumerate(memory.entries) if not entry.identified]
+    if not missing or checks.conflict_lines(memory.text) or redact.secrets(memory.text):
+        return []
+    taken = {entry.id for entry in memory.entries if entry.identified}
+    changes = []
+    for at, entry in missing:
+        name = entry.id
+        while name in taken:
+            name = derived_id(memory.path, name)
+        taken.add(name)
+        changes.append(Change(at, {"id": name}))
+    return changes
+
+
+def _ignore(scene: Scene, dry_run: bool) -> Mended:
+    """Let git ignore derived and private files, through .git/info/exclude."""
+    repository, root = scene.repository, scene.app.root
+    if root is None or repository.top is None or not repository.bare:
+        return Mended()
+    prefix = os.path.relpath(root, repository.top).removeprefix(".")
+    names = [name for name in repository.bare if not _derived(name) and name not in TO_COME]
+    own = [_pattern(f"{prefix}/{name}".lstrip("/")) for name in names]
+    ours = (*git.EXCLUDED, *MOMENTS) if len(names) < len(repository.bare) else ()
+    if not dry_run:
+        git.exclude(repository.top, (*ours, *own))
+    return Mended([f"let git ignore {', '.join(repository.bare)} (.git/info/exclude)"])
+
+
+def _pattern(name: str) -> str:
+    """A line of an exclude file that means this one path; the whole folder of private tasks."""
+    folder = os.path.dirname(name)
+    whole = folder + "/" if os.path.basename(folder) == "proxy-tasks" else name
+    return "/" + re.sub(r"([*?\[\\])", r"\\\1", whole)
+
+
+def _register(scene: Scene, dry_run: bool) -> Mended:
+    """Make the merge driver that .gitattributes names known to git."""
+    from memcli.commands import init
+
+    repository = scene.repository
+    if repository.top is None or not _driver_fault(repository):
+        return Mended()
+    return Mended(init._git(repository.top, remove=False, dry_run=dry_run))
+
+
+def _reindex(scene: Scene, dry_run: bool) -> Mended:
+    """Build a broken index anew, bring a stale one up."""
+    app, state = scene.app, scene.index
+    if not state.there or state.busy or not (state.broken or state.behind):
+        return Mended()
+    what = "built the index anew" if state.broken else "brought the index up to date"
+    if not dry_run:
+        _rebuild(app, state)
+    return Mended([f"{what} ({state.path})"])
+
+
+def _rebuild(app: App, state: IndexState) -> None:
+    told, index = len(app.notes), app.index  # opening it moves aside what is no index of ours, with a note
+    if MALFORMED in state.broken and len(app.notes) == told:
+        index.repair(sqlite3.DatabaseError(state.broken))
+    if app.refresh().busy:
+        raise RefusedError(f"the index is busy ({state.path})", "run mem doctor --fix again")
+
+
+REMEDIES: dict[str, Callable[[Scene, bool], Mended]] = {
+    "leftovers": _recover,
+    "ids": _write_ids,
+    "ignored": _ignore,
+    "merge-driver": _register,
+    "index": _reindex,
+}

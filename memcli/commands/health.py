@@ -1,0 +1,294 @@
+"""mem health: is the memory good, and what would make it better."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from memcli import block, metrics, query, rank, scope
+from memcli.app import App
+from memcli.words import SIZE
+from memcli.compaction import LASTING_KINDS, LASTING_PRIORITIES, STALE_BELOW, STALE_DAYS
+from memcli.metrics import Health, Indexed, Item, Shown
+from memcli.model import LEVELS, Problem
+from memcli.page import ARCHIVED, Note, Page, Snapshot
+from memcli.prominence import Rule, half_life_decay, prominence
+from memcli.scope import Filters
+from memcli.store import Candidate, FileRow
+from memcli.tree import View
+
+ASKED = 50
+"""How many entries are recalled by their titles."""
+FIRST = 12
+"""How many of the best chunks are looked at for that."""
+RELATIONS = {
+    "supports": "supports",
+    "contradicts": "contradicts",
+    "merged_from": "merged",
+    "promoted_from": "promoted",
+    "promoted_to": "promoted",
+    "superseded_by": "superseded",
+}
+"""Keys that name other entries, and the edges they are drawn as."""
+PROVENANCE = ("session_id", "merged_from", "promoted_from", "promoted_to")
+
+
+class Report(NamedTuple):
+    """`history` has one snapshot a day, this one last; `never` is None while no recall was logged.
+
+    `notes` are all live entries and what their edges lead to, for the page.
+    """
+
+    health: Health
+    counts: Mapping[str, Any]
+    history: tuple[Snapshot, ...]
+    problems: tuple[Problem, ...]
+    notes: tuple[Note, ...]
+    never: tuple[str, ...] | None
+    found: bool
+
+
+class _Known(NamedTuple):
+    """What the index knows: entries (each id once), archived ones, and how many are missing."""
+
+    entries: Sequence[Candidate]
+    archived: Sequence[Candidate]
+    files: Mapping[int, FileRow]
+    indexed: Indexed
+
+    @property
+    def live(self) -> list[Candidate]:
+        return [entry for entry in self.entries if entry.values["status"] != "retired"]
+
+
+def health(app: App) -> Report:
+    """The health of the whole project and the global level, wherever it is asked from.
+
+    Writes the index and one snapshot a day in the state file.
+    """
+    if not app.listing.files:
+        problems = tuple(app.problems_of_listing)
+        nothing = metrics.health((), Indexed(0, 0, len(problems)), (), ())
+        return Report(nothing, _counts((), (), {}, 0), (), problems, (), None, False)
+    app.refresh()
+    return app.guarded(lambda: _health(app))
+
+
+def _health(app: App) -> Report:
+    known = _known(app)
+    entries, live = known.entries, known.live
+    texts = {entry.entry: _text(app, entry) for entry in entries}
+    tokens = sum(block.tokens(text) for text in texts.values())
+    shown = _shown(app)
+    ids = {entry.entry for entry in (*entries, *known.archived)}
+    items = [_item(app, entry, texts[entry.entry], ids, _answered(live)) for entry in live]
+    found = metrics.health(items, known.indexed, shown, _places(app, live, known.files))
+    history = _remember(app, found, len(live), tokens) if live else ()
+    notes = [_note(app, entry, known.files, texts.get(entry.entry, "")) for entry in (*live, *known.archived)]
+    return Report(
+        found,
+        _counts(entries, live, known.files, tokens),
+        history,
+        tuple(app.problems),
+        tuple(notes),
+        _never(live, shown),
+        True,
+    )
+
+
+# --- reading
+
+
+def _known(app: App) -> _Known:
+    rows = scope.visible(app.index.files().values(), View(), Filters())
+    files = {row.id: row for row in rows if "proxy" not in (row.place.store, row.place.of)}
+    memory: dict[str, list[Candidate]] = {}
+    archive: dict[str, Candidate] = {}
+    held = 0
+    for candidate in app.index.select("1", ()):
+        store = files[candidate.source].place.store if candidate.source in files else ""
+        if store == "memory":
+            held += 1
+            memory.setdefault(candidate.entry, []).append(candidate)
+        elif store == "archive":
+            archive.setdefault(candidate.entry, candidate)
+    entries = [scope.nearest(copies, files, View()) for copies in memory.values()]
+    archived = [candidate for name, candidate in archive.items() if name not in memory]
+    return _Known(entries, archived, files, _indexed(app, files.values(), held))
+
+
+def _indexed(app: App, rows: Iterable[FileRow], held: int) -> Indexed:
+    """How many entries the index should hold: those its files had when they were read."""
+    expected = sum(row.entries for row in rows if row.place.store == "memory")
+    known = app.index.files()
+    missing = [file for file in app.listing.files if file.name not in known]
+    unread = [problem for problem in app.problems if problem.severity == "unreadable"]
+    lost = len({file.name for file in missing} | {problem.path for problem in unread})
+    return Indexed(held, expected + lost, lost)
+
+
+def _text(app: App, candidate: Candidate) -> str:
+    return candidate.text if len(candidate.text) < SIZE else app.index.text(candidate)
+
+
+def _shown(app: App) -> list[Shown]:
+    """The recall log; empty, with a note, when it cannot be read."""
+    from memcli.history import LOG_WAIT, Failed, History, state_dir
+
+    if not (state_dir() / "state.db").exists():
+        return []
+    try:
+        history = History(state_dir(), app.project, wait=LOG_WAIT)
+        try:
+            return [Shown._make(row) for row in history.recalls()]
+        finally:
+            history.close()
+    except (OSError, Failed) as error:
+        app.notes.append(f"the recall log was not read: {error}")
+        return []
+
+
+def _remember(app: App, found: Health, entries: int, tokens: int) -> tuple[Snapshot, ...]:
+    """Keep today's snapshot; all of them, the oldest first. Without a state file, with a note, today's."""
+    from memcli.history import LOG_WAIT, Failed, History, state_dir
+
+    values = {name: metric.value for name, metric in found.metrics.items()}
+    today = Snapshot(app.now.isoformat(), found.score, entries, tokens, values)
+    try:
+        history = History(state_dir(), app.project, wait=LOG_WAIT)
+        try:
+            history.keep_snapshot(*today)
+            return tuple(Snapshot._make(row) for row in history.snapshots())
+        finally:
+            history.close()
+    except (OSError, Failed) as error:
+        app.notes.append(f"the snapshot was not kept: {error}")
+        return (today,)
+
+
+# --- one entry
+
+
+def _item(app: App, entry: Candidate, text: str, ids: set[str], answered: set[str]) -> Item:
+    c, values = app.config, entry.values
+    age = rank.age_of(values, app.now)
+    rule = Rule("half-life", c.half_life, c.half_life_by_kind)
+    decay = prominence(1.0, entry.kind, age, 0, rule).decay
+    linked = entry.entry in answered or _is_linked(entry, ids)
+    text = block.body_of(text, entry.title)
+    return Item(entry.entry, entry.title, f"{entry.title}\n{text}", decay, age, _is_stale(entry, age), linked)
+
+
+def _is_stale(entry: Candidate, age: int) -> bool:
+    """What `mem compact --stale` archives, but for entries whose kind alone gives them a high priority."""
+    values = entry.values
+    if not values["written"] or entry.kind in LASTING_KINDS or values["priority"] in LASTING_PRIORITIES:
+        return False
+    weight = float(values["importance"]) * half_life_decay(age) * (1 + int(values["count"]))
+    return age > STALE_DAYS and weight < STALE_BELOW
+
+
+def _is_linked(entry: Candidate, ids: set[str]) -> bool:
+    """Whether it names its session, what it was made from or became, or an entry that exists."""
+    if any(entry.values.get(key) for key in PROVENANCE):
+        return True
+    return any(other in ids for key in ("supports", "contradicts") for other in _named(entry, key))
+
+
+def _answered(live: Iterable[Candidate]) -> set[str]:
+    """The ids that some live entry supports or contradicts."""
+    return {other for e in live for key in ("supports", "contradicts") for other in _named(e, key)}
+
+
+def _named(entry: Candidate, key: str) -> list[str]:
+    value = entry.values.get(key) or ()
+    return [str(item) for item in ((value,) if isinstance(value, str) else value)]
+
+
+def _note(app: App, entry: Candidate, files: Mapping[int, FileRow], text: str) -> Note:
+    row = files[entry.source]
+    archived = row.place.store == "archive"
+    links = [(edge, other) for key, edge in RELATIONS.items() for other in _named(entry, key)]
+    return Note(
+        id=entry.entry,
+        title=entry.title or block.cut_words(text, 12),
+        text=text,
+        level=row.place.level,
+        kind=entry.kind or entry.type,
+        status=ARCHIVED if archived else str(entry.values["status"]),
+        path=row.path,
+        line=entry.line,
+        age=rank.age_of(entry.values, app.now),
+        session="" if archived else str(entry.values.get("session_id") or ""),
+        links=tuple(links),
+    )
+
+
+# --- recall
+
+
+def _places(app: App, live: Sequence[Candidate], files: Mapping[int, FileRow]) -> list[int]:
+    """At which place each of a sample comes when asked for by its title; 0: not among the first.
+
+    Whoever scores the same comes before it: two copies of one entry hide each other.
+    """
+    titled = {entry.entry: entry for entry in live if entry.title}
+    sources = [source for source, row in files.items() if row.place.store == "memory"]
+    return [_place(app, titled[name], sources) for name in metrics.sample(titled, ASKED)]
+
+
+def _place(app: App, entry: Candidate, sources: Sequence[int]) -> int:
+    scores = app.index.lexical(query.build(entry.title).terms, None, sources, FIRST)
+    best: dict[str, float] = {}
+    for candidate in app.index.candidates(scores):
+        best[candidate.entry] = max(best.get(candidate.entry, 0.0), scores[candidate.rowid])
+    own = best.pop(entry.entry, None)
+    return 0 if own is None else 1 + sum(score >= own * (1 - 1e-9) for score in best.values())
+
+
+def _never(live: Sequence[Candidate], shown: Sequence[Shown]) -> tuple[str, ...] | None:
+    """The live entries that no logged recall showed, neither them nor what they were merged from."""
+    if not shown:
+        return None
+    seen = {row.entry for row in shown}
+    return tuple(e.entry for e in live if seen.isdisjoint((e.entry, *_named(e, "merged_from"))))
+
+
+# --- counts and page
+
+
+def _counts(
+    entries: Sequence[Candidate], live: Sequence[Candidate], files: Mapping[int, FileRow], tokens: int
+) -> dict[str, Any]:
+    levels = Counter(files[entry.source].place.level for entry in entries)
+    return {
+        "entries": len(entries),
+        "live": len(live),
+        "files": sum(row.place.store == "memory" for row in files.values()),
+        "tokens": tokens,
+        "level": {level: levels[level] for level in LEVELS if levels[level]},
+        "type": metrics.tally(entry.type for entry in entries),
+        "kind": metrics.tally(entry.kind or "none" for entry in entries),
+        "status": metrics.tally(str(entry.values["status"]) for entry in entries),
+    }
+
+
+def write_page(app: App, report: Report, path: str) -> None:
+    """Write the report as one self-contained HTML page."""
+    from memcli import page
+    from memcli.workspace import write_output
+
+    template = (Path(page.__file__).parent / "page.html").read_text(encoding="utf-8")
+    name = app.root.name if app.root is not None else "~"
+    made = Page(name, app.now.isoformat(), report.health, report.counts, report.history, report.notes, report.never)
+    write_output(app.cwd / path, page.render(made, template))
+
+
+def trend(report: Report) -> Iterator[tuple[str, ...]]:
+    """The snapshots as rows: day, score, the five metrics, live entries, tokens."""
+    for day in report.history:
+        values = [day.metrics.get(name) for name in metrics.WEIGHTS]
+        shown = ["-" if value is None else f"{value:.1f}" for value in (day.score, *values)]
+        yield (day.day, *shown, str(day.entries), str(day.tokens))
