@@ -15,7 +15,7 @@ def main() -> None:
 
 
 def _run(arguments: list[str]) -> int:
-    if arguments[:1] == ["merge-driver"] and not {"-h", "--help"} & set(arguments[1:2]):
+    if arguments[:1] == ["merge-driver"]:
         from memcli.commands import merge_driver  # git waits for it in every merge: no Typer
 
         return merge_driver.main(arguments[1:])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from memcli import redact
@@ -161,15 +163,30 @@ def secrets(document: Document) -> Iterator[Check]:
 
 
 def injections(document: Document) -> Iterator[Check]:
-    """Sentences that try to command the agent. An archive is never injected."""
+    """Sentences that try to command the agent. An archive is never injected, nor are keys but the title."""
     if document.place.store == "archive":
         return
-    text = document.memory.text
-    found = redact.injections(text)
-    for span, line in zip(found, _lines(text, (span.start for span in found)), strict=True):
+    parts = _shown_parts(document.memory)
+    starts = [0, *accumulate(len(text) + 2 for _, text in parts)]
+    joined = "\n\n".join(text for _, text in parts)
+    for span in redact.injections(joined):
+        at = bisect_right(starts, span.start) - 1
+        line = parts[at][0] + joined.count("\n", starts[at], span.start)
         detail = f"reads like an instruction to the agent ({span.kind})"
         hint = "reword it or take it out; recall shows a notice in its place"
         yield Check("injections", WARN, detail, hint, document.path, line)
+
+
+def _shown_parts(memory: MemoryFile) -> list[tuple[int, str]]:
+    """(line, text) of all that an answer may show: prose, titles that are keys, bodies."""
+    prose = [segment for segment in memory.segments if segment.kind == "prose"]
+    lines = _lines(memory.text, (segment.start for segment in prose))
+    parts = [(line, memory.text[s.start : s.end]) for line, s in zip(lines, prose, strict=True)]
+    for entry in memory.entries:
+        parts.append((entry.line, entry.body))
+        if "title" in entry.extra:
+            parts.append((key_line(memory, entry, "title"), entry.title))
+    return parts
 
 
 def unnamed(document: Document) -> Iterator[Check]:
@@ -200,8 +217,7 @@ _OF_ONE: tuple[Callable[[Document], Iterator[Check]], ...] = (
 def future(document: Document, today: str) -> Iterator[Check]:
     """Dates after today."""
     for entry in document.memory.entries:
-        for key in ("created_at", "last_reinforced"):
-            day = getattr(entry, key)
+        for key, day in (("created_at", entry.created_at), ("last_reinforced", entry.last_reinforced)):
             if day > today:
                 line = key_line(document.memory, entry, key)
                 detail = f"{key}: {day} lies in the future and counts as today"
@@ -242,6 +258,7 @@ def dangling(documents: Sequence[Document]) -> Iterator[Check]:
         for document in documents
         if document.place.store != "archive"
         for entry in document.memory.entries
+        if not entry.extra.keys().isdisjoint(REFERENCES)
         for key in REFERENCES
         for name in named(entry, key)
     ]

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from copy import copy
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -681,11 +682,18 @@ def doctor(
     """Say whether memory and installation are in order; exit 1 when something is broken."""
     from memcli import render
     from memcli.commands import doctor as command
+    from memcli.commands import init as setup
 
     if dry_run and not fix:
         raise UsageError("--dry-run shows what --fix would do", "mem doctor --fix --dry-run")
     with opened(_options(root, sets, quiet, json)) as mem:
-        report = command.run(mem, files or (), fix=fix, dry_run=dry_run)
+        report = command.run(
+            mem,
+            files or (),
+            register=lambda top, dry: setup._git(top, remove=False, dry_run=dry),
+            fix=fix,
+            dry_run=dry_run,
+        )
         _notes(mem)
         for line in report.fixed:
             _say(f"mem: {'would have ' if dry_run else ''}{line}", quiet=quiet)
@@ -697,6 +705,42 @@ def doctor(
             _print(render.doctor_text(report))
         _say(render.doctor_summary(report), quiet=quiet)
         return 1 if report.failed else 0
+
+
+@app.command()
+def health(
+    history: Annotated[bool, typer.Option("--history", help="Draw the score by day.")] = False,
+    html: Annotated[str, typer.Option(metavar="FILE", help="Write one self-contained page, too.")] = "",
+    least: Annotated[
+        float | None, typer.Option("--min", metavar="N", help="Exit 1 when the score is below N.")
+    ] = None,
+    root: Root = "",
+    sets: Set = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Say how good the memory is, in five metrics, and what would make it better."""
+    from memcli import render
+    from memcli.commands import health as command
+
+    with opened(_options(root, sets, quiet, json)) as mem:
+        report = command.health(mem, page=bool(html))
+        if html:
+            command.write_page(mem, report, html)
+        _notes(mem)
+        _count_problems(report.problems, quiet=quiet)
+        if json:
+            _print(render.health_json(report, history=history))
+        else:
+            _print(render.trend_text(report) if history else render.health_text(report))
+        if html:
+            _say(f"mem: wrote {html}", quiet=quiet)
+        if not report.found:
+            _say(_HOW_TO_BEGIN, quiet=quiet)
+        low = least is not None and report.health.score < least
+        if low:
+            _say(f"mem: the score {report.health.score:g} is below {least:g}", quiet=quiet)
+        return 1 if low else 0
 
 
 # --- the error boundary
@@ -719,7 +763,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code. Prints every failure; never a traceback."""
     _prepare_streams()
     try:
-        result = typer.main.get_command(app).main(list(arguments), prog_name="mem", standalone_mode=False)
+        result = _program(arguments).main(list(arguments), prog_name="mem", standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
         return result if isinstance(result, int) else 0
@@ -731,6 +775,19 @@ def run(arguments: Sequence[str]) -> int:
         return 130
     except Exception as error:
         return _failed(error)
+
+
+def _program(arguments: Sequence[str]) -> Any:
+    """The program, with the one command that is asked for: to build them all costs more than a recall."""
+    program = copy(app)
+    known = {_name(command): command for command in app.registered_commands}
+    if arguments and arguments[0] in known:
+        program.registered_commands = [known[arguments[0]]]
+    return typer.main.get_command(program)
+
+
+def _name(command: Any) -> str:
+    return str(command.name or command.callback.__name__)
 
 
 def _failed(error: Exception) -> int:

@@ -234,9 +234,26 @@ _Blocks = Mapping[_Key, _Block]
 def _merge_blocks(base: _Blocks, ours: _Blocks, theirs: _Blocks) -> list[_Block]:
     """Ours' order, then what theirs alone has; a second version of a body behind the first."""
     keys = [*ours, *(key for key in theirs if key not in ours)]
-    merged = [_merge_block(base.get(key), ours.get(key), theirs.get(key)) for key in keys]
-    taken = {versions[0].id for versions in merged if versions}
-    return [b for versions in merged for i, b in enumerate(versions) if i == 0 or b.id not in taken]
+    merged = {key: _merge_block(base.get(key), ours.get(key), theirs.get(key)) for key in keys}
+    taken = {versions[0].id for versions in merged.values() if versions}
+    stale = set(_outdated(base, merged))
+    blocks = [
+        b for versions in merged.values() for i, b in enumerate(versions) if i == 0 or b.id not in taken
+    ]
+    return [block for block in blocks if (block.id, block.body) not in stale]
+
+
+def _outdated(base: _Blocks, merged: Mapping[_Key, Sequence[_Block]]) -> Iterable[tuple[str, str]]:
+    """Id and body of second versions that were edited on and now stand there anew.
+
+    In a rebase the first of two edits becomes such a version, and the base of the second edit.
+    """
+    for key, versions in merged.items():
+        old = base.get(key)
+        if old is not None and len(versions) > 1:
+            id = derived_id(old.id, old.body)
+            if (id, 0) not in base:
+                yield id, old.body
 
 
 def _merge_block(base: _Block | None, ours: _Block | None, theirs: _Block | None) -> list[_Block]:

@@ -15,6 +15,8 @@ from memcli.prominence import Prominence, Rule, age_days, prominence
 
 PHRASE = 0.1
 """What an exact phrase of the task adds to lexical relevance."""
+SPARE = 20
+"""How many hits beyond the limit diversification may choose from."""
 MAYBE_ALIKE = 0.6
 """Word overlap from which the exact (and slower) near-duplicate test is asked."""
 
@@ -114,7 +116,7 @@ def diversify(
     MMR (Carbonell and Goldstein 1998): weight x score/best - (1 - weight) x greatest Jaccard to a
     hit already picked. `alike(text, text)` is the exact near-duplicate test.
     """
-    kept = _collapse(hits, limit * 3 + 20, alike)
+    kept = _collapse(hits, limit + SPARE, alike)
     if not kept:
         return []
     best = kept[0][0].score or 1.0
@@ -151,8 +153,8 @@ def _collapse(
 def _same(
     hit: Scored, bag: frozenset[str], other: Scored, seen: frozenset[str], alike: Callable[[str, str], bool]
 ) -> bool:
-    small, large = sorted((len(bag), len(seen)))
-    if small < large * MAYBE_ALIKE or overlap(bag, seen) < MAYBE_ALIKE:
+    one, two = len(bag), len(seen)
+    if one < two * MAYBE_ALIKE or two < one * MAYBE_ALIKE or overlap(bag, seen) < MAYBE_ALIKE:
         return False
     return alike(hit.item.text, other.item.text)
 

@@ -415,6 +415,86 @@ def _place(row: Any) -> str:
     return f"{row.path}:{row.line}" if row.line else str(row.path)
 
 
+# --- health
+
+
+def health_json(report: Any, *, history: bool) -> str:
+    """The report; with `history` also its snapshots, the oldest first."""
+    found = report.health
+    values = {
+        "score": found.score,
+        "band": found.band,
+        "metrics": {name: metric._asdict() for name, metric in found.metrics.items()},
+        "counts": report.counts,
+        "never_recalled": None if report.never is None else len(report.never),
+        "problems": [problem._asdict() for problem in report.problems],
+    }
+    days = {"history": [day._asdict() for day in report.history]} if history else {}
+    return to_json({**values, **days})
+
+
+def health_text(report: Any) -> str:
+    """Score, metrics with their bars and reasons, counts; within 80 columns."""
+    found, counts = report.health, report.counts
+    score = styled(f"{found.score:g} ({found.band})", found.band)
+    size = f"{_count(counts['live'], 'live entry', 'live entries')}, {_count(counts['files'], 'file')}"
+    lines = [f"health {score}   {size}, {counts['tokens']:,} tokens"]
+    for name, metric in found.metrics.items():
+        lines += ["", *_metric_text(name, metric)]
+    if counts["entries"]:
+        names = ("level", "type", "kind", "status")
+        lines += ["", *(line for name in names for line in _tally(name, counts[name]))]
+    if report.never is not None:
+        lines.append(f"{_count(len(report.never), 'live entry was', 'live entries were')} never recalled")
+    return "\n".join(lines)
+
+
+def _metric_text(name: str, metric: Any) -> list[str]:
+    from textwrap import wrap
+
+    from memcli.metrics import band
+
+    if metric.value is None:
+        head = f"{name:<13}    -  {'.' * 20}  not counted"
+    else:
+        bar = styled(_bar(metric.value), band(metric.value))
+        head = f"{name:<13}{metric.value:5.1f}  {bar}  {metric.weight:.0%} of the score"
+    hint = [] if metric.value == 100 else [styled(f"  raise it: {metric.raise_with}", "dim")]
+    return [head, *wrap(metric.reason, 78, initial_indent="  ", subsequent_indent="  "), *hint]
+
+
+def _bar(value: float) -> str:
+    """Twenty cells for 0 to 100."""
+    full = round(value / 5)
+    return "█" * full + "░" * (20 - full)
+
+
+def _tally(name: str, counts: Mapping[str, int]) -> list[str]:
+    from textwrap import wrap
+
+    text = ", ".join(f"{key} {count}" for key, count in counts.items())
+    return wrap(text, 78, initial_indent=f"{name:<8}", subsequent_indent=" " * 8)
+
+
+def trend_text(report: Any) -> str:
+    """The score by day: a sparkline and the latest days on a terminal, tab-separated days in a pipe."""
+    from memcli.commands.health import trend
+    from memcli.metrics import WEIGHTS
+
+    rows = list(trend(report))
+    if not coloured(sys.stdout) or not rows:
+        return table(rows, ())
+    first, last = report.history[0], report.history[-1]
+    heads = ("day", "score", *WEIGHTS, "entries", "tokens")
+    drawn = styled(sparkline([day.score for day in report.history][-60:]), report.health.band)
+    return f"{first.day} {first.score:g}  {drawn}  {last.day} {last.score:g}\n\n{table(rows[-14:], heads)}"
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """One character a value, for 0 to 100."""
+    return "".join("▁▂▃▄▅▆▇█"[min(7, int(max(0.0, value) / 12.5))] for value in values)
+
+
 # --- tables
 
 

@@ -594,6 +594,13 @@ class Index:
             (entry, entry),
         ).fetchall()
 
+    def places(self, entries: Iterable[str]) -> list[tuple[int, int]]:
+        """(id, file) of the first chunk of every place where these entries stand."""
+        return self.db.execute(
+            "SELECT id, source FROM chunks WHERE part = 0 AND entry IN (SELECT value FROM json_each(?))",
+            (json.dumps(sorted(entries)),),
+        ).fetchall()
+
     def copies(self, entries: Iterable[str]) -> list[Candidate]:
         """The first chunk of every place where these entries stand."""
         return self._candidates(

@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parent.parent / "memcli"
 ROWS = """
     model errors levels words
     patch front_matter memory_file
-    chunk query prominence rank similar redact block merge metrics checks adopt compaction stage
+    chunk query prominence rank similar redact block merge metrics page checks adopt compaction stage
     config tree workspace store history git transcript llm
     scope
     app

@@ -475,7 +475,7 @@ def value_of(key: str, seed: int) -> Any:
     }[key]
 
 
-def changed(text: str, name: str, plan: Iterable[Operation]) -> str:
+def changed(text: str, name: str, plan: Iterable[Operation], eol: str) -> str:
     """`text` after the operations, each made by splices as any writer of mem would."""
     for step, (what, place, seed) in enumerate(plan):
         file = parse(text, "MEMORY.md")
@@ -483,16 +483,12 @@ def changed(text: str, name: str, plan: Iterable[Operation]) -> str:
             id = f"same-{seed}" if what == "same" else f"{name}-{step}"
             if id not in {found.id for found in file.entries}:
                 values = {"id": id, **CORE, "reinforcement_count": 1}
-                new = render_entry(values, BODIES[seed], eol_of(text))
+                new = render_entry(values, BODIES[seed], eol)
                 text = edited(file, [Change(text=new)]).text
             continue
         at = place % len(file.entries)
         text = edited(file, [operation(file.entries[at], at, what, seed, name)]).text
     return text
-
-
-def eol_of(text: str) -> str:
-    return "\r\n" if "\r\n" in text else "\n"
 
 
 def operation(found: Entry, at: int, what: str, seed: int, name: str) -> Change:
@@ -525,7 +521,7 @@ def test_two_branches_with_thirty_changes_each(
     world: World, plan_a: list[Operation], plan_b: list[Operation]
 ) -> None:
     base = world.text()
-    a, b = changed(base, "a", plan_a), changed(base, "b", plan_b)
+    a, b = changed(base, "a", plan_a, world.eol), changed(base, "b", plan_b, world.eol)
     if a == b or not any(segments(text) for text in (base, a, b)):
         return  # git does not ask about equal sides, and merges prose alone
     text, mirrored = (
@@ -573,3 +569,44 @@ def check_one(id: str, old: Any, mine: Any, other: Any, found: dict[str, Any]) -
         assert copy[1] == lost and id in copy[0]["contradicts"]
     if "retired" in (mine[0]["status"], other[0]["status"]):
         assert values["status"] == "retired" or (old and old[0]["status"] == "retired")
+
+
+FRAGMENTS = [
+    "---\n", "\n", "id: a\n", "id: b\n", "type: directive\n", "```\n", "~~~\n", "text  \n", "# H\n", "\r\n", "\r",
+    "\ufeff", "tags: [x, y]\n", "tags:\n  - x\n", "reinforcement_count: .nan\n", "n: {a: 1}\n", "# c\n", "\x00",
+    "---\nid: a\n---\nbody\n\n", "---\nid: b\nx: 'a # b'\n---\n\n", "---\nid: c\nt: |\n  a\n---\n\n", "\u2028",
+    "{id: a, type: directive}\n", "---\ntype: directive\n---\nno id\n\n", "tags:\n", "id: 7\n", "embed: true\n",
+]  # fmt: skip
+hostile = st.lists(st.sampled_from(FRAGMENTS), max_size=12).map("".join)
+cuts = st.lists(
+    st.tuples(st.integers(0, 200), st.integers(0, 9), st.sampled_from(["", *FRAGMENTS])), max_size=4
+)
+
+
+def cut(text: str, plan: Iterable[tuple[int, int, str]]) -> str:
+    for at, size, new in plan:
+        text = text[:at] + new + text[at + size :]
+    return text
+
+
+def identified(text: str) -> dict[str, str]:
+    file = parse(text, "MEMORY.md")
+    return {found.id: re.sub(r"\r\n?", "\n", found.body) for found in file.entries if found.identified}
+
+
+@settings(max_examples=400, deadline=None)
+@given(hostile, cuts, cuts)
+def test_hostile_text_is_merged_without_loss_or_left_to_git(body: str, plan_a: Any, plan_b: Any) -> None:
+    base = "".join(map(entry, "abc")) + body
+    a, b = cut(base, plan_a), cut(base, plan_b)
+    try:
+        found = identified(merge(base, a, b, path="MEMORY.md", merge_prose=both_lines).text)
+    except Unmergeable:
+        return
+    old, mine, other = identified(base), identified(a), identified(b)
+    if base not in (a, b) and a != b:
+        assert set(mine) & set(other) <= set(found)
+        written = {
+            side[id] for id in set(mine) & set(other) for side in (mine, other) if side[id] != old.get(id)
+        }
+        assert written <= set(found.values())

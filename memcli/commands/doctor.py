@@ -8,8 +8,7 @@ import platform
 import re
 import shlex
 import shutil
-import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -41,10 +40,17 @@ class Report(NamedTuple):
         return sum(row.status == WARN for row in self.checks)
 
 
-def run(app: App, files: Sequence[str] = (), *, fix: bool = False, dry_run: bool = False) -> Report:
+Register = Callable[[Path, bool], Sequence[str]]
+"""Makes the merge driver known to the git work tree (True: only says so); what was done, one line each."""
+
+
+def run(
+    app: App, files: Sequence[str] = (), *, register: Register, fix: bool = False, dry_run: bool = False
+) -> Report:
     """Check everything, or the content of `files` alone; mend first what `fix` can."""
     app.__dict__["config"] = app.settings.config  # a faulty configuration is a row here, no reason to stop
-    mended = _mend(app, files, dry_run=dry_run) if fix else Mended()
+    remedies = {"ids": _write_ids} if files else {**REMEDIES, "merge-driver": _registering(register)}
+    mended = _mend(app, files, remedies, dry_run=dry_run) if fix else Mended()
     app.__dict__.pop("listing", None)
     rows = (*_examine(app, files), *mended.failed)
     return Report(tuple(map(_without_secrets, rows)), tuple(mended.done), tuple(mended.patches))
@@ -380,10 +386,9 @@ def _index_state(app: App) -> IndexState:
     state = IndexState(path, True)
     try:
         return _compared(app, state)
-    except (Unusable, sqlite3.DatabaseError, OSError) as error:
-        if isinstance(error, sqlite3.OperationalError) and re.search("locked|busy", str(error)):
-            return state._replace(busy=True)
-        return state._replace(broken=str(error))
+    except Exception as error:  # whatever SQLite says of a file: it can be built anew
+        busy = not isinstance(error, Unusable) and bool(re.search("locked|busy", str(error)))
+        return state._replace(busy=True) if busy else state._replace(broken=str(error))
 
 
 def _compared(app: App, state: IndexState) -> IndexState:
@@ -625,13 +630,14 @@ def _llm(scene: Scene) -> Iterator[Check]:
 
 
 def _versions(scene: Scene) -> Iterator[Check]:
-    versions = f"mem {__version__}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
+    """An index is made in memory to see that FTS5 is there."""
+    versions = f"mem {__version__}, Python {platform.python_version()}"
+    index = Index(IN_MEMORY, [])
     try:
-        Index(IN_MEMORY, []).close()
-        yield Check("versions", INFO, f"{versions} with FTS5")
-    except (MemError, sqlite3.Error) as error:
-        hint = "use a Python whose sqlite3 has FTS5"
-        yield Check("versions", FAIL, f"{versions}: no index can be made ({error})", hint)
+        sqlite = index.db.execute("SELECT sqlite_version()").fetchone()[0]
+        yield Check("versions", INFO, f"{versions}, SQLite {sqlite} with FTS5")
+    finally:
+        index.close()
 
 
 SECTIONS: dict[str, Callable[[Scene], Iterable[Check]]] = {
@@ -662,18 +668,21 @@ class Mended(NamedTuple):
     failed: Sequence[Check] = ()
 
 
-def _mend(app: App, files: Sequence[str], *, dry_run: bool) -> Mended:
+Remedy = Callable[[Scene, bool], Mended]
+
+
+def _mend(app: App, files: Sequence[str], remedies: Mapping[str, Remedy], *, dry_run: bool) -> Mended:
     """Try every remedy; one that fails is a row and does not keep the others from being tried."""
     done: list[str] = []
     patches: list[Patch] = []
     failed: list[Check] = []
-    for name, remedy in ({"ids": _write_ids} if files else REMEDIES).items():
+    for name, remedy in remedies.items():
         try:
             one = remedy(Scene(app, files), dry_run)
         except MemError as error:
             failed.append(Check(name, _gravity(name), f"not mended: {error.what}", error.hint))
-        except (OSError, sqlite3.Error) as error:
-            failed.append(Check(name, _gravity(name), f"not mended: {error}", "mem doctor says more"))
+        except Exception as error:  # of the system or of SQLite
+            failed.append(Check(name, _gravity(name), f"not mended: {error}", "mend what it names"))
         else:
             done += one.done
             patches += one.patches
@@ -774,14 +783,16 @@ def _pattern(name: str) -> str:
     return "/" + re.sub(r"([*?\[\\])", r"\\\1", whole)
 
 
-def _register(scene: Scene, dry_run: bool) -> Mended:
+def _registering(register: Register) -> Remedy:
     """Make the merge driver that .gitattributes names known to git."""
-    from memcli.commands import init
 
-    repository = scene.repository
-    if repository.top is None or not _driver_fault(repository):
-        return Mended()
-    return Mended(init._git(repository.top, remove=False, dry_run=dry_run))
+    def remedy(scene: Scene, dry_run: bool) -> Mended:
+        repository = scene.repository
+        if repository.top is None or not _driver_fault(repository):
+            return Mended()
+        return Mended(register(repository.top, dry_run))
+
+    return remedy
 
 
 def _reindex(scene: Scene, dry_run: bool) -> Mended:
@@ -798,15 +809,14 @@ def _reindex(scene: Scene, dry_run: bool) -> Mended:
 def _rebuild(app: App, state: IndexState) -> None:
     told, index = len(app.notes), app.index  # opening it moves aside what is no index of ours, with a note
     if MALFORMED in state.broken and len(app.notes) == told:
-        index.repair(sqlite3.DatabaseError(state.broken))
+        index.repair(index.db.DatabaseError(state.broken))
     if app.refresh().busy:
         raise RefusedError(f"the index is busy ({state.path})", "run mem doctor --fix again")
 
 
-REMEDIES: dict[str, Callable[[Scene, bool], Mended]] = {
+REMEDIES: dict[str, Remedy] = {
     "leftovers": _recover,
     "ids": _write_ids,
     "ignored": _ignore,
-    "merge-driver": _register,
     "index": _reindex,
 }

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from memcli import block, metrics, query, rank, scope
 from memcli.app import App
-from memcli.words import SIZE
 from memcli.compaction import LASTING_KINDS, LASTING_PRIORITIES, STALE_BELOW, STALE_DAYS
 from memcli.metrics import Health, Indexed, Item, Shown
 from memcli.model import LEVELS, Problem
@@ -18,6 +17,7 @@ from memcli.prominence import Rule, half_life_decay, prominence
 from memcli.scope import Filters
 from memcli.store import Candidate, FileRow
 from memcli.tree import View
+from memcli.words import SIZE
 
 ASKED = 50
 """How many entries are recalled by their titles."""
@@ -38,7 +38,7 @@ PROVENANCE = ("session_id", "merged_from", "promoted_from", "promoted_to")
 class Report(NamedTuple):
     """`history` has one snapshot a day, this one last; `never` is None while no recall was logged.
 
-    `notes` are all live entries and what their edges lead to, for the page.
+    `notes` are all live entries and what their edges may lead to, when the page is wanted.
     """
 
     health: Health
@@ -63,7 +63,7 @@ class _Known(NamedTuple):
         return [entry for entry in self.entries if entry.values["status"] != "retired"]
 
 
-def health(app: App) -> Report:
+def health(app: App, *, page: bool = False) -> Report:
     """The health of the whole project and the global level, wherever it is asked from.
 
     Writes the index and one snapshot a day in the state file.
@@ -73,20 +73,22 @@ def health(app: App) -> Report:
         nothing = metrics.health((), Indexed(0, 0, len(problems)), (), ())
         return Report(nothing, _counts((), (), {}, 0), (), problems, (), None, False)
     app.refresh()
-    return app.guarded(lambda: _health(app))
+    return app.guarded(lambda: _health(app, page))
 
 
-def _health(app: App) -> Report:
+def _health(app: App, page: bool) -> Report:
     known = _known(app)
     entries, live = known.entries, known.live
     texts = {entry.entry: _text(app, entry) for entry in entries}
     tokens = sum(block.tokens(text) for text in texts.values())
     shown = _shown(app)
     ids = {entry.entry for entry in (*entries, *known.archived)}
-    items = [_item(app, entry, texts[entry.entry], ids, _answered(live)) for entry in live]
+    answered = _answered(live)
+    items = [_item(app, entry, texts[entry.entry], ids, answered) for entry in live]
     found = metrics.health(items, known.indexed, shown, _places(app, live, known.files))
     history = _remember(app, found, len(live), tokens) if live else ()
-    notes = [_note(app, entry, known.files, texts.get(entry.entry, "")) for entry in (*live, *known.archived)]
+    noted = (*live, *known.archived) if page else ()
+    notes = [_note(app, entry, known.files, texts.get(entry.entry, "")) for entry in noted]
     return Report(
         found,
         _counts(entries, live, known.files, tokens),
@@ -282,7 +284,9 @@ def write_page(app: App, report: Report, path: str) -> None:
 
     template = (Path(page.__file__).parent / "page.html").read_text(encoding="utf-8")
     name = app.root.name if app.root is not None else "~"
-    made = Page(name, app.now.isoformat(), report.health, report.counts, report.history, report.notes, report.never)
+    made = Page(
+        name, app.now.isoformat(), report.health, report.counts, report.history, report.notes, report.never
+    )
     write_output(app.cwd / path, page.render(made, template))
 
 

@@ -25,6 +25,9 @@ class Request(NamedTuple):
 
 def main(arguments: Sequence[str]) -> int:
     """Merge into the second file. Returns git's exit codes; never raises."""
+    if {"-h", "--help"} & set(arguments[:1]):
+        print(USAGE)
+        return 0
     if not 3 <= len(arguments) <= 5:
         print(USAGE, file=sys.stderr)
         return 2

@@ -142,17 +142,21 @@ class _Search:
             (self._item(entry, by_entry[entry]) for entry in relevance), relevance, self._weights()
         )
         most = limit if self.request.ranked_only else 2 * limit + WORKFLOWS
-        hits = rank.diversify(weighed, limit=most, weight=self.config.mmr_lambda, alike=_alike())
+        best = [self._whole(hit) for hit in weighed[: 2 * (most + rank.SPARE)]]
+        hits = rank.diversify(best, limit=most, weight=self.config.mmr_lambda, alike=_alike())
         self.scored = {hit.item.id: hit for hit in hits}
         return hits
 
     def _copies(self, found: Iterable[Candidate]) -> dict[str, list[Candidate]]:
         """Every copy in view of the entries found. The nearest one counts: it is chosen if it passes."""
-        ids = {candidate.entry for candidate in found}
+        known = {candidate.rowid: candidate for candidate in found if candidate.part == 0}
+        places = self.index.places({candidate.entry for candidate in found})
+        places = [(rowid, source) for rowid, source in places if source in self.scope.files]
+        unread = [rowid for rowid, _ in places if rowid not in known]
+        known |= {candidate.rowid: candidate for candidate in self.index.candidates(unread)}
         copies: dict[str, list[Candidate]] = {}
-        for copy in self.index.copies(ids):
-            if copy.source in self.scope.files:
-                copies.setdefault(copy.entry, []).append(copy)
+        for rowid, _ in places:
+            copies.setdefault(known[rowid].entry, []).append(known[rowid])
         for entry, same in copies.items():
             best = scope.nearest(same, self.view_files, self.app.view)
             if self._passes(best):
@@ -184,7 +188,7 @@ class _Search:
         row = self.view_files[copy.source]
         return Item(
             id=entry,
-            text=copy.text if len(copy.text) < SIZE else self.index.text(copy),
+            text=copy.text,
             kind=copy.kind,
             level=scope.outermost(copies, self.view_files),
             place=(row.path, copy.offset),
@@ -194,6 +198,12 @@ class _Search:
             surprise=float(values.get("surprise", 0.0)),
             stability=values.get("stability"),
         )
+
+    def _whole(self, hit: Scored) -> Scored:
+        """The hit with its whole text: a long entry's first chunk is not all of it."""
+        if len(hit.item.text) < SIZE:
+            return hit
+        return hit._replace(item=hit.item._replace(text=self.index.text(self.chosen[hit.item.id])))
 
     def _weights(self) -> rank.Weights:
         c = self.config

@@ -141,6 +141,17 @@ def test_a_rebase_of_many_commits(repo: Project) -> None:
     assert {it.id: it.reinforcement_count for it in parse(text_of(repo, "MEMORY.md"), "").entries}["f"] == 7
 
 
+def test_a_rebase_of_edits_to_one_body_leaves_the_last_of_each_side(repo: Project) -> None:
+    branches(repo, "MEMORY.md", lambda text: change(text, "a", body="Theirs, which is long."))
+    for body in ("Second.", "The third and longest of ours.", "Last."):
+        repo.write("MEMORY.md", change(text_of(repo, "MEMORY.md"), "a", body=body))
+        repo.commit(body)
+    repo.git("rebase", "-q", "one")
+    bodies = [it.body for it in parse(text_of(repo, "MEMORY.md"), "").entries if it.id not in "bcdef"]
+    assert sorted(bodies[:2]) == ["Last.", "Theirs, which is long."]
+    assert "Second." not in bodies and "The third and longest of ours." not in bodies
+
+
 def test_a_cherry_pick_and_a_revert(repo: Project) -> None:
     branches(repo, "MEMORY.md")
     repo.git("cherry-pick", "one")
@@ -331,6 +342,8 @@ def test_a_file_that_is_not_there_is_an_error(tmp_path: Path, capfd: pytest.Capt
 def test_without_its_files_it_says_how_it_is_called(capsys: pytest.CaptureFixture[str]) -> None:
     assert merge_driver.main(["a"]) == 2
     assert "%O %A %B %P" in capsys.readouterr().err
+    assert merge_driver.main(["--help"]) == 0
+    assert "%O %A %B %P" in capsys.readouterr().out
 
 
 def test_the_size_of_the_marks_is_gits(tmp_path: Path) -> None:
