@@ -36,7 +36,7 @@ _mem() {
     done
     case $command in
     "")
-        _mem_words "index recall add show list reinforce compact retire restore retire-stage undo init --version -V --help -h"
+        _mem_words "index recall add show list reinforce compact retire restore retire-stage undo init doctor health merge-driver --version -V --help -h"
         ;;
     index)
         case $prev in
@@ -148,6 +148,27 @@ _mem() {
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
         *) _mem_words "--remove --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    doctor)
+        case $prev in
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--fix --dry-run -n --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
+        esac
+        ;;
+    health)
+        case $prev in
+        --html) _mem_files -f ;;
+        --min) : ;;
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--history --html --min --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    merge-driver)
+        case $prev in
+        *) _mem_words "" ;;
         esac
         ;;
     esac

@@ -146,8 +146,9 @@ class App:
         folder, name = os.path.split(os.path.normpath(self.cwd / path))
         absolute = os.path.join(os.path.realpath(folder), name)
         root = str(self.root or self.cwd)
-        inside = absolute == root or absolute.startswith(root.rstrip(os.sep) + os.sep)
-        return os.path.relpath(absolute, root) if inside else absolute.lstrip(os.sep)
+        if absolute == root or absolute.startswith(root.rstrip(os.sep) + os.sep):
+            return os.path.relpath(absolute, root)
+        return absolute.lstrip(os.sep) if os.path.isabs(path) else os.path.normpath(path)
 
     @cached_property
     def project(self) -> str:
@@ -413,4 +414,5 @@ def opened(options: Options) -> Iterator[App]:
     except FileNotFoundError:
         raise UsageError("the working directory is gone", "change to an existing folder") from None
     with App(options, os.environ, cwd) as app:
+        config.require(config.of_flags(options.sets))  # whether or not the command asks for the configuration
         yield app

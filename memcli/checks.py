@@ -265,7 +265,10 @@ def dangling(documents: Sequence[Document]) -> Iterator[Check]:
     if not loose:
         return
     known = ids(documents)
-    lost = [item for item in loose if item[3] not in known]
+    merged = merged_ids(documents)
+    lost = [
+        item for item in loose if item[3] not in known and (item[2] == "merged_from" or item[3] not in merged)
+    ]
     if lost:  # it may be a section of prose; to look at all of them takes long
         known |= {section.id for document in documents for section in sections(document.memory)}
     for document, entry, key, name in lost:
@@ -277,11 +280,14 @@ def dangling(documents: Sequence[Document]) -> Iterator[Check]:
 
 
 def ids(documents: Iterable[Document]) -> set[str]:
-    """Every id that stands in these documents, as an entry's own or among those it was merged from."""
-    entries = [entry for document in documents for entry in document.memory.entries]
-    return {entry.id for entry in entries} | {
-        name for e in entries for name in e.extra.get("merged_from", ())
-    }
+    """Every id that stands in these documents."""
+    return {entry.id for document in documents for entry in document.memory.entries}
+
+
+def merged_ids(documents: Iterable[Document]) -> set[str]:
+    """Every id that an entry of these documents was merged from: it leads on to that entry."""
+    entries = (entry for document in documents for entry in document.memory.entries)
+    return {name for entry in entries for name in named(entry, "merged_from")}
 
 
 def named(entry: Entry, key: str) -> list[str]:

@@ -43,19 +43,25 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No talk on stderr bu
 Level = Annotated[list[str] | None, typer.Option(metavar="LEVEL", help="global, project, job or task.")]
 Job = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Look at this job and its tasks.")]
 Task = Annotated[list[str] | None, typer.Option("--task", metavar="NAME", help="Look at this task.")]
+WriteTask = Annotated[
+    list[str] | None, typer.Option("--task", metavar="NAME", help="Write to this task's own work tree, too.")
+]
 Type = Annotated[
     list[str] | None, typer.Option(metavar="TYPE", help="declarative, procedural, directive or corrective.")
 ]
 Kind = Annotated[
-    list[str] | None, typer.Option(metavar="KIND", help="policy, workflow, pitfall, decision, ...")
+    list[str] | None,
+    typer.Option(metavar="KIND", help="policy, workflow, pitfall, architecture, decision, ..."),
 ]
 Store = Annotated[
     list[str] | None, typer.Option(metavar="STORE", help="memory, institutional, proxy or archive.")
 ]
-Tag = Annotated[list[str] | None, typer.Option(metavar="TAG", help="Entries with this tag.")]
+Tag = Annotated[list[str] | None, typer.Option(metavar="TAG", help="A tag; may be given more than once.")]
 PathOf = Annotated[list[str] | None, typer.Option("--path", metavar="FILE", help="Entries about this file.")]
-Since = Annotated[str, typer.Option(metavar="DATE", help="Created on or after: 2026-03-01, or 30d ago.")]
-Until = Annotated[str, typer.Option(metavar="DATE", help="Created on or before.")]
+Since = Annotated[
+    str, typer.Option(metavar="DATE", help="Created since: 2026-03-01, or so long ago: 30d, 6w, 3m, 1y.")
+]
+Until = Annotated[str, typer.Option(metavar="DATE", help="Created until: a date, or so long ago.")]
 Proxy = Annotated[bool, typer.Option("--proxy", help="Include the proxy store (one person's manner).")]
 Archived = Annotated[bool, typer.Option("--archived", help="Include the archives.")]
 NoGlobal = Annotated[bool, typer.Option("--no-global", help="Leave the global level out.")]
@@ -160,7 +166,7 @@ def index(
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
-    """Bring the index (.memory.db) to the state of the memory files."""
+    """Bring the index to the state of the memory files."""
     from memcli import render
     from memcli.commands import index as command
 
@@ -362,7 +368,7 @@ def show(
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
-    """Show one entry: values, provenance, relations, standing, text."""
+    """Show one entry and where it comes from."""
     from memcli import render
     from memcli.commands import show as command
 
@@ -438,14 +444,16 @@ def reinforce(
     explicit: Annotated[
         bool, typer.Option("--explicit", help='"Remember this": reset the decay clock, without a count.')
     ] = False,
-    task_name: Task = None,
+    task_name: WriteTask = None,
     dry_run: DryRun = False,
     root: Root = "",
     sets: Set = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
-    """Strengthen what was used, by id, from a file, or from what a session was shown."""
+    """Strengthen what was used.
+
+    By id, from a file of ids, or what a session was shown (once per session)."""
     from memcli import render
     from memcli.commands import reinforce as command
 
@@ -514,14 +522,17 @@ def compact(
     ] = False,
     level: Level = None,
     job: Job = None,
-    task_name: Task = None,
+    task_name: WriteTask = None,
     dry_run: DryRun = False,
     root: Root = "",
     sets: Set = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
-    """Merge near-duplicates and archive what is retired: the same on every machine, safe in CI."""
+    """Merge near-duplicates and archive what is retired.
+
+    No network and no model: the same on every machine, safe in CI. What leaves a file is kept in
+    its archive beside it."""
     from memcli import render
     from memcli.commands import compact as command
     from memcli.compaction import Steps
@@ -557,14 +568,16 @@ def compact(
 def retire(
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Entries to take out of recall.")],
     because: Annotated[str, typer.Option(metavar="TEXT", help="Why.")] = "",
-    task_name: Task = None,
+    task_name: WriteTask = None,
     dry_run: DryRun = False,
     root: Root = "",
     sets: Set = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
-    """Take entries out of recall; mem compact moves them to the archive."""
+    """Take entries out of recall.
+
+    They stay in their file, retired, until mem compact moves them to the archive."""
     from memcli import render
     from memcli.commands import retire as command
 
@@ -577,7 +590,7 @@ def retire(
 @app.command()
 def restore(
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Retired or archived entries.")],
-    task_name: Task = None,
+    task_name: WriteTask = None,
     dry_run: DryRun = False,
     root: Root = "",
     sets: Set = None,
@@ -601,14 +614,16 @@ def retire_stage(
     ] = "",
     job: Annotated[str, typer.Option(metavar="NAME", help="The job whose stage ended.")] = "",
     detect_only: Annotated[bool, typer.Option("--detect-only", help="Only tell the stage.")] = False,
-    task_name: Task = None,
+    task_name: WriteTask = None,
     dry_run: DryRun = False,
     root: Root = "",
     sets: Set = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
-    """Retire what was true only for a stage of the work that has ended."""
+    """Retire what was true for a stage that ended.
+
+    Task entries of that phase are retired; team entries stay. Without STAGE, INTENT.md tells it."""
     from memcli import render
     from memcli.commands import retire_stage as command
 
@@ -652,7 +667,9 @@ def init(
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
-    """Make a repository ready: MEMORY.md, ignore lines, and the merge driver for memory files."""
+    """Make a repository ready.
+
+    Creates MEMORY.md, ignores derived files, and registers the merge driver for memory files."""
     from memcli import render
     from memcli.commands import init as command
 
@@ -696,7 +713,7 @@ def doctor(
         )
         _notes(mem)
         for line in report.fixed:
-            _say(f"mem: {'would have ' if dry_run else ''}{line}", quiet=quiet)
+            _say(f"mem: {'dry run, not done: ' if dry_run else ''}{line}", quiet=quiet)
         if json:
             _print(render.doctor_json(report, dry_run=dry_run))
         elif dry_run:
@@ -741,6 +758,19 @@ def health(
         if low:
             _say(f"mem: the score {report.health.score:g} is below {least:g}", quiet=quiet)
         return 1 if low else 0
+
+
+@app.command("merge-driver")
+def merge_driver(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="BASE OURS THEIRS [PATH [SIZE]]", help="As git passes %O %A %B %P %L."),
+    ],
+) -> int:
+    """Merge memory files by entry id, for git."""
+    from memcli.commands import merge_driver as command
+
+    return command.main(files)
 
 
 # --- the error boundary

@@ -82,7 +82,7 @@ def _number(low: float, high: float, *, whole: bool = False) -> Callable[[Any], 
             number = float("nan")
         if not low <= number <= high or (whole and number != int(number)):
             kind = "a whole number" if whole else "a number"
-            raise ValueError(f"{kind} from {low:g} to {high:g}")
+            raise ValueError(f"{kind} from {low} to {high}")
         return int(number) if whole else number
 
     return check
@@ -134,7 +134,7 @@ KEYS: dict[str, Key] = {
     "decay": Key(_choice("half-life", "linear", "fsrs", "none"), "how memory fades with age"),
     "half_life": Key(_number(0.1, 36500), "days until half is left (decay half-life; the floor is 0.1)"),
     "half_life_by_kind": Key(
-        _table(KINDS, _number(0.1, 1e9)),
+        _table(KINDS, _number(0.1, 1_000_000_000)),
         "half-life of a kind; policy and architecture do not fade unless named",
     ),
     "growth": Key(
@@ -310,6 +310,11 @@ def parse_flags(items: Sequence[str]) -> dict[str, Any]:
             )
         flags[key.strip().replace("-", "_")] = read_text(value.strip())
     return flags
+
+
+def of_flags(items: Sequence[str]) -> Settings:
+    """The settings that `--set` items make over the defaults, with their faults."""
+    return resolve([("flag", parse_flags(items), lambda key: f"--set {key}")])
 
 
 def home_of(environ: Mapping[str, str]) -> Path:

@@ -30,8 +30,8 @@ EVIDENCE, RECENT = 10, 1000
 """So many shown entries the recall log must hold before it is believed; so many of the latest count."""
 FOUND_AT = 3
 BEGIN = 'mem add "what you learned"'
-AGES = ((7, "under 7 d"), (30, "7-29 d"), (90, "30-89 d"), (180, "90-179 d"), (365, "180-364 d"))
-OLDEST = "365 d and over"
+AGES = ((7, "0–6"), (30, "7–29"), (90, "30–89"), (180, "90–179"), (365, "180–364"))
+OLDEST = "365 +"
 
 
 class Item(NamedTuple):
@@ -200,16 +200,17 @@ def coherence(items: Sequence[Item]) -> Measured:
     alike = _alike(items)
     twins = {(i, j) for i, j, _ in pairs if words.maybe_alike(i, j) and alike(i, j)}
     earned = [0.0 if (i, j) in twins else min(1.0, likeness / AKIN) for i, j, likeness in pairs]
-    value = 100 * sum(earned) / (len(chosen) * min(NEIGHBOURS, len(items) - 1))
-    return _coherence(value, len(chosen), len(items), len({i for i, _ in twins}))
+    slots = len(chosen) * min(NEIGHBOURS, len(items) - 1)
+    share = sum(likeness for i, j, likeness in pairs if (i, j) not in twins) / slots
+    of = f"{len(chosen)} of {_entries(len(items))}" if len(chosen) < len(items) else _entries(len(items))
+    return _coherence(100 * sum(earned) / slots, of, share, len({i for i, _ in twins}))
 
 
-def _coherence(value: float, compared: int, entries: int, copies: int) -> Measured:
-    of = f"{compared} of {_entries(entries)}" if compared < entries else _entries(entries)
-    reason = f"{of} earn {value:.0f} % of what related neighbours would"
+def _coherence(value: float, of: str, share: float, copies: int) -> Measured:
+    reason = f"{of} share {share:.0%} of their words, by weight, with their nearest ({AKIN:.0%} is related)"
     if copies:
-        return Measured(value, f"{reason}; {copies} have a near-duplicate among them.", "mem compact")
-    return Measured(value, f"{reason}; none has a near-duplicate among them.", BEGIN)
+        return Measured(value, f"{reason}; {copies} of them have a near-duplicate.", "mem compact")
+    return Measured(value, f"{reason}; none has a near-duplicate.", BEGIN)
 
 
 def sample(ids: Iterable[str], size: int) -> list[str]:

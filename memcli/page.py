@@ -245,13 +245,13 @@ def _ages(live: Sequence[Note]) -> str:
 def _histogram(level: str, groups: Mapping[str, int]) -> str:
     most = max(groups.values())
     columns = "".join(_column(level, name, count, most) for name, count in groups.items())
-    total = _count(sum(groups.values()), "entry", "entries")
+    total = f"{_count(sum(groups.values()), 'entry', 'entries')}, age in days"
     return f"<div><h3>{level} <small>{total}</small></h3><ol class=ages>{columns}</ol></div>"
 
 
 def _column(level: str, name: str, count: int, most: int) -> str:
-    bar = f'<i class="{level}" style="height:{100 * count / most:.1f}%"></i>'
-    return f"<li><b>{count or ''}</b>{bar}<span>{name}</span></li>"
+    bar = f'<i class="{level}" style="height:{92 * count / most:.1f}px"></i>'
+    return f"<li><b>{count or ''}</b>{bar}<span>{escape(name)}</span></li>"
 
 
 # --- near-duplicates, never recalled
@@ -371,10 +371,13 @@ def _node(name: str, note: Note | None, degree: int) -> dict[str, Any]:
     return {"t": _plain(note.title) or "untitled", "l": level, "w": where}
 
 
+_NO_EDGES = "No entry names another one, and no two come from one session"
+
+
 def _drawn(found: Graph) -> str:
     alone = _count(found.alone, "live entry without an edge is", "live entries without an edge are")
     if not found.nodes:
-        return f"<p class=empty>There is nothing to draw: {alone} left out.</p>"
+        return f"<p class=empty>{_NO_EDGES if found.alone else 'No entries yet'}.</p>"
     text = f"{_count(len(found.nodes), 'node')}, {_count(len(found.edges), 'edge')}; {alone} left out"
     more = f", and {found.left_out:,} with the fewest edges" if found.left_out else ""
     return f"<p>{text}{more}.</p>"

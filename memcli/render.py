@@ -138,8 +138,12 @@ def index_json(report: Any) -> str:
 
 def index_text(report: Any) -> str:
     entries = sum(row.entries for row in report.files)
-    head = f"{_count(entries, 'entry', 'entries')} in {_count(len(report.files), 'file')}"
-    return f"{head}, {report.changed} indexed, {report.removed} dropped: {report.where}"
+    head = f"{_count(entries, 'entry', 'entries')} and sections in {_count(len(report.files), 'file')}"
+    done = [
+        f"{report.changed} read anew" if report.changed else "",
+        f"{report.removed} gone" if report.removed else "",
+    ]
+    return f"{head}, {', '.join(filter(None, done)) or 'up to date'}: {report.where}"
 
 
 def _count(number: int, one: str, many: str = "") -> str:
@@ -499,18 +503,21 @@ def sparkline(values: Sequence[float]) -> str:
 
 
 def table(rows: Sequence[Sequence[str]], heads: Sequence[str]) -> str:
-    """A table: drawn by rich on a terminal, tab-separated without heads elsewhere."""
+    """A table: drawn by rich on a terminal, tab-separated without heads elsewhere.
+
+    The last two columns fold where the terminal is narrow; the others are never cut.
+    """
     rows = [[" ".join(redact.for_display(cell).split()) for cell in row] for row in rows]
-    if not coloured(sys.stdout):
+    if sys.stdout is None or not sys.stdout.isatty():
         return "\n".join("\t".join(row) for row in rows)
     from rich.console import Console
     from rich.table import Table
 
     drawn = Table(box=None, pad_edge=False, header_style="bold")
-    for head in heads:
-        drawn.add_column(
-            head, overflow="fold" if head == heads[-1] else "ellipsis", no_wrap=head != heads[-1]
-        )
+    for head in heads[:-2]:
+        drawn.add_column(head, no_wrap=True)
+    for head, ratio in zip(heads[-2:], (3, 2), strict=True):
+        drawn.add_column(head, overflow="fold", ratio=ratio)
     from rich.text import Text
 
     for row in rows:

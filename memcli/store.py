@@ -541,8 +541,11 @@ class Index:
         """The chunks with these ids."""
         return self._candidates("id IN (SELECT value FROM json_each(?))", (json.dumps(list(rowids)),))
 
-    def select(self, where: str, values: Sequence[Any]) -> list[Candidate]:
-        """The first chunk of every entry that passes a filter."""
+    def select(self, where: str, values: Sequence[Any], kinds: Sequence[str] = ()) -> list[Candidate]:
+        """The first chunk of every entry that passes a filter, of certain `kinds` when they are named."""
+        if kinds:  # the first condition is what lets SQLite use the index of kinds
+            where = f"kind != '' AND kind IN (SELECT value FROM json_each(?)) AND {where}"
+            values = (json.dumps(kinds), *values)
         return self._candidates(f"part = 0 AND {where}", tuple(values))
 
     def _candidates(self, where: str, values: tuple[Any, ...]) -> list[Candidate]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -520,6 +521,20 @@ def segments(text: str) -> dict[str, str]:
 def test_two_branches_with_thirty_changes_each(
     world: World, plan_a: list[Operation], plan_b: list[Operation]
 ) -> None:
+    check_branches(world, plan_a, plan_b)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_two_branches_with_exactly_thirty_changes_each(seed: int) -> None:
+    choose = random.Random(seed)
+    plans = [
+        [(choose.choice(OPERATIONS), choose.randrange(31), choose.randrange(10)) for _ in range(30)]
+        for _ in range(2)
+    ]
+    check_branches(World(12, "\r\n" if seed % 5 == 0 else "\n", "", "# Memory\n\n", seed % 3 > 0), *plans)
+
+
+def check_branches(world: World, plan_a: list[Operation], plan_b: list[Operation]) -> None:
     base = world.text()
     a, b = changed(base, "a", plan_a, world.eol), changed(base, "b", plan_b, world.eol)
     if a == b or not any(segments(text) for text in (base, a, b)):
@@ -572,10 +587,11 @@ def check_one(id: str, old: Any, mine: Any, other: Any, found: dict[str, Any]) -
 
 
 FRAGMENTS = [
-    "---\n", "\n", "id: a\n", "id: b\n", "type: directive\n", "```\n", "~~~\n", "text  \n", "# H\n", "\r\n", "\r",
-    "\ufeff", "tags: [x, y]\n", "tags:\n  - x\n", "reinforcement_count: .nan\n", "n: {a: 1}\n", "# c\n", "\x00",
-    "---\nid: a\n---\nbody\n\n", "---\nid: b\nx: 'a # b'\n---\n\n", "---\nid: c\nt: |\n  a\n---\n\n", "\u2028",
-    "{id: a, type: directive}\n", "---\ntype: directive\n---\nno id\n\n", "tags:\n", "id: 7\n", "embed: true\n",
+    "---\n", "\n", "id: a\n", "id: b\n", "type: directive\n", "```\n", "~~~\n", "text  \n", "# H\n",
+    "\r\n", "\r", "\ufeff", "tags: [x, y]\n", "tags:\n  - x\n", "reinforcement_count: .nan\n",
+    "n: {a: 1}\n", "# c\n", "\x00", "---\nid: a\n---\nbody\n\n", "---\nid: b\nx: 'a # b'\n---\n\n",
+    "---\nid: c\nt: |\n  a\n---\n\n", "\u2028", "{id: a, type: directive}\n",
+    "---\ntype: directive\n---\nno id\n\n", "tags:\n", "id: 7\n", "embed: true\n",
 ]  # fmt: skip
 hostile = st.lists(st.sampled_from(FRAGMENTS), max_size=12).map("".join)
 cuts = st.lists(

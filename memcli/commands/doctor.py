@@ -285,9 +285,13 @@ def _bare(app: App, root: Path, tracked: frozenset[str], *, ready: bool) -> tupl
     names = list(dict.fromkeys([*names, *(TO_COME if ready else ())]))
     if not names:
         return ()
-    done = git.run(["check-ignore", "-z", "--no-index", "--", *names], root)
-    ignored = {tree.shown(name) for name in done.stdout.split("\0")}
-    return tuple(name for name in names if name not in ignored) if done.returncode in (0, 1) else ()
+    done = git.run(["check-ignore", "--no-index", "--", *names], root).stdout.split("\n")
+    # Odd names come back quoted: what did not come back as it was is asked for by itself.
+    return tuple(name for name in names if name not in done and not _is_ignored(name, root))
+
+
+def _is_ignored(name: str, root: Path) -> bool:
+    return git.run(["check-ignore", "-q", "--no-index", "--", name], root).returncode != 1
 
 
 MOMENTS = (".premortem.md", ".assumptions.jsonl", ".interventions.jsonl")
@@ -570,7 +574,7 @@ def _only_there(scene: Scene, top: Path, branch: str) -> Iterator[Check]:
         file for file in listing.files if not file.tree and file.place.store in ("memory", "institutional")
     ]
     found = [d for d in _documents(files)[0] if ours.get(d.path) != d.memory.text]
-    known = checks.ids(scene.documents) if found else set()
+    known = checks.ids(scene.documents) | checks.merged_ids(scene.documents) if found else set()
     lost = [(d, e) for d in found for e in d.memory.entries if e.identified and e.id not in known]
     if lost:
         names = ", ".join(dict.fromkeys(document.path for document, _ in lost))
@@ -767,9 +771,8 @@ def _ignore(scene: Scene, dry_run: bool) -> Mended:
     repository, root = scene.repository, scene.app.root
     if root is None or repository.top is None or not repository.bare:
         return Mended()
-    prefix = os.path.relpath(root, repository.top).removeprefix(".")
-    names = [name for name in repository.bare if not _derived(name) and name not in TO_COME]
-    own = [_pattern(f"{prefix}/{name}".lstrip("/")) for name in names]
+    names = [name for name in repository.bare if name not in TO_COME]
+    own = [_pattern(os.path.normpath(os.path.relpath(root / name, repository.top))) for name in names]
     ours = (*git.EXCLUDED, *MOMENTS) if len(names) < len(repository.bare) else ()
     if not dry_run:
         git.exclude(repository.top, (*ours, *own))

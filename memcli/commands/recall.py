@@ -138,9 +138,13 @@ class _Search:
         found = self.index.candidates(lexical)
         by_entry = self._copies(found)
         relevance = self._relevance(found, lexical, asked.phrases)
-        weighed = rank.weigh(
-            (self._item(entry, by_entry[entry]) for entry in relevance), relevance, self._weights()
-        )
+        promoted = self._promoted(relevance)
+        weighed = [
+            hit._replace(duplicates=promoted.get(hit.item.id, ()))
+            for hit in rank.weigh(
+                (self._item(entry, by_entry[entry]) for entry in relevance), relevance, self._weights()
+            )
+        ]
         most = limit if self.request.ranked_only else 2 * limit + WORKFLOWS
         best = [self._whole(hit) for hit in weighed[: 2 * (most + rank.SPARE)]]
         hits = rank.diversify(best, limit=most, weight=self.config.mmr_lambda, alike=_alike())
@@ -181,6 +185,17 @@ class _Search:
             score = lexical[candidate.rowid] * (1 + rank.PHRASE * share)
             best[candidate.entry] = max(score, best.get(candidate.entry, 0.0))
         return rank.scale(best)
+
+    def _promoted(self, relevance: dict[str, float]) -> dict[str, tuple[str, ...]]:
+        """Take the sources of a promoted entry out of `relevance` where that entry is a hit, too."""
+        sources: dict[str, tuple[str, ...]] = {}
+        for entry in list(relevance):
+            targets = self.chosen[entry].values.get("promoted_to", ())
+            target = next((name for name in targets if name in relevance and name != entry), None)
+            if target is not None:
+                relevance[target] = max(relevance[target], relevance.pop(entry))
+                sources[target] = (*sources.get(target, ()), entry)
+        return sources
 
     def _item(self, entry: str, copies: Sequence[Candidate]) -> Item:
         copy = self.chosen[entry]
@@ -254,8 +269,7 @@ class _Search:
         return redact.for_prompt(text.strip("\ufeff\r\n \t"))
 
     def _baseline(self) -> list[str]:
-        marks = ",".join("?" * len(BASELINE_KINDS))
-        found = self._select(f"kind IN ({marks})", BASELINE_KINDS)
+        found = self._select(BASELINE_KINDS)
         places = {c.entry: _PRIORITY.get(c.values.get("priority", ""), len(_PRIORITY)) for c in found}
         high = [c for c in found if places[c.entry] <= _PRIORITY["high"]]
         return [c.entry for c in sorted(high, key=lambda c: (places[c.entry], -self._standing(c), c.entry))]
@@ -267,12 +281,12 @@ class _Search:
         return [c.entry for c in found[:WORKFLOWS]]
 
     def _episodes(self) -> list[str]:
-        found = self._select("kind = ?", ("episode",))
+        found = self._select(("episode",))
         return [c.entry for c in sorted(found, key=lambda c: (_when(c), c.entry), reverse=True)][:EPISODES]
 
-    def _select(self, where: str, values: Sequence[str]) -> list[Candidate]:
-        """Every entry whose nearest copy is in scope and passes `where`."""
-        found = self.index.select(f"{where} AND {self.scope.where}", (*values, *self.scope.values))
+    def _select(self, kinds: Sequence[str]) -> list[Candidate]:
+        """Every entry of these kinds whose nearest copy is in scope."""
+        found = self.index.select(self.scope.where, self.scope.values, kinds)
         copies = self._copies(found)
         fit = {c.rowid for c in found}
         return [c for entry in copies if (c := self.chosen.get(entry)) and c.rowid in fit]
@@ -401,11 +415,20 @@ def _when(candidate: Candidate) -> str:
 
 
 def _alike() -> Callable[[str, str], bool]:
-    """The near-duplicate test of one search: it reads each text once."""
-    from memcli.similar import claim, near_duplicate
+    """The near-duplicate test of one search: it reads each text once, and loads when first asked."""
 
-    read = cache(claim)
-    return lambda a, b: near_duplicate(read(a), read(b))
+    @cache
+    def read(text: str) -> Any:
+        from memcli.similar import claim
+
+        return claim(text)
+
+    def alike(a: str, b: str) -> bool:
+        from memcli.similar import near_duplicate
+
+        return near_duplicate(read(a), read(b))
+
+    return alike
 
 
 def write_ids(path: str, report: Report) -> None:

@@ -94,6 +94,7 @@ class _Plan:
 
     def report(self) -> Report:
         self.app.refresh()
+        self.request = self._whole(self.request)
         typed = (*self.request.ids, *self.request.rates, *self.request.succeeded, *self.request.failed)
         wanted = list(dict.fromkeys((*typed, *self.request.listed)))
         places = self.app.locate(wanted)
@@ -112,6 +113,20 @@ class _Plan:
         missing = tuple(name for name in self.names["unknown"] if name in typed)
         lists = {key: tuple(value) for key, value in self.names.items()}
         return Report(**lists, typed_unknown=missing, patches=tuple(patches))
+
+    def _whole(self, request: Request) -> Request:
+        """The request with the beginnings of ids made whole, where only one entry's begins so."""
+
+        def whole(prefix: str) -> str:
+            names = {entry for entry, _ in self.app.index.ids(prefix)}
+            return names.pop() if len(names) == 1 else prefix
+
+        return request._replace(
+            ids=tuple(map(whole, request.ids)),
+            rates={whole(name): rating for name, rating in request.rates.items()},
+            succeeded=tuple(map(whole, request.succeeded)),
+            failed=tuple(map(whole, request.failed)),
+        )
 
     def _judge(self, asked: str, entry_id: str, path: str, writable: bool) -> None:
         if entry_id in self.done:

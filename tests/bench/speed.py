@@ -28,7 +28,9 @@ from memcli.memory_file import render_entry
 
 PER_FILE = 200
 QUERY = "why does the payment webhook retry time out after the database migration"
-TOPICS = "payment webhook retry time database migration cart cache queue index deploy token flaky test".split()
+TOPICS = (
+    "payment webhook retry time database migration cart cache queue index deploy token flaky test".split()
+)
 FLOOR = """
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
@@ -115,7 +117,12 @@ def peak_memory(command: Sequence[str], environ: dict[str, str], cwd: Path) -> f
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, *command], env=environ, cwd=cwd, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code, *command],
+        env=environ,
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return int(done.stdout) / (1024 if sys.platform != "darwin" else 1024 * 1024)
 
@@ -140,7 +147,9 @@ def measure(count: int, runs: int, per_file: int) -> dict[str, Any]:
 
         def edit() -> float:
             text = edited.read_text(encoding="utf-8")
-            edited.write_text(text.replace("**Context:** ", f"**Context:** n{next(number)} ", 1), encoding="utf-8")
+            edited.write_text(
+                text.replace("**Context:** ", f"**Context:** n{next(number)} ", 1), encoding="utf-8"
+            )
             return timed([*mem, "recall", QUERY], environ, root)
 
         recall, floor, after_edit = interleaved(

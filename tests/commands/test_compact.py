@@ -171,6 +171,8 @@ def test_what_recurs_in_three_jobs_is_promoted_once(project: Project) -> None:
     before = {path: path.read_bytes() for path in project.root.rglob("*.md")}
     assert project.mem("compact", "--promote").code == 0
     assert {path: path.read_bytes() for path in project.root.rglob("*.md")} == before
+    (hit,) = project.mem("recall", "freeze the clock", "--ranked", "--json").json["hits"]
+    assert hit["id"] == entry.id and sorted(hit["duplicates"]) == ["s0", "s1", "s2"]
 
 
 def test_two_jobs_are_no_recurrence_and_a_known_entry_is_reinforced_once(project: Project) -> None:

@@ -67,6 +67,14 @@ def test_retired_entries_are_left_and_survivors_count_for_what_was_merged(projec
     assert entry_of(project, "s").reinforcement_count == 1
 
 
+def test_the_beginning_of_an_id_is_enough(project: Project) -> None:
+    """The short form that every command shows works here, too, unless two entries begin so."""
+    project.write("MEMORY.md", project.entry(id="abcd1234-x") + project.entry(id="abef"))
+    assert project.mem("reinforce", "abcd").code == 0
+    assert entry_of(project, "abcd1234-x").reinforcement_count == 1
+    assert project.mem("reinforce", "ab").code == 3
+
+
 def test_unknown_ids_are_named_when_typed_and_counted_when_listed(project: Project) -> None:
     """Typed: exit 3. From a file: passed over."""
     project.write("MEMORY.md", project.entry(id="a"))
