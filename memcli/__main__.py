@@ -19,6 +19,12 @@ def _run(arguments: list[str]) -> int:
         from memcli.commands import merge_driver  # git waits for it in every merge: no Typer
 
         return merge_driver.main(arguments[1:])
+    if arguments[:1] == ["recall"]:
+        from memcli.answer import run_plain  # it runs on every prompt: no Typer for a plain line
+
+        code = run_plain(arguments[1:])
+        if code is not None:
+            return code
     from memcli.cli import run
 
     return run(arguments)

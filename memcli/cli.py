@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import re
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from copy import copy
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,10 +11,24 @@ from typing import Annotated, Any
 import typer
 
 from memcli import __version__
-from memcli.app import App, Options, opened
-from memcli.errors import BugError, DataError, MemError, RefusedError, UsageError
-from memcli.model import Problem
-from memcli.scope import Filters
+from memcli.app import App, opened
+from memcli.errors import DataError, UsageError
+from memcli.talk import (
+    HOW_TO_BEGIN,
+    choice,
+    count_problems,
+    fail,
+    filters_of,
+    guarded,
+    options,
+    progress,
+    put,
+    put_bytes,
+    read_stdin,
+    read_text,
+    say,
+    say_notes,
+)
 
 app = typer.Typer(
     name="mem",
@@ -67,91 +78,6 @@ Archived = Annotated[bool, typer.Option("--archived", help="Include the archives
 NoGlobal = Annotated[bool, typer.Option("--no-global", help="Leave the global level out.")]
 
 
-def _options(
-    root: str, sets: Sequence[str] | None, quiet: bool, json: bool, tasks: Sequence[str] | None = None
-) -> Options:
-    return Options(root, tuple(sets or ()), quiet, json, tuple(tasks or ()))
-
-
-def _filters(**given: Any) -> Filters:
-    """Filters from options: absent lists become empty."""
-    values: dict[str, Any] = {
-        key: value if isinstance(value, (str, bool)) else tuple(value or ()) for key, value in given.items()
-    }
-    return Filters(**values)
-
-
-# --- talk
-
-
-def _say(text: str, *, quiet: bool = False) -> None:
-    """Talk, on stderr. Nobody listening is no reason to stop."""
-    if text and not quiet and sys.stderr is not None:
-        from memcli.redact import for_display
-
-        with suppress(BrokenPipeError):
-            print(for_display(text), file=sys.stderr)
-
-
-def _print(text: str) -> None:
-    """The answer, on stdout."""
-    if text and sys.stdout is not None:
-        try:
-            print(text)
-        except BrokenPipeError:
-            raise _Unread from None
-
-
-def _print_bytes(data: bytes) -> None:
-    sys.stdout.flush()
-    try:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        raise _Unread from None
-
-
-class _Unread(Exception):
-    """Whoever reads stdout has gone. (Typer would make an exit code 1 of a BrokenPipeError.)"""
-
-
-def _notes(app: App) -> None:
-    for note in app.notes:
-        _say(f"mem: {note}", quiet=app.options.quiet)
-
-
-def _count_problems(problems: Sequence[Problem], *, quiet: bool) -> None:
-    if problems:
-        what = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-        _say(f"mem: {what} in the memory files: mem doctor", quiet=quiet)
-
-
-def _progress(app: App) -> Any:
-    """A progress line on stderr for long work, on a terminal only."""
-    total = len(app.listing.files)
-    if app.options.quiet or total < 200 or not sys.stderr.isatty():
-        return lambda done: None
-
-    def show(done: int) -> None:
-        if done % 50 == 0 or done == total:
-            print(f"\rindexing {done}/{total} files", end="\n" if done == total else "", file=sys.stderr)
-
-    return show
-
-
-def _read_text(words: Sequence[str]) -> str:
-    """The words of a command line, or standard input for a lone `-`; undecodable bytes become U+FFFD."""
-    if list(words) == ["-"]:
-        return _stdin()
-    return re.sub("[\ud800-\udfff]", "\ufffd", " ".join(words))
-
-
-def _stdin() -> str:
-    if sys.stdin is None:
-        raise UsageError("- reads standard input, which is closed", "give the text as an argument")
-    return sys.stdin.buffer.read().decode("utf-8", "replace")
-
-
 # --- index
 
 
@@ -170,28 +96,23 @@ def index(
     from memcli import render
     from memcli.commands import index as command
 
-    with opened(_options(root, sets, quiet, json)) as mem:
-        report = command.check(mem) if check else command.index(mem, rebuild=rebuild, progress=_progress(mem))
-        _notes(mem)
+    with opened(options(root, sets, quiet, json)) as mem:
+        report = command.check(mem) if check else command.index(mem, rebuild=rebuild, progress=progress(mem))
+        say_notes(mem)
         for problem in (*report.problems, *report.repeated):
-            _say(*render.problem_lines([problem]), quiet=quiet and problem.severity != "unreadable")
+            say(*render.problem_lines([problem]), quiet=quiet and problem.severity != "unreadable")
         if json:
-            _print(render.index_json(report))
+            put(render.index_json(report))
         elif check:
-            _print("\n".join(report.stale))
+            put("\n".join(report.stale))
         elif report.where:
-            _say(render.index_text(report), quiet=quiet)
+            say(render.index_text(report), quiet=quiet)
         else:
-            _say(_HOW_TO_BEGIN, quiet=quiet)
+            say(HOW_TO_BEGIN, quiet=quiet)
         if check and report.stale:
             return 1
         return DataError.code if any(p.severity == "unreadable" for p in report.problems) else 0
 
-
-_HOW_TO_BEGIN = (
-    'mem: there is no memory here yet. Begin with: mem add "what you learned"'
-    " (or write a MEMORY.md at the root of the repository)"
-)
 
 # --- recall
 
@@ -232,52 +153,17 @@ def recall(
     quiet: Quiet = False,
 ) -> int:
     """Find what was learned that bears on TASK."""
-    from memcli import render
-    from memcli.commands import recall as command
+    from memcli import answer
 
-    _choice("--format", format, ("auto", "text", "prompt", "json"))
-    _choice("--detail", detail, ("auto", "none", "high"))
-    filters = _filters(
+    filters = filters_of(
         level=level, job=job, task=task_name, type=type, kind=kind, store=store, tag=tag, path=path,
         since=since, until=until, proxy=proxy, archived=archived, no_global=no_global,
     )  # fmt: skip
-    extra = _as_sets(limit=limit, max_tokens=max_tokens)
-    with opened(_options(root, [*(sets or ()), *extra], quiet, json)) as mem:
-        request = command.Request(_read_text(task), filters, ranked, not no_refresh, detail, session, explain)
-        report = command.recall(mem, request)
-        if ids_out:
-            command.write_ids(ids_out, report)
-        _notes(mem)
-        _count_problems(report.problems, quiet=quiet)
-        form = "json" if json else format
-        if form == "auto":
-            form = "text" if sys.stdout is not None and sys.stdout.isatty() else "prompt"
-        if form == "json":
-            _print(render.recall_json(report, explain=explain))
-        else:
-            _print(render.recall_text(report) if form == "text" else render.recall_prompt(report))
-        found = any(hit.layer == "ranked" for hit in report.hits)
-        if not found:
-            _say(_why_nothing(report), quiet=quiet)
-        return 1 if exit_code and not found else 0
-
-
-def _why_nothing(report: Any) -> str:
-    """Why the ranked layer is empty."""
-    if not report.found:
-        return _HOW_TO_BEGIN
-    if report.budget.more and report.matched:
-        return f"mem: nothing ranked found room in {report.budget.limit} tokens: --max-tokens"
-    return f"mem: nothing {'else ' if report.matched else ''}remembered matches this task"
-
-
-def _as_sets(**given: int | None) -> list[str]:
-    return [f"{key}={value}" for key, value in given.items() if value is not None]
-
-
-def _choice(option: str, value: str, allowed: Sequence[str]) -> None:
-    if value not in allowed:
-        raise UsageError(f"{option} {value}: not known", f"one of {', '.join(allowed)}")
+    return answer.recall(
+        task, filters, limit=limit, max_tokens=max_tokens, form=format, explain=explain, ranked=ranked,
+        detail=detail, session=session, ids_out=ids_out, refresh=not no_refresh, exit_code=exit_code,
+        root=root, sets=sets or (), json=json, quiet=quiet,
+    )  # fmt: skip
 
 
 # --- add, show, list
@@ -323,9 +209,9 @@ def add(
     from memcli.commands import add as command
 
     lists = command.parse_lists
-    with opened(_options(root, sets, quiet, json)) as mem:
+    with opened(options(root, sets, quiet, json)) as mem:
         request = command.Request(
-            _read_text(text), level or ("task" if task_name else "job" if job else "project"), job, task_name,
+            read_text(text), level or ("task" if task_name else "job" if job else "project"), job, task_name,
             type, kind, title, lists(tag or ()), tuple(path or ()), tuple(about or ()), importance, priority,
             tuple(step or ()), outcome,
         )  # fmt: skip
@@ -338,13 +224,13 @@ def _written(mem: App, report: Any, *, dry_run: bool, text: str) -> None:
     """What every writer prints: the diff alone for --dry-run, else what was done."""
     from memcli import render
 
-    _notes(mem)
+    say_notes(mem)
     if mem.options.json:
-        _print(render.written_json(report, dry_run=dry_run))
+        put(render.written_json(report, dry_run=dry_run))
     elif dry_run:
-        _print(_shown_diff(render.diff(report.patches, str(mem.root or mem.home))))
+        put(_shown_diff(render.diff(report.patches, str(mem.root or mem.home))))
     else:
-        _say(text, quiet=mem.options.quiet)
+        say(text, quiet=mem.options.quiet)
 
 
 def _shown_diff(text: str) -> str:
@@ -372,13 +258,13 @@ def show(
     from memcli import render
     from memcli.commands import show as command
 
-    with opened(_options(root, sets, quiet, json)) as mem:
+    with opened(options(root, sets, quiet, json)) as mem:
         report = command.show(mem, id, proxy=proxy)
-        _notes(mem)
+        say_notes(mem)
         if raw:
-            _print_bytes(report.raw.encode("utf-8", "surrogatepass"))
+            put_bytes(report.raw.encode("utf-8", "surrogatepass"))
         else:
-            _print(render.show_json(report) if json else render.show_text(report))
+            put(render.show_json(report) if json else render.show_text(report))
     return 0
 
 
@@ -407,16 +293,16 @@ def list_(
     from memcli import render
     from memcli.commands import list as command
 
-    filters = _filters(
+    filters = filters_of(
         level=level, job=job, task=task_name, type=type, kind=kind, store=store, tag=tag, path=path,
         since=since, until=until, proxy=proxy, archived=archived, no_global=no_global,
     )  # fmt: skip
-    with opened(_options(root, sets, quiet, json)) as mem:
+    with opened(options(root, sets, quiet, json)) as mem:
         report = command.list_entries(mem, filters, recent)
-        _notes(mem)
-        _print(render.list_json(report) if json else render.list_text(report))
+        say_notes(mem)
+        put(render.list_json(report) if json else render.list_text(report))
         if not report.found:
-            _say(_HOW_TO_BEGIN, quiet=quiet)
+            say(HOW_TO_BEGIN, quiet=quiet)
     return 0
 
 
@@ -458,10 +344,10 @@ def reinforce(
     from memcli.commands import reinforce as command
 
     if mode:
-        _choice("--mode", mode, ("retrieved", "aligned"))
+        choice("--mode", mode, ("retrieved", "aligned"))
     if not (ids or session or ids_file or rate or success or failed):
         raise UsageError("there is nothing to reinforce", "name ids, --ids FILE, or --session ID")
-    with opened(_options(root, sets, quiet, json, task_name)) as mem:
+    with opened(options(root, sets, quiet, json, task_name)) as mem:
         request = command.Request(
             ids=tuple(ids or ()),
             listed=command.read_ids(_lines(ids_file)) if ids_file else (),
@@ -475,7 +361,7 @@ def reinforce(
         )
         report = command.run(mem, request, dry_run=dry_run)
         for name in report.typed_unknown:
-            _say(f"mem: {name}: no entry has that id")
+            say(f"mem: {name}: no entry has that id")
         _written(mem, report, dry_run=dry_run, text=render.reinforce_text(report))
         return DataError.code if report.typed_unknown else 0
 
@@ -486,7 +372,7 @@ def _lines(path: str) -> list[str]:
 
 def _text_of(path: str) -> str:
     if path == "-":
-        return _stdin()
+        return read_stdin()
     try:
         return Path(path).read_bytes().decode("utf-8", "replace")
     except OSError as error:
@@ -537,8 +423,8 @@ def compact(
     from memcli.commands import compact as command
     from memcli.compaction import Steps
 
-    _choice("--contradictions", contradictions, ("flag", "decay"))
-    with opened(_options(root, sets, quiet, json, task_name)) as mem:
+    choice("--contradictions", contradictions, ("flag", "decay"))
+    with opened(options(root, sets, quiet, json, task_name)) as mem:
         steps = Steps(stale, promote, contradictions, adopt)
         request = command.Request(
             tuple(files or ()),
@@ -550,13 +436,13 @@ def compact(
         )
         report = command.run(mem, request, dry_run=dry_run or check)
         for line in render.problem_lines(report.skipped):
-            _say(line)
+            say(line)
         text = render.compact_text(report)
         if json:
-            _print(render.events_json(report, dry_run=dry_run or check))
+            put(render.events_json(report, dry_run=dry_run or check))
         elif check:
-            _notes(mem)
-            _say(text, quiet=quiet)
+            say_notes(mem)
+            say(text, quiet=quiet)
         else:
             _written(mem, report, dry_run=dry_run, text=text)
         if check and report.patches:
@@ -581,7 +467,7 @@ def retire(
     from memcli import render
     from memcli.commands import retire as command
 
-    with opened(_options(root, sets, quiet, json, task_name)) as mem:
+    with opened(options(root, sets, quiet, json, task_name)) as mem:
         report = command.retire(mem, ids, because, dry_run=dry_run)
         _written(mem, report, dry_run=dry_run, text=render.retire_text(report))
     return 0
@@ -601,7 +487,7 @@ def restore(
     from memcli import render
     from memcli.commands import retire as command
 
-    with opened(_options(root, sets, quiet, json, task_name)) as mem:
+    with opened(options(root, sets, quiet, json, task_name)) as mem:
         report = command.restore(mem, ids, dry_run=dry_run)
         _written(mem, report, dry_run=dry_run, text=render.retire_text(report))
     return 0
@@ -627,13 +513,13 @@ def retire_stage(
     from memcli import render
     from memcli.commands import retire_stage as command
 
-    with opened(_options(root, sets, quiet, json, task_name)) as mem:
+    with opened(options(root, sets, quiet, json, task_name)) as mem:
         report = command.run(mem, command.Request(stage, job, detect_only), dry_run=dry_run)
         for line in render.problem_lines(report.skipped):
-            _say(line)
+            say(line)
         if detect_only and not json:
-            _notes(mem)
-            _print(report.current)
+            say_notes(mem)
+            put(report.current)
         else:
             _written(mem, report, dry_run=dry_run, text=render.retire_stage_text(report))
         return DataError.code if report.skipped else 0
@@ -651,7 +537,7 @@ def undo(
     from memcli import render
     from memcli.commands import undo as command
 
-    with opened(_options(root, sets, quiet, json)) as mem:
+    with opened(options(root, sets, quiet, json)) as mem:
         report = command.run(mem, dry_run=dry_run)
         text = render.undo_text(report, str(mem.root or mem.home), dry_run=dry_run)
         _written(mem, report, dry_run=dry_run, text=text)
@@ -673,7 +559,7 @@ def init(
     from memcli import render
     from memcli.commands import init as command
 
-    with opened(_options(root, sets, quiet, json)) as mem:
+    with opened(options(root, sets, quiet, json)) as mem:
         report = command.run(mem, remove=remove, dry_run=dry_run)
         _written(mem, report, dry_run=dry_run, text=render.init_text(report))
     return 0
@@ -703,7 +589,7 @@ def doctor(
 
     if dry_run and not fix:
         raise UsageError("--dry-run shows what --fix would do", "mem doctor --fix --dry-run")
-    with opened(_options(root, sets, quiet, json)) as mem:
+    with opened(options(root, sets, quiet, json)) as mem:
         report = command.run(
             mem,
             files or (),
@@ -711,16 +597,16 @@ def doctor(
             fix=fix,
             dry_run=dry_run,
         )
-        _notes(mem)
+        say_notes(mem)
         for line in report.fixed:
-            _say(f"mem: {'dry run, not done: ' if dry_run else ''}{line}", quiet=quiet)
+            say(f"mem: {'dry run, not done: ' if dry_run else ''}{line}", quiet=quiet)
         if json:
-            _print(render.doctor_json(report, dry_run=dry_run))
+            put(render.doctor_json(report, dry_run=dry_run))
         elif dry_run:
-            _print(_shown_diff(render.diff(report.patches, str(mem.root or mem.home))))
+            put(_shown_diff(render.diff(report.patches, str(mem.root or mem.home))))
         else:
-            _print(render.doctor_text(report))
-        _say(render.doctor_summary(report), quiet=quiet)
+            put(render.doctor_text(report))
+        say(render.doctor_summary(report), quiet=quiet)
         return 1 if report.failed else 0
 
 
@@ -740,23 +626,23 @@ def health(
     from memcli import render
     from memcli.commands import health as command
 
-    with opened(_options(root, sets, quiet, json)) as mem:
+    with opened(options(root, sets, quiet, json)) as mem:
         report = command.health(mem, page=bool(html))
         if html:
             command.write_page(mem, report, html)
-        _notes(mem)
-        _count_problems(report.problems, quiet=quiet)
+        say_notes(mem)
+        count_problems(report.problems, quiet=quiet)
         if json:
-            _print(render.health_json(report, history=history))
+            put(render.health_json(report, history=history))
         else:
-            _print(render.trend_text(report) if history else render.health_text(report))
+            put(render.trend_text(report) if history else render.health_text(report))
         if html:
-            _say(f"mem: wrote {html}", quiet=quiet)
+            say(f"mem: wrote {html}", quiet=quiet)
         if not report.found:
-            _say(_HOW_TO_BEGIN, quiet=quiet)
+            say(HOW_TO_BEGIN, quiet=quiet)
         low = least is not None and report.health.score < least
         if low:
-            _say(f"mem: the score {report.health.score:g} is below {least:g}", quiet=quiet)
+            say(f"mem: the score {report.health.score:g} is below {least:g}", quiet=quiet)
         return 1 if low else 0
 
 
@@ -790,21 +676,26 @@ _ClickException: Any = typer.BadParameter.__mro__[2]
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit code. Prints every failure; never a traceback."""
-    _prepare_streams()
-    try:
-        result = _program(arguments).main(list(arguments), prog_name="mem", standalone_mode=False)
-        if sys.stdout is not None:
-            sys.stdout.flush()
-        return result if isinstance(result, int) else 0
-    except (_Unread, BrokenPipeError, SystemExit):  # Typer exits when it cannot print its help
-        _silence()
-        return 141
-    except (KeyboardInterrupt, typer.Abort):
-        _silence()
-        return 130
-    except Exception as error:
-        return _failed(error)
+    """Run one command line and return its exit code."""
+
+    def work() -> Any:
+        try:
+            return _program(arguments).main(list(arguments), prog_name="mem", standalone_mode=False)
+        except _ClickException as error:
+            return _usage(error)
+        except typer.Abort:
+            raise KeyboardInterrupt from None
+
+    return guarded(work)
+
+
+def _usage(error: Any) -> int:
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        put(error.format_message())
+        return UsageError.code
+    command = context.command_path if context is not None else "mem"
+    return fail(UsageError.code, error.format_message().rstrip("."), f"{command} --help")
 
 
 def _program(arguments: Sequence[str]) -> Any:
@@ -818,60 +709,6 @@ def _program(arguments: Sequence[str]) -> Any:
 
 def _name(command: Any) -> str:
     return str(command.name or command.callback.__name__)
-
-
-def _failed(error: Exception) -> int:
-    """Say what went wrong and return the exit code it owns."""
-    if isinstance(error, MemError):
-        return _fail(error.code, error.what, error.hint)
-    if isinstance(error, _ClickException):
-        return _usage(error)
-    if isinstance(error, OSError):
-        _silence()  # what could not be printed is not tried again
-        return _fail(RefusedError.code, _os_error(error), "mem doctor")
-    if os.environ.get("MEM_DEBUG"):
-        import traceback
-
-        traceback.print_exception(error)
-    what = f"internal error: {type(error).__name__}: {error}"
-    return _fail(BugError.code, what, "please report it; MEM_DEBUG=1 shows where it happened")
-
-
-def _prepare_streams() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(encoding="utf-8", errors="replace")
-
-
-def _fail(code: int, what: str, hint: str) -> int:
-    _say(f"mem: {what}")
-    if hint:
-        _say(f"hint: {hint}")
-    return code
-
-
-def _usage(error: Any) -> int:
-    context = getattr(error, "ctx", None)
-    if type(error).__name__ == "NoArgsIsHelpError":
-        _print(error.format_message())
-        return UsageError.code
-    command = context.command_path if context is not None else "mem"
-    return _fail(UsageError.code, error.format_message().rstrip("."), f"{command} --help")
-
-
-def _os_error(error: OSError) -> str:
-    name = f" ({error.filename})" if error.filename else ""
-    return f"{(error.strerror or str(error)).lower()}{name}"
-
-
-def _silence() -> None:
-    """Keep the interpreter from complaining about a stdout it cannot write to while it exits."""
-    with suppress(OSError, ValueError, AttributeError):
-        sys.stdout.flush()
-        return
-    with suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def commands() -> Iterable[str]:

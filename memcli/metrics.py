@@ -97,10 +97,13 @@ class Measured(NamedTuple):
     raise_with: str
 
 
-def health(items: Sequence[Item], indexed: Indexed, shown: Sequence[Shown], places: Sequence[int]) -> Health:
-    """All metrics of the live entries. `places` are those of `sample` recalled by their titles, 0: not found.
+def health(
+    items: Sequence[Item], indexed: Indexed, shown: Sequence[Shown], places: Sequence[int] | None
+) -> Health:
+    """All metrics of the live entries, whatever their order.
 
-    Depends on what is there, not on its order.
+    `places` are those of a `sample` recalled by their titles, 0: not found; None when the index cannot
+    be searched.
     """
     items = sorted(items)
     if not items:
@@ -275,10 +278,12 @@ class _Words:
 # --- efficiency
 
 
-def efficiency(shown: Sequence[Shown], places: Sequence[int]) -> Measured:
+def efficiency(shown: Sequence[Shown], places: Sequence[int] | None) -> Measured:
     """Whether recalls are distinct and relevant: from the log, else by the titles of a sample."""
     if len(shown) >= EVIDENCE:
         return _from_log(shown[-RECENT:])
+    if places is None:
+        return Measured(None, "The index is incomplete: no search can be judged.", "mem index --rebuild")
     if not places:
         return Measured(None, "No recall was logged, and no entry has a title to recall it by.", BEGIN)
     found = sum(1 <= place <= FOUND_AT for place in places)

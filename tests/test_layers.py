@@ -20,6 +20,8 @@ ROWS = """
     app
     commands
     render
+    talk
+    answer
     cli
     __main__
 """.split("\n")

@@ -59,6 +59,11 @@ class _Known(NamedTuple):
     indexed: Indexed
 
     @property
+    def broken(self) -> bool:
+        """Whether rows of files that were indexed are gone: a search would be wrong."""
+        return self.indexed.entries + self.indexed.missing_files < self.indexed.eligible
+
+    @property
     def live(self) -> list[Candidate]:
         return [entry for entry in self.entries if entry.values["status"] != "retired"]
 
@@ -85,7 +90,8 @@ def _health(app: App, page: bool) -> Report:
     ids = {entry.entry for entry in (*entries, *known.archived)}
     answered = _answered(live)
     items = [_item(app, entry, texts[entry.entry], ids, answered) for entry in live]
-    found = metrics.health(items, known.indexed, shown, _places(app, live, known.files))
+    places = None if known.broken else _places(app, live, known.files)
+    found = metrics.health(items, known.indexed, shown, places)
     history = _remember(app, found, len(live), tokens) if live else ()
     noted = (*live, *known.archived) if page else ()
     notes = [_note(app, entry, known.files, texts.get(entry.entry, "")) for entry in noted]
