@@ -8,12 +8,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
-from itertools import groupby
+from itertools import chain, groupby
 from statistics import mean, median
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memcli import rank
 from memcli.query import STOP_WORDS
+
+if TYPE_CHECKING:
+    from memcli.similar import Claim
 
 WEIGHTS = {"freshness": 0.25, "coverage": 0.25, "coherence": 0.20, "efficiency": 0.15, "reachability": 0.15}
 YELLOW, GREEN = 50, 75
@@ -196,9 +199,9 @@ def coherence(items: Sequence[Item]) -> Measured:
     """
     if len(items) < 2:
         return Measured(None, "One entry has no neighbours to compare with.", BEGIN)
-    words = _Words([item.text for item in items])
     at = {item.id: i for i, item in enumerate(items)}
     chosen = [at[name] for name in sample(at, SAMPLE)]
+    words = _Words([f"{item.title}\n{item.text}" for item in items], chosen)
     pairs = [(i, *near) for i in chosen for near in words.nearest(i, min(NEIGHBOURS, len(items) - 1))]
     alike = _alike(items)
     twins = {(i, j) for i, j, _ in pairs if words.maybe_alike(i, j) and alike(i, j)}
@@ -225,37 +228,49 @@ def sample(ids: Iterable[str], size: int) -> list[str]:
 
 def _alike(items: Sequence[Item]) -> Callable[[int, int], bool]:
     """The near-duplicate test between two entries; what each asserts is read once."""
-    from memcli.similar import claim, near_duplicate
 
-    claims = cache(lambda i: claim(items[i].text))
+    @cache
+    def read(i: int) -> Claim:
+        from memcli.similar import claim
+
+        return claim(items[i].text)
 
     @cache
     def ordered(i: int, j: int) -> bool:
-        return near_duplicate(claims(i), claims(j))
+        from memcli.similar import near_duplicate
+
+        return near_duplicate(read(i), read(j))
 
     return lambda i, j: ordered(min(i, j), max(i, j))
 
 
 class _Words:
-    """The content words of many texts, with what each weighs."""
+    """The content words of many texts, with what each weighs; neighbours are found for the `chosen` ones."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    def __init__(self, texts: Sequence[str], chosen: Iterable[int]) -> None:
         self.bags = [rank.words(text) - STOP_WORDS for text in texts]
-        self.holders: dict[str, list[int]] = {}
+        self.count = Counter(chain.from_iterable(self.bags))
+        self.rare = {i: self._rare(i) for i in chosen}
+        wanted = {word for words in self.rare.values() for word in words}
+        self.holders: dict[str, list[int]] = {word: [] for word in wanted}
         for i, bag in enumerate(self.bags):
-            for word in bag:
-                self.holders.setdefault(word, []).append(i)
-        count = len(texts)
-        self.weight = {
-            word: math.log(1 + (count - len(found) + 0.5) / (len(found) + 0.5))
-            for word, found in self.holders.items()
-        }
+            for word in bag & wanted:
+                self.holders[word].append(i)
+        self.weight = cache(self._weight)
+
+    def _rare(self, i: int) -> list[str]:
+        """The rarest words of a text that another text has, too."""
+        shared = [word for word in self.bags[i] if self.count[word] > 1]
+        return heapq.nsmallest(RARE_WORDS, shared, key=lambda word: (self.count[word], word))
+
+    def _weight(self, count: int) -> float:
+        """The idf of a word that stands in so many texts."""
+        return math.log(1 + (len(self.bags) - count + 0.5) / (count + 0.5))
 
     def nearest(self, i: int, count: int) -> list[tuple[int, float]]:
-        """The `count` texts that overlap most with a text, best first; fewer when fewer do at all."""
+        """The `count` texts that overlap most with a chosen text, best first; fewer when fewer do at all."""
         shared: Counter[int] = Counter()
-        rare = [word for word in self.bags[i] if len(self.holders[word]) > 1]
-        for word in heapq.nsmallest(RARE_WORDS, rare, key=lambda word: (len(self.holders[word]), word)):
+        for word in self.rare[i]:
             shared.update(self.holders[word])
         del shared[i]
         likely = heapq.nsmallest(NEAR, shared, key=lambda j: (-shared[j], j))
@@ -272,7 +287,7 @@ class _Words:
         return rank.overlap(self.bags[i], self.bags[j]) >= rank.MAYBE_ALIKE
 
     def _sum(self, words: Iterable[str]) -> float:
-        return math.fsum(self.weight[word] for word in words)
+        return math.fsum(self.weight(self.count[word]) for word in words)
 
 
 # --- efficiency

@@ -513,7 +513,7 @@ def table(rows: Sequence[Sequence[str]], heads: Sequence[str]) -> str:
     from rich.console import Console
     from rich.table import Table
 
-    drawn = Table(box=None, pad_edge=False, header_style="bold")
+    drawn = Table(box=None, pad_edge=False, header_style="bold" if coloured(sys.stdout) else "")
     for head in heads[:-2]:
         drawn.add_column(head, no_wrap=True)
     for head, ratio in zip(heads[-2:], (3, 2), strict=True):

@@ -327,8 +327,6 @@ class Index:
 
     def _write_file(self, file: Found, *, fts: bool) -> bool | None:
         """None: not readable; False: same content; True: chunked anew."""
-        from memcli.memory_file import parse, sections  # no recall needs it while the index is fresh
-
         known = self.db.execute(
             "SELECT id, hash, place FROM file_meta WHERE path = ?", (file.name,)
         ).fetchone()
@@ -341,12 +339,15 @@ class Index:
                     "UPDATE file_meta SET mtime = ?, size = ? WHERE id = ?", (mtime, size, known[0])
                 )
                 return False
-            memory = parse(tree.decode(data), file.name)
+            text = tree.decode(data)
         except tree.Unreadable as error:
             self._forget(file.name)
             problem = Problem(file.name, error.line, str(error), "unreadable")
             self._meta(None, file, (identity, mtime, size), 0, [problem])
             return None
+        from memcli.memory_file import parse, sections  # not loaded while nothing has changed
+
+        memory = parse(text, file.name)
         prose = sections(memory)
         source = self._meta(
             known, file, (identity, mtime, size), len(memory.entries) + len(prose), memory.problems

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import platform
@@ -125,11 +126,15 @@ def _content(scene: Scene) -> Iterator[Check]:
 
 def _documents(files: Iterable[Found]) -> tuple[list[Document], list[Problem]]:
     documents, problems = [], []
-    for file in files:
-        try:
-            documents.append(_document(file))
-        except tree.Unreadable as error:
-            problems.append(Problem(file.name, error.line, str(error), "unreadable"))
+    gc.disable()  # nothing here is garbage, and looking for some takes a third of the time
+    try:
+        for file in files:
+            try:
+                documents.append(_document(file))
+            except tree.Unreadable as error:
+                problems.append(Problem(file.name, error.line, str(error), "unreadable"))
+    finally:
+        gc.enable()
     return documents, problems
 
 

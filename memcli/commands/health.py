@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 from memcli import block, metrics, query, rank, scope
 from memcli.app import App
 from memcli.compaction import LASTING_KINDS, LASTING_PRIORITIES, STALE_BELOW, STALE_DAYS
-from memcli.metrics import Health, Indexed, Item, Shown
+from memcli.metrics import EVIDENCE, Health, Indexed, Item, Shown
 from memcli.model import LEVELS, Problem
 from memcli.page import ARCHIVED, Note, Page, Snapshot
 from memcli.prominence import Rule, half_life_decay, prominence
@@ -19,7 +20,7 @@ from memcli.store import Candidate, FileRow
 from memcli.tree import View
 from memcli.words import SIZE
 
-ASKED = 50
+ASKED = 30
 """How many entries are recalled by their titles."""
 FIRST = 12
 """How many of the best chunks are looked at for that."""
@@ -88,9 +89,9 @@ def _health(app: App, page: bool) -> Report:
     tokens = sum(block.tokens(text) for text in texts.values())
     shown = _shown(app)
     ids = {entry.entry for entry in (*entries, *known.archived)}
-    answered = _answered(live)
-    items = [_item(app, entry, texts[entry.entry], ids, answered) for entry in live]
-    places = None if known.broken else _places(app, live, known.files)
+    items = _items(app, live, texts, ids)
+    asked = live if len(shown) < EVIDENCE else ()
+    places = None if known.broken else _places(app, asked, known.files)
     found = metrics.health(items, known.indexed, shown, places)
     history = _remember(app, found, len(live), tokens) if live else ()
     noted = (*live, *known.archived) if page else ()
@@ -179,14 +180,16 @@ def _remember(app: App, found: Health, entries: int, tokens: int) -> tuple[Snaps
 # --- one entry
 
 
-def _item(app: App, entry: Candidate, text: str, ids: set[str], answered: set[str]) -> Item:
-    c, values = app.config, entry.values
-    age = rank.age_of(values, app.now)
-    rule = Rule("half-life", c.half_life, c.half_life_by_kind)
+def _items(app: App, live: Sequence[Candidate], texts: Mapping[str, str], ids: set[str]) -> list[Item]:
+    rule = Rule("half-life", app.config.half_life, app.config.half_life_by_kind)
+    linked = {entry.entry for entry in live if _is_linked(entry, ids)} | _answered(live)
+    return [_item(entry, texts[entry.entry], rule, app.now, entry.entry in linked) for entry in live]
+
+
+def _item(entry: Candidate, text: str, rule: Rule, now: datetime.date, linked: bool) -> Item:
+    age = rank.age_of(entry.values, now)
     decay = prominence(1.0, entry.kind, age, 0, rule).decay
-    linked = entry.entry in answered or _is_linked(entry, ids)
-    text = block.body_of(text, entry.title)
-    return Item(entry.entry, entry.title, f"{entry.title}\n{text}", decay, age, _is_stale(entry, age), linked)
+    return Item(entry.entry, entry.title, text, decay, age, _is_stale(entry, age), linked)
 
 
 def _is_stale(entry: Candidate, age: int) -> bool:
