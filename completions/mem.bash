@@ -168,7 +168,7 @@ _mem() {
         ;;
     merge-driver)
         case $prev in
-        *) _mem_words "" ;;
+        *) _mem_words "--help -h" ;;
         esac
         ;;
     esac

@@ -200,3 +200,4 @@ complete -c mem -n '__fish_seen_subcommand_from health' -l json -d 'Print one JS
 complete -c mem -n '__fish_seen_subcommand_from health' -l quiet -s q -d 'No talk on stderr but errors'
 complete -c mem -n '__fish_seen_subcommand_from health' -l help -s h -d 'Show this message and exit'
 
+complete -c mem -n '__fish_seen_subcommand_from merge-driver' -l help -s h -d 'Show this message and exit'

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 WEIGHTS = {"freshness": 0.25, "coverage": 0.25, "coherence": 0.20, "efficiency": 0.15, "reachability": 0.15}
 YELLOW, GREEN = 50, 75
-SAMPLE = 200
-"""How many entries are compared with all others."""
+SAMPLE, POOL = 200, 4000
+"""How many entries are compared, with how many: samples of larger stores, the first within the second."""
 NEIGHBOURS = 3
 AKIN = 0.25
 """Weighted word overlap from which a neighbour earns the whole point: unrelated texts of one project
@@ -199,8 +199,10 @@ def coherence(items: Sequence[Item]) -> Measured:
     """
     if len(items) < 2:
         return Measured(None, "One entry has no neighbours to compare with.", BEGIN)
-    at = {item.id: i for i, item in enumerate(items)}
-    chosen = [at[name] for name in sample(at, SAMPLE)]
+    of = f"{SAMPLE} of {_entries(len(items))}" if len(items) > SAMPLE else _entries(len(items))
+    by_id = {item.id: item for item in items}
+    items = [by_id[name] for name in sample(by_id, POOL)]
+    chosen = range(min(SAMPLE, len(items)))
     words = _Words([f"{item.title}\n{item.text}" for item in items], chosen)
     pairs = [(i, *near) for i in chosen for near in words.nearest(i, min(NEIGHBOURS, len(items) - 1))]
     alike = _alike(items)
@@ -208,7 +210,6 @@ def coherence(items: Sequence[Item]) -> Measured:
     earned = [0.0 if (i, j) in twins else min(1.0, likeness / AKIN) for i, j, likeness in pairs]
     slots = len(chosen) * min(NEIGHBOURS, len(items) - 1)
     share = sum(likeness for i, j, likeness in pairs if (i, j) not in twins) / slots
-    of = f"{len(chosen)} of {_entries(len(items))}" if len(chosen) < len(items) else _entries(len(items))
     return _coherence(100 * sum(earned) / slots, of, share, len({i for i, _ in twins}))
 
 

@@ -15,7 +15,7 @@ TOPIC = "payment webhook retry queue timeout signature idempotency ledger refund
 
 
 def item(number: int, text: str = "", **values: object) -> Item:
-    base = Item(f"id-{number}", f"Title {number}", text or f"word{number}", 1.0, 0, False, False)
+    base = Item(f"id-{number}", f"t{number}", text or f"word{number}", 1.0, 0, False, False)
     return base._replace(**values)  # type: ignore[arg-type]
 
 

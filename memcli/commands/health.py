@@ -20,7 +20,7 @@ from memcli.store import Candidate, FileRow
 from memcli.tree import View
 from memcli.words import SIZE
 
-ASKED = 30
+ASKED = 20
 """How many entries are recalled by their titles."""
 FIRST = 12
 """How many of the best chunks are looked at for that."""
