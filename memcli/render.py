@@ -489,7 +489,7 @@ def trend_text(report: Any) -> str:
     if not coloured(sys.stdout) or not rows:
         return table(rows, ())
     first, last = report.history[0], report.history[-1]
-    heads = ("day", "score", *WEIGHTS, "entries", "tokens")
+    heads = ("day", "score", *(name[:5] for name in WEIGHTS), "entries", "tokens")
     drawn = styled(sparkline([day.score for day in report.history][-60:]), report.health.band)
     return f"{first.day} {first.score:g}  {drawn}  {last.day} {last.score:g}\n\n{table(rows[-14:], heads)}"
 

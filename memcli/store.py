@@ -9,7 +9,10 @@ import os
 import sqlite3
 import stat
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from heapq import nlargest
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -40,6 +43,7 @@ POOL = 200
 SCORED = 5000
 """Up to so many matches are all scored; beyond, the `LEADERS` that cover most of the query."""
 LEADERS = 1000
+MOST_WEIGHT = 20
 
 _CHUNK = (
     "source, entry, part, offset, line, live, type, kind, date, title, text, tags, parts, digest, metadata"
@@ -479,23 +483,22 @@ class Index:
     ) -> str | None:
         """The chunks worth scoring when common words match very many: those that cover most of the query.
 
-        Reading row ids is ten times cheaper than scoring. Whoever ties with the last one is in, so the
-        choice does not depend on how the index was built. None: all that match.
+        Reading row ids is ten times cheaper than scoring. Which are chosen depends on what they cover
+        alone, not on how the index was built. None: all that match.
         """
         if sum(n for n, _ in counted) <= SCORED:
             return None
-        covered: dict[int, float] = {}
+        common = min(_idf(n, total) for n, _ in counted)
+        covered: Counter[int] = Counter()
         for n, term in counted:
-            idf = _idf(n, total)
-            for (rowid,) in self.db.execute(
-                "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?", (quoted(term),)
-            ):
-                covered[rowid] = covered.get(rowid, 0.0) + idf
+            rows = self.db.execute("SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?", (quoted(term),))
+            found = list(chain.from_iterable(rows))
+            for _ in range(min(round(_idf(n, total) / common), MOST_WEIGHT)):
+                covered.update(found)  # counting whole numbers is done in C
+        seen: Mapping[int, int] = covered
         if allowed is not None or denied:
-            covered = {
-                i: c for i, c in covered.items() if (allowed is None or i in allowed) and i not in denied
-            }
-        return json.dumps(list(_top(covered, LEADERS)))
+            seen = {i: c for i, c in covered.items() if (allowed is None or i in allowed) and i not in denied}
+        return json.dumps(_foremost(seen))
 
     def _denied(self, sources: Collection[int]) -> frozenset[int]:
         """Chunks that no plain search shows: not live, or of a file that is not in view."""
@@ -624,21 +627,31 @@ def quoted(term: str) -> str:
 
 
 def _idf(n: int, total: int) -> float:
-    return math.log(1 + (total - n + 0.5) / (n + 0.5))
+    return math.log(1 + max(total - n + 0.5, 0.0) / (n + 0.5)) or 1e-6
 
 
 def _fts_idf(n: int, total: int) -> float:
     """The idf inside FTS5's bm25: floored where a term stands in more than half of the rows."""
-    idf = math.log((total - n + 0.5) / (n + 0.5))
-    return idf if idf > 0 else 1e-6
+    share = (total - n + 0.5) / (n + 0.5)  # not above 0 where rows were lost that FTS5 still has
+    return math.log(share) if share > 1 else 1e-6
+
+
+def _foremost(covered: Mapping[int, int]) -> list[int]:
+    """About `LEADERS` chunks that cover most: all that cover as much, or more where those are enough."""
+    if len(covered) <= LEADERS:
+        return list(covered)
+    last = nlargest(LEADERS, covered.values())[-1]
+    above = [i for i, count in covered.items() if count > last]
+    return above if len(above) >= POOL else [i for i, count in covered.items() if count >= last]
 
 
 def _top(scores: Mapping[int, float], pool: int) -> dict[int, float]:
-    ranked = sorted(scores.items(), key=lambda item: -item[1])
-    if len(ranked) > pool:
-        last = ranked[pool - 1][1] * (1 - 1e-9)
-        ranked = ranked[:pool] + [item for item in ranked[pool:] if item[1] >= last]
-    return dict(ranked)
+    """The `pool` best, best first, and all that tie with the last of them."""
+    kept = dict(scores)
+    if len(kept) > pool:
+        last = nlargest(pool, kept.values())[-1] * (1 - 1e-9)
+        kept = {i: score for i, score in kept.items() if score >= last}
+    return dict(sorted(kept.items(), key=lambda item: -item[1]))
 
 
 def _same(file: Found, identity: str | None) -> bool:
