@@ -154,7 +154,8 @@ def conflict_lines(text: str) -> list[int]:
 
 
 _USUAL = re.compile(
-    r"---\r?\n(?:(?:id: [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:type|domain|phase|status|kind|priority): [a-z]{1,14}"
+    r"---\r?\n(?:(?:id: [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    r"|(?:type|domain|phase|status|kind|priority): [a-z]{1,14}"
     r"|(?:importance|reinforcement_count): [0-9.]{1,9}"
     r"|(?:last_reinforced|created_at): '?[0-9]{4}-[0-9]{2}-[0-9]{2}'?)\r?\n)++---\r?\n"
 )

@@ -159,7 +159,9 @@ class Index:
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         with contextlib.suppress(OSError):
             self._seen = _inode(self.path)
-        return sqlite3.connect(self.path, timeout=10, isolation_level=None)
+        db = sqlite3.connect(self.path, timeout=10, isolation_level=None)
+        db.execute("PRAGMA synchronous = NORMAL")  # a lost commit costs a refresh, a wait for the disk time
+        return db
 
     def _made(self, db: sqlite3.Connection) -> str:
         """Why the file cannot be used, "" when it can; an empty one is made into an index."""
