@@ -28,7 +28,7 @@ class Config(NamedTuple):
     growth: str = "log"
     use_importance: bool = True
     prominence_weight: float = 0.3
-    mmr_lambda: float = 0.9
+    mmr_lambda: float = 0.95
     limit: int = 10
     max_tokens: int = 800
     max_tokens_by_type: Mapping[str, int] = {}

@@ -398,6 +398,7 @@ def _scan(text: str, *, code: bool, fresh: bool) -> Iterator[_Token]:
         fresh = kind == "stop"
 
 
+@lru_cache(maxsize=16_384)
 def _word(raw: str, *, code: bool, proper: bool) -> _Token:
     word = raw.removesuffix("()").strip("_")
     if "_" in word or raw.endswith("()") or (word[:1].islower() and not word.islower() and word.isascii()):
@@ -547,7 +548,7 @@ def _phrases(tokens: Sequence[_Token]) -> tuple[Phrase, ...]:
 
 def _take(state: _Phrases, token: _Token, previous: str, following: str) -> None:
     word = token.text
-    if token.code:
+    if token.code or _is_content(word):
         state.add(_term(word))
     elif _negates(word, previous, following):
         state.negate(refusal=word not in _PARTICLES, trailing=word in _TRAILING)
@@ -560,6 +561,13 @@ def _take(state: _Phrases, token: _Token, previous: str, following: str) -> None
             state.governor, state.negated = "", False
     else:
         state.add(_term(word))
+
+
+@lru_cache(maxsize=16_384)
+def _is_content(word: str) -> bool:
+    """Whether a word only ever adds a term: no particle, conjunction, preposition or adverb."""
+    special = (_PARTICLES, _REFUSALS, _JOINERS, _GOVERNORS, _TRANSPARENT, ("stop", "make"))
+    return not any(word in group for group in special) and not _adverb(word)
 
 
 def _adverb(word: str) -> bool:
@@ -610,9 +618,12 @@ def _lists_on(head: Phrase, item: Phrase) -> bool:
 def claim(text: str) -> Claim:
     """What `text` asserts. Heading marks, heading and bullet dates, bullets and emphasis do not count."""
     tokens = list(_tokens(text))
-    words: set[str] = set()
-    kinds: dict[str, set[str]] = {}
+    plain = {token.text for token in tokens if token.kind == "word"}  # folded already
+    words = set(plain)
+    kinds: dict[str, set[str]] = {"word": plain}
     for token in tokens:
+        if token.kind == "word":
+            continue
         if token.kind == "run":
             words.update(_bigrams(token.text))
         elif token.kind not in ("stop", "comma", "gap", "step"):
