@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from memcli import scope, tree
@@ -64,13 +66,24 @@ def _plan(app: App, request: Request) -> Report:
         paths[file.name], paths[archive_of(file.name)] = file.path, archive_of(file.path)
         if kept is not None:
             archives[archive_of(file.name)] = kept
-    outcome = compact(sources, archives, request.steps, app.now)
+    with _no_collection():
+        outcome = compact(sources, archives, request.steps, app.now)
     _guard_loss(outcome, allow=request.allow_loss)
     before = {source.path: source.memory.text for source in sources} | archives
     patches = tuple(
         Patch(paths[name], before.get(name), text) for name, text in sorted(outcome.texts.items())
     )
     return Report(outcome.done, outcome.found, tuple(skipped), patches)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Millions of small tuples and not one cycle: looking for cycles would be a fifth of the time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _archive(file: Found) -> str | None:
