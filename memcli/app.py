@@ -126,6 +126,10 @@ class App:
     def config(self) -> config.Config:
         return config.require(self.settings)
 
+    def tolerate_configuration(self) -> None:
+        """From now on take what can be used of a faulty configuration, and defaults for the rest."""
+        self.__dict__["config"] = self.settings.config
+
     @cached_property
     def jobs_dirs(self) -> tuple[str, ...]:
         own = self.config.jobs_dir

@@ -585,18 +585,11 @@ def doctor(
     """Say whether memory and installation are in order; exit 1 when something is broken."""
     from memcli import render
     from memcli.commands import doctor as command
-    from memcli.commands import init as setup
 
     if dry_run and not fix:
         raise UsageError("--dry-run shows what --fix would do", "mem doctor --fix --dry-run")
     with opened(options(root, sets, quiet, json)) as mem:
-        report = command.run(
-            mem,
-            files or (),
-            register=lambda top, dry: setup._git(top, remove=False, dry_run=dry),
-            fix=fix,
-            dry_run=dry_run,
-        )
+        report = command.run(mem, files or (), fix=fix, dry_run=dry_run)
         say_notes(mem)
         for line in report.fixed:
             say(f"mem: {'dry run, not done: ' if dry_run else ''}{line}", quiet=quiet)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 EXCLUDED = (".memory.db*", ".*.mem-tmp-*")
 """Derived and temporary files of ours, never to be committed."""
+MOMENTS = (".premortem.md", ".assumptions.jsonl", ".interventions.jsonl")
+"""What a job notes for itself while it runs."""
+DRIVER = "merge.mem.driver"
 
 
 def work_tree(folder: Path) -> Path | None:
@@ -88,3 +93,43 @@ def run(arguments: Sequence[str], cwd: Path, *, timeout: float = 30) -> subproce
         timeout=timeout,
         check=False,
     )
+
+
+# --- the merge driver
+
+
+def command() -> str:
+    """How git is to call this program: by absolute path, without a version in it."""
+    program = os.path.abspath(sys.argv[0])
+    if os.path.basename(program) in ("mem", "mem.exe") and os.access(program, os.X_OK):
+        return _shell_quoted(program)
+    return f"{_shell_quoted(sys.executable)} -m memcli"
+
+
+def _shell_quoted(path: str) -> str:
+    path = path.replace("\\", "/")
+    return path if re.fullmatch(r"[\w./:+@-]+", path) else '"' + re.sub(r'(["$`\\])', r"\\\1", path) + '"'
+
+
+def register_driver(top: Path, *, dry_run: bool = False) -> list[str]:
+    """Name the merge driver in the repository's own configuration; what was done, one line each."""
+    wanted = f"{command()} merge-driver %O %A %B %P %L"
+    if _driver(top) == wanted:
+        return []
+    if not dry_run:
+        run(["config", "--local", "merge.mem.name", "memory entries by id"], top)
+        run(["config", "--local", DRIVER, wanted], top)
+    return [f"registered the merge driver: {wanted}"]
+
+
+def unregister_driver(top: Path, *, dry_run: bool = False) -> list[str]:
+    """Take the merge driver out of the configuration again."""
+    if not _driver(top):
+        return []
+    if not dry_run:
+        run(["config", "--local", "--remove-section", "merge.mem"], top)
+    return ["removed the merge driver from the git configuration"]
+
+
+def _driver(top: Path) -> str:
+    return run(["config", "--local", "--get", DRIVER], top).stdout.strip()

@@ -160,7 +160,10 @@ class Index:
         with contextlib.suppress(OSError):
             self._seen = _inode(self.path)
         db = sqlite3.connect(self.path, timeout=10, isolation_level=None)
-        db.execute("PRAGMA synchronous = NORMAL")  # a lost commit costs a refresh, a wait for the disk time
+        with contextlib.suppress(sqlite3.Error):  # a file that is no database is found out later
+            db.execute(
+                "PRAGMA synchronous = NORMAL"
+            )  # a lost commit costs only a refresh
         return db
 
     def _made(self, db: sqlite3.Connection) -> str:
@@ -228,6 +231,11 @@ class Index:
             self.db.close()
         self._aside(f"damaged ({error})")
         self.db = self._open()
+
+    def integrity(self) -> str:
+        """What SQLite finds wrong with the file, "" when nothing."""
+        found = str(self.db.execute("PRAGMA quick_check(1)").fetchone()[0])
+        return "" if found == "ok" else " ".join(found.split())
 
     # --- files
 

@@ -356,11 +356,3 @@ def digest(data: bytes) -> str:
 
 def _why(error: Exception) -> str:
     return (getattr(error, "strerror", None) or str(error)).lower()
-
-
-def conflicted(text: str) -> int:
-    """The line of the first git conflict marker at the start of a line, 0 when there is none."""
-    if "<<<<<<< " not in text or ">>>>>>> " not in text:
-        return 0
-    lines = text.split("\n")
-    return next((i for i, line in enumerate(lines, 1) if line.startswith("<<<<<<< ")), 0)

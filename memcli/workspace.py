@@ -244,7 +244,7 @@ class Workspace:
         self._finish(record, record.steps, temps)
 
     def _prepared(self, record: Record, temps: dict[Path, Path]) -> Record:
-        _sweep(_folders(record.steps))
+        sweep(_folders(record.steps))
         self._stage(record.steps, temps)
         record = record._replace(temps=tuple(map(str, temps.values())))
         self._save(self._journal, _packed(record))
@@ -337,7 +337,7 @@ class Workspace:
             return
         self._sign("recover", _folders(record.steps), record.made)
         _discard(map(Path, record.temps))
-        _sweep(_folders(record.steps))
+        sweep(_folders(record.steps))
         edited = _edited(record.steps)
         kept = [self._keep(step) for step in edited]
         todo = [step for step in record.steps if step not in edited and _found(step) == "before"]
@@ -429,7 +429,7 @@ class Workspace:
 
     def _sweep_after(self, dead: Note | None) -> None:
         if dead:
-            _sweep([*map(Path, dead.folders), self._journal.parent, self._state / "aside"])
+            sweep([*map(Path, dead.folders), self._journal.parent, self._state / "aside"])
             if not self._pending():
                 _remove_empty(dead.made)
 
@@ -500,7 +500,7 @@ def write_output(path: Path, text: str, *, mode: int = 0o666) -> None:
 def _replace(target: Path, data: bytes, mode: int) -> None:
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    _sweep([target.parent])
+    sweep([target.parent])
     temp = _temp(target)
     try:
         _create(temp, data, mode, target, silent)
@@ -774,14 +774,14 @@ def _discard(paths: Iterable[Path]) -> None:
             path.unlink()
 
 
-def _sweep(folders: Iterable[Path]) -> None:
+def sweep(folders: Iterable[Path]) -> None:
     """Remove the temporary files of writers that are no more."""
     for folder in folders:
         with suppress(OSError):
-            _discard([folder / entry.name for entry in os.scandir(folder) if _is_stale(entry.name)])
+            _discard([folder / entry.name for entry in os.scandir(folder) if is_stale(entry.name)])
 
 
-def _is_stale(name: str) -> bool:
+def is_stale(name: str) -> bool:
     """Our own pid counts as dead: under the lock we have no file there yet, and containers reuse pids."""
     pid = name.rpartition(MARK)[2].partition("-")[0]
     if not (name.startswith(".") and MARK in name and pid.isdecimal()):

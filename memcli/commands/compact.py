@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from memcli import scope, tree
 from memcli.app import App
+from memcli.checks import conflict_lines
 from memcli.compaction import Event, Outcome, Source, Steps, compact
 from memcli.errors import RefusedError, UsageError
 from memcli.levels import ARCHIVE, LEVEL_WORDS, archive_of, source_of
@@ -57,8 +58,8 @@ def _plan(app: App, request: Request) -> Report:
         except tree.Unreadable as error:
             skipped.append(Problem(file.name, error.line, str(error), "unreadable"))
             continue
-        if tree.conflicted(text):
-            skipped.append(Problem(file.name, tree.conflicted(text), "has conflict markers", "unreadable"))
+        if lines := conflict_lines(text):
+            skipped.append(Problem(file.name, lines[0], "has conflict markers", "unreadable"))
             continue
         sources.append(
             Source(file.name, file.place, parse(text, file.name), app.may_write(file, request.tasks))

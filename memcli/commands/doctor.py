@@ -41,16 +41,10 @@ class Report(NamedTuple):
         return sum(row.status == WARN for row in self.checks)
 
 
-Register = Callable[[Path, bool], Sequence[str]]
-"""Makes the merge driver known to the git work tree (True: only says so); what was done, one line each."""
-
-
-def run(
-    app: App, files: Sequence[str] = (), *, register: Register, fix: bool = False, dry_run: bool = False
-) -> Report:
+def run(app: App, files: Sequence[str] = (), *, fix: bool = False, dry_run: bool = False) -> Report:
     """Check everything, or the content of `files` alone; mend first what `fix` can."""
-    app.__dict__["config"] = app.settings.config  # a faulty configuration is a row here, no reason to stop
-    remedies = {"ids": _write_ids} if files else {**REMEDIES, "merge-driver": _registering(register)}
+    app.tolerate_configuration()  # a faulty one is a row here, no reason to stop
+    remedies = {"ids": _write_ids} if files else REMEDIES
     mended = _mend(app, files, remedies, dry_run=dry_run) if fix else Mended()
     app.__dict__.pop("listing", None)
     rows = (*_examine(app, files), *mended.failed)
@@ -299,9 +293,8 @@ def _is_ignored(name: str, root: Path) -> bool:
     return git.run(["check-ignore", "-q", "--no-index", "--", name], root).returncode != 1
 
 
-MOMENTS = (".premortem.md", ".assumptions.jsonl", ".interventions.jsonl")
 TEMPORARY = f".MEMORY.md{workspace.MARK}1-0"
-TO_COME = (".memory.db", TEMPORARY, *MOMENTS)
+TO_COME = (".memory.db", TEMPORARY, *git.MOMENTS)
 
 
 def _git(scene: Scene) -> Iterator[Check]:
@@ -403,9 +396,8 @@ def _index_state(app: App) -> IndexState:
 def _compared(app: App, state: IndexState) -> IndexState:
     index = Index(state.path, [], look=True)
     try:
-        found = index.db.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if found != "ok":
-            return state._replace(broken=f"{MALFORMED}: {' '.join(str(found).split())}")
+        if fault := index.integrity():
+            return state._replace(broken=f"{MALFORMED}: {fault}")
         changed, gone = index.changed(app.listing.files)
         return state._replace(behind=(*changed, *gone))
     finally:
@@ -529,7 +521,7 @@ def _abandoned(app: App) -> list[str]:
         os.path.join(folder, name)
         for folder in folders
         for name in _names(folder)
-        if workspace._is_stale(name)
+        if workspace.is_stale(name)
     ]
 
 
@@ -715,7 +707,7 @@ def _recover(scene: Scene, dry_run: bool) -> Mended:
         )
     report = app.workspace.recover()
     with app.workspace.hold("doctor"):
-        workspace._sweep({Path(temp).parent for temp in temps})
+        workspace.sweep({Path(temp).parent for temp in temps})
     app.__dict__.pop("listing", None)
     done = [f"finished an interrupted write of {name}" for name in report.recovered]
     done += [f"set aside what was meant for {kept.path}: {kept.copy}" for kept in report.kept if kept.copy]
@@ -778,7 +770,7 @@ def _ignore(scene: Scene, dry_run: bool) -> Mended:
         return Mended()
     names = [name for name in repository.bare if name not in TO_COME]
     own = [_pattern(os.path.normpath(os.path.relpath(root / name, repository.top))) for name in names]
-    ours = (*git.EXCLUDED, *MOMENTS) if len(names) < len(repository.bare) else ()
+    ours = (*git.EXCLUDED, *git.MOMENTS) if len(names) < len(repository.bare) else ()
     if not dry_run:
         git.exclude(repository.top, (*ours, *own))
     return Mended([f"let git ignore {', '.join(repository.bare)} (.git/info/exclude)"])
@@ -791,16 +783,12 @@ def _pattern(name: str) -> str:
     return "/" + re.sub(r"([*?\[\\])", r"\\\1", whole)
 
 
-def _registering(register: Register) -> Remedy:
+def _register(scene: Scene, dry_run: bool) -> Mended:
     """Make the merge driver that .gitattributes names known to git."""
-
-    def remedy(scene: Scene, dry_run: bool) -> Mended:
-        repository = scene.repository
-        if repository.top is None or not _driver_fault(repository):
-            return Mended()
-        return Mended(register(repository.top, dry_run))
-
-    return remedy
+    repository = scene.repository
+    if repository.top is None or not _driver_fault(repository):
+        return Mended()
+    return Mended(git.register_driver(repository.top, dry_run=dry_run))
 
 
 def _reindex(scene: Scene, dry_run: bool) -> Mended:
@@ -827,4 +815,5 @@ REMEDIES: dict[str, Remedy] = {
     "ids": _write_ids,
     "ignored": _ignore,
     "index": _reindex,
+    "merge-driver": _register,
 }

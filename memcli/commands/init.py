@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,8 +27,6 @@ ATTRIBUTES = (
 )
 MEMORY = "# Memory\n"
 """A new file is a heading alone: nothing in it is found before something is written."""
-MOMENTS = (".premortem.md", ".assumptions.jsonl", ".interventions.jsonl")
-DRIVER = "merge.mem.driver"
 
 
 class Report(NamedTuple):
@@ -48,7 +45,7 @@ def run(app: App, *, remove: bool = False, dry_run: bool = False) -> Report:
     report = app.write(lambda: _plan(root, top, remove=remove), "init", dry_run=dry_run)
     if top is None:
         return report._replace(done=(*report.done, "no git repository here: no merge driver is needed"))
-    return report._replace(done=(*report.done, *_git(top, remove=remove, dry_run=dry_run)))
+    return report._replace(done=(*report.done, *_settings(top, remove=remove, dry_run=dry_run)))
 
 
 def _plan(root: Path, top: Path | None, *, remove: bool) -> Report:
@@ -110,34 +107,10 @@ def _section_of(text: str) -> re.Match[str] | None:
     return re.search(rf"(\A|\r?\n)({begin}[^\n]*)\n(?:.*\n)*?{end}(?:\r?\n|\Z)", text)
 
 
-def command() -> str:
-    """How git is to call this program: by absolute path, without a version in it."""
-    program = os.path.abspath(sys.argv[0])
-    if os.path.basename(program) in ("mem", "mem.exe") and os.access(program, os.X_OK):
-        return _shell_quoted(program)
-    return f"{_shell_quoted(sys.executable)} -m memcli"
-
-
-def _shell_quoted(path: str) -> str:
-    path = path.replace("\\", "/")
-    return path if re.fullmatch(r"[\w./:+@-]+", path) else '"' + re.sub(r'(["$`\\])', r"\\\1", path) + '"'
-
-
-def _git(top: Path, *, remove: bool, dry_run: bool) -> list[str]:
+def _settings(top: Path, *, remove: bool, dry_run: bool) -> list[str]:
     """The merge driver in the repository's own configuration, and the ignore lines."""
-    wanted = f"{command()} merge-driver %O %A %B %P %L"
-    known = git.run(["config", "--local", "--get", DRIVER], top).stdout.strip()
-    done = []
-    if remove and known:
-        done.append("removed the merge driver from the git configuration")
-        if not dry_run:
-            git.run(["config", "--local", "--remove-section", "merge.mem"], top)
-    elif not remove and known != wanted:
-        done.append(f"registered the merge driver: {wanted}")
-        if not dry_run:
-            git.run(["config", "--local", "merge.mem.name", "memory entries by id"], top)
-            git.run(["config", "--local", DRIVER, wanted], top)
-    lines = (*git.EXCLUDED, *MOMENTS)
     if not dry_run:
-        (git.unexclude if remove else git.exclude)(top, lines)
-    return done
+        (git.unexclude if remove else git.exclude)(top, (*git.EXCLUDED, *git.MOMENTS))
+    if remove:
+        return git.unregister_driver(top, dry_run=dry_run)
+    return git.register_driver(top, dry_run=dry_run)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from memcli import redact, stage, tree
 from memcli.app import App
+from memcli.checks import conflict_lines
 from memcli.errors import DataError, MemError, UsageError
 from memcli.memory_file import Change, edited
 from memcli.model import PHASES, Patch, Problem
@@ -127,8 +128,8 @@ def _retire(
         except tree.Unreadable as error:
             skipped.append(Problem(file.name, error.line, str(error), "unreadable"))
             continue
-        if line := tree.conflicted(memory.text):
-            skipped.append(Problem(file.name, line, "has conflict markers", "unreadable"))
+        if lines := conflict_lines(memory.text):
+            skipped.append(Problem(file.name, lines[0], "has conflict markers", "unreadable"))
             continue
         changes = []
         for at, entry in enumerate(memory.entries):
