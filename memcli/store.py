@@ -118,7 +118,7 @@ class Index:
         if not self.path.is_file():
             raise Unusable("no regular file")
         address = f"file:{quote(os.fsencode(os.path.abspath(self.path)))}?mode=rw"
-        db = sqlite3.connect(address, timeout=10, isolation_level=None, uri=True)
+        db = sqlite3.connect(address, timeout=1, isolation_level=None, uri=True)
         try:
             db.execute("PRAGMA query_only = 1")
             why = self._fault(db) or ("empty" if not self._snapshot(db)[2] else "")
@@ -161,9 +161,7 @@ class Index:
             self._seen = _inode(self.path)
         db = sqlite3.connect(self.path, timeout=10, isolation_level=None)
         with contextlib.suppress(sqlite3.Error):  # a file that is no database is found out later
-            db.execute(
-                "PRAGMA synchronous = NORMAL"
-            )  # a lost commit costs only a refresh
+            db.execute("PRAGMA synchronous = NORMAL")  # a lost commit costs only a refresh
         return db
 
     def _made(self, db: sqlite3.Connection) -> str:

@@ -34,8 +34,8 @@ TOPICS = (
 FLOOR = """
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
-rows = db.execute("SELECT rowid, rank FROM t WHERE t MATCH ? ORDER BY rank LIMIT 10", (sys.argv[2],)).fetchall()
-for row in rows:
+found = db.execute("SELECT rowid, rank FROM t WHERE t MATCH ? ORDER BY rank LIMIT 10", (sys.argv[2],))
+for row in found.fetchall():
     print(row, db.execute("SELECT body FROM t WHERE rowid = ?", (row[0],)).fetchone()[0][:80])
 """
 
@@ -113,7 +113,8 @@ def interleaved(runs: int, *jobs: Callable[[], float]) -> list[float]:
 def peak_memory(command: Sequence[str], environ: dict[str, str], cwd: Path) -> float:
     """Peak resident memory of a child in MB, read by a parent of its own."""
     code = (
-        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True);"
+        "import resource, subprocess, sys;"
+        "subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True);"
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     )
     done = subprocess.run(

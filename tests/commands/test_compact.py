@@ -13,7 +13,7 @@ from tests.conftest import Project
 
 A = "Freeze the clock in every cart test, because the cart expires at midnight and the build runs at night."
 A2 = "Freeze the clock in every cart test because the cart expires at midnight, and the build runs at night!"
-B = "Never freeze the clock in every cart test, because the cart expires at midnight and the build runs at night."
+B = A.replace("Freeze", "Never freeze")
 
 
 def ids(path: Path) -> list[str]:

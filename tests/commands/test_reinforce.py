@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -89,16 +90,16 @@ def test_unknown_ids_are_named_when_typed_and_counted_when_listed(project: Proje
 def test_aligned_strengthens_what_the_session_says_and_weakens_the_rest(
     project: Project, tmp_path: Path
 ) -> None:
-    """30 % of the words of four letters or more; below: one less, never under 0; own recall does not count."""
+    """30 % of the words of four letters or more; below it one less, never under 0."""
     project.write(
         "MEMORY.md",
         project.entry("Used", "Freeze clock inside cart tests", id="u")
         + project.entry("Ignored", "Terraform state locking bucket", id="i", reinforcement_count=1)
         + project.entry("Zero", "Playwright selector payment button", id="z"),
     )
-    said = '{"type":"assistant","message":{"content":[{"type":"text","text":"I froze the clock: cart tests pass"}]}}\n'
-    own = '{"type":"user","message":{"content":"<recalled-memory>Terraform state locking bucket</recalled-memory>"}}\n'
-    (tmp_path / "t.jsonl").write_text(said + own)
+    said = {"role": "assistant", "content": [{"type": "text", "text": "I froze the clock: cart tests pass"}]}
+    own = {"role": "user", "content": "<recalled-memory>Terraform state locking bucket</recalled-memory>"}
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps({"message": m}) + "\n" for m in (said, own)))
     done = project.mem("reinforce", "u", "i", "z", "--transcript", str(tmp_path / "t.jsonl"))
     assert done.code == 0, done.err
     counts = [entry_of(project, name).reinforcement_count for name in "uiz"]
@@ -153,7 +154,7 @@ def test_explicit_resets_the_clock_without_a_count(project: Project) -> None:
 
 
 def test_twenty_processes_lose_no_increment(project: Project) -> None:
-    """200 different ids of one file, 20 writers at once: every increment is there and nothing is left over."""
+    """200 different ids of one file, 20 writers at once: every increment is there, nothing is left over."""
     names = [f"id-{i:03d}" for i in range(200)]
     project.write("MEMORY.md", "".join(project.entry(f"T{n}", f"Body {n}", id=n) for n in names))
     project.mem("index")

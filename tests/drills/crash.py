@@ -3,8 +3,9 @@
     python -m tests.drills.crash [--kills 300] [--files 50] [--seed 1]
 
 The tree is built anew before each kill; the instant is drawn over the measured duration of a whole
-run, every second one over its last part, where the writing is. After each kill: every file is the old or the new one, whatever left a file is in its archive,
-and a second run gives exactly what an undisturbed one gives, with no temporary file left.
+run, every second one over its last part, where the writing is. After each kill: every file is the old
+or the new one, whatever left a file is in its archive, and a second run gives exactly what an
+undisturbed one gives, with no temporary file left.
 """
 
 from __future__ import annotations
