@@ -20,6 +20,8 @@ INDEXED = frozenset(
 )
 """Optional keys that the index carries; unknown ones stay in the file alone."""
 
+_as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 
 class Row(NamedTuple):
     """One row of `chunks` without its file. `digest` covers all that is searched or weighed."""
@@ -43,7 +45,7 @@ class Row(NamedTuple):
 def rows(entry: Entry, *, live: bool) -> list[Row]:
     """The rows of one entry: one, or overlapping ones for a text longer than `SIZE`."""
     text, detail = searchable(entry)
-    metadata = json.dumps(_metadata(entry, detail), ensure_ascii=False, separators=(",", ":"))
+    metadata = _as_json(_metadata(entry, detail))
     name, title, tags = clean(entry.id), clean(entry.title), clean(" ".join(entry.extra.get("tags", ())))
     day = entry.created_at or entry.date
     flag = int(live and entry.status != "retired")

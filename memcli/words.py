@@ -25,7 +25,7 @@ _SPACELESS = re.compile(
 
 def clean(text: str) -> str:
     """`text` without what SQLite or its tokenizer cannot take."""
-    return _CONTROL.sub(" ", text) if _CONTROL.search(text) else text
+    return text if text.isprintable() or not _CONTROL.search(text) else _CONTROL.sub(" ", text)
 
 
 def join(texts: list[str]) -> str:
