@@ -11,6 +11,7 @@ import stat
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from heapq import nlargest
 from itertools import chain
 from pathlib import Path
@@ -243,10 +244,10 @@ class Index:
         for row in self.db.execute(
             "SELECT id, path, place, mtime, size, hash, entries, problems FROM file_meta ORDER BY path"
         ):
-            *where, work_tree = json.loads(row[2])
+            place, work_tree = _placed(row[2])
             problems = tuple(Problem(row[1], *item) for item in json.loads(row[7])) if row[7] != "[]" else ()
             found[row[1]] = FileRow(
-                row[0], row[1], Place(*where), work_tree, row[3], row[4], row[5], row[6], problems
+                row[0], row[1], place, work_tree, row[3], row[4], row[5], row[6], problems
             )
         return found
 
@@ -675,7 +676,18 @@ def _inode(path: Path) -> tuple[int, int]:
 
 
 def _place(file: Found) -> str:
-    return json.dumps([*file.place, file.tree], ensure_ascii=False)
+    return _place_text(file.place, file.tree)
+
+
+@lru_cache(maxsize=1024)  # thousands of files stand in a few places
+def _place_text(place: Place, work_tree: str) -> str:
+    return json.dumps([*place, work_tree], ensure_ascii=False)
+
+
+@lru_cache(maxsize=1024)
+def _placed(text: str) -> tuple[Place, str]:
+    *where, work_tree = json.loads(text)
+    return Place(*where), work_tree
 
 
 def _statements() -> list[str]:

@@ -244,8 +244,12 @@ class _Walk:
 
     def markdown(self, path: str, name: str) -> list[tuple[str, str]]:
         """Path and name of what is called `*.md` in a folder and is no folder itself."""
-        found = [(e.is_symlink(), e.name) for e in self.entries(path, name) if e.name.endswith(".md")]
-        return [(f"{path}/{n}", n) for _, n in sorted(found) if not os.path.isdir(f"{path}/{n}")]
+        found = [
+            (entry.is_symlink(), entry.name)
+            for entry in self.entries(path, name)
+            if entry.name.endswith(".md") and not _is_dir(entry)
+        ]
+        return [(f"{path}/{n}", n) for _, n in sorted(found)]
 
     def entries(self, path: str, name: str) -> list[os.DirEntry[str]]:
         if not self.inside(path, name):
