@@ -188,7 +188,7 @@ class App:
         if dry_run:
             return plan()
         with self.workspace.hold(verb):
-            self.__dict__.pop("listing", None)
+            self.relist()
             report = plan()
             done = self.workspace.write(report.patches, verb)
         for name in done.recovered:
@@ -394,7 +394,16 @@ class App:
 
     def found(self, name: str) -> Found | None:
         """The listed file of that name."""
-        return next((file for file in self.listing.files if file.name == name), None)
+        return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Found]:
+        return {file.name: file for file in self.listing.files}
+
+    def relist(self) -> None:
+        """Look for the files again when they are next asked for."""
+        for name in ("listing", "_by_name"):
+            self.__dict__.pop(name, None)
 
     def log_recall(self, session: str, shown: Sequence[tuple[str, str, int, float | None]]) -> None:
         """Remember what a session was shown; a busy or broken log is skipped with a note."""

@@ -512,7 +512,8 @@ class Index:
     def _denied(self, sources: Collection[int]) -> frozenset[int]:
         """Chunks that no plain search shows: not live, or of a file that is not in view."""
         rows = self.db.execute("SELECT id FROM chunks WHERE live = 0").fetchall()
-        hidden = [row[0] for row in self.db.execute("SELECT id FROM file_meta") if row[0] not in sources]
+        seen = frozenset(sources)
+        hidden = [row[0] for row in self.db.execute("SELECT id FROM file_meta") if row[0] not in seen]
         if hidden:
             rows += self.db.execute(
                 "SELECT id FROM chunks WHERE live = 1 AND source IN (SELECT value FROM json_each(?))",

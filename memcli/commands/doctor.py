@@ -46,7 +46,7 @@ def run(app: App, files: Sequence[str] = (), *, fix: bool = False, dry_run: bool
     app.tolerate_configuration()  # a faulty one is a row here, no reason to stop
     remedies = {"ids": _write_ids} if files else REMEDIES
     mended = _mend(app, files, remedies, dry_run=dry_run) if fix else Mended()
-    app.__dict__.pop("listing", None)
+    app.relist()
     rows = (*_examine(app, files), *mended.failed)
     return Report(tuple(map(_without_secrets, rows)), tuple(mended.done), tuple(mended.patches))
 
@@ -708,7 +708,7 @@ def _recover(scene: Scene, dry_run: bool) -> Mended:
     report = app.workspace.recover()
     with app.workspace.hold("doctor"):
         workspace.sweep({Path(temp).parent for temp in temps})
-    app.__dict__.pop("listing", None)
+    app.relist()
     done = [f"finished an interrupted write of {name}" for name in report.recovered]
     done += [f"set aside what was meant for {kept.path}: {kept.copy}" for kept in report.kept if kept.copy]
     done += [
