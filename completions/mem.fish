@@ -17,7 +17,7 @@ complete -c mem -n __fish_use_subcommand -a restore -d 'Bring retired or archive
 complete -c mem -n __fish_use_subcommand -a retire-stage -d 'Retire what was true for a stage that ended'
 complete -c mem -n __fish_use_subcommand -a undo -d 'Take back the last write of mem'
 complete -c mem -n __fish_use_subcommand -a init -d 'Make a repository ready'
-complete -c mem -n __fish_use_subcommand -a doctor -d 'Say whether memory and installation are in order; exit 1 when something is broken'
+complete -c mem -n __fish_use_subcommand -a doctor -d 'Say what is broken, and mend it'
 complete -c mem -n __fish_use_subcommand -a health -d 'Say how good the memory is, in five metrics, and what would make it better'
 complete -c mem -n __fish_use_subcommand -a merge-driver -d 'Merge memory files by entry id, for git'
 

@@ -154,6 +154,10 @@ class App:
             return os.path.relpath(absolute, root)
         return absolute.lstrip(os.sep) if os.path.isabs(path) else os.path.normpath(path)
 
+    def seen(self, path: str, name: str) -> str:
+        """How to call a memory file where one stands: its name, but from inside a job or task its path."""
+        return os.path.relpath(path, self.cwd) if self.view.inside and not name.startswith("~/") else name
+
     @cached_property
     def project(self) -> str:
         """The identity of this project for the state file: git common directory and root."""
@@ -205,6 +209,15 @@ class App:
     def may_write(self, file: Found, tasks: Sequence[str] = ()) -> bool:
         """Whether a command that was called here may change `file`: its work tree, or a task named."""
         return file.name.startswith("~/") or file.tree == self.tree or file.place.task in tasks
+
+    def read_to_write(self, file: Found) -> MemoryFile:
+        """Like `read`, for a file about to be changed: one with conflict markers is left to be resolved."""
+        from memcli.checks import conflict_lines
+
+        memory = self.read(file)
+        for line in conflict_lines(memory.text):
+            raise tree.Unreadable("has conflict markers: resolve them first", line)
+        return memory
 
     def path_of(self, name: str) -> str:
         """The absolute path of a memory file from its name."""
@@ -294,6 +307,10 @@ class App:
     @staticmethod
     def _named_path(path: Path) -> Path:
         """The index that MEM_DB names: a file, there or not, in a folder that is there."""
+        if not _may_hold_index(path):
+            raise UsageError(
+                f"MEM_DB names a file that is no database: {path}", "name another file with MEM_DB"
+            )
         if path.is_dir() or not path.parent.is_dir():
             raise UsageError(f"MEM_DB names no file in an existing folder: {path}", "name a file with MEM_DB")
         return path
@@ -429,3 +446,17 @@ def opened(options: Options) -> Iterator[App]:
     with App(options, os.environ, cwd) as app:
         config.require(config.of_flags(options.sets))  # whether or not the command asks for the configuration
         yield app
+
+
+def _may_hold_index(path: Path) -> bool:
+    """Whether MEM_DB may point there: at nothing yet, a database, or something that is no file.
+
+    An index is moved aside when it is damaged; a file of the user's must not be.
+    """
+    if not path.is_file():
+        return True
+    try:
+        with path.open("rb") as file:
+            return file.read(16) in (b"", b"SQLite format 3\0")
+    except OSError:
+        return True

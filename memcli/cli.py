@@ -216,7 +216,8 @@ def add(
             tuple(step or ()), outcome,
         )  # fmt: skip
         report = command.add(mem, request, dry_run=dry_run)
-        _written(mem, report, dry_run=dry_run, text=render.add_text(report))
+        seen = report._replace(path=mem.seen(mem.path_of(report.path), report.path))
+        _written(mem, report, dry_run=dry_run, text=render.add_text(seen))
     return 0
 
 
@@ -362,8 +363,10 @@ def reinforce(
         report = command.run(mem, request, dry_run=dry_run)
         for name in report.typed_unknown:
             say(f"mem: {name}: no entry has that id")
+        for line in render.problem_lines(report.skipped):
+            say(line)
         _written(mem, report, dry_run=dry_run, text=render.reinforce_text(report))
-        return DataError.code if report.typed_unknown else 0
+        return DataError.code if report.typed_unknown or report.skipped else 0
 
 
 def _lines(path: str) -> list[str]:
@@ -376,9 +379,8 @@ def _text_of(path: str) -> str:
     try:
         return Path(path).read_bytes().decode("utf-8", "replace")
     except OSError as error:
-        raise UsageError(
-            f"cannot be read: {(error.strerror or str(error)).lower()} ({path})", "name a file"
-        ) from None
+        why = (error.strerror or str(error)).lower()
+        raise UsageError(f"{path}: cannot be read: {why}", "name a file, or - for standard input") from None
 
 
 def _spoken(path: str) -> str:
@@ -442,7 +444,7 @@ def compact(
             put(render.events_json(report, dry_run=dry_run or check))
         elif check:
             say_notes(mem)
-            say(text, quiet=quiet)
+            put(text) if report.patches else say(text, quiet=quiet)
         else:
             _written(mem, report, dry_run=dry_run, text=text)
         if check and report.patches:
@@ -582,7 +584,10 @@ def doctor(
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
-    """Say whether memory and installation are in order; exit 1 when something is broken."""
+    """Say what is broken, and mend it.
+
+    Memory files, index, git settings, configuration: each finding with the command that mends it.
+    Exit 1 when something is broken."""
     from memcli import render
     from memcli.commands import doctor as command
 

@@ -220,14 +220,15 @@ class _Plan:
             if not held.leaves and held.entry.status == "retired" and held.source.writable:
                 because = "superseded" if held.entry.extra.get("superseded_by") else "retired"
                 self._leave([held], because)
-                self._note("retired", [held], str(held.entry.extra.get("retired_because", "")))
+                why = held.entry.extra.get("retired_because", "")
+                self._note("retired", [held], f"{held.entry.title}{f' ({why})' if why else ''}")
 
     def stale(self) -> None:
         """Old entries that never mattered much go to the archive."""
         for held in self.held:
             if held.live and held.source.writable and is_stale(held.entry, self.now):
                 self._leave([held], "stale")
-                self._note("stale", [held])
+                self._note("stale", [held], held.entry.title)
 
     def promote(self) -> None:
         """What recurs in several jobs or sessions is copied up to the project."""

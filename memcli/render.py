@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
@@ -159,9 +160,18 @@ def problem_lines(problems: Iterable[Problem]) -> list[str]:
 
 
 def written_json(report: Any, *, dry_run: bool) -> str:
-    values = report._asdict()
+    values = {
+        key: _placed(value) if key in ("changed", "retired") else value
+        for key, value in report._asdict().items()
+    }
     patches = values.pop("patches")
     return to_json({**values, "files": [patch.path for patch in patches], "dry_run": dry_run})
+
+
+def _placed(rows: Any) -> Any:
+    """(id, path, title) as an object; anything else as it is."""
+    named = [dict(zip(("id", "path", "title"), row, strict=True)) for row in rows if isinstance(row, tuple)]
+    return named or rows
 
 
 def diff(patches: Iterable[Patch], root: str) -> str:
@@ -270,7 +280,7 @@ def list_text(report: Any) -> str:
         )
         for row in report.rows
     ]
-    return table(rows, ("id", "date", "level", "kind", "title", "where"))
+    return table(rows, ("id", "date", "level", "kind", "title", "where"), spare=("level", "date", "kind"))
 
 
 # --- reinforce, compact, retire, retire-stage, undo, init
@@ -299,15 +309,27 @@ def reinforce_text(report: Any) -> str:
     return ", ".join(said or ["nothing to reinforce"]) + (f" ({', '.join(passed)})" if passed else "")
 
 
+MOST_LINES = 40
+"""So many events are told one by one; of more, the rest is only counted (--json has them all)."""
+
+
 def compact_text(report: Any) -> str:
-    lines = [_event(event) for event in report.done]
-    lines += [
+    done = [_event(event) for event in report.done]
+    found = [
         f"{event.path}: {_FOUND[event.what].format(*(i[:8] for i in event.ids), why=event.detail)}"
         for event in report.found
     ]
-    if not report.done:
-        lines.append("nothing to compact")
-    return redact.for_display("\n".join(lines))
+    lines = [*_first(done), *_first(found)]
+    counts = Counter(event.what for event in report.done)
+    if len(done) > 1:
+        lines.append(", ".join(f"{what}: {number}" for what, number in sorted(counts.items())))
+    return redact.for_display("\n".join(lines or ["nothing to compact"]))
+
+
+def _first(lines: Sequence[str]) -> list[str]:
+    if len(lines) <= MOST_LINES:
+        return list(lines)
+    return [*lines[:MOST_LINES], f"... and {len(lines) - MOST_LINES} more (--json lists all)"]
 
 
 _FOUND = {
@@ -321,8 +343,8 @@ def _event(event: Any) -> str:
     words = {
         "merged": f"merged {', '.join(rest)} into {first}",
         "same id": f"merged {_count(len(rest) + 1, 'version')} of {first}",
-        "retired": f"archived {first} (retired{': ' + event.detail if event.detail else ''})",
-        "stale": f"archived {first} (stale)",
+        "retired": f"archived {first}, retired: {event.detail}",
+        "stale": f"archived {first}, stale: {event.detail}",
         "promoted": f"promoted {', '.join(rest)} to the project as {first}",
         "reinforced by recurrence": f"reinforced {first}: it recurs in {', '.join(rest)}",
         "decayed": f"lowered {first} and {', '.join(rest)}: they say the opposite",
@@ -502,30 +524,51 @@ def sparkline(values: Sequence[float]) -> str:
 # --- tables
 
 
-def table(rows: Sequence[Sequence[str]], heads: Sequence[str]) -> str:
-    """A table: drawn by rich on a terminal, tab-separated without heads elsewhere.
+COLUMN = 24
+"""The least width of the last two columns of a table; others go before these get narrower."""
 
-    The last two columns fold where the terminal is narrow; the others are never cut.
+
+def table(rows: Sequence[Sequence[str]], heads: Sequence[str], spare: Sequence[str] = ()) -> str:
+    """A table: drawn by rich on a terminal, one line a row; tab-separated without heads elsewhere.
+
+    Where the terminal is narrow, the columns `spare` are left out in turn, and the last two are cut.
     """
     rows = [[" ".join(redact.for_display(cell).split()) for cell in row] for row in rows]
     if sys.stdout is None or not sys.stdout.isatty():
         return "\n".join("\t".join(row) for row in rows)
     from rich.console import Console
     from rich.table import Table
-
-    drawn = Table(box=None, pad_edge=False, header_style="bold" if coloured(sys.stdout) else "")
-    for head in heads[:-2]:
-        drawn.add_column(head, no_wrap=True)
-    for head, ratio in zip(heads[-2:], (3, 2), strict=True):
-        drawn.add_column(head, overflow="fold", ratio=ratio)
     from rich.text import Text
 
-    for row in rows:
-        drawn.add_row(*(Text(cell) for cell in row))
     console = Console(highlight=False)
+    widths = _fitting(rows, heads, spare, console.width)
+    drawn = Table(box=None, pad_edge=False, header_style="bold" if coloured(sys.stdout) else "")
+    for i, width in widths.items():
+        drawn.add_column(heads[i], no_wrap=True, overflow="ellipsis", width=width)
+    for row in rows:
+        drawn.add_row(*(Text(row[i]) for i in widths))
     with console.capture() as capture:
         console.print(drawn)
     return capture.get().rstrip("\n")
+
+
+def _fitting(
+    rows: Sequence[Sequence[str]], heads: Sequence[str], spare: Sequence[str], width: int
+) -> dict[int, int]:
+    """The columns that are shown and their widths: the last two share what the others leave."""
+    widths = {i: max([len(head), *(len(row[i]) for row in rows)]) for i, head in enumerate(heads)}
+    last, place = len(heads) - 2, len(heads) - 1
+
+    def room() -> int:
+        return width - sum(widths[i] for i in widths if i < last) - 2 * (len(widths) - 1)
+
+    for name in spare:
+        if room() < 2 * COLUMN:
+            widths.pop(heads.index(name))
+    free = max(room(), 2)
+    widths[last] = min(widths[last], max(free - widths[place], free * 3 // 5, 1))
+    widths[place] = min(widths[place], max(free - widths[last], 1))
+    return widths
 
 
 def values_text(values: Mapping[str, Any]) -> list[str]:

@@ -47,5 +47,5 @@ CREATE TABLE relations (
   weight REAL NOT NULL,
   source INTEGER NOT NULL,      -- file_meta.id of the file that says so
   PRIMARY KEY (entry, other, relation, source)
-) WITHOUT ROWID;
+);
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);

@@ -110,7 +110,8 @@ def read_text(words: Sequence[str]) -> str:
 def read_stdin() -> str:
     if sys.stdin is None:
         raise UsageError("- reads standard input, which is closed", "give the text as an argument")
-    return sys.stdin.buffer.read().decode("utf-8", "replace")
+    read = sys.stdin.buffer.read1 if hasattr(sys.stdin.buffer, "read1") else sys.stdin.buffer.read
+    return b"".join(iter(lambda: read(1 << 16), b"")).decode("utf-8", "replace")  # Ctrl-C gets in between
 
 
 # --- the error boundary

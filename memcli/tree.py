@@ -332,6 +332,8 @@ class Bytes(NamedTuple):
 def read_bytes(path: str) -> Bytes:
     """The content with the stat it belongs to. Raises `Unreadable`."""
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise Unreadable("is no regular file")  # a pipe would be waited for
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
             data = file.read()

@@ -36,7 +36,7 @@ UNDO_RECORDS = 20
 UNDO_BYTES = 64 << 20
 POLL = 0.005
 UNCHANGED = "nothing was changed"
-NO_STATE = "set a state folder that can be written"
+NO_STATE = "XDG_STATE_HOME names another folder for state"
 
 
 class StaleError(RefusedError):

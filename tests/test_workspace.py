@@ -353,7 +353,7 @@ def test_a_state_folder_that_cannot_be_is_named(house: House) -> None:
     house.state.write_text("a file")
     with pytest.raises(RefusedError, match="state") as caught:
         house.workspace().write([house.patch("a.md", "A")], "add")
-    assert "set a state folder" in caught.value.hint
+    assert "XDG_STATE_HOME" in caught.value.hint
     assert house.listing() == {}
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from memcli import redact, scope, tree
 from memcli.app import App
+from memcli.checks import conflict_lines
 from memcli.errors import DataError, RefusedError, UsageError
 from memcli.levels import LEVEL_WORDS
 from memcli.memory_file import TYPE_OF_KIND, Change, MemoryFile, edited, parse, render_entry
@@ -237,7 +238,10 @@ def _task_folder(app: App, request: Request, job: str) -> str:
 
 def _read(path: str, name: str) -> MemoryFile:
     try:
-        return parse(tree.decode(tree.read_bytes(path).data) if os.path.lexists(path) else "", name)
+        text = tree.decode(tree.read_bytes(path).data) if os.path.lexists(path) else ""
+        for line in conflict_lines(text):
+            raise tree.Unreadable("has conflict markers: resolve them", line)
+        return parse(text, name)
     except tree.Unreadable as error:
         raise DataError(f"{name}:{error.line}: {error}; nothing is written", "mend the file first") from None
 

@@ -56,7 +56,7 @@ def _list(app: App, filters: Filters, recent: int | None) -> Report:
     nearest = [scope.nearest(same, files, app.view) for same in copies.values()]
     best = [candidate for candidate in nearest if candidate.rowid in passing]
     listed = [_row(app, candidate, files[candidate.source]) for candidate in best]
-    listed.sort(key=lambda row: (row.path, row.line))
+    listed.sort(key=lambda row: (row.path, -row.line))  # what stands later in a file was written later
     listed.sort(key=lambda row: row.date, reverse=True)
     return Report(tuple(listed[:recent]), len(listed), True)
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from memcli import prominence, rank, tree
 from memcli.app import App
-from memcli.errors import DataError, UsageError
+from memcli.errors import UsageError
 from memcli.memory_file import Change, MemoryFile, edited
-from memcli.model import Entry, Patch
+from memcli.model import Entry, Patch, Problem
 
 USED = 0.3
 """Share of an entry's words that a session must say for the entry to count as used."""
@@ -46,6 +46,7 @@ class Report(NamedTuple):
     elsewhere: tuple[str, ...]
     unknown: tuple[str, ...]
     typed_unknown: tuple[str, ...]
+    skipped: tuple[Problem, ...]
     patches: tuple[Patch, ...]
 
 
@@ -60,7 +61,7 @@ def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
     if mode == "aligned" and request.spoken is None:
         raise UsageError("mode aligned needs the session", "name it with --transcript FILE")
     if not app.listing.files:
-        return Report((), (), (), (), (), (), (), (), ())
+        return Report((), (), (), (), (), (), (), (), (), ())
     asked = request._replace(mode=mode)
     with app.history() as history:
         if not request.ids and not request.listed and request.session:
@@ -91,6 +92,7 @@ class _Plan:
         self.memories: dict[str, MemoryFile] = {}
         self.changes: dict[str, list[Change]] = {}
         self.paths: dict[str, str] = {}
+        self.skipped: list[Problem] = []
 
     def report(self) -> Report:
         self.app.refresh()
@@ -112,7 +114,7 @@ class _Plan:
         ]
         missing = tuple(name for name in self.names["unknown"] if name in typed)
         lists = {key: tuple(value) for key, value in self.names.items()}
-        return Report(**lists, typed_unknown=missing, patches=tuple(patches))
+        return Report(**lists, typed_unknown=missing, skipped=tuple(self.skipped), patches=tuple(patches))
 
     def _whole(self, request: Request) -> Request:
         """The request with the beginnings of ids made whole, where only one entry's begins so."""
@@ -123,6 +125,7 @@ class _Plan:
 
         return request._replace(
             ids=tuple(map(whole, request.ids)),
+            listed=tuple(map(whole, request.listed)),
             rates={whole(name): rating for name, rating in request.rates.items()},
             succeeded=tuple(map(whole, request.succeeded)),
             failed=tuple(map(whole, request.failed)),
@@ -135,7 +138,12 @@ class _Plan:
         if not writable:
             self.names["elsewhere"].append(entry_id)
             return
-        memory = self._memory(path)
+        try:
+            memory = self._memory(path)
+        except tree.Unreadable as error:
+            problem = Problem(path, error.line, str(error), "unreadable")
+            self.skipped += [problem] if problem not in self.skipped else []
+            return
         at = next((i for i, e in enumerate(memory.entries) if e.id == entry_id), None)
         if at is None or not memory.entries[at].identified:
             self.names["unknown"].append(asked)
@@ -154,12 +162,7 @@ class _Plan:
         if path not in self.memories:
             file = self.app.found(path)
             assert file is not None
-            try:
-                self.memories[path] = self.app.read(file)
-            except tree.Unreadable as error:
-                raise DataError(
-                    f"{error}; nothing is written ({path}:{error.line})", "mend the file"
-                ) from None
+            self.memories[path] = self.app.read_to_write(file)
             self.paths[path] = file.path
         return self.memories[path]
 

@@ -123,10 +123,9 @@ class _Plan:
 
     def _read(self, name: str) -> MemoryFile:
         if name not in self.memories:
-            path = self.app.path_of(name)
             try:
-                data = tree.read_bytes(path).data if os.path.lexists(path) else b""
-                self.memories[name] = parse(tree.decode(data), name)
+                file = self.app.found(name)
+                self.memories[name] = self.app.read_to_write(file) if file else parse("", name)
             except tree.Unreadable as error:
                 raise DataError(
                     f"{error}; nothing is written ({name}:{error.line})", "mend the file"

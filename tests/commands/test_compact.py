@@ -77,7 +77,10 @@ def test_entries_of_other_types_jobs_levels_and_stores_are_never_merged(project:
     project.write(".mem/jobs/one/tasks/t/MEMORY.md", project.entry("Clock", A, id="t", type="directive"))
     project.write("institutional.md", project.entry("Clock", A, id="i", type="directive"))
     done = project.mem("compact", "--check")
-    assert (done.code, done.err) == (0, "nothing to compact\n")
+    assert (done.code, done.out, done.err) == (0, "", "nothing to compact\n")
+    project.write("MEMORY.md", project.entry("Gone", A, id="gone", status="retired"))
+    done = project.mem("compact", "--check")
+    assert (done.code, done.err) == (1, "") and "archived gone, retired: Gone" in done.out
 
 
 def test_duplicates_merge_across_the_files_of_one_level(project: Project) -> None:

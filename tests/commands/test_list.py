@@ -6,11 +6,11 @@ from tests.conftest import Project
 
 
 def test_newest_first_then_by_place(project: Project) -> None:
-    """Without a date comes last; equal dates stand as in the files."""
+    """Without a date comes last; of equal dates, what stands later in its file was written later."""
     days = {"old": "2026-01-01", "new": "2026-11-01", "none": None, "same": "2026-01-01"}
     project.write("MEMORY.md", "".join(project.entry(name, created_at=day) for name, day in days.items()))
     rows = project.mem("list", "--json").json["entries"]
-    assert [row["title"] for row in rows] == ["new", "old", "same", "none"]
+    assert [row["title"] for row in rows] == ["new", "same", "old", "none"]
 
 
 def test_recent_cuts_and_total_counts_all(project: Project) -> None:

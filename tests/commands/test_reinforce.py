@@ -178,3 +178,26 @@ def test_dry_run_writes_and_remembers_nothing(project: Project) -> None:
     assert "+reinforcement_count: 1" in shown.out and entry_of(project, "a").reinforcement_count == 0
     project.mem("reinforce", "a", "--session", "s")
     assert entry_of(project, "a").reinforcement_count == 1
+
+
+def test_a_conflicted_file_is_named_and_left_and_the_rest_is_done(project: Project) -> None:
+    """Conflict markers: exit 3, that file untouched, other files written; add and retire refuse."""
+    conflict = "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n"
+    bad = project.write("tasks/bad.md", project.entry("Bad", id="bad1") + conflict)
+    project.write("MEMORY.md", project.entry("Good", id="good1"))
+    before = bad.read_bytes()
+    done = project.mem("reinforce", "bad1", "good1")
+    assert done.code == 3 and "tasks/bad.md:" in done.err and "conflict markers" in done.err
+    assert entry_of(project, "good1").reinforcement_count == 1
+    assert project.mem("retire", "bad1").code == 3
+    project.write("MEMORY.md", project.entry("Good", id="good1") + conflict)
+    assert project.mem("add", "Something else entirely").code == 3
+    assert bad.read_bytes() == before
+
+
+def test_ids_from_a_list_may_be_short(project: Project) -> None:
+    """What mem list prints can be piped into --ids."""
+    project.write("MEMORY.md", project.entry(id="abcdef12-3456"))
+    listed = project.mem("list").out.split("\t")[0]
+    assert project.mem("reinforce", "--ids", "-", input=listed + "\n").code == 0
+    assert entry_of(project, "abcdef12-3456").reinforcement_count == 1
