@@ -239,11 +239,15 @@ class App:
         for copy in self.index.copies([*names, *names.values()]):
             copies.setdefault(copy.entry, []).append(copy)
         found = {}
+
+        def standing(name: str, *, archive: bool) -> list[Candidate]:
+            same = copies.get(name, ())
+            return [c for c in same if (files[c.source].place.store == "archive") == archive]
+
         for name, entry in names.items():
-            same = copies.get(name) or copies.get(entry, [])
-            live = [c for c in same if files[c.source].place.store != "archive"]
-            if (archived is None and not live) or archived:
-                live = [c for c in same if files[c.source].place.store == "archive"]
+            live = [] if archived else standing(name, archive=False) or standing(entry, archive=False)
+            if not live and archived is not False:
+                live = standing(name, archive=True)
             own = [c for c in live if files[c.source].path in writable]
             if live:
                 best = scope.nearest(own or live, files, self.view)

@@ -324,6 +324,7 @@ class _Plan:
 
     def contradictions(self, mode: str) -> None:
         """Opposite claims of one type are named; with `decay`, both lose weight, once."""
+        told: set[frozenset[str]] = set()
         for group in self._groups(lambda h: h.entry.type):
             unique = list({h.entry.id: h for h in reversed(group)}.values())
             unique.sort(key=lambda h: h.order)
@@ -331,11 +332,24 @@ class _Plan:
             for i, j in contradictions(claims):
                 pair = [unique[i], unique[j]]
                 ids = tuple(h.entry.id for h in pair)
+                told.add(frozenset(ids))
                 known = _contradict(*pair)
                 detail = guard(claims[i], claims[j]) or "opposite"
                 self.found.append(Event("contradiction", pair[0].source.path, ids, detail))
                 if mode == "decay" and not known:
                     self._decay(pair)
+
+        self._marked(told)
+
+    def _marked(self, told: set[frozenset[str]]) -> None:
+        """Name the pairs that say of themselves that they contradict: a merge leaves them, too."""
+        live = {h.entry.id: h for h in self.held if h.live}
+        for held in live.values():
+            for other in held.entry.extra.get("contradicts", ()):
+                ids = (held.entry.id, other)
+                if other in live and frozenset(ids) not in told:
+                    told.add(frozenset(ids))
+                    self.found.append(Event("contradiction", held.source.path, ids, "marked"))
 
     def _decay(self, pair: list[_Held]) -> None:
         for held, other in (pair, pair[::-1]):

@@ -334,6 +334,7 @@ def _first(lines: Sequence[str]) -> list[str]:
 
 _FOUND = {
     "contradiction": "{0} and {1} say the opposite: mem show them, then mem retire one",
+    "loss": "{why} would leave it: refused without --allow-loss",
     "alike but different": "{0} and {1} look alike but differ ({why}): kept apart",
 }
 

@@ -139,7 +139,7 @@ def select(rows: Iterable[FileRow], filters: Filters) -> Scope:
     other = json.dumps([i for i, row in files.items() if row.place.store in ("institutional", "proxy")])
     archive = json.dumps([i for i, row in files.items() if row.place.store == "archive"])
     where = (
-        "((live = 1 AND source IN (SELECT value FROM json_each(?)))"
+        f"(({'1' if filters.archived else 'live = 1'} AND source IN (SELECT value FROM json_each(?)))"
         " OR (source IN (SELECT value FROM json_each(?)) AND json_extract(metadata, '$.status') != 'retired')"
         " OR source IN (SELECT value FROM json_each(?)))"
     )

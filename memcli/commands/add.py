@@ -12,7 +12,7 @@ from memcli import redact, scope, tree
 from memcli.app import App
 from memcli.checks import conflict_lines
 from memcli.errors import DataError, RefusedError, UsageError
-from memcli.levels import LEVEL_WORDS
+from memcli.levels import LEVEL_WORDS, OUTERMOST, Place
 from memcli.memory_file import TYPE_OF_KIND, Change, MemoryFile, edited, parse, render_entry
 from memcli.model import KINDS, LEVELS, PHASES, PRIORITIES, TYPES, Patch
 from memcli.similar import claim, near_duplicate
@@ -114,7 +114,7 @@ def _parts(request: Request) -> tuple[str, ...]:
 
 def _plan(app: App, request: Request) -> Report:
     title, body = _words(request, app.now.isoformat())
-    same = _same(app, body)
+    same = _same(app, request, body)
     known = _reinforce(app, same) if same is not None else None
     if known is not None:
         return known
@@ -255,26 +255,35 @@ def _eol(memory: MemoryFile) -> str:
 # --- what is known already
 
 
-def _same(app: App, body: str) -> Candidate | None:
-    """The live entry in view that says the same and may be changed from here, when there is one."""
+def _same(app: App, request: Request, body: str) -> Candidate | None:
+    """The live entry that says the same, when one stands where readers of the new one would see it."""
     if not app.listing.files:
         return None
     app.refresh()
-    return app.guarded(lambda: _nearest(app, body))
+    return app.guarded(lambda: _nearest(app, request, body))
 
 
-def _nearest(app: App, body: str) -> Candidate | None:
+def _nearest(app: App, request: Request, body: str) -> Candidate | None:
     from memcli import query
 
     mine = claim(body)
     own = {file.name for file in app.listing.files if app.may_write(file, app.named_tasks)}
     rows = scope.visible(app.index.files().values(), app.view, scope.Filters())
-    where = scope.select([row for row in rows if row.path in own], scope.Filters())
+    near = [row for row in rows if row.path in own and _around(row.place, app, request)]
+    where = scope.select(near, scope.Filters())
     terms = query.build(body, app.index.counts).terms
     found = app.index.lexical(terms, None, where.files.keys(), pool=50)
     ranked = sorted(app.index.candidates(found), key=lambda c: (-found[c.rowid], c.source, c.offset))
     alike = (c for c in ranked if c.part == 0 and c.values.get("written"))
     return next((c for c in alike if near_duplicate(mine, claim(app.index.text(c)))), None)
+
+
+def _around(place: Place, app: App, request: Request) -> bool:
+    """Whether a file is at the level written to or around it: the project, and the same job and task."""
+    job, task = request.job or app.view.job, request.task or app.view.task
+    if OUTERMOST[place.level] > OUTERMOST[request.level]:
+        return False
+    return place.job in ("", job) and place.task in ("", task)
 
 
 def _reinforce(app: App, same: Candidate) -> Report | None:

@@ -13,7 +13,7 @@ from memcli.app import App
 from memcli.checks import conflict_lines
 from memcli.compaction import Event, Outcome, Source, Steps, compact
 from memcli.errors import RefusedError, UsageError
-from memcli.levels import ARCHIVE, LEVEL_WORDS, archive_of, source_of
+from memcli.levels import ARCHIVE, LEVEL_WORDS, archive_of, place, source_of
 from memcli.memory_file import parse
 from memcli.model import LEVELS, Patch, Problem
 from memcli.tree import Found
@@ -45,12 +45,14 @@ def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
     for name in levels:
         if name not in LEVELS:
             raise UsageError(f"--level {name}: unknown level", f"one of {', '.join(LEVELS)}")
-    return app.write(lambda: _plan(app, request._replace(levels=levels)), "compact", dry_run=dry_run)
+    wanted = request._replace(levels=levels, allow_loss=request.allow_loss or dry_run)
+    return app.write(lambda: _plan(app, wanted), "compact", dry_run=dry_run)
 
 
 def _plan(app: App, request: Request) -> Report:
     skipped: list[Problem] = list(app.listing.problems)
     sources, archives, paths = [], {}, {}
+    read = set()
     for file in _chosen(app, request):
         try:
             text = tree.decode(tree.read_bytes(file.path).data)
@@ -65,16 +67,20 @@ def _plan(app: App, request: Request) -> Report:
             Source(file.name, file.place, parse(text, file.name), app.may_write(file, request.tasks))
         )
         paths[file.name], paths[archive_of(file.name)] = file.path, archive_of(file.path)
+        read.add(file.name)
         if kept is not None:
             archives[archive_of(file.name)] = kept
+    if request.steps.promote and not request.files and "MEMORY.md" not in paths and app.root is not None:
+        sources.append(_project_file(app))
+        paths["MEMORY.md"] = str(app.root / "MEMORY.md")
     with _no_collection():
         outcome = compact(sources, archives, request.steps, app.now)
     _guard_loss(outcome, allow=request.allow_loss)
-    before = {source.path: source.memory.text for source in sources} | archives
+    before = {source.path: source.memory.text for source in sources if source.path in read} | archives
     patches = tuple(
         Patch(paths[name], before.get(name), text) for name, text in sorted(outcome.texts.items())
     )
-    return Report(outcome.done, outcome.found, tuple(skipped), patches)
+    return Report(outcome.done, (*outcome.found, *outcome.losses), tuple(skipped), patches)
 
 
 @contextmanager
@@ -85,6 +91,11 @@ def _no_collection() -> Iterator[None]:
         yield
     finally:
         gc.enable()
+
+
+def _project_file(app: App) -> Source:
+    """A project's MEMORY.md that is still to be made: what recurs goes there."""
+    return Source("MEMORY.md", place("project", "MEMORY.md"), parse("", "MEMORY.md"), app.tree == "")
 
 
 def _archive(file: Found) -> str | None:

@@ -52,12 +52,17 @@ def merge_driver(request: Request) -> int:
 
 
 def _merged(request: Request) -> tuple[str, int]:
+    from memcli.checks import conflict_lines
+    from memcli.errors import DataError
     from memcli.merge import merge
 
     def merge_prose(base: str, ours: str, theirs: str) -> tuple[str, int]:
         return _merge_prose(request, base, ours, theirs)
 
     texts = [_read(path) for path in (request.base, request.ours, request.theirs)]
+    for text in texts:
+        for line in conflict_lines(text):
+            raise DataError(f"has conflict markers ({request.name}:{line})", "resolve them first")
     return merge(*texts, path=request.name, merge_prose=merge_prose)
 
 

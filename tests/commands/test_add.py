@@ -291,3 +291,12 @@ def test_twenty_adds_at_once_are_all_there(project: Project) -> None:
     for one in running:
         assert one.stderr is not None
         one.stderr.close()
+
+
+def test_a_sibling_job_is_no_place_to_be_reinforced(project: Project) -> None:
+    """What is written to one job is not swallowed by the same words in another."""
+    for job in ("one", "two"):
+        (project.root / ".mem/jobs" / job).mkdir(parents=True)
+        assert "added to" in project.mem("add", "Search tests need a refreshed index", "--job", job).err
+    again = project.mem("add", "Search tests need a refreshed index", "--job", "two")
+    assert "reinforced" in again.err

@@ -330,3 +330,35 @@ def test_another_work_tree_is_not_written(project: Project) -> None:
     (inner.parent / ".git").mkdir()
     assert project.mem("compact").code == 0 and ids(inner) == ["w"]
     assert project.mem("compact", "--task", "t").code == 0 and ids(inner) == []
+
+
+def test_promotion_makes_the_projects_file(project: Project) -> None:
+    """Without a MEMORY.md at the root, what recurs still gets there."""
+    for job in ("one", "two", "three"):
+        project.write(f".mem/jobs/{job}/MEMORY.md", project.entry("Clock", A, id=job))
+    assert project.mem("compact", "--promote").code == 0
+    (entry,) = parse((project.root / "MEMORY.md").read_text(), "x").entries
+    assert sorted(entry.extra["promoted_from"]) == ["one", "three", "two"]
+
+
+def test_a_dry_run_shows_what_the_loss_guard_would_refuse(project: Project) -> None:
+    """The hint of the guard leads somewhere."""
+    old = {"created_at": "2025-01-01", "importance": 0.1}
+    for word in ("alpha", "beta", "gamma", "delta"):
+        text = project.entry(word, f"{word} {word}.", **old)
+        with (project.root / "MEMORY.md").open("a") as file:
+            file.write(text)
+    shown = project.mem("compact", "--stale", "--dry-run")
+    assert shown.code == 0 and "archived_because: stale" in shown.out
+    checked = project.mem("compact", "--stale", "--check")
+    assert checked.code == 1 and "--allow-loss" in checked.out
+
+
+def test_pairs_that_a_merge_left_are_named(project: Project) -> None:
+    """`contradicts` in the front matter is a finding, whatever the texts say."""
+    project.write(
+        "MEMORY.md",
+        project.entry("x", "Alpha.", id="a") + project.entry("y", "Beta.", id="b", contradicts=["a"]),
+    )
+    done = project.mem("compact", "--check")
+    assert done.code == 0 and "say the opposite" in done.err

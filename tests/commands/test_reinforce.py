@@ -201,3 +201,15 @@ def test_ids_from_a_list_may_be_short(project: Project) -> None:
     listed = project.mem("list").out.split("\t")[0]
     assert project.mem("reinforce", "--ids", "-", input=listed + "\n").code == 0
     assert entry_of(project, "abcdef12-3456").reinforcement_count == 1
+
+
+def test_a_merged_id_counts_for_its_survivor_after_a_compact(project: Project) -> None:
+    """The archived original does not stand in the way."""
+    text = "Freeze the clock in every cart test, because the cart expires at midnight and builds run at night"
+    project.write(
+        "MEMORY.md",
+        project.entry("C", text + ".", id="keep", importance=0.9) + project.entry("C", text + "!", id="gone"),
+    )
+    project.mem("compact")
+    assert project.mem("reinforce", "gone").code == 0
+    assert entry_of(project, "keep").reinforcement_count == 1
