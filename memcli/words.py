@@ -15,7 +15,8 @@ OVERLAP = 320
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 _WORD = re.compile(r"[^\W_]+")
-_JOINT = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")  # where one hump of an identifier ends and one begins
+# Where one hump of an identifier ends and one begins: at a capital letter, of which a text has few.
+_JOINT = re.compile(r"[A-Z](?:(?<=[a-z0-9][A-Z])|(?=[A-Z][a-z]))")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 _SPACELESS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
