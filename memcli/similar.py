@@ -306,7 +306,8 @@ _MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0dff\u0f00-\u0fff"
 def _patterns() -> dict[str, re.Pattern[str]]:
     """Compiled on first use: importing this module must cost nothing."""
     token = rf"""
-      (?P<url>https?://[^\s<>`"')\]]+)
+      (?P<plain>(?<!\S)[a-z]++(?=[\s,]))  # what most words are: known before all else is tried
+    | (?P<url>https?://[^\s<>`"')\]]+)
     | (?P<date>\d{{4}}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?Z?)?)
     | (?P<step>\0\d+)
     | (?P<flag>(?<![\w-])--?[A-Za-z][\w-]*)
@@ -386,7 +387,7 @@ def _tokens(text: str) -> Iterator[_Token]:
 def _scan(text: str, *, code: bool, fresh: bool) -> Iterator[_Token]:
     for match in _patterns()["token"].finditer(text):
         kind, raw = match.lastgroup or "", match[0]
-        kind = "word" if kind == "call" else kind
+        kind = "word" if kind in ("call", "plain") else kind
         if kind == "word":
             yield _word(raw, code=code, proper=not fresh and raw[0].isupper())
         elif kind in ("url", "path"):
@@ -1023,7 +1024,7 @@ def contradictions(claims: Sequence[Claim]) -> list[tuple[int, int]]:
 
 
 def _same_but_for_numbers(claims: Iterable[Claim]) -> Iterator[tuple[Claim, Claim]]:
-    for group in _groups(claims, _masked):
+    for group in _groups((a for a in claims if a.numbers), _masked):
         if len(group) <= _SERIES:
             yield from combinations(group, 2)
 
