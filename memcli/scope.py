@@ -77,9 +77,6 @@ class Scope(NamedTuple):
     values: tuple[Any, ...]
     plain: bool
 
-    def admits(self, source: int) -> bool:
-        return source in self.files
-
 
 class Placed(Protocol):
     """Anything with a place: a file on disk or a row of the index."""
