@@ -12,10 +12,10 @@ PACKAGE = Path(__file__).parent.parent / "memcli"
 
 # A module imports what stands in a row above its own; within a row only to the left.
 ROWS = """
-    model errors levels words
+    model session errors levels words
     patch front_matter memory_file
-    chunk query prominence rank similar redact block merge metrics page checks adopt compaction stage
-    config tree workspace store history git transcript llm
+    chunk query prominence rank similar redact rules episodes prompts block merge metrics page checks adopt compaction stage
+    config tree workspace store history git transcript llm embed
     scope
     app
     commands

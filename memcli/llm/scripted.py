@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from memcli.errors import ProviderError
+from memcli.llm import Ask, Reply
 
 
 class Scripted:
@@ -22,8 +23,11 @@ class Scripted:
         self.asked = 0
 
     def complete(self, system: str, prompt: str) -> str:
+        return self.ask(Ask(system, prompt)).text
+
+    def ask(self, ask: Ask) -> Reply:
         if not self.replies:
             raise ProviderError("the scripted model has no reply", "add a line to the file of llm_replies")
         reply = self.replies[min(self.asked, len(self.replies) - 1)]
         self.asked += 1
-        return reply
+        return Reply(reply)
