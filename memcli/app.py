@@ -5,23 +5,28 @@ from __future__ import annotations
 import datetime
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from memcli import config, tree
-from memcli.errors import RefusedError, UsageError
+from memcli.errors import ProviderError, RefusedError, UsageError
 from memcli.levels import JOBS_DIRS
-from memcli.model import Patch, Problem
+from memcli.model import PHASES, Patch, Problem
 from memcli.store import IN_MEMORY, Index, Refreshed, Unusable
 from memcli.tree import Found, Listing, View
+from memcli.vectors import Chosen
 
 if TYPE_CHECKING:
+    from memcli.blend import Signals
+    from memcli.embed import Embedder
     from memcli.history import History
     from memcli.llm import Model
+    from memcli.llm.guard import Call
     from memcli.memory_file import MemoryFile
+    from memcli.query import Query
     from memcli.store import Candidate
     from memcli.workspace import Workspace
 
@@ -69,6 +74,7 @@ class App:
         self.notes: list[str] = []
         self.named_tasks = options.tasks
         self._index: Index | None = None
+        self._models: list[Model] = []
 
     def __enter__(self) -> App:
         return self
@@ -76,6 +82,8 @@ class App:
     def __exit__(self, *_: object) -> None:
         if self._index is not None:
             self._index.close()
+        for model in self._models:
+            model.close()
 
     # --- where and when
 
@@ -265,12 +273,63 @@ class App:
             raise UsageError(f"{prefix}: {what}", f"one of {listed}" if places else "mem list shows ids")
         return next(iter(places.values()))
 
+    def current_stage(self, job: str = "") -> str:
+        """The stage in `.current-stage` of the job's directory, without a job at the root; else unknown."""
+        for jobs in self.jobs_dirs if job else ("",):
+            folder = os.path.join(self.root or self.home, jobs, job)
+            try:
+                with open(os.path.join(folder, ".current-stage"), encoding="utf-8", errors="replace") as file:
+                    word = file.read(200).strip()
+            except OSError:
+                continue
+            if word in PHASES:
+                return word
+        return "unknown"
+
     @cached_property
     def model(self) -> Model | None:
         """The language model that the user has enabled, None without one."""
-        from memcli.llm import make_model
+        return self.model_of(self.config.llm)
 
-        return make_model(self.config.llm, self.config.llm_replies)
+    def model_of(self, name: str) -> Model | None:
+        """The language model of that name: for a run in which the user has asked for it."""
+        if name == "none":
+            return None
+        from memcli.llm import make_model
+        from memcli.llm.guard import Ledger
+
+        model = make_model(
+            self.config._replace(llm=name), self.environ, Ledger(self._spent_today, self._note_call)
+        )
+        self._models += [model] if model is not None else []
+        return model
+
+    def _spent_today(self) -> float:
+        """USD that language models did cost today; 0, with a note, when that cannot be read."""
+        from memcli.history import History, state_dir
+
+        try:
+            history = History(state_dir(), self.project)
+            try:
+                return history.spent(self.now.isoformat())
+            finally:
+                history.close()
+        except (OSError, sqlite3.Error) as error:
+            self.notes.append(f"what was spent today is not known: {error}")
+            return 0.0
+
+    def _note_call(self, call: Call) -> None:
+        """Write a call into the ledger, from any thread; one that cannot be written is told."""
+        from memcli.history import History, state_dir
+
+        try:
+            history = History(state_dir(), self.project)
+            try:
+                history.note_call(self.now.isoformat(), *call)
+            finally:
+                history.close()
+        except (OSError, sqlite3.Error) as error:
+            self.notes.append(f"a call of {call.cost:.4f} USD is missing in the ledger: {error}")
 
     @contextmanager
     def history(self) -> Iterator[History]:
@@ -288,6 +347,73 @@ class App:
             yield history
         finally:
             history.close()
+
+    # --- vectors
+
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        """What makes vectors here, None without one. Raises UsageError where a key or a folder is missing."""
+        from memcli.embed import make_embedder
+
+        c = self.config
+        return make_embedder(
+            c.embedder, model=c.embed_model, url=c.embed_url, folder=c.embed_folder,
+            dimensions=c.embed_dimensions, environ=self.environ,
+        )  # fmt: skip
+
+    @cached_property
+    def chosen(self) -> Chosen:
+        """Which chunks are embedded."""
+        c = self.config
+        return Chosen(tuple(c.embed_kinds), tuple(c.embed_types), c.embed_min_importance)
+
+    def embed(self, *, wait: float, progress: Callable[[int, int], None] = lambda done, total: None) -> int:
+        """Embed what has no vector yet; how many chunks that were. Raises ProviderError."""
+        if self.embedder is None or not self.index.vectors.due(self.embedder, self.chosen):
+            return 0
+        return self.index.vectors.fill(self.embedder, self.chosen, wait=wait, progress=progress)
+
+    def vector_lane(
+        self,
+        task: str,
+        asked: Query,
+        lexical: Mapping[int, float],
+        allowed: Collection[int] | None,
+        denied: Collection[int],
+    ) -> tuple[str, Signals] | None:
+        """(fusion in effect, signals) of a search; None, with a note where that is no choice, for words alone."""
+        c = self.config
+        embedder = self._usable_embedder() if c.fusion != "bm25" else None
+        if embedder is None:
+            return None
+        from memcli import semantic
+
+        try:
+            meaning = semantic.understand(self.index, embedder, task, asked)
+        except ProviderError as error:
+            self.notes.append(f"words alone were searched: {error.what}" + (f" ({error.hint})" if error.hint else ""))
+            return None
+        floor = semantic.floor(c.min_cosine, embedder.provider)
+        signals = semantic.lane(
+            self.index, embedder, meaning, lexical, floor, allowed=allowed, denied=denied
+        )
+        return semantic.fusion(c.fusion, embedder.provider), signals
+
+    def _usable_embedder(self) -> Embedder | None:
+        """The embedder, when the index has vectors of its model; a note says why not."""
+        try:
+            embedder = self.embedder
+        except (UsageError, ProviderError) as error:
+            self.notes.append(f"words alone were searched: {error.what}" + (f" ({error.hint})" if error.hint else ""))
+            return None
+        if embedder is None:
+            return None
+        state = self.index.vectors.state()
+        if state is None or (state.provider, state.model) != (embedder.provider, embedder.model):
+            have = f"are of {state.name}" if state else "are missing"
+            self.notes.append(f"words alone were searched: the vectors {have} (mem index makes them)")
+            return None
+        return embedder
 
     # --- the index
 
@@ -365,11 +491,25 @@ class App:
                     f"the index is being built by another process ({self.index.path})", "run again"
                 )
             self.notes.append("the index is busy: this answer may miss the latest edits")
+        if self.embeds_here and not done.busy:
+            self._embed_here()
         if done.changed and self.root is not None and self.index.path.parent == self.root:
             from memcli.git import exclude
 
             exclude(self.root)
         return done
+
+    @property
+    def embeds_here(self) -> bool:
+        """Whether vectors are made in this process, so that a refresh may make them."""
+        return self.embedder is not None and self.embedder.provider == "local"
+
+    def _embed_here(self) -> None:
+        """Make the vectors of what a refresh has read; a busy index gets them the next time."""
+        try:
+            self.guarded(lambda: self.embed(wait=RECALL_WAIT))
+        except RefusedError as error:
+            self.notes.append(f"vectors were not brought up to date: {error}")
 
     def looked(self, work: Callable[[], T]) -> T | None:
         """Run `work` on the index without changing it; None, with a note, when it cannot be used."""

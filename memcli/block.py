@@ -22,6 +22,8 @@ TITLES = {
     "ranked": "## For this task",
     "workflows": "## Workflows",
     "episodes": "## Recent episodes",
+    "lessons": "## Corrections and directives",
+    "proxy": "## How this person likes to work",
 }
 EPISODE_TOKENS = 300
 

@@ -12,7 +12,7 @@ import typer
 
 from memcli import __version__
 from memcli.app import App, opened
-from memcli.errors import DataError, UsageError
+from memcli.errors import DataError, ProviderError, UsageError
 from memcli.talk import (
     HOW_TO_BEGIN,
     choice,
@@ -319,9 +319,11 @@ def reinforce(
         str, typer.Option(metavar="ID", help="What that session was shown; once per session.")
     ] = "",
     ids_file: Annotated[str, typer.Option("--ids", metavar="FILE", help="Ids, one a line; - is stdin.")] = "",
-    mode: Annotated[str, typer.Option(metavar="MODE", help="retrieved or aligned; see reinforce_mode.")] = "",
+    mode: Annotated[
+        str, typer.Option(metavar="MODE", help="retrieved, aligned or rated; see reinforce_mode.")
+    ] = "",
     transcript: Annotated[
-        str, typer.Option(metavar="FILE", help="The session's words, for mode aligned.")
+        str, typer.Option(metavar="FILE", help="The session's words, for the modes aligned and rated.")
     ] = "",
     rate: Annotated[
         list[str] | None, typer.Option(metavar="ID=RATING", help="again, hard, good or easy (FSRS).")
@@ -345,7 +347,7 @@ def reinforce(
     from memcli.commands import reinforce as command
 
     if mode:
-        choice("--mode", mode, ("retrieved", "aligned"))
+        choice("--mode", mode, ("retrieved", "aligned", "rated"))
     if not (ids or session or ids_file or rate or success or failed):
         raise UsageError("there is nothing to reinforce", "name ids, --ids FILE, or --session ID")
     with opened(options(root, sets, quiet, json, task_name)) as mem:
@@ -353,7 +355,7 @@ def reinforce(
             ids=tuple(ids or ()),
             listed=command.read_ids(_lines(ids_file)) if ids_file else (),
             session=session,
-            mode=mode or ("aligned" if transcript else ""),
+            mode=mode,
             spoken=_spoken(transcript) if transcript else None,
             rates=command.parse_rates(rate or ()),
             succeeded=tuple(success or ()),
@@ -401,8 +403,17 @@ def compact(
         bool, typer.Option("--promote", help="Copy what recurs in 3 jobs or sessions up to the project.")
     ] = False,
     contradictions: Annotated[
-        str, typer.Option(metavar="HOW", help="flag: name them; decay: both lose weight, once.")
+        str,
+        typer.Option(
+            metavar="HOW", help="flag: name them; decay: both lose weight, once; resolve: ask the model."
+        ),
     ] = "flag",
+    consolidate: Annotated[
+        bool, typer.Option("--consolidate", help="Let the model make facts of new episodes.")
+    ] = False,
+    promote_global: Annotated[
+        bool, typer.Option("--promote-global", help="Copy up to ~/MEMORY.md what the model calls generic.")
+    ] = False,
     adopt: Annotated[bool, typer.Option("--adopt", help="Turn sections of prose into entries.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 when there is work.")] = False,
     allow_loss: Annotated[
@@ -419,13 +430,13 @@ def compact(
 ) -> int:
     """Merge near-duplicates and archive what is retired.
 
-    No network and no model: the same on every machine, safe in CI. What leaves a file is kept in
-    its archive beside it."""
+    No network and no model, but where an option says so: the same on every machine, safe in CI.
+    What leaves a file is kept in its archive beside it."""
     from memcli import render
     from memcli.commands import compact as command
     from memcli.compaction import Steps
 
-    choice("--contradictions", contradictions, ("flag", "decay"))
+    choice("--contradictions", contradictions, ("flag", "decay", "resolve"))
     with opened(options(root, sets, quiet, json, task_name)) as mem:
         steps = Steps(stale, promote, contradictions, adopt)
         request = command.Request(
@@ -435,6 +446,9 @@ def compact(
             tuple(task_name or ()),
             steps,
             allow_loss,
+            consolidate,
+            promote_global,
+            check,
         )
         report = command.run(mem, request, dry_run=dry_run or check)
         for line in render.problem_lines(report.skipped):
@@ -444,10 +458,10 @@ def compact(
             put(render.events_json(report, dry_run=dry_run or check))
         elif check:
             say_notes(mem)
-            put(text) if report.patches else say(text, quiet=quiet)
+            put(text) if report.patches or report.waiting else say(text, quiet=quiet)
         else:
             _written(mem, report, dry_run=dry_run, text=text)
-        if check and report.patches:
+        if check and (report.patches or report.waiting):
             return 1
         return DataError.code if report.skipped else 0
 
@@ -548,7 +562,27 @@ def undo(
 
 @app.command()
 def init(
-    remove: Annotated[bool, typer.Option("--remove", help="Take back what mem init did.")] = False,
+    git: Annotated[
+        bool, typer.Option("--git", help="Let git call mem: hooks after merge, rebase, commit.")
+    ] = False,
+    claude: Annotated[bool, typer.Option("--claude", help="Let Claude Code call mem.")] = False,
+    codex: Annotated[bool, typer.Option("--codex", help="Let Codex call mem.")] = False,
+    ci: Annotated[
+        bool, typer.Option("--ci", help="A workflow for GitHub that compacts after a merge.")
+    ] = False,
+    agents: Annotated[
+        bool, typer.Option("--agents", help="Tell agents in AGENTS.md or CLAUDE.md when to use mem.")
+    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="All of these.")] = False,
+    user: Annotated[
+        bool, typer.Option("--user", help="Hooks of agents in your own settings, for all repositories.")
+    ] = False,
+    shared: Annotated[
+        bool, typer.Option("--shared", help="Hooks of agents in settings that are committed.")
+    ] = False,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Take back what mem init did, or only what is named with it.")
+    ] = False,
     dry_run: DryRun = False,
     root: Root = "",
     sets: Set = None,
@@ -557,14 +591,147 @@ def init(
 ) -> int:
     """Make a repository ready.
 
-    Creates MEMORY.md, ignores derived files, and registers the merge driver for memory files."""
+    Creates MEMORY.md, ignores derived files, registers the merge driver for memory files; and on
+    request lets git, agents and CI call mem by themselves."""
     from memcli import render
     from memcli.commands import init as command
 
     with opened(options(root, sets, quiet, json)) as mem:
-        report = command.run(mem, remove=remove, dry_run=dry_run)
+        request = command.Request(
+            git or everything, claude or everything, codex or everything, ci or everything,
+            agents or everything, user, shared, remove,
+        )  # fmt: skip
+        report = command.run(mem, request, dry_run=dry_run)
         _written(mem, report, dry_run=dry_run, text=render.init_text(report))
+        for line in report.done if dry_run else ():
+            say(f"mem: dry run, not done: {line}", quiet=quiet)
+        for line in report.next if not dry_run and not json else ():
+            say(f"next: {line}", quiet=quiet)
     return 0
+
+
+# --- import, export, diff, mcp
+
+
+@app.command("import")
+def import_(
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files or folders to read.")],
+    form: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="FORMAT",
+            help="claude, agents-md, mem0, basic-memory, claude-mem; found out without.",
+        ),
+    ] = "",
+    level: Annotated[str, typer.Option(metavar="LEVEL", help="project, job, task or global.")] = "project",
+    project: Annotated[
+        str, typer.Option(metavar="NAME", help="Of a claude-mem database; the root's name without.")
+    ] = "",
+    dry_run: DryRun = False,
+    root: Root = "",
+    sets: Set = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Take over what other memories know.
+
+    Claude Code's auto memory, CLAUDE.md and its like, mem0, basic-memory, claude-mem. The sources are
+    only read; what is known already is not added, so running it twice is running it once."""
+    from memcli import render
+    from memcli.commands import import_ as command
+
+    with opened(options(root, sets, quiet, json)) as mem:
+        request = command.Request(tuple(paths), form, level, project)
+        report = command.run(mem, request, dry_run=dry_run)
+        for line in render.problem_lines(report.skipped):
+            say(line)
+        if json:
+            say_notes(mem)
+            put(render.import_json(report, dry_run=dry_run))
+        else:
+            _written(mem, report, dry_run=dry_run, text=render.import_text(report))
+            if dry_run:
+                say(render.import_text(report), quiet=quiet)
+        return DataError.code if report.incomplete else 0
+
+
+@app.command()
+def export(
+    target: Annotated[str, typer.Option(metavar="TARGET", help="claude, agents-md or json.")] = "",
+    out: Annotated[
+        str, typer.Option(metavar="FILE", help="Write there; of a file that exists only our section changes.")
+    ] = "",
+    max_lines: Annotated[int, typer.Option(metavar="N", help="Most lines of the section.")] = 200,
+    max_bytes: Annotated[int, typer.Option(metavar="N", help="Most bytes of the section.")] = 25_000,
+    root: Root = "",
+    sets: Set = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Hand the memory to tools that read a file.
+
+    For claude and agents-md a marked section with norms, rules and the strongest lessons; for json
+    every live entry. The proxy store is never exported."""
+    from memcli import render
+    from memcli.commands import export as command
+
+    if not (target or json):
+        raise UsageError("export: for what?", f"--target {', '.join(command.TARGETS)}")
+    with opened(options(root, sets, quiet, json)) as mem:
+        report = command.export(mem, "json" if json else target, lines=max_lines, size=max_bytes)
+        text = render.export_text(report)
+        say_notes(mem)
+        count_problems(report.problems, quiet=quiet)
+        if not report.kept:
+            say(HOW_TO_BEGIN, quiet=quiet)
+        if out:
+            done = command.save(mem, report, text, out)
+            say(f"mem: wrote {out}" if done else f"mem: {out} is up to date", quiet=quiet)
+        else:
+            put(text)
+        if report.handout.more:
+            say(f"mem: {report.handout.more} more found no room: --max-lines, --max-bytes", quiet=quiet)
+    return 0
+
+
+@app.command()
+def diff(
+    revisions: Annotated[
+        str, typer.Argument(metavar="[BASE..HEAD]", help="Without: where this branch began, and the files.")
+    ] = "",
+    format: Annotated[str, typer.Option(metavar="FORMAT", help="text, markdown or json.")] = "text",
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 1 when something changes.")] = False,
+    root: Root = "",
+    sets: Set = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Say what a branch adds to and takes from memory."""
+    from memcli import render
+    from memcli.commands import diff as command
+
+    choice("--format", format, ("text", "markdown", "json"))
+    with opened(options(root, sets, quiet, json)) as mem:
+        report = command.diff(mem, revisions)
+        say_notes(mem)
+        for line in render.problem_lines(report.problems):
+            say(line)
+        written = {"text": render.diff_text, "markdown": render.diff_markdown, "json": render.diff_json}
+        put(written["json" if json else format](report))
+        if report.problems:
+            return DataError.code
+        return 1 if exit_code and not report.empty else 0
+
+
+@app.command()
+def mcp(root: Root = "") -> int:
+    """Serve recall, add, episode, show and health to agents over MCP (stdio).
+
+    Needs the extra mcp: pip install 'memcli[mcp]'."""
+    from memcli import mcp_server
+
+    return mcp_server.serve(root)
 
 
 # --- doctor
@@ -577,6 +744,9 @@ def doctor(
     ] = None,
     fix: Annotated[
         bool, typer.Option("--fix", help="Mend what is derived or can be undone: ids, index, git settings.")
+    ] = False,
+    online: Annotated[
+        bool, typer.Option("--online", help="Ask the configured providers, too: it may cost a little.")
     ] = False,
     dry_run: DryRun = False,
     root: Root = "",
@@ -594,7 +764,7 @@ def doctor(
     if dry_run and not fix:
         raise UsageError("--dry-run shows what --fix would do", "mem doctor --fix --dry-run")
     with opened(options(root, sets, quiet, json)) as mem:
-        report = command.run(mem, files or (), fix=fix, dry_run=dry_run)
+        report = command.run(mem, files or (), fix=fix, dry_run=dry_run, online=online)
         say_notes(mem)
         for line in report.fixed:
             say(f"mem: {'dry run, not done: ' if dry_run else ''}{line}", quiet=quiet)
@@ -655,6 +825,149 @@ def merge_driver(
     from memcli.commands import merge_driver as command
 
     return command.main(files)
+
+
+# --- extract
+
+
+@app.command()
+def extract(
+    transcripts: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[TRANSCRIPT]...", help="Session files, or -; without, this repository's new sessions."
+        ),
+    ] = None,
+    scope: Annotated[
+        list[str] | None, typer.Option(metavar="SCOPE", help="Only this scope; may be given more than once.")
+    ] = None,
+    engine: Annotated[str, typer.Option(metavar="ENGINE", help="auto, llm or rules.")] = "auto",
+    format: Annotated[
+        str,
+        typer.Option(metavar="FORMAT", help="The transcript's format, when its content does not tell it."),
+    ] = "",
+    all: Annotated[
+        bool, typer.Option("--all", help="Every session not read yet, not only the latest ones.")
+    ] = False,
+    finished: Annotated[
+        bool, typer.Option("--finished", help="Leave out sessions written to within the last half hour.")
+    ] = False,
+    job: Annotated[
+        str, typer.Option(metavar="NAME", help="The job of sessions whose folder does not tell it.")
+    ] = "",
+    task_name: Annotated[
+        str,
+        typer.Option("--task", metavar="NAME", help="The task of sessions whose folder does not tell it."),
+    ] = "",
+    show_prompt: Annotated[
+        bool, typer.Option("--show-prompt", help="Print what a language model would be sent; send nothing.")
+    ] = False,
+    no_reinforce: Annotated[
+        bool, typer.Option("--no-reinforce", help="Do not strengthen what the sessions recalled.")
+    ] = False,
+    premortem: Annotated[
+        str, typer.Option(metavar="TASK", help="Before the work: write .premortem.md from known pitfalls.")
+    ] = "",
+    checkpoint: Annotated[
+        str,
+        typer.Option(metavar="MILESTONE", help="While working: note assumptions; - reads JSON from stdin."),
+    ] = "",
+    assume: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="complexity, approach_viability, preference_model or scope, at --checkpoint.",
+        ),
+    ] = None,
+    recommend: Annotated[
+        str, typer.Option(metavar="TEXT", help="What to do about it, at --checkpoint.")
+    ] = "",
+    dry_run: DryRun = False,
+    root: Root = "",
+    sets: Set = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Learn from finished sessions.
+
+    Corrections, preferences, pitfalls and an episode of each session, by rules or by the language
+    model that your own configuration enables. Secrets are taken out first. Nothing is learned twice."""
+    from memcli import render, session_end
+    from memcli.commands import extract as command
+
+    choice("--engine", engine, ("auto", "llm", "rules"))
+    if (assume or recommend) and not checkpoint:
+        raise UsageError(
+            "--assume and --recommend belong to a checkpoint", "name it with --checkpoint MILESTONE"
+        )
+    with opened(options(root, sets, quiet, json, [task_name] if task_name else None)) as mem:
+        if premortem or checkpoint:
+            if transcripts or (premortem and checkpoint):
+                raise UsageError(
+                    "one at a time: transcripts, --premortem or --checkpoint", "mem extract --help"
+                )
+            return _moment(mem, premortem, checkpoint, assume or (), recommend, job, engine, dry_run=dry_run)
+        request = command.Request(
+            tuple(transcripts or ()), _stdin_bytes() if "-" in (transcripts or ()) else b"",
+            tuple(scope or ()), engine, all, job, task_name, format, show_prompt, finished,
+        )  # fmt: skip
+        done = session_end.run(mem, request, dry_run=dry_run, strengthen=not no_reinforce)
+        report = done.extract
+        for line in render.problem_lines(report.problems):
+            say(line)
+        for text in render.extract_failures(report):
+            say(text)
+        if json:
+            say_notes(mem)
+            put(render.extract_json(done, dry_run=dry_run))
+        elif show_prompt:
+            say_notes(mem)
+            put("\n".join(report.prompts))
+            say("" if report.prompts else "mem: nothing would be sent", quiet=quiet)
+        else:
+            _written(mem, done, dry_run=dry_run, text=render.extract_text(done))
+        if any(session.failed for session in report.sessions):
+            return ProviderError.code
+        return DataError.code if report.problems else 0
+
+
+def _stdin_bytes() -> bytes:
+    if sys.stdin is None:
+        raise UsageError("- reads standard input, which is closed", "name a file")
+    return sys.stdin.buffer.read()
+
+
+def _moment(
+    mem: App, premortem: str, milestone: str, assume: Sequence[str], recommend: str, job: str, engine: str,
+    *, dry_run: bool,
+) -> int:  # fmt: skip
+    """Write a pre-mortem or a checkpoint."""
+    from memcli import notes, render
+    from memcli.commands import moments as command
+
+    if premortem:
+        llm = engine == "llm" or (engine == "auto" and mem.config.llm != "none")
+        found = _pitfalls(mem, premortem, job)
+        report = command.premortem(mem, premortem, found, job=job, llm=llm, dry_run=dry_run)
+    else:
+        if assume or recommend:
+            given = notes.Checkpoint(milestone, notes.parse_assumptions(assume), recommend)
+        else:
+            given = notes.parse_checkpoint(read_stdin(), "" if milestone == "-" else milestone)
+        report = command.checkpoint(mem, given, job=job, dry_run=dry_run)
+    if report.failed:
+        say(f"mem: premortem: {report.failed}")
+    _written(mem, report, dry_run=dry_run, text=render.moment_text(report))
+    return ProviderError.code if report.failed else 0
+
+
+def _pitfalls(mem: App, task: str, job: str) -> list[Any]:
+    """What recall knows of what went wrong in such a task."""
+    from memcli.commands import moments, recall
+    from memcli.scope import Filters
+
+    hits = recall.recall(mem, recall.Request(task, Filters(type=("corrective",)), ranked_only=True)).hits
+    return [moments.Pitfall(hit.title, hit.text, f"{hit.path}:{hit.line}") for hit in hits]
 
 
 # --- the error boundary

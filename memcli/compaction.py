@@ -7,7 +7,7 @@ per file and the texts that go to its archive. What leaves a file is in its arch
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -55,6 +55,31 @@ class Event(NamedTuple):
     detail: str = ""
 
 
+class Pair(NamedTuple):
+    """Two live entries that say the opposite, as the steps before left them; `path` is the first's file."""
+
+    path: str
+    first: Entry
+    second: Entry
+
+    @property
+    def key(self) -> frozenset[str]:
+        """The two ids."""
+        return frozenset((self.first.id, self.second.id))
+
+
+class Verdict(NamedTuple):
+    """What was said of a pair: new, reinforce, update, invalidate or unsure; `keep` is the id that stays.
+
+    `body` is the new body of what stays, for an update.
+    """
+
+    pair: Pair
+    what: str
+    keep: str = ""
+    body: str = ""
+
+
 class Outcome(NamedTuple):
     """New texts by path (archives included), what was done, what was found, and losses to confirm."""
 
@@ -94,9 +119,34 @@ class _Held:
 
 
 def compact(
-    sources: Sequence[Source], archives: Mapping[str, str], steps: Steps, now: datetime.date
+    sources: Sequence[Source],
+    archives: Mapping[str, str],
+    steps: Steps,
+    now: datetime.date,
+    verdicts: Mapping[frozenset[str], Verdict] | None = None,
 ) -> Outcome:
-    """Compact `sources`. `archives` holds the texts of the archives that exist, by path."""
+    """Compact `sources`. `archives` holds the texts of the archives that exist, by path.
+
+    `verdicts`, by the ids of a pair, are for contradictions = "resolve"; without one a pair is flagged.
+    """
+    plan = _prepared(sources, archives, steps, now)
+    plan.contradictions(steps.contradictions, verdicts or {})
+    return plan.outcome()
+
+
+def contradicting(
+    sources: Sequence[Source], archives: Mapping[str, str], steps: Steps, now: datetime.date
+) -> list[Pair]:
+    """The pairs that `compact` would name, of those that may be changed."""
+    plan = _prepared(sources, archives, steps, now)
+    pairs = [(a, b) for a, b, _ in plan.opposites() if a.source.writable and b.source.writable]
+    return [Pair(a.source.path, a.entry, b.entry) for a, b in pairs]
+
+
+def _prepared(
+    sources: Sequence[Source], archives: Mapping[str, str], steps: Steps, now: datetime.date
+) -> _Plan:
+    """All steps but the last one."""
     plan = _Plan(sorted(sources, key=lambda source: source.path), archives, now)
     if steps.adopt:
         plan.adopt()
@@ -107,8 +157,7 @@ def compact(
         plan.stale()
     if steps.promote:
         plan.promote()
-    plan.contradictions(steps.contradictions)
-    return plan.outcome()
+    return plan
 
 
 class _Plan:
@@ -322,34 +371,61 @@ class _Plan:
             if held.source.writable and target not in held.entry.extra.get("promoted_to", ()):
                 held.set(promoted_to=[*held.entry.extra.get("promoted_to", ()), target])
 
-    def contradictions(self, mode: str) -> None:
-        """Opposite claims of one type are named; with `decay`, both lose weight, once."""
+    def contradictions(self, mode: str, verdicts: Mapping[frozenset[str], Verdict]) -> None:
+        """Opposite claims are named; `decay`: both lose weight, once; `resolve`: verdicts are carried out."""
+        for first, second, detail in list(self.opposites()):
+            pair = [first, second]
+            verdict = verdicts.get(frozenset(h.entry.id for h in pair)) if mode == "resolve" else None
+            if not (first.live and second.live) or (verdict is not None and self._resolve(pair, verdict)):
+                continue
+            ids = (first.entry.id, second.entry.id)
+            self.found.append(Event("contradiction", first.source.path, ids, detail))
+            if mode == "decay" and not _contradict(first, second):
+                self._decay(pair)
+
+    def opposites(self) -> Iterator[tuple[_Held, _Held, str]]:
+        """The live pairs that say the opposite, and how it is known; none twice."""
         told: set[frozenset[str]] = set()
         for group in self._groups(lambda h: h.entry.type):
             unique = list({h.entry.id: h for h in reversed(group)}.values())
             unique.sort(key=lambda h: h.order)
             claims = [self._claim(h) for h in unique]
             for i, j in contradictions(claims):
-                pair = [unique[i], unique[j]]
-                ids = tuple(h.entry.id for h in pair)
-                told.add(frozenset(ids))
-                known = _contradict(*pair)
-                detail = guard(claims[i], claims[j]) or "opposite"
-                self.found.append(Event("contradiction", pair[0].source.path, ids, detail))
-                if mode == "decay" and not known:
-                    self._decay(pair)
+                told.add(frozenset((unique[i].entry.id, unique[j].entry.id)))
+                yield unique[i], unique[j], guard(claims[i], claims[j]) or "opposite"
+        yield from self._marked(told)
 
-        self._marked(told)
-
-    def _marked(self, told: set[frozenset[str]]) -> None:
-        """Name the pairs that say of themselves that they contradict: a merge leaves them, too."""
+    def _marked(self, told: set[frozenset[str]]) -> Iterator[tuple[_Held, _Held, str]]:
+        """The pairs that say of themselves that they contradict: a merge leaves them, too."""
         live = {h.entry.id: h for h in self.held if h.live}
         for held in live.values():
             for other in held.entry.extra.get("contradicts", ()):
-                ids = (held.entry.id, other)
-                if other in live and frozenset(ids) not in told:
-                    told.add(frozenset(ids))
-                    self.found.append(Event("contradiction", held.source.path, ids, "marked"))
+                ids = frozenset((held.entry.id, other))
+                if other in live and ids not in told:
+                    told.add(ids)
+                    yield held, live[other], "marked"
+
+    def _resolve(self, pair: list[_Held], verdict: Verdict) -> bool:
+        """Carry a verdict out; False, and nothing done, when it is unsure or no longer about these two."""
+        shown = {verdict.pair.first.id: verdict.pair.first, verdict.pair.second.id: verdict.pair.second}
+        same = all(shown[h.entry.id].body == h.entry.body and h.source.writable for h in pair)
+        if verdict.what == "new" and same:
+            self.found.append(Event("both hold", pair[0].source.path, tuple(h.entry.id for h in pair)))
+            return True
+        if verdict.what == "unsure" or verdict.keep not in shown or not same:
+            return False
+        winner, loser = pair if pair[0].entry.id == verdict.keep else pair[::-1]
+        if verdict.what == "reinforce":
+            today = max(self.now.isoformat(), winner.entry.last_reinforced)
+            count = winner.entry.reinforcement_count + 1
+            winner.set(reinforcement_count=count, last_reinforced=today)
+        elif verdict.what == "update":
+            winner.body, winner.keep_original = verdict.body, True
+            winner.entry = winner.entry._replace(body=verdict.body)
+        loser.set(status="retired", superseded_by=winner.entry.id, retired_because="superseded")
+        self._leave([loser], "superseded")
+        self._note("superseded", [winner, loser], verdict.what)
+        return True
 
     def _decay(self, pair: list[_Held]) -> None:
         for held, other in (pair, pair[::-1]):
@@ -379,8 +455,9 @@ class _Plan:
         return Outcome(texts, tuple(self.done), tuple(self.found), tuple(self._losses()))
 
     def _archived(self, path: str, source: Source, gone: Sequence[_Held]) -> str:
+        today = self.now.isoformat()
         texts = [
-            archive_text(source.memory, h.original, h.leaves or "merged", self.now.isoformat()) for h in gone
+            archive_text(source.memory, h.original, h.leaves or "merged", today, _farewell(h)) for h in gone
         ]
         archive = parse(self.archives.get(path, ""), path)
         return edited(archive, [Change(text=text) for text in texts]).text
@@ -388,11 +465,18 @@ class _Plan:
     def _losses(self) -> Iterable[Event]:
         for source in self.sources:
             mine = [h for h in self.held if h.source.path == source.path]
-            live = [h for h in mine if h.original.status != "retired"]
-            lost = [h for h in live if h.leaves in ("stale", "superseded")]
-            if len(live) >= LOSS_LEAST and len(lost) > LOSS_SHARE * len(live):
-                detail = f"{len(lost)} of {len(live)} live entries"
-                yield Event("loss", source.path, tuple(h.original.id for h in lost), detail)
+            lost = [h for h in mine if h.original.status != "retired" and h.leaves in ("stale", "superseded")]
+            ids = [h.original.id for h in lost]
+            if (event := loss(source.path, [h.original for h in mine], ids)) is not None:
+                yield event
+
+
+def loss(path: str, entries: Iterable[Entry], lost: Sequence[str]) -> Event | None:
+    """A loss to confirm, when too many of a file's live entries would leave it; else None."""
+    live = sum(entry.status != "retired" for entry in entries)
+    if live < LOSS_LEAST or len(lost) <= LOSS_SHARE * live:
+        return None
+    return Event("loss", path, tuple(lost), f"{len(lost)} of {live} live entries")
 
 
 def is_stale(entry: Entry, now: datetime.date) -> bool:
@@ -404,14 +488,17 @@ def is_stale(entry: Entry, now: datetime.date) -> bool:
     return age > STALE_DAYS and weight < STALE_BELOW
 
 
-def archive_text(memory: MemoryFile, entry: Entry, because: str, today: str) -> str:
-    """The entry verbatim, with when, whence and why it left added to its front matter."""
+def archive_text(
+    memory: MemoryFile, entry: Entry, because: str, today: str, more: Mapping[str, Any] | None = None
+) -> str:
+    """The entry verbatim, with when, whence and why it left (and `more`) added to its front matter."""
     raw = memory.text[entry.start : entry.end].rstrip("\r\n \t") + _line_end(memory)
     alone = parse(raw, memory.path)
     values: dict[str, Any] = {
         "archived_at": today,
         "archived_from": memory.path,
         "archived_because": because,
+        **(more or {}),
     }
     if not entry.identified:
         values["id"] = entry.id
@@ -434,6 +521,12 @@ def _change(held: _Held) -> Change | None:
     if held.values or held.body is not None:
         return Change(held.at, held.values, held.body)
     return None
+
+
+def _farewell(held: _Held) -> dict[str, Any]:
+    """What the archive says of an entry that lost to another one in this run."""
+    keys = ("status", "superseded_by", "retired_because") if held.leaves == "superseded" else ()
+    return {key: held.values[key] for key in keys if key in held.values}
 
 
 def _raise(held: _Held, key: str, value: Any) -> None:

@@ -47,6 +47,26 @@ def common_dir(top: Path) -> Path | None:
         return Path(os.path.normpath(own))
 
 
+UNDER_WAY = {
+    "MERGE_HEAD": "merge",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+    "BISECT_LOG": "bisect",
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+    "sequencer": "sequence of commits",
+    "index.lock": "command",
+}
+
+
+def under_way(top: Path) -> str:
+    """What git is in the middle of in a work tree ("merge", "rebase", ...), "" for nothing."""
+    own = git_dir(top)
+    if own is None:
+        return ""
+    return next((word for name, word in UNDER_WAY.items() if os.path.lexists(own / name)), "")
+
+
 def exclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:
     """Make git ignore `patterns` through `.git/info/exclude`; nothing happens outside a repository."""
     top = work_tree(root)

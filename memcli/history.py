@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS recalls (
@@ -26,6 +27,46 @@ CREATE TABLE IF NOT EXISTS health (
   project TEXT NOT NULL, day TEXT NOT NULL, score REAL NOT NULL, entries INTEGER NOT NULL,
   tokens INTEGER NOT NULL, metrics TEXT NOT NULL, -- JSON {name: value or null}
   PRIMARY KEY (project, day)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS ledger (
+  project TEXT NOT NULL, day TEXT NOT NULL,
+  purpose TEXT NOT NULL, provider TEXT NOT NULL, model TEXT NOT NULL,
+  input INTEGER NOT NULL, cache_read INTEGER NOT NULL, cache_write INTEGER NOT NULL, output INTEGER NOT NULL,
+  cost REAL NOT NULL -- USD
+);
+CREATE INDEX IF NOT EXISTS ledger_day ON ledger (day);
+CREATE TABLE IF NOT EXISTS judged (
+  project TEXT NOT NULL, question TEXT NOT NULL, answer TEXT NOT NULL,
+  PRIMARY KEY (project, question)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS extractions (
+  project TEXT NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL,
+  end INTEGER NOT NULL, head TEXT NOT NULL, session TEXT NOT NULL, task TEXT NOT NULL, last TEXT NOT NULL,
+  done TEXT NOT NULL, -- JSON list
+  PRIMARY KEY (project, path)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS shown (
+  project TEXT NOT NULL, session TEXT NOT NULL, event TEXT NOT NULL, entry TEXT NOT NULL, day TEXT NOT NULL,
+  PRIMARY KEY (project, session, event, entry)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS starts (
+  project TEXT NOT NULL, session TEXT NOT NULL, source TEXT NOT NULL,
+  size INTEGER NOT NULL, day TEXT NOT NULL, -- size of the transcript then
+  PRIMARY KEY (project, session, source)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS turns (
+  project TEXT NOT NULL, session TEXT NOT NULL, count INTEGER NOT NULL, newest INTEGER NOT NULL,
+  nudged INTEGER NOT NULL, day TEXT NOT NULL,
+  PRIMARY KEY (project, session)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS spool (
+  project TEXT NOT NULL, session TEXT NOT NULL, path TEXT NOT NULL, ended INTEGER NOT NULL,
+  size INTEGER NOT NULL, tries INTEGER NOT NULL,
+  PRIMARY KEY (project, session, path)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS beats (
+  project TEXT NOT NULL, event TEXT NOT NULL, at INTEGER NOT NULL, -- seconds since 1970
+  PRIMARY KEY (project, event)
 ) WITHOUT ROWID;
 """
 Failed = sqlite3.Error
@@ -52,6 +93,44 @@ def private_dir(path: Path) -> Path:
     """`path`, made with access for its owner alone."""
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     return path
+
+
+class Extraction(NamedTuple):
+    """How far a transcript was read: its size and mtime then, and where to read on (`end`, 0 for the start).
+
+    `head` is the hash of its first line, `last` the key of the last turn; `session` and `task` are those
+    of its last session. `done` names the scopes that need not be asked again when others failed.
+    """
+
+    size: int
+    mtime: int
+    end: int
+    head: str
+    session: str
+    task: str
+    last: str
+    done: tuple[str, ...] = ()
+
+
+class Spooled(NamedTuple):
+    """A session that waits to be learned from: its transcript ("" when not known), how large it was then.
+
+    `ended` says that the session is over; one that is not (it was compacted) is left until it rests.
+    """
+
+    session: str
+    path: str
+    ended: bool
+    size: int
+    tries: int = 0
+
+
+class Turns(NamedTuple):
+    """How many prompts a session had since memory was last written (`newest`, an mtime in ns)."""
+
+    count: int = 0
+    newest: int = 0
+    nudged: bool = False
 
 
 class History:
@@ -113,6 +192,59 @@ class History:
         )
         return [(*row[:4], json.loads(row[4])) for row in rows]
 
+    def note_call(
+        self, day: str, purpose: str, provider: str, model: str, usage: tuple[int, int, int, int], cost: float
+    ) -> None:
+        """Remember a call of a language model: tokens (input, cache_read, cache_write, output) and USD."""
+        self.db.execute(
+            "INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (self.project, day, _plain(purpose), provider, _plain(model), *usage, cost),
+        )
+
+    def spent(self, day: str) -> float:
+        """USD that a day did cost, all projects together."""
+        return float(self.db.execute("SELECT total(cost) FROM ledger WHERE day = ?", (day,)).fetchone()[0])
+
+    def calls(self, since: str = "") -> tuple[int, int, int, int, int, float]:
+        """This project's calls from a day on: (calls, input, cache_read, cache_write, output, USD)."""
+        row = self.db.execute(
+            "SELECT count(*), total(input), total(cache_read), total(cache_write), total(output), total(cost)"
+            " FROM ledger WHERE project = ? AND day >= ?",
+            (self.project, since),
+        ).fetchone()
+        calls, *tokens, cost = row
+        read, cached, written, output = map(int, tokens)
+        return calls, read, cached, written, output, cost
+
+    def extraction(self, path: str) -> Extraction | None:
+        """How far a transcript was read, None when it never was."""
+        row = self.db.execute(
+            "SELECT size, mtime, end, head, session, task, last, done FROM extractions"
+            " WHERE project = ? AND path = ?",
+            (self.project, _plain(path)),
+        ).fetchone()
+        return Extraction._make((*row[:-1], tuple(json.loads(row[-1])))) if row else None
+
+    def keep_extraction(self, path: str, found: Extraction) -> None:
+        """Remember how far a transcript was read."""
+        self.db.execute(
+            "INSERT OR REPLACE INTO extractions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (self.project, _plain(path), *found[:3], *map(_plain, found[3:7]), json.dumps(found.done)),
+        )
+
+    def judged(self) -> dict[str, str]:
+        """What a language model answered to questions that left no trace in memory, by their digest."""
+        rows = self.db.execute("SELECT question, answer FROM judged WHERE project = ?", (self.project,))
+        return dict(rows.fetchall())
+
+    def remember_judged(self, answers: Mapping[str, str]) -> None:
+        """Remember such answers, so that the same is not asked again."""
+        with self.transaction():
+            self.db.executemany(
+                "INSERT OR REPLACE INTO judged VALUES (?, ?, ?)",
+                [(self.project, question, answer) for question, answer in answers.items()],
+            )
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All that is remembered inside, or nothing of it."""
@@ -137,6 +269,106 @@ class History:
             "INSERT OR IGNORE INTO reinforced VALUES (?, ?, ?)",
             [(self.project, _plain(session), entry) for entry in entries],
         )
+
+    # --- hooks; what changes something does so in the running transaction
+
+    def shown(self, session: str, event: str = "") -> set[str]:
+        """The ids that hooks showed to a session, on any event or on one."""
+        rows = self.db.execute(
+            "SELECT entry FROM shown WHERE project = ? AND session = ? AND ? IN ('', event)",
+            (self.project, _plain(session), event),
+        )
+        return {row[0] for row in rows}
+
+    def remember_shown(self, session: str, event: str, entries: Iterable[str], day: str) -> None:
+        """Remember what a hook showed to a session."""
+        self.db.executemany(
+            "INSERT OR IGNORE INTO shown VALUES (?, ?, ?, ?, ?)",
+            [(self.project, _plain(session), event, entry, day) for entry in entries],
+        )
+
+    def remember_evidence(
+        self, session: str, shown: Iterable[tuple[str, str, int, float | None]], day: str
+    ) -> None:
+        """Like `log_recall`, in the running transaction."""
+        self.db.executemany(
+            "INSERT INTO recalls VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [(self.project, _plain(session), *item, day) for item in shown],
+        )
+
+    def started(self, session: str, source: str) -> int | None:
+        """The size of the transcript when a start of that source was last answered, None when it never was."""
+        row = self.db.execute(
+            "SELECT size FROM starts WHERE project = ? AND session = ? AND source = ?",
+            (self.project, _plain(session), _plain(source)),
+        ).fetchone()
+        return int(row[0]) if row else None
+
+    def remember_start(self, session: str, source: str, size: int, day: str) -> None:
+        """Remember that a start was answered."""
+        self.db.execute(
+            "INSERT OR REPLACE INTO starts VALUES (?, ?, ?, ?, ?)",
+            (self.project, _plain(session), _plain(source), size, day),
+        )
+
+    def turns(self, session: str) -> Turns:
+        """The prompts of a session so far."""
+        row = self.db.execute(
+            "SELECT count, newest, nudged FROM turns WHERE project = ? AND session = ?",
+            (self.project, _plain(session)),
+        ).fetchone()
+        return Turns(row[0], row[1], bool(row[2])) if row else Turns()
+
+    def remember_turns(self, session: str, turns: Turns, day: str) -> None:
+        """Remember the prompts of a session."""
+        self.db.execute(
+            "INSERT OR REPLACE INTO turns VALUES (?, ?, ?, ?, ?, ?)",
+            (self.project, _plain(session), *turns, day),
+        )
+
+    def forget_sessions(self, before: str) -> None:
+        """Forget what hooks showed to sessions before a day."""
+        for table in ("shown", "starts", "turns"):
+            self.db.execute(f"DELETE FROM {table} WHERE project = ? AND day < ?", (self.project, before))
+
+    def spool(self, item: Spooled) -> None:
+        """Let a session wait to be learned from. One that has ended stays so, and is tried anew."""
+        self.db.execute(
+            "INSERT INTO spool VALUES (?, ?, ?, ?, ?, 0) ON CONFLICT DO UPDATE SET"
+            " ended = max(ended, excluded.ended), size = excluded.size, tries = 0",
+            (self.project, _plain(item.session), _plain(item.path), item.ended, item.size),
+        )
+
+    def spooled(self) -> list[Spooled]:
+        """The sessions that wait."""
+        rows = self.db.execute(
+            "SELECT session, path, ended, size, tries FROM spool WHERE project = ? ORDER BY session, path",
+            (self.project,),
+        )
+        return [Spooled(row[0], row[1], bool(row[2]), row[3], row[4]) for row in rows]
+
+    def unspool(self, item: Spooled) -> None:
+        """A session no longer waits, unless it was spooled again meanwhile, with a larger transcript."""
+        self.db.execute(
+            "DELETE FROM spool WHERE project = ? AND session = ? AND path = ? AND size = ?",
+            (self.project, item.session, item.path, item.size),
+        )
+
+    def count_try(self, item: Spooled) -> None:
+        """A session could not be learned from."""
+        self.db.execute(
+            "UPDATE spool SET tries = tries + 1 WHERE project = ? AND session = ? AND path = ?",
+            (self.project, item.session, item.path),
+        )
+
+    def beat(self, event: str, at: int) -> None:
+        """Remember when a hook was last called (seconds since 1970)."""
+        self.db.execute("INSERT OR REPLACE INTO beats VALUES (?, ?, ?)", (self.project, event, at))
+
+    def beats(self) -> dict[str, int]:
+        """When each hook was last called."""
+        rows = self.db.execute("SELECT event, at FROM beats WHERE project = ?", (self.project,))
+        return dict(rows.fetchall())
 
 
 def _plain(text: str) -> str:

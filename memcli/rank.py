@@ -40,6 +40,26 @@ class Item(NamedTuple):
     stability: float | None
 
 
+class Match(NamedTuple):
+    """How well an entry meets a task.
+
+    `relevance` is relative to the best; `lexical` is BM25, 0 without a word in common; `cosine` is None
+    without a vector. An entry that has neither is there for what stands beside it.
+    """
+
+    relevance: float
+    lexical: float = 0.0
+    cosine: float | None = None
+
+    @property
+    def own(self) -> bool:
+        """Whether it matches in its own text."""
+        return self.lexical > 0 or self.cosine is not None
+
+
+NO_MATCH = Match(0.0)
+
+
 class Scored(NamedTuple):
     """An item with its score and the factors that made it."""
 
@@ -48,6 +68,7 @@ class Scored(NamedTuple):
     lexical: float
     vector: float | None
     relevance: float
+    own: bool
     prominence: Prominence
     level_weight: float
     kind_weight: float
@@ -63,12 +84,6 @@ class Weights(NamedTuple):
     kinds: Mapping[str, float]
 
 
-def scale(scores: Mapping[str, float]) -> dict[str, float]:
-    """Scores relative to the best one (1.0): a real hit never becomes 0."""
-    best = max(scores.values(), default=0.0)
-    return {key: value / best for key, value in scores.items()} if best > 0 else dict(scores)
-
-
 def phrase_share(text: str, phrases: Sequence[str]) -> float:
     """The share of `phrases` (words with single blanks) that stand in `text`, whatever is between words."""
     if not phrases:
@@ -77,8 +92,9 @@ def phrase_share(text: str, phrases: Sequence[str]) -> float:
     return sum(f" {phrase} " in plain for phrase in phrases) / len(phrases)
 
 
-def weigh(items: Iterable[Item], lexical: Mapping[str, float], weights: Weights) -> list[Scored]:
-    """Score every item, best first. `lexical` is scaled relevance by id."""
+def weigh(items: Iterable[Item], matches: Mapping[str, Match], weights: Weights) -> list[Scored]:
+    """Score every item, best first; what matches in its own text comes before what does not."""
+    most = max((match.lexical for match in matches.values()), default=0.0) or 1.0
     scored = []
     for item in items:
         p = prominence(
@@ -86,15 +102,16 @@ def weigh(items: Iterable[Item], lexical: Mapping[str, float], weights: Weights)
         )
         level = weights.levels.get(item.level, 1.0)
         kind = weights.kinds.get(item.kind, 1.0)
-        relevance = lexical[item.id]
-        score = relevance * p.value**weights.exponent * level * kind
-        scored.append(Scored(item, score, relevance, None, relevance, p, level, kind))
+        match = matches[item.id]
+        score = match.relevance * p.value**weights.exponent * level * kind
+        lexical = match.lexical / most
+        scored.append(Scored(item, score, lexical, match.cosine, match.relevance, match.own, p, level, kind))
     return sorted(scored, key=order)
 
 
 def order(hit: Scored) -> tuple[Any, ...]:
     """Best first; what ties goes by its place in the tree."""
-    return (-round(hit.score, 12), hit.item.place)
+    return (not hit.own, -round(hit.score, 12), hit.item.place)
 
 
 def words(text: str) -> frozenset[str]:

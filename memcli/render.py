@@ -320,6 +320,8 @@ def compact_text(report: Any) -> str:
         for event in report.found
     ]
     lines = [*_first(done), *_first(found)]
+    if report.waiting:
+        lines.append(f"{_count(report.waiting, 'episode')} to consolidate: mem compact --consolidate")
     counts = Counter(event.what for event in report.done)
     if len(done) > 1:
         lines.append(", ".join(f"{what}: {number}" for what, number in sorted(counts.items())))
@@ -336,6 +338,13 @@ _FOUND = {
     "contradiction": "{0} and {1} say the opposite: mem show them, then mem retire one",
     "loss": "{why} would leave it: refused without --allow-loss",
     "alike but different": "{0} and {1} look alike but differ ({why}): kept apart",
+    "unsure": "{0} and {1} say the opposite, and the model is not sure: mem show them, then mem retire one",
+    "both hold": "{0} and {1} hold both, says the model",
+    "names the project": "{0} names the project ({why}): not promoted",
+    "not shown": "{0} is not promoted: it holds {why}",
+    "not asked": "{why}",
+    "skipped": "{0}: {why}",
+    "dropped": "dropped of what the model proposed: {why}",
 }
 
 
@@ -349,6 +358,12 @@ def _event(event: Any) -> str:
         "promoted": f"promoted {', '.join(rest)} to the project as {first}",
         "reinforced by recurrence": f"reinforced {first}: it recurs in {', '.join(rest)}",
         "decayed": f"lowered {first} and {', '.join(rest)}: they say the opposite",
+        "superseded": f"retired {', '.join(rest)}, superseded by {first}",
+        "learned": f"learned {first} from {', '.join(rest)}: {event.detail}",
+        "updated": f"updated {first} from {', '.join(rest)}",
+        "reinforced": f"reinforced {first} from {', '.join(rest)}",
+        "consolidated": f"consolidated {_count(len(event.ids), 'episode')}",
+        "promoted everywhere": f"promoted {', '.join(rest)} to every project as {first}",
         "adopted": f"made {_count(len(event.ids), 'section')} of prose into entries",
     }
     return f"{event.path}: {words[event.what]}"
@@ -361,6 +376,7 @@ def events_json(report: Any, *, dry_run: bool) -> str:
             "found": [event._asdict() for event in report.found],
             "skipped": [problem._asdict() for problem in report.skipped],
             "files": [patch.path for patch in report.patches],
+            "waiting": report.waiting,
             "dry_run": dry_run,
         }
     )
@@ -395,6 +411,220 @@ def undo_text(report: Any, root: str, *, dry_run: bool) -> str:
 
 def init_text(report: Any) -> str:
     return "\n".join(report.done or ("everything is in place already",))
+
+
+# --- import, export, diff
+
+
+def import_text(report: Any) -> str:
+    """What was added, one line each, and what was left out and why."""
+    lines = _first([f"added to {path}: {title} (id {entry[:8]})" for entry, path, title in report.added])
+    lines += _first([f"known already: {title} (id {entry[:8]})" for title, entry in report.similar])
+    for sources, why in (
+        (report.refused, "holds a secret: not imported"),
+        (report.injected, "reads like commands to an agent: not imported"),
+        (report.private, "is about one person: imported with --level global alone"),
+    ):
+        lines += _first([f"{source}: {why}" for source in sources])
+    counts = [
+        f"{len(report.added)} added",
+        f"{len(report.known)} imported before" if report.known else "",
+        f"{len(report.similar)} known already" if report.similar else "",
+        f"{report.elsewhere} of other projects" if report.elsewhere else "",
+    ]
+    return redact.for_display("\n".join([*lines, ", ".join(filter(None, counts))]))
+
+
+def import_json(report: Any, *, dry_run: bool) -> str:
+    def pairs(rows: Any) -> list[dict[str, str]]:
+        return [{"title": title, "id": entry} for title, entry in rows]
+
+    return to_json(
+        {
+            "added": [dict(zip(("id", "path", "title"), row, strict=True)) for row in report.added],
+            "known": pairs(report.known),
+            "similar": pairs(report.similar),
+            "refused": list(report.refused),
+            "injected": list(report.injected),
+            "private": list(report.private),
+            "elsewhere": report.elsewhere,
+            "skipped": [problem._asdict() for problem in report.skipped],
+            "files": [patch.path for patch in report.patches],
+            "dry_run": dry_run,
+        }
+    )
+
+
+def export_text(report: Any) -> str:
+    """The whole answer: the section, or JSON with every live entry."""
+    if report.target != "json":
+        return str(report.handout.text).rstrip("\n")
+    entries = [_exported(kept) for kept in report.kept]
+    return to_json({"entries": entries, "problems": [problem._asdict() for problem in report.problems]})
+
+
+def _exported(kept: Any) -> dict[str, Any]:
+    entry, file = kept.entry, kept.file
+    values = {key: getattr(entry, key) for key in _ENTRY_KEYS}
+    text = redact.redact_secrets(redact.strip_private(entry.body))
+    where = {"path": file.name, "level": file.place.level, "written": entry.written}
+    return {**values, "text": text, **where, "weight": kept.weight, "extra": dict(entry.extra)}
+
+
+def diff_json(report: Any) -> str:
+    return to_json(
+        {
+            "base": report.base,
+            "head": report.head,
+            "changes": [change._asdict() for change in report.changes],
+            "prose": [prose._asdict() for prose in report.prose],
+            "problems": [problem._asdict() for problem in report.problems],
+        }
+    )
+
+
+def diff_text(report: Any) -> str:
+    """By file: one line a change, then how much prose changed; the totals last."""
+    lines = []
+    for path, level, changes, prose in _by_file(report):
+        lines.append(styled(redact.for_display(path), "bold") + (f" ({level})" if level else ""))
+        for change in changes:
+            facts = ", ".join((change.kind, f"id {change.id[:8]}"))
+            detail = f": {change.detail}" if change.detail else ""
+            lines.append(redact.for_display(f"  {change.what:<10}  {change.title} ({facts}){detail}"))
+        lines += [f"  {'prose':<10}  {prose_text(prose)}"] if prose else []
+    return "\n".join([*lines, f"{report.base}..{report.head}: {_totals(report)}"])
+
+
+def diff_markdown(report: Any) -> str:
+    """The same for a comment on a pull request; text from memory stands in code spans."""
+    lines = [f"### Memory: {_totals(report)}"]
+    for path, level, changes, prose in _by_file(report):
+        lines += ["", f"{_code(path)}{f' ({level})' if level else ''}"]
+        for change in changes:
+            detail = f": {_code(change.detail)}" if change.detail else ""
+            lines.append(f"- {change.what} {_code(change.title)} ({change.kind}, `{change.id[:8]}`){detail}")
+        lines += [f"- prose: {prose_text(prose)}"] if prose else []
+    return "\n".join([*lines, "", f"<sub>{report.base}..{report.head}</sub>"])
+
+
+def _by_file(report: Any) -> Iterable[tuple[str, str, list[Any], Any]]:
+    prose = {one.path: one for one in report.prose}
+    for path in sorted({*(change.path for change in report.changes), *prose}):
+        changes = [change for change in report.changes if change.path == path]
+        yield path, changes[0].level if changes else "", changes, prose.get(path)
+
+
+def prose_text(prose: Any) -> str:
+    """`2 sections added, 1 changed`."""
+    named = (("added", prose.added), ("changed", prose.changed), ("removed", prose.removed))
+    found = [(what, number) for what, number in named if number]
+    first, rest = found[0], found[1:]
+    return ", ".join(
+        [f"{_count(first[1], 'section')} {first[0]}", *(f"{number} {what}" for what, number in rest)]
+    )
+
+
+def _totals(report: Any) -> str:
+    counts = Counter(change.what for change in report.changes)
+    said = [f"{number} {what}" for what, number in counts.items()]
+    sections = sum(prose.added + prose.removed + prose.changed for prose in report.prose)
+    said += [f"{_count(sections, 'section')} of prose"] if sections else []
+    return ", ".join(said) or "nothing changes"
+
+
+def _code(text: str) -> str:
+    """A code span: in it nothing is a mention, a link or markup."""
+    line = " ".join(redact.for_prompt(text).replace("`", "'").split())
+    return f"`{line}`" if line else ""
+
+
+# --- extract
+
+
+def extract_json(done: Any, *, dry_run: bool) -> str:
+    report = done.extract
+    return to_json(
+        {
+            "engine": report.engine,
+            "engine_because": report.why,
+            "sessions": [_session_json(session) for session in report.sessions],
+            "more": list(report.more),
+            "reinforced": list(done.reinforced),
+            "compacted": [event._asdict() for event in done.compacted],
+            "problems": [problem._asdict() for problem in report.problems],
+            "prompts": list(report.prompts),
+            "files": [patch.path for patch in done.patches],
+            "dry_run": dry_run,
+        }
+    )
+
+
+def _session_json(session: Any) -> dict[str, Any]:
+    values: dict[str, Any] = session._asdict()
+    values["events"] = [event._asdict() for event in session.events]
+    values["skipped"] = [skipped._asdict() for skipped in session.skipped]
+    values["failed"] = [{"scope": scope, "why": why} for scope, why in session.failed]
+    return values
+
+
+def extract_failures(report: Any) -> list[str]:
+    """The scopes that failed, one a line."""
+    return [
+        redact.for_display(f"mem: {session.name}: scope {scope} failed: {why}")
+        for session in report.sessions
+        for scope, why in session.failed
+    ]
+
+
+_DONE = {"learned": "+", "reinforced": "=", "restored": "<", "noted": "+"}
+
+
+def extract_text(done: Any) -> str:
+    """What was learned, session by session, and what was not."""
+    report = done.extract
+    lines = [line for session in report.sessions for line in _session_text(session)]
+    if not report.sessions:
+        lines.append("no new sessions of this repository")
+    if report.more:
+        lines.append(f"{len(report.more)} more not read, older or beyond the latest (--all):")
+        lines += [f"  {name}" for name in report.more[:MOST_LINES]]
+    if done.reinforced:
+        number = _count(len(done.reinforced), "entry", "entries")
+        lines.append(f"reinforced {number} that the sessions recalled")
+    merged = Counter(event.what for event in done.compacted)
+    if merged:
+        lines.append("compacted: " + ", ".join(f"{what} {number}" for what, number in sorted(merged.items())))
+    lines.append(f"engine {report.engine}: {report.why}")
+    return redact.for_display("\n".join(lines))
+
+
+def _session_text(session: Any) -> list[str]:
+    if session.note:
+        return [f"{session.name}: {session.note}"]
+    counts = Counter(event.what for event in session.events)
+    said = [f"{number} {what}" for what, number in counts.items()]
+    dropped = sum(session.dropped.values())
+    said += [f"{dropped} dropped"] if dropped else []
+    what = f"{session.name} ({session.format}, {_count(session.turns, 'turn')})"
+    lines = [f"{what}: {', '.join(said) or 'nothing learned'}"]
+    lines += [*(f"  {_DONE[e.what]} {e.path}: {e.title} ({_tail(e)})" for e in session.events)]
+    lines += [f"  dropped {number}: {why}" for why, number in session.dropped.items()]
+    reasons: dict[str, list[str]] = {}
+    for skipped in session.skipped:
+        reasons.setdefault(skipped.why, []).append(skipped.scope)
+    lines += [f"  skipped {', '.join(names)}: {why}" for why, names in reasons.items()]
+    return lines + [f"  not shown to the model: {what}" for what in session.cut]
+
+
+def _tail(event: Any) -> str:
+    return f"{event.scope}, id {event.id[:8]}" if event.id else event.scope
+
+
+def moment_text(report: Any) -> str:
+    if report.what == "checkpoint":
+        return f"noted in {report.path}"
+    return f"wrote {report.path}: {_count(report.risks, 'risk')}"
 
 
 # --- doctor
@@ -453,6 +683,7 @@ def health_json(report: Any, *, history: bool) -> str:
         "band": found.band,
         "metrics": {name: metric._asdict() for name, metric in found.metrics.items()},
         "counts": report.counts,
+        "llm": report.spent._asdict(),
         "never_recalled": None if report.never is None else len(report.never),
         "problems": [problem._asdict() for problem in report.problems],
     }
@@ -473,6 +704,10 @@ def health_text(report: Any) -> str:
         lines += ["", *(line for name in names for line in _tally(name, counts[name]))]
     if report.never is not None:
         lines.append(f"{_count(len(report.never), 'live entry was', 'live entries were')} never recalled")
+    if report.spent.calls:
+        spent = report.spent
+        called = _count(spent.calls, "call", "calls")
+        lines.append(f"LLM, {spent.days} days: {called}, {spent.tokens:,} tokens, {spent.cost:.2f} USD")
     return "\n".join(lines)
 
 

@@ -41,6 +41,21 @@ CREATE TABLE embedding_cache (
   vector BLOB NOT NULL,         -- little-endian float32
   PRIMARY KEY (hash, provider, model)
 ) WITHOUT ROWID;
+CREATE TABLE vectors (
+  chunk INTEGER PRIMARY KEY,    -- chunks.id
+  vector BLOB NOT NULL,         -- a signed byte a dimension: the unit vector times 127
+  words BLOB NOT NULL           -- words.id of its distinct content words, 4 bytes each; local embedder only
+);
+CREATE TABLE signs (
+  block INTEGER PRIMARY KEY,    -- 0, 1, ...: chunks 0 to 1023, ...; -1, -2, ...: words 0 to 1023, ...
+  bits BLOB NOT NULL            -- the sign bits of their vectors; all 0 where there is none
+);
+CREATE TABLE words (
+  id INTEGER PRIMARY KEY,
+  word TEXT NOT NULL UNIQUE,
+  weight INTEGER NOT NULL,
+  vector BLOB NOT NULL
+);
 CREATE TABLE relations (
   entry TEXT NOT NULL, other TEXT NOT NULL,
   relation TEXT NOT NULL CHECK (relation IN ('similar', 'supports', 'contradicts')),

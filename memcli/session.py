@@ -42,7 +42,7 @@ class Turn(NamedTuple):
 class Session(NamedTuple):
     """A session as one file tells it. `turns` are in order; `skipped` counts lines that were not understood.
 
-    `end` is where reading stopped (offset after the last whole record), so that a grown file is read on from there.
+    `end` is where reading stopped (offset after the last whole record), so a grown file is read on there.
     """
 
     id: str
@@ -58,6 +58,13 @@ class Session(NamedTuple):
     """Session that this one was forked from or is a sub-agent of, "" for none."""
     skipped: int = 0
     end: int = 0
+    cut: int = 0
+    """Turns left out because the session is too large to be held whole: the oldest tool results first."""
+    size: int = 0
+    """Of the file in bytes when reading began; with `mtime` (ns) it tells whether the file has changed."""
+    mtime: int = 0
+    head: str = ""
+    """SHA-256 of the first line: another one is another session under the same name."""
 
 
 class Finding(NamedTuple):

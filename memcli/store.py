@@ -22,18 +22,19 @@ from memcli.errors import RefusedError
 from memcli.levels import Place
 from memcli.model import Problem
 from memcli.tree import Found
+from memcli.vectors import Vectors
 from memcli.words import clean, join
 
 if TYPE_CHECKING:
     from memcli.chunk import Row
     from memcli.memory_file import MemoryFile
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 IN_MEMORY = Path(":memory:")
 APPLICATION = 0x6D656D31  # "mem1": tells our file from a foreign one
 TABLES = frozenset(
     "file_meta chunks chunks_fts chunks_fts_data chunks_fts_idx chunks_fts_docsize chunks_fts_config"
-    " embedding_cache relations meta".split()
+    " embedding_cache vectors signs words relations meta".split()
 )
 COLUMN_WEIGHTS = (1.5, 1.0, 1.0, 1.0, 0.7)
 """bm25 weights of title, text, tags, date, parts (docs/benchmarks.md)."""
@@ -110,6 +111,11 @@ class Index:
 
     def close(self) -> None:
         self.db.close()
+
+    @property
+    def vectors(self) -> Vectors:
+        """Its vectors."""
+        return Vectors(self.db)
 
     # --- opening
 
@@ -300,6 +306,7 @@ class Index:
         self.db.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('delete-all')")
         for table in ("chunks", "relations", "file_meta"):
             self.db.execute(f"DELETE FROM {table}")
+        self.vectors.clear()
 
     def _begin(self, wait: float) -> bool:
         self.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
@@ -409,6 +416,7 @@ class Index:
         self.db.executemany(
             f"INSERT INTO chunks ({_CHUNK}) VALUES ({','.join('?' * 15)})", [(source, *row) for row in wanted]
         )
+        self.vectors.outdate()
         if fts:
             self.db.execute(
                 "INSERT INTO chunks_fts (rowid, title, text, tags, date, parts)"
@@ -439,6 +447,8 @@ class Index:
         return new
 
     def _delete_chunks(self, where: str, values: tuple[Any, ...]) -> None:
+        rows = self.db.execute(f"SELECT id FROM chunks WHERE {where}", values).fetchall()
+        self.vectors.forget([row[0] for row in rows])
         self.db.execute(
             "INSERT INTO chunks_fts (chunks_fts, rowid, title, text, tags, date, parts)"
             f" SELECT 'delete', id, title, text, tags, date, parts FROM chunks WHERE {where}",
@@ -469,7 +479,7 @@ class Index:
         """
         total = self._size()
         counted = sorted((n, term) for term in dict.fromkeys(terms) if (n := self._matching(term)))
-        denied = self._denied(sources) if allowed is None else frozenset()
+        denied = self.denied(sources) if allowed is None else frozenset()
         among = self._leaders(counted, total, allowed, denied)
         scores: dict[int, float] = {}
         covered: dict[int, float] = {}
@@ -509,7 +519,7 @@ class Index:
             seen = {i: c for i, c in covered.items() if (allowed is None or i in allowed) and i not in denied}
         return json.dumps(_foremost(seen))
 
-    def _denied(self, sources: Collection[int]) -> frozenset[int]:
+    def denied(self, sources: Collection[int]) -> frozenset[int]:
         """Chunks that no plain search shows: not live, or of a file that is not in view."""
         rows = self.db.execute("SELECT id FROM chunks WHERE live = 0").fetchall()
         seen = frozenset(sources)
@@ -533,6 +543,35 @@ class Index:
     def counts(self, words: Sequence[str]) -> list[int]:
         """In how many chunks each word stands."""
         return [self._matching(word) for word in words]
+
+    def standing(self, terms: Sequence[str]) -> tuple[list[float], dict[int, list[int]]]:
+        """How rare each term is (idf), and for each chunk the numbers of the terms that stand in it."""
+        total = self._size()
+        rarity: list[float] = []
+        found: dict[int, list[int]] = {}
+        for number, term in enumerate(terms):
+            rows = self.db.execute("SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?", (quoted(term),))
+            ids = [row[0] for row in rows]
+            rarity.append(_idf(len(ids), total))
+            for i in ids:
+                found.setdefault(i, []).append(number)
+        return rarity, found
+
+    def rarest(self) -> float:
+        """The idf of a word that stands in one chunk alone."""
+        return _idf(1, self._size())
+
+    def chunks_of(self, entries: Iterable[str]) -> list[tuple[int, str]]:
+        """(id, entry) of every chunk of these entries."""
+        return self.db.execute(
+            "SELECT id, entry FROM chunks WHERE entry IN (SELECT value FROM json_each(?))",
+            (json.dumps(sorted(entries)),),
+        ).fetchall()
+
+    def idf(self, words: Sequence[str]) -> list[float]:
+        """How rare each word is: ln(1 + (N - n + .5)/(n + .5)), above 0."""
+        total = self._size()
+        return [_idf(n, total) for n in self.counts(words)]
 
     def _postings(self, term: str, among: str | None) -> Iterator[tuple[int, float]]:
         """(rowid, bm25 > 0) of the chunks with a term, or of those in the JSON list `among`."""
@@ -569,6 +608,17 @@ class Index:
             values,
         )
         return [Candidate._make((*row[:11], json.loads(row[11]))) for row in rows]
+
+    def beside(self, source: int, offset: int, reach: int = 2) -> list[tuple[Candidate, int]]:
+        """The live entries up to `reach` places before and after one in its file, and how many places."""
+        found = []
+        for way, order in (("<", "DESC"), (">", "ASC")):
+            rows = self._candidates(
+                f"source = ? AND offset {way} ? AND part = 0 ORDER BY offset {order} LIMIT {reach}",
+                (source, offset),
+            )
+            found += [(c, distance) for distance, c in enumerate(rows, 1) if c.values.get("status") != "retired"]
+        return found
 
     def text(self, candidate: Candidate) -> str:
         """The whole indexed text of the entry that a chunk belongs to."""

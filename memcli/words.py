@@ -6,11 +6,14 @@ What recall needs on every prompt; making rows of entries is in `chunk`.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 SIZE = 1600
 OVERLAP = 320
 """Characters of a chunk of a long entry, and of what it shares with the next."""
+
+LONGEST = 32
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
@@ -56,6 +59,19 @@ def humps(word: str) -> list[str]:
     """`camelCase` -> [camel, Case]; [] for a word without humps."""
     found = _HUMP.findall(word) if _JOINT.search(word) else []
     return found if len(found) > 1 else []
+
+
+def word_forms(text: str) -> Iterator[str]:
+    """The words that have a vector: as written, identifiers by their humps, pairs where no blanks are.
+
+    What is longer than `LONGEST` characters is no word (a hash, encoded data).
+    """
+    for word in _WORD.findall(text):
+        if not word.isascii() and (runs := _SPACELESS.findall(word)):
+            for run in runs:
+                yield from (pair for pair in bigrams(run) if len(pair) == 2 or len(run) == 1)
+        else:
+            yield from (part for part in humps(word) or (word,) if len(part) <= LONGEST)
 
 
 def spaceless_runs(text: str) -> list[str]:

@@ -14,14 +14,16 @@ PACKAGE = Path(__file__).parent.parent / "memcli"
 ROWS = """
     model session errors levels words
     patch front_matter memory_file
-    chunk query prominence rank similar redact rules episodes prompts block merge metrics page checks adopt compaction stage
-    config tree workspace store history git transcript llm embed
-    scope
-    app
+    section settings_json hook_script chunk query prominence vector blend rank similar redact guard rule_words rules episodes scopes prompts cleaning block merge metrics page checks adopt compaction consolidate stage learn notes places handout triggers
+    config tree workspace vectors store history git harness transcript importers llm embed
+    scope semantic engines
+    app asking
     commands
+    session_end
+    occasions background
     render
     talk
-    answer
+    answer api mcp_server hook
     cli
     __main__
 """.split("\n")
@@ -30,8 +32,8 @@ PURE = {name for row in ROWS[:4] for name in row.split()}
 
 # Library -> the only modules that import it; "x/*" is everything below x.
 USED_IN = {
-    "sqlite3": {"store", "history", "app"},  # app: the names of errors only
-    "subprocess": {"git"},
+    "sqlite3": {"vectors", "store", "history", "app", "embed/local", "importers/claude_mem", "transcript/opencode"},
+    "subprocess": {"git", "background", "llm/claude"},
     "yaml": {"front_matter"},
     "frontmatter": {"front_matter"},
     "typer": {"cli"},
@@ -40,6 +42,10 @@ USED_IN = {
     "platformdirs": {"history"},
     "pathspec": {"scope"},
     "anthropic": {"llm/*"},
+    "mcp": {"mcp_server"},
+    "httpx2": {"embed/http"},
+    "onnxruntime": {"embed/onnx"},
+    "tokenizers": {"embed/onnx"},
 }
 IMPURE = {"os", "sqlite3", "subprocess", "pathlib", "time", "random", "socket", "tempfile", "shutil"}
 

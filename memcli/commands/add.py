@@ -14,7 +14,7 @@ from memcli.checks import conflict_lines
 from memcli.errors import DataError, RefusedError, UsageError
 from memcli.levels import LEVEL_WORDS, OUTERMOST, Place
 from memcli.memory_file import TYPE_OF_KIND, Change, MemoryFile, edited, parse, render_entry
-from memcli.model import KINDS, LEVELS, PHASES, PRIORITIES, TYPES, Patch
+from memcli.model import KINDS, LEVELS, PRIORITIES, TYPES, Patch
 from memcli.similar import claim, near_duplicate
 from memcli.store import Candidate
 from memcli.words import clean
@@ -157,9 +157,7 @@ def _values(app: App, request: Request) -> dict[str, Any]:
         "type": request.type or TYPE_OF_KIND.get(request.kind, "declarative"),
         "domain": "task",
         "importance": 0.5 if request.importance is None else float(request.importance),
-        "phase": current_stage(
-            app, request.job or (app.view.job if request.level in ("job", "task") else "")
-        ),
+        "phase": app.current_stage(request.job or (app.view.job if request.level in ("job", "task") else "")),
         "status": "active",
         "reinforcement_count": 0,
         "last_reinforced": today,
@@ -172,20 +170,6 @@ def _values(app: App, request: Request) -> dict[str, Any]:
         "outcome": request.outcome or None,
     }
     return {key: value for key, value in values.items() if value is not None}
-
-
-def current_stage(app: App, job: str) -> str:
-    """The stage in `.current-stage` of the job's directory, without a job at the root; else unknown."""
-    for jobs in app.jobs_dirs if job else ("",):
-        folder = os.path.join(app.root or app.home, jobs, job)
-        try:
-            with open(os.path.join(folder, ".current-stage"), encoding="utf-8", errors="replace") as file:
-                word = file.read(200).strip()
-        except OSError:
-            continue
-        if word in PHASES:
-            return word
-    return "unknown"
 
 
 # --- where it goes

@@ -1,26 +1,40 @@
-"""mem compact: keep memory small and true. Deterministic, no network, safe in CI."""
+"""mem compact: keep memory small and true.
+
+Deterministic, no network, safe in CI; what a language model decides (`--consolidate`,
+`--promote-global`, contradictions "resolve") is asked for by name. The model is asked first, while
+nothing is locked; the plan is made under the lock and leaves alone what has changed meanwhile.
+"""
 
 from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memcli import scope, tree
 from memcli.app import App
 from memcli.checks import conflict_lines
-from memcli.compaction import Event, Outcome, Source, Steps, compact
+from memcli.compaction import Event, Outcome, Pair, Source, Steps, Verdict, compact, contradicting
 from memcli.errors import RefusedError, UsageError
-from memcli.levels import ARCHIVE, LEVEL_WORDS, archive_of, place, source_of
-from memcli.memory_file import parse
-from memcli.model import LEVELS, Patch, Problem
+from memcli.levels import ARCHIVE, LEVEL_WORDS, Place, archive_of, place, source_of
+from memcli.memory_file import MemoryFile, derived_id, parse
+from memcli.model import LEVELS, Entry, Patch, Problem
 from memcli.tree import Found
+
+if TYPE_CHECKING:
+    from memcli import consolidate
+    from memcli.llm import Ask, Model
+
+EVERYWHERE = "~/MEMORY.md"
 
 
 class Request(NamedTuple):
-    """What to compact: `files` names single ones; else those in view of `levels`, `jobs`, `tasks`."""
+    """What to compact: `files` names single ones; else those in view of `levels`, `jobs`, `tasks`.
+
+    `check` asks no model whatever the other options say.
+    """
 
     files: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
@@ -28,79 +42,111 @@ class Request(NamedTuple):
     tasks: tuple[str, ...] = ()
     steps: Steps = Steps()
     allow_loss: bool = False
+    consolidate: bool = False
+    promote_global: bool = False
+    check: bool = False
+
+    @property
+    def asks(self) -> str:
+        """The first option that needs a language model, "" for none."""
+        resolve = "--contradictions resolve" if self.steps.contradictions == "resolve" else ""
+        options = ("--consolidate" * self.consolidate, resolve, "--promote-global" * self.promote_global)
+        return "" if self.check else next(filter(None, options), "")
 
 
 class Report(NamedTuple):
-    """What was (or would be) done, what was found, the files left alone, and the patches."""
+    """What was (or would be) done, what was found, the files left alone, and the patches.
+
+    `waiting` counts episodes that `--consolidate` would ask about (for `--check`, which does not ask).
+    """
 
     done: tuple[Event, ...]
     found: tuple[Event, ...]
     skipped: tuple[Problem, ...]
     patches: tuple[Patch, ...]
+    waiting: int = 0
+
+
+class _Heard(NamedTuple):
+    """What the model said, with what it was shown; `judged` are the answers that leave no trace."""
+
+    lessons: tuple[consolidate.Lesson, ...] = ()
+    verdicts: Mapping[frozenset[str], Verdict] = {}
+    promoted: tuple[consolidate.Shown, ...] = ()
+    judged: Mapping[str, str] = {}
+    found: tuple[Event, ...] = ()
+
+
+class _Files(NamedTuple):
+    """The files of a run as they were read, by name: sources, archives, absolute paths, what was wrong."""
+
+    sources: list[Source]
+    archives: dict[str, str]
+    paths: dict[str, str]
+    before: dict[str, str]
+    skipped: list[Problem]
 
 
 def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
-    """Compact the files asked for. Raises RefusedError (exit 5) before a loss, with nothing written."""
+    """Compact the files asked for. Raises RefusedError (exit 5) before a loss, with nothing written.
+
+    Raises UsageError when a language model is needed and none is enabled, ProviderError when it fails.
+    """
     levels = tuple(LEVEL_WORDS.get(name, name) for name in request.levels)
     for name in levels:
         if name not in LEVELS:
             raise UsageError(f"--level {name}: unknown level", f"one of {', '.join(LEVELS)}")
     wanted = request._replace(levels=levels, allow_loss=request.allow_loss or dry_run)
-    return app.write(lambda: _plan(app, wanted), "compact", dry_run=dry_run)
+    heard = _hear(app, wanted) if wanted.asks else _Heard()
+    report = app.write(lambda: _plan(app, wanted, heard), "compact", dry_run=dry_run)
+    if heard.judged and not dry_run:
+        with app.history() as history:
+            history.remember_judged(heard.judged)
+    return report
 
 
-def _plan(app: App, request: Request) -> Report:
-    skipped: list[Problem] = list(app.listing.problems)
-    sources, archives, paths = [], {}, {}
-    read = set()
+# --- reading
+
+
+def _read(app: App, request: Request) -> _Files:
+    files = _Files([], {}, {}, {}, list(app.listing.problems))
     for file in _chosen(app, request):
-        try:
-            text = tree.decode(tree.read_bytes(file.path).data)
-            kept = _archive(file)
-        except tree.Unreadable as error:
-            skipped.append(Problem(file.name, error.line, str(error), "unreadable"))
-            continue
-        if lines := conflict_lines(text):
-            skipped.append(Problem(file.name, lines[0], "has conflict markers", "unreadable"))
-            continue
-        sources.append(
-            Source(file.name, file.place, parse(text, file.name), app.may_write(file, request.tasks))
-        )
-        paths[file.name], paths[archive_of(file.name)] = file.path, archive_of(file.path)
-        read.add(file.name)
-        if kept is not None:
-            archives[archive_of(file.name)] = kept
-    if request.steps.promote and not request.files and "MEMORY.md" not in paths and app.root is not None:
-        sources.append(_project_file(app))
-        paths["MEMORY.md"] = str(app.root / "MEMORY.md")
-    with _no_collection():
-        outcome = compact(sources, archives, request.steps, app.now)
-    _guard_loss(outcome, allow=request.allow_loss)
-    before = {source.path: source.memory.text for source in sources if source.path in read} | archives
-    patches = tuple(
-        Patch(paths[name], before.get(name), text) for name, text in sorted(outcome.texts.items())
-    )
-    return Report(outcome.done, (*outcome.found, *outcome.losses), tuple(skipped), patches)
+        memory = _memory(files, file.name, file.path)
+        if memory is not None:
+            files.sources.append(Source(file.name, file.place, memory, app.may_write(file, request.tasks)))
+    missing = app.root is not None and app.found("MEMORY.md") is None
+    if request.steps.promote and not request.files and missing:
+        files.sources.append(_project_file(app))
+        files.paths["MEMORY.md"] = app.path_of("MEMORY.md")
+    return files
 
 
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Millions of small tuples and not one cycle: looking for cycles would be a fifth of the time."""
-    gc.disable()
+def _memory(files: _Files, name: str, path: str) -> MemoryFile | None:
+    """Read a file and its archive; None, and a problem, when it cannot be used. A missing one is empty."""
     try:
-        yield
-    finally:
-        gc.enable()
+        text, kept = _text(path), _text(archive_of(path))
+    except tree.Unreadable as error:
+        files.skipped.append(Problem(name, error.line, str(error), "unreadable"))
+        return None
+    if lines := conflict_lines(text or ""):
+        files.skipped.append(Problem(name, lines[0], "has conflict markers", "unreadable"))
+        return None
+    for called, where, before in ((name, path, text), (archive_of(name), archive_of(path), kept)):
+        files.paths[called] = where
+        if before is not None:
+            files.before[called] = before
+    if kept is not None:
+        files.archives[archive_of(name)] = kept
+    return parse(text or "", name)
+
+
+def _text(path: str) -> str | None:
+    return tree.decode(tree.read_bytes(path).data) if os.path.lexists(path) else None
 
 
 def _project_file(app: App) -> Source:
     """A project's MEMORY.md that is still to be made: what recurs goes there."""
     return Source("MEMORY.md", place("project", "MEMORY.md"), parse("", "MEMORY.md"), app.tree == "")
-
-
-def _archive(file: Found) -> str | None:
-    path = archive_of(file.path)
-    return tree.decode(tree.read_bytes(path).data) if os.path.lexists(path) else None
 
 
 def _chosen(app: App, request: Request) -> list[Found]:
@@ -126,8 +172,234 @@ def _named(app: App, files: Sequence[Found], names: Sequence[str]) -> list[Found
     return list(dict.fromkeys(chosen))
 
 
-def _guard_loss(outcome: Outcome, *, allow: bool) -> None:
-    for loss in outcome.losses:
+# --- asking
+
+
+def _hear(app: App, request: Request) -> _Heard:
+    """Ask the model what the options need; nothing is locked meanwhile, nothing is written."""
+    from memcli import asking
+
+    model = asking.require(app, request.asks)
+    files = _read(app, request)
+    with app.history() as history:
+        known = history.judged()
+    heard = _Heard()
+    if request.consolidate:
+        heard = _ask_about_episodes(app, model, files, heard)
+    if request.steps.contradictions == "resolve":
+        heard = _ask_about_pairs(app, model, files, request.steps, known, heard)
+    if request.promote_global:
+        heard = _ask_the_judge(app, model, files, known, heard)
+    return heard
+
+
+def _ask(prompt: str, schema: Mapping[str, object], purpose: str) -> Ask:
+    from memcli.consolidate import SYSTEM
+    from memcli.llm import Ask
+
+    return Ask(SYSTEM, prompt, schema=schema, max_tokens=6000, purpose=purpose)
+
+
+def _ask_about_episodes(app: App, model: Model, files: _Files, heard: _Heard) -> _Heard:
+    from memcli import asking, consolidate
+
+    due = [batch for batch in consolidate.due(files.sources) if _takes_facts(app, files, batch.target)]
+    batches = [_with_related(app, batch, files) for batch in due]
+    asks = [
+        _ask(consolidate.facts_question(batch), consolidate.FACTS_SCHEMA, "consolidate") for batch in batches
+    ]
+    texts = asking.answers(model, asks)
+    lessons = [consolidate.read_lesson(text, batch) for text, batch in zip(texts, batches, strict=True)]
+    return heard._replace(lessons=tuple(consolidate.settled(lessons)))
+
+
+def _takes_facts(app: App, files: _Files, name: str) -> bool:
+    """Whether a file can be written: there is no point in asking for facts that have no place."""
+    known = {source.path: source.writable for source in files.sources}
+    return known[name] if name in known else _memory(files, name, app.path_of(name)) is not None
+
+
+def _with_related(app: App, batch: consolidate.Batch, files: _Files) -> consolidate.Batch:
+    """The batch with the entries that its episodes' words find, the best first: those of its level
+    and around it that may be changed from here."""
+    from memcli import consolidate, query
+
+    home = next(s.place for s in files.sources if s.path == batch.episodes[0].path)
+    near = {
+        source.path: {entry.id: entry for entry in source.memory.entries if _may_change(entry)}
+        for source in files.sources
+        if source.writable and source.place.store == "memory"
+        if source.place.level == "project" or _same_level(source.place, home)
+    }
+    app.refresh()
+    words = "\n".join(f"{item.entry.title}\n{consolidate.summary_of(item.entry)}" for item in batch.episodes)
+
+    def look() -> list[tuple[str, str]]:
+        rows = {row.path: row.id for row in app.index.files().values() if row.path in near}
+        names = {number: name for name, number in rows.items()}
+        terms = query.build(words, app.index.counts).terms
+        found = app.index.lexical(terms, None, names.keys(), pool=200)
+        ranked = sorted(app.index.candidates(found), key=lambda c: (-found[c.rowid], c.source, c.offset))
+        return list(dict.fromkeys((names[c.source], c.entry) for c in ranked if c.source in names))
+
+    related = [
+        consolidate.Shown(name, near[name][entry]) for name, entry in app.guarded(look) if entry in near[name]
+    ]
+    return batch._replace(related=tuple(related[: consolidate.MOST_RELATED]))
+
+
+def _same_level(a: Place, b: Place) -> bool:
+    return (a.level, a.job, a.task) == (b.level, b.job, b.task)
+
+
+def _may_change(entry: Entry) -> bool:
+    return entry.kind != "episode" and entry.status != "retired" and entry.identified
+
+
+def _ask_about_pairs(
+    app: App, model: Model, files: _Files, steps: Steps, known: Mapping[str, str], heard: _Heard
+) -> _Heard:
+    from memcli import asking, consolidate
+
+    with _no_collection():
+        pairs = contradicting(files.sources, files.archives, steps, app.now)
+    verdicts = {pair.key: Verdict(pair, known[_of_pair(pair)]) for pair in pairs if _of_pair(pair) in known}
+    open_pairs = [pair for pair in pairs if pair.key not in verdicts]
+    shown, left = open_pairs[: consolidate.MOST_PAIRS], open_pairs[consolidate.MOST_PAIRS :]
+    if not shown:
+        return heard._replace(verdicts=verdicts)
+    ask = _ask(consolidate.pairs_question(shown), consolidate.VERDICTS_SCHEMA, "resolve")
+    (text,) = asking.answers(model, [ask])
+    verdicts |= consolidate.read_verdicts(text, shown, app.now.isoformat())
+    said = {_of_pair(pair): verdicts[pair.key].what for pair in shown}
+    judged = {question: what for question, what in said.items() if what in ("new", "unsure")}
+    more = f"{len(left)} more contradictions were not asked about: run again"
+    found = (Event("not asked", left[0].path, (), more),) if left else ()
+    return heard._replace(verdicts=verdicts, judged={**heard.judged, **judged}, found=(*heard.found, *found))
+
+
+def _of_pair(pair: Pair) -> str:
+    rows = sorted((entry.id, entry.body) for entry in (pair.first, pair.second))
+    return derived_id("resolve", *(text for row in rows for text in row))
+
+
+def _ask_the_judge(app: App, model: Model, files: _Files, known: Mapping[str, str], heard: _Heard) -> _Heard:
+    """Ask which of the project's entries hold everywhere; those that name the project are not asked about."""
+    from memcli import asking, consolidate, guard
+
+    everywhere = _memory(files, EVERYWHERE, app.path_of(EVERYWHERE))
+    if everywhere is None or app.root is None:
+        return heard
+    names, found, shown = _project_names(app), list(heard.found), []
+    archive = parse(files.archives.get(archive_of(EVERYWHERE), ""), archive_of(EVERYWHERE))
+    for item in consolidate.candidates(files.sources, everywhere, archive):
+        if name := consolidate.names_project(item.entry, names):
+            found.append(Event("names the project", item.path, (item.entry.id,), name))
+            continue
+        try:
+            guard.check(consolidate.copied_text(item.entry))
+        except guard.Refused as error:
+            found.append(Event("not shown", item.path, (item.entry.id,), f"a {error.why}"))
+            continue
+        if _of_judge(item) not in known:
+            shown.append(item)
+    parts = [shown[at : at + consolidate.MOST_JUDGED] for at in range(0, len(shown), consolidate.MOST_JUDGED)]
+    asks = [_ask(consolidate.judge_question(part), consolidate.JUDGE_SCHEMA, "promote") for part in parts]
+    agnostic: set[str] = set()
+    for text, part in zip(asking.answers(model, asks), parts, strict=True):
+        agnostic |= consolidate.read_judgement(text, part)
+    judged = {_of_judge(item): "no" for item in shown if item.entry.id not in agnostic}
+    promoted = tuple(item for item in shown if item.entry.id in agnostic)
+    return heard._replace(promoted=promoted, judged={**heard.judged, **judged}, found=tuple(found))
+
+
+def _of_judge(shown: consolidate.Shown) -> str:
+    return derived_id("promote", shown.entry.id, shown.entry.body)
+
+
+def _project_names(app: App) -> list[str]:
+    """What the project is called: the folder of its root, and the last part of each remote's address."""
+    from memcli import git
+
+    assert app.root is not None
+    listed = git.run(["config", "--get-regexp", r"^remote\..*\.url$"], app.root)
+    urls = [line.split(None, 1)[-1].strip() for line in listed.stdout.splitlines()]
+    remotes = [url.rstrip("/").removesuffix(".git").replace(":", "/").rpartition("/")[2] for url in urls]
+    return list(dict.fromkeys(filter(None, (app.root.name, *remotes))))
+
+
+# --- planning
+
+
+def _plan(app: App, request: Request, heard: _Heard) -> Report:
+    files = _read(app, request)
+    learned = _carried_out(app, files, heard)
+    sources = [
+        source._replace(memory=parse(learned.texts[source.path], source.path))
+        if source.path in learned.texts
+        else source
+        for source in files.sources
+    ]
+    archives = files.archives | {name: text for name, text in learned.texts.items() if name.endswith(ARCHIVE)}
+    with _no_collection():
+        outcome = compact(sources, archives, request.steps, app.now, heard.verdicts)
+    losses = (*learned.losses, *outcome.losses)
+    _guard_loss(losses, allow=request.allow_loss)
+    texts = {**learned.texts, **outcome.texts}
+    patches = tuple(
+        Patch(files.paths[name], files.before.get(name), text) for name, text in sorted(texts.items())
+    )
+    waiting = _waiting(files) if request.consolidate and request.check else 0
+    found = (*heard.found, *learned.found, *_told(outcome, heard), *losses)
+    return Report((*learned.done, *outcome.done), found, tuple(files.skipped), patches, waiting)
+
+
+def _carried_out(app: App, files: _Files, heard: _Heard) -> consolidate.Outcome:
+    """The texts after what the model said of episodes and of promotion was done."""
+    from memcli import consolidate
+
+    if not heard.lessons and not heard.promoted:
+        return consolidate.Outcome({}, (), (), ())
+    memories = {source.path: source.memory for source in files.sources if source.writable}
+    wanted = [lesson.batch.target for lesson in heard.lessons] + [EVERYWHERE] * bool(heard.promoted)
+    for name in dict.fromkeys(wanted):
+        if name not in memories and name not in files.paths:
+            memory = _memory(files, name, app.path_of(name))
+            memories.update({name: memory} if memory is not None else {})
+    desk = consolidate.Desk(memories, files.archives, app.now.isoformat())
+    for lesson in heard.lessons:
+        desk.learn(lesson)
+    for item in heard.promoted:
+        desk.promote(item, EVERYWHERE)
+    return desk.outcome()
+
+
+def _told(outcome: Outcome, heard: _Heard) -> Iterator[Event]:
+    """What was found; of a contradiction that the model was not sure of, that it was not."""
+    for event in outcome.found:
+        verdict = heard.verdicts.get(frozenset(event.ids)) if event.what == "contradiction" else None
+        unsure = verdict is not None and verdict.what == "unsure"
+        yield event._replace(what="unsure") if unsure else event
+
+
+def _waiting(files: _Files) -> int:
+    from memcli.consolidate import due
+
+    return sum(len(batch.episodes) for batch in due(files.sources))
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Millions of small tuples and not one cycle: looking for cycles would be a fifth of the time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _guard_loss(losses: Sequence[Event], *, allow: bool) -> None:
+    for loss in losses:
         if not allow:
             raise RefusedError(
                 f"{loss.detail} would leave {loss.path}; nothing is written",

@@ -41,13 +41,23 @@ class Report(NamedTuple):
         return sum(row.status == WARN for row in self.checks)
 
 
-def run(app: App, files: Sequence[str] = (), *, fix: bool = False, dry_run: bool = False) -> Report:
-    """Check everything, or the content of `files` alone; mend first what `fix` can."""
+def run(
+    app: App,
+    files: Sequence[str] = (),
+    *,
+    fix: bool = False,
+    dry_run: bool = False,
+    online: bool = False,
+) -> Report:
+    """Check everything, or the content of `files` alone; mend first what `fix` can.
+
+    `online` asks what is configured and costs money or leaves this machine.
+    """
     app.tolerate_configuration()  # a faulty one is a row here, no reason to stop
     remedies = {"ids": _write_ids} if files else REMEDIES
     mended = _mend(app, files, remedies, dry_run=dry_run) if fix else Mended()
     app.relist()
-    rows = (*_examine(app, files), *mended.failed)
+    rows = (*_examine(app, files, online=online), *mended.failed)
     return Report(tuple(map(_without_secrets, rows)), tuple(mended.done), tuple(mended.patches))
 
 
@@ -55,8 +65,8 @@ def _without_secrets(row: Check) -> Check:
     return row._replace(detail=redact.redact_secrets(row.detail), hint=redact.redact_secrets(row.hint))
 
 
-def _examine(app: App, files: Sequence[str]) -> list[Check]:
-    scene = Scene(app, files)
+def _examine(app: App, files: Sequence[str], *, online: bool = False) -> list[Check]:
+    scene = Scene(app, files, online=online)
     sections = {"content": _content} if files else SECTIONS
     return [row for name, section in sections.items() for row in _asked(name, section, scene)]
 
@@ -75,9 +85,10 @@ def _asked(name: str, section: Callable[[Scene], Iterable[Check]], scene: Scene)
 class Scene:
     """What is examined, read once on first use."""
 
-    def __init__(self, app: App, files: Sequence[str] = ()) -> None:
+    def __init__(self, app: App, files: Sequence[str] = (), *, online: bool = False) -> None:
         self.app = app
         self.files = files
+        self.online = online
 
     @cached_property
     def _read(self) -> tuple[list[Document], list[Problem]]:
@@ -625,9 +636,29 @@ def _claude_memory(path: Path) -> Iterator[Check]:
 
 
 def _llm(scene: Scene) -> Iterator[Check]:
-    if scene.app.environ.get("ANTHROPIC_API_KEY"):
-        used = f"llm = {scene.app.config.llm}"
-        yield Check("llm", INFO, f"an Anthropic API key is in the environment (never shown); {used}")
+    environ, config = scene.app.environ, scene.app.config
+    if environ.get("ANTHROPIC_API_KEY") or environ.get("ANTHROPIC_AUTH_TOKEN"):
+        hint = "" if scene.online or config.llm == "none" else "mem doctor --online asks it once"
+        what = f"an Anthropic API key is in the environment (never shown); llm = {config.llm}"
+        yield Check("llm", INFO, what, hint)
+    if scene.online:
+        yield _llm_asked(scene.app)
+
+
+def _llm_asked(app: App) -> Check:
+    """Whether the configured language model answers."""
+    from memcli.llm import Ask
+
+    name = app.config.llm
+    try:
+        model = app.model
+        if model is None:
+            return Check("llm", INFO, "llm = none: there is no language model to ask")
+        model.ask(Ask("Answer in one word.", "Say yes.", max_tokens=1000, purpose="doctor", timeout=30))
+    except MemError as error:
+        return Check("llm", FAIL, error.what, error.hint)
+    asked = name if name == "scripted" else f"{name} ({app.config.model})"
+    return Check("llm", PASS, f"llm = {asked} answers")
 
 
 def _versions(scene: Scene) -> Iterator[Check]:

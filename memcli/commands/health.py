@@ -22,6 +22,8 @@ from memcli.words import SIZE
 
 ASKED = 20
 """How many entries are recalled by their titles."""
+LEDGER_DAYS = 30
+"""How far back calls of language models are summed."""
 FIRST = 12
 """How many of the best chunks are looked at for that."""
 RELATIONS = {
@@ -34,6 +36,22 @@ RELATIONS = {
 }
 """Keys that name other entries, and the edges they are drawn as."""
 PROVENANCE = ("session_id", "merged_from", "promoted_from", "promoted_to")
+
+
+class Spent(NamedTuple):
+    """What language models did for this project in the last `days` days: tokens as counted, cost in USD."""
+
+    days: int
+    calls: int = 0
+    input: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    output: int = 0
+    cost: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        return self.input + self.cache_read + self.cache_write + self.output
 
 
 class Report(NamedTuple):
@@ -49,6 +67,7 @@ class Report(NamedTuple):
     notes: tuple[Note, ...]
     never: tuple[str, ...] | None
     found: bool
+    spent: Spent
 
 
 class _Known(NamedTuple):
@@ -77,7 +96,7 @@ def health(app: App, *, page: bool = False) -> Report:
     if not app.listing.files:
         problems = tuple(app.problems_of_listing)
         nothing = metrics.health((), Indexed(0, 0, len(problems)), (), ())
-        return Report(nothing, _counts((), (), {}, 0), (), problems, (), None, False)
+        return Report(nothing, _counts((), (), {}, 0), (), problems, (), None, False, _spent(app))
     app.refresh()
     return app.guarded(lambda: _health(app, page))
 
@@ -104,6 +123,7 @@ def _health(app: App, page: bool) -> Report:
         tuple(notes),
         _never(live, shown),
         True,
+        _spent(app),
     )
 
 
@@ -157,6 +177,24 @@ def _shown(app: App) -> list[Shown]:
     except (OSError, Failed) as error:
         app.notes.append(f"the recall log was not read: {error}")
         return []
+
+
+def _spent(app: App) -> Spent:
+    """The ledger; empty, with a note, when it cannot be read."""
+    from memcli.history import LOG_WAIT, Failed, History, state_dir
+
+    if not (state_dir() / "state.db").exists():
+        return Spent(LEDGER_DAYS)
+    since = app.now - datetime.timedelta(days=LEDGER_DAYS - 1)
+    try:
+        history = History(state_dir(), app.project, wait=LOG_WAIT)
+        try:
+            return Spent(LEDGER_DAYS, *history.calls(since.isoformat()))
+        finally:
+            history.close()
+    except (OSError, Failed) as error:
+        app.notes.append(f"the ledger was not read: {error}")
+        return Spent(LEDGER_DAYS)
 
 
 def _remember(app: App, found: Health, entries: int, tokens: int) -> tuple[Snapshot, ...]:

@@ -7,13 +7,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memcli import block, query, rank, redact, scope
+from memcli import blend, block, query, rank, redact, scope
 from memcli.app import App
 from memcli.block import Budget, Pools, Shown
 from memcli.levels import OUTERMOST, Place
 from memcli.model import Problem
 from memcli.prominence import Rule
-from memcli.rank import Item, Scored
+from memcli.blend import Signals
+from memcli.rank import NO_MATCH, Item, Match, Scored
 from memcli.scope import Filters, Scope
 from memcli.store import POOL, Candidate, FileRow
 from memcli.words import SIZE
@@ -22,7 +23,8 @@ BASELINE_KINDS = ("policy", "architecture", "preference")
 WORKFLOWS = 3
 EPISODES = 20
 """How many of the newest episodes may compete for their layer."""
-MODE = "bm25"
+LENDERS = 50
+"""How many of the best entries lend to what stands beside them."""
 KEY_MOMENT = 0.7
 _PRIORITY = {"permanent": 0, "critical": 1, "high": 2, "pin": 2}
 
@@ -84,7 +86,7 @@ def recall(app: App, request: Request) -> Report:
     filters = scope.check(request.filters, app.now)
     if not app.listing.files:
         problems = tuple(app.problems_of_listing)
-        return Report(MODE, request.task, (), Budget(app.config.max_tokens, 0, 0), problems, 0, False)
+        return Report("bm25", request.task, (), Budget(app.config.max_tokens, 0, 0), problems, 0, False)
     if request.refresh:
         app.refresh()
     report = app.guarded(lambda: _recall(app, request, filters))
@@ -107,7 +109,7 @@ def _recall(app: App, request: Request, filters: Filters) -> Report:
     shown = search.compose(ranked, filters)
     problems = (*app.listing.problems, *(item for row in files for item in row.problems))
     hits = tuple(search.hits(shown.items))
-    return Report(MODE, request.task, hits, shown.budget, problems, len(ranked), True)
+    return Report(search.mode, request.task, hits, shown.budget, problems, len(ranked), True)
 
 
 class _Search:
@@ -123,6 +125,7 @@ class _Search:
         self.request = request
         # The chunks that may be hits; None when the files in view say it all.
         self.allowed = None if where.plain else app.index.allowed(where.where, where.values)
+        self.mode = "bm25"
         self.chosen: dict[str, Candidate] = {}
         self.scored: dict[str, Scored] = {}
         self.heads: dict[str, tuple[str, str]] = {}
@@ -134,15 +137,16 @@ class _Search:
         limit = self.config.limit
         asked = query.build(self.request.task, self.index.counts)
         pool = max(POOL, 3 * limit)
-        lexical = self.index.lexical(asked.terms, self.allowed, self.scope.files.keys(), pool)
-        found = self.index.candidates(lexical)
+        signals = self._signals(asked, self.index.lexical(asked.terms, self.allowed, self.scope.files.keys(), pool))
+        found = self.index.candidates(dict.fromkeys((*signals.lexical, *signals.cosine)))
         by_entry = self._copies(found)
-        relevance = self._relevance(found, lexical, asked.phrases)
-        promoted = self._promoted(relevance)
+        matches = self._matches(found, signals, asked.phrases)
+        promoted = self._promoted(matches)
+        by_entry |= self._lend(matches)
         weighed = [
             hit._replace(duplicates=promoted.get(hit.item.id, ()))
             for hit in rank.weigh(
-                (self._item(entry, by_entry[entry]) for entry in relevance), relevance, self._weights()
+                (self._item(entry, by_entry[entry]) for entry in matches), matches, self._weights()
             )
         ]
         most = limit if self.request.ranked_only else 2 * limit + WORKFLOWS
@@ -150,6 +154,15 @@ class _Search:
         hits = rank.diversify(best, limit=most, weight=self.config.mmr_lambda, alike=_alike())
         self.scored = {hit.item.id: hit for hit in hits}
         return hits
+
+    def _signals(self, asked: query.Query, lexical: Mapping[int, float]) -> Signals:
+        """What words and vectors say of each chunk; without usable vectors, words alone."""
+        denied = self.index.denied(self.scope.files.keys()) if self.allowed is None else frozenset()
+        found = self.app.vector_lane(self.request.task, asked, lexical, self.allowed, denied)
+        if found is None:
+            return Signals(lexical, {})
+        self.mode, signals = found
+        return signals
 
     def _copies(self, found: Iterable[Candidate]) -> dict[str, list[Candidate]]:
         """Every copy in view of the entries found. The nearest one counts: it is chosen if it passes."""
@@ -172,28 +185,74 @@ class _Search:
             return copy.rowid in self.allowed
         return copy.values.get("status") != "retired"
 
-    def _relevance(
-        self, found: Sequence[Candidate], lexical: Mapping[int, float], phrases: Sequence[str]
-    ) -> dict[str, float]:
-        """The score of the best chunk of each chosen copy, a phrase of the task adding to it, scaled."""
-        best: dict[str, float] = {}
-        for candidate in found:
-            chosen = self.chosen.get(candidate.entry)
-            if chosen is None or (chosen.source, chosen.offset) != (candidate.source, candidate.offset):
-                continue
-            share = rank.phrase_share(f"{candidate.title} {candidate.text}", phrases)
-            score = lexical[candidate.rowid] * (1 + rank.PHRASE * share)
-            best[candidate.entry] = max(score, best.get(candidate.entry, 0.0))
-        return rank.scale(best)
+    def _matches(
+        self, found: Sequence[Candidate], signals: Signals, phrases: Sequence[str]
+    ) -> dict[str, Match]:
+        """How well the best chunk of each chosen copy matches, relative to the best of all."""
+        own = [c for c in found if self._is_chosen(c)]
+        lexical = {
+            c.rowid: signals.lexical[c.rowid] * (1 + rank.PHRASE * rank.phrase_share(f"{c.title} {c.text}", phrases))
+            for c in own
+            if c.rowid in signals.lexical
+        }
+        signals = signals._replace(lexical=lexical, title=blend.titles(self.request.task, [(c.rowid, c.title) for c in own]))
+        fused = blend.scale(blend.FUSIONS[self.mode](signals))
+        best: dict[str, Match] = {}
+        for c in own:
+            match = Match(fused.get(c.rowid, 0.0), lexical.get(c.rowid, 0.0), signals.cosine.get(c.rowid))
+            if c.entry not in best or match.relevance > best[c.entry].relevance:
+                best[c.entry] = match
+        return best
 
-    def _promoted(self, relevance: dict[str, float]) -> dict[str, tuple[str, ...]]:
-        """Take the sources of a promoted entry out of `relevance` where that entry is a hit, too."""
+    def _is_chosen(self, candidate: Candidate) -> bool:
+        chosen = self.chosen.get(candidate.entry)
+        return chosen is not None and (chosen.source, chosen.offset) == (candidate.source, candidate.offset)
+
+    def _lend(self, matches: dict[str, Match]) -> dict[str, list[Candidate]]:
+        """Add to `matches` what entries that stand together lend each other; the copies of new entries."""
+        if not self.config.context or not matches:
+            return {}
+        lenders = sorted(matches, key=lambda entry: -matches[entry].relevance)[:LENDERS]
+        beside = {entry: self._beside(self.chosen[entry]) for entry in lenders}
+        around = {c.rowid: c for near in beside.values() for c, _ in near if c.entry not in matches}
+        copies = self._copies(around.values())
+        known = {c.entry for c in around.values() if self._is_chosen(c)} | matches.keys()
+        total = blend.lend(
+            {entry: match.relevance for entry, match in matches.items()},
+            {e: [(c.entry, d) for c, d in near if c.entry in known] for e, near in beside.items()},
+            {entry: self._group(self.chosen[entry]) for entry in known},
+            self.config.context,
+        )
+        best = max(total.values())
+        for entry, relevance in total.items():
+            match = matches.get(entry, NO_MATCH)
+            matches[entry] = match._replace(relevance=relevance / best if best else 0.0)
+        return copies
+
+    def _beside(self, candidate: Candidate) -> list[tuple[Candidate, int]]:
+        """The entries up to two places before and after one in its file that belong to the same group."""
+        group = self._group(candidate)
+        if group is None:
+            return []
+        near = self.index.beside(candidate.source, candidate.offset)
+        return [(c, distance) for c, distance in near if self._group(c) == group]
+
+    @staticmethod
+    def _group(candidate: Candidate) -> object:
+        """What was written together: one session, else one day in one file; None for neither."""
+        session = candidate.values.get("session_id")
+        if session:
+            return session
+        return (candidate.source, candidate.date[:10]) if candidate.date else None
+
+    def _promoted(self, matches: dict[str, Match]) -> dict[str, tuple[str, ...]]:
+        """Take the sources of a promoted entry out of `matches` where that entry is a hit, too."""
         sources: dict[str, tuple[str, ...]] = {}
-        for entry in list(relevance):
+        for entry in list(matches):
             targets = self.chosen[entry].values.get("promoted_to", ())
-            target = next((name for name in targets if name in relevance and name != entry), None)
+            target = next((name for name in targets if name in matches and name != entry), None)
             if target is not None:
-                relevance[target] = max(relevance[target], relevance.pop(entry))
+                matches[target] = max(matches[target], matches.pop(entry), key=lambda match: match.relevance)
                 sources[target] = (*sources.get(target, ()), entry)
         return sources
 
@@ -294,7 +353,7 @@ class _Search:
     def _standing(self, candidate: Candidate) -> float:
         item = self._item(candidate.entry, [candidate])
         weights = self._weights()
-        hit = rank.weigh([item], {item.id: 1.0}, weights)[0]
+        hit = rank.weigh([item], {item.id: rank.Match(1.0)}, weights)[0]
         return hit.score
 
     # --- showing

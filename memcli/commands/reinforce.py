@@ -5,14 +5,20 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memcli import prominence, rank, tree
+from memcli import asking, prominence, rank, tree
 from memcli.app import App
 from memcli.errors import UsageError
 from memcli.memory_file import Change, MemoryFile, edited
 from memcli.model import Entry, Patch, Problem
 
+if TYPE_CHECKING:
+    from memcli.llm import Model
+
+MOST_RATED = 40
+"""So many entries go into one question."""
+CHANGED = "has changed while the model answered: run again"
 USED = 0.3
 """Share of an entry's words that a session must say for the entry to count as used."""
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
@@ -21,7 +27,8 @@ _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 class Request(NamedTuple):
     """Ids come from `ids` (typed), `listed` (a file) and the recall log of `session`.
 
-    `rates` maps ids to again, hard, good or easy; `spoken` is the text of the session (mode aligned).
+    `rates` maps ids to again, hard, good or easy; `spoken` is the text of the session (modes aligned
+    and rated).
     """
 
     ids: tuple[str, ...] = ()
@@ -52,14 +59,15 @@ class Report(NamedTuple):
 
 def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
     """Reinforce, weaken or rate entries; once per session and id."""
-    mode = request.mode or app.config.reinforce_mode
+    mode = _mode(app, request)
     for entry, rating in request.rates.items():
         if rating not in prominence.RATINGS:
             raise UsageError(
                 f"--rate {entry}={rating}: unknown rating", "one of " + ", ".join(prominence.RATINGS)
             )
-    if mode == "aligned" and request.spoken is None:
-        raise UsageError("mode aligned needs the session", "name it with --transcript FILE")
+    if mode in ("aligned", "rated") and request.spoken is None:
+        raise UsageError(f"mode {mode} needs the session", "name it with --transcript FILE")
+    model = asking.require(app, "mode rated") if mode == "rated" else None
     if not app.listing.files:
         return Report((), (), (), (), (), (), (), (), (), ())
     asked = request._replace(mode=mode)
@@ -67,10 +75,11 @@ def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
         if not request.ids and not request.listed and request.session:
             asked = asked._replace(listed=tuple(history.recalled(request.session)))
         done = set(history.reinforced(request.session)) if request.session else set()
+        judged = _Plan(app, asked, done).judged(model) if model is not None else {}
         remember = history.remember_reinforced if request.session and not dry_run else None
 
         def plan() -> Report:
-            report = _Plan(app, asked, done).report()
+            report = _Plan(app, asked, done, judged).report()
             if remember is not None:
                 remember(request.session, (*report.reinforced, *report.weakened, *report.rated))
             return report
@@ -79,11 +88,30 @@ def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
             return app.write(plan, "reinforce", dry_run=dry_run)
 
 
+def _mode(app: App, request: Request) -> str:
+    """The mode asked for, else the configured one; a session's words make use of themselves."""
+    configured = app.config.reinforce_mode
+    if request.mode or request.spoken is None or configured == "rated":
+        return request.mode or configured
+    return "aligned"
+
+
+class _Judged(NamedTuple):
+    """What the model said of an entry, and the body that it was shown."""
+
+    rating: str
+    body: str
+
+
 class _Plan:
-    def __init__(self, app: App, request: Request, done: set[str]) -> None:
+    def __init__(
+        self, app: App, request: Request, done: set[str], judged: Mapping[str, _Judged] | None = None
+    ) -> None:
         self.app = app
         self.request = request
         self.done = done
+        self.said = judged or {}
+        self.shown: list[Entry] = []
         self.today = app.now.isoformat()
         self.names: dict[str, list[str]] = {
             name: []
@@ -115,6 +143,26 @@ class _Plan:
         missing = tuple(name for name in self.names["unknown"] if name in typed)
         lists = {key: tuple(value) for key, value in self.names.items()}
         return Report(**lists, typed_unknown=missing, skipped=tuple(self.skipped), patches=tuple(patches))
+
+    def judged(self, model: Model) -> dict[str, _Judged]:
+        """What the model says of the entries that are to be rated; nothing is asked without any."""
+        self.report()
+        parts = [self.shown[at : at + MOST_RATED] for at in range(0, len(self.shown), MOST_RATED)]
+        if not parts:
+            return {}
+        from memcli import consolidate
+        from memcli.llm import Ask
+
+        shared = consolidate.session_text(self.request.spoken or "")
+        schema = consolidate.RATINGS_SCHEMA
+        asks = [
+            Ask(consolidate.SYSTEM, consolidate.ratings_question(part), shared, schema, purpose="reinforce")
+            for part in parts
+        ]
+        rates: dict[str, str] = {}
+        for text, part in zip(asking.answers(model, asks), parts, strict=True):
+            rates |= consolidate.read_ratings(text, part)
+        return {entry.id: _Judged(rates[entry.id], entry.body) for entry in self.shown}
 
     def _whole(self, request: Request) -> Request:
         """The request with the beginnings of ids made whole, where only one entry's begins so."""
@@ -152,11 +200,25 @@ class _Plan:
         if entry.status == "retired":
             self.names["retired"].append(entry_id)
             return
+        if self._is_late(entry):
+            self.skipped.append(Problem(path, entry.line, f"{entry_id} {CHANGED}", "unreadable"))
+            return
         what, values = self._values(asked, entry)
         if what:
             self.names[what].append(entry_id)
         if values:
             self.changes.setdefault(path, []).append(Change(at, values))
+
+    def _is_late(self, entry: Entry) -> bool:
+        """Whether an entry is to be rated by what was said of other words than it has now."""
+        said = self.said.get(entry.id)
+        return bool(self.said) and self._is_judged(entry) and (said is None or said.body != entry.body)
+
+    def _is_judged(self, entry: Entry) -> bool:
+        """Whether the model rates an entry: not by hand, and not rated today."""
+        request = self.request
+        by_hand = request.explicit or entry.id in {*request.rates, *request.succeeded, *request.failed}
+        return request.mode == "rated" and not by_hand and not is_rated(entry, self.app.now)
 
     def _memory(self, path: str) -> MemoryFile:
         if path not in self.memories:
@@ -176,9 +238,21 @@ class _Plan:
             return self._workflow(entry, success=bool(keys & set(self.request.succeeded)))
         if self.request.explicit:
             return "reinforced", {"last_reinforced": self.today}
+        if self.request.mode == "rated":
+            return self._rated(entry)
         if self.request.mode == "aligned" and not is_used(entry, self.request.spoken or ""):
             return "weakened", _changed(entry, {"reinforcement_count": max(0, entry.reinforcement_count - 1)})
         return "reinforced", self._stronger(entry)
+
+    def _rated(self, entry: Entry) -> tuple[str, dict[str, Any]]:
+        """As the model rated it; without an answer yet, it is one to ask about."""
+        said = self.said.get(entry.id)
+        if not self._is_judged(entry):
+            return "already", {}
+        if said is None:
+            self.shown.append(entry)
+            return "", {}
+        return "rated", rated(entry, said.rating, self.app.now)
 
     def _stronger(self, entry: Entry) -> dict[str, Any]:
         return {"reinforcement_count": entry.reinforcement_count + 1, "last_reinforced": self.today}
@@ -196,7 +270,7 @@ def rated(entry: Entry, rating: str, now: datetime.date) -> dict[str, Any]:
     """FSRS-6 review of an entry, at most once a day; `again` does not count as a reinforcement."""
     values = {"reinforced": entry.last_reinforced, "created": entry.created_at, "date": entry.date}
     today = now.isoformat()
-    if entry.last_reinforced >= today and "stability" in entry.extra:
+    if is_rated(entry, now):
         return {}
     stability = float(
         entry.extra.get("stability", prominence.initial_stability(float(entry.extra.get("surprise", 0))))
@@ -209,6 +283,11 @@ def rated(entry: Entry, rating: str, now: datetime.date) -> dict[str, Any]:
         "stability": round(stability, 4),
         "difficulty": round(difficulty, 4),
     }
+
+
+def is_rated(entry: Entry, now: datetime.date) -> bool:
+    """Whether an entry was rated today already."""
+    return entry.last_reinforced >= now.isoformat() and "stability" in entry.extra
 
 
 def _changed(entry: Entry, values: Mapping[str, Any]) -> dict[str, Any]:

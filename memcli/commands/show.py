@@ -101,7 +101,7 @@ def _report(app: App, entry: Entry, row: FileRow, raw: str, copies: tuple[str, .
     )  # fmt: skip
     rule = Rule(c.decay, c.half_life, c.half_life_by_kind, c.growth, c.use_importance)
     weights = rank.Weights(rule, c.prominence_weight, c.level_weights, c.kind_weights)
-    hit = rank.weigh([item], {entry.id: 1.0}, weights)[0]
+    hit = rank.weigh([item], {entry.id: rank.Match(1.0)}, weights)[0]
     p = hit.prominence
     factors = {
         "importance": p.importance, "decay": p.decay, "growth": p.growth, "prominence": p.value,

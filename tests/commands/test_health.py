@@ -13,7 +13,7 @@ from memcli.history import state_dir
 from tests.conftest import Project
 from tests.test_page import Seen
 
-KEYS = {"version", "score", "band", "metrics", "counts", "never_recalled", "problems"}
+KEYS = {"version", "score", "band", "metrics", "counts", "llm", "never_recalled", "problems"}
 THEME = [
     "The payment webhook retries a request without its idempotency key",
     "The payment webhook drops a request when its signature is old",

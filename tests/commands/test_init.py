@@ -2,9 +2,46 @@
 
 from __future__ import annotations
 
-import pytest
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
+import yaml
+
+from memcli import harness, hook_script, settings_json
+from memcli.commands import init
 from tests.conftest import Project
+from tests.test_settings_json import PREPARED
+
+HOOKS = hook_script.HOOKS
+
+
+@pytest.fixture(autouse=True)
+def _own_agents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No settings of the caller's agents."""
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def snapshot(*folders: Path) -> dict[str, tuple[int, bytes]]:
+    """Every folder, file and link below, with mode and content; objects of git and indexes left out."""
+    return {str(path): _state(path) for folder in folders for path in _walk(folder)}
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        if "/objects/" not in str(path) and not path.name.startswith(".memory.db"):
+            yield path
+
+
+def _state(path: Path) -> tuple[int, bytes]:
+    if path.is_symlink():
+        return 0, os.fsencode(os.readlink(path))
+    return stat.S_IMODE(path.stat().st_mode), b"" if path.is_dir() else path.read_bytes()
 
 
 def test_init_prepares_a_repository_and_twice_is_once(project: Project) -> None:
@@ -33,7 +70,7 @@ def test_remove_restores_every_byte(project: Project, text: str | None) -> None:
     project.mem("init")
     project.mem("init")
     assert project.mem("init", "--remove").code == 0
-    assert (path.read_bytes().decode() if path.exists() else None) == (text or None)
+    assert (path.read_bytes().decode() if path.exists() else None) == text
     assert (project.root / ".git/config").read_bytes() == config
     assert (project.root / ".git/info/exclude").read_bytes() == exclude
     assert not (project.root / "MEMORY.md").exists()
@@ -70,3 +107,581 @@ def test_the_driver_merges_two_branches_in_real_git(project: Project) -> None:
     project.git("merge", "-q", "other", "-m", "merge")
     text = (project.root / "MEMORY.md").read_text()
     assert "tenant" in text and "flag" in text and "<<<<" not in text
+
+
+# --- the settings of agents
+
+TEN = (
+    "empty", "braces", "broken braces", "two blanks", "four blanks", "tabs", "minified", "CRLF", "no newline",
+    "big",
+)  # fmt: skip
+PLACES = {
+    "claude": (("--claude",), ".claude/settings.local.json"),
+    "claude, shared": (("--claude", "--shared"), ".claude/settings.json"),
+    "claude, user": (("--claude", "--user"), "~/.claude/settings.json"),
+    "codex": (("--codex",), ".codex/hooks.json"),
+    "codex, user": (("--codex", "--user"), "~/.codex/hooks.json"),
+}
+
+
+@pytest.mark.parametrize(("options", "name"), PLACES.values(), ids=PLACES.keys())
+def test_settings_in_twice_and_out_are_as_before(
+    project: Project, options: tuple[str, ...], name: str
+) -> None:
+    """Over ten prepared files, and over none: every byte, mode and folder is as it was, all around too."""
+    for text in [None, *(PREPARED[name] for name in TEN)]:
+        path = project.home / name[2:] if name.startswith("~/") else project.root / name
+        if text is not None:
+            project.write(name, text)
+        before = snapshot(project.root, project.home)
+        assert project.mem("init", *options).code == 0
+        once = snapshot(project.root, project.home)
+        assert settings_json.is_installed(path.read_text(), options[0][2:])
+        assert project.mem("init", *options).code == 0
+        assert snapshot(project.root, project.home) == once
+        assert project.mem("init", *options[1:], "--remove").code == 0
+        assert snapshot(project.root, project.home) == before
+
+
+def test_all_of_it_comes_out_again(project: Project) -> None:
+    """Every target at once, in a repository that has some of each already: nothing is left."""
+    project.write("CLAUDE.md", "# Rules\n\nBe kind.")
+    project.write("AGENTS.md", "Be quick.\r\n")
+    project.write(".claude/settings.local.json", PREPARED["tabs"] or "")
+    project.write(".git/hooks/post-merge", "#!/bin/sh\nexec true\n").chmod(0o755)
+    project.write(".git/info/exclude", "*.log")
+    project.commit()
+    before = snapshot(project.root, project.home)
+    assert project.mem("init", "--all").code == 0
+    once = snapshot(project.root, project.home)
+    assert "in place already" in project.mem("init", "--all").err
+    assert snapshot(project.root, project.home) == once
+    assert project.mem("init", "--remove").code == 0
+    assert snapshot(project.root, project.home) == before
+    assert project.git("status", "--porcelain") == ""
+
+
+def test_dry_run_of_all_shows_every_file_and_writes_none(project: Project, world: Path) -> None:
+    """The diff has the settings, the hooks, the workflow; the tree, the home and the state are untouched."""
+    before = snapshot(world, project.root)
+    shown = project.mem("init", "--all", "--dry-run")
+    assert snapshot(world, project.root) == before
+    for name in (
+        ".claude/settings.local.json",
+        ".codex/hooks.json",
+        init.WORKFLOW,
+        "AGENTS.md",
+        "post-merge",
+    ):
+        assert name in shown.out and name in shown.err
+    assert "merge driver" in shown.err
+
+
+def test_one_target_goes_alone(project: Project) -> None:
+    """What is named with --remove goes, all else stays."""
+    project.mem("init", "--all")
+    project.mem("init", "--claude", "--remove")
+    assert not (project.root / ".claude").exists()
+    assert (project.root / ".codex/hooks.json").exists() and (project.root / ".git/hooks/post-merge").exists()
+    exclude = (project.root / ".git/info/exclude").read_text()
+    assert "/.codex/hooks.json" in exclude and "/.claude" not in exclude and ".memory.db*" in exclude
+    assert project.git("config", "merge.mem.driver")
+
+
+def test_the_user_has_hooks_without_a_project(project: Project, tmp_path: Path) -> None:
+    """Outside of any repository --user is all there is; without it that is an error."""
+    nowhere = tmp_path / "nowhere"
+    nowhere.mkdir()
+    assert project.mem("init", "--claude", cwd=nowhere).code == 2
+    moved = {"CLAUDE_CONFIG_DIR": str(tmp_path / "cc"), "CODEX_HOME": str(tmp_path / "cx")}
+    before = snapshot(nowhere, project.home)
+    assert project.mem("init", "--claude", "--codex", "--user", cwd=nowhere, env=moved).code == 0
+    assert settings_json.is_installed((tmp_path / "cc/settings.json").read_text(), "claude")
+    assert settings_json.is_installed((tmp_path / "cx/hooks.json").read_text(), "codex")
+    assert project.mem("init", "--user", "--remove", "--claude", "--codex", cwd=nowhere, env=moved).code == 0
+    assert not (tmp_path / "cc").exists() and not (tmp_path / "cx").exists()
+    assert snapshot(nowhere, project.home) == before
+
+
+@pytest.mark.parametrize("options", [("--user",), ("--shared", "--ci"), ("--claude", "--user", "--shared")])
+def test_a_place_without_an_agent_is_refused(project: Project, options: tuple[str, ...]) -> None:
+    """--user and --shared say where; alone, or together, they say nothing."""
+    assert project.mem("init", *options).code == 2
+
+
+def test_private_settings_name_the_program_and_shared_ones_do_not(project: Project) -> None:
+    """An absolute path without a version where one person reads it; else a guard, and no path."""
+    project.mem("init", "--claude")
+    local = settings_json.handlers((project.root / ".claude/settings.local.json").read_text())
+    assert all(os.path.isabs(item.program) and harness.is_runnable(item.program) for item in local)
+    assert project.git("status", "--porcelain", "--", ".claude") == ""
+    project.mem("init", "--claude", "--shared")
+    shared = settings_json.handlers((project.root / ".claude/settings.json").read_text())
+    assert {item.program for item in shared} == {"mem"}
+    assert all(item.command.startswith("command -v mem >/dev/null 2>&1 && ") for item in shared)
+    assert ".claude/" in project.git("status", "--porcelain")
+
+
+def test_what_git_ignores_already_is_not_excluded_again(project: Project) -> None:
+    """Claude Code adds its local settings to the user's ignore file: one line is enough."""
+    project.write(".gitignore", "**/.claude/settings.local.json\n")
+    project.mem("init", "--claude")
+    assert ".claude" not in (project.root / ".git/info/exclude").read_text()
+
+
+def test_a_tracked_file_gets_the_guarded_form(project: Project) -> None:
+    """What is committed is shared, whatever was said."""
+    path = project.write(".codex/hooks.json", "{}\n")
+    project.commit()
+    project.mem("init", "--codex")
+    assert {item.program for item in settings_json.handlers(path.read_text())} == {"mem"}
+
+
+def test_hooks_in_two_places_are_named(project: Project) -> None:
+    """The agent would run both: the second installation says where the first is."""
+    project.mem("init", "--claude", "--user")
+    told = project.mem("init", "--claude").err
+    assert "run twice" in told and "mem init --claude --user --remove" in told
+
+
+@pytest.mark.parametrize("text", ['{\n  "a": 1,\n}', "{\n\n // note\n}"])
+def test_broken_settings_stop_everything_before_it_begins(project: Project, text: str) -> None:
+    """The file and the line are named, and nothing at all was written."""
+    project.write(".claude/settings.local.json", text)
+    before = snapshot(project.root)
+    done = project.mem("init", "--all")
+    assert done.code == 2 and "settings.local.json:3: not valid JSON" in done.err
+    assert snapshot(project.root) == before
+
+
+def test_a_stale_path_is_replaced(project: Project) -> None:
+    """mem was moved: the next init writes the new path in place of the old one."""
+    old = settings_json.groups("claude", '"/old/place/mem"')
+    path = project.write(
+        ".claude/settings.local.json", settings_json.with_hooks(PREPARED["four blanks"], old)
+    )
+    assert "updated .claude/settings.local.json" in project.mem("init", "--claude").err
+    assert "/old/place" not in path.read_text()
+    project.mem("init", "--remove")
+    assert path.read_text() == PREPARED["four blanks"]
+
+
+def test_a_link_of_the_user_is_written_through(project: Project) -> None:
+    """A dotfiles repository keeps the file; the link stays a link."""
+    target = project.write("~/dotfiles/claude.json", "{}\n")
+    link = project.home / ".claude/settings.json"
+    link.parent.mkdir()
+    link.symlink_to(target)
+    project.mem("init", "--claude", "--user")
+    assert link.is_symlink() and settings_json.is_installed(target.read_text(), "claude")
+    project.mem("init", "--claude", "--user", "--remove")
+    assert link.is_symlink() and target.read_text() == "{}\n"
+
+
+def test_a_link_that_leaves_the_repository_is_refused(project: Project, tmp_path: Path) -> None:
+    """Into the home folder, too: a repository must not choose which of its user's files is written."""
+    for name, target in ((".claude/settings.local.json", "~/x.json"), ("AGENTS.md", "~/notes.md")):
+        aim = project.write(target, "{}\n")
+        link = project.root / name
+        link.parent.mkdir(exist_ok=True)
+        link.symlink_to(aim)
+        done = project.mem("init", "--claude", "--agents")
+        assert done.code == 5 and "where mem does not write" in done.err
+        assert aim.read_text() == "{}\n"
+        link.unlink()
+
+
+# --- git hooks
+
+
+def sections(folder: Path) -> dict[str, str | None]:
+    """Which of the hooks call mem, and how."""
+    paths = [folder / name for name in HOOKS]
+    return {path.name: hook_script.program_of(path.read_text()) for path in paths if path.exists()}
+
+
+def test_new_hooks_are_executable_and_call_this_mem(project: Project) -> None:
+    """By absolute path."""
+    project.mem("init", "--git")
+    folder = project.root / ".git/hooks"
+    assert all(os.access(folder / name, os.X_OK) for name in HOOKS)
+    assert {os.path.basename(program or "") for program in sections(folder).values()} == {"mem"}
+    assert len(sections(folder)) == 3
+
+
+def test_git_goes_on_whatever_mem_does(project: Project) -> None:
+    """Commit, merge, rebase, cherry-pick and another work tree with hooks on: no failure, no word."""
+    project.mem("init", "--git")
+    project.mem("add", "Base")
+    project.commit()
+    for branch in ("one", "two"):
+        project.git("checkout", "-q", "-b", branch, "main")
+        project.write(f"{branch}.txt", branch)
+        project.mem("add", f"Lesson of branch {branch}, about {'caches' if branch == 'one' else 'deploys'}")
+        project.commit(branch)
+    project.git("checkout", "-q", "main")
+    for arguments in (
+        ("merge", "-q", "one"),
+        ("rebase", "-q", "main", "two"),
+        ("worktree", "add", "-q", "../linked", "-b", "three", "one"),
+    ):
+        done = subprocess.run(["git", *arguments], cwd=project.root, capture_output=True)
+        assert (done.returncode, done.stdout) == (0, b""), done.stderr
+    picked = subprocess.run(
+        ["git", "cherry-pick", "two"], cwd=project.root.parent / "linked", capture_output=True
+    )
+    assert picked.returncode == 0, picked.stderr
+    assert project.git("status", "--porcelain") == ""
+
+
+@pytest.fixture
+def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A `mem` first on PATH that notes how it is called."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    out = tmp_path / "noted"
+    (folder / "mem").write_text(f'#!/bin/sh\necho "$PWD|$*" >> "{out}"\n')
+    (folder / "mem").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    return out
+
+
+@pytest.mark.parametrize("layout", ["husky 9", "husky 8", "relative", "nested"])
+def test_hooks_that_are_committed_call_mem_by_name(project: Project, noted: Path, layout: str) -> None:
+    """In the folder that people write to, beside what they wrote; real git runs it."""
+    path, folder = {
+        "husky 9": (".husky/_", ".husky"), "husky 8": (".husky", ".husky"),
+        "relative": (".githooks", ".githooks"), "nested": ("tools/git/hooks", "tools/git/hooks"),
+    }[layout]  # fmt: skip
+    project.git("config", "core.hooksPath", path)
+    head = "" if layout == "husky 9" else "#!/bin/sh\n"
+    theirs = project.write(f"{folder}/post-commit", f"{head}touch theirs\n")
+    theirs.chmod(0o644 if layout == "husky 9" else 0o755)
+    if layout == "husky 9":  # its wrappers run the file of the same name one folder up
+        for name in HOOKS:
+            wrapper = (
+                '#!/bin/sh\nf="$(dirname "$(dirname "$0")")/${0##*/}"\n[ ! -f "$f" ] || sh -e "$f" "$@"\n'
+            )
+            project.write(f".husky/_/{name}", wrapper).chmod(0o755)
+    before = snapshot(project.root)
+    assert project.mem("init", "--git").code == 0
+    assert set(sections(project.root / folder).values()) == {"mem"}
+    assert not sections(project.root / ".git/hooks")
+    project.commit()
+    assert (project.root / "theirs").exists()
+    assert noted.read_text() == f"{project.root}|hook git-post-commit\n"
+    project.mem("init", "--remove")
+    (project.root / "theirs").unlink()
+    assert {k: v for k, v in snapshot(project.root).items() if "/.git/" not in k} == {
+        k: v for k, v in before.items() if "/.git/" not in k
+    }
+
+
+def test_hooks_for_all_repositories_are_left_alone(project: Project) -> None:
+    """core.hooksPath in the user's own configuration: only with --user."""
+    folder = project.home / "hooks"
+    folder.mkdir()
+    project.git("config", "--global", "core.hooksPath", str(folder))
+    told = project.mem("init", "--git")
+    assert told.code == 0 and "--git --user" in told.err and not sections(folder)
+    project.mem("init", "--git", "--user")
+    assert len(sections(folder)) == 3
+    project.mem("init", "--git", "--remove")
+    assert len(sections(folder)) == 3
+    project.mem("init", "--git", "--user", "--remove")
+    assert not list(folder.iterdir())
+
+
+def test_a_repositorys_own_hooks_folder_may_lie_elsewhere(project: Project, tmp_path: Path) -> None:
+    """Outside of work tree, git directory and home; what mem undo takes back does not get stuck on it."""
+    folder = tmp_path / "elsewhere"
+    project.git("config", "core.hooksPath", str(folder))
+    project.mem("init", "--git")
+    assert len(sections(folder)) == 3
+    assert project.mem("undo").code == 0 and not (project.root / "MEMORY.md").exists()
+    project.mem("init", "--remove")
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_a_linked_work_tree_uses_the_common_hooks(project: Project, tmp_path: Path, bare: bool) -> None:
+    """Also one of a bare clone; in the bare clone itself there is nothing to run."""
+    project.commit()
+    source = project.root
+    if bare:
+        source = tmp_path / "bare.git"
+        project.git("clone", "-q", "--bare", str(project.root), str(source))
+    linked = tmp_path / "linked"
+    project.git("worktree", "add", "-q", str(linked), "-b", "x", cwd=source)
+    before = snapshot(linked, source)
+    assert project.mem("init", "--git", cwd=linked).code == 0
+    assert len(sections((source if bare else source / ".git") / "hooks")) == 3
+    assert project.mem("init", "--remove", cwd=linked).code == 0
+    assert snapshot(linked, source) == before
+    if bare:
+        told = project.mem("init", "--git", "--root", str(source))
+        assert told.code == 0 and "no hook that git would run" in told.err
+
+
+def test_hooks_in_another_language_are_left(project: Project) -> None:
+    """A Python hook would break, a binary too: they are named with what to call; the others are written."""
+    project.write(".git/hooks/post-merge", "#!/usr/bin/env python3\nprint(1)\n").chmod(0o755)
+    project.write(".git/hooks/post-commit", b"\x7fELF\xff\x00").chmod(0o755)
+    told = project.mem("init", "--git")
+    assert told.code == 0 and "post-merge: no shell script; let it call:" in told.err
+    assert "post-commit: no shell script" in told.err
+    assert (project.root / ".git/hooks/post-merge").read_text().endswith("print(1)\n")
+    assert (project.root / ".git/hooks/post-rewrite").exists()
+
+
+def test_a_hook_that_is_switched_off_is_named(project: Project) -> None:
+    """Git runs no hook without the executable bit; mem does not switch it on."""
+    path = project.write(".git/hooks/post-merge", "#!/bin/sh\n")
+    path.chmod(0o644)
+    assert "is not executable" in project.mem("init", "--git").err
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+
+
+@pytest.mark.parametrize("text", [None, "pre-commit:\n  commands:\n    a:\n      run: true\n", ""])
+def test_lefthook_is_told_in_its_own_words(project: Project, text: str | None) -> None:
+    """It writes git's hooks itself, so that ours would vanish: its local configuration calls mem."""
+    project.write("lefthook.yml", "post-merge:\n  commands:\n    deps:\n      run: true\n")
+    path = project.root / "lefthook-local.yml"
+    if text is not None:
+        path.write_text(text)
+    before = snapshot(project.root)
+    assert "lefthook install" in project.mem("init", "--git").err
+    read = yaml.safe_load(path.read_text())
+    assert all("hook git-" + name in read[name]["commands"]["mem"]["run"] for name in HOOKS)
+    assert not sections(project.root / ".git/hooks")
+    assert "lefthook-local" not in project.git("status", "--porcelain")
+    project.mem("init", "--git")
+    project.mem("init", "--remove")
+    assert snapshot(project.root) == before
+
+
+def test_a_local_lefthook_file_with_these_hooks_is_left(project: Project) -> None:
+    """A second key of the same name would break it: the lines are printed instead."""
+    project.write("lefthook.yml", "")
+    path = project.write("lefthook-local.yml", "post-merge:\n  parallel: true\n")
+    told = project.mem("init", "--git").err
+    assert "add to it by hand" in told and "hook git-post-merge {0}" in told
+    assert path.read_text() == "post-merge:\n  parallel: true\n"
+
+
+# --- CI and instructions
+
+
+def test_the_workflow_is_what_github_reads(project: Project) -> None:
+    """Valid YAML with the two jobs, least permissions, one run at a time, a pinned version."""
+    project.mem("init", "--ci")
+    text = (project.root / init.WORKFLOW).read_text()
+    read = yaml.safe_load(text)
+    assert set(read["jobs"]) == {"compact", "diff"} and read["permissions"] == {"contents": "read"}
+    assert read["jobs"]["compact"]["permissions"]["contents"] == "write"
+    assert read["jobs"]["compact"]["concurrency"]["cancel-in-progress"] is False
+    assert f"memcli=={init.__version__}" in text and "@VERSION@" not in text
+    for job in read["jobs"].values():
+        assert "${{" not in job["steps"][-1]["run"]  # nothing from outside is pasted into a script
+        subprocess.run(["bash", "-n"], input=job["steps"][-1]["run"].encode(), check=True)
+
+
+def test_a_workflow_that_was_changed_is_left(project: Project) -> None:
+    """By hand, or somebody else's; one that git gave other line ends is still ours."""
+    path = project.write(init.WORKFLOW, "name: memory\n")
+    assert "left as it is" in project.mem("init", "--ci").err
+    path.unlink()
+    project.mem("init", "--ci")
+    ours = path.read_bytes()
+    path.write_bytes(ours.replace(b"17 4", b"18 4"))
+    assert "left as it is" in project.mem("init", "--ci", "--remove").err and path.exists()
+    path.write_bytes(ours.replace(b"\n", b"\r\n"))
+    assert "in place already" in project.mem("init", "--ci").err
+    project.mem("init", "--ci", "--remove")
+    assert not path.exists()
+
+
+@pytest.fixture
+def runner(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout with two near-duplicates, as a runner has it: its origin, mem, and a `gh` that notes."""
+    body = "Freeze time in the tests of the cart before the expiry is computed, or they fail at midnight."
+    project.write("MEMORY.md", project.entry("Freeze time", body) + project.entry("Freeze time", body))
+    project.commit()
+    origin = tmp_path / "origin.git"
+    project.git("clone", "-q", "--bare", str(project.root), str(origin))
+    project.git("remote", "add", "origin", str(origin))
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "mem").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m memcli "$@"\n')
+    (folder / "gh").write_text(f'#!/bin/sh\nprintf "%s\\n" "$*" >> "{tmp_path}/gh"\n')
+    for path in folder.iterdir():
+        path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    for name, value in {
+        "BRANCH": "main", "STALE": "", "RUNNER_TEMP": str(tmp_path), "NUMBER": "7",
+        "GITHUB_REPOSITORY": "o/r", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    return origin
+
+
+def script(name: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run a step of the workflow as the runner does."""
+    text = yaml.safe_load(init.workflow())["jobs"][name]["steps"][-1]["run"]
+    return subprocess.run(["bash", "-e", "-c", text], cwd=cwd, capture_output=True, text=True)
+
+
+def test_ci_commits_what_it_compacted(project: Project, runner: Path, tmp_path: Path) -> None:
+    """As the bot, on the branch, with words; a second run finds nothing to do."""
+    assert script("compact", project.root).returncode == 0
+    author = project.git("log", "-1", "--format=%an|%s", "main", cwd=runner).strip()
+    assert author == "github-actions[bot]|Compact memory"
+    names = project.git("show", "--name-only", "--format=", "main", cwd=runner).split()
+    assert names == ["MEMORY.archive.md", "MEMORY.md"]
+    assert (tmp_path / "summary").read_text().strip() and not (tmp_path / "gh").exists()
+    again = script("compact", project.root)
+    assert (again.returncode, again.stdout) == (0, "memory is compact already\n")
+
+
+def test_ci_proposes_what_it_may_not_push(project: Project, runner: Path, tmp_path: Path) -> None:
+    """A protected branch: a branch of its own, and a pull request for it."""
+    hook = runner / "hooks/update"
+    hook.write_text('#!/bin/sh\n[ "$1" != refs/heads/main ]\n')
+    hook.chmod(0o755)
+    done = script("compact", project.root)
+    assert done.returncode == 0, done.stderr
+    assert project.git("log", "-1", "--format=%s", "mem/compact", cwd=runner).strip() == "Compact memory"
+    assert "pr create --head mem/compact --base main" in (tmp_path / "gh").read_text()
+
+
+def test_ci_leaves_a_branch_that_moved_on(project: Project, runner: Path, tmp_path: Path) -> None:
+    """Somebody pushed meanwhile: the run for that commit will compact."""
+    other = tmp_path / "other"
+    project.git("clone", "-q", str(runner), str(other))
+    project.commit("Later", cwd=other)
+    project.git("push", "-q", "origin", "main", cwd=other)
+    done = script("compact", project.root)
+    assert done.returncode == 0 and "has moved on" in done.stdout
+    assert project.git("branch", "--list", "mem/compact", cwd=runner) == ""
+
+
+def test_ci_says_what_a_branch_changes(
+    project: Project, runner: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One comment with the words of mem diff."""
+    monkeypatch.setenv("BASE", project.git("rev-parse", "HEAD").strip())
+    project.mem("add", "Deploys wait for the flag")
+    project.commit()
+    monkeypatch.setenv("HEAD", project.git("rev-parse", "HEAD").strip())
+    done = script("diff", project.root)
+    assert done.returncode == 0, done.stderr
+    assert "Deploys wait for the flag" in (tmp_path / "summary").read_text()
+    assert "api --method POST repos/o/r/issues/7/comments" in (tmp_path / "gh").read_text()
+
+
+@pytest.mark.parametrize(
+    ("files", "changed"),
+    [
+        ({}, ["AGENTS.md"]), ({"CLAUDE.md": "Mine."}, ["CLAUDE.md"]),
+        ({"AGENTS.md": "Mine.\r\n", "CLAUDE.md": "Mine.\n"}, ["AGENTS.md", "CLAUDE.md"]),
+        ({"AGENTS.md": "", "CLAUDE.md": "# C\n\n@AGENTS.md\n"}, ["AGENTS.md"]),
+    ],
+)  # fmt: skip
+def test_agents_are_told_where_they_read(project: Project, files: dict[str, str], changed: list[str]) -> None:
+    """In the files that exist, once though one includes the other; a new AGENTS.md without any."""
+    for name, text in files.items():
+        project.write(name, text)
+    before = snapshot(project.root)
+    project.mem("init", "--agents")
+    found = [name for name in init.AGENT_FILES if "mem recall" in _read(project.root / name)]
+    assert found == changed
+    for name in changed:
+        assert _read(project.root / name).startswith(files.get(name, ""))
+        lines = _read(project.root / name).splitlines()
+        assert lines[-1] == "<!-- mem: end -->" and len(lines) - lines.index("## Project memory") == 6
+    project.mem("init", "--agents")
+    project.mem("init", "--remove")
+    assert snapshot(project.root) == before
+
+
+def _read(path: Path) -> str:
+    return path.read_bytes().decode() if path.exists() else ""
+
+
+def test_one_file_under_two_names_is_written_once(project: Project) -> None:
+    """CLAUDE.md is often a link to AGENTS.md."""
+    project.write("AGENTS.md", "Mine.\n")
+    (project.root / "CLAUDE.md").symlink_to("AGENTS.md")
+    project.mem("init", "--agents")
+    assert _read(project.root / "AGENTS.md").count("mem recall") == 1
+    assert (project.root / "CLAUDE.md").is_symlink()
+    project.mem("init", "--remove")
+    assert _read(project.root / "AGENTS.md") == "Mine.\n"
+
+
+def test_what_is_next_is_said_once(project: Project) -> None:
+    """After the first time, on stderr; not with --quiet, not in JSON, not when nothing was done."""
+    assert "next: approve the hooks in Codex" in project.mem("init", "--codex").err
+    assert "next:" not in project.mem("init", "--codex").err
+    project.mem("init", "--remove")
+    assert project.mem("init", "--codex", "--quiet").err == ""
+    project.mem("init", "--remove")
+    done = project.mem("init", "--codex", "--json")
+    assert done.err == "" and any("/hooks" in line for line in done.json["next"])
+
+
+# --- the program
+
+
+def test_the_program_is_the_name_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a tool in an environment of its own the link on PATH is named, which outlives upgrades."""
+    real = tmp_path / "tools/memcli-1.2/bin/mem"
+    real.parent.mkdir(parents=True)
+    real.write_text("#!/bin/sh\n")
+    real.chmod(0o755)
+    shim = tmp_path / "local bin/mem"
+    shim.parent.mkdir()
+    shim.symlink_to(real)
+    monkeypatch.setattr(sys, "argv", [str(real), "init"])
+    monkeypatch.setenv("PATH", str(shim.parent))
+    assert harness.program() == f'"{shim}"'
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert harness.program() == f'"{real}"'
+    real.unlink()
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python3"))
+    assert harness.program() == f'"{tmp_path / "python3"}" -m memcli'
+
+
+def test_a_program_in_a_cache_is_told_apart() -> None:
+    """uvx and pipx run make environments that vanish."""
+    assert harness.is_passing('"/home/a/.cache/uv/archive-v0/x/bin/mem"')
+    assert harness.is_passing('"/home/a/.cache/pipx/x/bin/mem"')
+    assert not harness.is_passing('"/home/a/.local/bin/mem"')
+    assert harness.is_runnable(sys.executable) and not harness.is_runnable("/no/such/mem")
+
+
+def test_the_templates_are_in_the_package() -> None:
+    """Next to the code, where a wheel has them; and the composite action finds its script."""
+    assert {path.name for path in init.TEMPLATES.iterdir()} == {
+        "agents.md",
+        "ci.yml",
+        "compact.sh",
+        "diff.sh",
+    }
+    top = init.TEMPLATES.parent.parent
+    action = yaml.safe_load((top / ".github/actions/mem/action.yml").read_text())
+    assert all(step["shell"] == "bash" for step in action["runs"]["steps"])
+    assert "../../../memcli/templates/compact.sh" in action["runs"]["steps"][-1]["run"]
+
+
+def test_the_hooks_for_pre_commit_are_commands_of_ours() -> None:
+    """Each entry is a command line that the program knows; post-* stages get no files."""
+    from memcli.cli import commands
+
+    listed = yaml.safe_load((init.TEMPLATES.parent.parent / ".pre-commit-hooks.yaml").read_text())
+    assert [hook["id"] for hook in listed] == ["mem-check", "mem-index", "mem-compact"]
+    for hook in listed:
+        assert hook["entry"].split()[0] == "mem" and hook["entry"].split()[1] in commands()
+        assert not any(stage.startswith("post") for stage in hook.get("stages", ())) or (
+            hook["always_run"] and not hook["pass_filenames"]
+        )

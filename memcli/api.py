@@ -1,0 +1,218 @@
+"""The Python interface: what the commands do, as methods of one object.
+
+    from memcli import Memory
+
+    with Memory() as memory:
+        memory.add("Freeze time in cart tests", kind="pitfall", paths=["tests/cart/**"])
+        for hit in memory.recall("fix the flaky cart test", limit=3):
+            print(hit.title, hit.text)
+
+Every failure is a `memcli.errors.MemError` with `what`, a `hint` and the exit `code` it would have.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+
+from memcli.app import App, Options, opened
+from memcli.errors import RefusedError, UsageError
+from memcli.scope import Filters
+
+if TYPE_CHECKING:
+    from memcli.commands.add import Report as Added
+    from memcli.commands.extract import Report as Extracted
+    from memcli.commands.health import Report as Health
+    from memcli.commands.recall import Hit
+    from memcli.commands.recall import Report as Recalled
+    from memcli.commands.reinforce import Report as Reinforced
+    from memcli.commands.show import Report as Entry
+
+Names = str | Sequence[str]
+"""One name or several."""
+
+
+class Wanted(TypedDict, total=False):
+    """The filters of `mem recall`: within one any value fits, and all of them must."""
+
+    level: Names
+    job: Names
+    task_name: Names
+    type: Names
+    kind: Names
+    store: Names
+    tag: Names
+    path: Names
+    since: str
+    until: str
+    archived: bool
+    no_global: bool
+
+
+class Memory:
+    """The memory of one project (found from the working directory without `root`) and the global one.
+
+    Each call opens what it needs and closes it again, so an object may be kept for long and used
+    from several threads, one call at a time; after the `with` block it refuses further calls.
+    """
+
+    def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
+        self._root = "" if root is None else os.fspath(root)
+        self._closed = False
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Refuse further calls."""
+        self._closed = True
+
+    def recall(
+        self,
+        task: str,
+        *,
+        limit: int | None = None,
+        max_tokens: int | None = None,
+        ranked: bool = False,
+        session: str = "",
+        **filters: Unpack[Wanted],
+    ) -> list[Hit]:
+        """What was learned that bears on a task: the hits of `mem recall`, in the order they are shown.
+
+        With `ranked` only ranked hits, of all kinds. `session` is remembered for `reinforce`.
+        """
+        report = self._recalled(task, limit, max_tokens, ranked, session, filters)
+        return list(report.hits)
+
+    def prompt(
+        self,
+        task: str,
+        *,
+        limit: int | None = None,
+        max_tokens: int | None = None,
+        ranked: bool = False,
+        session: str = "",
+        **filters: Unpack[Wanted],
+    ) -> str:
+        """The same hits as one block of untrusted hints for an agent's prompt; "" without any."""
+        from memcli import render
+
+        return render.recall_prompt(self._recalled(task, limit, max_tokens, ranked, session, filters))
+
+    def _recalled(
+        self,
+        task: str,
+        limit: int | None,
+        max_tokens: int | None,
+        ranked: bool,
+        session: str,
+        filters: Wanted,
+    ) -> Recalled:
+        from memcli.commands import recall as command
+
+        given = {"limit": limit, "max_tokens": max_tokens}
+        with self._app(*(f"{key}={value}" for key, value in given.items() if value is not None)) as app:
+            request = command.Request(task, _filters(filters), ranked, session=session)
+            return command.recall(app, request)
+
+    def add(
+        self,
+        text: str,
+        *,
+        level: str = "project",
+        job: str = "",
+        task: str = "",
+        type: str = "",
+        kind: str = "",
+        title: str = "",
+        tags: Sequence[str] = (),
+        paths: Sequence[str] = (),
+        commands: Sequence[str] = (),
+        importance: float | None = None,
+        priority: str = "",
+        steps: Sequence[str] = (),
+        outcome: str = "",
+        dry_run: bool = False,
+    ) -> Added:
+        """Write down one thing; what is known already is reinforced instead (`.reinforced`).
+
+        Raises RefusedError for a text with a secret in it.
+        """
+        from memcli.commands import add as command
+
+        with self._app() as app:
+            request = command.Request(
+                text, level, job, task, type, kind, title, tuple(tags), tuple(paths), tuple(commands),
+                importance, priority, tuple(steps), outcome,
+            )  # fmt: skip
+            return command.add(app, request, dry_run=dry_run)
+
+    def reinforce(self, ids: Names, *, session: str = "", dry_run: bool = False) -> Reinforced:
+        """Strengthen entries that were used; with `session`, each at most once in it."""
+        from memcli.commands import reinforce as command
+
+        with self._app() as app:
+            request = command.Request(ids=_names(ids), session=session)
+            return command.run(app, request, dry_run=dry_run)
+
+    def extract(
+        self,
+        *transcripts: str | os.PathLike[str],
+        scopes: Sequence[str] = (),
+        engine: str = "auto",
+        dry_run: bool = False,
+    ) -> Extracted:
+        """Learn from finished sessions: those of these files, else the ones of this repository.
+
+        `engine` is rules (no model), llm, or auto: what the user's configuration enables. A session
+        that was learned from is not learned from again.
+        """
+        from memcli.commands import extract as command
+
+        with self._app() as app:
+            named = tuple(os.fspath(path) for path in transcripts)
+            request = command.Request(named, scopes=tuple(scopes), engine=engine)
+            return command.run(app, request, dry_run=dry_run)
+
+    def show(self, id: str) -> Entry:
+        """One entry with its values, provenance and relations; `id` may be the beginning of one."""
+        from memcli.commands import show as command
+
+        with self._app() as app:
+            return command.show(app, id)
+
+    def health(self) -> Health:
+        """How good the memory is, in five metrics."""
+        from memcli.commands import health as command
+
+        with self._app() as app:
+            return command.health(app)
+
+    @contextmanager
+    def _app(self, *sets: str) -> Iterator[App]:
+        if self._closed:
+            raise UsageError("this memory was closed", "use it inside its with block")
+        try:
+            with opened(Options(self._root, sets)) as app:
+                yield app
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            raise RefusedError(f"{why} ({error.filename or 'no file'})", "mem doctor") from error
+
+
+def _names(given: Names) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _filters(given: Wanted) -> Filters:
+    values: dict[str, Any] = dict(given)
+    if "task_name" in values:
+        values["task"] = values.pop("task_name")
+    plain = ("since", "until", "archived", "no_global")
+    wanted = {key: value if key in plain else _names(value) for key, value in values.items()}
+    return Filters(**cast(dict[str, Any], wanted))

@@ -1,0 +1,157 @@
+"""mem export: the memory for tools that read a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from memcli import handout, rank, scope, tree
+from memcli.app import App
+from memcli.errors import DataError, UsageError
+from memcli.handout import Handout, Note
+from memcli.levels import OUTERMOST
+from memcli.memory_file import sections
+from memcli.model import Entry, Problem
+from memcli.prominence import Rule, prominence
+from memcli.tree import Found
+
+TARGETS = ("claude", "agents-md", "json")
+BASELINE_KINDS = ("policy", "architecture", "preference")
+HIGH = ("permanent", "critical", "high", "pin")
+
+
+class Kept(NamedTuple):
+    """A live entry or section with the file it stands in; `weight` is its prominence by level and kind."""
+
+    entry: Entry
+    file: Found
+    weight: float
+
+
+class Report(NamedTuple):
+    """The live entries in view, best first, and for claude and agents-md the section made of them."""
+
+    target: str
+    kept: tuple[Kept, ...]
+    handout: Handout
+    problems: tuple[Problem, ...]
+
+
+def export(app: App, target: str, *, lines: int = 200, size: int = 25_000) -> Report:
+    """Everything live in view but the proxy store, as the target wants it. Writes nothing."""
+    if target not in TARGETS:
+        raise UsageError(f"--target {target}: unknown target", f"one of {', '.join(TARGETS)}")
+    if lines < 20 or size < 1000:
+        raise UsageError("there is no room for a memory", "--max-lines from 20, --max-bytes from 1000")
+    files, problems = _files(app)
+    kept = _weighed(app, _live(files))
+    notes = [*_norms(files), *_notes(kept)] if target != "json" else []
+    return Report(target, kept, handout.compose(notes, lines=lines, size=size), tuple(problems))
+
+
+_Read = list[tuple[Found, str, list[Entry]]]
+
+
+def _files(app: App) -> tuple[_Read, list[Problem]]:
+    """The files in view, the nearest first: their texts and entries."""
+    found: _Read = []
+    problems = list(app.problems_of_listing)
+    for file in sorted(
+        scope.visible(app.listing.files, app.view, scope.Filters()), key=lambda f: _far(app, f)
+    ):
+        if file.place.store not in ("memory", "institutional"):
+            continue
+        try:
+            memory = app.read(file)
+        except tree.Unreadable as error:
+            problems.append(Problem(file.name, error.line, str(error), "unreadable"))
+        else:
+            found.append((file, memory.text, [*memory.entries, *sections(memory)]))
+    return found, problems
+
+
+def _far(app: App, file: Found) -> tuple[bool, int, str]:
+    """How far a file is from the working directory: the levels one is in first, inside out."""
+    place, depth = file.place, OUTERMOST[file.place.level]
+    around = place.job in ("", app.view.job) and place.task in ("", app.view.task)
+    return not around, -depth if around else depth, file.name
+
+
+def _live(files: _Read) -> Iterator[tuple[Entry, Found]]:
+    """The live entries of the memory store, each id once, from the nearest file."""
+    seen: set[str] = set()
+    for file, _, entries in files:
+        for entry in entries if file.place.store == "memory" else ():
+            if entry.id not in seen:
+                seen.add(entry.id)
+                if entry.status != "retired":
+                    yield entry, file
+
+
+def _weighed(app: App, live: Iterator[tuple[Entry, Found]]) -> tuple[Kept, ...]:
+    kept = [Kept(entry, file, round(_weight(app, entry, file), 6)) for entry, file in live]
+    return tuple(sorted(kept, key=lambda one: (-one.weight, one.file.name, one.entry.start)))
+
+
+def _weight(app: App, entry: Entry, file: Found) -> float:
+    """What a recall would multiply an entry's relevance by."""
+    c, extra = app.config, entry.extra
+    rule = Rule(c.decay, c.half_life, c.half_life_by_kind, c.growth, c.use_importance)
+    values = {"reinforced": entry.last_reinforced, "created": entry.created_at, "date": entry.date}
+    found = prominence(
+        entry.importance, entry.kind, rank.age_of(values, app.now), entry.reinforcement_count, rule,
+        extra.get("stability"), float(extra.get("surprise", 0.0)),
+    )  # fmt: skip
+    level, kind = c.level_weights.get(file.place.level, 1.0), c.kind_weights.get(entry.kind, 1.0)
+    return float(found.value**c.prominence_weight * level * kind)
+
+
+def _norms(files: _Read) -> Iterator[Note]:
+    """Institutional files, the outermost first, equal texts once."""
+    read = [(file, text) for file, text, _ in files if file.place.store == "institutional" and text.strip()]
+    texts: set[str] = set()
+    for file, text in sorted(read, key=lambda one: OUTERMOST[one[0].place.level]):
+        if file.place.level in ("global", "project") and text not in texts:
+            texts.add(text)
+            yield Note("norms", file.name, "", text.strip("\ufeff\r\n \t"))
+
+
+def _notes(kept: tuple[Kept, ...]) -> Iterator[Note]:
+    """Rules and lessons, best first. Episodes tell what was: not for a file that is read at every start."""
+    for one in kept:
+        entry = one.entry
+        if entry.kind != "episode":
+            rule = entry.kind in BASELINE_KINDS and entry.priority in HIGH
+            facts = f"{entry.kind or entry.type}, id {entry.id[:8]}"
+            yield Note("rules" if rule else "lessons", entry.title, facts, entry.body)
+
+
+def save(app: App, report: Report, text: str, out: str) -> bool:
+    """Write the answer to the file named `out`; returns whether it changed anything.
+
+    JSON makes the file; a section is put into it, and nothing else of the file changes.
+    """
+    from memcli.workspace import write_output
+
+    path = Path(os.path.abspath(app.cwd / os.path.expanduser(out)))
+    if any(os.path.realpath(path) == os.path.realpath(file.path) for file in app.listing.files):
+        raise UsageError(f"{out}: is a memory file", "name another file with --out")
+    before = _text(path, out)
+    whole = text + "\n"
+    after = whole if report.target == "json" else handout.placed(before, whole, out)
+    if after != before:
+        write_output(path, after)
+    return after != before
+
+
+def _text(path: Path, name: str) -> str | None:
+    if not path.exists() or not path.is_file():
+        return None
+    try:
+        return tree.decode(tree.read_bytes(str(path)).data)
+    except tree.Unreadable as error:
+        raise DataError(
+            f"{name}:{error.line}: {error}; nothing is written", "name another file with --out"
+        ) from None

@@ -1,0 +1,105 @@
+"""mem extract --premortem and --checkpoint: what is noted before and while the work is done."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from memcli import cleaning, git, notes, prompts, tree
+from memcli.app import App
+from memcli.errors import DataError, ProviderError, UsageError
+from memcli.model import Patch
+from memcli.notes import Checkpoint
+
+
+class Pitfall(NamedTuple):
+    """A pitfall that recall found: title, text and where it stands."""
+
+    title: str
+    text: str
+    where: str
+
+
+class Report(NamedTuple):
+    """What was written where, with how many risks; `failed` says why a language model added none."""
+
+    what: str
+    path: str
+    risks: int
+    failed: str
+    patches: tuple[Patch, ...]
+
+
+def premortem(
+    app: App,
+    task: str,
+    pitfalls: Sequence[Pitfall],
+    *,
+    job: str = "",
+    llm: bool = False,
+    dry_run: bool = False,
+) -> Report:
+    """Write `.premortem.md`: pitfalls met before, and the risks a language model foresees when asked."""
+    if not task.strip():
+        raise UsageError("there is no task to foresee", 'mem extract --premortem "what you are about to do"')
+    folder = _folder(app, job)
+    safe = cleaning.clean_text(task)
+    risks, failed = _risks(app, safe, pitfalls) if llm else ((), "")
+    text = notes.premortem(safe, [(p.title, p.text, p.where) for p in pitfalls], risks, app.now.isoformat())
+    return _written(
+        app, folder / ".premortem.md", text, "premortem", len(pitfalls) + len(risks), failed, dry_run
+    )
+
+
+def checkpoint(app: App, found: Checkpoint, *, job: str = "", dry_run: bool = False) -> Report:
+    """Append a line to `.assumptions.jsonl`."""
+    path = _folder(app, job) / ".assumptions.jsonl"
+    row = notes.checkpoint_line(found, app.moment.isoformat(timespec="seconds"))
+    before = _text(path) or ""
+    glue = "" if not before or before.endswith("\n") else "\n"
+    return _written(app, path, before + glue + row, "checkpoint", 1, "", dry_run)
+
+
+def _risks(app: App, task: str, pitfalls: Sequence[Pitfall]) -> tuple[tuple[tuple[str, str], ...], str]:
+    from memcli.llm import Ask
+
+    model = app.model or app.model_of("anthropic")
+    assert model is not None
+    known = [cleaning.clean_text(f"{p.title}: {p.text}") for p in pitfalls]
+    ask = Ask(prompts.RISKS, prompts.risks(task, known), schema=prompts.SCHEMA, purpose="premortem")
+    try:
+        return prompts.parse_risks(model.ask(ask).text), ""
+    except ProviderError as error:
+        return (), error.what
+
+
+def _written(app: App, path: Path, text: str, what: str, count: int, failed: str, dry_run: bool) -> Report:
+    def plan() -> Report:
+        if not dry_run and app.root is not None:
+            git.exclude(app.root, git.MOMENTS)
+        patch = Patch(str(path), _text(path), text)
+        return Report(what, os.path.relpath(path, app.root or app.cwd), count, failed, (patch,))
+
+    return app.write(plan, "extract", dry_run=dry_run)
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return tree.decode(tree.read_bytes(str(path)).data) if os.path.lexists(path) else None
+    except tree.Unreadable as error:
+        raise DataError(f"{path.name}:{error.line}: {error}; nothing is written", "mend the file") from None
+
+
+def _folder(app: App, job: str) -> Path:
+    """The job's directory, without a job the root."""
+    if app.root is None:
+        raise UsageError("there is no project here", "run it inside a repository, or name one with --root")
+    job = job or app.view.job
+    if not job:
+        return app.root
+    found = next((app.root / jobs / job for jobs in app.jobs_dirs if (app.root / jobs / job).is_dir()), None)
+    if found is None or "/" in job or job in (".", ".."):
+        raise UsageError(f"--job {job}: no such job", f"its folder would be {app.jobs_dirs[-1]}/{job}")
+    return found

@@ -1,0 +1,270 @@
+"""Static word vectors, computed here: no network, no model to run.
+
+The table of token vectors comes with the `wordllama` package (extra `local`). It is turned once into a
+small SQLite file in the user's cache, so that a recall needs neither numpy nor a tokenizer library:
+a word is cut into pieces by look-up, and its vector is the sum of those of its pieces.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing, suppress
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from memcli.errors import ProviderError, UsageError
+from memcli.vector import SCALE, quantise, weighted_sum
+from memcli.words import word_forms
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+DIM = 256
+MODEL = f"wordllama-{DIM}"
+MANY = 256
+"""From so many words on numpy is worth loading."""
+_WEIGHT = 16
+_MOST_WEIGHT = 1023
+"""Weights are whole: 16 for a token vector of length 1. Bounded so that sums fit into 64 bits."""
+_TABLE = "l2_supercat_256.safetensors"
+_TOKENIZER = "l2_supercat_tokenizer_config.json"
+_BLANK = "\u2581"
+_VERSION = 1
+
+
+class Word(NamedTuple):
+    """The vector of a word (see `vector.quantise`), and how much it weighs in the sum of a text."""
+
+    weight: int
+    vector: bytes
+
+
+def installed() -> bool:
+    """Whether the package with the table is there; it is not imported (that would load numpy)."""
+    return find_spec("wordllama") is not None
+
+
+class Local:
+    """Word vectors from the table in the folder that `folder()` names, opened (or made) on first use."""
+
+    provider = "local"
+    model = MODEL
+
+    def __init__(self, folder: Callable[[], Path]) -> None:
+        self._folder = folder
+        self._pieces: dict[str, int] | None = None
+
+    @cached_property
+    def db(self) -> sqlite3.Connection:
+        return _open(self._folder())
+
+    def embed(
+        self, texts: Sequence[str], *, query: bool = False, deadline: float | None = None
+    ) -> NDArray[np.float32]:
+        """One unit row for each text: the sum of its words. A text without words points nowhere special."""
+        import numpy as np
+
+        forms = [list(word_forms(text)) or ["-"] for text in texts]
+        known = self.words({word for words in forms for word in words})
+        rows = [quantise(weighted_sum(known[word] for word in words)) for words in forms]
+        matrix = np.frombuffer(b"".join(rows), np.int8).reshape(len(texts), DIM).astype(np.float32)
+        return matrix / np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1.0)
+
+    def words(self, words: Iterable[str]) -> dict[str, Word]:
+        """The vector of each word. Many are computed with numpy, few without: to the same bytes."""
+        wanted = sorted(set(words))
+        if len(wanted) >= MANY:
+            return self._many(wanted)
+        cut = self._cut(wanted)
+        vectors = self._vectors({piece for pieces in cut.values() for piece in pieces})
+        return {word: _word(weighted_sum(vectors[piece] for piece in pieces)) for word, pieces in cut.items()}
+
+    def _cut(self, words: Sequence[str]) -> dict[str, list[str]]:
+        known: Mapping[str, int]
+        if len(words) < MANY:
+            parts = {part for word in words for part in _parts(_BLANK + word)}
+            rows = self.db.execute(
+                "SELECT piece, id FROM pieces WHERE piece IN (SELECT value FROM json_each(?))",
+                (json.dumps(sorted(parts)),),
+            )
+            known = dict(rows.fetchall())
+        else:
+            if self._pieces is None:
+                self._pieces = dict(self.db.execute("SELECT piece, id FROM pieces").fetchall())
+            known = self._pieces
+        return {word: cut(_BLANK + word, known) for word in words}
+
+    def _vectors(self, pieces: Iterable[str]) -> dict[str, tuple[int, bytes]]:
+        rows = self.db.execute(
+            "SELECT piece, weight, vector FROM pieces WHERE piece IN (SELECT value FROM json_each(?))",
+            (json.dumps(sorted(pieces)),),
+        )
+        return {piece: (weight, vector) for piece, weight, vector in rows}
+
+    def _many(self, words: Sequence[str]) -> dict[str, Word]:
+        import numpy as np
+
+        cut = self._cut(words)
+        rows = self.db.execute("SELECT id, weight, vector FROM pieces ORDER BY id").fetchall()
+        place = {row[0]: i for i, row in enumerate(rows)}
+        table = np.frombuffer(b"".join(row[2] for row in rows), np.int8).reshape(-1, DIM).astype(np.int64)
+        table *= np.array([row[1] for row in rows], np.int64)[:, None]
+        ids = self._pieces or {}
+        found = {}
+        for start in range(0, len(words), 4096):
+            part = words[start : start + 4096]
+            lists = [[place[ids[piece]] for piece in cut[word]] for word in part]
+            starts = np.cumsum([0, *map(len, lists)])[:-1]
+            sums = np.add.reduceat(table[[i for items in lists for i in items]], starts, axis=0)
+            vectors, lengths = quantised(sums)
+            weights = np.clip(np.rint(lengths / SCALE), 0, _MOST_WEIGHT).astype(int).tolist()
+            found |= {
+                word: Word(weight, row.tobytes())
+                for word, weight, row in zip(part, weights, vectors, strict=True)
+            }
+        return found
+
+
+def quantised(sums: NDArray[np.int64]) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+    """`vector.quantise` for the rows of a matrix of whole numbers, and the lengths of the rows."""
+    import numpy as np
+
+    lengths = np.sqrt((sums * sums).sum(axis=1).astype(np.float64))
+    divisor = np.where(lengths == 0, 1.0, lengths)[:, None]
+    return np.rint((sums * SCALE) / divisor).astype(np.int8), lengths
+
+
+def _word(total: Sequence[float]) -> Word:
+    length = math.sqrt(sum(value * value for value in total))
+    return Word(min(round(length / SCALE), _MOST_WEIGHT), quantise(total))
+
+
+def _parts(text: str) -> Iterable[str]:
+    """Every stretch of `text`, and the names of its bytes where no piece has a character."""
+    for start in range(len(text)):
+        for end in range(start + 1, len(text) + 1):
+            yield text[start:end]
+    if not text[1:].isascii():
+        yield from (_byte(value) for value in text.encode())
+
+
+def _byte(value: int) -> str:
+    return f"<0x{value:02X}>"
+
+
+def cut(text: str, known: Mapping[str, int]) -> list[str]:
+    """The pieces of a word, by merging neighbours: of all that make a known piece, the earliest learned.
+
+    This is byte pair encoding (Sennrich et al. 2016): the id of a piece is the order it was learned in.
+    A character that no piece has is given by its bytes.
+    """
+    parts = list(text)
+    while len(parts) > 1:
+        pairs = [(known.get(parts[i] + parts[i + 1], _NEVER), i) for i in range(len(parts) - 1)]
+        rank, at = min(pairs)
+        if rank == _NEVER:
+            break
+        parts[at : at + 2] = [parts[at] + parts[at + 1]]
+    return [piece for part in parts for piece in ([part] if part in known else map(_byte, part.encode()))]
+
+
+_NEVER = 1 << 30
+
+
+# --- the table
+
+
+def _open(folder: Path) -> sqlite3.Connection:
+    """The table of pieces, made when it is missing or damaged; in memory where the cache cannot be written."""
+    path = folder / f"{MODEL}-{_VERSION}.db"
+    with suppress(sqlite3.Error):
+        if path.is_file():
+            db = sqlite3.connect(f"file:{_quoted(path)}?mode=ro&immutable=1", uri=True, check_same_thread=False)
+            with suppress(sqlite3.Error):
+                if db.execute("SELECT value FROM done").fetchone():
+                    return db
+            db.close()
+    rows = _rows()
+    try:
+        _make(path, rows)
+        return sqlite3.connect(f"file:{_quoted(path)}?mode=ro&immutable=1", uri=True, check_same_thread=False)
+    except (OSError, sqlite3.Error):
+        db = sqlite3.connect(":memory:", check_same_thread=False)
+        _fill(db, rows)
+        return db
+
+
+def _quoted(path: Path) -> str:
+    from urllib.parse import quote
+
+    return quote(os.fsencode(os.path.abspath(path)))
+
+
+def _make(path: Path, rows: list[tuple[int, str, int, bytes]]) -> None:
+    """Build beside, then swap: another process may be doing the same."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    beside = path.with_name(f"{path.name}.{os.getpid()}")
+    beside.unlink(missing_ok=True)
+    try:
+        with closing(sqlite3.connect(beside)) as db:
+            db.execute("PRAGMA journal_mode = OFF")
+            _fill(db, rows)
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _fill(db: sqlite3.Connection, rows: list[tuple[int, str, int, bytes]]) -> None:
+    db.execute("CREATE TABLE pieces (id INTEGER, piece TEXT PRIMARY KEY, weight INTEGER, vector BLOB)")
+    db.execute("CREATE TABLE done (value INTEGER)")
+    db.executemany("INSERT INTO pieces VALUES (?, ?, ?, ?)", rows)
+    db.execute("INSERT INTO done VALUES (1)")
+    db.commit()
+
+
+def _rows() -> list[tuple[int, str, int, bytes]]:
+    """(id, piece, weight, vector) of every token, from the files of the package."""
+    spec = find_spec("wordllama")
+    if spec is None or not spec.submodule_search_locations:
+        raise UsageError("embedder = local: its extra is not installed", "pip install 'memcli[local]'")
+    folder = Path(next(iter(spec.submodule_search_locations)))
+    try:
+        vocabulary = json.loads((folder / "tokenizers" / _TOKENIZER).read_bytes())["model"]["vocab"]
+        table = _table(folder / "weights" / _TABLE)
+        vectors, lengths = _unit(table)
+        weights = [min(round(float(length) * _WEIGHT), _MOST_WEIGHT) for length in lengths]
+        return [(i, piece, weights[i], vectors[i].tobytes()) for piece, i in vocabulary.items()]
+    except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
+        raise ProviderError(
+            f"the table of wordllama cannot be read: {error} ({folder})",
+            "pip install --force-reinstall wordllama, or --set embedder=none",
+        ) from None
+
+
+def _table(path: Path) -> NDArray[np.float32]:
+    """The one matrix of a safetensors file: its header's length in 8 bytes, a JSON header, the numbers."""
+    import numpy as np
+
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + size])
+    (entry,) = (value for name, value in header.items() if name != "__metadata__")
+    if entry["dtype"] != "F16" or entry["shape"][1] != DIM:
+        raise ValueError(f"{entry['dtype']} {entry['shape']} is not what was expected")
+    start, end = entry["data_offsets"]
+    numbers = np.frombuffer(data[8 + size + start : 8 + size + end], "<f2")
+    return numbers.reshape(entry["shape"]).astype(np.float32)
+
+
+def _unit(table: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    import numpy as np
+
+    lengths = np.linalg.norm(table, axis=1)
+    return np.rint(table / np.maximum(lengths, 1e-9)[:, None] * SCALE).astype(np.int8), lengths

@@ -1,0 +1,104 @@
+"""OpenCode: an SQLite database that holds the sessions of all projects. It is read, never written or made."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from memcli.errors import DataError
+from memcli.transcript import words
+from memcli.transcript.gather import Gather, Place
+from memcli.transcript.lines import parse
+
+MAGIC = b"SQLite format 3\0"
+_SESSIONS = "SELECT id, parent_id, directory FROM session ORDER BY time_created, id"
+# JSON that is none would end the whole query; texts beyond a million characters are nobody's words.
+_PARTS = """
+SELECT p.id, m.time_created, json_extract(m.data, '$.role'), json_extract(p.data, '$.type'),
+  substr(json_extract(p.data, '$.text'), 1, 1000000),
+  coalesce(json_extract(p.data, '$.synthetic'), 0) OR coalesce(json_extract(p.data, '$.ignored'), 0),
+  json_extract(p.data, '$.tool'), json_extract(p.data, '$.state.status'),
+  substr(json_extract(p.data, '$.state.input'), 1, 100000),
+  substr(coalesce(json_extract(p.data, '$.state.output'), json_extract(p.data, '$.state.error')), 1, 1000000)
+FROM message AS m JOIN part AS p ON p.message_id = m.id
+WHERE m.session_id = ? AND json_valid(m.data) AND json_valid(p.data)
+  AND json_extract(p.data, '$.type') IN ('text', 'tool')
+ORDER BY m.time_created, m.id, p.id
+"""
+_BROKEN = """
+SELECT count(*) FROM message AS m JOIN part AS p ON p.message_id = m.id
+WHERE m.session_id = ? AND NOT (json_valid(m.data) AND json_valid(p.data))
+"""
+
+
+def read(path: Path, into: Gather, *, folders: Sequence[str] = (), session: str = "") -> None:
+    """Every session, of `folders` (at or below) and with that id where given; offsets count parts."""
+    with _opened(path) as db:
+        number = 0
+        for name, parent, directory in db.execute(_SESSIONS).fetchall():
+            if (session and name != session) or (folders and not inside(str(directory), folders)):
+                continue
+            into.close()
+            into.where(session=name, cwd=directory)
+            into.parent = words.name(parent)
+            into.skipped += db.execute(_BROKEN, (name,)).fetchone()[0]
+            for row in db.execute(_PARTS, (name,)):
+                _part(row, number, into)
+                number += 1
+        into.end = number
+
+
+def inside(directory: str, folders: Sequence[str]) -> bool:
+    """Whether a directory is one of the folders or below one."""
+    return any(Path(directory).is_relative_to(folder) for folder in folders)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """The database, read-only; where not even its lock can be had, as it stands on disk."""
+    wrong = None
+    for mode in ("mode=ro", "mode=ro&immutable=1"):
+        try:
+            with closing(sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, timeout=2)) as db:
+                db.execute("SELECT 1 FROM session, message, part LIMIT 1")
+                db.text_factory = _text
+                yield db
+                return
+        except sqlite3.Error as error:
+            wrong = error
+            if "unable to open" not in str(error) and "readonly" not in str(error):
+                break
+    raise DataError(f"{path}: no OpenCode database: {wrong}", "tables session, message and part are needed")
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _part(row: Sequence[Any], number: int, into: Gather) -> None:
+    part, created, role, kind, text, hidden, tool, status, given, output = row
+    place = Place(0, number, words.when(created))
+    key = words.name(part)
+    if not into.new(key):
+        return
+    if kind == "text":
+        if hidden:
+            into.put_in(str(text or ""), place, key)
+        elif role in ("user", "assistant") and isinstance(text, str):
+            into.said(role, text, place, key)
+    else:
+        into.called(tool, _given(given), place, key)
+        if status in ("completed", "error"):
+            into.result(tool, str(output or ""), place, f"{key}/1", error=status == "error")
+
+
+def _given(text: Any) -> Mapping[str, Any]:
+    try:
+        found = parse(text.encode()) if isinstance(text, str) else {}
+    except ValueError:
+        return {"input": text}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,134 @@
+"""When memory is brought up unasked: what a prompt, a file or a command must have in common with it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+RARE = 0.5
+"""A single word opens memory when it is so rare, measured by a word that stands in one entry alone."""
+
+TALK = frozenset(
+    """
+    thanks thank thx ok okay yeah yep nope sure fine great good better best worse nice cool awesome perfect
+    excellent wonderful amazing lovely well done right wrong correct hi hello hey bye goodbye morning night
+    evening afternoon day today tomorrow yesterday tonight weekend week weather friday monday later soon now go
+    going goes gone went ahead continue continued proceed carry keep left leave stop wait hold pause moment
+    minute minutes second seconds back away start over begin scratch resume again once time times try tried
+    retry redo undo revert rollback repeat last first next previous earlier before another option options
+    version way one two three ten run runs running rerun execute test tests tested testing suite pass passes
+    passing passed fail fails failing failed failure green red linter lint show tell see look looks looking
+    check checking double verify review read open list print find search give get take make made let lets
+    doing use using used apply want wanted need needed like liked prefer think thought know mean means
+    understand explain explained say said ask asked asking answer question summarize summarise summary short
+    shorter long longer simple simpler simply term terms word words detail details bit lot thing things stuff
+    something anything everything nothing everywhere change changes changed changing fix fixes fixed fixing
+    add adds added adding remove removes removed removing delete rename update updated edit edited clean
+    cleanup format formatted formatting typo comment comments statement statements move refactor improve
+    rewrite write code codebase file files function variable line lines work works working worked job repo
+    repository project task branch diff commit commits committed push pushed pull merge please sorry help
+    happy tired lol hmm haha wow oh ah um interesting almost quite enough whole still already really actually
+    maybe perhaps even though else instead sounds sound far long forget remember mind never
+    bitte danke gut weiter nochmal gracias merci
+    """.split()
+)
+"""Words of any conversation with an agent: they say nothing of what the work is about."""
+
+
+# --- prompts
+
+
+def content(terms: Sequence[str]) -> list[str]:
+    """The terms of a query that say what it is about; small numbers do not."""
+    return [term for term in terms if term not in TALK and not (term.isdigit() and len(term) < 3)]
+
+
+class Cover(NamedTuple):
+    """How much of what a prompt is about an entry has: the share by rarity, and whether it is evidence.
+
+    One common word in common is no evidence; two words are, or a rare one.
+    """
+
+    share: float
+    evident: bool
+
+
+def covers(rarity: Sequence[float], found: Mapping[int, Sequence[int]], rarest: float) -> dict[int, Cover]:
+    """The cover of each chunk from `Index.standing`."""
+    every = sum(rarity) or 1.0
+    covered = {}
+    for i, numbers in found.items():
+        own = sum(rarity[number] for number in numbers)
+        covered[i] = Cover(own / every, len(numbers) > 1 or own >= RARE * rarest)
+    return covered
+
+
+def opens(found: Iterable[Cover], least: float) -> bool:
+    """Whether one of these meets so much of the prompt that memory is worth bringing up."""
+    return any(cover.evident and cover.share >= least for cover in found)
+
+
+# --- commands
+
+_SPAN = re.compile(r"(?<!`)`([^`\n]{3,200})`(?!`)")
+_QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.", re.DOTALL)
+_BETWEEN = re.compile(r"&&|\|\|?&?|[;&\n()]")
+_BEFORE = re.compile(r"(?:[A-Za-z_]\w*=\S*|sudo|env|time|nohup|exec|command|then|do|else|!|\{)\s+")
+LONGEST = 20_000
+"""Characters of a command that are looked at."""
+
+
+def simple_commands(command: str) -> list[str]:
+    """A shell command as a whole, and each simple command in it without assignments before it.
+
+    What is quoted is not taken apart.
+    """
+    whole = " ".join(command[:LONGEST].split())
+    parts = [" ".join(part.split()) for part in _parts(command[:LONGEST])]
+    return list(dict.fromkeys(filter(None, (whole, *parts, *map(_bare, parts)))))
+
+
+def _parts(command: str) -> Iterator[str]:
+    hidden = _QUOTED.sub(lambda quoted: "\0" * len(quoted[0]), command)
+    at = 0
+    for mark in _BETWEEN.finditer(hidden):
+        yield command[at : mark.start()]
+        at = mark.end()
+    yield command[at:]
+
+
+def _bare(part: str) -> str:
+    while found := _BEFORE.match(part):
+        part = part[found.end() :]
+    return part
+
+
+def runs(command: str, globs: Sequence[str], body: str) -> bool:
+    """Whether an entry is about a shell command: by its globs, else by a code span of its body."""
+    if globs:
+        own = simple_commands(command)
+        return any(fnmatchcase(each, glob) for glob in globs for each in own)
+    whole = f" {' '.join(command[:LONGEST].split())} "
+    return any(f" {span} " in whole for span in code_spans(body))
+
+
+def code_spans(body: str) -> list[str]:
+    """The code spans of a text that have two or more words."""
+    found = (" ".join(match[1].split()) for match in _SPAN.finditer(body))
+    return [span for span in found if " " in span]
+
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s")
+
+
+def one_line(title: str, body: str, most: int) -> str:
+    """A title and as much of a body as fits into `most` characters of one line, cut at a sentence or a word."""
+    text = f"{' '.join(title.split())}: {' '.join(body.split())}".strip(": ")
+    if len(text) <= most:
+        return text
+    ends = [mark.start() for mark in _SENTENCE.finditer(text) if mark.start() <= most]
+    if ends and ends[-1] > len(title) + 2:
+        return text[: ends[-1]]
+    return text[: most - 1].rsplit(" ", 1)[0] + "…"

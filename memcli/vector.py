@@ -1,0 +1,63 @@
+"""Arithmetic on vectors of small whole numbers, without any library: it runs in every recall.
+
+A vector is kept as signed bytes of a unit vector times 127. All sums are of whole numbers, so that
+what numpy computes for many texts and Python for one is the same to the bit.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import nsmallest
+from operator import mul
+
+SCALE = 127
+_FULL = float(SCALE * SCALE)
+
+
+def quantise(values: Sequence[float]) -> bytes:
+    """`values` (whole numbers or floats, of any length) as a unit vector in signed bytes; zeros stay zeros."""
+    length = math.sqrt(sum(map(mul, values, values)))
+    if not length:
+        return bytes(len(values))
+    return array("b", [round(value * SCALE / length) for value in values]).tobytes()
+
+
+def signs(vector: bytes) -> bytes:
+    """One bit a dimension, set where the value is above 0, the first in the lowest bit; whole bytes."""
+    bits = 0
+    for i, byte in enumerate(vector):
+        if 0 < byte < 128:  # a signed byte above 0
+            bits |= 1 << i
+    return bits.to_bytes((len(vector) + 7) // 8, "little")
+
+
+def cosine(a: bytes, b: bytes) -> float:
+    """The cosine of two vectors of `quantise`, to about a hundredth."""
+    return sum(map(mul, memoryview(a).cast("b"), memoryview(b).cast("b"))) / _FULL
+
+
+def distances(query: int, bits: bytes, width: int) -> Iterator[int]:
+    """The Hamming distance of `query` to each of the bit strings of `width` bytes in `bits`."""
+    number = int.from_bytes
+    return ((number(bits[i : i + width], "little") ^ query).bit_count() for i in range(0, len(bits), width))
+
+
+def nearest(distance: Mapping[int, int], most: int) -> list[int]:
+    """The `most` keys with the smallest distance, the smaller key first among equals."""
+    if len(distance) <= most:
+        return sorted(distance, key=lambda key: (distance[key], key))
+    return nsmallest(most, distance, key=lambda key: (distance[key], key))
+
+
+def weighted_sum(parts: Iterable[tuple[float, bytes]]) -> list[float]:
+    """The sum of (weight, vector) pairs, at least one; exact when the weights are whole numbers."""
+    total: list[float] = []
+    for weight, vector in parts:
+        values = memoryview(vector).cast("b")
+        if total:
+            total = [have + weight * more for have, more in zip(total, values, strict=True)]
+        else:
+            total = [weight * value for value in values]
+    return total

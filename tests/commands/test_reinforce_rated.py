@@ -1,0 +1,173 @@
+"""mem reinforce, mode rated: a language model rates what a session was shown, FSRS does the rest."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import pytest
+
+from memcli.app import App, Options
+from memcli.commands.reinforce import Request, run
+from memcli.llm import Ask, Reply
+from memcli.memory_file import parse
+from memcli.model import Entry
+from memcli.prominence import INITIAL_DIFFICULTY, initial_stability, review
+from tests.conftest import Project, Result
+
+
+def entry_of(project: Project, entry_id: str) -> Entry:
+    entries = parse((project.root / "MEMORY.md").read_text(), "MEMORY.md").entries
+    return next(entry for entry in entries if entry.id == entry_id)
+
+
+def ratings(**said: str) -> dict[str, Any]:
+    return {"ratings": [{"id": i, "rating": rating} for i, rating in said.items()]}
+
+
+def rated(project: Project, *args: str, replies: Any = (), env: Any = None) -> Result:
+    """Run mode rated with these replies; without any, a run that asks fails."""
+    lines = [json.dumps({"match": "reinforce", "reply": json.dumps(reply)}) for reply in replies]
+    path = project.write("~/replies.jsonl", "\n".join(lines))
+    log = project.write("~/session.jsonl", json.dumps({"role": "user", "content": "We froze the clock."}))
+    sets = ("--set", "llm=scripted", "--set", f"llm_replies={path}", "--set", "reinforce_mode=rated")
+    return project.mem("reinforce", "--transcript", str(log), *sets, *args, env=env)
+
+
+def calls(project: Project) -> int:
+    with App(Options(root=str(project.root)), os.environ, project.root) as app, app.history() as history:
+        return history.calls()[0]
+
+
+def memory(project: Project, **values: Any) -> None:
+    project.write(
+        "MEMORY.md",
+        "".join(
+            project.entry(f"Title {i}", f"Body {i}.", id=i, created_at="2026-11-11", **values) for i in "abcd"
+        ),
+    )
+
+
+def test_each_entry_is_rated_by_fsrs(project: Project) -> None:
+    """Stability and difficulty as after a review; `again` counts as no reinforcement."""
+    memory(project)
+    reply = ratings(a="again", b="hard", c="good", d="easy")
+    done = rated(project, "a", "b", "c", "d", "--session", "s", replies=[reply])
+    assert done.code == 0 and "rated 4 entries" in done.err
+    for entry_id, rating in zip("abcd", ("again", "hard", "good", "easy"), strict=True):
+        entry = entry_of(project, entry_id)
+        stability, difficulty = review(initial_stability(), INITIAL_DIFFICULTY, 10, rating)
+        assert entry.extra["stability"] == pytest.approx(stability, abs=1e-4)
+        assert entry.extra["difficulty"] == pytest.approx(difficulty, abs=1e-4)
+        assert entry.reinforcement_count == (rating != "again") and entry.last_reinforced == "2026-11-21"
+
+
+def test_unknown_ratings_are_good_and_invented_ids_ignored(project: Project) -> None:
+    """What the model makes up changes nothing; what it leaves out is good."""
+    memory(project)
+    reply = ratings(a="superb", d="again", zzz="easy")
+    done = rated(project, "a", "b", replies=[reply])
+    assert done.code == 0 and "rated 2 entries" in done.err
+    assert entry_of(project, "a").extra["stability"] == entry_of(project, "b").extra["stability"]
+    assert "stability" not in entry_of(project, "d").extra
+
+
+def test_the_recall_log_names_the_entries_and_a_session_counts_once(project: Project) -> None:
+    """Only what was shown is rated; the same session again asks nothing, a prose id is passed over."""
+    memory(project)
+    project.mem("recall", "Title Body", "--limit", "2", "--session", "s")
+    with App(Options(root=str(project.root)), os.environ, project.root) as app, app.history() as history:
+        shown = history.recalled("s")
+    assert rated(project, "--session", "s", replies=[ratings()]).code == 0
+    text = (project.root / "MEMORY.md").read_text()
+    assert text.count("stability") == len(shown) == 2
+    assert rated(project, "--session", "s", env={"MEM_NOW": "2026-11-25"}).code == 0
+    assert (project.root / "MEMORY.md").read_text() == text and calls(project) == 1
+
+
+def test_an_entry_is_rated_at_most_once_a_day(project: Project) -> None:
+    """Another session of the same day asks nothing; the next day's does."""
+    memory(project)
+    assert rated(project, "a", "--session", "s", replies=[ratings(a="easy")]).code == 0
+    text = (project.root / "MEMORY.md").read_text()
+    assert rated(project, "a", "--session", "t").code == 0
+    assert (project.root / "MEMORY.md").read_text() == text and calls(project) == 1
+    tomorrow = {"MEM_NOW": "2026-11-22"}
+    assert rated(project, "a", "--session", "u", replies=[ratings(a="easy")], env=tomorrow).code == 0
+    assert entry_of(project, "a").reinforcement_count == 2 and calls(project) == 2
+
+
+def test_a_rating_by_hand_is_not_asked_about(project: Project) -> None:
+    """`--rate` needs no answer of a model."""
+    memory(project)
+    assert rated(project, "--rate", "a=hard").code == 0
+    assert entry_of(project, "a").extra["stability"] > 0 and calls(project) == 0
+
+
+def test_what_is_missing_is_named(project: Project) -> None:
+    """Mode rated needs the session and a model: exit 2 and how to go on."""
+    memory(project)
+    before = (project.root / "MEMORY.md").read_bytes()
+    log = project.write("~/s.md", "User: hello")
+    done = project.mem("reinforce", "a", "--mode", "rated")
+    assert done.code == 2 and "--transcript" in done.err
+    done = project.mem("reinforce", "a", "--mode", "rated", "--transcript", str(log))
+    assert done.code == 2 and "config.toml" in done.err
+    assert (project.root / "MEMORY.md").read_bytes() == before
+
+
+@pytest.mark.parametrize("reply", ["no json", {"ratings": [1]}, {"rates": []}, {"ratings": [{"id": "a"}]}])
+def test_an_unusable_reply_changes_nothing(project: Project, reply: Any) -> None:
+    """Exit 4, and the session may be counted later."""
+    memory(project)
+    before = (project.root / "MEMORY.md").read_bytes()
+    assert rated(project, "a", "--session", "s", replies=[reply]).code == 4
+    assert (project.root / "MEMORY.md").read_bytes() == before
+    assert rated(project, "a", "--session", "s", replies=[ratings(a="good")]).code == 0
+    assert entry_of(project, "a").reinforcement_count == 1
+
+
+def test_a_session_without_a_mode_still_means_aligned(project: Project) -> None:
+    """`--transcript` alone weakens what was not used, as long as rated is not configured."""
+    memory(project)
+    log = project.write("~/s.md", "User: something else entirely")
+    project.write("MEMORY.md", project.entry("Clock", "Freeze every clock.", id="a", reinforcement_count=2))
+    assert project.mem("reinforce", "a", "--transcript", str(log)).code == 0
+    assert entry_of(project, "a").reinforcement_count == 1
+
+
+class Meddler:
+    """A model in whose time a person edits an entry and another command writes."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.asked: list[Ask] = []
+
+    def ask(self, ask: Ask) -> Reply:
+        self.asked.append(ask)
+        path = self.project.root / "MEMORY.md"
+        path.write_text(path.read_text().replace("Body a.", "Body of a person."))
+        assert self.project.mem("reinforce", "c", "--session", "other").code == 0
+        return Reply(json.dumps(ratings(a="easy", b="easy")))
+
+    def complete(self, system: str, prompt: str) -> str:
+        return ""
+
+    def close(self) -> None:
+        pass
+
+
+def test_nothing_is_locked_while_the_model_answers(project: Project) -> None:
+    """Others write; an entry that was edited meanwhile is skipped and told, the others are rated."""
+    memory(project)
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
+    with App(Options(root=str(project.root)), os.environ, project.root) as app:
+        model = app.__dict__["model"] = Meddler(project)
+        asked = Request(ids=("a", "b"), session="s", mode="rated", spoken=f"We used {token}.")
+        report = run(app, asked)
+    assert report.rated == ("b",) and ["changed" in p.message for p in report.skipped] == [True]
+    assert "stability" not in entry_of(project, "a").extra and entry_of(project, "c").reinforcement_count == 1
+    assert "Body of a person." in entry_of(project, "a").body
+    (ask,) = model.asked
+    assert token not in ask.shared and "We used" in ask.shared and '"id": "b"' in ask.prompt

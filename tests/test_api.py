@@ -1,0 +1,153 @@
+"""The Python interface: the commands as methods, their failures as MemError."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import memcli
+from memcli import Memory
+from memcli.errors import MemError, RefusedError, UsageError
+from memcli.memory_file import parse
+from tests.conftest import Project
+
+KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
+
+
+@pytest.fixture
+def memory(project: Project) -> Memory:
+    """The memory of the project."""
+    return Memory(project.root)
+
+
+def test_five_lines(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the module's docstring shows works: add, then find it by a task, from the working directory."""
+    monkeypatch.chdir(project.root)
+    with Memory() as memory:
+        added = memory.add("Freeze time in cart tests", kind="pitfall", paths=["tests/cart/**"])
+        hits = memory.recall("fix the flaky cart test", limit=3)
+    assert [(hit.id, hit.title, hit.kind, hit.path) for hit in hits] == [
+        (added.id, "Freeze time in cart tests", "pitfall", "MEMORY.md")
+    ]
+    assert (project.root / "MEMORY.md").exists()
+
+
+def test_recall_takes_the_filters_of_the_command(project: Project, memory: Memory) -> None:
+    """One value or several; the same hits as on the command line."""
+    memory.add("Deploy on Tuesday", kind="fact", tags=["ops"])
+    memory.add("Deploy never on Friday evening", kind="decision")
+    assert {hit.kind for hit in memory.recall("deploy")} == {"fact", "decision"}
+    assert [hit.kind for hit in memory.recall("deploy", kind="fact")] == ["fact"]
+    assert len(memory.recall("deploy", kind=["fact", "decision"], level="project")) == 2
+    assert [hit.title for hit in memory.recall("deploy", tag="ops")] == ["Deploy on Tuesday"]
+    assert len(memory.recall("deploy", limit=1)) == 1
+    listed = project.mem("recall", "deploy", "--json").json["hits"]
+    assert [hit.id for hit in memory.recall("deploy")] == [hit["id"] for hit in listed]
+
+
+def test_prompt_is_the_block_for_agents(project: Project, memory: Memory) -> None:
+    """The same text as --format prompt; nothing found is an empty text."""
+    memory.add("Deploy on Tuesday")
+    assert memory.prompt("deploy") == project.mem("recall", "deploy", "--format", "prompt").out.rstrip("\n")
+    assert memory.prompt("colours") == ""
+
+
+def test_add_reports_what_was_known(memory: Memory) -> None:
+    """The second time the entry is reinforced, and a dry run writes nothing."""
+    first = memory.add("Retry failed charges three times")
+    again = memory.add("Retry failed charges three times")
+    assert (first.reinforced, again.reinforced, again.id) == (False, True, first.id)
+    memory.add("Something about colours", dry_run=True)
+    assert memory.recall("colours") == []
+
+
+def test_reinforce_counts(project: Project, memory: Memory) -> None:
+    """By id or ids; with a session once in it."""
+    id = memory.add("Deploy on Tuesday").id
+    assert memory.reinforce(id).reinforced == (id,)
+    memory.reinforce([id])
+    memory.recall("deploy", session="s")
+    memory.reinforce((), session="s")
+    memory.reinforce((), session="s")
+    (entry,) = parse((project.root / "MEMORY.md").read_text(), "MEMORY.md").entries
+    assert entry.reinforcement_count == 3
+
+
+def test_show_and_health(memory: Memory) -> None:
+    """One entry by the beginning of its id, and the score."""
+    id = memory.add("Deploy on Tuesday").id
+    assert memory.show(id[:8]).entry.title == "Deploy on Tuesday"
+    assert 0 <= memory.health().health.score <= 100
+
+
+def test_an_object_sees_edits_of_others(project: Project, memory: Memory) -> None:
+    """Nothing is kept between calls: a file that was edited meanwhile is read again."""
+    memory.add("Deploy on Tuesday")
+    project.write("tasks/x.md", project.entry("Colours are in theme.css"))
+    assert [hit.title for hit in memory.recall("colours")] == ["Colours are in theme.css"]
+
+
+def test_failures_are_mem_errors(project: Project, memory: Memory) -> None:
+    """A secret, an unknown id, kind or root, and use after closing: each with a hint."""
+    with pytest.raises(RefusedError, match="secret"):
+        memory.add(f"The key is {KEY}")
+    wrong = [
+        lambda: memory.show("nothing"),
+        lambda: memory.recall("x", kind="nonsense"),
+        lambda: memory.recall("x", limit=-1),
+        lambda: Memory(project.root / "nowhere").recall("x"),
+    ]
+    for call in wrong:
+        with pytest.raises(UsageError) as caught:
+            call()
+        assert caught.value.hint and isinstance(caught.value, MemError)
+    with memory:
+        pass
+    with pytest.raises(UsageError, match="closed"):
+        memory.recall("x")
+
+
+def test_a_configuration_that_is_wrong_is_said(project: Project, memory: Memory) -> None:
+    """The error of the command line, with its line."""
+    project.write(".mem.toml", "limit = 'many'\n")
+    project.write("MEMORY.md", project.entry())
+    with pytest.raises(UsageError, match=r"\.mem\.toml"):
+        memory.recall("x")
+
+
+def test_importing_memcli_costs_nothing() -> None:
+    """`import memcli` loads no other module of the package; asking for Memory loads no Typer and no rich."""
+    code = (
+        "import sys, memcli; print(sorted(m for m in sys.modules if m.startswith('memcli')));"
+        "memcli.Memory; print({'typer', 'rich', 'numpy', 'anthropic', 'mcp'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ)
+    )
+    assert done.stdout.splitlines() == ["['memcli']", "set()"]
+    with pytest.raises(AttributeError, match="nothing"):
+        memcli.nothing  # noqa: B018
+
+
+def test_extract_learns_once(project: Project, memory: Memory) -> None:
+    """What a person corrected in a session is recalled afterwards; the same file again teaches nothing."""
+    said = ["Fix the checkout test.", "No, never mock the database in integration tests."]
+    lines = [
+        {
+            "type": "user", "uuid": f"u{i}", "sessionId": "11111111-2222-4333-8444-555555555555",
+            "timestamp": f"2026-11-20T10:0{i}:00Z", "cwd": str(project.root),
+            "message": {"role": "user", "content": text},
+        }
+        for i, text in enumerate(said)
+    ]  # fmt: skip
+    path = project.write("s.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    first = memory.extract(path, engine="rules")
+    assert first.engine == "rules" and not first.sessions[0].known
+    assert any("never mock the database" in hit.text for hit in memory.recall("database integration tests"))
+    before = (project.root / "MEMORY.md").read_bytes()
+    assert memory.extract(path, engine="rules").patches == ()
+    assert (project.root / "MEMORY.md").read_bytes() == before

@@ -1,0 +1,53 @@
+"""Texts of a session are clean before anything looks at them."""
+
+from __future__ import annotations
+
+from memcli import cleaning
+from memcli.session import Session, Turn
+
+TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
+
+
+def cleaned(turn: Turn, **more: int) -> Turn:
+    return cleaning.clean_session(Session("s", "claude", "x", (turn,)), **more).turns[0]
+
+
+def test_credentials_leave_text_input_and_names() -> None:
+    """In texts, nested input, keys with secret names, ids and file names."""
+    given = {"a": [{"b": f"curl {TOKEN}"}], "password": "hunter2-Kq9", "n": 3}
+    turn = cleaned(Turn("assistant", f"use {TOKEN}", "assistant", TOKEN, input=given))
+    assert TOKEN not in repr(turn) and "hunter2-Kq9" not in repr(turn) and turn.input["n"] == 3
+    session = cleaning.clean_session(Session(TOKEN, "claude", f"{TOKEN}.jsonl", ()))
+    assert TOKEN not in repr(session)
+
+
+def test_a_cut_leaves_no_half_of_a_credential() -> None:
+    """A long result is cut at blanks: what is left of a token at the cut goes as a whole."""
+    for shift in range(60):
+        text = "w " * 300 + "x" * shift + f" {TOKEN} " + "w " * 300
+        turn = cleaned(Turn("tool", text, "tool:Bash", "k"), results=900 + shift)
+        assert not any(TOKEN[i : i + 12] in turn.text for i in range(len(TOKEN) - 12))
+        assert "characters left out" in turn.text
+
+
+def test_private_parts_and_controls_go() -> None:
+    """What stands in <private> is no part of the session."""
+    turn = cleaned(Turn("user", "a<private>b</private>c\x1b[31m", "user", "k"))
+    assert turn.text == "ac"
+
+
+def test_the_task_is_the_first_human_turn() -> None:
+    """In one line of at most 200 characters; what others said is passed over."""
+    turns = [Turn("tool", "x", "tool:Bash", "1"), Turn("user", "Fix\nthe build " + "y" * 300, "user", "2")]
+    task = cleaning.task_of(turns)
+    assert task.startswith("Fix the build yyy") and len(task) == 200
+
+
+def test_a_day_is_known_and_past() -> None:
+    """Else it is today."""
+    assert cleaning.day_of("2026-01-02T03:04:05Z", "2026-11-21") == "2026-01-02"
+    assert (
+        cleaning.day_of("2027-01-02T03:04:05Z", "2026-11-21")
+        == cleaning.day_of("", "2026-11-21")
+        == "2026-11-21"
+    )
