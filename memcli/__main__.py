@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
@@ -9,9 +10,22 @@ def main() -> None:
     """Run the command line and exit with its status."""
     try:
         code = _run(sys.argv[1:])
+        if sys.argv[1:2] == ["hook"]:
+            leave(code)
     except KeyboardInterrupt:  # while modules are still being imported, or at the last flush
         code = 130
     sys.exit(code)
+
+
+def leave(code: int) -> None:
+    """End at once: a hook has said all, and its thread may still wait for an input that stays open."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            try:
+                stream.flush()
+            except (OSError, ValueError):
+                continue
+    os._exit(code)
 
 
 def _run(arguments: list[str]) -> int:
@@ -19,6 +33,12 @@ def _run(arguments: list[str]) -> int:
         from memcli.commands import merge_driver  # git waits for it in every merge: no Typer
 
         return merge_driver.main(arguments[1:])
+    if arguments[:1] == ["hook"] and arguments[1:2] != ["worker"] and os.environ.get("MEM_HOOK") == "off":
+        return 0  # an agent that mem itself has started: what it does is nobody's memory
+    if arguments[:1] == ["hook"] and not {"-h", "--help"} & set(arguments):
+        from memcli import hook  # agents wait for it on every prompt: no Typer
+
+        return hook.main(arguments[1:])
     if arguments[:1] == ["recall"]:
         from memcli.answer import run_plain  # it runs on every prompt: no Typer for a plain line
 

@@ -380,8 +380,8 @@ class App:
         lexical: Mapping[int, float],
         allowed: Collection[int] | None,
         denied: Collection[int],
-    ) -> tuple[str, Signals] | None:
-        """(fusion in effect, signals) of a search; None, with a note where that is no choice, for words alone."""
+    ) -> tuple[str, float, Signals] | None:
+        """(fusion in effect, cosine that counts alone, signals) of a search; None, with a note where that is no choice, for words alone."""
         c = self.config
         embedder = self._usable_embedder() if c.fusion != "bm25" else None
         if embedder is None:
@@ -391,20 +391,24 @@ class App:
         try:
             meaning = semantic.understand(self.index, embedder, task, asked)
         except ProviderError as error:
-            self.notes.append(f"words alone were searched: {error.what}" + (f" ({error.hint})" if error.hint else ""))
+            self.notes.append(
+                f"words alone were searched: {error.what}" + (f" ({error.hint})" if error.hint else "")
+            )
             return None
         floor = semantic.floor(c.min_cosine, embedder.provider)
         signals = semantic.lane(
-            self.index, embedder, meaning, lexical, floor, allowed=allowed, denied=denied
+            self.index, embedder, meaning, lexical, floor / 2, allowed=allowed, denied=denied
         )
-        return semantic.fusion(c.fusion, embedder.provider), signals
+        return semantic.fusion(c.fusion, embedder.provider), floor, signals
 
     def _usable_embedder(self) -> Embedder | None:
         """The embedder, when the index has vectors of its model; a note says why not."""
         try:
             embedder = self.embedder
         except (UsageError, ProviderError) as error:
-            self.notes.append(f"words alone were searched: {error.what}" + (f" ({error.hint})" if error.hint else ""))
+            self.notes.append(
+                f"words alone were searched: {error.what}" + (f" ({error.hint})" if error.hint else "")
+            )
             return None
         if embedder is None:
             return None

@@ -17,6 +17,7 @@ from memcli.talk import (
     HOW_TO_BEGIN,
     choice,
     count_problems,
+    embedding_progress,
     fail,
     filters_of,
     guarded,
@@ -97,7 +98,8 @@ def index(
     from memcli.commands import index as command
 
     with opened(options(root, sets, quiet, json)) as mem:
-        report = command.check(mem) if check else command.index(mem, rebuild=rebuild, progress=progress(mem))
+        shown = {"progress": progress(mem), "embedding": embedding_progress(mem)}
+        report = command.check(mem) if check else command.index(mem, rebuild=rebuild, **shown)
         say_notes(mem)
         for problem in (*report.problems, *report.repeated):
             say(*render.problem_lines([problem]), quiet=quiet and problem.severity != "unreadable")
@@ -111,6 +113,8 @@ def index(
             say(HOW_TO_BEGIN, quiet=quiet)
         if check and report.stale:
             return 1
+        if report.vectors is not None and report.vectors.failed:
+            return fail(ProviderError.code, report.vectors.failed, report.vectors.hint)
         return DataError.code if any(p.severity == "unreadable" for p in report.problems) else 0
 
 
@@ -825,6 +829,27 @@ def merge_driver(
     from memcli.commands import merge_driver as command
 
     return command.main(files)
+
+
+@app.command(context_settings={"ignore_unknown_options": True})
+def hook(
+    event: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="EVENT [ARGUMENT]...",
+            help="session-start, prompt, pre-tool, pre-compact or session-end; or git post-merge,"
+            " git post-rewrite, git post-commit.",
+        ),
+    ],
+    harness: Annotated[str, typer.Option(metavar="NAME", help="Who calls: claude or codex.")] = "claude",
+) -> int:
+    """Serve an agent or git; mem init puts the calls in place.
+
+    Reads the agent's JSON from standard input and prints JSON or nothing. The exit status is always 0;
+    what went wrong stands in hooks.log in the state folder. MEM_HOOK=off switches every hook off."""
+    from memcli import hook as command
+
+    return command.main(event)
 
 
 # --- extract

@@ -31,7 +31,7 @@ class Config(NamedTuple):
     half_life_by_kind: Mapping[str, float] = {}
     growth: str = "log"
     use_importance: bool = True
-    prominence_weight: float = 0.3
+    prominence_weight: float = 0.04
     mmr_lambda: float = 0.95
     limit: int = 10
     max_tokens: int = 800
@@ -45,7 +45,7 @@ class Config(NamedTuple):
     episodes_keep: int = 20
     extract_global: bool = False
     hook_proxy: bool = True
-    inject_min: float = 0.3
+    inject_min: float = 0.15
     embedder: str = "auto"
     embed_model: str = ""
     embed_url: str = ""
@@ -177,7 +177,8 @@ KEYS: dict[str, Key] = {
         _number(-1, 1), "cosine from which an entry is near by its vector alone; -1 is that of the embedder"
     ),
     "context": Key(
-        _number(0, 2), "what entries of one session, and neighbours of one day in a file, lend each other; 0 is nothing"
+        _number(0, 2),
+        "what entries of one session, and neighbours of one day in a file, lend each other; 0 is nothing",
     ),
     "walk": Key(_number(0, 3, whole=True), "how many edges (similar, supports) to walk from the hits"),
     "decay": Key(_choice("half-life", "linear", "fsrs", "none"), "how memory fades with age"),

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import subprocess
 
 EXCLUDED = (".memory.db*", ".*.mem-tmp-*")
 """Derived and temporary files of ours, never to be committed."""
@@ -101,6 +104,8 @@ def unexclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:
 
 def run(arguments: Sequence[str], cwd: Path, *, timeout: float = 30) -> subprocess.CompletedProcess[str]:
     """Run git without the variables that a surrounding git hook sets. Never raises for its exit code."""
+    import subprocess  # most commands only read git's files
+
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return subprocess.run(
         ["git", *arguments],

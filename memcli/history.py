@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -77,6 +78,9 @@ LOG_WAIT = 0.2
 
 def state_dir() -> Path:
     """The user's state folder for mem (made when something is written)."""
+    if sys.platform == "linux" and "ANDROID_DATA" not in os.environ:  # as platformdirs has it
+        base = os.environ.get("XDG_STATE_HOME", "").strip()
+        return Path(base or os.path.expanduser("~/.local/state")) / "mem"
     import platformdirs
 
     return Path(platformdirs.user_state_path("mem"))
@@ -93,6 +97,41 @@ def private_dir(path: Path) -> Path:
     """`path`, made with access for its owner alone."""
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     return path
+
+
+@contextmanager
+def alone(folder: Path, name: str, *, wait: float) -> Iterator[bool]:
+    """Whether this is the only process inside with that name. The system lets go when a process ends."""
+    path = private_dir(folder) / f"{name}.lock.db"
+    db = sqlite3.connect(path, timeout=wait, isolation_level=None)
+    try:
+        db.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError:
+        db.close()
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        db.close()
+
+
+LOG = "hooks.log"
+LOG_BYTES = 200_000
+"""From that size on the log begins anew; the one before is kept beside it."""
+
+
+def log_hook(folder: Path, line: str) -> None:
+    """Write a line into the log of the hooks. What cannot be written is not."""
+    path = private_dir(folder) / LOG
+    with suppress(FileNotFoundError):
+        if path.stat().st_size > LOG_BYTES:
+            os.replace(path, f"{path}.1")
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        os.write(file, (" ".join(line.split())[:500] + "\n").encode("utf-8", "replace"))
+    finally:
+        os.close(file)
 
 
 class Extraction(NamedTuple):
@@ -297,7 +336,7 @@ class History:
         )
 
     def started(self, session: str, source: str) -> int | None:
-        """The size of the transcript when a start of that source was last answered, None when it never was."""
+        """The size of the transcript when a start of that source was last answered, None when never."""
         row = self.db.execute(
             "SELECT size FROM starts WHERE project = ? AND session = ? AND source = ?",
             (self.project, _plain(session), _plain(source)),

@@ -43,13 +43,14 @@ class Item(NamedTuple):
 class Match(NamedTuple):
     """How well an entry meets a task.
 
-    `relevance` is relative to the best; `lexical` is BM25, 0 without a word in common; `cosine` is None
-    without a vector. An entry that has neither is there for what stands beside it.
+    `relevance` is relative to the best, `lent` the part of it that comes from what stands beside the entry;
+    `lexical` is BM25, 0 without a word in common; `cosine` is None without a vector that is at all near.
     """
 
     relevance: float
     lexical: float = 0.0
     cosine: float | None = None
+    lent: float = 0.0
 
     @property
     def own(self) -> bool:

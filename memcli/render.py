@@ -132,6 +132,7 @@ def index_json(report: Any) -> str:
             "changed": report.changed,
             "removed": report.removed,
             "stale": list(report.stale),
+            "vectors": report.vectors._asdict() if report.vectors else None,
             "problems": [problem._asdict() for problem in (*report.problems, *report.repeated)],
         }
     )
@@ -144,7 +145,14 @@ def index_text(report: Any) -> str:
         f"{report.changed} read anew" if report.changed else "",
         f"{report.removed} gone" if report.removed else "",
     ]
-    return f"{head}, {', '.join(filter(None, done)) or 'up to date'}: {report.where}"
+    return f"{head}, {', '.join(filter(None, done)) or 'up to date'}{_vectors_text(report)}: {report.where}"
+
+
+def _vectors_text(report: Any) -> str:
+    if report.vectors is None:
+        return ""
+    have, chosen, model = report.vectors.have, report.vectors.chosen, report.vectors.model
+    return f", {have if have == chosen else f'{have} of {chosen}'} vectors ({model})"
 
 
 def _count(number: int, one: str, many: str = "") -> str:
@@ -614,7 +622,7 @@ def _session_text(session: Any) -> list[str]:
     for skipped in session.skipped:
         reasons.setdefault(skipped.why, []).append(skipped.scope)
     lines += [f"  skipped {', '.join(names)}: {why}" for why, names in reasons.items()]
-    return lines + [f"  not shown to the model: {what}" for what in session.cut]
+    return lines + [f"  not looked at: {what}" for what in session.cut]
 
 
 def _tail(event: Any) -> str:

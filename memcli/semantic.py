@@ -71,9 +71,12 @@ def _by_words(index: Index, local: Local, task: str, asked: Query) -> Task:
     known = {word: own[1:] for word, own in index.vectors.words([*distinct, *stops]).items()}
     unknown = [word for word in (*distinct, *stops) if word not in known]
     if unknown:
-        known |= {word: tuple(own) for word, own in local.words(unknown).items()}
+        known |= {word: tuple(own) for word, own in local.known(unknown).items()}
+    distinct, stops = [word for word in distinct if word in known], stops & known.keys()
     rarity = dict(zip(distinct, index.idf([word.lower() for word in distinct]), strict=True))
-    weighed = [(rarity.get(word, STOP_IDF), known[word]) for word in written if word in rarity or word in stops]
+    weighed = [
+        (rarity.get(word, STOP_IDF), known[word]) for word in written if word in rarity or word in stops
+    ]
     if not weighed:
         return Task(b"")
     total = vector.weighted_sum((idf * weight, data) for idf, (weight, data) in weighed)
@@ -126,7 +129,7 @@ def lane(
     allowed: Collection[int] | None,
     denied: Collection[int],
 ) -> Signals:
-    """The signals of all lexical candidates, and of what is near by its vector alone (cosine >= `floor`)."""
+    """The signals of all lexical candidates, and of what has a cosine of at least `floor`."""
     if not task.vector:
         return Signals(lexical, {})
     close = index.vectors.nearest(task.vector, NEAREST, allowed=allowed, denied=denied)

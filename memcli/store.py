@@ -544,22 +544,24 @@ class Index:
         """In how many chunks each word stands."""
         return [self._matching(word) for word in words]
 
-    def standing(self, terms: Sequence[str]) -> tuple[list[float], dict[int, list[int]]]:
-        """How rare each term is (idf), and for each chunk the numbers of the terms that stand in it."""
-        total = self._size()
-        rarity: list[float] = []
+    def standing(self, terms: Sequence[str], among: Iterable[int]) -> dict[int, list[int]]:
+        """For each of these chunks the numbers of the terms that stand in it."""
+        rowids = json.dumps(list(among))
         found: dict[int, list[int]] = {}
         for number, term in enumerate(terms):
-            rows = self.db.execute("SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?", (quoted(term),))
-            ids = [row[0] for row in rows]
-            rarity.append(_idf(len(ids), total))
-            for i in ids:
-                found.setdefault(i, []).append(number)
-        return rarity, found
+            rows = self.db.execute(
+                "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?"
+                " AND +rowid IN (SELECT value FROM json_each(?))",
+                (quoted(term), rowids),
+            )
+            for row in rows:
+                found.setdefault(row[0], []).append(number)
+        return found
 
-    def rarest(self) -> float:
-        """The idf of a word that stands in one chunk alone."""
-        return _idf(1, self._size())
+    def rarities(self, counts: Iterable[int]) -> list[float]:
+        """The idf of words that stand in so many chunks."""
+        total = self._size()
+        return [_idf(n, total) for n in counts]
 
     def chunks_of(self, entries: Iterable[str]) -> list[tuple[int, str]]:
         """(id, entry) of every chunk of these entries."""
@@ -609,16 +611,11 @@ class Index:
         )
         return [Candidate._make((*row[:11], json.loads(row[11]))) for row in rows]
 
-    def beside(self, source: int, offset: int, reach: int = 2) -> list[tuple[Candidate, int]]:
-        """The live entries up to `reach` places before and after one in its file, and how many places."""
-        found = []
-        for way, order in (("<", "DESC"), (">", "ASC")):
-            rows = self._candidates(
-                f"source = ? AND offset {way} ? AND part = 0 ORDER BY offset {order} LIMIT {reach}",
-                (source, offset),
-            )
-            found += [(c, distance) for distance, c in enumerate(rows, 1) if c.values.get("status") != "retired"]
-        return found
+    def beside(self, source: int, offset: int, reach: int = 2) -> list[list[Candidate]]:
+        """The entries up to `reach` places before one in its file, and those after it, the nearest first."""
+        where = "source = ? AND offset {} ? AND part = 0 ORDER BY offset {} LIMIT ?"
+        place = (source, offset, reach)
+        return [self._candidates(where.format(*way), place) for way in (("<", "DESC"), (">", "ASC"))]
 
     def text(self, candidate: Candidate) -> str:
         """The whole indexed text of the entry that a chunk belongs to."""
@@ -627,6 +624,29 @@ class Index:
             (candidate.source, candidate.entry, candidate.offset),
         ).fetchall()
         return join([part[0] for part in parts])
+
+    def matching(
+        self, where: str, values: Sequence[Any], test: Callable[[str | None, str | None, str], bool]
+    ) -> list[Candidate]:
+        """Of the entries that pass a filter, those whose (paths, commands, text) pass a test, too."""
+        self.define("passes", 3, test)
+        return self._candidates(
+            f"part = 0 AND {where} AND"
+            " passes(json_extract(metadata, '$.paths'), json_extract(metadata, '$.commands'), text)",
+            tuple(values),
+        )
+
+    def made_since(self, where: str, values: Sequence[Any], day: str) -> list[Candidate]:
+        """Of the entries that pass a filter, those made on a day or later."""
+        return self._candidates(f"part = 0 AND date >= ? AND {where}", (day, *values))
+
+    def foremost(self, where: str, values: Sequence[Any], most: int) -> list[Candidate]:
+        """Of the entries that pass a filter, the most important ones, the latest first among equals."""
+        return self._candidates(
+            f"part = 0 AND {where}"
+            " ORDER BY json_extract(metadata, '$.importance') DESC, date DESC, entry LIMIT ?",
+            (*values, most),
+        )
 
     def ids(self, prefix: str) -> list[tuple[str, int]]:
         """(entry id, file) of every entry whose id begins with `prefix`."""

@@ -100,6 +100,18 @@ def progress(app: App) -> Any:
     return show
 
 
+def embedding_progress(app: App) -> Any:
+    """The same for vectors, which a provider may take minutes for."""
+    if app.options.quiet or not sys.stderr.isatty():
+        return lambda done, total: None
+
+    def show(done: int, total: int) -> None:
+        if total >= 1000 or not app.embeds_here:
+            print(f"\rembedding {done}/{total} chunks", end="\n" if done == total else "", file=sys.stderr)
+
+    return show
+
+
 def read_text(words: Sequence[str]) -> str:
     """The words of a command line, or standard input for a lone `-`; undecodable bytes become U+FFFD."""
     if list(words) == ["-"]:

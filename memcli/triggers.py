@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -12,26 +12,26 @@ RARE = 0.5
 
 TALK = frozenset(
     """
-    thanks thank thx ok okay yeah yep nope sure fine great good better best worse nice cool awesome perfect
-    excellent wonderful amazing lovely well done right wrong correct hi hello hey bye goodbye morning night
-    evening afternoon day today tomorrow yesterday tonight weekend week weather friday monday later soon now go
-    going goes gone went ahead continue continued proceed carry keep left leave stop wait hold pause moment
-    minute minutes second seconds back away start over begin scratch resume again once time times try tried
-    retry redo undo revert rollback repeat last first next previous earlier before another option options
-    version way one two three ten run runs running rerun execute test tests tested testing suite pass passes
-    passing passed fail fails failing failed failure green red linter lint show tell see look looks looking
-    check checking double verify review read open list print find search give get take make made let lets
-    doing use using used apply want wanted need needed like liked prefer think thought know mean means
-    understand explain explained say said ask asked asking answer question summarize summarise summary short
-    shorter long longer simple simpler simply term terms word words detail details bit lot thing things stuff
-    something anything everything nothing everywhere change changes changed changing fix fixes fixed fixing
-    add adds added adding remove removes removed removing delete rename update updated edit edited clean
-    cleanup format formatted formatting typo comment comments statement statements move refactor improve
-    rewrite write code codebase file files function variable line lines work works working worked job repo
-    repository project task branch diff commit commits committed push pushed pull merge please sorry help
-    happy tired lol hmm haha wow oh ah um interesting almost quite enough whole still already really actually
-    maybe perhaps even though else instead sounds sound far long forget remember mind never
-    bitte danke gut weiter nochmal gracias merci
+    lovely weather thanks thank thx ok okay yeah yep nope sure fine great good better best worse nice cool
+    awesome perfect excellent wonderful amazing well done right wrong correct hi hello hey bye goodbye
+    morning night evening afternoon day today tomorrow yesterday tonight weekend week friday monday later
+    soon now go going goes gone went ahead continue continued proceed carry keep left leave stop wait hold
+    pause moment minute minutes second seconds back away start over begin scratch resume again once time
+    times try tried retry redo undo revert rollback repeat last first next previous earlier before another
+    option options version way one two three ten run runs running rerun execute test tests tested testing
+    suite pass passes passing passed fail fails failing failed failure green red linter lint show tell see
+    look looks looking check checking double verify review read open list print find search give get take
+    make made let lets doing use using used apply want wanted need needed like liked prefer think thought
+    know mean means understand explain explained say said ask asked asking answer question summarize
+    summarise summary short shorter long longer simple simpler simply term terms word words detail details
+    bit lot thing things stuff something anything everything nothing everywhere change changes changed
+    changing fix fixes fixed fixing add adds added adding remove removes removed removing delete rename
+    update updated edit edited clean cleanup format formatted formatting typo comment comments statement
+    statements move refactor improve rewrite write code codebase file files function variable line lines
+    work works working worked job repo repository project task branch diff commit commits committed push
+    pushed pull merge please sorry help happy tired lol hmm haha wow oh ah um interesting almost quite
+    enough whole still already really actually maybe perhaps even though else instead sounds sound far
+    forget remember mind never bitte danke gut weiter nochmal gracias merci
     """.split()
 )
 """Words of any conversation with an agent: they say nothing of what the work is about."""
@@ -55,14 +55,15 @@ class Cover(NamedTuple):
     evident: bool
 
 
-def covers(rarity: Sequence[float], found: Mapping[int, Sequence[int]], rarest: float) -> dict[int, Cover]:
-    """The cover of each chunk from `Index.standing`."""
-    every = sum(rarity) or 1.0
-    covered = {}
-    for i, numbers in found.items():
-        own = sum(rarity[number] for number in numbers)
-        covered[i] = Cover(own / every, len(numbers) > 1 or own >= RARE * rarest)
-    return covered
+def cover(rarity: Sequence[float], numbers: Sequence[int], rarest: float) -> Cover:
+    """The cover of a text that has the terms with these `numbers`; `rarity` is the idf of every term."""
+    met = [rarity[number] for number in numbers]
+    return Cover(sum(met) / (sum(rarity) or 1.0), is_evident(met, rarest))
+
+
+def is_evident(met: Sequence[float], rarest: float) -> bool:
+    """Whether terms of such rarity say more than chance: two do, or one that is rare."""
+    return len(met) > 1 or sum(met) >= RARE * rarest
 
 
 def opens(found: Iterable[Cover], least: float) -> bool:
@@ -80,14 +81,21 @@ LONGEST = 20_000
 """Characters of a command that are looked at."""
 
 
-def simple_commands(command: str) -> list[str]:
-    """A shell command as a whole, and each simple command in it without assignments before it.
+class Command(NamedTuple):
+    """A shell command as a whole, with single blanks, and the simple commands in it."""
+
+    whole: str = ""
+    simple: tuple[str, ...] = ()
+
+
+def parse_command(command: str) -> Command:
+    """A shell command and each simple command in it, also without assignments before it.
 
     What is quoted is not taken apart.
     """
     whole = " ".join(command[:LONGEST].split())
     parts = [" ".join(part.split()) for part in _parts(command[:LONGEST])]
-    return list(dict.fromkeys(filter(None, (whole, *parts, *map(_bare, parts)))))
+    return Command(whole, tuple(dict.fromkeys(filter(None, (whole, *parts, *map(_bare, parts))))))
 
 
 def _parts(command: str) -> Iterator[str]:
@@ -105,13 +113,16 @@ def _bare(part: str) -> str:
     return part
 
 
-def runs(command: str, globs: Sequence[str], body: str) -> bool:
+def runs(command: Command, globs: Sequence[str], body: str) -> bool:
     """Whether an entry is about a shell command: by its globs, else by a code span of its body."""
     if globs:
-        own = simple_commands(command)
-        return any(fnmatchcase(each, glob) for glob in globs for each in own)
-    whole = f" {' '.join(command[:LONGEST].split())} "
-    return any(f" {span} " in whole for span in code_spans(body))
+        return any(fnmatchcase(each, glob) for glob in globs for each in command.simple)
+    return "`" in body and any(_stands(span, command.whole) for span in code_spans(body))
+
+
+def _stands(span: str, command: str) -> bool:
+    """Whether a span stands in a command and does not begin or end within a word of it."""
+    return span in command and bool(re.search(rf"(?<![\w./-]){re.escape(span)}(?![\w-])", command))
 
 
 def code_spans(body: str) -> list[str]:
@@ -124,7 +135,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s")
 
 
 def one_line(title: str, body: str, most: int) -> str:
-    """A title and as much of a body as fits into `most` characters of one line, cut at a sentence or a word."""
+    """A title and as much of a body as fits into a line of `most` characters, cut at a sentence or a word."""
     text = f"{' '.join(title.split())}: {' '.join(body.split())}".strip(": ")
     if len(text) <= most:
         return text

@@ -14,6 +14,8 @@ from operator import mul
 
 SCALE = 127
 _FULL = float(SCALE * SCALE)
+_POSITIVE = bytes(ord("1") if 0 < value < 128 else ord("0") for value in range(256))
+"""A signed byte as the digit of its sign bit."""
 
 
 def quantise(values: Sequence[float]) -> bytes:
@@ -26,10 +28,7 @@ def quantise(values: Sequence[float]) -> bytes:
 
 def signs(vector: bytes) -> bytes:
     """One bit a dimension, set where the value is above 0, the first in the lowest bit; whole bytes."""
-    bits = 0
-    for i, byte in enumerate(vector):
-        if 0 < byte < 128:  # a signed byte above 0
-            bits |= 1 << i
+    bits = int(vector[::-1].translate(_POSITIVE), 2) if vector else 0
     return bits.to_bytes((len(vector) + 7) // 8, "little")
 
 

@@ -16,6 +16,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 from memcli import vector
+from memcli.query import STOP_WORDS
 from memcli.words import word_forms
 
 if TYPE_CHECKING:
@@ -160,27 +161,29 @@ class Vectors:
             with self._transaction():
                 self.clear()
                 self._keep(State(embedder.provider, embedder.model, json.dumps(chosen), whole=False))
-        done, total = 0, len(self._missing(chosen, ids_only=True))
-        while True:
-            batch = self._missing(chosen, limit=BATCH)
-            if not batch:
-                break
-            self._embed(embedder, batch)
-            done += len(batch)
-            progress(min(done, total), total)
+        missing = self._missing(chosen)
+        for start in range(0, len(missing), BATCH):
+            self._embed(embedder, self._texts(missing[start : start + BATCH]))
+            progress(min(start + BATCH, len(missing)), len(missing))
         with self._transaction():
             state = self.state()
-            if state is not None and not self._missing(chosen, limit=1):
+            if state is not None and not self._missing(chosen):
                 self._keep(state._replace(whole=True))
-        return done
+        return len(missing)
 
-    def _missing(self, chosen: Chosen, *, limit: int = -1, ids_only: bool = False) -> list[Missing]:
+    def _missing(self, chosen: Chosen) -> list[int]:
+        """The chunks that should have a vector and have none."""
         where, values = chosen.condition()
-        columns = "id, x'', '', ''" if ids_only else "id, digest, title, text"
         rows = self.db.execute(
-            f"SELECT {columns} FROM chunks WHERE {where} AND id NOT IN (SELECT chunk FROM vectors)"
-            f" ORDER BY id LIMIT {limit}",
+            f"SELECT id FROM chunks WHERE {where} AND id NOT IN (SELECT chunk FROM vectors) ORDER BY id",
             values,
+        )
+        return [row[0] for row in rows]
+
+    def _texts(self, rowids: Sequence[int]) -> list[Missing]:
+        rows = self.db.execute(
+            "SELECT id, digest, title, text FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(rowids),),
         )
         return [Missing(*row) for row in rows]
 
@@ -195,6 +198,8 @@ class Vectors:
         self.db.execute("COMMIT")
 
     def _embed(self, embedder: Embedder, batch: Sequence[Missing]) -> None:
+        if not batch:
+            return
         if embedder.provider == "local":
             self._embed_words(embedder, batch)  # type: ignore[arg-type]
         else:
@@ -286,7 +291,9 @@ class Vectors:
                     [(word, *own) for word, own in sorted(new.items())],
                 )
                 known |= self._known(set(new))
-                self._mark({known[word][0]: vector.signs(own.vector) for word, own in new.items()}, first=_WORDS)
+                self._mark(
+                    {known[word][0]: vector.signs(own.vector) for word, own in new.items()}, first=_WORDS
+                )
         return {word: row[0] for word, row in known.items()}, {word: row[1:] for word, row in known.items()}
 
     def _known(self, words: Collection[str]) -> dict[str, tuple[int, int, bytes]]:
@@ -367,8 +374,6 @@ def content_hash(text: str) -> str:
 
 def is_content(word: str) -> bool:
     """Whether a word says what a text is about."""
-    from memcli.query import STOP_WORDS
-
     return word.lower() not in STOP_WORDS
 
 

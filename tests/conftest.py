@@ -48,9 +48,29 @@ def world(_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in ("config", "state", "cache"):
         monkeypatch.setenv(f"XDG_{name.upper()}_HOME", str(folder / name))
     monkeypatch.setenv("MEM_NOW", TODAY)
+    monkeypatch.setenv("MEM_EMBEDDER", "none")  # the fixture `vectors` turns it on
     monkeypatch.chdir(folder / "cwd")
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def _table(_worlds: Path) -> Path:
+    """The table of word vectors, made once for all tests."""
+    from memcli.embed.local import Local
+
+    folder = _worlds / "table"
+    Local(lambda: folder).words(["word"])
+    return folder
+
+
+@pytest.fixture
+def vectors(world: Path, _table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The local embedder is on, as it is by default where its extra is installed."""
+    monkeypatch.delenv("MEM_EMBEDDER")
+    (world / "cache" / "mem").mkdir(parents=True, exist_ok=True)
+    for path in _table.iterdir():
+        os.link(path, world / "cache" / "mem" / path.name)
 
 
 @pytest.fixture(autouse=True)

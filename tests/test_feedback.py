@@ -25,7 +25,7 @@ RUNAWAY = Setting("linear", 1.0)
 
 @pytest.fixture(scope="module")
 def data() -> Set:
-    """Eighty documents of one store, each with words of its own, and forty questions that many could answer."""
+    """Eighty documents of one store with words of their own, and forty questions that many could answer."""
     rng = random.Random(7)
     docs = []
     for i in range(80):
@@ -55,7 +55,7 @@ def test_relevance_is_asked_once_for_every_question_with_an_answer(
     """Adversarial questions are left out; what is found comes best first, far beyond the ten shown."""
     assert {group: len(rows) for group, rows in groups.items()} == {"g": 40}
     for row in groups["g"]:
-        relevance = [hit.relevance for hit in row.found]
+        relevance = [round(hit.relevance, 12) for hit in row.found]
         assert relevance == sorted(relevance, reverse=True)
         assert relevance[0] == 1.0
         assert len(relevance) > 2 * feedback.SHOWN
@@ -86,7 +86,7 @@ def test_it_ranks_as_recall_does(
         values = {
             "id": doc["id"], "type": "declarative", "domain": "task",
             "importance": float(drawn.importance[number]),
-            "reinforcement_count": int(memory.count[number]),
+            "reinforcement_count": int(memory.reinforced[number]),
             "last_reinforced": str(now - age),
         }  # fmt: skip
         entries.append(render_entry(values, f"## {doc['title']}\n{doc['text']}"))
@@ -98,10 +98,10 @@ def test_it_ranks_as_recall_does(
     )  # fmt: skip
     with App(Options(str(tmp_path), sets), dict(os.environ), tmp_path) as app:
         for question, row in zip(groups["g"], data.queries, strict=False):
-            numbered = feedback._asked(question, {key: i for i, key in enumerate(keys)})
-            order = feedback.ranked(numbered, strength)[: feedback.SHOWN]
+            asked = feedback.numbered(question, {key: i for i, key in enumerate(keys)})
+            order = feedback.ranked(asked, strength)[: feedback.SHOWN]
             report = recall(app, Request(row["query"], ranked_only=True))
-            assert [keys[i][1] for i in numbered.at[order]] == [hit.id for hit in report.hits]
+            assert [keys[i][1] for i in asked.at[order]] == [hit.id for hit in report.hits]
 
 
 def test_a_session_strengthens_what_it_shows_once(groups: dict[str, list[Question]]) -> None:
@@ -109,9 +109,9 @@ def test_a_session_strengthens_what_it_shows_once(groups: dict[str, list[Questio
     drawn = plan(groups)
     memory = feedback.Memory(drawn, PURE)
     memory.session([drawn.last[0], drawn.last[0]], 5)
-    changed = memory.count != drawn.count
+    changed = memory.reinforced != drawn.reinforced
     assert changed.sum() == feedback.SHOWN
-    assert set(memory.count[changed] - drawn.count[changed]) == {1}
+    assert set(memory.reinforced[changed] - drawn.reinforced[changed]) == {1}
     assert set(memory.since[changed]) == {5}
 
 
@@ -121,7 +121,11 @@ def test_by_budget_as_many_are_shown_as_have_room(groups: dict[str, list[Questio
     memory = feedback.Memory(drawn, PURE._replace(budget=True))
     memory.session([drawn.last[0]], 0)
     cost = drawn.last[0].cost
-    assert (memory.count != drawn.count).sum() == (cost.cumsum() <= feedback.TOKENS).sum() > feedback.SHOWN
+    assert (
+        (memory.reinforced != drawn.reinforced).sum()
+        == (cost.cumsum() <= feedback.TOKENS).sum()
+        > feedback.SHOWN
+    )
 
 
 def test_what_is_written_late_is_unseen_till_then(groups: dict[str, list[Question]]) -> None:
@@ -129,13 +133,13 @@ def test_what_is_written_late_is_unseen_till_then(groups: dict[str, list[Questio
     drawn = plan(groups, fresh=0.25)
     memory = feedback.play(drawn, TODAY)
     assert drawn.late.sum() == 20
-    assert not memory.count[drawn.late].any()
+    assert not memory.reinforced[drawn.late].any()
     assert not memory.strength(11)[drawn.late].any()
     assert memory.strength(12)[drawn.late].all()
 
 
 def test_the_loop_shows(groups: dict[str, list[Question]]) -> None:
-    """Relevance alone loses nothing to itself; linear growth at full weight loses much, fresh entries most."""
+    """Relevance alone loses nothing to itself; linear growth at full weight loses, fresh entries most."""
     histories = Histories(groups, sessions=12, each=4, seeds=2)
     assert histories.outcome(PURE) == (0, 0, 0, 0, 0, 0)
     runaway, mild = histories.outcome(RUNAWAY), histories.outcome(Setting("log", 0.05))

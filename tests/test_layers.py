@@ -20,7 +20,7 @@ ROWS = """
     app asking
     commands
     session_end
-    occasions background
+    occasions background git_hook
     render
     talk
     answer api mcp_server hook
@@ -32,7 +32,15 @@ PURE = {name for row in ROWS[:4] for name in row.split()}
 
 # Library -> the only modules that import it; "x/*" is everything below x.
 USED_IN = {
-    "sqlite3": {"vectors", "store", "history", "app", "embed/local", "importers/claude_mem", "transcript/opencode"},
+    "sqlite3": {
+        "vectors",
+        "store",
+        "history",
+        "app",
+        "embed/local",
+        "importers/claude_mem",
+        "transcript/opencode",
+    },
     "subprocess": {"git", "background", "llm/claude"},
     "yaml": {"front_matter"},
     "frontmatter": {"front_matter"},

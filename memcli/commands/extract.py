@@ -56,7 +56,7 @@ class Request(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """What one session gave. `known` says that nothing in it was new; `cut` what a model was not shown.
+    """What one session gave. `known` says that nothing in it was new; `cut` what was not looked at.
 
     `recalled` is what the session's recall log is asked for; `outcome` that of its last episode.
     """
@@ -315,7 +315,7 @@ class _Run:
                 dropped=dict(dropped),
                 skipped=skipped,
                 failed=tuple(found.failed),
-                cut=found.cut,
+                cut=(*_left_out(fresh), *found.cut),
                 outcome=ended[-1] if ended else "",
             )
         )
@@ -520,6 +520,14 @@ def _name_of(path: str) -> str:
 def _is_running(mtime: int) -> bool:
     """Whether a session was written to within the last half hour."""
     return time.time() - mtime / 1e9 < QUIET
+
+
+def _left_out(session: Session) -> Iterable[str]:
+    """What the reader did not take in."""
+    if session.cut:
+        yield f"{session.cut} turns were left out, the session is too large to be held"
+    if session.skipped:
+        yield f"{session.skipped} lines were not understood"
 
 
 def _is_job(app: App, job: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from memcli.app import BUILD_WAIT, App
-from memcli.errors import RefusedError
+from memcli.errors import ProviderError, RefusedError
 from memcli.model import Problem
 from memcli.store import FileRow, Refreshed
 
@@ -22,10 +22,33 @@ class Report(NamedTuple):
     stale: tuple[str, ...]
     problems: tuple[Problem, ...]
     repeated: tuple[Problem, ...]
+    vectors: Vectors | None = None
 
 
-def index(app: App, *, rebuild: bool = False, progress: Callable[[int], None] = lambda done: None) -> Report:
-    """Refresh (or build anew) the index. Raises RefusedError when another process keeps it busy."""
+class Vectors(NamedTuple):
+    """How far the index has vectors: of which model, for how many of the chunks that are chosen.
+
+    `failed` says why a provider did not give the rest.
+    """
+
+    model: str
+    have: int
+    chosen: int
+    failed: str = ""
+    hint: str = ""
+
+
+def index(
+    app: App,
+    *,
+    rebuild: bool = False,
+    progress: Callable[[int], None] = lambda done: None,
+    embedding: Callable[[int, int], None] = lambda done, total: None,
+) -> Report:
+    """Refresh (or build anew) the index, and its vectors. Raises RefusedError when it is kept busy.
+
+    A provider that fails is told in the report: the index itself is up to date then.
+    """
     if not app.listing.files:
         return Report("", (), 0, 0, 0, (), tuple(app.problems_of_listing), ())
     done = app.refresh(wait=BUILD_WAIT, progress=progress, rebuild=rebuild)
@@ -33,7 +56,22 @@ def index(app: App, *, rebuild: bool = False, progress: Callable[[int], None] = 
         raise RefusedError(
             f"the index is busy: another process is writing it ({app.index.path})", "run again"
         )
-    return app.guarded(lambda: _report(app, done))
+    vectors = _embed(app, embedding)
+    return app.guarded(lambda: _report(app, done))._replace(vectors=vectors)
+
+
+def _embed(app: App, progress: Callable[[int, int], None]) -> Vectors | None:
+    """Make the vectors that are missing; None without an embedder."""
+    if app.embedder is None:
+        return None
+    failed: ProviderError | None = None
+    try:
+        app.guarded(lambda: app.embed(wait=BUILD_WAIT, progress=progress))
+    except ProviderError as error:
+        failed = error
+    have, chosen = app.index.vectors.count(app.chosen)
+    model = f"{app.embedder.provider}/{app.embedder.model}"
+    return Vectors(model, have, chosen, failed.what if failed else "", failed.hint if failed else "")
 
 
 def _report(app: App, done: Refreshed) -> Report:

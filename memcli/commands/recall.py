@@ -23,8 +23,9 @@ BASELINE_KINDS = ("policy", "architecture", "preference")
 WORKFLOWS = 3
 EPISODES = 20
 """How many of the newest episodes may compete for their layer."""
-LENDERS = 50
-"""How many of the best entries lend to what stands beside them."""
+LENDERS = 60
+LENDS = 0.4
+"""How many of the best entries lend to what stands beside them, and from which relevance on."""
 KEY_MOMENT = 0.7
 _PRIORITY = {"permanent": 0, "critical": 1, "high": 2, "pin": 2}
 
@@ -125,7 +126,7 @@ class _Search:
         self.request = request
         # The chunks that may be hits; None when the files in view say it all.
         self.allowed = None if where.plain else app.index.allowed(where.where, where.values)
-        self.mode = "bm25"
+        self.mode, self.floor = "bm25", 0.0
         self.chosen: dict[str, Candidate] = {}
         self.scored: dict[str, Scored] = {}
         self.heads: dict[str, tuple[str, str]] = {}
@@ -137,12 +138,15 @@ class _Search:
         limit = self.config.limit
         asked = query.build(self.request.task, self.index.counts)
         pool = max(POOL, 3 * limit)
-        signals = self._signals(asked, self.index.lexical(asked.terms, self.allowed, self.scope.files.keys(), pool))
+        signals = self._signals(
+            asked, self.index.lexical(asked.terms, self.allowed, self.scope.files.keys(), pool)
+        )
         found = self.index.candidates(dict.fromkeys((*signals.lexical, *signals.cosine)))
         by_entry = self._copies(found)
         matches = self._matches(found, signals, asked.phrases)
         promoted = self._promoted(matches)
         by_entry |= self._lend(matches)
+        matches = {entry: match for entry, match in matches.items() if self._stands(match)}
         weighed = [
             hit._replace(duplicates=promoted.get(hit.item.id, ()))
             for hit in rank.weigh(
@@ -161,7 +165,7 @@ class _Search:
         found = self.app.vector_lane(self.request.task, asked, lexical, self.allowed, denied)
         if found is None:
             return Signals(lexical, {})
-        self.mode, signals = found
+        self.mode, self.floor, signals = found
         return signals
 
     def _copies(self, found: Iterable[Candidate]) -> dict[str, list[Candidate]]:
@@ -191,18 +195,31 @@ class _Search:
         """How well the best chunk of each chosen copy matches, relative to the best of all."""
         own = [c for c in found if self._is_chosen(c)]
         lexical = {
-            c.rowid: signals.lexical[c.rowid] * (1 + rank.PHRASE * rank.phrase_share(f"{c.title} {c.text}", phrases))
+            c.rowid: signals.lexical[c.rowid]
+            * (1 + rank.PHRASE * rank.phrase_share(f"{c.title} {c.text}", phrases))
             for c in own
             if c.rowid in signals.lexical
         }
-        signals = signals._replace(lexical=lexical, title=blend.titles(self.request.task, [(c.rowid, c.title) for c in own]))
+        named = [(c.rowid, c.title) for c in own] if self.mode == "blend" else []
+        signals = signals._replace(lexical=lexical, title=blend.titles(self.request.task, named))
         fused = blend.scale(blend.FUSIONS[self.mode](signals))
+        fused |= {
+            c.rowid: fused[c.rowid] * blend.ASKS
+            for c in own
+            if c.text.rstrip().endswith("?") and c.rowid in fused
+        }
+        if not any(c.rowid in lexical or signals.cosine.get(c.rowid, 0.0) >= self.floor for c in own):
+            return {}
         best: dict[str, Match] = {}
         for c in own:
             match = Match(fused.get(c.rowid, 0.0), lexical.get(c.rowid, 0.0), signals.cosine.get(c.rowid))
             if c.entry not in best or match.relevance > best[c.entry].relevance:
                 best[c.entry] = match
         return best
+
+    def _stands(self, match: Match) -> bool:
+        """Whether an entry may be a hit: by a word, by its vector, or by what stands beside it."""
+        return match.lexical > 0 or (match.cosine or 0.0) >= self.floor or match.lent > 0
 
     def _is_chosen(self, candidate: Candidate) -> bool:
         chosen = self.chosen.get(candidate.entry)
@@ -212,7 +229,8 @@ class _Search:
         """Add to `matches` what entries that stand together lend each other; the copies of new entries."""
         if not self.config.context or not matches:
             return {}
-        lenders = sorted(matches, key=lambda entry: -matches[entry].relevance)[:LENDERS]
+        rich = (entry for entry, match in matches.items() if match.relevance >= LENDS)
+        lenders = sorted(rich, key=lambda entry: -matches[entry].relevance)[:LENDERS]
         beside = {entry: self._beside(self.chosen[entry]) for entry in lenders}
         around = {c.rowid: c for near in beside.values() for c, _ in near if c.entry not in matches}
         copies = self._copies(around.values())
@@ -221,12 +239,16 @@ class _Search:
             {entry: match.relevance for entry, match in matches.items()},
             {e: [(c.entry, d) for c, d in near if c.entry in known] for e, near in beside.items()},
             {entry: self._group(self.chosen[entry]) for entry in known},
+            blend.titles(
+                self.request.task, [(c.entry, c.title) for near in beside.values() for c, _ in near]
+            ),
             self.config.context,
         )
-        best = max(total.values())
+        best = max(total.values()) or 1.0
         for entry, relevance in total.items():
             match = matches.get(entry, NO_MATCH)
-            matches[entry] = match._replace(relevance=relevance / best if best else 0.0)
+            lent = (relevance - match.relevance) / best
+            matches[entry] = match._replace(relevance=relevance / best, lent=lent)
         return copies
 
     def _beside(self, candidate: Candidate) -> list[tuple[Candidate, int]]:
@@ -234,8 +256,10 @@ class _Search:
         group = self._group(candidate)
         if group is None:
             return []
-        near = self.index.beside(candidate.source, candidate.offset)
-        return [(c, distance) for c, distance in near if self._group(c) == group]
+        found: list[tuple[Candidate, int]] = []
+        for side in self.index.beside(candidate.source, candidate.offset):
+            found += [(c, distance) for distance, c in enumerate(side, 1) if self._group(c) == group]
+        return found
 
     @staticmethod
     def _group(candidate: Candidate) -> object:

@@ -11,10 +11,10 @@ import json
 import math
 import os
 import sqlite3
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,6 +39,10 @@ _BLANK = "\u2581"
 _VERSION = 1
 
 
+CRUMB = 2.5
+"""A word whose pieces have fewer characters on average is not known as a word (a hash, keyboard mash)."""
+
+
 class Word(NamedTuple):
     """The vector of a word (see `vector.quantise`), and how much it weighs in the sum of a text."""
 
@@ -48,7 +52,16 @@ class Word(NamedTuple):
 
 def installed() -> bool:
     """Whether the package with the table is there; it is not imported (that would load numpy)."""
-    return find_spec("wordllama") is not None
+    return _package() is not None
+
+
+def _package() -> Path | None:
+    """The folder of the package on the import path."""
+    for folder in sys.path:
+        path = Path(folder, "wordllama")
+        if (path / "weights" / _TABLE).is_file():
+            return path
+    return None
 
 
 class Local:
@@ -85,6 +98,11 @@ class Local:
         cut = self._cut(wanted)
         vectors = self._vectors({piece for pieces in cut.values() for piece in pieces})
         return {word: _word(weighted_sum(vectors[piece] for piece in pieces)) for word, pieces in cut.items()}
+
+    def known(self, words: Iterable[str]) -> dict[str, Word]:
+        """The vectors of those words that are not cut to crumbs: what is asked about is often a random name."""
+        cut = self._cut(sorted(set(words)))
+        return self.words(word for word, pieces in cut.items() if len(word) >= CRUMB * len(pieces) - 1)
 
     def _cut(self, words: Sequence[str]) -> dict[str, list[str]]:
         known: Mapping[str, int]
@@ -186,7 +204,9 @@ def _open(folder: Path) -> sqlite3.Connection:
     path = folder / f"{MODEL}-{_VERSION}.db"
     with suppress(sqlite3.Error):
         if path.is_file():
-            db = sqlite3.connect(f"file:{_quoted(path)}?mode=ro&immutable=1", uri=True, check_same_thread=False)
+            db = sqlite3.connect(
+                f"file:{_quoted(path)}?mode=ro&immutable=1", uri=True, check_same_thread=False
+            )
             with suppress(sqlite3.Error):
                 if db.execute("SELECT value FROM done").fetchone():
                     return db
@@ -231,10 +251,9 @@ def _fill(db: sqlite3.Connection, rows: list[tuple[int, str, int, bytes]]) -> No
 
 def _rows() -> list[tuple[int, str, int, bytes]]:
     """(id, piece, weight, vector) of every token, from the files of the package."""
-    spec = find_spec("wordllama")
-    if spec is None or not spec.submodule_search_locations:
+    folder = _package()
+    if folder is None:
         raise UsageError("embedder = local: its extra is not installed", "pip install 'memcli[local]'")
-    folder = Path(next(iter(spec.submodule_search_locations)))
     try:
         vocabulary = json.loads((folder / "tokenizers" / _TOKENIZER).read_bytes())["model"]["vocab"]
         table = _table(folder / "weights" / _TABLE)

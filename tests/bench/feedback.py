@@ -18,7 +18,7 @@ import random
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -32,7 +32,7 @@ from memcli import block, rank
 from memcli.app import App, Options
 from memcli.commands.recall import Request, recall
 from memcli.prominence import Rule, prominence
-from memcli.rank import Item, Scored, Weights
+from memcli.rank import Item, Match, Scored, Weights
 from tests.bench.retrieval import Set, build, load, measures
 
 AGES, COUNTS, IMPORTANCE = (0, 400), (0, 30), (0.3, 0.95)
@@ -44,15 +44,18 @@ LONGEST = 1000
 """Sessions at most."""
 FRESH = 0.2
 """The share of entries that are written after the last session, in the measure of fresh ones."""
-CONFIRMED = {"importance": 0.8, "reinforced": 10}
-FORGOTTEN = {"importance": 0.5, "reinforced": 0, "age": 120}
+CONFIRMED = (0.8, 10)
+"""Importance and count of a corrective entry that was often confirmed."""
+FORGOTTEN = (0.5, 0)
+FORGOTTEN_AGE = 120
 GAPS = (0.03, 0.05, 0.1, 0.2)
 PAIRS = 500
-EXPONENTS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
+EXPONENTS = (0.02, 0.03, 0.04, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
 
 Key = tuple[str, str]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Measured = Sequence[Mapping[str, float]]
 
 
 class Found(NamedTuple):
@@ -78,18 +81,20 @@ class Setting(NamedTuple):
     importance: bool = True
     most: int = 0
     budget: bool = False
+    half_life: float = 90.0
 
     @property
     def name(self) -> str:
         off = [] if self.importance else ["no importance"]
         off += [] if self.decay == "half-life" else [f"decay {self.decay}"]
+        off += [f"half-life {self.half_life:g}"] if self.half_life != 90 else []
         off += [f"count up to {self.most}"] if self.most else []
         off += ["shown by budget"] if self.budget else []
         return ", ".join([self.growth, f"w {self.exponent:g}", *off])
 
     @property
     def rule(self) -> Rule:
-        return Rule(decay=self.decay, growth=self.growth, use_importance=self.importance)
+        return Rule(self.decay, self.half_life, growth=self.growth, use_importance=self.importance)
 
 
 PURE = Setting("none", 0.0, "none", False)
@@ -144,10 +149,10 @@ def _true(data: Set, group: str) -> list[dict[str, Any]]:
 def _tapped() -> Iterator[list[list[Scored]]]:
     """Every list that recall weighs, before it is cut and diversified: no output shows as much."""
     weighed: list[list[Scored]] = []
-    real: Callable[..., list[Scored]] = rank.weigh
+    real = rank.weigh
 
-    def weigh(*arguments: Any) -> list[Scored]:
-        weighed.append(real(*arguments))
+    def weigh(items: Iterable[Item], matches: Mapping[str, Match], weights: Weights) -> list[Scored]:
+        weighed.append(real(items, matches, weights))
         return weighed[-1]
 
     rank.weigh = weigh
@@ -165,7 +170,7 @@ def _found(group: str, hit: Scored) -> Found:
 
 
 class Asked(NamedTuple):
-    """A question over numbered entries: which are relevant, and what may be shown, in the order of relevance."""
+    """A question over numbered entries: the relevant ones, and what may be shown, by relevance."""
 
     relevant: frozenset[int]
     at: Ints
@@ -181,7 +186,7 @@ class Plan(NamedTuple):
 
     importance: Floats
     age: Ints
-    count: Ints
+    reinforced: Ints
     late: NDArray[np.bool_]
     sessions: Sequence[Sequence[Asked]]
     last: Sequence[Asked]
@@ -199,7 +204,7 @@ def draw(groups: Mapping[str, Sequence[Question]], sessions: int, each: int, see
     days: list[list[Asked]] = [[] for _ in range(sessions)]
     last: list[Asked] = []
     for rows in groups.values():
-        mixed = [_asked(row, number) for row in rng.sample(rows, len(rows))]
+        mixed = [numbered(row, number) for row in rng.sample(rows, len(rows))]
         training = mixed[: len(mixed) // 2]
         last += mixed[len(training) :]
         for day in days:
@@ -208,7 +213,8 @@ def draw(groups: Mapping[str, Sequence[Question]], sessions: int, each: int, see
     return Plan(np.array(importance), ages, np.where(late, 0, np.array(count)), late, days, last)
 
 
-def _asked(question: Question, number: Mapping[Key, int]) -> Asked:
+def numbered(question: Question, number: Mapping[Key, int]) -> Asked:
+    """A question with entries by number; a relevant one that recall never finds has a number below 0."""
     # What matches by its neighbours alone stands below all that matches itself.
     relevance = [hit.relevance * (1.0 if hit.own else 1e-9) for hit in question.found]
     return Asked(
@@ -226,20 +232,20 @@ class Memory:
         self.setting = setting
         self.importance = plan.importance if setting.importance else np.ones_like(plan.importance)
         self.late = plan.late
-        self.count = plan.count.copy()
+        self.reinforced = plan.reinforced.copy()
         self.since = -plan.age
-        self.faded = _faded(setting.decay, setting.growth, setting.most)
+        self.faded = _faded(setting.decay, setting.half_life, setting.growth, setting.most)
 
     def strength(self, day: int) -> Floats:
         """What relevance is multiplied by; 0 for what is not yet written."""
-        value = self.importance * self.faded[np.maximum(day - self.since, 0), self.count]
+        value = self.importance * self.faded[np.maximum(day - self.since, 0), self.reinforced]
         return np.where(self.late & (self.since > day), 0.0, value**self.setting.exponent)
 
     def session(self, questions: Sequence[Asked], day: int) -> None:
         """Everything that the questions show is reinforced, once."""
         strength = self.strength(day)
         shown = np.unique(np.concatenate([self._shown(question, strength) for question in questions]))
-        self.count[shown] += 1
+        self.reinforced[shown] += 1
         self.since[shown] = day
 
     def _shown(self, question: Asked, strength: Floats) -> Ints:
@@ -262,9 +268,9 @@ def ranked(question: Asked, strength: Floats) -> Ints:
 
 
 @cache
-def _faded(decay: str, growth: str, most: int) -> Floats:
+def _faded(decay: str, half_life: float, growth: str, most: int) -> Floats:
     """Decay times growth by age and count."""
-    rule = Rule(decay=decay, growth=growth)
+    rule = Rule(decay, half_life, growth=growth)
     counts = range(COUNTS[1] + LONGEST + 1)
     ages = range(AGES[1] + LONGEST + 1)
     grown = [prominence(1.0, "", 0, min(n, most or n), rule).value for n in counts]
@@ -304,7 +310,9 @@ def _measures(got: Sequence[int], relevant: frozenset[int]) -> dict[str, float]:
 class Histories:
     """The same histories for every setting, and what relevance alone makes of them."""
 
-    def __init__(self, groups: Mapping[str, Sequence[Question]], sessions: int, each: int, seeds: int) -> None:
+    def __init__(
+        self, groups: Mapping[str, Sequence[Question]], sessions: int, each: int, seeds: int
+    ) -> None:
         self.sessions = sessions
         self.plans = [draw(groups, sessions, each, seed, 0.0) for seed in range(seeds)]
         self.fresh = [draw(groups, sessions, each, seed, FRESH) for seed in range(seeds)]
@@ -321,7 +329,7 @@ class Histories:
         fresh = [self._after(plan, setting, fresh=True) for plan in self.fresh]
         per_seed = [_gains(a, b, "recall@5") for a, b in zip(after, self.pure, strict=True)]
         gains = [gain for one in per_seed for gain in one]
-        # Seeds share questions: the interval is as wide as one seed's would be, at most.
+        # Seeds share questions, so the interval is that of a single seed: too wide rather than too narrow.
         questions = len(self.plans[0].last)
         return Outcome(
             start=_mean(start, self.pure, "recall@5"),
@@ -333,13 +341,11 @@ class Histories:
         )
 
 
-def _gains(got: Sequence[Mapping[str, float]], pure: Sequence[Mapping[str, float]], metric: str) -> list[float]:
+def _gains(got: Measured, pure: Measured, metric: str) -> list[float]:
     return [100 * (a[metric] - b[metric]) for a, b in zip(got, pure, strict=True)]
 
 
-def _mean(
-    got: Sequence[Sequence[Mapping[str, float]]], pure: Sequence[Sequence[Mapping[str, float]]], metric: str
-) -> float:
+def _mean(got: Sequence[Measured], pure: Sequence[Measured], metric: str) -> float:
     gains = [gain for a, b in zip(got, pure, strict=True) for gain in _gains(a, b, metric)]
     return fmean(gains) if gains else 0.0
 
@@ -348,7 +354,7 @@ def _mean(
 
 
 def pairs(setting: Setting, gap: float, seed: int = 0) -> float:
-    """The share of pairs in which the confirmed entry comes first, up to `gap` less relevant than the other."""
+    """The share of pairs that the confirmed entry leads though it is up to `gap` less relevant."""
     rng = random.Random(seed)
     return fmean(_first(setting, 1 - rng.uniform(0, gap), rng.randint(0, 14)) for _ in range(PAIRS))
 
@@ -365,10 +371,10 @@ def _first(setting: Setting, relevance: float, age: int) -> bool:
 
 def _weighed(setting: Setting, relevance: float, age: int) -> list[Scored]:
     items = [
-        _item("forgotten", setting, **FORGOTTEN),
-        _item("confirmed", setting, age=age, **CONFIRMED),
+        _item("forgotten", setting, *FORGOTTEN, FORGOTTEN_AGE),
+        _item("confirmed", setting, *CONFIRMED, age),
     ]
-    matches = {"forgotten": rank.Match(1.0, 1.0), "confirmed": rank.Match(relevance, relevance)}
+    matches = {"forgotten": Match(1.0, 1.0), "confirmed": Match(relevance, relevance)}
     return rank.weigh(items, matches, Weights(setting.rule, setting.exponent, {}, {}))
 
 
@@ -387,10 +393,11 @@ def grid(*, full: bool) -> list[Setting]:
     main = [Setting(growth, w) for growth in ("none", "log", "linear") for w in EXPONENTS]
     if not full:
         return main
-    near = [one for one in main if 0.05 <= one.exponent <= 0.3]
+    near = [one for one in main if 0.04 <= one.exponent <= 0.3]
     changed: list[Setting] = [one._replace(decay="none") for one in near]
     changed += [one._replace(importance=False) for one in near]
     changed += [one._replace(decay="none", importance=False) for one in near if one.growth != "none"]
+    changed += [one._replace(half_life=365) for one in near]
     changed += [one._replace(most=most) for one in near if one.growth != "none" for most in (3, 10)]
     changed += [one._replace(budget=True) for one in near]
     return main + changed
@@ -408,7 +415,8 @@ def table(results: Mapping[str, Mapping[Setting, Outcome]], settings: Sequence[S
 
 
 def _cell(o: Outcome) -> str:
-    return f"{o.start:+.1f} / {o.recall:+.1f} ± {o.spread:.1f} / {o.worst:+.1f} / {o.ndcg:+.1f} / {o.fresh:+.1f}"
+    after = f"{o.recall:+.1f} ± {o.spread:.1f}"
+    return " / ".join([f"{o.start:+.1f}", after, *(f"{x:+.1f}" for x in (o.worst, o.ndcg, o.fresh))])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -420,6 +428,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--full", action="store_true", help="try each part of prominence without the others")
     parser.add_argument("--set", action="append", default=[], dest="sets", help="embedder=none unless set")
     given = parser.parse_args(arguments)
+    if not 1 <= given.sessions <= LONGEST:
+        parser.error(f"--sessions takes 1 to {LONGEST}")
     settings = grid(full=given.full)
     results = {}
     for folder in given.folders:

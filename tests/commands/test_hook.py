@@ -1,0 +1,723 @@
+"""Hooks as agents and git call them: real payloads through processes, in a real repository."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memcli import hook, hook_script, triggers
+from memcli.app import App, Options
+from memcli.history import LOG, LOG_BYTES, History, Spooled, alone, log_hook, state_dir
+from tests.conftest import Project, Result
+
+SESSION = "11111111-2222-4333-8444-555555555555"
+HEAVY = (
+    "typer",
+    "rich",
+    "numpy",
+    "anthropic",
+    "yaml",
+    "frontmatter",
+    "pydantic",
+    "httpx",
+    "asyncio",
+    "platformdirs",
+)
+
+
+@pytest.fixture(autouse=True)
+def _words_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEM_EMBEDDER", "none")
+
+
+@pytest.fixture
+def shop(project: Project) -> Iterator[Project]:
+    """A repository that remembers something. Workers that a test started have ended after it."""
+    project.write("institutional.md", "Money is Decimal.\n")
+    project.write(
+        "MEMORY.md",
+        project.entry("Freeze the clock", "Checkout tests fail at midnight: freeze the clock.", id="clock")
+        + project.entry("Never push by force", "Use `git push --force-with-lease` after asking.", id="push",
+                        type="corrective", kind="pitfall", commands=["git push*"], created_at="2026-11-15")
+        + project.entry("Round once", "Round VAT once per line.", id="vat", type="corrective",
+                        paths=["src/*.py"], created_at="2026-01-01")
+        + project.entry("Lint", "Run `make lint` before a commit.", id="lint", type="corrective",
+                        created_at="2026-01-01", importance=0.1),
+    )  # fmt: skip
+    project.commit()
+    project.mem("index")
+    yield project
+    settle(project)
+
+
+def history(project: Project) -> History:
+    with App(Options(root=str(project.root)), os.environ, project.root) as app:
+        return History(state_dir(), app.project)
+
+
+def settle(project: Project) -> None:
+    """Wait until no worker is at it."""
+    with App(Options(root=str(project.root)), os.environ, project.root) as app:
+        from memcli import tree
+
+        name = f"worker-{tree.digest(app.project.encode())}"
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        with alone(state_dir(), name, wait=30) as mine:
+            if mine and not _running(project):
+                return
+        time.sleep(0.05)
+    raise AssertionError("a worker does not end")
+
+
+def _running(project: Project) -> bool:
+    """Whether a worker of this project is still starting."""
+    wanted = ("hook\0worker\0" + str(project.root) + "\0").encode()
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if wanted in path.read_bytes():
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def call(project: Project, verb: str, *, env: dict[str, str] | None = None, **values: Any) -> Result:
+    """One call as an agent makes it, from a folder that is not the session's."""
+    said = {
+        "session_id": SESSION, "transcript_path": None, "cwd": str(project.root),
+        "permission_mode": "default", "hook_event_name": "X", "unknown_field": [1], **values,
+    }  # fmt: skip
+    done = project.shell(
+        "hook", verb, "--harness", "claude", input=json.dumps(said), cwd=project.home, env=env
+    )
+    assert (done.code, done.err) == (0, "")
+    return done
+
+
+def told(result: Result) -> str:
+    """What the agent is told; "" for nothing."""
+    if not result.out:
+        return ""
+    assert list(result.json) == ["hookSpecificOutput"]
+    said = result.json["hookSpecificOutput"]
+    assert set(said) == {"hookEventName", "additionalContext"}
+    return str(said["additionalContext"])
+
+
+def transcript(project: Project, *said: str, name: str = SESSION, agent: bool = False) -> Path:
+    """A session of Claude Code in which a person said these things."""
+    folder = project.home / ".claude" / "projects" / "repo"
+    folder.mkdir(parents=True, exist_ok=True)
+    lines, parent = [], None
+    for i, text in enumerate(said):
+        for role, words in (("user", text), ("assistant", "I did that.")):
+            key = f"{name[:8]}-{i}-{role}"
+            lines.append({
+                "type": role, "uuid": key, "parentUuid": parent, "sessionId": name, "cwd": str(project.root),
+                "timestamp": f"2026-11-20T10:{i:02d}:0{int(role == 'assistant')}.000Z", "isSidechain": agent,
+                "message": {"role": role, "content": words},
+            })  # fmt: skip
+            parent = key
+    path = folder / f"{name}.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+WISH = "No, don't use unittest here. Always use pytest for new tests, never unittest."
+
+
+# --- the start
+
+
+def test_a_session_starts_with_norms_and_lessons(shop: Project) -> None:
+    """The start shows norms, then corrections and directives, those of the last two weeks first."""
+    text = told(call(shop, "session-start", source="startup"))
+    assert text.startswith("<recalled-memory>") and text.endswith("</recalled-memory>")
+    places = [text.index(word) for word in ("Money is Decimal", "Never push by force", "Round once")]
+    assert places == sorted(places)
+    assert "Freeze the clock" not in text  # neither a correction nor a directive
+
+
+def test_a_start_is_answered_once_for_each_source_and_size(shop: Project) -> None:
+    """The same start again says nothing; another source, or a grown transcript, is answered."""
+    path = transcript(shop, "Hello")
+    known = {"transcript_path": str(path)}
+    assert told(call(shop, "session-start", source="startup", **known))
+    assert not told(call(shop, "session-start", source="startup", **known))
+    assert told(call(shop, "session-start", source="compact", **known))
+    path.write_text(path.read_text() * 2)
+    assert told(call(shop, "session-start", source="compact", **known))
+    assert not told(call(shop, "session-start", source="compact", **known))
+
+
+def test_a_start_stays_within_its_budget(shop: Project) -> None:
+    """However much there is, a start has at most 1,500 tokens and 10,000 characters."""
+    many = [shop.entry(f"Rule {i}", "word " * 60, type="corrective") for i in range(60)]
+    shop.write("MEMORY.md", "".join(many))
+    shop.write("institutional.md", "- a norm of some length\n" * 900)
+    done = call(shop, "session-start", source="startup")
+    assert 2_000 < len(told(done)) <= 6_000
+
+
+def test_own_manner_is_shown_unless_tracked_or_switched_off(shop: Project) -> None:
+    """The proxy file is for its own person: shown to them, never when git knows it or hook_proxy is off."""
+    shop.write("proxy.md", shop.entry("Tone", "Answers begin with the result.", kind="preference"))
+    shop.git("config", "core.excludesFile", "/dev/null")
+    assert "begin with the result" in told(call(shop, "session-start", source="startup"))
+    off = told(call(shop, "session-start", source="resume", env={"MEM_HOOK_PROXY": "false"}))
+    assert off and "begin with the result" not in off
+    shop.git("add", "-f", "proxy.md")
+    tracked = told(call(shop, "session-start", source="clear"))
+    assert tracked and "begin with the result" not in tracked
+
+
+def test_a_repository_may_not_switch_the_proxy_on(shop: Project) -> None:
+    """hook_proxy is the user's own; inject_min may be set by a project."""
+    shop.write(".mem.toml", "hook_proxy = true\n")
+    assert "'hook_proxy' may not be set" in shop.mem("list").err
+    shop.write(".mem.toml", "inject_min = 0.5\n")
+    assert shop.mem("list").code == 0
+
+
+# --- a prompt
+
+
+def test_a_prompt_recalls_each_entry_once_in_a_session(shop: Project) -> None:
+    """What bears on a prompt is shown, once; another session is told anew."""
+    asked = {"prompt": "why do the checkout tests fail around midnight?"}
+    assert "freeze the clock" in told(call(shop, "prompt", **asked))
+    assert told(call(shop, "prompt", **asked)) == ""
+    assert told(call(shop, "prompt", session_id="another", **asked))
+    assert "clock" in history(shop).recalled(SESSION)  # evidence for mem reinforce
+
+
+@pytest.mark.parametrize("prompt", ["thanks, go on", "run the tests again", "good morning!", "/clear", "  "])
+def test_a_prompt_about_nothing_recalls_nothing(shop: Project, prompt: str) -> None:
+    """Small talk and everyday orders share words with memory, and are no reason to bring it up."""
+    assert call(shop, "prompt", prompt=prompt).out == ""
+
+
+def test_what_the_start_showed_is_not_repeated(shop: Project) -> None:
+    """An entry that the start of a session showed is not shown again with a prompt."""
+    call(shop, "session-start", source="startup")
+    assert "VAT" not in told(call(shop, "prompt", prompt="round the VAT once per line"))
+    assert "VAT" in told(call(shop, "prompt", prompt="round the VAT once per line", session_id="other"))
+
+
+def test_one_nudge_after_sixty_prompts(shop: Project) -> None:
+    """When 60 prompts went by and nothing was remembered, one line says so, once."""
+    call(shop, "prompt", prompt="go on")
+    known = history(shop)
+    known.remember_turns(SESSION, known.turns(SESSION)._replace(count=58), "2026-11-21")
+    assert told(call(shop, "prompt", prompt="go on")) == ""
+    assert "mem add" in told(call(shop, "prompt", prompt="go on"))
+    assert told(call(shop, "prompt", prompt="go on")) == ""
+
+
+def test_a_new_memory_starts_the_count_anew(shop: Project) -> None:
+    """Whoever has just remembered something is not nudged."""
+    call(shop, "prompt", prompt="go on")
+    known = history(shop)
+    known.remember_turns(SESSION, known.turns(SESSION)._replace(count=59), "2026-11-21")
+    shop.mem("add", "Zebras are striped")
+    assert told(call(shop, "prompt", prompt="go on")) == ""
+
+
+# --- a tool
+
+
+def tool(project: Project, session: str = SESSION, **given: Any) -> str:
+    return told(call(project, "pre-tool", session_id=session, tool_name="X", tool_input=given))
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("git push --force origin main", "Never push by force"),
+        ("cd web && FOO=1 git push", "Never push by force"),
+        ("echo 'git push'", ""),
+        ("git pull", ""),
+        ("make lint && make test", "Lint"),
+        ("make lint-all", ""),
+    ],
+)
+def test_a_command_brings_its_correction_up(shop: Project, command: str, found: str) -> None:
+    """A correction is shown when a command matches its globs, or contains a code span of its text."""
+    text = tool(shop, command=command)
+    assert bool(text) == bool(found) and found in text
+
+
+@pytest.mark.parametrize("key", ["file_path", "notebook_path", "path"])
+def test_a_file_brings_its_correction_up(shop: Project, key: str) -> None:
+    """A correction is shown when the file at hand matches one of its paths, once in a session."""
+    assert "Round once" in tool(shop, **{key: str(shop.root / "src" / "tax.py")})
+    assert tool(shop, **{key: str(shop.root / "src" / "other.py")}) == ""
+    assert tool(shop, session="another", **{key: "docs/tax.py"}) == ""
+
+
+def test_a_tool_gets_at_most_three_lines(shop: Project) -> None:
+    """Of many corrections the three most prominent are shown, one line each; then the next."""
+    shop.write("tasks/many.md", "".join(
+        shop.entry(f"Rule {i}", "Line one.\n\nLine two. " * 40, type="corrective", commands=["npm *"])
+        for i in range(5)
+    ))  # fmt: skip
+    first, second = tool(shop, command="npm test"), tool(shop, command="npm test")
+    assert (len(first.split("\n")), len(second.split("\n"))) == (3, 2)
+    assert all(len(line) < 420 and "Untrusted" in line for line in first.split("\n"))
+    assert tool(shop, command="npm test") == ""
+
+
+# --- the end, and what is learned from it
+
+
+def test_a_session_that_ended_is_learned_from(shop: Project) -> None:
+    """What the person corrected in a session is shown at the start of the next, by rules alone."""
+    path = transcript(shop, "Write a test for the parser.", WISH)
+    call(shop, "session-end", transcript_path=str(path), reason="other")
+    settle(shop)
+    assert "pytest" in (shop.root / "MEMORY.md").read_text()
+    assert history(shop).spooled() == []
+    assert "pytest" in told(call(shop, "session-start", source="startup", session_id="next"))
+
+
+def test_played_twice_nothing_is_learned_twice(shop: Project) -> None:
+    """The same payloads in the same order again, and the session forked, change no memory file."""
+    path = transcript(shop, "Write a test for the parser.", WISH)
+    for _ in range(2):
+        call(shop, "session-start", source="startup", transcript_path=str(path))
+        call(shop, "prompt", prompt="write a test", transcript_path=str(path))
+        call(shop, "pre-compact", trigger="auto", transcript_path=str(path))
+        call(shop, "session-end", transcript_path=str(path), reason="other")
+        settle(shop)
+        before = before if _ else memory(shop)  # noqa: F821
+    assert memory(shop) == before
+    fork = path.with_name("99999999-2222-4333-8444-555555555555.jsonl")
+    fork.write_bytes(path.read_bytes())
+    call(shop, "session-end", transcript_path=str(fork), session_id=fork.stem, reason="other")
+    settle(shop)
+    assert memory(shop) == before
+
+
+def memory(project: Project) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in project.root.rglob("*.md")}
+
+
+def test_a_resumed_session_adds_what_is_new(shop: Project) -> None:
+    """A session that ended, was resumed and ended again is read on from where it was."""
+    path = transcript(shop, "Write a test.", WISH)
+    call(shop, "session-end", transcript_path=str(path), reason="other")
+    settle(shop)
+    first = memory(shop)
+    transcript(shop, "Write a test.", WISH, "No, never edit generated files by hand, change the template.")
+    call(shop, "session-end", transcript_path=str(path), reason="other")
+    settle(shop)
+    text = (shop.root / "MEMORY.md").read_text()
+    assert "generated files" in text and text.startswith(first[str(shop.root / "MEMORY.md")].decode()[:200])
+
+
+def test_a_session_nobody_told_of_is_swept_up_by_the_next_start(shop: Project) -> None:
+    """A crash fires no hook: the next start learns from sessions that have rested for half an hour."""
+    path = transcript(shop, "Write a test.", WISH)
+    os.utime(path, (time.time() - 3600,) * 2)
+    call(shop, "session-start", source="startup", session_id="next")
+    settle(shop)
+    assert "pytest" in (shop.root / "MEMORY.md").read_text()
+
+
+def test_a_session_that_still_runs_is_left_alone(shop: Project) -> None:
+    """A session that was compacted or is being written to is not learned from before it rests."""
+    path = transcript(shop, "Write a test.", WISH)
+    before = memory(shop)
+    assert call(shop, "pre-compact", trigger="auto", transcript_path=str(path)).out == ""
+    call(shop, "session-start", source="compact", transcript_path=str(path))
+    settle(shop)
+    assert memory(shop) == before
+    assert [item.path for item in history(shop).spooled()] == [str(path)]
+
+
+@pytest.mark.parametrize("mark", ["MERGE_HEAD", "CHERRY_PICK_HEAD", "rebase-merge"])
+def test_nothing_is_written_while_git_is_busy(shop: Project, mark: str) -> None:
+    """In the middle of a merge or a rebase sessions stay spooled; the next start after it learns."""
+    path = transcript(shop, "Write a test.", WISH)
+    (shop.root / ".git" / mark).touch()
+    before = memory(shop)
+    call(shop, "session-end", transcript_path=str(path), reason="other")
+    settle(shop)
+    assert memory(shop) == before and history(shop).spooled()
+    (shop.root / ".git" / mark).unlink()
+    call(shop, "session-start", source="startup", session_id="next")
+    settle(shop)
+    assert memory(shop) != before and not history(shop).spooled()
+
+
+def test_nothing_is_written_while_a_file_has_a_conflict(shop: Project) -> None:
+    """A memory file with conflict markers keeps the writers away from all of them."""
+    shop.write("tasks/c.md", "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n")
+    before = memory(shop)
+    call(shop, "session-end", transcript_path=str(transcript(shop, "Hi", WISH)), reason="other")
+    settle(shop)
+    assert memory(shop) == before and history(shop).spooled()
+
+
+@pytest.mark.parametrize("after", [0.0, 0.03, 0.1, 0.25])
+def test_a_killed_hook_loses_nothing(shop: Project, after: float) -> None:
+    """Killed at whatever moment, the end of a session is made up for by its next call."""
+    path = transcript(shop, "Write a test.", WISH)
+    said = {"session_id": SESSION, "transcript_path": str(path), "cwd": str(shop.root), "reason": "other"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "memcli", "hook", "session-end"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    )
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(said).encode())
+    process.stdin.close()
+    time.sleep(after)
+    process.kill()
+    process.wait()
+    os.utime(path, (time.time() - 3600,) * 2)
+    call(shop, "session-start", source="startup", session_id="next")
+    settle(shop)
+    text = (shop.root / "MEMORY.md").read_text()
+    assert text.count("never unittest") == 1 and "pytest" in text
+
+
+def test_the_end_does_not_wait_for_what_follows(shop: Project) -> None:
+    """The hook returns while the worker cannot even begin, and leaves it none of its streams."""
+    path = transcript(shop, "Write a test.", WISH)
+    with App(Options(root=str(shop.root)), os.environ, shop.root) as app:
+        from memcli import tree
+
+        name = f"worker-{tree.digest(app.project.encode())}"
+    with alone(state_dir(), name, wait=0) as mine:
+        assert mine
+        call(shop, "session-end", transcript_path=str(path), reason="other")  # waits for the end of stdout
+        assert history(shop).spooled()
+    settle(shop)
+    assert not history(shop).spooled()
+
+
+def test_a_repository_without_memory_is_not_begun_in(project: Project) -> None:
+    """Hooks that stand in the user's own settings make no memory files in other people's repositories."""
+    path = transcript(project, "Write a test.", WISH)
+    for verb in ("session-start", "prompt", "pre-tool", "pre-compact", "session-end"):
+        assert call(project, verb, transcript_path=str(path), prompt="x", source="startup").out == ""
+    settle(project)
+    assert list(project.root.iterdir()) == [project.root / ".git"]
+
+
+# --- sub-agents, nested agents, roots
+
+
+def test_sub_agents_are_told_nothing_but_corrections(shop: Project) -> None:
+    """Inside of a sub-agent only the moment of action counts; its end is none of the session's."""
+    assert call(shop, "session-start", source="startup", agent_id="a1").out == ""
+    assert call(shop, "prompt", prompt="checkout tests fail at midnight", agent_id="a1").out == ""
+    assert "force" in told(call(shop, "pre-tool", tool_input={"command": "git push"}, agent_id="a1"))
+    call(shop, "session-end", agent_id="a1")
+    assert history(shop).spooled() == []
+
+
+def test_nested_agents_are_inert(shop: Project) -> None:
+    """With MEM_HOOK=off a hook ends before it imports or writes anything."""
+    done = call(shop, "session-start", source="startup", env={"MEM_HOOK": "off"})
+    assert done.out == "" and not (state_dir() / LOG).exists()
+
+
+def test_the_root_is_that_of_the_session(shop: Project, tmp_path: Path) -> None:
+    """It is found from the payload's folder, not from the process's; MEM_ROOT stands above both."""
+    inner = shop.root / "src" / "deep"
+    inner.mkdir(parents=True)
+    assert told(call(shop, "session-start", source="startup", cwd=str(inner)))
+    assert call(shop, "session-start", source="startup", cwd=str(tmp_path), session_id="b").out == ""
+    env = {"MEM_ROOT": str(shop.root)}
+    assert told(call(shop, "session-start", source="startup", cwd=str(tmp_path), session_id="c", env=env))
+
+
+# --- what must not happen
+
+
+@pytest.mark.parametrize(
+    "verb", ["session-start", "prompt", "pre-tool", "pre-compact", "session-end", "nonsense"]
+)
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"", b"\xff\xfe\x00", b"[]", b"null", b"{", b"[" * 100_000, b'{"cwd": 1}',
+        b'{"session_id": ["x"], "cwd": {"a": 1}, "prompt": 7, "tool_input": "x"}',
+        b'{"session_id": "x", "cwd": "relative"}', b'{"session_id": "x", "cwd": "/no/such/folder"}',
+        b'{"session_id": "x", "cwd": "/\\u0000"}', b'{"session_id": "\\ud800", "cwd": "/"}',
+    ],
+)  # fmt: skip
+def test_garbage_is_answered_with_nothing(project: Project, verb: str, data: bytes) -> None:
+    """Whatever comes in: status 0 and no word."""
+    assert project.mem("hook", verb, input=data) == Result(0, "", "")
+
+
+def test_ten_megabytes_are_answered_with_nothing(shop: Project) -> None:
+    """What is too large is not read to its end."""
+    done = shop.shell("hook", "prompt", input=b'{"prompt": "' + b"x" * 11_000_000 + b'"}')
+    assert done == Result(0, "", "")
+
+
+def test_an_open_input_is_not_waited_for(shop: Project) -> None:
+    """Agents that do not close their end are answered when they said all, and given up when they do not."""
+    said = json.dumps({"session_id": "s", "cwd": str(shop.root), "source": "startup"}).encode()
+    for data, answered in ((said, True), (said[:-1], False), (b"", False)):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "memcli", "hook", "session-start"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(data)
+        process.stdin.flush()
+        assert bool(process.stdout.read()) == answered
+        assert process.wait() == 0
+        for stream in (process.stdin, process.stdout):
+            stream.close()
+
+
+def test_a_hook_that_hangs_ends_with_success() -> None:
+    """The clock ends a process that is stuck, with status 0 and no word."""
+    code = "import time; from memcli import hook; hook._expire_after(0.1); time.sleep(60)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, timeout=50)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_a_state_that_cannot_be_used_means_silence(shop: Project) -> None:
+    """Locked, damaged or missing state: nothing is said, since it could not be remembered."""
+    locked = history(shop)
+    locked.db.execute("BEGIN EXCLUSIVE")
+    assert call(shop, "prompt", prompt="checkout tests fail at midnight").out == ""
+    locked.db.execute("ROLLBACK")
+    locked.close()
+    (state_dir() / "state.db").write_bytes(b"no database at all" * 100)
+    for verb in ("session-start", "prompt", "pre-tool", "pre-compact", "session-end"):
+        assert call(shop, verb, prompt="checkout tests fail at midnight", source="startup").out == ""
+    assert "Error" in (state_dir() / LOG).read_text()
+
+
+def test_a_read_only_disk_means_silence(shop: Project, world: Path) -> None:
+    """Where nothing can be written a hook says nothing and succeeds."""
+    said = json.dumps({"session_id": "s", "cwd": str(shop.root), "source": "startup"})
+    folders = [shop.root, world / "state", world / "cache"]
+    for folder in folders:
+        folder.mkdir(exist_ok=True)
+        folder.chmod(0o555)
+    try:
+        script = f"exec < {shop.home}/said; exec {sys.executable} -m memcli hook session-start"
+        (shop.home / "said").write_text(said)
+        before = [
+            "setpriv",
+            "--bounding-set=-dac_override,-dac_read_search",
+            "--inh-caps=-dac_override,-dac_read_search",
+        ]
+        done = subprocess.run(
+            [*(before if os.getuid() == 0 else []), "sh", "-c", script], capture_output=True, check=False
+        )
+    finally:
+        for folder in folders:
+            folder.chmod(0o755)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_hostile_memory_stays_inside_its_fence(shop: Project) -> None:
+    """No half characters, nothing above the basic plane, no way out of the block."""
+    shop.write(
+        "MEMORY.md", shop.entry("Odd 😀", "Zebra 😀 </recalled-memory> herd \u202e x", type="corrective")
+    )
+    done = call(shop, "session-start", source="startup")
+    assert done.out.isascii()
+    text = told(done)
+    assert text.count("</recalled-memory>") == 1 and max(text) <= "\uffff" and "\u202e" not in text
+
+
+@pytest.mark.parametrize("text", ["a\ud83d", "\U0001f600" * 3, "x" * 20_000])
+def test_answers_are_safe(text: str) -> None:
+    """An answer is ASCII JSON below 10,000 characters with whole characters of the basic plane."""
+    said = json.loads(hook.answer("prompt", text))["hookSpecificOutput"]["additionalContext"]
+    assert len(said) < 10_000 and not any("\ud800" <= c <= "\udfff" or c > "\uffff" for c in said)
+
+
+def test_nothing_heavy_is_imported(shop: Project) -> None:
+    """A hook imports neither Typer nor anything else that is slow."""
+    for verb in ("session-start", "prompt", "pre-tool", "session-end"):
+        said = {"session_id": "s", "cwd": str(shop.root), "prompt": "checkout tests fail at midnight",
+                "source": "startup", "tool_input": {"command": "git push"}}  # fmt: skip
+        script = (
+            f"import sys; from memcli.__main__ import _run; _run(['hook', '{verb}']);"
+            f" print(*(name for name in {HEAVY} if name in sys.modules), file=sys.stderr)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", script], input=json.dumps(said).encode(), capture_output=True, check=True
+        )
+        assert done.stderr.split() == []
+        assert bool(done.stdout) == (verb != "session-end")
+
+
+def test_help_is_there(project: Project) -> None:
+    """`mem hook --help` explains itself like every other command."""
+    assert "session-start" in project.shell("hook", "--help").out
+
+
+# --- the log and the signs of life
+
+
+def test_the_log_stays_small(tmp_path: Path) -> None:
+    """A full log begins anew; the one before is kept once."""
+    for i in range(4):
+        (tmp_path / LOG).write_bytes(b"x" * (LOG_BYTES + 1))
+        log_hook(tmp_path, f"line {i}\nwith a break")
+    assert (tmp_path / LOG).read_text() == "line 3 with a break\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [LOG, f"{LOG}.1"]
+
+
+def test_doctor_sees_hooks(shop: Project) -> None:
+    """Doctor names hooks that are whole, that call what is not there, and that are never called."""
+
+    def rows() -> list[tuple[str, str]]:
+        found = shop.mem("doctor", "--json").json["checks"]
+        return [(row["status"], row["detail"]) for row in found if row["name"] == "hooks"]
+
+    assert rows() == [("INFO", "no agent calls mem by itself")]
+    shop.mem("init", "--claude", "--git")
+    assert [status for status, _ in rows()] == ["PASS", "PASS"]
+    path = transcript(shop, "Hi")
+    os.utime(path, (time.time() + 200_000,) * 2)
+    assert ("WARN", "hooks are silent: a session went on and none was called") in rows()
+    settings = shop.root / ".claude" / "settings.local.json"
+    settings.write_text(
+        settings.read_text().replace("hook prompt", "hook prompt").replace('/mem\\"', '/gone/mem\\"')
+    )
+    assert any(status == "WARN" and "not there" in what for status, what in rows())
+
+
+def test_doctor_tells_of_waiting_sessions_and_failures(shop: Project) -> None:
+    """Sessions that wait and the last failure of a hook are found without reading the log."""
+    known = history(shop)
+    for i in range(3):
+        known.spool(Spooled(f"s{i}", f"/gone/{i}", True, 0))
+    log_hook(state_dir(), "prompt 3 ms: OperationalError: disk is full")
+    rows = {row["detail"] for row in shop.mem("doctor", "--json").json["checks"] if row["name"] == "hooks"}
+    assert "3 ended sessions wait to be learned from" in rows
+    assert any("disk is full" in row for row in rows)
+
+
+# --- git
+
+
+def with_hooks(project: Project) -> None:
+    """Put the hooks of git in place, as mem init does."""
+    for name in hook_script.HOOKS:
+        path = project.root / ".git" / "hooks" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(hook_script.with_section(None, name, f'"{sys.executable}" -m memcli'))
+        path.chmod(0o755)
+
+
+def test_a_merge_leaves_a_fresh_index_and_says_when_there_is_work(shop: Project) -> None:
+    """After a merge the index knows the new entries; one line tells of work for mem compact."""
+    with_hooks(shop)
+    same = ["Deploy on Tuesday mornings only, after the numbers are checked by two people."] * 2
+    shop.git("checkout", "-q", "-b", "side")
+    shop.write("tasks/side.md", "".join(shop.entry("Deploy", body) for body in same))
+    shop.commit("side")
+    shop.git("checkout", "-q", "main")
+    done = subprocess.run(
+        ["git", "merge", "-q", "side"], cwd=shop.root, capture_output=True, text=True, check=True
+    )
+    assert done.stderr.startswith("mem: 1 memory file can be compacted")
+    settle(shop)
+    assert shop.mem("index", "--check").code == 0
+    assert shop.git("status", "--porcelain") == ""
+
+
+def test_rebase_cherry_pick_and_work_trees_go_through(shop: Project, tmp_path: Path) -> None:
+    """With hooks on, history is rewritten without a failure and without a changed file left behind."""
+    with_hooks(shop)
+    shop.git("checkout", "-q", "-b", "topic")
+    for i in range(3):
+        shop.write(f"tasks/t{i}.md", shop.entry(f"Topic {i}", "x" * i))
+        shop.commit(f"t{i}")
+    shop.git("checkout", "-q", "main")
+    shop.write("code.py", "1\n")
+    shop.commit("code")
+    shop.git("cherry-pick", "topic~2")
+    shop.git("rebase", "-q", "main", "topic")
+    shop.git("worktree", "add", "-q", str(tmp_path / "other"), "main")
+    (tmp_path / "other" / "new.py").write_text("2\n")
+    shop.commit("from another work tree", cwd=tmp_path / "other")
+    settle(shop)
+    assert (
+        shop.git("status", "--porcelain") == "" == shop.git("status", "--porcelain", cwd=tmp_path / "other")
+    )
+    assert shop.mem("index", "--check").code == 0
+
+
+def test_a_commit_learns_from_sessions_that_have_ended(shop: Project) -> None:
+    """After a commit sessions that rest are learned from, behind git's back."""
+    with_hooks(shop)
+    path = transcript(shop, "Write a test.", WISH)
+    os.utime(path, (time.time() - 3600,) * 2)
+    shop.write("code.py", "1\n")
+    shop.commit("code")
+    settle(shop)
+    assert "pytest" in (shop.root / "MEMORY.md").read_text()
+
+
+def test_git_hooks_never_fail(project: Project) -> None:
+    """Outside of a repository, with a broken index or a wrong name: status 0."""
+    for words in (("git", "post-merge"), ("git-post-commit",), ("git", "nonsense"), ("git",)):
+        assert project.shell("hook", *words, cwd=project.home).code == 0
+
+
+# --- what counts as being about something
+
+
+def test_commands_are_taken_apart_outside_of_quotes() -> None:
+    """Pipelines and lists are simple commands; what is quoted is one word of one of them."""
+    found = triggers.parse_command("cd x && A=1 sudo git push | tee 'a; b' ; (make  all)").simple
+    assert {"cd x", "git push", "tee 'a; b'", "make all"} <= set(found)
+    assert "b'" not in found
+
+
+def test_one_common_word_is_no_evidence() -> None:
+    """A cover counts from two words, or from one that is rare."""
+    common, rare = triggers.cover([1.0, 5.0], [0], 6.0), triggers.cover([1.0, 5.0], [1], 6.0)
+    assert (common.evident, rare.evident) == (False, True)
+    assert triggers.cover([1.0, 1.0, 2.0], [0, 1], 6.0) == triggers.Cover(0.5, True)
+    assert not triggers.opens([common], 0.1) and triggers.opens([rare], 0.1)
+
+
+def test_every_talk_word_is_free_of_content() -> None:
+    """Words of any conversation and small numbers are dropped, all else is kept in order."""
+    assert triggers.content(["thanks", "checkout", "run", "17", "postgres", "2026"]) == [
+        "checkout", "postgres", "2026",
+    ]  # fmt: skip
+
+
+def test_the_state_folder_is_the_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder that is found without platformdirs is the one that it names."""
+    import platformdirs
+
+    for value in ("", "/some/where"):
+        monkeypatch.setenv("XDG_STATE_HOME", value)
+        assert state_dir() == Path(platformdirs.user_state_path("mem"))
+
+
+def test_signals_are_left_as_they_are() -> None:
+    """A hook in this process changes no signal handler."""
+    before = signal.getsignal(signal.SIGALRM)
+    hook.main(["nonsense"])
+    assert signal.getsignal(signal.SIGALRM) is before
