@@ -99,7 +99,7 @@ FUSIONS: Final[Mapping[str, Callable[[Signals], dict[int, float]]]] = {
 def met(
     alike: Sequence[Mapping[int, float]], idf: Sequence[float], words: Mapping[K, Iterable[int]]
 ) -> dict[K, float]:
-    """How well the words of a task are met in each text: the idf-weighted mean over them of the best likeness.
+    """How well the words of a task are met in each text: the mean, by idf, of the best likeness of each.
 
     `alike[i]` maps ids of words to their likeness (0 to 1) with word i of the task; `words` are the ids of
     the words of each text. This is the "maxsim" of late interaction (Khattab and Zaharia 2020).
@@ -172,7 +172,7 @@ def lend(
             best[distance - 1] = max(best[distance - 1], own.get(lender, 0.0))
     shared = _shared(own, groups)
     total = dict(own)
-    for key in near.keys() | own.keys():
+    for key in dict.fromkeys((*own, *near)):
         one, two = near.get(key, (0.0, 0.0))
         added = one * one + FARTHER * two * two + TOGETHER * shared.get(groups.get(key), 0.0)
         if added:

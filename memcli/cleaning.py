@@ -18,6 +18,8 @@ RESULT_LENGTH = 40_000
 DEPTH = 8
 GROUP = 200
 GROUP_SIZE = 200_000
+_PLAIN_KEY = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:/\d{1,4})?|@\d{1,15}").fullmatch
+"""Uuids and positions hold no secret."""
 _WORD = re.compile(r"[a-z0-9_\u00c0-\u04ff]{3,}|[\u2e80-\uffff]")
 
 
@@ -32,18 +34,17 @@ def line(text: str, longest: int) -> str:
     return flat if len(flat) <= longest else flat[: longest - 1].rstrip() + "…"
 
 
-def clean_session(session: Session, *, results: int = RESULT_LENGTH) -> Session:
-    """The session with every text cleaned. Tool results longer than `results` keep head and tail."""
+def clean_session(session: Session) -> Session:
+    """The session with every text cleaned. Long tool results keep head and tail."""
     name = line(session.name, TASK_LENGTH).replace("#", "-") or "-"
-    cut = (_cut_turn(turn, results) for turn in session.turns)
-    turns = tuple(turn for group in _groups(cut) for turn in _clean_group(group))
+    turns = tuple(turn for group in _groups(map(_cut_turn, session.turns)) for turn in _clean_group(group))
     return session._replace(id=key_of(session.id), name=name, turns=turns)
 
 
-def _cut_turn(turn: Turn, results: int) -> Turn:
-    if turn.role != "tool":
+def _cut_turn(turn: Turn) -> Turn:
+    if turn.role != "tool" or len(turn.text) <= RESULT_LENGTH:
         return turn
-    return turn._replace(text=_ends(turn.text, RESULT_LENGTH if turn.error else results))
+    return turn._replace(text=_ends(turn.text, RESULT_LENGTH))
 
 
 def _groups(turns: Iterable[Turn]) -> Iterator[list[Turn]]:
@@ -61,8 +62,11 @@ def _groups(turns: Iterable[Turn]) -> Iterator[list[Turn]]:
 
 def _clean_group(group: list[Turn]) -> Iterable[Turn]:
     """One look at many texts: only where there is something to clean are they taken one by one."""
-    text = "\n\n".join(part for turn in group for part in _parts(turn))
-    if clean_text(text) == text and not any("#" in turn.key for turn in group):
+    parts = [part for turn in group for part in _parts(turn)]
+    # Apart, as text with but one wide character takes twice as long to search.
+    narrow = "\n\n".join([part for part in parts if part.isascii()])
+    wide = "\n\n".join([part for part in parts if not part.isascii()])
+    if clean_text(narrow) == narrow and clean_text(wide) == wide:
         return group
     return [
         turn._replace(
@@ -75,8 +79,11 @@ def _clean_group(group: list[Turn]) -> Iterable[Turn]:
 
 
 def _parts(turn: Turn) -> Iterator[str]:
-    yield turn.text
-    yield turn.key if len(turn.key) <= KEY_LENGTH and turn.key.isprintable() else "\0"
+    if turn.text:
+        yield turn.text
+    if not _PLAIN_KEY(turn.key):
+        fits = len(turn.key) <= KEY_LENGTH and turn.key.isprintable() and "#" not in turn.key
+        yield turn.key if fits else "\0"
     if turn.input:
         yield from _strings(turn.input)
 

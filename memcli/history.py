@@ -40,6 +40,9 @@ CREATE TABLE IF NOT EXISTS judged (
   project TEXT NOT NULL, question TEXT NOT NULL, answer TEXT NOT NULL,
   PRIMARY KEY (project, question)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS condensed (
+  task TEXT PRIMARY KEY, terms TEXT NOT NULL -- task is a digest of it and of the model
+);
 CREATE TABLE IF NOT EXISTS extractions (
   project TEXT NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL,
   end INTEGER NOT NULL, head TEXT NOT NULL, session TEXT NOT NULL, task TEXT NOT NULL, last TEXT NOT NULL,
@@ -72,6 +75,8 @@ CREATE TABLE IF NOT EXISTS beats (
 """
 Failed = sqlite3.Error
 """What every method may raise, for those who can go on without the state file."""
+CONDENSED = 1000
+"""How many condensed tasks are kept."""
 LOG_WAIT = 0.2
 """Seconds a log entry may wait for another process; then it is skipped."""
 
@@ -282,6 +287,19 @@ class History:
             self.db.executemany(
                 "INSERT OR REPLACE INTO judged VALUES (?, ?, ?)",
                 [(self.project, question, answer) for question, answer in answers.items()],
+            )
+
+    def condensed(self, digest: str) -> str:
+        """The terms that a language model made of a task, "" when it was not asked (or long ago)."""
+        row = self.db.execute("SELECT terms FROM condensed WHERE task = ?", (digest,)).fetchone()
+        return str(row[0]) if row else ""
+
+    def remember_condensed(self, digest: str, terms: str) -> None:
+        """Remember such terms; of all projects together the newest `CONDENSED` are kept."""
+        with self.transaction():
+            self.db.execute("INSERT OR REPLACE INTO condensed VALUES (?, ?)", (digest, _plain(terms)))
+            self.db.execute(
+                "DELETE FROM condensed WHERE rowid <= (SELECT max(rowid) FROM condensed) - ?", (CONDENSED,)
             )
 
     @contextmanager

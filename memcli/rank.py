@@ -58,9 +58,6 @@ class Match(NamedTuple):
         return self.lexical > 0 or self.cosine is not None
 
 
-NO_MATCH = Match(0.0)
-
-
 class Scored(NamedTuple):
     """An item with its score and the factors that made it."""
 
@@ -132,7 +129,8 @@ def diversify(
     """Collapse near-duplicates into the best of them, then pick by maximal marginal relevance.
 
     MMR (Carbonell and Goldstein 1998): weight x score/best - (1 - weight) x greatest Jaccard to a
-    hit already picked. `alike(text, text)` is the exact near-duplicate test.
+    hit already picked. What matches in its own text is picked before what does not.
+    `alike(text, text)` is the exact near-duplicate test.
     """
     kept = _collapse(hits, limit + SPARE, alike)
     if not kept:
@@ -142,13 +140,17 @@ def diversify(
     nearest = [0.0] * len(kept)
     picked: list[Scored] = []
     while rest and len(picked) < limit:
-        choice = max(rest, key=lambda i: (weight * kept[i][0].score / best - (1 - weight) * nearest[i], -i))
+        choice = max(rest, key=lambda i: (*_marginal(kept[i][0], best, nearest[i], weight), -i))
         rest.remove(choice)
         picked.append(kept[choice][0])
         if weight < 1:
             for i in rest:
                 nearest[i] = max(nearest[i], overlap(kept[i][1], kept[choice][1]))
     return picked
+
+
+def _marginal(hit: Scored, best: float, nearest: float, weight: float) -> tuple[bool, float]:
+    return hit.own, weight * hit.score / best - (1 - weight) * nearest
 
 
 def _collapse(

@@ -107,9 +107,16 @@ _JOINER: Final = (
 )
 
 
+def _is_plain(text: str) -> bool:
+    """A quick look that is sure when it says yes: printable, and no mark that joins or selects (UTF-8)."""
+    if not text.replace("\n", "").replace("\t", "").isprintable():
+        return False
+    return text.isascii() or not any(mark in text.encode() for mark in (b"\xcd\x8f", b"\xef\xb8", b"\xf3\xa0"))
+
+
 def strip_controls(text: str) -> str:
     """`text` without control, escape, bidi and zero-width characters; line ends become newlines."""
-    if not _regex(_SUSPECT).search(text):
+    if _is_plain(text) or not _regex(_SUSPECT).search(text):
         return text
     text = _regex(_LINE_END).sub("\n", text)
     text = _regex(_ESCAPE).sub("", text)
@@ -159,6 +166,8 @@ def fence_safe(text: str, tag: str = "recalled-memory") -> str:
     return _fence(tag).sub("&lt;", text)
 
 
+_MANY: Final = 4096
+"""Characters from which on it pays to leave the short words out of a search."""
 _B: Final = r"(?<![A-Za-z0-9])"
 _E: Final = r"(?![A-Za-z0-9])"
 _SEP: Final = r"""\\{0,3}["'`]?\s{0,4}(?:=>|[:=])\s{0,4}\\{0,3}["'`]?"""
@@ -262,7 +271,8 @@ def secrets(text: str) -> list[Secret]:
     """The credentials in `text`: ascending, disjoint, the more specific kind first choice."""
     low = _lower(text)
     found = list(_private_keys(text)) if "private key" in low else []
-    for rule in _due(_TOKENS, text):
+    # Each of these has a run of ten characters in which its hint stands.
+    for rule in _due(_TOKENS, " ".join(_regex(r"\S{10,}+").findall(text)) if len(text) > _MANY else text):
         found += _shaped(rule, text, _is_masked)
     for rule in _due(_CREDENTIALS, low):
         found += _shaped(rule, text, _is_filler)

@@ -362,6 +362,10 @@ _SUBCOMMANDED = frozenset(
 )
 
 
+ARGUMENTS = frozenset({*_SHELL_KEYS, *_PATH_KEYS, "input"})
+"""All that is looked at of what a tool was asked."""
+
+
 class _Call(NamedTuple):
     turn: int
     command: str
@@ -403,17 +407,17 @@ def recoveries(turns: Sequence[Turn]) -> list[Finding]:
 def _results(turns: Sequence[Turn], calls: list[_Call]) -> Iterator[tuple[_Call, int, bool]]:
     """(call, index of its result, whether it failed); every call is also appended to `calls`.
 
-    Results carry no number of their call: they are answered in order, tool by tool.
+    A result belongs to the call with its id; without ids they are answered in order, tool by tool.
     """
     waiting: defaultdict[str, deque[_Call]] = defaultdict(deque)
     for i, turn in enumerate(turns):
         if turn.role == "assistant" and turn.tool:
             call = _Call(i, _command(turn), _edited(turn))
             calls.append(call)
-            waiting[turn.tool].append(call)
+            waiting[turn.call or turn.tool].append(call)
         elif turn.role == "tool":
-            if waiting[turn.tool]:
-                yield waiting[turn.tool].popleft(), i, turn.error
+            if asked := waiting.get(turn.call or turn.tool):
+                yield asked.popleft(), i, turn.error
         elif turn.human:
             waiting.clear()
 

@@ -44,8 +44,10 @@ CREATE TABLE embedding_cache (
 CREATE TABLE vectors (
   chunk INTEGER PRIMARY KEY,    -- chunks.id
   vector BLOB NOT NULL,         -- a signed byte a dimension: the unit vector times 127
-  words BLOB NOT NULL           -- words.id of its distinct content words, 4 bytes each; local embedder only
+  words BLOB NOT NULL,          -- words.id of its distinct content words, 4 bytes each; local embedder only
+  related INTEGER NOT NULL DEFAULT 0 -- 1: the `similar` edges of its entry are those of its vector
 );
+CREATE INDEX vectors_unrelated ON vectors(chunk) WHERE related = 0;
 CREATE TABLE signs (
   block INTEGER PRIMARY KEY,    -- 0, 1, ...: chunks 0 to 1023, ...; -1, -2, ...: words 0 to 1023, ...
   bits BLOB NOT NULL            -- the sign bits of their vectors; all 0 where there is none
@@ -63,4 +65,5 @@ CREATE TABLE relations (
   source INTEGER NOT NULL,      -- file_meta.id of the file that says so
   PRIMARY KEY (entry, other, relation, source)
 );
+CREATE INDEX relations_other ON relations(other);
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memcli.embed import Embedder
     from memcli.embed.local import Local
 
-NEAREST = 200
+NEAREST = 300
 """How many chunks the vector lane brings in."""
 MOST_WORDS = 64
 STOP_IDF = 0.5
@@ -71,7 +71,7 @@ def _by_words(index: Index, local: Local, task: str, asked: Query) -> Task:
     known = {word: own[1:] for word, own in index.vectors.words([*distinct, *stops]).items()}
     unknown = [word for word in (*distinct, *stops) if word not in known]
     if unknown:
-        known |= {word: tuple(own) for word, own in local.known(unknown).items()}
+        known |= {word: (own.weight, own.vector) for word, own in local.known(unknown).items()}
     distinct, stops = [word for word in distinct if word in known], stops & known.keys()
     rarity = dict(zip(distinct, index.idf([word.lower() for word in distinct]), strict=True))
     weighed = [
@@ -133,7 +133,7 @@ def lane(
     if not task.vector:
         return Signals(lexical, {})
     close = index.vectors.nearest(task.vector, NEAREST, allowed=allowed, denied=denied)
-    near = index.vectors.load({*lexical, *close})
+    near = index.vectors.load({*lexical, *close}, len(task.vector))
     cosine = {rowid: vector.cosine(task.vector, own.vector) for rowid, own in near.items()}
     near = {rowid: own for rowid, own in near.items() if rowid in lexical or cosine[rowid] >= floor}
     cosine = {rowid: cosine[rowid] for rowid in near}

@@ -32,6 +32,8 @@ class Turn(NamedTuple):
     session: str = ""
     cwd: str = ""
     branch: str = ""
+    call: str = ""
+    """Id that a tool call and its result share, "" where the format has none."""
 
     @property
     def human(self) -> bool:

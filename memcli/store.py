@@ -611,11 +611,17 @@ class Index:
         )
         return [Candidate._make((*row[:11], json.loads(row[11]))) for row in rows]
 
-    def beside(self, source: int, offset: int, reach: int = 2) -> list[list[Candidate]]:
+    def beside(self, source: int, offset: int, reach: int = 2) -> list[list[str]]:
         """The entries up to `reach` places before one in its file, and those after it, the nearest first."""
-        where = "source = ? AND offset {} ? AND part = 0 ORDER BY offset {} LIMIT ?"
-        place = (source, offset, reach)
-        return [self._candidates(where.format(*way), place) for way in (("<", "DESC"), (">", "ASC"))]
+        found = []
+        for way, order in (("<", "DESC"), (">", "ASC")):
+            rows = self.db.execute(
+                f"SELECT entry FROM chunks WHERE source = ? AND offset {way} ? AND part = 0"
+                f" ORDER BY offset {order} LIMIT ?",
+                (source, offset, reach),
+            )
+            found.append([row[0] for row in rows])
+        return found
 
     def text(self, candidate: Candidate) -> str:
         """The whole indexed text of the entry that a chunk belongs to."""

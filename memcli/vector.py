@@ -13,13 +13,17 @@ from heapq import nsmallest
 from operator import mul
 
 SCALE = 127
+DIM = 256
+"""The dimension of static word vectors, and of the sums of them."""
+BLOCK = 1024
+"""How many vectors share a row of sign bits."""
 _FULL = float(SCALE * SCALE)
 _POSITIVE = bytes(ord("1") if 0 < value < 128 else ord("0") for value in range(256))
 """A signed byte as the digit of its sign bit."""
 
 
 def quantise(values: Sequence[float]) -> bytes:
-    """`values` (whole numbers or floats, of any length) as a unit vector in signed bytes; zeros stay zeros."""
+    """`values` (whole numbers or floats, of any length) as a unit vector in signed bytes; zeros stay so."""
     length = math.sqrt(sum(map(mul, values, values)))
     if not length:
         return bytes(len(values))
@@ -33,8 +37,8 @@ def signs(vector: bytes) -> bytes:
 
 
 def cosine(a: bytes, b: bytes) -> float:
-    """The cosine of two vectors of `quantise`, to about a hundredth."""
-    return sum(map(mul, memoryview(a).cast("b"), memoryview(b).cast("b"))) / _FULL
+    """The cosine of two vectors of `quantise` of one dimension, to about a hundredth."""
+    return float(sum(map(mul, memoryview(a).cast("b"), memoryview(b).cast("b")))) / _FULL
 
 
 def distances(query: int, bits: bytes, width: int) -> Iterator[int]:
@@ -44,10 +48,14 @@ def distances(query: int, bits: bytes, width: int) -> Iterator[int]:
 
 
 def nearest(distance: Mapping[int, int], most: int) -> list[int]:
-    """The `most` keys with the smallest distance, the smaller key first among equals."""
+    """The `most` keys with the smallest distance, and all that tie with the last of them.
+
+    Which keys these are does not depend on how things were numbered.
+    """
     if len(distance) <= most:
-        return sorted(distance, key=lambda key: (distance[key], key))
-    return nsmallest(most, distance, key=lambda key: (distance[key], key))
+        return list(distance)
+    last = nsmallest(most, distance.values())[-1]
+    return [key for key, own in distance.items() if own <= last]
 
 
 def weighted_sum(parts: Iterable[tuple[float, bytes]]) -> list[float]:

@@ -15,20 +15,24 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
-from memcli import vector
+from memcli import relations, vector
+from memcli.errors import ProviderError
 from memcli.query import STOP_WORDS
+from memcli.vector import DIM
 from memcli.words import word_forms
 
 if TYPE_CHECKING:
     from memcli.embed import Embedder
     from memcli.embed.local import Local
 
-BLOCK = 1024
+BLOCK = vector.BLOCK
 """How many chunks share a row of sign bits."""
 BATCH = 512
 """How many chunks are embedded and written at a time."""
 FEW = 64
 """Up to so many chunks are embedded without numpy, whose import would cost more."""
+_WIDTH = DIM // 8
+"""Bytes of the sign bits of a word."""
 _WORDS = -1
 """Blocks of sign bits of words are numbered downward from here, those of chunks upward from 0."""
 
@@ -73,6 +77,10 @@ class Missing(NamedTuple):
     text: str
 
 
+class Damaged(Exception):
+    """Vectors that cannot be what was written: all of them are to be made anew."""
+
+
 class Near(NamedTuple):
     """A chunk's vector, and the ids of its distinct words that are no stop words (local embedder)."""
 
@@ -91,7 +99,10 @@ class Vectors:
     def state(self) -> State | None:
         """None before anything was embedded."""
         row = self.db.execute("SELECT value FROM meta WHERE key = 'vectors'").fetchone()
-        return State(*json.loads(row[0])) if row else None
+        try:
+            return State(*json.loads(row[0])) if row else None
+        except (TypeError, ValueError):
+            return None
 
     def _keep(self, state: State) -> None:
         self.db.execute("INSERT OR REPLACE INTO meta VALUES ('vectors', ?)", (json.dumps(state),))
@@ -101,6 +112,17 @@ class Vectors:
         state = self.state()
         if state is not None and state.whole:
             self._keep(state._replace(whole=False))
+
+    def dimension(self) -> int:
+        """The dimension of the vectors, 0 where there are none."""
+        row = self.db.execute("SELECT length(vector) FROM vectors LIMIT 1").fetchone()
+        return int(row[0] or 0) if row else 0
+
+    def discard(self, *, wait: float) -> None:
+        """Forget every vector; the next filling makes them anew. See `fill` for `wait`."""
+        self.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
+        with self._transaction():
+            self.clear()
 
     def clear(self) -> None:
         """Forget every vector, in the running transaction; what was paid for stays in the cache."""
@@ -119,6 +141,8 @@ class Vectors:
         if gone:
             width = (len(gone[0][1]) + 7) // 8
             self._mark({rowid: bytes(width) for rowid, _ in gone})
+            if relations.unlink(self.db, rowids):
+                self.outdate()
 
     def count(self, chosen: Chosen) -> tuple[int, int]:
         """(chunks that have a vector, chunks that should)."""
@@ -158,18 +182,48 @@ class Vectors:
         self.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
         state = self.state()
         if state is None or not self._fits(state, embedder, chosen):
-            with self._transaction():
-                self.clear()
-                self._keep(State(embedder.provider, embedder.model, json.dumps(chosen), whole=False))
+            self._begin(embedder, chosen)
+        try:
+            return self._fill(embedder, chosen, progress)
+        except Damaged:
+            self._begin(embedder, chosen)
+            return self._fill(embedder, chosen, progress)
+
+    def _begin(self, embedder: Embedder, chosen: Chosen) -> None:
+        with self._transaction():
+            self.clear()
+            self._keep(State(embedder.provider, embedder.model, json.dumps(chosen), whole=False))
+
+    def _fill(self, embedder: Embedder, chosen: Chosen, progress: Callable[[int, int], None]) -> int:
         missing = self._missing(chosen)
         for start in range(0, len(missing), BATCH):
             self._embed(embedder, self._texts(missing[start : start + BATCH]))
             progress(min(start + BATCH, len(missing)), len(missing))
         with self._transaction():
             state = self.state()
-            if state is not None and not self._missing(chosen):
+            if state is not None and self._fits(state, embedder, chosen) and not self._missing(chosen):
                 self._keep(state._replace(whole=True))
+        self.relate(most=relations.FEW)
         return len(missing)
+
+    def relate(self, *, most: int | None = None) -> None:
+        """Make the `similar` edges that are missing; with `most` only when they are of few entries.
+
+        They are computed outside of a transaction: when another process has written meanwhile, again.
+        """
+        for _ in range(3):
+            seen = self._version()
+            made = relations.plan(self.db, most)
+            if made is None:
+                return
+            with self._transaction():
+                if self._version() == seen:
+                    relations.write(self.db, made)
+                    return
+
+    def _version(self) -> int:
+        """Changes whenever another connection has written."""
+        return int(self.db.execute("PRAGMA data_version").fetchone()[0])
 
     def _missing(self, chosen: Chosen) -> list[int]:
         """The chunks that should have a vector and have none."""
@@ -206,9 +260,19 @@ class Vectors:
             self._embed_texts(embedder, batch)
 
     def _write(
-        self, batch: Sequence[Missing], vectors: Sequence[bytes], words: Sequence[bytes] | None = None
+        self,
+        embedder: Embedder,
+        batch: Sequence[Missing],
+        vectors: Sequence[bytes],
+        words: Sequence[bytes] | None = None,
     ) -> None:
-        """Write the vectors of chunks that are still what they were, in the running transaction."""
+        """Write the vectors of chunks that are still what they were, in the running transaction.
+
+        Nothing is written when another process has begun with another model meanwhile.
+        """
+        state = self.state()
+        if state is None or (state.provider, state.model) != (embedder.provider, embedder.model):
+            return
         ids = json.dumps([item.rowid for item in batch])
         now = dict(
             self.db.execute(
@@ -250,6 +314,7 @@ class Vectors:
         if new:
             text_of = dict(zip(hashes, texts, strict=True))
             matrix = embedder.embed([text_of[h] for h in new])
+            self._check_dimension(embedder, matrix.shape[1])
             fresh = {h: np.asarray(row, "<f4").tobytes() for h, row in zip(new, matrix, strict=True)}
             with self._transaction():
                 self.db.executemany(
@@ -257,11 +322,25 @@ class Vectors:
                     [(h, embedder.provider, embedder.model, data) for h, data in fresh.items()],
                 )
             known |= fresh
-        vectors = {h: vector.quantise(array("f", known[h])) for h in set(hashes)}
+        vectors = {h: vector.quantise(np.frombuffer(known[h], "<f4").tolist()) for h in set(hashes)}
         with self._transaction():
-            self._write(batch, [vectors[h] for h in hashes])
+            self._write(embedder, batch, [vectors[h] for h in hashes])
+
+    def _check_dimension(self, embedder: Embedder, found: int) -> None:
+        """Raise ProviderError when a model has changed behind its name."""
+        row = self.db.execute(
+            "SELECT length(vector) / 4 FROM embedding_cache WHERE provider = ? AND model = ? LIMIT 1",
+            (embedder.provider, embedder.model),
+        ).fetchone()
+        if row and row[0] != found:
+            raise ProviderError(
+                f"{embedder.provider} embeddings: {embedder.model} gives vectors of dimension {found}, "
+                f"not {row[0]} as before",
+                "if the model is another one now, delete the index and run mem index",
+            )
 
     def _cached(self, embedder: Embedder, hashes: Sequence[str]) -> dict[str, bytes]:
+        """What was paid for before, by content."""
         rows = self.db.execute(
             "SELECT hash, vector FROM embedding_cache WHERE provider = ? AND model = ?"
             " AND hash IN (SELECT value FROM json_each(?))",
@@ -273,35 +352,36 @@ class Vectors:
 
     def _embed_words(self, local: Local, batch: Sequence[Missing]) -> None:
         forms = [list(word_forms(embedded_text(item.title, item.text))) for item in batch]
-        ids, weighted = self._learn(local, {word for words in forms for word in words})
+        distinct = {word for words in forms for word in words}
+        weighted = {word: row[1:] for word, row in self._known(distinct).items()}
+        new = local.words(distinct - weighted.keys())
+        weighted |= {word: (own.weight, own.vector) for word, own in new.items()}
         sums = _sums if len(batch) <= FEW else _many_sums
         vectors = sums(forms, weighted)
-        words = [array("I", _distinct(ids[word] for word in own if is_content(word))) for own in forms]
         with self._transaction():
-            self._write(batch, vectors, [own.tobytes() for own in words])
+            ids = self._numbered(weighted)
+            words = [array("I", _distinct(ids[word] for word in own if is_content(word))) for own in forms]
+            self._write(local, batch, vectors, [own.tobytes() for own in words])
 
-    def _learn(self, local: Local, words: set[str]) -> tuple[dict[str, int], dict[str, tuple[int, bytes]]]:
-        """Ids and vectors of these words; new ones are written down."""
-        known = self._known(words)
-        new = local.words(words - known.keys())
+    def _numbered(self, weighted: Mapping[str, tuple[int, bytes]]) -> dict[str, int]:
+        """The id of each word; new ones are written down, in the running transaction."""
+        known = self._known(weighted)
+        new = sorted(weighted.keys() - known.keys())
         if new:
-            with self._transaction():
-                self.db.executemany(
-                    "INSERT OR IGNORE INTO words (word, weight, vector) VALUES (?, ?, ?)",
-                    [(word, *own) for word, own in sorted(new.items())],
-                )
-                known |= self._known(set(new))
-                self._mark(
-                    {known[word][0]: vector.signs(own.vector) for word, own in new.items()}, first=_WORDS
-                )
-        return {word: row[0] for word, row in known.items()}, {word: row[1:] for word, row in known.items()}
+            self.db.executemany(
+                "INSERT INTO words (word, weight, vector) VALUES (?, ?, ?)",
+                [(word, *weighted[word]) for word in new],
+            )
+            known |= self._known(new)
+            self._mark({known[word][0]: vector.signs(weighted[word][1]) for word in new}, first=_WORDS)
+        return {word: row[0] for word, row in known.items()}
 
     def _known(self, words: Collection[str]) -> dict[str, tuple[int, int, bytes]]:
         rows = self.db.execute(
             "SELECT word, id, weight, vector FROM words WHERE word IN (SELECT value FROM json_each(?))",
             (json.dumps(sorted(words)),),
         )
-        return {row[0]: row[1:] for row in rows}
+        return {row[0]: (row[1], row[2], _sound(row[3], DIM)) for row in rows}
 
     # --- searching
 
@@ -313,6 +393,8 @@ class Vectors:
         empty = bits.bit_count()  # the distance to a place that holds no chunk
         found: dict[int, int] = {}
         for block, data in self.db.execute("SELECT block, bits FROM signs WHERE block >= 0"):
+            if len(data) % width:
+                raise Damaged
             apart = vector.distances(bits, data, width)
             found.update(
                 (block * BLOCK + place, distance)
@@ -325,20 +407,23 @@ class Vectors:
             found.pop(rowid, None)
         return vector.nearest(found, most)
 
-    def load(self, rowids: Iterable[int]) -> dict[int, Near]:
-        """The vectors of these chunks, as far as they have any."""
+    def load(self, rowids: Iterable[int], dimension: int) -> dict[int, Near]:
+        """The vectors of these chunks, as far as they have any. Raises Damaged."""
         rows = self.db.execute(
             "SELECT chunk, vector, words FROM vectors WHERE chunk IN (SELECT value FROM json_each(?))",
             (json.dumps(list(rowids)),),
         )
-        return {rowid: Near(data, array("I", words)) for rowid, data, words in rows}
+        return {
+            rowid: Near(_sound(data, dimension), array("I", _sound(words, len(words) // 4 * 4)))
+            for rowid, data, words in rows
+        }
 
     def words(self, words: Collection[str]) -> dict[str, tuple[int, int, bytes]]:
-        """(id, weight, vector) of the words that stand in the memory."""
+        """(id, weight, vector) of the words that stand in the memory. Raises Damaged."""
         return self._known(words)
 
     def word_bits(self, ids: Sequence[int]) -> list[int]:
-        """The sign bits of words, as numbers."""
+        """The sign bits of words, as numbers. Raises Damaged where there are none."""
         blocks = {number // BLOCK for number in ids}
         data = dict(
             self.db.execute(
@@ -346,19 +431,29 @@ class Vectors:
                 (json.dumps([_WORDS - block for block in blocks]),),
             ).fetchall()
         )
+        places = [(_WORDS - i // BLOCK, i % BLOCK * _WIDTH) for i in ids]
+        if any(place + _WIDTH > len(data.get(block, b"")) for block, place in places):
+            raise Damaged
         number = int.from_bytes
-        width = 32
-        return [
-            number(data[_WORDS - i // BLOCK][i % BLOCK * width : i % BLOCK * width + width], "little")
-            for i in ids
-        ]
+        return [number(data[block][place : place + _WIDTH], "little") for block, place in places]
 
-    def word_vectors(self, ids: Iterable[int]) -> dict[int, bytes]:
+    def word_vectors(self, ids: Collection[int]) -> dict[int, bytes]:
+        """The vectors of words by their ids. Raises Damaged where there are none."""
         rows = self.db.execute(
             "SELECT id, vector FROM words WHERE id IN (SELECT value FROM json_each(?))",
             (json.dumps(list(ids)),),
         )
-        return dict(rows.fetchall())
+        found = {row[0]: _sound(row[1], DIM) for row in rows}
+        if len(found) < len(ids):
+            raise Damaged
+        return found
+
+
+def _sound(data: bytes, size: int) -> bytes:
+    """`data`, which is a blob of that size, or it is damaged."""
+    if not isinstance(data, bytes) or len(data) != size:
+        raise Damaged
+    return data
 
 
 def embedded_text(title: str, text: str) -> str:
@@ -382,10 +477,9 @@ def _distinct(ids: Iterable[int]) -> list[int]:
 
 
 def _sums(forms: Sequence[Sequence[str]], weighted: Mapping[str, tuple[int, bytes]]) -> list[bytes]:
-    """The vector of each text: the sum of the weighted vectors of its words."""
-    dim = len(next(iter(weighted.values()))[1]) if weighted else 0
+    """The vector of each text: the sum of the weighted vectors of its words; zeros without any."""
     return [
-        vector.quantise(vector.weighted_sum(weighted[word] for word in words)) if words else bytes(dim or 256)
+        vector.quantise(vector.weighted_sum(weighted[word] for word in words)) if words else bytes(DIM)
         for words in forms
     ]
 
@@ -394,7 +488,7 @@ def _many_sums(forms: Sequence[Sequence[str]], weighted: Mapping[str, tuple[int,
     """`_sums` for many texts, to the same bytes: all sums are of whole numbers below 2^53."""
     import numpy as np
 
-    from memcli.embed.local import DIM, quantised
+    from memcli.embed.local import quantised
 
     place = {word: i for i, word in enumerate(weighted)}
     table = np.frombuffer(b"".join(own[1] for own in weighted.values()), np.int8).reshape(-1, DIM)

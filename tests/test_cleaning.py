@@ -8,8 +8,8 @@ from memcli.session import Session, Turn
 TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 
 
-def cleaned(turn: Turn, **more: int) -> Turn:
-    return cleaning.clean_session(Session("s", "claude", "x", (turn,)), **more).turns[0]
+def cleaned(turn: Turn) -> Turn:
+    return cleaning.clean_session(Session("s", "claude", "x", (turn,))).turns[0]
 
 
 def test_credentials_leave_text_input_and_names() -> None:
@@ -24,8 +24,8 @@ def test_credentials_leave_text_input_and_names() -> None:
 def test_a_cut_leaves_no_half_of_a_credential() -> None:
     """A long result is cut at blanks: what is left of a token at the cut goes as a whole."""
     for shift in range(60):
-        text = "w " * 300 + "x" * shift + f" {TOKEN} " + "w " * 300
-        turn = cleaned(Turn("tool", text, "tool:Bash", "k"), results=900 + shift)
+        text = "w " * 13_300 + "x" * shift + f" {TOKEN} " + "w " * 13_300
+        turn = cleaned(Turn("tool", text, "tool:Bash", "k"))
         assert not any(TOKEN[i : i + 12] in turn.text for i in range(len(TOKEN) - 12))
         assert "characters left out" in turn.text
 

@@ -15,9 +15,9 @@ ROWS = """
     model session errors levels words
     patch front_matter memory_file
     section settings_json hook_script chunk query prominence vector blend rank similar redact guard rule_words rules episodes scopes prompts cleaning block merge metrics page checks adopt compaction consolidate stage learn notes places handout triggers
-    config tree workspace vectors store history git harness transcript importers llm embed
+    config tree workspace history embed relations vectors store git harness transcript importers llm
     scope semantic engines
-    app asking
+    app asking condense
     commands
     session_end
     occasions background git_hook
@@ -33,6 +33,7 @@ PURE = {name for row in ROWS[:4] for name in row.split()}
 # Library -> the only modules that import it; "x/*" is everything below x.
 USED_IN = {
     "sqlite3": {
+        "relations",
         "vectors",
         "store",
         "history",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memcli import rank
 from memcli.levels import LEVEL_WEIGHTS
 from memcli.prominence import Rule
-from memcli.rank import Item, Weights, diversify, overlap, phrase_share, scale, weigh, words
+from memcli.rank import Item, Match, Weights, diversify, overlap, phrase_share, weigh, words
 from memcli.similar import claim, near_duplicate
 
 SEED_RULE = Rule(growth="linear")
@@ -28,7 +28,7 @@ def weights(rule: Rule = SEED_RULE, exponent: float = 1.0, **kinds: float) -> We
 
 
 def score(of: Item, w: Weights | None = None, relevance: float = 1.0) -> float:
-    return weigh([of], {of.id: relevance}, w or weights())[0].score
+    return weigh([of], {of.id: Match(relevance)}, w or weights())[0].score
 
 
 def alike(a: str, b: str) -> bool:
@@ -83,31 +83,17 @@ def test_importance_can_be_left_out() -> None:
     assert score(surprised, weights(rule)) > score(item(age=30), weights(rule))
 
 
-@given(st.dictionaries(st.text(min_size=1), st.floats(1e-6, 1e6), min_size=1))
-def test_relevance_is_scaled_to_the_best_and_is_never_zero(scores: dict[str, float]) -> None:
-    """The best hit has 1.0, every other its share of it (W11: min-max made the last one 0)."""
-    scaled = scale(scores)
-    assert max(scaled.values()) == 1.0
-    assert all(value > 0 for value in scaled.values())
-    assert sorted(scaled, key=scaled.__getitem__) == sorted(scores, key=scores.__getitem__)
-
-
-def test_near_equal_scores_stay_near() -> None:
-    """Two hits that are nearly equal stay nearly equal."""
-    assert scale({"a": 10.0, "b": 9.9})["b"] == pytest.approx(0.99)
-
-
 @given(st.permutations(range(8)))
 def test_ties_go_by_place(order: list[int]) -> None:
     """What has the same score stands in the order of the tree, however it was found."""
     items = [item(f"e{i}", place=(f"f{i // 3}.md", i % 3)) for i in order]
-    got = weigh(items, {one.id: 1.0 for one in items}, weights())
+    got = weigh(items, {one.id: Match(1.0) for one in items}, weights())
     assert [hit.item.id for hit in got] == [f"e{i}" for i in range(8)]
 
 
 def ranked(*texts: str) -> list[rank.Scored]:
     items = [item(f"e{i}", text=text, place=("f", i)) for i, text in enumerate(texts)]
-    return weigh(items, {one.id: 1.0 - i / 100 for i, one in enumerate(items)}, weights())
+    return weigh(items, {one.id: Match(1.0 - i / 100) for i, one in enumerate(items)}, weights())
 
 
 LONG = "Always run the migration with a lock timeout of three seconds before the deploy begins on friday"
@@ -178,7 +164,7 @@ def test_the_order_of_the_input_does_not_matter() -> None:
     hits = ranked(*(f"word{i % 5} common text number{i}" for i in range(30)))
     wanted = [h.item.id for h in diversify(hits, limit=10, weight=0.7, alike=alike)]
     items = [hit.item for hit in hits]
-    relevance = {hit.item.id: hit.relevance for hit in hits}
+    relevance = {hit.item.id: Match(hit.relevance) for hit in hits}
     random.Random(1).shuffle(items)
     again = diversify(weigh(items, relevance, weights()), limit=10, weight=0.7, alike=alike)
     assert [h.item.id for h in again] == wanted

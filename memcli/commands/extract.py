@@ -29,8 +29,6 @@ MOST = 10
 DAYS = 14
 QUIET = 1800
 """Seconds after which a session that nobody writes to counts as finished."""
-RESULTS_FOR_RULES = 300
-"""Characters of a tool result that the rules look at: they judge what people and agents say."""
 FILE_LENGTH = 12_000
 """Characters of INTENT.md and the notes of a job that are read."""
 PRIVATE = ("proxy.md", "proxy.archive.md", "proxy-tasks/")
@@ -231,21 +229,35 @@ class _Run:
         """The sessions of a transcript, read on from where reading stopped when memory has the receipt."""
         from memcli.transcript import Position, read_all
 
-        form = self.request.format
+        form, arguments = self.request.format, self._arguments()
         if source.path == "-":
             import io
 
-            return read_all(io.BytesIO(self.request.text), format=form, seen=self.seen), None
+            text = io.BytesIO(self.request.text)
+            return read_all(text, format=form, seen=self.seen, arguments=arguments), None
         known = self._position(source.path)
         resumed = known if known is not None and known.end and self._has_receipt(known) else None
         start = Position(resumed.size, resumed.mtime, resumed.end, resumed.head) if resumed else Position()
         try:
             found = read_all(
-                source.path, format=form, start=start, seen=self.seen, folders=[str(self.app.root)]
+                source.path,
+                format=form,
+                start=start,
+                seen=self.seen,
+                folders=[str(self.app.root)],
+                arguments=arguments,
             )
         except OSError as error:
             raise DataError(f"{source.name}: cannot be read: {error.strerror or error}") from None
         return [session for session in found if session.turns or len(found) == 1], resumed
+
+    def _arguments(self) -> frozenset[str] | None:
+        """What is kept of tool calls; None for all. The rules judge what people and agents say."""
+        if self.llm:
+            return None
+        from memcli.rules import ARGUMENTS
+
+        return ARGUMENTS
 
     def _position(self, path: str) -> Extraction | None:
         try:
@@ -268,8 +280,7 @@ class _Run:
 
     def _session(self, source: _Source, raw: Session, position: Extraction | None) -> _Progress | None:
         """Learn from one session; how far one got, None when nothing is to be remembered."""
-        results = cleaning.RESULT_LENGTH if self.llm else RESULTS_FOR_RULES
-        session = cleaning.clean_session(raw, results=results)
+        session = cleaning.clean_session(raw)
         session = session._replace(id=session.id or f"session-{tree.digest(_seed(session))[:16]}")
         home = self._home(session)
         first = learn.receipt(session, self._known(home))

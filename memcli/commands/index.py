@@ -67,6 +67,7 @@ def _embed(app: App, progress: Callable[[int, int], None]) -> Vectors | None:
     failed: ProviderError | None = None
     try:
         app.guarded(lambda: app.embed(wait=BUILD_WAIT, progress=progress))
+        app.guarded(app.index.vectors.relate)
     except ProviderError as error:
         failed = error
     have, chosen = app.index.vectors.count(app.chosen)

@@ -14,7 +14,7 @@ from memcli.levels import OUTERMOST, Place
 from memcli.model import Problem
 from memcli.prominence import Rule
 from memcli.blend import Signals
-from memcli.rank import NO_MATCH, Item, Match, Scored
+from memcli.rank import Item, Match, Scored
 from memcli.scope import Filters, Scope
 from memcli.store import POOL, Candidate, FileRow
 from memcli.words import SIZE
@@ -88,6 +88,10 @@ def recall(app: App, request: Request) -> Report:
     if not app.listing.files:
         problems = tuple(app.problems_of_listing)
         return Report("bm25", request.task, (), Budget(app.config.max_tokens, 0, 0), problems, 0, False)
+    if app.config.query == "llm":
+        from memcli.condense import condensed
+
+        request = request._replace(task=condensed(app, request.task))
     if request.refresh:
         app.refresh()
     report = app.guarded(lambda: _recall(app, request, filters))
@@ -145,7 +149,7 @@ class _Search:
         by_entry = self._copies(found)
         matches = self._matches(found, signals, asked.phrases)
         promoted = self._promoted(matches)
-        by_entry |= self._lend(matches)
+        self._lend(matches)
         matches = {entry: match for entry, match in matches.items() if self._stands(match)}
         weighed = [
             hit._replace(duplicates=promoted.get(hit.item.id, ()))
@@ -225,41 +229,40 @@ class _Search:
         chosen = self.chosen.get(candidate.entry)
         return chosen is not None and (chosen.source, chosen.offset) == (candidate.source, candidate.offset)
 
-    def _lend(self, matches: dict[str, Match]) -> dict[str, list[Candidate]]:
-        """Add to `matches` what entries that stand together lend each other; the copies of new entries."""
+    def _lend(self, matches: dict[str, Match]) -> None:
+        """Add to `matches` what entries that stand together lend each other."""
         if not self.config.context or not matches:
-            return {}
+            return
         rich = (entry for entry, match in matches.items() if match.relevance >= LENDS)
         lenders = sorted(rich, key=lambda entry: -matches[entry].relevance)[:LENDERS]
-        beside = {entry: self._beside(self.chosen[entry]) for entry in lenders}
-        around = {c.rowid: c for near in beside.values() for c, _ in near if c.entry not in matches}
-        copies = self._copies(around.values())
-        known = {c.entry for c in around.values() if self._is_chosen(c)} | matches.keys()
+        groups = {entry: self._group(self.chosen[entry]) for entry in matches}
+        beside = {entry: self._beside(entry, groups) for entry in lenders}
+        near = {other for others in beside.values() for other, _ in others}
         total = blend.lend(
             {entry: match.relevance for entry, match in matches.items()},
-            {e: [(c.entry, d) for c, d in near if c.entry in known] for e, near in beside.items()},
-            {entry: self._group(self.chosen[entry]) for entry in known},
-            blend.titles(
-                self.request.task, [(c.entry, c.title) for near in beside.values() for c, _ in near]
-            ),
+            beside,
+            groups,
+            blend.titles(self.request.task, [(entry, self.chosen[entry].title) for entry in near]),
             self.config.context,
         )
         best = max(total.values()) or 1.0
         for entry, relevance in total.items():
-            match = matches.get(entry, NO_MATCH)
+            match = matches[entry]
             lent = (relevance - match.relevance) / best
             matches[entry] = match._replace(relevance=relevance / best, lent=lent)
-        return copies
 
-    def _beside(self, candidate: Candidate) -> list[tuple[Candidate, int]]:
-        """The entries up to two places before and after one in its file that belong to the same group."""
-        group = self._group(candidate)
+    def _beside(self, entry: str, groups: Mapping[str, object]) -> list[tuple[str, int]]:
+        """The matches up to two places before and after one in its file that belong to its group."""
+        group, own = groups[entry], self.chosen[entry]
         if group is None:
             return []
-        found: list[tuple[Candidate, int]] = []
-        for side in self.index.beside(candidate.source, candidate.offset):
-            found += [(c, distance) for distance, c in enumerate(side, 1) if self._group(c) == group]
-        return found
+        sides = self.index.beside(own.source, own.offset)
+        return [
+            (other, distance)
+            for side in sides
+            for distance, other in enumerate(side, 1)
+            if groups.get(other) == group and other != entry
+        ]
 
     @staticmethod
     def _group(candidate: Candidate) -> object:

@@ -16,17 +16,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memcli.errors import ProviderError, UsageError
-from memcli.vector import SCALE, quantise, weighted_sum
+from memcli.vector import DIM, SCALE, quantise, weighted_sum
 from memcli.words import word_forms
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-DIM = 256
 MODEL = f"wordllama-{DIM}"
 MANY = 256
 """From so many words on numpy is worth loading."""
@@ -37,8 +36,6 @@ _TABLE = "l2_supercat_256.safetensors"
 _TOKENIZER = "l2_supercat_tokenizer_config.json"
 _BLANK = "\u2581"
 _VERSION = 1
-
-
 CRUMB = 2.5
 """A word whose pieces have fewer characters on average is not known as a word (a hash, keyboard mash)."""
 
@@ -72,11 +69,15 @@ class Local:
 
     def __init__(self, folder: Callable[[], Path]) -> None:
         self._folder = folder
-        self._pieces: dict[str, int] | None = None
 
     @cached_property
-    def db(self) -> sqlite3.Connection:
+    def _db(self) -> sqlite3.Connection:
         return _open(self._folder())
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        """The id of every piece."""
+        return dict(self._select("SELECT piece, id FROM pieces"))
 
     def embed(
         self, texts: Sequence[str], *, query: bool = False, deadline: float | None = None
@@ -88,57 +89,60 @@ class Local:
         known = self.words({word for words in forms for word in words})
         rows = [quantise(weighted_sum(known[word] for word in words)) for words in forms]
         matrix = np.frombuffer(b"".join(rows), np.int8).reshape(len(texts), DIM).astype(np.float32)
-        return matrix / np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1.0)
+        lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+        unit: NDArray[np.float32] = (matrix / np.maximum(lengths, 1.0)).astype(np.float32)
+        return unit
 
     def words(self, words: Iterable[str]) -> dict[str, Word]:
         """The vector of each word. Many are computed with numpy, few without: to the same bytes."""
-        wanted = sorted(set(words))
-        if len(wanted) >= MANY:
-            return self._many(wanted)
-        cut = self._cut(wanted)
-        vectors = self._vectors({piece for pieces in cut.values() for piece in pieces})
-        return {word: _word(weighted_sum(vectors[piece] for piece in pieces)) for word, pieces in cut.items()}
+        return self._summed(self._cut(sorted(set(words))))
 
     def known(self, words: Iterable[str]) -> dict[str, Word]:
-        """The vectors of those words that are not cut to crumbs: what is asked about is often a random name."""
+        """The vectors of those words that are not cut to crumbs: a task often has random names in it."""
         cut = self._cut(sorted(set(words)))
-        return self.words(word for word, pieces in cut.items() if len(word) >= CRUMB * len(pieces) - 1)
+        kept = {word: pieces for word, pieces in cut.items() if len(word) >= CRUMB * len(pieces) - 1}
+        return self._summed(kept)
+
+    def _select(self, select: str, *values: str) -> list[tuple[Any, ...]]:
+        """Rows of the table; a damaged one is made anew."""
+        try:
+            return self._db.execute(select, values).fetchall()
+        except sqlite3.Error:
+            self._db.close()
+            self._db = _open(self._folder(), anew=True)
+            return self._db.execute(select, values).fetchall()
 
     def _cut(self, words: Sequence[str]) -> dict[str, list[str]]:
-        known: Mapping[str, int]
-        if len(words) < MANY:
-            parts = {part for word in words for part in _parts(_BLANK + word)}
-            rows = self.db.execute(
-                "SELECT piece, id FROM pieces WHERE piece IN (SELECT value FROM json_each(?))",
-                (json.dumps(sorted(parts)),),
-            )
-            known = dict(rows.fetchall())
-        else:
-            if self._pieces is None:
-                self._pieces = dict(self.db.execute("SELECT piece, id FROM pieces").fetchall())
-            known = self._pieces
+        """The pieces of each word."""
+        known: Mapping[str, int] = self._ids if len(words) >= MANY else self._ids_of(words)
         return {word: cut(_BLANK + word, known) for word in words}
 
-    def _vectors(self, pieces: Iterable[str]) -> dict[str, tuple[int, bytes]]:
-        rows = self.db.execute(
-            "SELECT piece, weight, vector FROM pieces WHERE piece IN (SELECT value FROM json_each(?))",
-            (json.dumps(sorted(pieces)),),
-        )
-        return {piece: (weight, vector) for piece, weight, vector in rows}
+    def _ids_of(self, words: Sequence[str]) -> dict[str, int]:
+        """The id of every piece that stands in these words."""
+        parts = {part for word in words for part in _parts(_BLANK + word)}
+        select = "SELECT piece, id FROM pieces WHERE piece IN (SELECT value FROM json_each(?))"
+        return dict(self._select(select, json.dumps(sorted(parts))))
 
-    def _many(self, words: Sequence[str]) -> dict[str, Word]:
+    def _summed(self, cut: Mapping[str, Sequence[str]]) -> dict[str, Word]:
+        if len(cut) >= MANY:
+            return self._many(cut)
+        pieces = {piece for own in cut.values() for piece in own}
+        select = "SELECT piece, weight, vector FROM pieces WHERE piece IN (SELECT value FROM json_each(?))"
+        vectors = {row[0]: row[1:] for row in self._select(select, json.dumps(sorted(pieces)))}
+        return {word: _word(weighted_sum(vectors[piece] for piece in own)) for word, own in cut.items()}
+
+    def _many(self, cut: Mapping[str, Sequence[str]]) -> dict[str, Word]:
         import numpy as np
 
-        cut = self._cut(words)
-        rows = self.db.execute("SELECT id, weight, vector FROM pieces ORDER BY id").fetchall()
+        rows = self._select("SELECT piece, weight, vector FROM pieces")
         place = {row[0]: i for i, row in enumerate(rows)}
         table = np.frombuffer(b"".join(row[2] for row in rows), np.int8).reshape(-1, DIM).astype(np.int64)
         table *= np.array([row[1] for row in rows], np.int64)[:, None]
-        ids = self._pieces or {}
-        found = {}
+        words = list(cut)
+        found: dict[str, Word] = {}
         for start in range(0, len(words), 4096):
             part = words[start : start + 4096]
-            lists = [[place[ids[piece]] for piece in cut[word]] for word in part]
+            lists = [[place[piece] for piece in cut[word]] for word in part]
             starts = np.cumsum([0, *map(len, lists)])[:-1]
             sums = np.add.reduceat(table[[i for items in lists for i in items]], starts, axis=0)
             vectors, lengths = quantised(sums)
@@ -199,26 +203,41 @@ _NEVER = 1 << 30
 # --- the table
 
 
-def _open(folder: Path) -> sqlite3.Connection:
-    """The table of pieces, made when it is missing or damaged; in memory where the cache cannot be written."""
+def _open(folder: Path, *, anew: bool = False) -> sqlite3.Connection:
+    """The table of pieces, made when it is missing or damaged; in memory where it cannot be written.
+
+    `anew` makes it whatever there is. Raises UsageError without the package, ProviderError for a broken one.
+    """
     path = folder / f"{MODEL}-{_VERSION}.db"
-    with suppress(sqlite3.Error):
-        if path.is_file():
-            db = sqlite3.connect(
-                f"file:{_quoted(path)}?mode=ro&immutable=1", uri=True, check_same_thread=False
-            )
-            with suppress(sqlite3.Error):
-                if db.execute("SELECT value FROM done").fetchone():
-                    return db
-            db.close()
-    rows = _rows()
-    try:
-        _make(path, rows)
-        return sqlite3.connect(f"file:{_quoted(path)}?mode=ro&immutable=1", uri=True, check_same_thread=False)
-    except (OSError, sqlite3.Error):
-        db = sqlite3.connect(":memory:", check_same_thread=False)
-        _fill(db, rows)
+    db = None if anew else _opened(path)
+    if db is not None:
         return db
+    rows = _rows()
+    with suppress(OSError, sqlite3.Error):
+        _make(path, rows)
+        anew = False
+    # Where making it failed, another process may have made it.
+    return (None if anew else _opened(path)) or _in_memory(rows)
+
+
+def _opened(path: Path) -> sqlite3.Connection | None:
+    """The finished table in a file; None without one."""
+    address = f"file:{_quoted(path)}?mode=ro&immutable=1"
+    try:
+        db = sqlite3.connect(address, uri=True, check_same_thread=False)
+    except sqlite3.Error:
+        return None
+    with suppress(sqlite3.Error):
+        if db.execute("SELECT value FROM done").fetchone():
+            return db
+    db.close()
+    return None
+
+
+def _in_memory(rows: list[tuple[int, str, int, bytes]]) -> sqlite3.Connection:
+    db = sqlite3.connect(":memory:", check_same_thread=False)
+    _fill(db, rows)
+    return db
 
 
 def _quoted(path: Path) -> str:
@@ -228,7 +247,7 @@ def _quoted(path: Path) -> str:
 
 
 def _make(path: Path, rows: list[tuple[int, str, int, bytes]]) -> None:
-    """Build beside, then swap: another process may be doing the same."""
+    """Build beside, then swap: another process may be doing the same. What killed ones left is swept."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     beside = path.with_name(f"{path.name}.{os.getpid()}")
     beside.unlink(missing_ok=True)
@@ -237,6 +256,8 @@ def _make(path: Path, rows: list[tuple[int, str, int, bytes]]) -> None:
             db.execute("PRAGMA journal_mode = OFF")
             _fill(db, rows)
         os.replace(beside, path)
+        for left in path.parent.glob(f"{path.name}.*"):
+            left.unlink(missing_ok=True)
     finally:
         beside.unlink(missing_ok=True)
 
@@ -260,7 +281,7 @@ def _rows() -> list[tuple[int, str, int, bytes]]:
         vectors, lengths = _unit(table)
         weights = [min(round(float(length) * _WEIGHT), _MOST_WEIGHT) for length in lengths]
         return [(i, piece, weights[i], vectors[i].tobytes()) for piece, i in vocabulary.items()]
-    except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
+    except (ImportError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise ProviderError(
             f"the table of wordllama cannot be read: {error} ({folder})",
             "pip install --force-reinstall wordllama, or --set embedder=none",

@@ -112,15 +112,18 @@ def read_all(
     name: str = "",
     folders: Sequence[str] = (),
     session: str = "",
+    arguments: frozenset[str] | None = None,
 ) -> list[Session]:
-    """All sessions in a file, at least one. `folders` and `session` choose among those of a database."""
+    """All sessions in a file, at least one. `folders` and `session` choose among those of a database.
+
+    With `arguments`, tool calls keep those alone, and results of calls that went well keep no text.
+    """
     if format and format not in FORMATS:
         raise Unknown(format)
+    into = Gather(seen=seen, arguments=arguments)
     if not isinstance(source, (str, os.PathLike)):
         shown = name or "-"
-        return [
-            each._replace(name=shown) for each in _sessions(_seekable(source), shown, format, start, seen)
-        ]
+        return [each._replace(name=shown) for each in _sessions(_seekable(source), shown, format, start, into)]
     path = Path(source)
     with path.open("rb") as file:
         state = os.fstat(file.fileno())
@@ -128,12 +131,12 @@ def read_all(
         file.seek(0)
         if magic == opencode.MAGIC and format in ("", "opencode"):
             size, mtime = _with_log(path, size, mtime)
-            found = _database(path, start, seen, folders, session)
+            found = _database(path, start, into, folders, session)
         elif format == "opencode":
             raise DataError(f"{path}: no SQLite database")
         else:
             with _plain(file, path, magic) as plain:
-                found = _sessions(plain, str(path), format, start if start.size <= size else Position(), seen)
+                found = _sessions(plain, str(path), format, start if start.size <= size else Position(), into)
     shown = name or path.name
     return [_dated(each._replace(name=shown, size=size, mtime=mtime), path, mtime) for each in found]
 
@@ -218,9 +221,9 @@ def _with_log(path: Path, size: int, mtime: int) -> tuple[int, int]:
 
 
 def _database(
-    path: Path, start: Position, seen: set[str] | None, folders: Sequence[str], session: str
+    path: Path, start: Position, into: Gather, folders: Sequence[str], session: str
 ) -> list[Session]:
-    into = Gather(since=start.offset, seen=seen)
+    into.since = start.offset
     opencode.read(path, into, folders=folders, session=session)
     return [each._replace(format="opencode") for each in into.sessions()]
 
@@ -238,9 +241,7 @@ def _dated(session: Session, path: Path, mtime: int) -> Session:
 # --- reading
 
 
-def _sessions(
-    file: BinaryIO, name: str, format: str, start: Position, seen: set[str] | None
-) -> list[Session]:
+def _sessions(file: BinaryIO, name: str, format: str, start: Position, into: Gather) -> list[Session]:
     """The sessions in an open file; what they cannot say of themselves is still to be filled in."""
     lines = Lines(file)
     head = lines.head()
@@ -249,7 +250,7 @@ def _sessions(
     since = start.offset if start.head == mark else 0
     if kind in _RESUMED and since and not _on_a_line(file, since):
         since = 0
-    into = Gather(since=since, seen=seen)
+    into.since = since
     if kind == _DOCUMENT:
         kind = _read_document(file, name, into)
     elif kind:

@@ -26,7 +26,7 @@ class Blocks:
             if isinstance(block, dict) and block.get("type") == "tool_result":
                 self._result(block, place, _nth(key, number))
                 number += 1
-        text = words.texts(_words(content))
+        text = words.texts(_words(content)) if number == 0 or number < len(content) else ""
         if not text:
             return
         if typed:
@@ -35,9 +35,10 @@ class Blocks:
             self.into.put_in(text, place, _nth(key, number))
 
     def _result(self, block: dict[str, Any], place: Place, key: str) -> None:
-        tool = self._tools.pop(str(block.get("tool_use_id")), "")
+        call = block.get("tool_use_id")
+        tool = self._tools.pop(str(call), "")
         text = words.texts(block.get("content"))
-        self.into.result(tool, text, place, key, error=block.get("is_error") is True)
+        self.into.result(tool, text, place, key, error=block.get("is_error") is True, call=call)
 
     def assistant(self, content: Any, place: Place, key: str, answer: Any = "") -> None:
         """A message of the agent. Text that follows text of the same `answer` is more of that turn."""
@@ -68,7 +69,7 @@ class Blocks:
         if len(self._tools) > 10_000:
             self._tools.clear()
         self._tools[str(block.get("id"))] = block.get("name")
-        self.into.called(block.get("name"), block.get("input"), place, key)
+        self.into.called(block.get("name"), block.get("input"), place, key, block.get("id"))
 
 
 def _words(content: Any) -> Any:

@@ -138,8 +138,9 @@ class _Chat:
         if message["role"] == "user":
             self.blocks.user(content, place, key)
         elif message["role"] == "tool":
-            tool = message.get("name") or self.tools.pop(str(message.get("tool_call_id")), "")
-            self.into.result(tool, words.texts(content), place, key, error=message.get("is_error") is True)
+            call, bad = message.get("tool_call_id"), message.get("is_error") is True
+            tool = message.get("name") or self.tools.pop(str(call), "")
+            self.into.result(tool, words.texts(content), place, key, error=bad, call=call)
         elif message["role"] == "assistant":
             self.blocks.assistant(content, place, key)
             self._calls(message, place, key)
@@ -153,7 +154,8 @@ class _Chat:
             function = call.get("function") if isinstance(call, dict) else None
             if isinstance(function, dict):
                 self.tools[str(call.get("id"))] = function.get("name")
-                self.into.called(function.get("name"), _arguments(function), place, f"{key}/call{number}")
+                given, at = _arguments(function), f"{key}/call{number}"
+                self.into.called(function.get("name"), given, place, at, call.get("id"))
 
 
 def _arguments(function: Mapping[str, Any]) -> Any:

@@ -20,7 +20,7 @@ _CONTROL = (
 )
 _COPY = b',"toolUseResult":'
 _NEEDED = {"type", "message", "uuid", "timestamp", "sessionId"}
-_NOT_TYPED = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly", "toolUseResult")
+_NOT_TYPED = ("toolUseResult", "isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly")
 
 
 def recognises(record: Mapping[str, Any]) -> bool:

@@ -131,14 +131,14 @@ class _Rollout:
             given = _decoded(given)
         if self.into.new(key):
             self.tools[call] = str(tool)
-            self.into.called(tool, given, place, key)
+            self.into.called(tool, given, place, key, call)
 
     def _output(self, item: Mapping[str, Any], place: Place) -> None:
         call = words.name(item.get("call_id"))
         text, bad = _result(item.get("output"))
         key = f"{call}/1" if call else self._key("output", text[:1000])
         if self.into.new(key):
-            self.into.result(self.tools.pop(call, ""), text, place, key, error=bad)
+            self.into.result(self.tools.pop(call, ""), text, place, key, error=bad, call=call)
 
     def settle(self) -> None:
         """What was said in items alone loses its mark."""

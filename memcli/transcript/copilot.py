@@ -46,9 +46,10 @@ def _event(
         into.said("assistant", words.texts(data.get("content")), place, key)
     elif kind == "tool.execution_start":
         tools[call] = data.get("toolName")
-        into.called(data.get("toolName"), data.get("arguments"), place, key)
+        into.called(data.get("toolName"), data.get("arguments"), place, key, data.get("toolCallId"))
     elif kind == "tool.execution_complete":
-        into.result(tools.pop(call, ""), _text(data), place, key, error=data.get("success") is False)
+        bad = data.get("success") is False
+        into.result(tools.pop(call, ""), _text(data), place, key, error=bad, call=data.get("toolCallId"))
 
 
 def _text(data: Mapping[str, Any]) -> str:

@@ -26,9 +26,14 @@ class Place(NamedTuple):
 
 
 class Gather(Tally):
-    """One file being read. Records before `since` only say what the session is; `seen` has uuids."""
+    """One file being read. Records before `since` only say what the session is; `seen` has uuids.
 
-    def __init__(self, *, since: int = 0, seen: set[str] | None = None) -> None:
+    With `arguments`, calls keep those alone, and a result whose call went well keeps no text.
+    """
+
+    def __init__(
+        self, *, since: int = 0, seen: set[str] | None = None, arguments: frozenset[str] | None = None
+    ) -> None:
         super().__init__()
         self.turns: list[Turn] = []
         self.names: Counter[str] = Counter()
@@ -36,6 +41,7 @@ class Gather(Tally):
         self.cut = 0
         self.done: list[Session] = []
         self.since = since
+        self.arguments = arguments
         self.seen = set() if seen is None else seen
         self._held = 0
         self._session = self._cwd = self._branch = ""
@@ -95,17 +101,24 @@ class Gather(Tally):
         if text.strip():
             self._add("user", words.injected(text), "injected", place, key, error=error)
 
-    def called(self, tool: Any, given: Any, place: Place, key: str) -> None:
-        """The agent calls a tool."""
+    def called(self, tool: Any, given: Any, place: Place, key: str, call: Any = "") -> None:
+        """The agent calls a tool; `call` is the call's id, where the format has one."""
         name = self._same(tool, words.name) or "unknown"
-        self._add("assistant", "", "assistant", place, key, tool=name, given=words.call(given))
+        if self.arguments is not None and isinstance(given, dict):
+            given = {each: given[each] for each in self.arguments & given.keys()}
+        self._add(
+            "assistant", "", "assistant", place, key, tool=name, given=words.call(given), call=words.name(call)
+        )
 
-    def result(self, tool: Any, text: str, place: Place, key: str, *, error: bool = False) -> None:
-        """What a tool gave back."""
+    def result(
+        self, tool: Any, text: str, place: Place, key: str, *, error: bool = False, call: Any = ""
+    ) -> None:
+        """What a tool gave back to the call with the id `call`."""
         name = self._same(tool, words.name)
         origin = self._same(name, words.origin) if name else "tool:unknown"
         bad = error or words.failed(text)
-        self._add("tool", words.clean(text, words.RESULT), origin, place, key, tool=name, error=bad)
+        kept = words.clean(text, words.RESULT) if bad or self.arguments is None else ""
+        self._add("tool", kept, origin, place, key, tool=name, error=bad, call=words.name(call))
 
     def more(self, text: str) -> None:
         """More words of the turn before, as far as there is room."""
@@ -124,11 +137,12 @@ class Gather(Tally):
         tool: str = "",
         given: Mapping[str, Any] = {},
         error: bool = False,
+        call: str = "",
     ) -> None:
         if place.offset < self.since:
             return
         at = self._session, self._cwd, self._branch
-        turn = Turn(role, text, origin, key, place.time, tool, given, error, place.line, place.offset, *at)
+        turn = Turn(role, text, origin, key, place.time, tool, given, error, place.line, place.offset, *at, call)
         self.turns.append(turn)
         self._held += _size(turn)
         if self._held > BUDGET:

@@ -105,11 +105,11 @@ def _message(message: Any, place: Place, into: Gather) -> None:
 
 def _call(call: Mapping[str, Any], place: Place, key: str, into: Gather) -> None:
     """A call and, once it is over, its result."""
-    into.called(call.get("name"), call.get("args"), place, key)
+    into.called(call.get("name"), call.get("args"), place, key, key)
     status = call.get("status")
     if status in ("success", "error", "cancelled"):
         text = call["text"] if isinstance(call.get("text"), str) else _output(call)
-        into.result(call.get("name"), text, place, f"{key}/result", error=status == "error")
+        into.result(call.get("name"), text, place, f"{key}/result", error=status == "error", call=key)
 
 
 def _output(call: Mapping[str, Any]) -> str:

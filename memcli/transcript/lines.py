@@ -77,6 +77,10 @@ class Lines:
         return None
 
 
+_decode: Final = json.JSONDecoder().decode
+"""What `json.loads` does once it knows that the bytes are UTF-8."""
+
+
 def _newlines(file: BinaryIO, size: int) -> int:
     """Read over `size` bytes; how many lines end in them."""
     count = 0
@@ -93,7 +97,7 @@ def parse(data: bytes, limit: int = MAX_RECORD) -> Any:
         if len(data) > limit:
             raise ValueError("too long")
     try:
-        return json.loads(data)
+        return json.loads(data) if data[:1] != b"{" else _decode(str(data, "utf-8", "surrogatepass"))
     except RecursionError:
         raise ValueError("nested too deeply") from None
 

@@ -91,9 +91,9 @@ def _part(row: Sequence[Any], number: int, into: Gather) -> None:
         elif role in ("user", "assistant") and isinstance(text, str):
             into.said(role, text, place, key)
     else:
-        into.called(tool, _given(given), place, key)
+        into.called(tool, _given(given), place, key, key)
         if status in ("completed", "error"):
-            into.result(tool, str(output or ""), place, f"{key}/1", error=status == "error")
+            into.result(tool, str(output or ""), place, f"{key}/1", error=status == "error", call=key)
 
 
 def _given(text: Any) -> Mapping[str, Any]:

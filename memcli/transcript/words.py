@@ -14,6 +14,9 @@ RESULT: Final = (2000, 1000)
 SAID: Final = (24_000, 8_000)
 """The same of what a person or the agent said."""
 
+_WORD: Final = 500
+"""Characters before a cut in which a blank is looked for."""
+
 _OWN = re.compile(r"<recalled-memory\b[^<>]{0,200}>.*?(?:</recalled-memory>|\Z)", re.DOTALL)
 # What harnesses put among the words of a person: reminders, echoes of commands, output of hooks, context.
 _TAGS: Final = (
@@ -44,12 +47,21 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def cut(text: str, limits: tuple[int, int] = SAID) -> str:
-    """`text`, or its head and its tail with a note of how much is missing between them."""
+    """`text`, or its head and its tail with a note of how much is missing between them.
+
+    Cut at blanks where there are some nearby, as half a credential would not be recognised as one.
+    """
     head, tail = limits
-    missing = len(text) - head - tail
-    if missing <= 100:
+    if len(text) - head - tail <= 100:
         return text
-    return f"{text[:head]}\n[… {missing} characters cut …]\n{text[len(text) - tail :]}"
+    first, last = _whole(text[:head]), _whole(text[len(text) - tail :][::-1])[::-1] if tail else ""
+    return f"{first}\n[… {len(text) - len(first) - len(last)} characters cut …]\n{last}"
+
+
+def _whole(text: str) -> str:
+    """`text` without the piece of a word that it may end with."""
+    blank = max(text.rfind(" ", -_WORD), text.rfind("\n", -_WORD))
+    return text[:blank] if blank > 0 else text
 
 
 def clean(text: str, limits: tuple[int, int] = SAID) -> str:
@@ -147,7 +159,11 @@ def call(value: Any) -> Mapping[str, Any]:
 
 def name(value: Any) -> str:
     """A name from outside (id, tool) as a short word without anything special."""
-    return _UNSAFE.sub("-", value[:128]) if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    value = value[:128]
+    plain = value.isascii() and value.replace("-", "").replace("_", "").isalnum()
+    return value if plain else _UNSAFE.sub("-", value)
 
 
 def line(value: Any) -> str:
