@@ -24,6 +24,7 @@ def recall(
     *,
     limit: int | None = None,
     max_tokens: int | None = None,
+    walk: int | None = None,
     form: str = "auto",
     explain: bool = False,
     ranked: bool = False,
@@ -40,7 +41,7 @@ def recall(
     """Answer, print, and return the exit code. The options are those of `mem recall --help`."""
     choice("--format", form, ("auto", "text", "prompt", "json"))
     choice("--detail", detail, ("auto", "none", "high"))
-    extra = _as_sets(limit=limit, max_tokens=max_tokens)
+    extra = _as_sets(limit=limit, max_tokens=max_tokens, walk=walk)
     with opened(options(root, [*sets, *extra], quiet, json)) as mem:
         request = command.Request(read_text(task), filters, ranked, refresh, detail, session, explain)
         report = command.recall(mem, request)
@@ -78,7 +79,7 @@ def _as_sets(**given: int | None) -> list[str]:
 
 _FLAGS = {"--json": "json", "--quiet": "quiet", "-q": "quiet", "--ranked": "ranked", "--explain": "explain"}
 _VALUES = {"--root": "root", "--format": "form", "--session": "session"}
-_NUMBERS = {"--limit": "limit", "--max-tokens": "max_tokens"}
+_NUMBERS = {"--limit": "limit", "--max-tokens": "max_tokens", "--walk": "walk"}
 
 
 def plain(arguments: Sequence[str]) -> dict[str, Any] | None:

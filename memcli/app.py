@@ -6,7 +6,7 @@ import datetime
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
@@ -17,7 +17,7 @@ from memcli.levels import JOBS_DIRS
 from memcli.model import PHASES, Patch, Problem
 from memcli.store import IN_MEMORY, Index, Refreshed, Unusable
 from memcli.tree import Found, Listing, View
-from memcli.vectors import Chosen
+from memcli.vectors import Chosen, Damaged
 
 if TYPE_CHECKING:
     from memcli.blend import Signals
@@ -381,41 +381,48 @@ class App:
         allowed: Collection[int] | None,
         denied: Collection[int],
     ) -> tuple[str, float, Signals] | None:
-        """(fusion in effect, cosine that counts alone, signals) of a search; None, with a note where that is no choice, for words alone."""
+        """(fusion in effect, cosine that counts alone, signals) of a search; None for words alone.
+
+        A note says why where that is not what was configured.
+        """
         c = self.config
         embedder = self._usable_embedder() if c.fusion != "bm25" else None
         if embedder is None:
             return None
         from memcli import semantic
 
+        floor = semantic.floor(c.min_cosine, embedder.provider)
         try:
             meaning = semantic.understand(self.index, embedder, task, asked)
-        except ProviderError as error:
-            self.notes.append(
-                f"words alone were searched: {error.what}" + (f" ({error.hint})" if error.hint else "")
+            signals = semantic.lane(
+                self.index, embedder, meaning, lexical, floor / 2, allowed=allowed, denied=denied
             )
+        except (ProviderError, UsageError) as error:
+            self._words_alone(error.what, error.hint)
             return None
-        floor = semantic.floor(c.min_cosine, embedder.provider)
-        signals = semantic.lane(
-            self.index, embedder, meaning, lexical, floor / 2, allowed=allowed, denied=denied
-        )
+        except Damaged:
+            with suppress(sqlite3.OperationalError):  # a busy index: the next one finds it out again
+                self.index.vectors.discard(wait=RECALL_WAIT)
+            self._words_alone("the vectors are damaged", "mem index makes them anew")
+            return None
         return semantic.fusion(c.fusion, embedder.provider), floor, signals
+
+    def _words_alone(self, why: str, hint: str) -> None:
+        self.notes.append(f"words alone were searched: {why}" + (f" ({hint})" if hint else ""))
 
     def _usable_embedder(self) -> Embedder | None:
         """The embedder, when the index has vectors of its model; a note says why not."""
         try:
             embedder = self.embedder
         except (UsageError, ProviderError) as error:
-            self.notes.append(
-                f"words alone were searched: {error.what}" + (f" ({error.hint})" if error.hint else "")
-            )
+            self._words_alone(error.what, error.hint)
             return None
         if embedder is None:
             return None
         state = self.index.vectors.state()
         if state is None or (state.provider, state.model) != (embedder.provider, embedder.model):
             have = f"are of {state.name}" if state else "are missing"
-            self.notes.append(f"words alone were searched: the vectors {have} (mem index makes them)")
+            self._words_alone(f"the vectors {have}", "mem index makes them")
             return None
         return embedder
 
@@ -480,8 +487,12 @@ class App:
         wait: float | None = None,
         progress: Callable[[int], None] = lambda done: None,
         rebuild: bool = False,
+        embed: bool = True,
     ) -> Refreshed:
-        """Bring the index up to the files; a busy one is left as it is, with a note."""
+        """Bring the index up to the files; a busy one is left as it is, with a note.
+
+        With `embed`, vectors that are made in this process are brought up to date, too.
+        """
         files = self.listing.files
 
         def work() -> Refreshed:
@@ -495,7 +506,7 @@ class App:
                     f"the index is being built by another process ({self.index.path})", "run again"
                 )
             self.notes.append("the index is busy: this answer may miss the latest edits")
-        if self.embeds_here and not done.busy:
+        if embed and self.embeds_here and not done.busy:
             self._embed_here()
         if done.changed and self.root is not None and self.index.path.parent == self.root:
             from memcli.git import exclude
@@ -506,14 +517,20 @@ class App:
     @property
     def embeds_here(self) -> bool:
         """Whether vectors are made in this process, so that a refresh may make them."""
-        return self.embedder is not None and self.embedder.provider == "local"
+        return self.config.embedder in ("auto", "local") and self.embedder is not None
 
     def _embed_here(self) -> None:
-        """Make the vectors of what a refresh has read; a busy index gets them the next time."""
+        """Make the vectors of what a refresh has read; a busy index gets them the next time.
+
+        An embedder that cannot work is not asked again in this run.
+        """
         try:
             self.guarded(lambda: self.embed(wait=RECALL_WAIT))
         except RefusedError as error:
             self.notes.append(f"vectors were not brought up to date: {error}")
+        except (ProviderError, UsageError) as error:
+            self._words_alone(error.what, error.hint)
+            self.__dict__["embedder"] = None
 
     def looked(self, work: Callable[[], T]) -> T | None:
         """Run `work` on the index without changing it; None, with a note, when it cannot be used."""

@@ -6,7 +6,7 @@ are the same for every memory; docs/benchmarks.md has the measurements behind th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from memcli.query import STOP_WORDS
@@ -46,6 +46,10 @@ class Signals(NamedTuple):
     words: Mapping[int, float] = {}
     density: Mapping[int, float] = {}
     title: Mapping[int, float] = {}
+
+    def among(self, keys: Collection[int]) -> Signals:
+        """The signals of these candidates alone."""
+        return Signals._make({key: own[key] for key in own if key in keys} for own in self)
 
 
 def scale(scores: Mapping[K, float]) -> dict[K, float]:

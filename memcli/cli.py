@@ -128,6 +128,9 @@ def recall(
     ],
     limit: Annotated[int | None, typer.Option(help="Most ranked hits.")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Size of the whole answer; 0 is no limit.")] = None,
+    walk: Annotated[
+        int | None, typer.Option(metavar="N", help="Add what is N edges (similar, supports) away from hits.")
+    ] = None,
     format: Annotated[str, typer.Option(metavar="FORMAT", help="auto, text, prompt or json.")] = "auto",
     explain: Annotated[bool, typer.Option("--explain", help="Show the factors of every score.")] = False,
     ranked: Annotated[bool, typer.Option("--ranked", help="Only ranked hits, of all kinds.")] = False,
@@ -164,9 +167,9 @@ def recall(
         since=since, until=until, proxy=proxy, archived=archived, no_global=no_global,
     )  # fmt: skip
     return answer.recall(
-        task, filters, limit=limit, max_tokens=max_tokens, form=format, explain=explain, ranked=ranked,
-        detail=detail, session=session, ids_out=ids_out, refresh=not no_refresh, exit_code=exit_code,
-        root=root, sets=sets or (), json=json, quiet=quiet,
+        task, filters, limit=limit, max_tokens=max_tokens, walk=walk, form=format, explain=explain,
+        ranked=ranked, detail=detail, session=session, ids_out=ids_out, refresh=not no_refresh,
+        exit_code=exit_code, root=root, sets=sets or (), json=json, quiet=quiet,
     )  # fmt: skip
 
 
@@ -385,14 +388,25 @@ def _text_of(path: str) -> str:
     try:
         return Path(path).read_bytes().decode("utf-8", "replace")
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise UsageError(f"{path}: cannot be read: {why}", "name a file, or - for standard input") from None
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: str, error: OSError) -> UsageError:
+    why = (error.strerror or str(error)).lower()
+    return UsageError(f"{path}: cannot be read: {why}", "name a file, or - for standard input")
 
 
 def _spoken(path: str) -> str:
+    import io
+
     from memcli.transcript import spoken
 
-    return spoken(_text_of(path))
+    if path == "-":
+        return spoken(io.BytesIO(_stdin_bytes()))
+    try:
+        return spoken(path)
+    except OSError as error:
+        raise _unreadable(path, error) from None
 
 
 @app.command()
@@ -936,6 +950,11 @@ def extract(
             tuple(transcripts or ()), _stdin_bytes() if "-" in (transcripts or ()) else b"",
             tuple(scope or ()), engine, all, job, task_name, format, show_prompt, finished,
         )  # fmt: skip
+        if finished and not dry_run:
+            from memcli.background import hindrance
+
+            if mem.root is not None and (why := hindrance(mem)):
+                raise RefusedError(f"{why}: nothing is written", "it is learned from in the next run")
         done = session_end.run(mem, request, dry_run=dry_run, strengthen=not no_reinforce)
         report = done.extract
         for line in render.problem_lines(report.problems):

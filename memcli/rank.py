@@ -59,7 +59,7 @@ class Match(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """An item with its score and the factors that made it."""
+    """An item with its score and the factors that made it; `walked` is the hit that an edge led from."""
 
     item: Item
     score: float
@@ -71,6 +71,7 @@ class Scored(NamedTuple):
     level_weight: float
     kind_weight: float
     duplicates: tuple[str, ...] = ()
+    walked: str = ""
 
 
 class Weights(NamedTuple):
@@ -151,6 +152,21 @@ def diversify(
 
 def _marginal(hit: Scored, best: float, nearest: float, weight: float) -> tuple[bool, float]:
     return hit.own, weight * hit.score / best - (1 - weight) * nearest
+
+
+def join(
+    hits: Sequence[Scored], more: Sequence[Scored], *, limit: int, alike: Callable[[str, str], bool]
+) -> list[Scored]:
+    """Put what edges led to among the hits: by score, but behind the hit it comes from.
+
+    The hits keep their order. What says the same as one of them is a duplicate of it.
+    """
+    placed = list(hits)
+    for hit in sorted(more, key=order):
+        start = next(i for i, other in enumerate(placed) if other.item.id == hit.walked) + 1
+        at = next((i for i in range(start, len(placed)) if placed[i].score < hit.score), len(placed))
+        placed.insert(at, hit)
+    return [hit for hit, _ in _collapse(placed, limit, alike)]
 
 
 def _collapse(

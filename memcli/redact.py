@@ -111,7 +111,10 @@ def _is_plain(text: str) -> bool:
     """A quick look that is sure when it says yes: printable, and no mark that joins or selects (UTF-8)."""
     if not text.replace("\n", "").replace("\t", "").isprintable():
         return False
-    return text.isascii() or not any(mark in text.encode() for mark in (b"\xcd\x8f", b"\xef\xb8", b"\xf3\xa0"))
+    if text.isascii():
+        return True
+    data = text.encode()
+    return not any(mark in data for mark in (b"\xcd\x8f", b"\xef\xb8", b"\xf3\xa0"))
 
 
 def strip_controls(text: str) -> str:

@@ -17,6 +17,14 @@ _VERBS = """
     cast|export|look|execute|invoke|apply|increment|paper|reuse|follow|ship|squash|stub|patch|vendor|fork|parse|handle|construct|access|require|rewrite|allocate|round|compare
 """
 VERBS = "".join(_VERBS.split())
+_ORDERED = (
+    r"(?!(?:mind|been|had|was|were|too|so|the|a|an|in|on|at|of|to|for|with|by|as|and|or|but|that|this|it|they"
+    r"|he|she|we|i|you|green|red|true|false|null|empty|fast|slow|flaky|wrong|right|same|there|here|again|up"
+    r"|did|got|came|went|saw|knew|felt|thought|seen|gone|done|given|taken|written|forgotten|known|heard|happy|clear|certain|sure|about|before|after|when|if|because"
+    r"|more|less|much|very|quite|enough|null|ready|broken|stale|late|early|good|bad|better|worse)\b)"
+    r"(?:[a-z]{1,20}(?<![sdgy])|[a-z]{1,20}(?:ss|[^e]d|[^n]g|[^l]y)|(?:need|seed|feed|embed|bring|ping|apply|rely))\b"
+)
+"""What is ordered: after "always" and "never" nearly any word, but no form that tells how something is."""
 _DOING = """
     using|writing|running|adding|putting|making|committing|pushing|merging|rebasing|naming|importing|calling|
     catching|logging|printing|mocking|changing|editing|modifying|touching|deleting|removing|creating|
@@ -86,7 +94,7 @@ REPORTED = (
 )
 
 PREFERENCE = (
-    rf"{_CLAUSE}(?:always|never)\s+(?:ever\s+)?(?:{VERBS})\b",
+    rf"{_CLAUSE}(?:always|never)\s+(?:ever\s+)?(?:{VERBS}|{_ORDERED})\b",
     rf"^(?:for|in|on|with|when|if you)\b[^,.;]{{1,40}}\s(?:always|never)\s+(?:{VERBS})\b",
     r"\b(?:i|we)(?:'d|\s+would)?(?:\s+(?:generally|usually|really|always|strongly|much"
     r"|tend to)){0,2}\s+prefer\b"
@@ -235,6 +243,7 @@ ADVICE = (
     r"\b(?:we'?re|we are)\s+on\s+\S+.{0,20}\bnot\b|\b(?:we|i)\s+(?:(?:only|always|never)\s+)?(?:use"
     r"|don'?t|do not|have|keep|put|never|always)\b.{3}",
     rf"\b(?:don'?t|do not|never|shouldn'?t|should not|always)\s+(?:ever\s+)?(?:{VERBS})\b.{{3}}",
+    rf"{_CLAUSE}(?:always|never)\s+{_ORDERED}.{{3}}",
     rf"^stop\s+(?:{''.join(_DOING.split())})\b.{{3}}",
     r"\b(?:should|must|ha(?:s|ve) to)\s+(?:always|never|follow|go|live|use|come)\b|\b(?:lives?|belongs?"
     r"|goes?)\s+(?:in|to|next)\b",

@@ -45,9 +45,9 @@ CREATE TABLE vectors (
   chunk INTEGER PRIMARY KEY,    -- chunks.id
   vector BLOB NOT NULL,         -- a signed byte a dimension: the unit vector times 127
   words BLOB NOT NULL,          -- words.id of its distinct content words, 4 bytes each; local embedder only
-  related INTEGER NOT NULL DEFAULT 0 -- 1: the `similar` edges of its entry are those of its vector
+  related REAL NOT NULL DEFAULT 0 -- cosine it takes to get a `similar` edge of its entry; 0, -1: edges are due
 );
-CREATE INDEX vectors_unrelated ON vectors(chunk) WHERE related = 0;
+CREATE INDEX vectors_related ON vectors(related, chunk);
 CREATE TABLE signs (
   block INTEGER PRIMARY KEY,    -- 0, 1, ...: chunks 0 to 1023, ...; -1, -2, ...: words 0 to 1023, ...
   bits BLOB NOT NULL            -- the sign bits of their vectors; all 0 where there is none

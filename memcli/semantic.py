@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memcli import blend, vector
 from memcli.blend import Signals
+from memcli.errors import ProviderError
 from memcli.query import Query
 from memcli.store import Index
 from memcli.vectors import Near, is_content
@@ -55,11 +56,15 @@ class Task(NamedTuple):
 
 
 def understand(index: Index, embedder: Embedder, task: str, asked: Query) -> Task:
-    """The vectors of a task. Raises ProviderError."""
+    """The vectors of a task. Raises ProviderError, UsageError and Damaged."""
     if embedder.provider == "local":
         return _by_words(index, embedder, task, asked)  # type: ignore[arg-type]
-    row = embedder.embed([task], query=True, deadline=DEADLINE)[0]
-    return Task(vector.quantise(row.tolist()))
+    row = embedder.embed([task], query=True, deadline=DEADLINE)[0].tolist()
+    have = index.vectors.dimension()
+    if have and len(row) != have:
+        what = f"{embedder.provider} embeddings: a vector of dimension {len(row)}, the index has {have}"
+        raise ProviderError(what, "has the model changed behind its name?")
+    return Task(vector.quantise(row))
 
 
 def _by_words(index: Index, local: Local, task: str, asked: Query) -> Task:
@@ -129,7 +134,7 @@ def lane(
     allowed: Collection[int] | None,
     denied: Collection[int],
 ) -> Signals:
-    """The signals of all lexical candidates, and of what has a cosine of at least `floor`."""
+    """The signals of all lexical candidates, and of what has a cosine of at least `floor`. Raises Damaged."""
     if not task.vector:
         return Signals(lexical, {})
     close = index.vectors.nearest(task.vector, NEAREST, allowed=allowed, denied=denied)

@@ -64,7 +64,8 @@ def _reinforced(app: App, report: Report, learned: Learned) -> Sequence[str]:
     mode = app.config.reinforce_mode
     spoken = report.spoken[learned.session] if mode != "retrieved" else None
     request = reinforce.Request(session=learned.session, mode=mode, spoken=spoken, succeeded=tuple(workflows))
-    return reinforce.run(app, request).reinforced
+    done = reinforce.run(app, request)
+    return (*done.reinforced, *done.rated)
 
 
 def _workflows(app: App, ids: Sequence[str]) -> list[str]:

@@ -687,6 +687,15 @@ class Index:
             (entry, entry),
         ).fetchall()
 
+    def edges(self, entries: Iterable[str]) -> list[tuple[str, str, float]]:
+        """(entry, other, weight) of every edge from or to these entries that says they belong together."""
+        return self.db.execute(
+            "WITH given AS (SELECT value FROM json_each(?))"
+            " SELECT entry, other, weight FROM relations WHERE relation IN ('similar', 'supports')"
+            " AND (entry IN given OR other IN given) ORDER BY 1, 2, 3",
+            (json.dumps(sorted(entries)),),
+        ).fetchall()
+
     def places(self, entries: Iterable[str]) -> list[tuple[int, int]]:
         """(id, file) of the first chunk of every place where these entries stand."""
         return self.db.execute(

@@ -11,6 +11,9 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from operator import mul
+from typing import TypeVar
+
+K = TypeVar("K")
 
 SCALE = 127
 DIM = 256
@@ -47,7 +50,7 @@ def distances(query: int, bits: bytes, width: int) -> Iterator[int]:
     return ((number(bits[i : i + width], "little") ^ query).bit_count() for i in range(0, len(bits), width))
 
 
-def nearest(distance: Mapping[int, int], most: int) -> list[int]:
+def nearest(distance: Mapping[K, float], most: int) -> list[K]:
     """The `most` keys with the smallest distance, and all that tie with the last of them.
 
     Which keys these are does not depend on how things were numbered.

@@ -203,17 +203,17 @@ class Vectors:
             state = self.state()
             if state is not None and self._fits(state, embedder, chosen) and not self._missing(chosen):
                 self._keep(state._replace(whole=True))
-        self.relate(most=relations.FEW)
+        self.relate(thorough=False)
         return len(missing)
 
-    def relate(self, *, most: int | None = None) -> None:
-        """Make the `similar` edges that are missing; with `most` only when they are of few entries.
+    def relate(self, *, thorough: bool = True) -> None:
+        """Make the `similar` edges that are missing; unless `thorough`, only what takes a moment.
 
         They are computed outside of a transaction: when another process has written meanwhile, again.
         """
         for _ in range(3):
             seen = self._version()
-            made = relations.plan(self.db, most)
+            made = relations.plan(self.db, thorough=thorough)
             if made is None:
                 return
             with self._transaction():
@@ -393,9 +393,7 @@ class Vectors:
         empty = bits.bit_count()  # the distance to a place that holds no chunk
         found: dict[int, int] = {}
         for block, data in self.db.execute("SELECT block, bits FROM signs WHERE block >= 0"):
-            if len(data) % width:
-                raise Damaged
-            apart = vector.distances(bits, data, width)
+            apart = vector.distances(bits, _sound(data, len(data) // width * width), width)
             found.update(
                 (block * BLOCK + place, distance)
                 for place, distance in enumerate(apart)

@@ -34,7 +34,8 @@ def nearest(project: Project) -> Rows:
     """The edges by definition: each with each."""
     db = sqlite3.connect(project.root / ".memory.db")
     rows = db.execute(
-        "SELECT entry, min(vector) FROM chunks JOIN vectors ON chunk = chunks.id WHERE part = 0 GROUP BY entry"
+        "SELECT entry, min(vector) FROM chunks JOIN vectors ON chunk = chunks.id WHERE part = 0"
+        " GROUP BY entry"
     ).fetchall()
     db.close()
     found: dict[str, list[tuple[float, str]]] = {entry: [] for entry, _ in rows}
@@ -161,8 +162,8 @@ def test_a_writer_in_between_is_noticed(project: Project, vectors: None) -> None
     other = sqlite3.connect(path, isolation_level=None)
     planned = relations.plan
 
-    def interrupted(*args: object) -> object:
-        made = planned(*args)  # type: ignore[arg-type]
+    def interrupted(db: sqlite3.Connection, *, thorough: bool) -> relations.Plan | None:
+        made = planned(db, thorough=thorough)
         other.execute("INSERT OR REPLACE INTO meta VALUES ('x', hex(randomblob(4)))")
         return made
 

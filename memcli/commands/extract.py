@@ -29,6 +29,8 @@ MOST = 10
 DAYS = 14
 QUIET = 1800
 """Seconds after which a session that nobody writes to counts as finished."""
+AGENTS = 64 << 20
+"""Bytes of the sub-agents' files of one session that are read."""
 FILE_LENGTH = 12_000
 """Characters of INTENT.md and the notes of a job that are read."""
 PRIVATE = ("proxy.md", "proxy.archive.md", "proxy-tasks/")
@@ -249,7 +251,29 @@ class _Run:
             )
         except OSError as error:
             raise DataError(f"{source.name}: cannot be read: {error.strerror or error}") from None
+        found = [self._with_agents(Path(source.path), session) for session in found]
         return [session for session in found if session.turns or len(found) == 1], resumed
+
+    def _with_agents(self, path: Path, session: Session) -> Session:
+        """A session with what its sub-agents did, which lies in files of their own."""
+        from memcli import rules
+        from memcli.transcript import joined, read_all
+        from memcli.transcript.discover import agents_of, is_agent
+
+        if session.format != "claude" or not session.turns or is_agent(path):
+            return session
+        room = AGENTS
+        for agent in agents_of(path, session.id):
+            try:
+                room -= agent.stat().st_size
+                if room < 0:
+                    return session._replace(cut=session.cut + 1)
+                theirs = read_all(agent, format="claude", seen=self.seen, arguments=rules.ARGUMENTS)[-1]
+            except (DataError, OSError) as error:
+                self.problems.append(Problem(agent.name, 1, getattr(error, "what", str(error)), "unreadable"))
+                continue
+            session = joined(session, theirs)
+        return session
 
     def _arguments(self) -> frozenset[str] | None:
         """What is kept of tool calls; None for all. The rules judge what people and agents say."""
@@ -416,7 +440,15 @@ class _Run:
     def _segments(self, session: Session) -> tuple[Segment, ...]:
         from memcli import episodes
 
-        return episodes.segments(session.turns)
+        return episodes.segments(session.turns, similarity=self._similarity())
+
+    def _similarity(self) -> Callable[[str, str], float] | None:
+        """How alike two texts are to the local embedder, where it is there: it asks no network."""
+        if self.alike is None and self.app.works_offline:
+            from memcli.semantic import similarity
+
+            self.alike = similarity(self.app.embedder)
+        return self.alike
 
     # --- writing
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from memcli.app import BUILD_WAIT, App
-from memcli.errors import ProviderError, RefusedError
+from memcli.errors import MemError, ProviderError, RefusedError, UsageError
 from memcli.model import Problem
 from memcli.store import FileRow, Refreshed
 
@@ -51,7 +51,7 @@ def index(
     """
     if not app.listing.files:
         return Report("", (), 0, 0, 0, (), tuple(app.problems_of_listing), ())
-    done = app.refresh(wait=BUILD_WAIT, progress=progress, rebuild=rebuild)
+    done = app.refresh(wait=BUILD_WAIT, progress=progress, rebuild=rebuild, embed=False)
     if done.busy:
         raise RefusedError(
             f"the index is busy: another process is writing it ({app.index.path})", "run again"
@@ -62,16 +62,17 @@ def index(
 
 def _embed(app: App, progress: Callable[[int, int], None]) -> Vectors | None:
     """Make the vectors that are missing; None without an embedder."""
-    if app.embedder is None:
-        return None
-    failed: ProviderError | None = None
+    model = app.config.embedder
+    failed: MemError | None = None
     try:
+        if app.embedder is None:
+            return None
+        model = f"{app.embedder.provider}/{app.embedder.model}"
         app.guarded(lambda: app.embed(wait=BUILD_WAIT, progress=progress))
         app.guarded(app.index.vectors.relate)
-    except ProviderError as error:
+    except (ProviderError, UsageError) as error:
         failed = error
     have, chosen = app.index.vectors.count(app.chosen)
-    model = f"{app.embedder.provider}/{app.embedder.model}"
     return Vectors(model, have, chosen, failed.what if failed else "", failed.hint if failed else "")
 
 

@@ -7,13 +7,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memcli import blend, block, query, rank, redact, scope
+from memcli import blend, block, query, rank, redact, scope, vector
 from memcli.app import App
+from memcli.blend import Signals
 from memcli.block import Budget, Pools, Shown
 from memcli.levels import OUTERMOST, Place
 from memcli.model import Problem
 from memcli.prominence import Rule
-from memcli.blend import Signals
 from memcli.rank import Item, Match, Scored
 from memcli.scope import Filters, Scope
 from memcli.store import POOL, Candidate, FileRow
@@ -26,6 +26,8 @@ EPISODES = 20
 LENDERS = 60
 LENDS = 0.4
 """How many of the best entries lend to what stands beside them, and from which relevance on."""
+WALKED = 0.5
+"""What is left of a hit's score one edge of weight 1 away from it."""
 KEY_MOMENT = 0.7
 _PRIORITY = {"permanent": 0, "critical": 1, "high": 2, "pin": 2}
 
@@ -148,9 +150,9 @@ class _Search:
         found = self.index.candidates(dict.fromkeys((*signals.lexical, *signals.cosine)))
         by_entry = self._copies(found)
         matches = self._matches(found, signals, asked.phrases)
-        promoted = self._promoted(matches)
         self._lend(matches)
         matches = {entry: match for entry, match in matches.items() if self._stands(match)}
+        promoted = self._promoted(matches)
         weighed = [
             hit._replace(duplicates=promoted.get(hit.item.id, ()))
             for hit in rank.weigh(
@@ -159,7 +161,10 @@ class _Search:
         ]
         most = limit if self.request.ranked_only else 2 * limit + WORKFLOWS
         best = [self._whole(hit) for hit in weighed[: 2 * (most + rank.SPARE)]]
-        hits = rank.diversify(best, limit=most, weight=self.config.mmr_lambda, alike=_alike())
+        alike = _alike()
+        hits = rank.diversify(best, limit=most, weight=self.config.mmr_lambda, alike=alike)
+        for _ in range(self.config.walk if hits else 0):
+            hits = rank.join(hits, self._walked(hits, limit), limit=most, alike=alike)
         self.scored = {hit.item.id: hit for hit in hits}
         return hits
 
@@ -205,13 +210,11 @@ class _Search:
             if c.rowid in signals.lexical
         }
         named = [(c.rowid, c.title) for c in own] if self.mode == "blend" else []
+        signals = signals.among({c.rowid for c in own})
         signals = signals._replace(lexical=lexical, title=blend.titles(self.request.task, named))
-        fused = blend.scale(blend.FUSIONS[self.mode](signals))
-        fused |= {
-            c.rowid: fused[c.rowid] * blend.ASKS
-            for c in own
-            if c.text.rstrip().endswith("?") and c.rowid in fused
-        }
+        fused = blend.FUSIONS[self.mode](signals)
+        asking = (c.rowid for c in own if c.text.rstrip().endswith("?") and c.rowid in fused)
+        fused = blend.scale(fused | {rowid: fused[rowid] * blend.ASKS for rowid in asking})
         if not any(c.rowid in lexical or signals.cosine.get(c.rowid, 0.0) >= self.floor for c in own):
             return {}
         best: dict[str, Match] = {}
@@ -233,8 +236,8 @@ class _Search:
         """Add to `matches` what entries that stand together lend each other."""
         if not self.config.context or not matches:
             return
-        rich = (entry for entry, match in matches.items() if match.relevance >= LENDS)
-        lenders = sorted(rich, key=lambda entry: -matches[entry].relevance)[:LENDERS]
+        rich = {entry: -match.relevance for entry, match in matches.items() if match.relevance >= LENDS}
+        lenders = vector.nearest(rich, LENDERS)
         groups = {entry: self._group(self.chosen[entry]) for entry in matches}
         beside = {entry: self._beside(entry, groups) for entry in lenders}
         near = {other for others in beside.values() for other, _ in others}
@@ -269,7 +272,7 @@ class _Search:
         """What was written together: one session, else one day in one file; None for neither."""
         session = candidate.values.get("session_id")
         if session:
-            return session
+            return str(session)
         return (candidate.source, candidate.date[:10]) if candidate.date else None
 
     def _promoted(self, matches: dict[str, Match]) -> dict[str, tuple[str, ...]]:
@@ -280,7 +283,7 @@ class _Search:
             target = next((name for name in targets if name in matches and name != entry), None)
             if target is not None:
                 matches[target] = max(matches[target], matches.pop(entry), key=lambda match: match.relevance)
-                sources[target] = (*sources.get(target, ()), entry)
+                sources[target] = tuple(sorted((*sources.get(target, ()), entry)))
         return sources
 
     def _item(self, entry: str, copies: Sequence[Candidate]) -> Item:
@@ -299,6 +302,30 @@ class _Search:
             surprise=float(values.get("surprise", 0.0)),
             stability=values.get("stability"),
         )
+
+    def _walked(self, hits: Sequence[Scored], most: int) -> list[Scored]:
+        """What is one edge away from the first `most` hits, with the share of their score that it gets."""
+        known = {hit.item.id: hit for hit in hits[:most]}
+        shown = {name for hit in hits for name in (hit.item.id, *hit.duplicates)}
+        ends: dict[str, tuple[float, str]] = {}
+        for one, other, weight in self.index.edges(known):
+            for start, end in ((one, other), (other, one)):
+                if start in known and end not in shown:
+                    found = (known[start].score * min(weight, 1.0) * WALKED, start)
+                    ends[end] = max(ends.get(end, found), found)
+        by_entry = self._copies(self.index.copies(ends))
+        items = [
+            self._item(entry, copies)
+            for entry, copies in by_entry.items()
+            if entry in self.chosen
+            and entry in ends
+            and shown.isdisjoint(self.chosen[entry].values.get("promoted_to", ()))
+        ]
+        passed = {item.id: rank.Match(known[ends[item.id][1]].relevance) for item in items}
+        return [
+            self._whole(hit)._replace(score=ends[hit.item.id][0], walked=ends[hit.item.id][1])
+            for hit in rank.weigh(items, passed, self._weights())
+        ]
 
     def _whole(self, hit: Scored) -> Scored:
         """The hit with its whole text: a long entry's first chunk is not all of it."""
@@ -481,13 +508,16 @@ def _factors(hit: Scored) -> dict[str, Any]:
         "level": hit.level_weight,
         "kind": hit.kind_weight,
     }
-    return {key: round(value, 6) if value is not None else None for key, value in values.items()}
+    factors = {key: round(value, 6) if value is not None else None for key, value in values.items()}
+    return {**factors, "walked": hit.walked} if hit.walked else factors
 
 
 def _note(hit: Scored) -> str:
-    """The factors as one line."""
-    factors = _factors(hit).items()
-    return "= " + ", ".join(f"{key} {value:.3g}" for key, value in factors if value is not None)
+    """The factors as one line; of what was walked to, from where."""
+    factors = _factors(hit)
+    start = factors.pop("walked", "")
+    walked = f"walked from {start[:8]}, " if start else ""
+    return f"= {walked}" + ", ".join(f"{k} {value:.3g}" for k, value in factors.items() if value is not None)
 
 
 def age_text(days: int) -> str:

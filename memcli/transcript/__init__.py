@@ -16,6 +16,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
@@ -146,17 +147,35 @@ def position_of(session: Session) -> Position:
     return Position(session.size, session.mtime, session.end, session.head)
 
 
+def joined(session: Session, agent: Session) -> Session:
+    """The session with the turns of its sub-agent among its own, by their times; the last stays the last.
+
+    Those from before the session's first turn are left out: the session was read on from there.
+    """
+    own, last = session.turns[:-1], session.turns[-1]
+    first = session.turns[0].time
+    theirs = [turn._replace(session=session.id) for turn in agent.turns if turn.time >= first]
+    times = accumulate((turn.time for turn in own), max)
+    mine = [(time, 0, at, turn) for at, (time, turn) in enumerate(zip(times, own, strict=True))]
+    others = [(turn.time, 1, at, turn) for at, turn in enumerate(theirs)]
+    turns = (*(row[3] for row in sorted([*mine, *others], key=lambda row: row[:3])), last)
+    return session._replace(turns=turns, skipped=session.skipped + agent.skipped, cut=session.cut + agent.cut)
+
+
 def human_turns(session: Session) -> tuple[Turn, ...]:
     """What a person typed, in order."""
     return tuple(turn for turn in session.turns if turn.human)
 
 
-def spoken(said: str) -> str:
+def spoken(source: str | os.PathLike[str] | BinaryIO) -> str:
     """The words of a session, of its person and its agent; of a text that is none, the text."""
     try:
-        sessions = read_all(io.BytesIO(said.encode("utf-8", "replace")))
-    except DataError:
-        return said
+        sessions = read_all(source)
+    except Unknown:
+        if isinstance(source, (str, os.PathLike)):
+            return Path(source).read_bytes()[:MAX_DOCUMENT].decode("utf-8", "replace")
+        source.seek(0)
+        return source.read(MAX_DOCUMENT).decode("utf-8", "replace")
     turns = [turn for session in sessions for turn in session.turns]
     return "\n".join(turn.text for turn in turns if turn.origin in ("user", "assistant"))
 

@@ -62,10 +62,11 @@ def _parsed(data: bytes) -> Any:
     at = data.find(_COPY) if data[-1:] == b"}" else -1
     if at > 0:
         try:
-            record = parse(data[:at] + _COPY + b"1}")
+            record = parse(data[:at] + b"}")
         except ValueError:
             record = None
         if isinstance(record, dict) and record.keys() >= _NEEDED:
+            record["toolUseResult"] = True
             return record
     return parse(data)
 

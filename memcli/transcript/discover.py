@@ -75,6 +75,26 @@ def codex_home(environ: Mapping[str, str]) -> Path:
     return Path(environ.get("CODEX_HOME") or home_of(environ) / ".codex")
 
 
+def agents_of(path: Path, session: str) -> list[Path]:
+    """The files of Claude Code's sub-agents whose records name `session`, for the session's file `path`."""
+    below = path.with_suffix("")
+    folders = (below / "subagents", below, path.parent)
+    near = [each for folder in folders for each in folder.glob("agent-*.jsonl")]
+    return [each for each in sorted(near) if each != path and is_agent(each) and _parent(each) == session]
+
+
+def is_agent(path: Path) -> bool:
+    """Whether a file is, by its name, that of a sub-agent."""
+    return _AGENT.fullmatch(path.name) is not None
+
+
+def _parent(path: Path) -> str:
+    try:
+        return _about(path, "claude")[2]
+    except (DataError, OSError):
+        return ""
+
+
 def _files(environ: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
     """Every file that by its place is a session, with its format."""
     projects = claude_home(environ) / "projects"

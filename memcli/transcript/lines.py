@@ -77,8 +77,14 @@ class Lines:
         return None
 
 
-_decode: Final = json.JSONDecoder().decode
-"""What `json.loads` does once it knows that the bytes are UTF-8."""
+_decode: Final = json.JSONDecoder().raw_decode
+
+
+def _scanned(data: bytes) -> Any:
+    """What `json.loads` gives for an object in UTF-8, without asking first what the bytes may be."""
+    text = str(data, "utf-8", "surrogatepass")
+    found, end = _decode(text)
+    return found if end == len(text) else json.loads(text)
 
 
 def _newlines(file: BinaryIO, size: int) -> int:
@@ -97,7 +103,7 @@ def parse(data: bytes, limit: int = MAX_RECORD) -> Any:
         if len(data) > limit:
             raise ValueError("too long")
     try:
-        return json.loads(data) if data[:1] != b"{" else _decode(str(data, "utf-8", "surrogatepass"))
+        return _scanned(data) if data[:1] == b"{" else json.loads(data)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 

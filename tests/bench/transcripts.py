@@ -1,17 +1,18 @@
-"""Reading a long session as a ratio in one run: `memcli.transcript.read` against `json.loads` over its lines.
+"""A long session as a ratio in one run: reading it, and the whole of `mem extract --engine rules`, against
+`json.loads` over its lines; each in a process of its own, in turn.
 
-python -m tests.bench.transcripts [--size 100] [--runs 3] [--keep FILE]
+python -m tests.bench.transcripts [--size 100] [--runs 5]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -117,58 +118,76 @@ def _code(chance: random.Random, count: int) -> str:
     return "\n".join(chance.choices(_CODE, k=count))
 
 
-def parsed(path: Path) -> float:
-    """Seconds of `json.loads` over the lines."""
-    start = time.perf_counter()
-    with path.open("rb") as file:
-        for line in file:
-            json.loads(line)
-    return time.perf_counter() - start
+# What each process prints: the seconds of its work and, on Linux, the most memory it had (VmHWM; ru_maxrss
+# begins with what the starting process had). Starting Python counts on neither side.
+_MEASURED = """
+import pathlib, re, resource, sys, time
+start = time.perf_counter()
+WORK
+took = time.perf_counter() - start
+status = pathlib.Path("/proc/self/status")
+mark = re.search("VmHWM:[^0-9]+([0-9]+)", status.read_text()) if status.exists() else None
+unit = 1 if sys.platform == "darwin" else 1024
+print(took, int(mark[1]) * 1024 if mark else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit)
+"""
+_LOADS = """
+import json
+start = time.perf_counter()
+with open(sys.argv[1], "rb") as file:
+    for line in file:
+        json.loads(line)
+"""
+_READ = """
+from memcli.transcript import read
+read(sys.argv[1])
+"""
+_EXTRACT = """
+import contextlib, io
+from memcli.cli import run
+with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    assert run(["extract", sys.argv[1], "--engine", "rules"]) == 0
+"""
 
 
-def read_once(path: Path) -> float:
-    """Seconds of reading the session."""
-    from memcli.transcript import read
-
-    start = time.perf_counter()
-    read(path)
-    return time.perf_counter() - start
+def measured(work: str, path: Path, project: Path) -> tuple[float, float]:
+    """Seconds and megabytes that a process of its own takes for this work, in a fresh project and home."""
+    with tempfile.TemporaryDirectory(dir=project) as fresh:
+        root, home = Path(fresh, "project"), Path(fresh, "home")
+        (root / ".git").mkdir(parents=True)
+        home.mkdir()
+        environ = {**os.environ, "HOME": str(home), "XDG_STATE_HOME": str(home / "state"), "MEM_ROOT": str(root)}
+        script = _MEASURED.replace("WORK", work)
+        done = subprocess.run(
+            [sys.executable, "-c", script, str(path)],
+            cwd=root, env=environ, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    took, memory = done.stdout.split()
+    return float(took), int(memory) / 1e6
 
 
 def peak(path: Path) -> int:
     """Bytes of memory that a process of its own takes to read the session."""
-    done = subprocess.run(
-        [sys.executable, "-c", _PEAK, str(path)], capture_output=True, text=True, check=True
-    )
-    return int(done.stdout)
-
-
-# On Linux ru_maxrss begins with what the starting process had; the high-water mark of the kernel does not.
-_PEAK = """
-import pathlib, re, resource, sys
-from memcli.transcript import read
-session = read(sys.argv[1])
-status = pathlib.Path("/proc/self/status")
-mark = re.search("VmHWM:[^0-9]+([0-9]+)", status.read_text()) if status.exists() else None
-unit = 1 if sys.platform == "darwin" else 1024
-print(int(mark[1]) * 1024 if mark else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit)
-"""
+    return int(measured(_READ, path, path.parent)[1] * 1e6)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--size", type=int, default=100, help="megabytes")
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=5)
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "session.jsonl"
         lines = write_session(path, given.size * 1_000_000)
-        pairs = [(parsed(path), read_once(path)) for _ in range(given.runs)]
-        loads, reads = (sorted(column)[len(pairs) // 2] for column in zip(*pairs, strict=True))
-        memory = peak(path) / 1e6
+        works = (_LOADS, _READ, _EXTRACT)
+        rounds = [[measured(work, path, Path(folder)) for work in works] for _ in range(given.runs)]
+    (loads, _), (reads, held), (learns, most) = (
+        tuple(sorted(column)[len(column) // 2] for column in zip(*each, strict=True))
+        for each in zip(*rounds, strict=True)
+    )
     print(
-        f"{given.size} MB, {lines} lines: json.loads {loads:.2f} s, read {reads:.2f} s, "
-        f"ratio {reads / loads:.2f}, peak {memory:.0f} MB"
+        f"{given.size} MB, {lines} lines, median of {given.runs} rounds: json.loads {loads:.2f} s; "
+        f"read {reads:.2f} s, {reads / loads:.2f} times, {held:.0f} MB; "
+        f"mem extract --engine rules {learns:.2f} s, {learns / loads:.2f} times, {most:.0f} MB"
     )
     return 0
 

@@ -82,6 +82,7 @@ def world(folder: Path) -> dict[str, str]:
         "HOME": str(folder / "home"),
         "MEM_HOME": "",
         "MEM_NOW": TODAY,
+        "MEM_EMBEDDER": "none",  # the same with and without the extra; a page says so where it wants vectors
         **{f"XDG_{name.upper()}_HOME": path for name, path in names.items()},
     }
 

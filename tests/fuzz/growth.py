@@ -1,0 +1,73 @@
+"""How the time of a reader grows with the length of a hostile text."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Final, NamedTuple
+
+from tests.fuzz.hostile import Family
+from tests.fuzz.targets import Target, tried
+
+LEAST: Final = 0.05
+"""Seconds below which a time says nothing about growth."""
+LONGEST: Final = 2_000_000
+"""Characters of the longest text."""
+WORST: Final = 6.0
+"""Four times the text may take so many times as long: 4 is linear, 16 quadratic."""
+PATIENCE: Final = 60
+
+
+class Growth(NamedTuple):
+    """Seconds for a text of `size` characters and for one of four times the size; `ratio` 0: too fast to tell."""
+
+    target: str
+    family: str
+    size: int
+    seconds: float
+    ratio: float
+
+
+class Hangs(Exception):
+    """A reader did not come back."""
+
+
+@contextmanager
+def patience(seconds: int = PATIENCE) -> Iterator[None]:
+    """Raise `Hangs` in whatever takes longer."""
+
+    def give_up(number: int, frame: FrameType | None) -> None:
+        raise Hangs(f"more than {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def seconds(target: Target, text: str) -> float:
+    """CPU seconds of one run, the better of two where it is quick to run again."""
+    times = []
+    while len(times) < 2 and sum(times) < 0.5:
+        started = time.process_time()
+        with patience():
+            tried(target, text)
+        times.append(time.process_time() - started)
+    return min(times)
+
+
+def measured(target: Target, family: Family, *, size: int = 4_000, longest: int = LONGEST) -> Growth:
+    """Time at n and at 4n, for the first n of 4,000, 16,000, … whose time says something."""
+    now = seconds(target, family.make(size))
+    while now < LEAST and 4 * size <= longest:
+        size *= 4
+        now = seconds(target, family.make(size))
+    if now < LEAST:
+        return Growth(target.name, family.name, size, now, 0.0)
+    return Growth(target.name, family.name, size, now, seconds(target, family.make(4 * size)) / now)

@@ -1,0 +1,338 @@
+"""Every reader of what others wrote: what it takes, which errors it may raise, what always holds."""
+
+from __future__ import annotations
+
+import io
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import cache, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, NamedTuple
+
+from memcli import (
+    checks, chunk, config, consolidate, episodes, front_matter, guard, handout, hook, hook_script, memory_file,
+    merge, notes, prompts, query, redact, rules, scopes, section, settings_json, similar, transcript,
+    triggers,
+)  # fmt: skip
+from memcli.compaction import Pair
+from memcli.errors import DataError, MemError, ProviderError, UsageError
+from memcli.importers import agents_md, basic_memory, claude, mem0
+from memcli.importers.draft import split_front
+from memcli.levels import place
+from memcli.llm import replies
+from memcli.store import COLUMN_WEIGHTS, quoted
+
+NAME: Final = "MEMORY.md"
+
+
+class Target(NamedTuple):
+    """`run` reads a text, asserts what must hold, and raises nothing but `allowed`."""
+
+    name: str
+    run: Callable[[str], object]
+    allowed: tuple[type[BaseException], ...] = ()
+
+
+def tried(target: Target, text: str) -> None:
+    """Run a target; the errors it documents are fine."""
+    try:
+        target.run(text)
+    except target.allowed:
+        return
+
+
+def as_bytes(text: str) -> bytes:
+    """Half characters become bytes that are no UTF-8."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+# --- memory files
+
+
+def _memory(text: str) -> None:
+    file = memory_file.parse(text, NAME)
+    spans = [(segment.start, segment.end) for segment in file.segments]
+    assert "".join(text[start:end] for start, end in spans) == text
+    found = [*file.entries, *memory_file.sections(file)]
+    for entry in found:
+        assert 0.0 <= entry.importance <= 1.0 and entry.type and entry.status
+        chunk.rows(entry, live=True)
+
+
+def _front(text: str) -> None:
+    values = front_matter.read(text).values
+    assert all(isinstance(key, str) for key in values)
+
+
+def _written(text: str) -> None:
+    text = text.encode("utf-8", "replace").decode()
+    value = front_matter.render_value(text)
+    assert front_matter.read(f"key: {value}\n").values["key"] == text
+
+
+def _edited(text: str) -> None:
+    file = memory_file.parse(text, NAME)
+    known = [entry for entry in file.entries if entry.identified]
+    if known:
+        change = memory_file.Change(file.entries.index(known[0]), {"reinforcement_count": 7})
+        new = memory_file.edited(file, [change])
+        assert len(new.entries) == len(file.entries)
+
+
+def _checked(text: str) -> None:
+    file = memory_file.parse(text, NAME)
+    document = checks.Document(file, place("project", NAME), "", len(text))
+    checks.content([document], (), today="2026-11-21", max_tokens=2000)
+
+
+def _merged(text: str) -> None:
+    """Sides that come of one base by cutting pieces out of it."""
+    third = len(text) // 3
+    sides = text, text[:third] + text[third * 2 :], text[third:]
+    both = merge.merge(*sides, path=NAME, merge_prose=lambda old, mine, other: (mine + other, 0))
+    memory_file.parse(both.text, NAME)
+
+
+def _safe_body(text: str) -> None:
+    body = memory_file.safe_body(text)
+    written = memory_file.render_entry({"id": "x", "type": "corrective"}, body) + "\n\n---\nid: y\n---\nb\n"
+    assert [entry.id for entry in memory_file.parse(written, NAME).entries] == ["x", "y"]
+
+
+# --- sessions
+
+
+def _session(text: str, format: str = "") -> None:
+    for session in transcript.read_all(io.BytesIO(as_bytes(text)), format=format):
+        assert all(turn.origin for turn in session.turns)
+
+
+def _learned(text: str) -> None:
+    """What the rules and the segmentation make of a session whose person and agent say it."""
+    for who in ("user", "assistant"):
+        lines = [{"role": "user", "content": "Hello"}, {"role": who, "content": text}]
+        said = "\n".join(json.dumps(line) for line in lines)
+        session = transcript.read(io.BytesIO(said.encode()), format="chat")
+        rules.find(session)
+        for part in episodes.segments(session.turns):
+            episodes.extractive(session, part)
+
+
+# --- questions
+
+
+@cache
+def _fts() -> sqlite3.Connection:
+    schema = (Path(query.__file__).parent / "schema.sql").read_text(encoding="utf-8")
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    db.executescript(schema)
+    db.execute(
+        "INSERT INTO chunks_fts (rowid, title, text, tags, date, parts) VALUES (1, 'a', 'b', '', '', '')"
+    )
+    return db
+
+
+def _asked(text: str) -> None:
+    asked = query.build(text, lambda words: [1] * len(words))
+    assert len(asked.terms) <= query.MAX_TERMS
+    weights = ", ".join(map(str, COLUMN_WEIGHTS))
+    for term in (*asked.terms, *asked.phrases[:32]):
+        sql = f"SELECT bm25(chunks_fts, {weights}) FROM chunks_fts WHERE chunks_fts MATCH ?"
+        _fts().execute(sql, (quoted(term),)).fetchall()
+
+
+def _payload(text: str) -> None:
+    hook.parse_payload(as_bytes(text))
+    whole = {"session_id": text, "cwd": "/" + text, "prompt": text, "tool_input": {"command": text}}
+    said = hook.parse_payload(json.dumps(whole).encode())
+    assert said is None or len(said.session) <= 200
+    answer = hook.answer("prompt", text)
+    assert answer.isascii() and len(json.loads(answer or "{}")) <= 1
+
+
+def _command(text: str) -> None:
+    triggers.runs(triggers.parse_command(text), ("git push*",), text)
+    triggers.one_line(text[:100], text, 80)
+
+
+# --- replies
+
+
+def _reply(text: str) -> None:
+    for scope in scopes.SCOPES[:2]:
+        prompts.parse_reply(text, scope, frozenset((1, 2)))
+
+
+def _reply_fields(text: str) -> None:
+    item = {"turn": 1, "kind": "fact", "title": text, "text": text, "tags": [text]}
+    prompts.parse_reply(json.dumps({"items": [item]}), scopes.SCOPES[0], frozenset((1, 2)))
+
+
+def _consolidated(text: str) -> None:
+    readers = (
+        lambda: consolidate.read_lesson(text, consolidate.Batch(NAME, ())),
+        lambda: consolidate.read_verdicts(text, _pairs(), "2026-11-21"),
+        lambda: consolidate.read_judgement(text, ()),
+        lambda: consolidate.read_ratings(text, ()),
+        lambda: prompts.parse_verdicts(text, 2),
+        lambda: prompts.parse_risks(text),
+        lambda: replies.parse_json(text, prompts.SCHEMA),
+    )
+    for read in readers:
+        try:
+            read()
+        except ProviderError:
+            continue
+
+
+@cache
+def _pairs() -> tuple[Pair, ...]:
+    text = "---\nid: a\n---\n## A\nUse it.\n\n---\nid: b\n---\n## B\nNever use it.\n"
+    return (Pair(NAME, *memory_file.parse(text, NAME).entries),)
+
+
+def _facts(text: str) -> None:
+    for row in ({"operation": "new", "title": text, "body": text}, {"operation": text}):
+        consolidated = json.dumps({"facts": [row]})
+        try:
+            consolidate.read_lesson(consolidated, consolidate.Batch(NAME, ()))
+        except ProviderError:
+            continue
+
+
+# --- files of other programs
+
+
+def _settings(text: str) -> None:
+    wanted = settings_json.groups("claude", '"/usr/bin/mem"')
+    put = settings_json.with_hooks(text, wanted)
+    assert settings_json.with_hooks(put, wanted) == put
+    assert len(settings_json.handlers(put)) >= len(wanted)
+    settings_json.without_hooks(put)
+
+
+def _script(text: str) -> None:
+    put = hook_script.with_section(text, "post-merge", '"/usr/bin/mem"')
+    assert hook_script.program_of(put) == "/usr/bin/mem"
+    hook_script.without_section(put)
+
+
+def _section(text: str) -> None:
+    put = section.put(text, ("one", "two"))
+    assert "one\ntwo" in put.replace("\r", "")
+    section.drop(put)
+
+
+def _placed(text: str) -> None:
+    safe = handout.safe_text(text)
+    assert "\x1b" not in safe
+    handout.placed(text, handout.compose([], lines=10, size=1000).text, "CLAUDE.md")
+
+
+def _toml(text: str) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / ".mem.toml"
+        path.write_bytes(as_bytes(text))
+        values, where, _ = config.read_file(path)
+        config.resolve([("project file", values, where)])
+
+
+def _imported(text: str) -> None:
+    list(claude.drafts({NAME: text}))
+    list(agents_md.drafts("AGENTS.md", text))
+    list(basic_memory.drafts({"a.md": text, "b.md": text[: len(text) // 2]}))
+    claude.is_topic(split_front(text)[0])
+
+
+def _mem0(text: str) -> None:
+    list(mem0.drafts(text))
+
+
+def _noted(text: str) -> None:
+    notes.interventions(text, "", "s", "2026-11-21")
+    notes.moved_assumptions(text, "", "2026-11-21")
+
+
+# --- texts
+
+
+def _prompt(text: str) -> None:
+    safe = redact.for_prompt(text)
+    assert "</recalled-memory" not in safe.lower()
+    assert redact.for_display(safe) == safe
+    assert not any(char in safe for char in "\x1b\x9b\x07\u202e\u200b\ufeff\x00")
+
+
+def _guarded(text: str) -> None:
+    title, body = guard.safe_text(text[:200], text)
+    assert title and "\n" not in title and "\x1b" not in body
+
+
+def _similar(text: str) -> None:
+    one, other = similar.claim(text), similar.claim(text[: len(text) // 2])
+    similar.near_duplicate(one, other)
+    similar.contradiction(one, other)
+
+
+def _each_format() -> Iterator[Target]:
+    for format in ("", *transcript.FORMATS):
+        if format != "opencode":  # a database, see `opencode`
+            yield Target(f"transcript {format or 'unknown'}", partial(_session, format=format), (DataError,))
+
+
+def _opencode(text: str) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "opencode.db"
+        with closing(sqlite3.connect(path)) as db:
+            db.execute("CREATE TABLE session (id, directory, title, time_created, time_updated, parent_id)")
+            db.execute("CREATE TABLE message (id, session_id, time_created, data)")
+            db.execute("CREATE TABLE part (id, message_id, session_id, time_created, data)")
+            shown = text.replace("\ud800", "?").encode("utf-8", "replace").decode()
+            for table, row in (
+                ("session", ("s", "/", shown, 1, 1, None)),
+                ("message", ("m", "s", 1, shown)),
+                ("message", ("n", "s", 1, '{"role": "user"}')),
+                ("part", ("p", "m", "s", 1, shown)),
+                ("part", ("q", "n", "s", 1, json.dumps({"type": "text", "text": shown}))),
+            ):
+                db.execute(f"INSERT INTO {table} VALUES ({','.join('?' * len(row))})", row)
+            db.commit()
+        transcript.read_all(path)
+
+
+TARGETS: Final = (
+    Target("memory file", _memory),
+    Target("front matter", _front, (front_matter.Malformed,)),
+    Target("value", _written),
+    Target("edit", _edited, (DataError,)),
+    Target("body", _safe_body),
+    Target("checks", _checked),
+    Target("merge", _merged, (merge.Unmergeable,)),
+    *_each_format(),
+    Target("transcript opencode", _opencode, (DataError,)),
+    Target("learning", _learned, (DataError,)),
+    Target("query", _asked),
+    Target("hook payload", _payload),
+    Target("shell command", _command),
+    Target("reply", _reply, (ProviderError,)),
+    Target("reply fields", _reply_fields, (ProviderError,)),
+    Target("replies", _consolidated),
+    Target("facts", _facts),
+    Target("settings", _settings, (UsageError,)),
+    Target("hook script", _script, (MemError,)),
+    Target("section", _section, (MemError,)),
+    Target("hand-out", _placed, (DataError,)),
+    Target("configuration", _toml),
+    Target("import markdown", _imported),
+    Target("import mem0", _mem0, (ValueError,)),
+    Target("notes", _noted),
+    Target("for_prompt", _prompt),
+    Target("secrets", redact.redact_secrets),
+    Target("injections", redact.neutralise),
+    Target("for_display", redact.for_display),
+    Target("guard", _guarded, (guard.Refused,)),
+    Target("claims", _similar),
+)
