@@ -21,7 +21,7 @@ _mem_files() {
 
 _mem() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command="" i
-    local keys="fusion= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= max_tokens_by_type= level_weights= kind_weights= jobs_dir= memory_files= reinforce_mode= llm= llm_replies="
+    local keys="query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= max_tokens_by_type= level_weights= kind_weights= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= extract_global= hook_proxy= inject_min= embedder= embed_model= embed_url= embed_folder= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day="
     COMPREPLY=()
     if [[ $cur == = ]]; then # --level=<tab>: bash splits words at =
         cur=""
@@ -36,7 +36,7 @@ _mem() {
     done
     case $command in
     "")
-        _mem_words "index recall add show list reinforce compact retire restore retire-stage undo init doctor health merge-driver --version -V --help -h"
+        _mem_words "index recall add show list reinforce compact retire restore retire-stage undo init import export diff mcp doctor health merge-driver hook extract --version -V --help -h"
         ;;
     index)
         case $prev in
@@ -47,7 +47,7 @@ _mem() {
         ;;
     recall)
         case $prev in
-        --limit | --max-tokens | --job | --task | --tag | --since | --until | --session) : ;;
+        --limit | --max-tokens | --walk | --job | --task | --tag | --since | --until | --session) : ;;
         --format) _mem_words "auto text prompt json" ;;
         --detail) _mem_words "auto none high" ;;
         --level) _mem_words "global project job task" ;;
@@ -57,7 +57,7 @@ _mem() {
         --path | --ids-out) _mem_files -f ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--limit --max-tokens --format --explain --ranked --detail --level --job --task --type --kind --store --tag --path --since --until --proxy --archived --no-global --session --ids-out --no-refresh --exit-code --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--limit --max-tokens --walk --format --explain --ranked --detail --level --job --task --type --kind --store --tag --path --since --until --proxy --archived --no-global --session --ids-out --no-refresh --exit-code --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     add)
@@ -96,7 +96,7 @@ _mem() {
         case $prev in
         --session | --rate | --success | --failed | --task) : ;;
         --ids | --transcript) _mem_files -f ;;
-        --mode) _mem_words "retrieved aligned" ;;
+        --mode) _mem_words "retrieved aligned rated" ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
         *) _mem_words "--session --ids --mode --transcript --rate --success --failed --explicit --task --dry-run -n --root --set --json --quiet -q --help -h" ;;
@@ -104,12 +104,12 @@ _mem() {
         ;;
     compact)
         case $prev in
-        --contradictions) _mem_words "flag decay" ;;
+        --contradictions) _mem_words "flag decay resolve" ;;
         --level) _mem_words "global project job task" ;;
         --job | --task) : ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) if [[ $cur == -* ]]; then _mem_words "--stale --promote --contradictions --adopt --check --allow-loss --level --job --task --dry-run -n --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--stale --promote --contradictions --consolidate --promote-global --semantic --adopt --check --allow-loss --level --job --task --dry-run -n --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
         esac
         ;;
     retire)
@@ -147,14 +147,48 @@ _mem() {
         case $prev in
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--remove --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--git --claude --codex --ci --agents --all --user --shared --remove --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    import)
+        case $prev in
+        --from) _mem_words "claude agents-md mem0 basic-memory claude-mem" ;;
+        --level) _mem_words "global project job task" ;;
+        --project) : ;;
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--from --level --project --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    export)
+        case $prev in
+        --target) _mem_words "claude agents-md json" ;;
+        --out) _mem_files -f ;;
+        --max-lines | --max-bytes) : ;;
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--target --out --max-lines --max-bytes --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    diff)
+        case $prev in
+        --format) _mem_words "text markdown json" ;;
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--format --exit-code --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    mcp)
+        case $prev in
+        --root) _mem_files -d ;;
+        *) _mem_words "--root --help -h" ;;
         esac
         ;;
     doctor)
         case $prev in
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) if [[ $cur == -* ]]; then _mem_words "--fix --dry-run -n --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--fix --online --dry-run -n --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
         esac
         ;;
     health)
@@ -169,6 +203,22 @@ _mem() {
     merge-driver)
         case $prev in
         *) _mem_words "--help -h" ;;
+        esac
+        ;;
+    hook)
+        case $prev in
+        --harness) : ;;
+        *) _mem_words "--harness --help -h" ;;
+        esac
+        ;;
+    extract)
+        case $prev in
+        --scope) _mem_words "observations escalation intent-alignment team session project global prospective in-flight corrective episode interventions" ;;
+        --engine) _mem_words "auto llm rules" ;;
+        --format | --job | --task | --premortem | --checkpoint | --recommend) : ;;
+        --assume | --set) _mem_words "$keys" ;;
+        --root) _mem_files -d ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--scope --engine --format --all --finished --job --task --show-prompt --no-reinforce --premortem --checkpoint --assume --recommend --dry-run -n --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
         esac
         ;;
     esac

@@ -33,6 +33,8 @@ def recall(
     ids_out: str = "",
     refresh: bool = True,
     exit_code: bool = False,
+    shared: bool = False,
+    projects: Sequence[str] = (),
     root: str = "",
     sets: Sequence[str] = (),
     json: bool = False,
@@ -43,7 +45,9 @@ def recall(
     choice("--detail", detail, ("auto", "none", "high"))
     extra = _as_sets(limit=limit, max_tokens=max_tokens, walk=walk)
     with opened(options(root, [*sets, *extra], quiet, json)) as mem:
-        request = command.Request(read_text(task), filters, ranked, refresh, detail, session, explain)
+        request = command.Request(
+            read_text(task), filters, ranked, refresh, detail, session, explain, shared, tuple(projects)
+        )
         report = command.recall(mem, request)
         if ids_out:
             command.write_ids(ids_out, report)

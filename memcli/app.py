@@ -459,7 +459,9 @@ class App:
     @staticmethod
     def _usable(path: Path) -> bool:
         """Whether an index can live there: neither a read-only folder nor a link out of it."""
-        if path.is_symlink() or (path.exists() and not os.access(path, os.W_OK)):
+        if any(os.path.islink(f"{path}{suffix}") for suffix in ("", "-wal", "-shm", "-journal")):
+            return False
+        if path.exists() and not os.access(path, os.W_OK):
             return False
         return os.access(path.parent, os.W_OK)
 

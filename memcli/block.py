@@ -227,7 +227,8 @@ def _cost(item: Shown, *, first: bool, number: int = 1) -> int:
 
 def _lines(item: Shown, number: int) -> list[str]:
     mark = f"{number}. " if item.layer == "ranked" else ""
-    return [f"### {mark}{item.head}", *filter(None, (item.text, item.note))]
+    head = item.head.replace("\n", " ")  # it names a file, and that name may hold anything
+    return [f"### {mark}{head}", *filter(None, (item.text, item.note))]
 
 
 def write(items: Sequence[Shown], more: int) -> str:

@@ -12,7 +12,7 @@ import typer
 
 from memcli import __version__
 from memcli.app import App, opened
-from memcli.errors import DataError, ProviderError, UsageError
+from memcli.errors import DataError, ProviderError, RefusedError, UsageError
 from memcli.talk import (
     HOW_TO_BEGIN,
     choice,
@@ -88,6 +88,13 @@ def index(
         bool, typer.Option("--check", help="Write nothing; exit 1 when the index is stale.")
     ] = False,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Start over from the files.")] = False,
+    push: Annotated[
+        bool, typer.Option("--push", help="Send what changed to the shared index, too (store_url).")
+    ] = False,
+    archived: Annotated[bool, typer.Option("--archived", help="With --push: the archives, too.")] = False,
+    migrate: Annotated[
+        bool, typer.Option("--migrate", help="With --push: make or update the tables there first.")
+    ] = False,
     root: Root = "",
     sets: Set = None,
     json: Json = False,
@@ -97,25 +104,36 @@ def index(
     from memcli import render
     from memcli.commands import index as command
 
+    if (check and push) or ((archived or migrate) and not push):
+        raise UsageError("--archived and --migrate belong to --push, which excludes --check", "mem index --help")
     with opened(options(root, sets, quiet, json)) as mem:
         shown = {"progress": progress(mem), "embedding": embedding_progress(mem)}
         report = command.check(mem) if check else command.index(mem, rebuild=rebuild, **shown)
         say_notes(mem)
         for problem in (*report.problems, *report.repeated):
             say(*render.problem_lines([problem]), quiet=quiet and problem.severity != "unreadable")
+        sent = _push(mem, archived, migrate) if push else None
         if json:
-            put(render.index_json(report))
+            put(render.index_json(report, sent))
         elif check:
-            put("\n".join(report.stale))
+            put(render.stale_text(report))
         elif report.where:
             say(render.index_text(report), quiet=quiet)
         else:
             say(HOW_TO_BEGIN, quiet=quiet)
+        if sent is not None:
+            say(render.push_text(sent), quiet=quiet)
         if check and report.stale:
             return 1
         if report.vectors is not None and report.vectors.failed:
             return fail(ProviderError.code, report.vectors.failed, report.vectors.hint)
         return DataError.code if any(p.severity == "unreadable" for p in report.problems) else 0
+
+
+def _push(mem: App, archived: bool, migrate: bool) -> Any:
+    from memcli.commands import push as command
+
+    return command.push(mem, archived=archived, migrate=migrate)
 
 
 # --- recall
@@ -154,6 +172,12 @@ def recall(
     ids_out: Annotated[str, typer.Option(metavar="FILE", help="Write the shown ids, one a line.")] = "",
     no_refresh: Annotated[bool, typer.Option("--no-refresh", help="Answer from the index as it is.")] = False,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 1 when nothing is ranked.")] = False,
+    shared: Annotated[
+        bool, typer.Option("--shared", help="Search every project of the shared index that you may read.")
+    ] = False,
+    project: Annotated[
+        list[str] | None, typer.Option("--project", metavar="NAME", help="With --shared: only this project.")
+    ] = None,
     root: Root = "",
     sets: Set = None,
     json: Json = False,
@@ -169,7 +193,8 @@ def recall(
     return answer.recall(
         task, filters, limit=limit, max_tokens=max_tokens, walk=walk, form=format, explain=explain,
         ranked=ranked, detail=detail, session=session, ids_out=ids_out, refresh=not no_refresh,
-        exit_code=exit_code, root=root, sets=sets or (), json=json, quiet=quiet,
+        exit_code=exit_code, shared=shared or bool(project), projects=project or (), root=root,
+        sets=sets or (), json=json, quiet=quiet,
     )  # fmt: skip
 
 
@@ -432,6 +457,9 @@ def compact(
     promote_global: Annotated[
         bool, typer.Option("--promote-global", help="Copy up to ~/MEMORY.md what the model calls generic.")
     ] = False,
+    semantic: Annotated[
+        bool, typer.Option("--semantic", help="Merge what says the same in other words, too (by its vector).")
+    ] = False,
     adopt: Annotated[bool, typer.Option("--adopt", help="Turn sections of prose into entries.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 when there is work.")] = False,
     allow_loss: Annotated[
@@ -467,6 +495,7 @@ def compact(
             consolidate,
             promote_global,
             check,
+            semantic,
         )
         report = command.run(mem, request, dry_run=dry_run or check)
         for line in render.problem_lines(report.skipped):

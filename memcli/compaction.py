@@ -16,6 +16,7 @@ from memcli.memory_file import Change, MemoryFile, derived_id, edited, parse, re
 from memcli.model import Entry
 from memcli.prominence import age_days, half_life_decay
 from memcli.similar import Claim, claim, clusters, contradictions, guard, near_duplicate
+from memcli.vector import SCALE
 
 STALE_DAYS = 90
 STALE_BELOW = 0.1
@@ -80,6 +81,12 @@ class Verdict(NamedTuple):
     body: str = ""
 
 
+Meanings = Mapping[tuple[str, str], bytes]
+"""Vectors of entries by title and body (`meaning_of`), see memcli/vector.py."""
+SAME_MEANING = 0.95
+"""Above this cosine two entries are near-duplicates in other words."""
+
+
 class Outcome(NamedTuple):
     """New texts by path (archives included), what was done, what was found, and losses to confirm."""
 
@@ -124,30 +131,40 @@ def compact(
     steps: Steps,
     now: datetime.date,
     verdicts: Mapping[frozenset[str], Verdict] | None = None,
+    meanings: Meanings | None = None,
 ) -> Outcome:
     """Compact `sources`. `archives` holds the texts of the archives that exist, by path.
 
     `verdicts`, by the ids of a pair, are for contradictions = "resolve"; without one a pair is flagged.
+    With `meanings` entries are near-duplicates by their vectors, too.
     """
-    plan = _prepared(sources, archives, steps, now)
+    plan = _prepared(sources, archives, steps, now, meanings)
     plan.contradictions(steps.contradictions, verdicts or {})
     return plan.outcome()
 
 
 def contradicting(
-    sources: Sequence[Source], archives: Mapping[str, str], steps: Steps, now: datetime.date
+    sources: Sequence[Source],
+    archives: Mapping[str, str],
+    steps: Steps,
+    now: datetime.date,
+    meanings: Meanings | None = None,
 ) -> list[Pair]:
     """The pairs that `compact` would name, of those that may be changed."""
-    plan = _prepared(sources, archives, steps, now)
+    plan = _prepared(sources, archives, steps, now, meanings)
     pairs = [(a, b) for a, b, _ in plan.opposites() if a.source.writable and b.source.writable]
     return [Pair(a.source.path, a.entry, b.entry) for a, b in pairs]
 
 
 def _prepared(
-    sources: Sequence[Source], archives: Mapping[str, str], steps: Steps, now: datetime.date
+    sources: Sequence[Source],
+    archives: Mapping[str, str],
+    steps: Steps,
+    now: datetime.date,
+    meanings: Meanings | None,
 ) -> _Plan:
     """All steps but the last one."""
-    plan = _Plan(sorted(sources, key=lambda source: source.path), archives, now)
+    plan = _Plan(sorted(sources, key=lambda source: source.path), archives, now, meanings or {})
     if steps.adopt:
         plan.adopt()
     plan.same_id()
@@ -161,10 +178,13 @@ def _prepared(
 
 
 class _Plan:
-    def __init__(self, sources: Sequence[Source], archives: Mapping[str, str], now: datetime.date) -> None:
+    def __init__(
+        self, sources: Sequence[Source], archives: Mapping[str, str], now: datetime.date, meanings: Meanings
+    ) -> None:
         self.sources = list(sources)
         self.archives = archives
         self.now = now
+        self.meanings = meanings
         self.done: list[Event] = []
         self.found: list[Event] = []
         self.appended: dict[str, list[str]] = {}
@@ -222,7 +242,8 @@ class _Plan:
         """Live entries that say the same in one store of one level become one."""
         for group in self._groups(lambda h: (_shelf(h.source.place), h.entry.type, h.entry.domain)):
             claims = [self._claim(h) for h in group]
-            for cluster in clusters(claims):
+            known = [self.meanings.get(meaning_of(h.entry)) for h in group] if self.meanings else []
+            for cluster in clusters(claims, more=same_meaning(known)):
                 members = [group[i] for i in cluster.members]
                 if cluster.guarded:
                     i, j, why = cluster.guarded[0]
@@ -469,6 +490,34 @@ class _Plan:
             ids = [h.original.id for h in lost]
             if (event := loss(source.path, [h.original for h in mine], ids)) is not None:
                 yield event
+
+
+def meaning_of(entry: Entry) -> tuple[str, str]:
+    """What of an entry has a vector."""
+    return entry.title, entry.body
+
+
+def same_meaning(vectors: Sequence[bytes | None]) -> list[tuple[int, int]]:
+    """The pairs (i < j) of vectors whose cosine is above 0.95; None is a vector that is not known."""
+    places = [i for i, own in enumerate(vectors) if own is not None]
+    if len(places) < 2:
+        return []
+    import numpy as np
+
+    least = SAME_MEANING * SCALE * SCALE
+    joined = b"".join(own for own in vectors if own is not None)
+    matrix = np.frombuffer(joined, np.int8).reshape(len(places), -1)
+    found: list[tuple[int, int]] = []
+    for start in range(0, len(places), _BLOCK):
+        block = matrix[start : start + _BLOCK].astype(np.float32)  # holds sums of such whole numbers exactly
+        for first in range(start, len(places), _BLOCK):
+            products = block @ matrix[first : first + _BLOCK].astype(np.float32).T
+            near = np.argwhere(products > least) + np.array((start, first))
+            found += [(places[i], places[j]) for i, j in near.tolist() if i < j]
+    return found
+
+
+_BLOCK = 2048
 
 
 def loss(path: str, entries: Iterable[Entry], lost: Sequence[str]) -> Event | None:

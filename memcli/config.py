@@ -59,6 +59,8 @@ class Config(NamedTuple):
     model: str = "claude-haiku-4-5"
     max_cost: float = 0.5
     max_cost_day: float = 2.0
+    store_url: str = ""
+    store_team: str = ""
 
 
 class Key(NamedTuple):
@@ -242,6 +244,12 @@ KEYS: dict[str, Key] = {
     "model": Key(_model, "the model to ask", project=False),
     "max_cost": Key(_number(0, 1000), "USD that one run may spend on a language model", project=False),
     "max_cost_day": Key(_number(0, 10_000), "USD that a day may cost, all projects together", project=False),
+    "store_url": Key(
+        str, "PostgreSQL URL of the shared index; the password is better kept in ~/.pgpass", project=False
+    ),
+    "store_team": Key(
+        str, "role that may read what is pushed; empty is the project's own, at first your own", project=False
+    ),
 }
 
 
@@ -309,6 +317,12 @@ def user_file(home: Path, environ: Mapping[str, str]) -> Path:
     return (Path(base) if os.path.isabs(base) else home / ".config") / "mem" / "config.toml"
 
 
+MOST_BYTES = 65_536
+"""A longer file is not read: a TOML reader takes time that grows with the square of a dotted key."""
+MOST_KEYS = 200
+"""A file with more keys is not judged: each unknown one costs a search for the one that was meant."""
+
+
 def read_file(path: Path) -> tuple[dict[str, Any], Callable[[str], str], list[Fault]]:
     """The values of a TOML file, the place of each key, and what is wrong with it."""
 
@@ -318,11 +332,14 @@ def read_file(path: Path) -> tuple[dict[str, Any], Callable[[str], str], list[Fa
     try:
         if not path.is_file() and path.exists() and not path.is_dir():
             return {}, nowhere, [Fault(str(path), "is no regular file", "put a TOML file there")]
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         return {}, nowhere, []
     except OSError as error:
         return {}, nowhere, [Fault(str(path), f"cannot be read: {error.strerror}", "check its permissions")]
+    if len(data) > MOST_BYTES:
+        return {}, nowhere, [Fault(str(path), f"is longer than {MOST_BYTES} bytes", "put its keys alone there")]
     import tomllib
 
     try:
@@ -338,6 +355,9 @@ def read_file(path: Path) -> tuple[dict[str, Any], Callable[[str], str], list[Fa
             nowhere,
             [Fault(f"{path}:{found[1] if found else 1}", f"is not TOML: {error}", "mend that line")],
         )
+
+    if len(values) > MOST_KEYS:
+        return {}, nowhere, [Fault(str(path), f"has more than {MOST_KEYS} keys", "keys: " + ", ".join(KEYS))]
 
     def where(key: str) -> str:
         found = re.search(rf"^[ \t]*\[?\"?{re.escape(key)}\"?[ \t]*[=.\]]", text, re.MULTILINE)

@@ -34,14 +34,15 @@ UNIT = 40
 """Turns with words after which an exchange without a human turn is cut."""
 ALIKE = 0.15
 """Similarity above which neighbouring windows are about one thing, however deep the valley."""
-COMPARED = 400
-"""Texts up to which a given `similarity` is asked; longer sessions are compared by words."""
+COMPARED = 200
+"""Texts up to which a given `embed` is asked; longer sessions are compared by words."""
 HEARD = 400
 DECAY = 0.85
 """Characters of a turn that are compared, and what is left of the running event after one more turn."""
 DETAIL = 2000
 
-Similarity = Callable[[str, str], float]
+Row = Sequence[float]
+Embed = Callable[[Sequence[str]], Sequence[Row]]
 
 
 class Told(NamedTuple):
@@ -78,22 +79,31 @@ class _Heard(dict[int, tuple[str, ...]]):
 # -- segments -----------------------------------------------------------------------------------
 
 
-def segments(turns: Sequence[Turn], *, similarity: Similarity | None = None) -> tuple[Segment, ...]:
+def segments(turns: Sequence[Turn], *, embed: Embed | None = None) -> tuple[Segment, ...]:
     """`turns` cut into at most 12 stretches, in order, without holes; one for a short session, () for none.
 
     They are cut at gaps over 3 h and at the deepest valleys of the similarity of neighbouring windows
-    (after Hearst's TextTiling): cosine of their words weighed by rarity, or `similarity(a, b)` of
-    their texts, 0 to 1, where one is given.
+    (after Hearst's TextTiling): cosine of their words weighed by rarity, or of
+    their vectors where `embed` is given, which is asked once for all texts.
     """
     if not turns:
         return ()
     gaps = _gaps(turns)
     heard = _Heard(turns)
     units = list(_units(turns, {at for _, at in gaps}, heard))
-    alike = _alike(turns, units, similarity)
+    rows = _embedded(turns, units, embed) if embed else {}
+    alike = _alike(units, rows)
     rare = _rarity([unit.words for unit in units])
-    edges = [0, *_chosen(gaps, _valleys(units, gaps, alike, similarity is None)), len(turns)]
-    return tuple(_segment(turns, start, end, rare, heard, similarity) for start, end in pairwise(edges))
+    edges = [0, *_chosen(gaps, _valleys(units, gaps, alike, not rows)), len(turns)]
+    return tuple(_segment(turns, start, end, rare, heard, rows) for start, end in pairwise(edges))
+
+
+def _embedded(turns: Sequence[Turn], units: Sequence[_Unit], embed: Embed) -> dict[int, Row]:
+    """The vectors of what is said in the units, by turn; none for a long session."""
+    said = [i for unit in units for i in unit.said]
+    if not said or len(said) > COMPARED:
+        return {}
+    return dict(zip(said, embed([turns[i].text[:HEARD] for i in said]), strict=True))
 
 
 def _gaps(turns: Sequence[Turn]) -> list[tuple[float, int]]:
@@ -147,15 +157,22 @@ def _spoken(turn: Turn) -> bool:
     return turn.role == "assistant" and bool(turn.text) and not turn.tool
 
 
-def _alike(turns: Sequence[Turn], units: Sequence[_Unit], similarity: Similarity | None) -> list[float]:
+def _alike(units: Sequence[_Unit], rows: Mapping[int, Row]) -> list[float]:
     """How alike the windows before and after each exchange but the first are."""
     if len(units) < LEAST:
         return []
-    if similarity is None or len(units) > COMPARED:
+    if not rows:
         return _by_words(units)
-    texts = ["\n".join(turns[i].text[:HEARD] for i in unit.said) for unit in units]
-    windows = ["\n".join(texts[i : i + WINDOW]) for i in range(len(texts))]
-    return [similarity(windows[max(0, i - WINDOW)], windows[i]) for i in range(1, len(units))]
+    windows = [[rows[i] for unit in units[at : at + WINDOW] for i in unit.said] for at in range(len(units))]
+    return [_likeness(windows[max(0, at - WINDOW)], windows[at]) for at in range(1, len(units))]
+
+
+def _likeness(a: Sequence[Row], b: Sequence[Row]) -> float:
+    """The cosine of the sums of two groups of vectors, 0 to 1."""
+    x, y = [[sum(column) for column in zip(*rows, strict=True)] for rows in (a, b)]
+    sizes = sum(v * v for v in x) * sum(v * v for v in y)
+    dot = sum(v * w for v, w in zip(x, y, strict=False))
+    return _unit_interval(dot / math.sqrt(sizes)) if sizes else 0.0
 
 
 def _valleys(
@@ -243,11 +260,11 @@ def _segment(
     end: int,
     rare: Mapping[str, float],
     heard: _Heard,
-    similarity: Similarity | None,
+    rows: Mapping[int, Row],
 ) -> Segment:
     moments = _moments(turns, start, end)
-    if similarity and len(moments) <= COMPARED:
-        surprises = _surprises_by(similarity, [turns[i].text[:HEARD] for i in moments])
+    if rows and all(i in rows for i in moments):
+        surprises = _surprises_by([rows[i] for i in moments])
     else:
         surprises = surprises_of([set(heard[i]) for i in moments], rare)
     keys = sorted(range(len(moments)), key=lambda n: (-surprises[n], n))
@@ -269,13 +286,10 @@ def _moments(turns: Sequence[Turn], start: int, end: int) -> list[int]:
     return [*found, last] if last >= 0 else found
 
 
-def _surprises_by(similarity: Similarity, texts: list[str]) -> list[float]:
+def _surprises_by(rows: Sequence[Row]) -> list[float]:
     """1 − similarity to the four texts before, 0 for the first."""
-    before = ["\n".join(texts[max(0, n - 4) : n]) for n in range(len(texts))]
-    return [
-        _unit_interval(1 - similarity(text, event)) if event else 0.0
-        for text, event in zip(texts, before, strict=True)
-    ]
+    events = [rows[max(0, n - 4) : n] for n in range(len(rows))]
+    return [1 - _likeness([row], event) if event else 0.0 for row, event in zip(rows, events, strict=True)]
 
 
 def _unit_interval(value: float) -> float:
@@ -347,7 +361,8 @@ def extractive(session: Session, segment: Segment) -> Told:
     """
     turns = session.turns[segment.start : segment.end]
     ask = _ask(turns) or session.name
-    last = next((text for turn in reversed(turns) if _spoken(turn) and (text := _own(turn.text))), "")
+    said = list(islice((text for turn in reversed(turns) if _spoken(turn) and (text := _own(turn.text))), 5))
+    last = next(filter(_substantial, said), said[0] if said else "")
     return Told(
         title=_title(ask),
         summary=_summary(session, segment, ask, last),
@@ -387,7 +402,8 @@ def _summary(session: Session, segment: Segment, ask: str, result: str) -> str:
     first = segment.start
     changed = [i for i in segment.key_turns if session.turns[i].human and i > first]
     turning = next((text for i in changed if _substantial(text := _own(session.turns[i].text))), "")
-    parts = [*_lead(ask, 1), *(_lead(turning, 1) if turning != ask else []), *_lead(result, 2)]
+    told = [part for part in _lead(turning, 5) if _substantial(part)] if turning != ask else []
+    parts = [*_lead(ask, 1), *told[:1], *_lead(result, 2)]
     return " ".join(dict.fromkeys(parts))
 
 

@@ -103,12 +103,15 @@ def unexclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:
 
 
 def run(arguments: Sequence[str], cwd: Path, *, timeout: float = 30) -> subprocess.CompletedProcess[str]:
-    """Run git without the variables that a surrounding git hook sets. Never raises for its exit code."""
+    """Run git without the variables that a surrounding git hook sets. Never raises for its exit code.
+
+    The monitor of files, a program that a repository's configuration names, is not started.
+    """
     import subprocess  # most commands only read git's files
 
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return subprocess.run(
-        ["git", *arguments],
+        ["git", "-c", "core.fsmonitor=false", *arguments],
         cwd=cwd,
         env=environ,
         text=True,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memcli import rank
 from memcli.query import STOP_WORDS
+from memcli.vector import SCALE
 
 if TYPE_CHECKING:
     from memcli.similar import Claim
@@ -26,6 +27,8 @@ NEIGHBOURS = 3
 AKIN = 0.25
 """Weighted word overlap from which a neighbour earns the whole point: unrelated texts of one project
 overlap by 0.06, the nearest of a well-kept store by 0.15 to 0.25 (word-shuffled against real sets)."""
+AKIN_COSINE = 0.8
+"""Cosine from which a neighbour earns the whole point where there are vectors: that of a `similar` edge."""
 RARE_WORDS = 12
 NEAR = 12
 """So many of an entry's rarest words find its possible neighbours, and so many of them are compared."""
@@ -56,12 +59,14 @@ class Item(NamedTuple):
 class Indexed(NamedTuple):
     """Entries in the index, entries on disk, and files that could not be read or are not indexed yet.
 
-    An entry of such a file cannot be counted: the file stands for one.
+    An entry of such a file cannot be counted: the file stands for one. `embedded` are chunks that have
+    a vector and those that should, where an embedder is set.
     """
 
     entries: int
     eligible: int
     missing_files: int = 0
+    embedded: tuple[int, int] | None = None
 
 
 class Shown(NamedTuple):
@@ -101,12 +106,16 @@ class Measured(NamedTuple):
 
 
 def health(
-    items: Sequence[Item], indexed: Indexed, shown: Sequence[Shown], places: Sequence[int] | None
+    items: Sequence[Item],
+    indexed: Indexed,
+    shown: Sequence[Shown],
+    places: Sequence[int] | None,
+    vectors: Mapping[str, bytes] | None = None,
 ) -> Health:
     """All metrics of the live entries, whatever their order.
 
     `places` are those of a `sample` recalled by their titles, 0: not found; None when the index cannot
-    be searched.
+    be searched. `vectors` are those of the `compared` entries by id, see memcli/vector.py.
     """
     items = sorted(items)
     if not items:
@@ -115,7 +124,7 @@ def health(
         {
             "freshness": freshness(items),
             "coverage": coverage(indexed),
-            "coherence": coherence(items),
+            "coherence": coherence(items, vectors),
             "efficiency": efficiency(shown, places),
             "reachability": reachability(items),
         }
@@ -171,9 +180,13 @@ def freshness(items: Sequence[Item]) -> Measured:
 
 
 def coverage(indexed: Indexed) -> Measured:
-    """The share of the entries on disk that the index holds."""
+    """The share of the entries on disk that the index holds, times that of its vectors that are there."""
     value = 100 * min(1.0, indexed.entries / indexed.eligible) if indexed.eligible else 0.0
     reason = f"{indexed.entries} of {_some(indexed.eligible, 'entry', 'entries')} on disk are indexed"
+    if indexed.embedded is not None:
+        have, should = indexed.embedded
+        value *= have / should if should else 1.0
+        reason += f", {have} of {_some(should, 'chunk has a vector', 'chunks have a vector')}"
     if indexed.missing_files:
         files = _some(indexed.missing_files, "file")
         return Measured(value, f"{reason}; {files} could not be read.", "mem index")
@@ -191,30 +204,55 @@ def reachability(items: Sequence[Item]) -> Measured:
 # --- coherence
 
 
-def coherence(items: Sequence[Item]) -> Measured:
+def coherence(items: Sequence[Item], vectors: Mapping[str, bytes] | None = None) -> Measured:
     """How near the `NEIGHBOURS` nearest entries are, on average over a sample.
 
-    Similarity is the Jaccard overlap of content words weighed by idf; it earns its share of `AKIN`, at
-    most 1. A near-duplicate takes a neighbour's place and earns nothing.
+    Similarity is the cosine where there are vectors of all, else the Jaccard overlap of content words
+    weighed by idf; it earns its share of what counts as akin, at most 1. A near-duplicate takes a
+    neighbour's place and earns nothing.
     """
     if len(items) < 2:
         return Measured(None, "One entry has no neighbours to compare with.", BEGIN)
     of = f"{SAMPLE} of {_entries(len(items))}" if len(items) > SAMPLE else _entries(len(items))
     by_id = {item.id: item for item in items}
-    items = [by_id[name] for name in sample(by_id, POOL)]
+    items = [by_id[name] for name in compared(by_id)]
     chosen = range(min(SAMPLE, len(items)))
-    words = _Words([f"{item.title}\n{item.text}" for item in items], chosen)
-    pairs = [(i, *near) for i in chosen for near in words.nearest(i, min(NEIGHBOURS, len(items) - 1))]
+    known = [vectors.get(item.id, b"") for item in items] if vectors else []
+    count, akin = min(NEIGHBOURS, len(items) - 1), AKIN_COSINE if all(known) and known else AKIN
+    if akin == AKIN_COSINE:
+        pairs = nearest(known, len(chosen), count)
+    else:
+        words = _Words([f"{item.title}\n{item.text}" for item in items], chosen)
+        pairs = [(i, *near) for i in chosen for near in words.nearest(i, count)]
     alike = _alike(items)
-    twins = {(i, j) for i, j, _ in pairs if words.maybe_alike(i, j) and alike(i, j)}
-    earned = [0.0 if (i, j) in twins else min(1.0, likeness / AKIN) for i, j, likeness in pairs]
-    slots = len(chosen) * min(NEIGHBOURS, len(items) - 1)
+    twins = {(i, j) for i, j, _ in pairs if alike(i, j)}
+    earned = [0.0 if (i, j) in twins else max(0.0, min(1.0, likeness / akin)) for i, j, likeness in pairs]
+    slots = len(chosen) * count
     share = sum(likeness for i, j, likeness in pairs if (i, j) not in twins) / slots
-    return _coherence(100 * sum(earned) / slots, of, share, len({i for i, _ in twins}))
+    return _coherence(100 * sum(earned) / slots, of, share, akin, len({i for i, _ in twins}))
 
 
-def _coherence(value: float, of: str, share: float, copies: int) -> Measured:
+def compared(ids: Iterable[str]) -> list[str]:
+    """The entries that coherence looks at."""
+    return sample(ids, POOL)
+
+
+def nearest(vectors: Sequence[bytes], first: int, count: int) -> list[tuple[int, int, float]]:
+    """(i, j, cosine) of the `count` vectors nearest to each of the `first` ones, itself left out."""
+    import numpy as np
+
+    matrix = np.frombuffer(b"".join(vectors), np.int8).reshape(len(vectors), -1).astype(np.float32)
+    products = matrix[:first] @ matrix.T
+    products[np.arange(first), np.arange(first)] = -np.inf
+    order = np.argsort(-products, axis=1, kind="stable")[:, :count]
+    found = [(i, j, float(products[i, j])) for i, near in enumerate(order.tolist()) for j in near]
+    return [(i, j, product / SCALE / SCALE) for i, j, product in found]
+
+
+def _coherence(value: float, of: str, share: float, akin: float, copies: int) -> Measured:
     reason = f"{of} share {share:.0%} of their words, by weight, with their nearest ({AKIN:.0%} is related)"
+    if akin == AKIN_COSINE:
+        reason = f"{of} have a mean cosine of {share:.2f} to their nearest ({AKIN_COSINE:.2f} is related)"
     if copies:
         return Measured(value, f"{reason}; {copies} of them have a near-duplicate.", "mem compact")
     return Measured(value, f"{reason}; none has a near-duplicate.", BEGIN)
@@ -242,7 +280,15 @@ def _alike(items: Sequence[Item]) -> Callable[[int, int], bool]:
 
         return near_duplicate(read(i), read(j))
 
-    return lambda i, j: ordered(min(i, j), max(i, j))
+    @cache
+    def bag(i: int) -> frozenset[str]:
+        return rank.words(f"{items[i].title}\n{items[i].text}") - STOP_WORDS
+
+    def alike(i: int, j: int) -> bool:
+        """The words are compared first: the exact test is slower."""
+        return rank.overlap(bag(i), bag(j)) >= rank.MAYBE_ALIKE and ordered(min(i, j), max(i, j))
+
+    return alike
 
 
 class _Words:
@@ -282,10 +328,6 @@ class _Words:
         """The idf of the words two texts share over that of all their words."""
         every = self._sum(self.bags[i] | self.bags[j])
         return self._sum(self.bags[i] & self.bags[j]) / every if every else 0.0
-
-    def maybe_alike(self, i: int, j: int) -> bool:
-        """Whether the exact and slower near-duplicate test is worth asking."""
-        return rank.overlap(self.bags[i], self.bags[j]) >= rank.MAYBE_ALIKE
 
     def _sum(self, words: Iterable[str]) -> float:
         return math.fsum(self.weight(self.count[word]) for word in words)

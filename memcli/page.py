@@ -355,8 +355,10 @@ def graph(notes: Sequence[Note]) -> Graph:
 
 
 def _edge(one: str, other: str, kind: str) -> tuple[str, str, str]:
-    """Both ends of a promotion name it, and a contradiction has no direction: one edge for two."""
-    return (*sorted((one, other)), kind) if kind in ("promoted", "contradicts") else (one, other, kind)  # type: ignore[return-value]
+    """Both ends of a promotion name it; contradiction and likeness have no direction: one edge for two."""
+    if kind in ("promoted", "contradicts", "similar"):
+        one, other = sorted((one, other))
+    return one, other, kind
 
 
 def _node(name: str, note: Note | None, degree: int) -> dict[str, Any]:

@@ -62,6 +62,9 @@ def _hit_json(hit: Hit, *, explain: bool) -> dict[str, Any]:
     values = hit._asdict()
     for name in ("head", "note", *(() if explain else ("factors",))):
         values.pop(name)
+    for name in ("project", "url"):
+        if not values[name]:
+            values.pop(name)
     return values
 
 
@@ -88,7 +91,7 @@ def recall_text(report: RecallReport) -> str:
 
 
 def _hit_text(hit: Hit) -> list[str]:
-    where = styled(f"{hit.path}:{hit.line}", "cyan")
+    where = styled(f"{hit.project} {hit.url}" if hit.url else f"{hit.path}:{hit.line}", "cyan")
     if hit.layer == "institutional":
         return ["    " + where, *_indented(hit.text)]
     number = f"{hit.rank:>2}. " if hit.layer == "ranked" else "  - "
@@ -112,7 +115,7 @@ def _indented(text: str) -> list[str]:
 # --- index
 
 
-def index_json(report: Any) -> str:
+def index_json(report: Any, sent: Any = None) -> str:
     files = [
         {
             "path": row.path,
@@ -134,6 +137,7 @@ def index_json(report: Any) -> str:
             "stale": list(report.stale),
             "vectors": report.vectors._asdict() if report.vectors else None,
             "problems": [problem._asdict() for problem in (*report.problems, *report.repeated)],
+            **({"push": {**sent._asdict(), "problems": len(sent.problems)}} if sent is not None else {}),
         }
     )
 
@@ -146,6 +150,28 @@ def index_text(report: Any) -> str:
         f"{report.removed} gone" if report.removed else "",
     ]
     return f"{head}, {', '.join(filter(None, done)) or 'up to date'}{_vectors_text(report)}: {report.where}"
+
+
+def push_text(report: Any) -> str:
+    """What a push did, one line for each thing that was done."""
+    moved = [
+        f"{report.sent} sent" if report.sent else "",
+        f"{report.dropped} taken out" if report.dropped else "",
+        f"{report.embedded} with new vectors" if report.embedded else "",
+    ]
+    what = ", ".join(filter(None, moved)) or "up to date"
+    lines = [f"{report.project} at {report.commit[:12]}: {_count(report.files, 'file')}, {what}: {report.where}"]
+    if report.before is not None:
+        lines.insert(0, "the tables were " + ("brought up to date" if report.before else "made"))
+    if report.left_out:
+        named = ", ".join(map(_in_one_line, report.left_out[:3])) + (", ..." if len(report.left_out) > 3 else "")
+        lines.append(f"not in git, so not sent: {_count(len(report.left_out), 'file')} ({named})")
+    return "\n".join(lines)
+
+
+def stale_text(report: Any) -> str:
+    """The names of the files that the index has an older state of, one a line."""
+    return "\n".join(map(_in_one_line, report.stale))
 
 
 def _vectors_text(report: Any) -> str:
@@ -161,7 +187,12 @@ def _count(number: int, one: str, many: str = "") -> str:
 
 def problem_lines(problems: Iterable[Problem]) -> list[str]:
     """One line a problem: `path:line: what`."""
-    return [redact.for_display(f"{p.path}:{p.line}: {p.message}") for p in problems]
+    return [_in_one_line(f"{p.path}:{p.line}: {p.message}") for p in problems]
+
+
+def _in_one_line(text: str) -> str:
+    """A file's name may hold line ends: they would make lines of their own."""
+    return redact.for_display(text).replace("\n", " ")
 
 
 # --- add, show, list
@@ -592,6 +623,7 @@ def extract_text(done: Any) -> str:
     """What was learned, session by session, and what was not."""
     report = done.extract
     lines = [line for session in report.sessions for line in _session_text(session)]
+    lines += dict.fromkeys(_skipped(session) for session in report.sessions if session.skipped)
     if not report.sessions:
         lines.append("no new sessions of this repository")
     if report.more:
@@ -618,11 +650,15 @@ def _session_text(session: Any) -> list[str]:
     lines = [f"{what}: {', '.join(said) or 'nothing learned'}"]
     lines += [*(f"  {_DONE[e.what]} {e.path}: {e.title} ({_tail(e)})" for e in session.events)]
     lines += [f"  dropped {number}: {why}" for why, number in session.dropped.items()]
+    return lines + [f"  not looked at: {what}" for what in session.cut]
+
+
+def _skipped(session: Any) -> str:
+    """The scopes that had nothing to do, by reason: said once for sessions that are alike."""
     reasons: dict[str, list[str]] = {}
     for skipped in session.skipped:
         reasons.setdefault(skipped.why, []).append(skipped.scope)
-    lines += [f"  skipped {', '.join(names)}: {why}" for why, names in reasons.items()]
-    return lines + [f"  not looked at: {what}" for what in session.cut]
+    return "skipped: " + "; ".join(f"{', '.join(names)} ({why})" for why, names in reasons.items())
 
 
 def _tail(event: Any) -> str:

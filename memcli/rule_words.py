@@ -128,8 +128,9 @@ MANNER = (
     r"|apologi\w+|flattery|explaining|pleasantries)\b",
     r"\b(?:don'?t|do not|never|no need to)\s+(?:have to\s+|need to\s+)?(?:prais\w+|apologi\w+|flatter\w*"
     r"|compliment|summari[sz]e)\b",
-    r"\b(?:answer|respond|reply|talk|speak)\s+(?:to\s+me\s+)?(?:only\s+|always\s+)?in\s+(?:english|german"
-    r"|spanish|chinese|french|italian|portuguese|japanese|plain|simple)\b",
+    r"\b(?:answer|respond|reply|talk|speak)\s+(?:(?:to\s+)?me\s+)?(?:only\s+|always\s+)?in\s+(?:english"
+    r"|german|spanish|chinese|french|italian|portuguese|japanese|plain|simple|(?:short|brief|few|complete)"
+    r"\s+(?:sentences?|words|paragraphs?))\b",
     r"^talk\s+to\s+me\b|^(?:less|fewer)\s+(?:text|words|prose|talk|chatter|emojis)\b|\bno\s+(?:marketing"
     r"|jargon|fluff|buzzwords|preamble|small talk)\b",
     r"\bantworte?\b.{0,20}\bauf\s+(?:deutsch|englisch)\b|\bfass(?:e)? dich kurz|\bkurze antworten\b"
@@ -141,7 +142,7 @@ MANNER = (
 )
 """How the person wants to be talked to."""
 OF_PERSON = (
-    r"\b(?:answers?|explanations?|respond|reply|replies|emojis?|prais\w+|apologi\w+|tone|talk to me"
+    r"\b(?:answers?|answer me|explanations?|respond|reply|replies|emojis?|prais\w+|apologi\w+|tone|talk to me"
     r"|great question|summaries|be (?:more )?(?:concise|brief|terse|direct)|fluff|antworte?n?|duze?"
     r"|fass dich|responde|respuestas|contesta|contéstame)\b|回答|表情"
 )

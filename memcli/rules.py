@@ -193,7 +193,7 @@ def _corrected(said: list[_Sentence], i: int, before: Before, turn: int) -> tupl
         advice = [n for n, one in enumerate(part) if _states(one.low)]
     if not advice or any(_steers(one.low) for one in part[: advice[-1] + 1]):
         return i, None
-    body = " ".join(one.words for one in part[: advice[-1] + 1])[:SENTENCE]
+    body = _begun(" ".join(one.words for one in part[: advice[-1] + 1]))[:SENTENCE]
     found = Finding(
         "corrective",
         title(part[advice[0]].words),
@@ -232,11 +232,16 @@ def _of_command(command: str, body: str) -> tuple[str, ...]:
 def title(text: str) -> str:
     """The person's words as a title: without fillers, at most 80 characters, cut at a word."""
     text = _pattern(r"(?i)^(?:i|ich|yo)\s+(?=prefer|bevorzuge)").sub("", _trimmed(_first_line(text)))
-    text = _pattern(
-        r"(?i)^(?:no+|nope|nah|nein|nee|wrong|actually|stopp?(?=[,.!])|falsch|不对|不是|错了|不)[\s,.!:，。！-]+"
+    return _cut(_begun(text).rstrip(" .!;,:。！，；"), TITLE)
+
+
+def _begun(text: str) -> str:
+    """`text` without the "no" it begins with, and with a capital."""
+    rest = _pattern(
+        r"(?i)^(?:no+(?=[\s]*[,.!:-])|nope|nah|nein|nee|wrong|actually|stopp?(?=[,.!])|falsch|不对|不是|错了|不)"
+        r"[\s,.!:，。！-]+"
     ).sub("", text)
-    text = text.rstrip(" .!;,:。！，；")
-    return _cut(text[:1].upper() + text[1:], TITLE)
+    return rest[:1].upper() + rest[1:]
 
 
 def _first_line(text: str) -> str:

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from math import ceil
 from typing import NamedTuple
 
@@ -1115,25 +1115,33 @@ def similar_pairs(claims: Sequence[Claim], threshold: float) -> list[tuple[int, 
     return sorted(pairs)
 
 
-def clusters(claims: Sequence[Claim], threshold: float = 0.8) -> list[Cluster]:
+def clusters(
+    claims: Sequence[Claim], threshold: float = 0.8, more: Iterable[tuple[int, int]] = ()
+) -> list[Cluster]:
     """The connected components, of two or more, of the near-duplicate graph, by smallest member.
 
+    `more` are pairs of indices that are alike by another measure; what keeps two apart holds for them, too.
     Claims whose numbers, paths, flags or names differ never meet: each such bucket is joined by itself.
     More than 256 different bodies in one component come from a template; they count as guarded ("crowd").
     """
     distinct = _distinct(claims) if threshold < 1 else {}
+    pairs = [(claims[i], claims[j]) for i, j in more]
     found = [
         _cluster(component, distinct)
         for bucket in _groups(distinct, _literals)
-        for component in _components(bucket, threshold)
+        for component in _components(bucket, threshold, pairs)
         if sum(len(distinct[a]) for a in component) > 1
     ]
     return sorted(found)
 
 
-def _components(claims: Sequence[Claim], threshold: float) -> Iterable[list[Claim]]:
+def _components(
+    claims: Sequence[Claim], threshold: float, more: Sequence[tuple[Claim, Claim]]
+) -> Iterable[list[Claim]]:
     parent = list(range(len(claims)))
-    for i, j in _near(claims, threshold):
+    place = {a: i for i, a in enumerate(claims)} if more else {}
+    also = ((place[a], place[b]) for a, b in more if a in place and b in place)
+    for i, j in chain(_near(claims, threshold), also):
         x, y = _root(parent, i), _root(parent, j)
         if x != y and guard(claims[i], claims[j]) is None:
             parent[max(x, y)] = min(x, y)

@@ -36,6 +36,8 @@ TABLES = frozenset(
     "file_meta chunks chunks_fts chunks_fts_data chunks_fts_idx chunks_fts_docsize chunks_fts_config"
     " embedding_cache vectors signs words relations meta".split()
 )
+FOREIGN = frozenset(["<view>", "<trigger>"])
+"""What would run when the index is read or written, and no index of mem has."""
 COLUMN_WEIGHTS = (1.5, 1.0, 1.0, 1.0, 0.7)
 """bm25 weights of title, text, tags, date, parts (docs/benchmarks.md)."""
 COVERAGE = 0.3
@@ -128,6 +130,7 @@ class Index:
         db = sqlite3.connect(address, timeout=1, isolation_level=None, uri=True)
         try:
             db.execute("PRAGMA query_only = 1")
+            db.execute("PRAGMA trusted_schema = 0")
             why = self._fault(db) or ("empty" if not self._snapshot(db)[2] else "")
         except BaseException:
             db.close()
@@ -168,6 +171,7 @@ class Index:
             self._seen = _inode(self.path)
         db = sqlite3.connect(self.path, timeout=10, isolation_level=None)
         with contextlib.suppress(sqlite3.Error):  # a file that is no database is found out later
+            db.execute("PRAGMA trusted_schema = 0")  # a repository may bring the file
             db.execute("PRAGMA synchronous = NORMAL")  # a lost commit costs only a refresh
         return db
 
@@ -189,6 +193,8 @@ class Index:
         if not (application or version or tables):
             return ""
         if (application, version) == (APPLICATION, SCHEMA_VERSION):
+            if tables & FOREIGN:
+                return "made by somebody else (it has a view or a trigger)"
             return "" if tables >= TABLES else "damaged (a table is missing)"
         return "of another version" if application == APPLICATION else "not an index of mem"
 
@@ -199,7 +205,8 @@ class Index:
         application, version = (
             int(db.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("application_id", "user_version")
         )
-        tables = {row[0] for row in db.execute("SELECT name FROM sqlite_master")}
+        names = "SELECT iif(type IN ('table', 'index'), name, '<' || type || '>') FROM sqlite_master"
+        tables = {row[0] for row in db.execute(names)}
         db.execute("COMMIT")
         return application, version, tables
 
@@ -694,6 +701,12 @@ class Index:
             " SELECT entry, other, weight FROM relations WHERE relation IN ('similar', 'supports')"
             " AND (entry IN given OR other IN given) ORDER BY 1, 2, 3",
             (json.dumps(sorted(entries)),),
+        ).fetchall()
+
+    def similar(self) -> list[tuple[str, str]]:
+        """Every edge (entry, other) between entries whose vectors are near."""
+        return self.db.execute(
+            "SELECT entry, other FROM relations WHERE relation = 'similar' ORDER BY 1, 2"
         ).fetchall()
 
     def places(self, entries: Iterable[str]) -> list[tuple[int, int]]:

@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from operator import mul
+from struct import unpack
 from typing import TypeVar
 
 K = TypeVar("K")
@@ -41,7 +42,8 @@ def signs(vector: bytes) -> bytes:
 
 def cosine(a: bytes, b: bytes) -> float:
     """The cosine of two vectors of `quantise` of one dimension, to about a hundredth."""
-    return float(sum(map(mul, memoryview(a).cast("b"), memoryview(b).cast("b")))) / _FULL
+    form = f"{len(a)}b"
+    return float(sum(map(mul, unpack(form, a), unpack(form, b)))) / _FULL
 
 
 def distances(query: int, bits: bytes, width: int) -> Iterator[int]:

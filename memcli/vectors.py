@@ -305,9 +305,30 @@ class Vectors:
     # texts, by a provider
 
     def _embed_texts(self, embedder: Embedder, batch: Sequence[Missing]) -> None:
+        vectors = self._bought(embedder, [embedded_text(item.title, item.text) for item in batch])
+        with self._transaction():
+            self._write(embedder, batch, vectors)
+
+    def of_texts(self, embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
+        """The vector of each text; those of a provider come from the cache, or go there.
+
+        Raises ProviderError.
+        """
+        found: list[bytes] = []
+        for start in range(0, len(texts), BATCH):
+            batch = texts[start : start + BATCH]
+            if embedder.provider == "local":
+                forms = [list(word_forms(text)) for text in batch]
+                words = embedder.words({word for own in forms for word in own})  # type: ignore[attr-defined]
+                found += _many_sums(forms, words) if words else [b""] * len(forms)
+            else:
+                found += self._bought(embedder, batch)
+        return found
+
+    def _bought(self, embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
+        """The vectors of a provider; what is not in the cache is asked for, and kept there."""
         import numpy as np
 
-        texts = [embedded_text(item.title, item.text) for item in batch]
         hashes = [content_hash(text) for text in texts]
         known = self._cached(embedder, hashes)
         new = list(dict.fromkeys(h for h in hashes if h not in known))
@@ -323,8 +344,7 @@ class Vectors:
                 )
             known |= fresh
         vectors = {h: vector.quantise(np.frombuffer(known[h], "<f4").tolist()) for h in set(hashes)}
-        with self._transaction():
-            self._write(embedder, batch, [vectors[h] for h in hashes])
+        return [vectors[h] for h in hashes]
 
     def _check_dimension(self, embedder: Embedder, found: int) -> None:
         """Raise ProviderError when a model has changed behind its name."""
@@ -365,16 +385,23 @@ class Vectors:
 
     def _numbered(self, weighted: Mapping[str, tuple[int, bytes]]) -> dict[str, int]:
         """The id of each word; new ones are written down, in the running transaction."""
-        known = self._known(weighted)
+        known = self._ids(weighted)
         new = sorted(weighted.keys() - known.keys())
         if new:
             self.db.executemany(
                 "INSERT INTO words (word, weight, vector) VALUES (?, ?, ?)",
                 [(word, *weighted[word]) for word in new],
             )
-            known |= self._known(new)
-            self._mark({known[word][0]: vector.signs(weighted[word][1]) for word in new}, first=_WORDS)
-        return {word: row[0] for word, row in known.items()}
+            known |= self._ids(new)
+            self._mark({known[word]: vector.signs(weighted[word][1]) for word in new}, first=_WORDS)
+        return known
+
+    def _ids(self, words: Collection[str]) -> dict[str, int]:
+        rows = self.db.execute(
+            "SELECT word, id FROM words WHERE word IN (SELECT value FROM json_each(?))",
+            (json.dumps(sorted(words)),),
+        )
+        return dict(rows.fetchall())
 
     def _known(self, words: Collection[str]) -> dict[str, tuple[int, int, bytes]]:
         rows = self.db.execute(
@@ -415,6 +442,15 @@ class Vectors:
             rowid: Near(_sound(data, dimension), array("I", _sound(words, len(words) // 4 * 4)))
             for rowid, data, words in rows
         }
+
+    def of_entries(self, entries: Iterable[str]) -> dict[str, bytes]:
+        """The vector of each entry that has one: that of its first chunk."""
+        rows = self.db.execute(
+            "SELECT c.entry, min(v.vector) FROM chunks AS c JOIN vectors AS v ON v.chunk = c.id"
+            " WHERE c.part = 0 AND c.entry IN (SELECT value FROM json_each(?)) GROUP BY c.entry",
+            (json.dumps(list(entries)),),
+        )
+        return dict(rows.fetchall())
 
     def words(self, words: Collection[str]) -> dict[str, tuple[int, int, bytes]]:
         """(id, weight, vector) of the words that stand in the memory. Raises Damaged."""
@@ -491,8 +527,8 @@ def _many_sums(forms: Sequence[Sequence[str]], weighted: Mapping[str, tuple[int,
     place = {word: i for i, word in enumerate(weighted)}
     table = np.frombuffer(b"".join(own[1] for own in weighted.values()), np.int8).reshape(-1, DIM)
     scaled = table * np.array([own[0] for own in weighted.values()], np.float64)[:, None]
-    counts = np.zeros((len(forms), len(place)))
-    for row, words in enumerate(forms):
-        np.add.at(counts[row], [place[word] for word in words], 1.0)
-    vectors, _ = quantised((counts @ scaled).astype(np.int64))
+    cells = [row * len(place) + place[word] for row, words in enumerate(forms) for word in words]
+    counts = np.bincount(np.array(cells, np.int64), minlength=len(forms) * len(place))
+    sums = counts.reshape(len(forms), -1).astype(np.float64) @ scaled
+    vectors, _ = quantised(sums.astype(np.int64))
     return [row.tobytes() for row in vectors]

@@ -26,6 +26,13 @@ def memory(project: Project) -> None:
     )
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine the import of the SDK alone may take three seconds."""
+    monkeypatch.setattr(condense, "LIMIT", 60.0)
+    monkeypatch.setattr(condense, "ANSWER", 60.0)
+
+
 @pytest.fixture
 def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
     monkeypatch.delenv("ANTHROPIC_AUTH_TOKEN", raising=False)
@@ -170,7 +177,6 @@ def test_a_late_answer_is_told_by_the_provider(
 ) -> None:
     """It has less time than the recall, so that the call is in the ledger."""
     monkeypatch.setattr(condense, "ANSWER", 0.2)
-    monkeypatch.setattr(condense, "LIMIT", 60.0)
     api.thinking = 60.0
     found = recall(project, "--set", "query=llm", "--set", "llm=anthropic")
     assert found.json["query"] == TASK and "longer than" in found.err

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memcli.episodes import DETAIL, KEY, MOST, content, extractive, outcome, segments, surprises_of
+from memcli.episodes import COMPARED, DETAIL, KEY, MOST, content, extractive, outcome, segments, surprises_of
 from memcli.session import Segment, Session, Turn
 
 SUBJECTS = [
@@ -114,18 +114,23 @@ def test_there_are_at_most_twelve() -> None:
     assert 19 in starts(found)
 
 
-def test_a_given_similarity_decides() -> None:
-    """Where an embedder is there its similarity finds the break that words do not."""
+def test_vectors_decide_where_there_are_some() -> None:
+    """Where an embedder is there its vectors find the break that words do not; it is asked once."""
     turns = [human(f"step {i} of all") for i in range(20)]
+    asked = []
 
-    def half(text: str) -> set[bool]:
-        return {int(word) < 10 for word in text.split() if word.isdigit()}
-
-    def similarity(a: str, b: str) -> float:
-        return 0.9 if half(a) & half(b) else 0.1
+    def embed(texts: Sequence[str]) -> list[list[float]]:
+        asked.append(len(texts))
+        return [[1.0, 0.1] if int(text.split()[1]) < 10 else [0.1, 1.0] for text in texts]
 
     assert starts(segments(turns)) == [0]
-    assert starts(segments(turns, similarity=similarity)) == [0, 10]
+    assert starts(segments(turns, embed=embed)) == [0, 10] and asked == [20]
+
+
+def test_a_long_session_is_not_embedded() -> None:
+    """Beyond a bound words are compared: embedding would cost more than it brings."""
+    turns = [human(f"step {i} of all") for i in range(COMPARED + 1)]
+    assert segments(turns, embed=lambda texts: pytest.fail("asked")) == segments(turns)
 
 
 # -- surprise

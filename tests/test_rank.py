@@ -149,6 +149,19 @@ def test_a_phrase_is_found_whatever_joins_its_words(text: str, share: float) -> 
     assert phrase_share(text, ["lock timeout"]) == share
 
 
+def test_what_matches_in_its_own_text_stays_above_what_does_not() -> None:
+    """A hit by its neighbours alone ranks below all own matches, however high its score (SPEC 3.2)."""
+    items = [item(name, text=name, place=("f", i)) for i, name in enumerate(("lent", "weak", "near"))]
+    matches = {
+        "lent": Match(1.0, lent=1.0),
+        "weak": Match(0.01, lexical=1.0),
+        "near": Match(0.02, cosine=0.4),
+    }
+    for weight in (1.0, 0.5):
+        got = diversify(weigh(items, matches, weights()), limit=3, weight=weight, alike=alike)
+        assert [hit.item.id for hit in got] == ["near", "weak", "lent"]
+
+
 def test_age_comes_from_the_first_date_there_is() -> None:
     """last_reinforced, created_at, the date of the entry, else 30 days; the future is 0 (SPEC 3.3)."""
     now = datetime.date(2026, 11, 21)

@@ -16,12 +16,24 @@ from typing import TYPE_CHECKING, NamedTuple
 from memcli import scope, tree
 from memcli.app import App
 from memcli.checks import conflict_lines
-from memcli.compaction import Event, Outcome, Pair, Source, Steps, Verdict, compact, contradicting
+from memcli.compaction import (
+    Event,
+    Meanings,
+    Outcome,
+    Pair,
+    Source,
+    Steps,
+    Verdict,
+    compact,
+    contradicting,
+    meaning_of,
+)
 from memcli.errors import RefusedError, UsageError
 from memcli.levels import ARCHIVE, LEVEL_WORDS, Place, archive_of, place, source_of
 from memcli.memory_file import MemoryFile, derived_id, parse
 from memcli.model import LEVELS, Entry, Patch, Problem
 from memcli.tree import Found
+from memcli.words import SIZE, clean
 
 if TYPE_CHECKING:
     from memcli import consolidate
@@ -45,6 +57,7 @@ class Request(NamedTuple):
     consolidate: bool = False
     promote_global: bool = False
     check: bool = False
+    semantic: bool = False
 
     @property
     def asks(self) -> str:
@@ -90,15 +103,17 @@ class _Files(NamedTuple):
 def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
     """Compact the files asked for. Raises RefusedError (exit 5) before a loss, with nothing written.
 
-    Raises UsageError when a language model is needed and none is enabled, ProviderError when it fails.
+    Raises UsageError when a language model or an embedder is needed and none is enabled, ProviderError
+    when it fails.
     """
     levels = tuple(LEVEL_WORDS.get(name, name) for name in request.levels)
     for name in levels:
         if name not in LEVELS:
             raise UsageError(f"--level {name}: unknown level", f"one of {', '.join(LEVELS)}")
     wanted = request._replace(levels=levels, allow_loss=request.allow_loss or dry_run)
-    heard = _hear(app, wanted) if wanted.asks else _Heard()
-    report = app.write(lambda: _plan(app, wanted, heard), "compact", dry_run=dry_run)
+    meanings = _meanings(app, wanted) if wanted.semantic else {}
+    heard = _hear(app, wanted, meanings) if wanted.asks else _Heard()
+    report = app.write(lambda: _plan(app, wanted, heard, meanings), "compact", dry_run=dry_run)
     if heard.judged and not dry_run:
         with app.history() as history:
             history.remember_judged(heard.judged)
@@ -175,7 +190,34 @@ def _named(app: App, files: Sequence[Found], names: Sequence[str]) -> list[Found
 # --- asking
 
 
-def _hear(app: App, request: Request) -> _Heard:
+def _meanings(app: App, request: Request) -> Meanings:
+    """The vectors of the entries that may be merged; nothing is locked while they are made.
+
+    Like the index, none of proxy stores, and none of entries that are not to be embedded. One that is
+    longer than a chunk has none: a vector would be that of its beginning.
+    """
+    from memcli.vectors import embedded_text
+
+    if app.embedder is None:
+        raise UsageError(
+            "--semantic needs an embedder and there is none",
+            "pip install 'memcli[local]', or set embedder in your configuration",
+        )
+    entries = {
+        meaning_of(entry): entry
+        for source in _read(app, request).sources
+        if source.writable and source.place.store == "memory" and source.place.of != "proxy"
+        for entry in source.memory.entries
+        if entry.status != "retired" and entry.kind != "episode" and len(entry.body) <= SIZE
+        if entry.extra.get("embed") is not False
+    }
+    texts = [embedded_text(clean(title), clean(body)) for title, body in entries]
+    embedder = app.embedder
+    vectors = app.guarded(lambda: app.index.vectors.of_texts(embedder, texts))
+    return {key: own for key, own in zip(entries, vectors, strict=True) if any(own)}
+
+
+def _hear(app: App, request: Request, meanings: Meanings) -> _Heard:
     """Ask the model what the options need; nothing is locked meanwhile, nothing is written."""
     from memcli import asking
 
@@ -187,7 +229,7 @@ def _hear(app: App, request: Request) -> _Heard:
     if request.consolidate:
         heard = _ask_about_episodes(app, model, files, heard)
     if request.steps.contradictions == "resolve":
-        heard = _ask_about_pairs(app, model, files, request.steps, known, heard)
+        heard = _ask_about_pairs(app, model, files, request.steps, known, heard, meanings)
     if request.promote_global:
         heard = _ask_the_judge(app, model, files, known, heard)
     return heard
@@ -257,12 +299,18 @@ def _may_change(entry: Entry) -> bool:
 
 
 def _ask_about_pairs(
-    app: App, model: Model, files: _Files, steps: Steps, known: Mapping[str, str], heard: _Heard
+    app: App,
+    model: Model,
+    files: _Files,
+    steps: Steps,
+    known: Mapping[str, str],
+    heard: _Heard,
+    meanings: Meanings,
 ) -> _Heard:
     from memcli import asking, consolidate
 
     with _no_collection():
-        pairs = contradicting(files.sources, files.archives, steps, app.now)
+        pairs = contradicting(files.sources, files.archives, steps, app.now, meanings)
     verdicts = {pair.key: Verdict(pair, known[_of_pair(pair)]) for pair in pairs if _of_pair(pair) in known}
     open_pairs = [pair for pair in pairs if pair.key not in verdicts]
     shown, left = open_pairs[: consolidate.MOST_PAIRS], open_pairs[consolidate.MOST_PAIRS :]
@@ -331,7 +379,7 @@ def _project_names(app: App) -> list[str]:
 # --- planning
 
 
-def _plan(app: App, request: Request, heard: _Heard) -> Report:
+def _plan(app: App, request: Request, heard: _Heard, meanings: Meanings) -> Report:
     files = _read(app, request)
     learned = _carried_out(app, files, heard)
     sources = [
@@ -342,7 +390,7 @@ def _plan(app: App, request: Request, heard: _Heard) -> Report:
     ]
     archives = files.archives | {name: text for name, text in learned.texts.items() if name.endswith(ARCHIVE)}
     with _no_collection():
-        outcome = compact(sources, archives, request.steps, app.now, heard.verdicts)
+        outcome = compact(sources, archives, request.steps, app.now, heard.verdicts, meanings)
     losses = (*learned.losses, *outcome.losses)
     _guard_loss(losses, allow=request.allow_loss)
     texts = {**learned.texts, **outcome.texts}

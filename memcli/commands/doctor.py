@@ -29,6 +29,7 @@ from memcli import (
 )
 from memcli.app import App
 from memcli.checks import FAIL, INFO, PASS, WARN, Check, Document
+from memcli.embed.http import shown
 from memcli.errors import DataError, MemError, RefusedError
 from memcli.levels import place
 from memcli.memory_file import Change, derived_id, edited, parse
@@ -488,6 +489,63 @@ def _text(path: str) -> str | None:
         return None
 
 
+# --- vectors
+
+
+ASKED_FOR = 3.0
+"""Seconds that an embedder has to answer."""
+
+
+def _embedder(scene: Scene) -> Iterator[Check]:
+    """Which embedder there is, whether it answers, and whether the index has its vectors."""
+    app = scene.app
+    try:
+        embedder = app.embedder
+    except MemError as error:
+        yield Check("embedder", FAIL, error.what, error.hint)
+        return
+    if embedder is None:
+        yield _sparse(scene)
+        return
+    name = f"{embedder.provider}/{embedder.model}"
+    where = f" at {shown(app.config.embed_url)}" if app.config.embed_url else ""
+    try:
+        embedder.embed(["mem"], query=True, deadline=ASKED_FOR)
+    except MemError as error:
+        yield Check("embedder", FAIL, f"{name}{where} does not answer: {error.what}", error.hint)
+    else:
+        yield Check("embedder", PASS, f"{name}{where}")
+    yield from _vectors(scene, name)
+
+
+def _sparse(scene: Scene) -> Check:
+    """No embedder: by choice, or because none is installed."""
+    if scene.app.config.embedder == "none":
+        return Check("embedder", INFO, "switched off (embedder = none): words alone are searched")
+    what = "sparse-only: no embedder is installed, words alone are searched"
+    return Check("embedder", WARN, what, "pip install 'memcli[local]', or set embedder = none")
+
+
+def _vectors(scene: Scene, name: str) -> Iterator[Check]:
+    """Whether the vectors in the index are those of the embedder, and all there."""
+    app, state = scene.app, scene.index
+    if not state.there or state.broken or state.busy or not app.listing.files:
+        return
+    path = str(state.path)
+    index = Index(state.path, [], look=True)
+    try:
+        made, (have, should) = index.vectors.state(), index.vectors.count(app.chosen)
+    finally:
+        index.close()
+    if made is not None and made.name != name:
+        what = f"the vectors in the index are of another model ({made.name})"
+        yield Check("vectors", FAIL, what, "mem index makes them anew", path)
+    elif have < should:
+        yield Check("vectors", WARN, f"{should - have} of {should} chunks have no vector", "mem index", path)
+    else:
+        yield Check("vectors", PASS, f"all of {_count(should, 'chunk')}")
+
+
 # --- state, leftovers, work trees
 
 
@@ -815,6 +873,7 @@ SECTIONS: dict[str, Callable[[Scene], Iterable[Check]]] = {
     "content": _content,
     "git": _git,
     "index": _index,
+    "embedder": _embedder,
     "state": _state,
     "leftovers": _leftovers,
     "worktrees": _worktrees,

@@ -6,7 +6,7 @@ import datetime
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -311,7 +311,7 @@ class _Run:
         fresh = session._replace(turns=session.turns[first:])
         task = position.task if position is not None else cleaning.task_of(session.turns)
         head = Learned(session.id, session.name, session.format, len(fresh.turns))
-        if not any(turn.text.strip() for turn in fresh.turns if turn.role != "tool"):
+        if not any(turn.text.strip() for turn in fresh.turns if turn.origin in ("user", "assistant")):
             known = bool(first or position)
             self.learned.append(
                 head._replace(known=known, note="nothing new" if known else "nothing was said")
@@ -440,15 +440,17 @@ class _Run:
     def _segments(self, session: Session) -> tuple[Segment, ...]:
         from memcli import episodes
 
-        return episodes.segments(session.turns, similarity=self._similarity())
+        return episodes.segments(session.turns, embed=self._embed() if self.app.embeds_here else None)
 
-    def _similarity(self) -> Callable[[str, str], float] | None:
-        """How alike two texts are to the local embedder, where it is there: it asks no network."""
-        if self.alike is None and self.app.works_offline:
-            from memcli.semantic import similarity
-
-            self.alike = similarity(self.app.embedder)
-        return self.alike
+    def _embed(self) -> Callable[[Sequence[str]], Sequence[Sequence[float]]] | None:
+        """The local embedder, which asks no network; None where it cannot work."""
+        embedder = self.app.embedder
+        try:
+            if embedder is None or not len(embedder.embed(["ready"])):
+                return None
+        except (MemError, OSError):
+            return None
+        return lambda texts: embedder.embed(texts).tolist()
 
     # --- writing
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from memcli import block, metrics, query, rank, scope
 from memcli.app import App
 from memcli.compaction import LASTING_KINDS, LASTING_PRIORITIES, STALE_BELOW, STALE_DAYS
+from memcli.errors import MemError
 from memcli.metrics import EVIDENCE, Health, Indexed, Item, Shown
 from memcli.model import LEVELS, Problem
 from memcli.page import ARCHIVED, Note, Page, Snapshot
@@ -108,13 +109,21 @@ def _health(app: App, page: bool) -> Report:
     tokens = sum(block.tokens(text) for text in texts.values())
     shown = _shown(app)
     ids = {entry.entry for entry in (*entries, *known.archived)}
-    items = _items(app, live, texts, ids)
+    similar = app.index.similar()
+    items = _items(app, live, texts, ids, {end for edge in similar for end in edge})
     asked = live if len(shown) < EVIDENCE else ()
     places = None if known.broken else _places(app, asked, known.files)
-    found = metrics.health(items, known.indexed, shown, places)
+    vectors = app.index.vectors.of_entries(metrics.compared(texts)) if known.indexed.embedded else None
+    found = metrics.health(items, known.indexed, shown, places, vectors)
     history = _remember(app, found, len(live), tokens) if live else ()
     noted = (*live, *known.archived) if page else ()
-    notes = [_note(app, entry, known.files, texts.get(entry.entry, "")) for entry in noted]
+    near: dict[str, list[str]] = {}
+    for one, other in similar if page else ():
+        near.setdefault(one, []).append(other)
+    notes = [
+        _note(app, entry, known.files, texts.get(entry.entry, ""), near.get(entry.entry, ()))
+        for entry in noted
+    ]
     return Report(
         found,
         _counts(entries, live, known.files, tokens),
@@ -155,7 +164,22 @@ def _indexed(app: App, rows: Iterable[FileRow], held: int) -> Indexed:
     missing = [file for file in app.listing.files if file.name not in known]
     unread = [problem for problem in app.problems if problem.severity == "unreadable"]
     lost = len({file.name for file in missing} | {problem.path for problem in unread})
-    return Indexed(held, expected + lost, lost)
+    return Indexed(held, expected + lost, lost, _embedded(app))
+
+
+def _embedded(app: App) -> tuple[int, int] | None:
+    """(chunks that have a vector of the embedder, chunks that should); None without an embedder."""
+    try:
+        embedder = app.embedder
+    except MemError as error:
+        app.notes.append(f"vectors do not count: {error.what}")
+        return None
+    if embedder is None:
+        return None
+    state = app.index.vectors.state()
+    have, should = app.index.vectors.count(app.chosen)
+    same = state is not None and (state.provider, state.model) == (embedder.provider, embedder.model)
+    return (have if same else 0), should
 
 
 def _text(app: App, candidate: Candidate) -> str:
@@ -218,9 +242,11 @@ def _remember(app: App, found: Health, entries: int, tokens: int) -> tuple[Snaps
 # --- one entry
 
 
-def _items(app: App, live: Sequence[Candidate], texts: Mapping[str, str], ids: set[str]) -> list[Item]:
+def _items(
+    app: App, live: Sequence[Candidate], texts: Mapping[str, str], ids: set[str], similar: set[str]
+) -> list[Item]:
     rule = Rule("half-life", app.config.half_life, app.config.half_life_by_kind)
-    linked = {entry.entry for entry in live if _is_linked(entry, ids)} | _answered(live)
+    linked = {entry.entry for entry in live if _is_linked(entry, ids)} | _answered(live) | similar
     return [_item(entry, texts[entry.entry], rule, app.now, entry.entry in linked) for entry in live]
 
 
@@ -256,10 +282,13 @@ def _named(entry: Candidate, key: str) -> list[str]:
     return [str(item) for item in ((value,) if isinstance(value, str) else value)]
 
 
-def _note(app: App, entry: Candidate, files: Mapping[int, FileRow], text: str) -> Note:
+def _note(
+    app: App, entry: Candidate, files: Mapping[int, FileRow], text: str, similar: Iterable[str]
+) -> Note:
     row = files[entry.source]
     archived = row.place.store == "archive"
     links = [(edge, other) for key, edge in RELATIONS.items() for other in _named(entry, key)]
+    links += [("similar", other) for other in similar]
     return Note(
         id=entry.entry,
         title=entry.title or block.cut_words(text, 12),

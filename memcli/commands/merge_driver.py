@@ -72,6 +72,9 @@ def _read(path: Path) -> str:
 
 def _replace(path: Path, data: bytes) -> None:
     """Put `data` in the place of a file that is git's and temporary: the old or the new, never half."""
+    from memcli.workspace import sweep
+
+    sweep([path.parent])  # what a killed one left
     beside = path.with_name(f".{path.name.lstrip('.')}.mem-tmp-{os.getpid()}")
     try:
         with beside.open("wb") as file:

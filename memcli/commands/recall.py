@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from memcli import blend, block, query, rank, redact, scope, vector
 from memcli.app import App
 from memcli.blend import Signals
 from memcli.block import Budget, Pools, Shown
+from memcli.errors import ProviderError, UsageError
 from memcli.levels import OUTERMOST, Place
 from memcli.model import Problem
 from memcli.prominence import Rule
@@ -18,6 +19,10 @@ from memcli.rank import Item, Match, Scored
 from memcli.scope import Filters, Scope
 from memcli.store import POOL, Candidate, FileRow
 from memcli.words import SIZE
+
+if TYPE_CHECKING:
+    from memcli.shared.store import SharedIndex
+    from memcli.store import Index
 
 BASELINE_KINDS = ("policy", "architecture", "preference")
 WORKFLOWS = 3
@@ -42,6 +47,8 @@ class Request(NamedTuple):
     detail: str = "auto"
     session: str = ""
     explain: bool = False
+    shared: bool = False
+    projects: tuple[str, ...] = ()
 
 
 class Hit(NamedTuple):
@@ -67,6 +74,8 @@ class Hit(NamedTuple):
     head: str
     note: str = ""
     factors: Mapping[str, Any] | None = None
+    project: str = ""
+    url: str = ""
 
 
 class Report(NamedTuple):
@@ -87,7 +96,13 @@ class Report(NamedTuple):
 def recall(app: App, request: Request) -> Report:
     """Answer one request. Reads files and the index, writes the index alone (and the recall log)."""
     filters = scope.check(request.filters, app.now)
-    if not app.listing.files:
+    if request.shared:
+        try:
+            return _recall_shared(app, request, filters)
+        except ProviderError as error:
+            if not app.listing.files:
+                raise
+            app.notes.append(f"{error.what}: this answer is from here alone" + _hint(error))
         problems = tuple(app.problems_of_listing)
         return Report("bm25", request.task, (), Budget(app.config.max_tokens, 0, 0), problems, 0, False)
     if app.config.query == "llm":
@@ -119,19 +134,43 @@ def _recall(app: App, request: Request, filters: Filters) -> Report:
     return Report(search.mode, request.task, hits, shown.budget, problems, len(ranked), True)
 
 
+def _hint(error: ProviderError) -> str:
+    return f" ({error.hint})" if error.hint else ""
+
+
+def _recall_shared(app: App, request: Request, filters: Filters) -> Report:
+    """The ranked layer over every project that may be read. Raises ProviderError when the server fails."""
+    from memcli.shared.link import PATIENCE, Link
+    from memcli.shared.store import SharedIndex
+
+    link = Link(app.config.store_url, app.environ, PATIENCE)
+    try:
+        index = SharedIndex(link, filters, request.projects, scope.path_matcher(app.relative))
+        search = _SharedSearch(app, index, request._replace(ranked_only=True))
+        ranked = search.ranked()
+        shown = search.compose(ranked, filters)
+        hits = tuple(search.hits(shown.items))
+    finally:
+        link.close()
+    found = bool(index.projects)
+    return Report(search.mode, request.task, hits, shown.budget, (), len(ranked), found)
+
+
 class _Search:
     """One search: candidates, copies, weights, layers. Lives for one answer."""
 
-    def __init__(self, app: App, rows: Sequence[FileRow], where: Scope, request: Request) -> None:
+    def __init__(
+        self, app: App, rows: Sequence[FileRow], where: Scope, request: Request, index: Index | None = None
+    ) -> None:
         self.app = app
         self.config = app.config
-        self.index = app.index
+        self.index = index or app.index
         self.rows = rows
         self.view_files = {row.id: row for row in rows}
         self.scope = where
         self.request = request
         # The chunks that may be hits; None when the files in view say it all.
-        self.allowed = None if where.plain else app.index.allowed(where.where, where.values)
+        self.allowed = None if where.plain else self.index.allowed(where.where, where.values)
         self.mode, self.floor = "bm25", 0.0
         self.chosen: dict[str, Candidate] = {}
         self.scored: dict[str, Scored] = {}
@@ -493,6 +532,63 @@ class _Search:
             note=item.note,
             factors=_factors(ranked) if ranked else None,
         )
+
+
+class _SharedSearch(_Search):
+    """The same search over the shared index: what differs is where candidates come from and how hits are named."""
+
+    def __init__(self, app: App, index: SharedIndex, request: Request) -> None:
+        everywhere = Scope(index.files, "", (), True)
+        super().__init__(app, (), everywhere, request, cast("Index", index))
+        self.shared = index
+        self.view_files = index.files
+        self.config = app.config._replace(walk=0)
+
+    def ranked(self) -> list[Scored]:
+        hits = super().ranked()
+        chosen = {hit.item.id: self.chosen[hit.item.id] for hit in hits}
+        lines = self.shared.lines(chosen.values())
+        self.chosen |= {entry: c._replace(line=lines[c.rowid]) for entry, c in chosen.items()}
+        return hits
+
+    def _signals(self, asked: query.Query, lexical: Mapping[int, float]) -> Signals:
+        from memcli.shared import lane
+
+        try:
+            found = lane.choose(self.shared, self.config, lambda: self.app.embedder)
+        except (ProviderError, UsageError) as error:
+            found = lane.Unusable(f"{error.what} ({error.hint})")
+        if isinstance(found, lane.Unusable):
+            self.app.notes += [f"words alone were searched: {found.why}"] if found.why else []
+            return Signals(lexical, {})
+        self.mode, self.floor = found.mode, found.floor
+        return lane.signals(self.shared, found.embedder, self.request.task, asked, lexical, found.floor / 2)
+
+    def _passes(self, copy: Candidate) -> bool:
+        return True  # the server gives none that does not
+
+    def _lend(self, matches: dict[str, Match]) -> None:
+        rich = {entry: -match.relevance for entry, match in matches.items() if match.relevance >= LENDS}
+        self.shared.gather(self.chosen[entry] for entry in vector.nearest(rich, LENDERS))
+        super()._lend(matches)
+
+    def _facts(self, candidate: Candidate) -> Iterator[str]:
+        yield self.shared.project_of(candidate.source).name
+        yield from super()._facts(candidate)
+
+    def _hit(self, item: Shown, place: int) -> Hit:
+        hit, candidate = super()._hit(item, place), self.chosen[item.key]
+        return hit._replace(
+            id=plain_id(item.key),
+            duplicates=tuple(map(plain_id, hit.duplicates)),
+            project=redact.for_display(self.shared.project_of(candidate.source).name),
+            url=redact.for_display(self.shared.url(candidate.source, candidate.line)),
+        )
+
+
+def plain_id(name: str) -> str:
+    """The id of an entry that is called `id@project`."""
+    return name.rpartition("@")[0]
 
 
 def _factors(hit: Scored) -> dict[str, Any]:

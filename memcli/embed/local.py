@@ -126,15 +126,19 @@ class Local:
     def _summed(self, cut: Mapping[str, Sequence[str]]) -> dict[str, Word]:
         if len(cut) >= MANY:
             return self._many(cut)
+        vectors = {row[0]: row[1:] for row in self._pieces_of(cut)}
+        return {word: _word(weighted_sum(vectors[piece] for piece in own)) for word, own in cut.items()}
+
+    def _pieces_of(self, cut: Mapping[str, Sequence[str]]) -> list[tuple[str, int, bytes]]:
+        """(piece, weight, vector) of every piece of these words."""
         pieces = {piece for own in cut.values() for piece in own}
         select = "SELECT piece, weight, vector FROM pieces WHERE piece IN (SELECT value FROM json_each(?))"
-        vectors = {row[0]: row[1:] for row in self._select(select, json.dumps(sorted(pieces)))}
-        return {word: _word(weighted_sum(vectors[piece] for piece in own)) for word, own in cut.items()}
+        return [(row[0], row[1], row[2]) for row in self._select(select, json.dumps(sorted(pieces)))]
 
     def _many(self, cut: Mapping[str, Sequence[str]]) -> dict[str, Word]:
         import numpy as np
 
-        rows = self._select("SELECT piece, weight, vector FROM pieces")
+        rows = self._pieces_of(cut)
         place = {row[0]: i for i, row in enumerate(rows)}
         table = np.frombuffer(b"".join(row[2] for row in rows), np.int8).reshape(-1, DIM).astype(np.int64)
         table *= np.array([row[1] for row in rows], np.int64)[:, None]

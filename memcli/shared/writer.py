@@ -139,15 +139,6 @@ def write(
         )  # fmt: skip
 
 
-def forget(connection: psycopg.Connection[Any], key: UUID) -> bool:
-    """Take a project out; whether it was there."""
-    with connection.transaction():
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_lock(key),))
-        for table in ("terms", "chunks", "files"):
-            connection.execute(f"DELETE FROM mem.{table} WHERE project = %s", (key,))
-        return connection.execute("DELETE FROM mem.projects WHERE project = %s", (key,)).rowcount > 0
-
-
 def _lock(key: UUID) -> int:
     return int.from_bytes(key.bytes[:8], signed=True)
 

@@ -1,10 +1,12 @@
 """Speed as ratios in one run: cold `mem recall` against plain SQLite, index against a plain FTS5 build.
 
-    python -m tests.bench.speed [--sizes 1000,10000,100000] [--runs 15] [--layout many|one] [--json]
+    python -m tests.bench.speed [--sizes 1000,10000,100000] [--runs 15] [--layout many|one] [--vectors]
+        [--json]
 
 Entries are generated from a fixed seed with a Zipf vocabulary. "many" puts 200 entries into each
 file, "one" a single one. The floor of a recall is a fresh Python that imports sqlite3 and asks one
 FTS5 query of the same terms over the same texts; that of an index is a plain FTS5 build of them.
+Those figures are of words alone; `--vectors` compares the local embedder with words alone instead.
 """
 
 from __future__ import annotations
@@ -128,15 +130,81 @@ def peak_memory(command: Sequence[str], environ: dict[str, str], cwd: Path) -> f
     return int(done.stdout) / (1024 if sys.platform != "darwin" else 1024 * 1024)
 
 
+def surroundings(folder: str, **more: str) -> dict[str, str]:
+    """The environment of a run: everything of the user's lies in `folder`."""
+    own = {"PATH": os.environ["PATH"], "HOME": folder, "MEM_HOME": folder, "MEM_NOW": "2026-11-01"}
+    return {**own, **more}
+
+
+def size_of(root: Path) -> float:
+    """The size of an index in MB."""
+    return round(sum(path.stat().st_size for path in root.glob(".memory.db*")) / 1e6, 1)
+
+
+class Arm:
+    """One of two trees with the same entries, and an embedder."""
+
+    def __init__(self, folder: str, count: int, per_file: int, embedder: str) -> None:
+        self.root = Path(folder) / embedder
+        write_tree(self.root, count, per_file)
+        cache = str(Path(folder) / "cache")
+        self.environ = surroundings(folder, MEM_EMBEDDER=embedder, XDG_CACHE_HOME=cache)
+        self.edited = self.root / "tasks" / "t000000.md"
+        self.edits = 0
+
+    def mem(self, *args: str) -> float:
+        return timed([sys.executable, "-m", "memcli", *args], self.environ, self.root)
+
+    def recall(self) -> float:
+        return self.mem("recall", QUERY)
+
+    def edit(self) -> float:
+        self.edits += 1
+        text = self.edited.read_text(encoding="utf-8")
+        self.edited.write_text(text.replace("**Context:** ", f"**Context:** n{self.edits} ", 1), "utf-8")
+        return self.recall()
+
+    def peak(self, *args: str) -> float:
+        return round(peak_memory([sys.executable, "-m", "memcli", *args], self.environ, self.root), 1)
+
+
+def compare(count: int, runs: int, per_file: int) -> dict[str, Any]:
+    """Hybrid recall against words alone, in turns; the table of word vectors is made before."""
+    with tempfile.TemporaryDirectory() as folder:
+        lexical, hybrid = (Arm(folder, count, per_file, name) for name in ("none", "local"))
+        warm = Arm(str(Path(folder) / "warm"), 1, 1, "local")
+        warm.environ = {**hybrid.environ}
+        table = warm.mem("index", "-q")
+        index = [arm.mem("index", "-q") for arm in (lexical, hybrid)]
+        words, near, words_edit, near_edit = interleaved(
+            runs, lexical.recall, hybrid.recall, lexical.edit, hybrid.edit
+        )
+        return {
+            "entries": count,
+            "table s": round(table, 2),
+            "lexical recall ms": round(words * 1000, 1),
+            "hybrid recall ms": round(near * 1000, 1),
+            "hybrid / lexical": round(near / words, 2),
+            "lexical edit+recall ms": round(words_edit * 1000, 1),
+            "hybrid edit+recall ms": round(near_edit * 1000, 1),
+            "edit: hybrid / lexical": round(near_edit / words_edit, 2),
+            "lexical index s": round(index[0], 2),
+            "hybrid index s": round(index[1], 2),
+            "lexical db MB": size_of(lexical.root),
+            "hybrid db MB": size_of(hybrid.root),
+            "lexical recall peak MB": lexical.peak("recall", QUERY),
+            "hybrid recall peak MB": hybrid.peak("recall", QUERY),
+            "hybrid rebuild peak MB": hybrid.peak("index", "-q", "--rebuild"),
+        }
+
+
 def measure(count: int, runs: int, per_file: int) -> dict[str, Any]:
-    """All figures of one size."""
+    """All figures of one size, of words alone."""
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
         root = base / "root"
         write_tree(root, count, per_file)
-        environ = {
-            "PATH": os.environ["PATH"], "HOME": folder, "MEM_HOME": folder, "MEM_NOW": "2026-11-01",
-        }  # fmt: skip
+        environ = surroundings(folder, MEM_EMBEDDER="none")
         mem = [sys.executable, "-m", "memcli"]
         floor_index = plain_index(base / "plain.db", count)
         index = timed([*mem, "index", "-q"], environ, root)
@@ -171,7 +239,7 @@ def measure(count: int, runs: int, per_file: int) -> dict[str, Any]:
             "index / plain": round(index / floor_index, 2),
             "no-op index ms": round(no_op * 1000, 1),
             "peak MB": round(peak_memory([*mem, "recall", QUERY], environ, root), 1),
-            "db MB": round(sum(p.stat().st_size for p in root.glob(".memory.db*")) / 1e6, 1),
+            "db MB": size_of(root),
         }
 
 
@@ -180,15 +248,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sizes", default="1000,10000,100000")
     parser.add_argument("--runs", type=int, default=15)
     parser.add_argument("--layout", choices=("many", "one"), default="many")
+    parser.add_argument("--vectors", action="store_true")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args(arguments)
     per_file = PER_FILE if given.layout == "many" else 1
-    rows = [measure(int(size), given.runs, per_file) for size in given.sizes.split(",")]
+    work = compare if given.vectors else measure
+    rows = [work(int(size), given.runs, per_file) for size in given.sizes.split(",")]
     if given.json:
         print(json.dumps(rows, indent=2))
         return 0
     for key in rows[0]:
-        print(f"{key:<22}" + "".join(f"{row[key]:>12}" for row in rows))
+        print(f"{key:<24}" + "".join(f"{row[key]:>12}" for row in rows))
     return 0
 
 

@@ -260,3 +260,58 @@ def test_a_read_only_tree_has_a_health(project: Project) -> None:
     finally:
         project.root.chmod(0o755)
     assert found.code == 0 and found.json["counts"]["live"] == 4
+
+
+# --- with vectors
+
+
+def test_vectors_that_are_missing_lower_coverage(project: Project, vectors: None) -> None:
+    """And mem index, which is named, brings them back."""
+    store(project)
+    assert measured(project)["coverage"] == 100
+    db = sqlite3.connect(project.root / ".memory.db")
+    with db:
+        db.execute("DELETE FROM vectors WHERE chunk IN (SELECT id FROM chunks WHERE entry = 'e1')")
+    found = project.mem("health", "--json").json["metrics"]["coverage"]
+    assert found["value"] == 75 and "3 of 4 chunks have a vector" in found["reason"]
+    with db:
+        db.execute("UPDATE meta SET value = replace(value, 'true', 'false') WHERE key = 'vectors'")
+    db.close()
+    assert project.mem(*found["raise_with"].split()[1:]).code == 0
+    assert measured(project)["coverage"] == 100
+
+
+def test_without_an_embedder_vectors_do_not_count(project: Project) -> None:
+    """One that was switched off on purpose is nothing that is missing."""
+    store(project)
+    found = project.mem("health", "--json").json["metrics"]["coverage"]
+    assert found["value"] == 100 and "vector" not in found["reason"]
+
+
+def test_likeness_links(project: Project, vectors: None) -> None:
+    """A similar edge makes reachable at both ends, and stands on the page once."""
+    assert measured_of(project, "Zebra stripes", "Quartz is a mineral")["reachability"] == 0
+    words = "The payment webhook retries late requests"
+    assert measured_of(project, f"{words} of carts", f"{words} and drops others")["reachability"] == 100
+    project.mem("health", "--html", "out.html")
+    graph = json.loads(Seen((project.root / "out.html").read_text(encoding="utf-8")).scripts[0])
+    assert [edge[2] for edge in graph["edges"]] == ["similar"]
+
+
+def measured_of(project: Project, *bodies: str) -> dict[str, float]:
+    project.write("MEMORY.md", "".join(project.entry("Note", body) for body in bodies))
+    return measured(project)
+
+
+def test_coherence_is_the_cosine_and_duplicates_earn_nothing(project: Project, vectors: None) -> None:
+    """Related entries have more of it than unrelated ones, copies none."""
+    store(project)
+    found = project.mem("health", "--json").json["metrics"]["coherence"]
+    assert "cosine" in found["reason"] and 0 < found["value"] <= 100
+    apart = measured_of(project, "Zebra stripes", "Quartz mineral", "Deploy on Friday", "Coffee beans")
+    assert apart["coherence"] < found["value"]
+    copies = measured_of(project, *["The payment webhook retries late requests"] * 4)
+    assert copies["coherence"] == 0
+    project.mem("index", env={"MEM_EMBEDDER": "none"})
+    lexical = project.mem("health", "--json", env={"MEM_EMBEDDER": "none"}).json["metrics"]["coherence"]
+    assert "cosine" not in lexical["reason"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import Project
 
 
@@ -123,3 +125,30 @@ def test_it_works_as_a_program(project: Project) -> None:
     assert "Zebra" in project.shell("recall", "zebra", cwd=below).out
     assert project.shell("index", "--check", cwd=below).code == 0
     assert project.shell("index", "--quiet", cwd=below) == (0, "", "")
+
+
+# --- vectors
+
+
+@pytest.mark.usefixtures("vectors")
+def test_it_says_how_many_vectors_there_are_and_of_which_model(project: Project) -> None:
+    """In words and in JSON; without an embedder nothing is said of vectors."""
+    project.write("MEMORY.md", project.entry("A") + project.entry("B", embed=False))
+    assert "1 vectors (local/wordllama-256)" in project.mem("index").err
+    assert project.mem("index", "--json").json["vectors"] == {
+        "model": "local/wordllama-256", "have": 1, "chosen": 1, "failed": "", "hint": "",
+    }  # fmt: skip
+    without = project.mem("index", "--json", "--set", "embedder=none")
+    assert without.json["vectors"] is None
+    assert "vectors" not in project.mem("index", "--set", "embedder=none").err
+
+
+def test_an_embedder_that_cannot_work_is_exit_4_and_the_index_is_up_to_date(project: Project) -> None:
+    """A missing key is named, with what to do; --json says the same."""
+    project.write("MEMORY.md", project.entry("A"))
+    got = project.mem("index", "--json", env={"MEM_EMBEDDER": "openai"})
+    assert got.code == 4
+    assert "OPENAI_API_KEY" in got.err
+    assert got.json["vectors"]["failed"]
+    assert (got.json["vectors"]["have"], got.json["vectors"]["chosen"]) == (0, 1)
+    assert project.mem("index", "--check").code == 0

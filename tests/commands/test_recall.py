@@ -667,3 +667,117 @@ def test_many_entries_that_differ_in_a_number_are_answered(project: Project) -> 
         ),
     )
     assert len(titles(project, "zebra export", "--limit", "100", "--max-tokens", "0")) == 100
+
+
+# --- context: what stands together
+
+
+def scores(project: Project, *args: str) -> dict[str, float]:
+    return {hit["title"]: hit["score"] for hit in hits(project, "--ranked", "--set", "decay=none", *args)}
+
+
+def lent(project: Project, task: str) -> set[str]:
+    """The titles whose share of the best score is another one without context."""
+    shares = []
+    for context in ("0.4", "0"):
+        found = scores(project, "--set", f"context={context}", task)
+        best = max(found.values())
+        shares.append({title: round(score / best, 5) for title, score in found.items()})
+    return {title for title in shares[0] if shares[0][title] != shares[1][title]}
+
+
+def together(project: Project, **values: Any) -> list[str]:
+    """A strong match, a weak one beside it, and one that matches as weakly far off; all dated alike."""
+    e = project.entry
+    far = [e(f"Between {i}", "Nothing of it.", **values) for i in range(4)]
+    return [
+        e("Strong", "zebra stripes quagga", **values),
+        e("Beside", "A quagga and many other words about grass.", **values),
+        *far,
+        e("Apart", "A quagga and many other words about grain.", **values | {"created_at": "2026-06-01"}),
+    ]
+
+
+def test_neighbours_of_one_day_lend_each_other(project: Project) -> None:
+    """A weak match beside a strong one gains on one that stands elsewhere; context = 0 turns it off."""
+    fill(project, *together(project))
+    assert "Beside" in lent(project, "zebra stripes quagga")
+    got = scores(project, "zebra stripes quagga")
+    assert got["Beside"] > got["Apart"]
+    plain = scores(project, "--set", "context=0", "zebra stripes quagga")
+    assert plain["Beside"] == pytest.approx(plain["Apart"], rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "lends"),
+    [
+        ({}, {}, True),
+        ({"created_at": "2026-11-02"}, {}, False),
+        ({"created_at": None}, {"created_at": None}, False),
+        ({"session_id": "s1", "created_at": "2026-11-02"}, {"session_id": "s1"}, True),
+        ({"session_id": "s1"}, {"session_id": "s2"}, False),
+        ({"session_id": ["s1"]}, {"session_id": {"a": 1}}, False),
+    ],
+    ids=["one day", "two days", "no date", "one session", "two sessions", "odd values"],
+)
+def test_what_was_written_together_lends(
+    project: Project, first: dict[str, Any], second: dict[str, Any], lends: bool
+) -> None:
+    """One day in one file or one session; not across days or sessions, not without a date."""
+    fill(
+        project,
+        project.entry("Strong", "zebra stripes quagga", **first),
+        project.entry("Weak", "A quagga and many other words about grass.", **second),
+    )
+    assert bool(lent(project, "zebra stripes quagga")) is lends
+
+
+@pytest.mark.parametrize(("values", "lends"), [({}, False), ({"session_id": "s1"}, True)])
+def test_files_are_apart_without_a_session(project: Project, values: dict[str, Any], lends: bool) -> None:
+    """One day in two files is not together; one session is."""
+    fill(project, project.entry("Strong", "zebra stripes quagga", **values), path="tasks/a.md")
+    fill(project, project.entry("Weak", "A quagga and more about grass.", **values), path="tasks/b.md")
+    assert bool(lent(project, "zebra stripes quagga")) is lends
+
+
+def test_what_matches_nothing_is_not_shown_for_its_neighbours(project: Project) -> None:
+    """Nor is anything retired, or outside of the filters, for standing beside a hit."""
+    e = project.entry
+    fill(
+        project,
+        e("Retired", "quagga grass", status="retired"),
+        e("Strong", "zebra stripes quagga"),
+        e("Other type", "quagga grass and more", type="directive"),
+        e("Nothing", "Unrelated words."),
+    )
+    assert set(titles(project, "zebra stripes quagga")) == {"Strong", "Other type"}
+    assert titles(project, "--type", "procedural", "zebra stripes quagga") == ["Strong"]
+
+
+def test_context_brings_no_source_of_a_promoted_entry_back(project: Project) -> None:
+    """It is named in `duplicates` of the entry it was promoted to, and stands nowhere else."""
+    target = project.entry("Target", "zebra stripes rule")
+    name = target.split("id: ")[1].split()[0].strip('"')
+    fill(project, target)
+    fill(
+        project,
+        project.entry("Strong", "zebra stripes quagga"),
+        project.entry("Source", "zebra stripes as seen", promoted_to=[name]),
+        path="tasks/a.md",
+    )
+    got = hits(project, "--ranked", "zebra stripes quagga")
+    assert {hit["title"] for hit in got} == {"Strong", "Target"}
+    assert [len(hit["duplicates"]) for hit in got if hit["title"] == "Target"] == [1]
+
+
+@pytest.mark.usefixtures("vectors")
+def test_a_hit_by_context_alone_ranks_below_all_others(project: Project) -> None:
+    """What is only somewhat near, and stands beside a strong hit, comes last, or not at all without context."""
+    e = project.entry
+    near = e("Garage", "The vehicle is parked outside.")
+    fill(project, e("Car", "The car has a car engine and a car key."), near)
+    fill(project, e("Elsewhere", "Long list of many things, such as a car."), path="tasks/a.md")
+    with_it = hits(project, "--ranked", "--explain", "--set", "min_cosine=0.5", "car")
+    assert [hit["title"] for hit in with_it] == ["Car", "Elsewhere", "Garage"]
+    assert with_it[-1]["factors"]["lexical"] == 0.0
+    assert titles(project, "--set", "min_cosine=0.5", "--set", "context=0", "car") == ["Car", "Elsewhere"]

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import typer
 
-from memcli import config, errors
+from memcli import config, errors, scopes
 from memcli.cli import app
 from memcli.model import KINDS, LEVELS, PHASES, PRIORITIES, STORES, TYPES
 
@@ -33,11 +33,20 @@ VALUES: Mapping[str, Sequence[str]] = {
     "STAGE": PHASES,
     "FORMAT": ("auto", "text", "prompt", "json"),
     "WHEN": ("auto", "none", "high"),
-    "HOW": ("flag", "decay"),
-    "MODE": ("retrieved", "aligned"),
+    "HOW": ("flag", "decay", "resolve"),
+    "MODE": ("retrieved", "aligned", "rated"),
+    "ENGINE": ("auto", "llm", "rules"),
+    "SCOPE": scopes.NAMES,
+    "TARGET": ("claude", "agents-md", "json"),
     "KEY=VALUE": tuple(f"{key}=" for key in config.KEYS),
 }
 """The values that completions offer for a metavar; test_completions holds them to what the program takes."""
+FORMATS: Mapping[str, Sequence[str]] = {
+    "import": ("claude", "agents-md", "mem0", "basic-memory", "claude-mem"),
+    "diff": ("text", "markdown", "json"),
+    "extract": (),
+}
+"""What FORMAT stands for in commands where it is no form of output of `mem recall`."""
 FILES = frozenset(["FILE", "TRANSCRIPT"])
 FOLDERS = frozenset(["DIR"])
 
@@ -118,7 +127,8 @@ def _option(param: Any, context: Any) -> Option:
     if param.is_flag or "--help" in names:
         return Option(names, param.help or "", "", (), param.multiple)
     takes = str(param.metavar or param.type.name.upper())
-    values = tuple(getattr(param.type, "choices", None) or VALUES.get(takes, ()))
+    known = FORMATS.get(context.info_name, VALUES["FORMAT"]) if takes == "FORMAT" else VALUES.get(takes, ())
+    values = tuple(getattr(param.type, "choices", None) or known)
     return Option(names, param.help or "", takes, values, param.multiple)
 
 

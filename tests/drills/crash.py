@@ -1,60 +1,155 @@
-"""Kill a writing command at random instants; nothing may be lost, and the next run finishes the work.
+"""Kill every writing verb at every step and at random instants; nothing may be lost or left behind.
 
-    python -m tests.drills.crash [--kills 300] [--files 50] [--seed 1]
+    python -m tests.drills.crash [--kills 1000] [--files 50] [--seed 1] [--seconds 0] [--only VERB]
 
-The tree is built anew before each kill; the instant is drawn over the measured duration of a whole
-run, every second one over its last part, where the writing is. After each kill: every file is the old
-or the new one, whatever left a file is in its archive, and a second run gives exactly what an
-undisturbed one gives, with no temporary file left.
+The tree is built anew before each kill. A third of the kills hits the steps of a write one by one (before
+the lock, the temporary file, the fsync, the journal, its rename, each rename of a file, ...), the others
+random instants of a whole run, every second one over its later part. After each kill:
+
+- every file is the old or the new one, or that of a write in between, byte for byte;
+- every entry there ever was is in a file or in an archive, unless an undo was to take it away;
+- the same command run again succeeds and ends where an undisturbed one ends;
+- then there is no temporary file, no journal, no note of a lock, and no text set aside;
+- the index, brought up to date, equals one built from nothing.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
+import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from memcli.app import App, Options
+from memcli.history import History, Spooled
 from memcli.memory_file import parse, render_entry
+from tests.drills import forge
 
-COMMAND = (sys.executable, "-m", "memcli", "compact", "--promote", "--stale", "-q")
 TOPICS = "cart payment search index queue worker cache token deploy schema".split()
+WISH = "No, don't use unittest here. Always use pytest for new tests, never unittest."
+RULES = "# Rules\n\n- Always run the linter before a commit.\n- Never log a card number.\n"
+PROSE = "# Notes of old\n\nThe billing service was split in two.\n\n## Clocks\n\nFreeze the clock in tests.\n"
+FLOOR = 0.02
+"""Seconds a run is taken to last at least: what is over sooner is killed at its steps."""
 
 
-class Outcome(NamedTuple):
-    """How the kills ended: before anything was written, after all of it, and in between (finished later)."""
+class World:
+    """A repository, a home and a state folder, always in one place, so that one can be put for another."""
 
-    untouched: int
-    finished: int
-    between: int
-    failures: tuple[str, ...]
+    def __init__(self, base: Path) -> None:
+        self.base = base
+        self.root, self.home = base / "world" / "root", base / "world" / "home"
+        self.environ = {
+            "PATH": os.environ["PATH"], "HOME": str(self.home), "MEM_HOME": str(self.home),
+            "XDG_STATE_HOME": str(base / "world" / "state"), "XDG_CACHE_HOME": str(base / "cache"),
+            "XDG_CONFIG_HOME": str(base / "world" / "config"), "MEM_NOW": "2026-11-21",
+            "MEM_EMBEDDER": "none", "LANG": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.org",
+            "GIT_COMMITTER_NAME": "A", "GIT_COMMITTER_EMAIL": "a@example.org",
+            "GIT_AUTHOR_DATE": "2026-11-20T00:00:00Z", "GIT_COMMITTER_DATE": "2026-11-20T00:00:00Z",
+        }  # fmt: skip
+
+    @property
+    def said(self) -> Path:
+        return self.base / "said"
+
+    @property
+    def state(self) -> Path:
+        return self.base / "world" / "state" / "mem"
+
+    def mem(self, *arguments: str, stdin: str = "") -> int:
+        """Run a command to its end; its exit code."""
+        return forge.ended(forge.start(arguments, self.root, self.environ, self.said, stdin=stdin))
+
+    def git(self, *arguments: str) -> None:
+        subprocess.run(["git", *arguments], cwd=self.root, env=self.environ, check=True, capture_output=True)
+
+    def put(self, name: str) -> None:
+        """Make the world what it was when it was saved under this name."""
+        shutil.rmtree(self.base / "world", ignore_errors=True)
+        shutil.copytree(self.base / name, self.base / "world", symlinks=True)
+
+    def save(self, name: str) -> None:
+        shutil.rmtree(self.base / name, ignore_errors=True)
+        shutil.copytree(self.base / "world", self.base / name, symlinks=True)
+
+    def files(self) -> dict[str, str]:
+        """The text of every file below root and home, but for git's and the index."""
+        return {
+            str(path.relative_to(self.base)): path.read_bytes().decode("utf-8", "surrogateescape")
+            for top in (self.root, self.home)
+            for path in sorted(top.rglob("*"))
+            if path.is_file() and not _is_other(path.relative_to(top))
+        }
+
+
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+def plain(files: dict[str, str]) -> dict[str, str]:
+    """The same with random ids made equal: those of two runs are never the same."""
+    return {name: _ID.sub("random id", text) for name, text in files.items()}
+
+
+def _is_other(inner: Path) -> bool:
+    hook = inner.parts[:2] == (".git", "hooks")
+    passing = (".memory.db", ".mem-tmp-", ".merge_file_")  # the last are git's own
+    return (inner.parts[0] == ".git" and not hook) or any(part in inner.name for part in passing)
+
+
+class Verb(NamedTuple):
+    """A command line to kill. `prepare` makes the world ready for it.
+
+    `twice`: a second whole run may change something more. `notes`: that it was done is noted after the
+    write, so that it may be done again. `takes`: entries may go. `codes`: exit codes when all is well.
+    `own`: the command is git's. `settle`: a worker goes on behind it.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    prepare: Callable[[World], None] = lambda world: None
+    stdin: Callable[[World], str] = lambda world: ""
+    twice: bool = False
+    notes: bool = False
+    takes: bool = False
+    codes: tuple[int, ...] = (0,)
+    own: bool = False
+    settle: bool = False
+
+
+# --- the tree
 
 
 def build(root: Path, files: int) -> None:
-    """`files` memory files, each with duplicates, retired, stale and plain entries."""
-    for i in range(files):
+    """`files` memory files, each with duplicates, retired, staged and plain entries; some prose."""
+    for i in range(files - 1):
         topic = TOPICS[i % len(TOPICS)]
         body = f"The {topic} service number {i} keeps its state in memory until the worker writes it down."
         entries = [
             _entry(f"f{i}-keep", body, importance=0.9),
             _entry(f"f{i}-dup", body.replace("keeps", "always keeps"), importance=0.4),
             _entry(f"f{i}-old", f"Retired words about {topic} {i}.", status="retired"),
-            _entry(f"f{i}-a", f"Plain words about {topic} one {i}, nothing else."),
+            _entry(f"f{i}-a", f"Plain words about {topic} one {i}, nothing else.", phase="planning"),
             _entry(f"f{i}-b", f"More {topic} words that stand alone in file {i} of the tree."),
+            _entry(f"f{i}-all", "Restart the queue worker after each deployment of the schema."),
         ]
         folder = root / (".mem/jobs" if i % 3 else "tasks")
         path = folder / f"j{i}" / "MEMORY.md" if i % 3 else folder / f"t{i}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(entries), encoding="utf-8")
-    (root / "MEMORY.md").write_text("# Memory\n", encoding="utf-8")
+    (root / "MEMORY.md").write_text(PROSE, encoding="utf-8")
 
 
 def _entry(entry_id: str, body: str, **values: object) -> str:
@@ -65,82 +160,450 @@ def _entry(entry_id: str, body: str, **values: object) -> str:
     return render_entry(keys, f"## {entry_id}\n{body}")
 
 
-def snapshot(root: Path) -> dict[str, bytes]:
-    """Every memory file below the root by its name."""
-    return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*.md"))}
+def found(world: World, files: int) -> None:
+    """Make the world from nothing: a git repository with the tree in it, indexed."""
+    shutil.rmtree(world.base / "world", ignore_errors=True)
+    world.root.mkdir(parents=True)
+    world.home.mkdir()
+    build(world.root, files)
+    (world.root / "RULES.md").write_text(RULES, encoding="utf-8")
+    (world.root / ".gitignore").write_text(".memory.db*\n", encoding="utf-8")
+    world.git("init", "-q", "-b", "main", "--template=")
+    world.git("add", "-A")
+    world.git("commit", "-qm", "All of it")
+    world.mem("index", "-q")
 
 
-def check(old: dict[str, bytes], new: dict[str, bytes], now: dict[str, bytes]) -> list[str]:
-    """What is wrong after a kill."""
-    wrong = []
-    for name in old.keys() | new.keys() | now.keys():
-        if now.get(name) not in (old.get(name), new.get(name)):
-            wrong.append(f"{name} is neither the old nor the new file")
-    held = {e.id for name, data in now.items() for e in parse(data.decode(), name).entries}
-    ever = {e.id for name, data in old.items() for e in parse(data.decode(), name).entries}
-    wrong += [f"{entry} is in no file" for entry in sorted(ever - held)]
-    return wrong
+# --- what is killed
 
 
-def drill(kills: int, files: int, seed: int) -> Outcome:
-    """Run the drill; see the module's text."""
-    dice = random.Random(seed)
-    with tempfile.TemporaryDirectory(prefix="mem-drill-") as folder:
-        base = Path(folder)
-        environ = {
-            **os.environ, "HOME": folder, "MEM_HOME": folder, "XDG_STATE_HOME": f"{folder}/state",
-            "MEM_NOW": "2026-11-21",
+def _transcript(world: World) -> str:
+    path = world.home / "sessions" / "one.jsonl"
+    path.parent.mkdir(exist_ok=True)
+    said = ("user", "Write a test for the parser."), ("assistant", "I wrote one."), ("user", WISH)
+    lines = [
+        {
+            "type": role, "uuid": f"u{i}", "parentUuid": f"u{i - 1}" if i else None, "sessionId": "s-1",
+            "cwd": str(world.root), "timestamp": f"2026-11-20T10:0{i}:00.000Z", "isSidechain": False,
+            "message": {"role": role, "content": text},
+        }
+        for i, (role, text) in enumerate(said)
+    ]  # fmt: skip
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    return str(path)
+
+
+def _ended(world: World) -> None:
+    _transcript(world)
+
+
+def _payload(world: World) -> str:
+    path = world.home / "sessions" / "one.jsonl"
+    return json.dumps({"session_id": "s-1", "transcript_path": str(path), "cwd": str(world.root)})
+
+
+def _spool(world: World) -> None:
+    path = _transcript(world)
+    with App(Options(root=str(world.root)), world.environ, world.root) as app:
+        history = History(world.state, app.project)
+        history.spool(Spooled("s-1", path, True, os.stat(path).st_size))
+        history.close()
+
+
+def _branches(world: World) -> None:
+    """Two branches that changed the same entries of the same files."""
+    assert world.mem("init", "-q") == 0
+    world.git("add", "-A")
+    world.git("commit", "-qm", "Init")
+    world.git("checkout", "-qb", "side")
+    assert world.mem("reinforce", "f0-keep", "f1-keep", "f3-keep", "f4-b", "-q") == 0
+    assert world.mem("add", "Side: the mail queue drops what is older than a day.", "-q") == 0
+    world.git("commit", "-qam", "Side")
+    world.git("checkout", "-q", "main")
+    assert world.mem("reinforce", "f0-keep", "f1-keep", "f3-b", "f4-b", "-q") == 0
+    assert world.mem("add", "Main: the search index is built at night.", "-q") == 0
+    world.git("commit", "-qam", "Main")
+    path = world.root.parent / "state" / "mem" / "undo"
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def _compacted(world: World) -> None:
+    assert world.mem("compact", "-q", "--allow-loss") == 0
+
+
+def _unmarked(world: World) -> None:
+    """Entries without ids, an ignore list without the index."""
+    for i in (0, 1, 3):
+        name = f".mem/jobs/j{i}/MEMORY.md" if i % 3 else f"tasks/t{i}.md"
+        path = world.root / name
+        path.write_text(path.read_text(encoding="utf-8").replace(f"id: f{i}-b\n", ""), encoding="utf-8")
+    (world.root / ".gitignore").unlink()
+
+
+def _shown(world: World) -> None:
+    assert world.mem("recall", "queue worker schema deployment", "--session", "s-1", "-q") == 0
+
+
+OLD = tuple(f"f{i}-old" for i in range(8))
+KEPT = tuple(f"f{i}-keep" for i in range(8))
+LESSON = "Always warm the cache of the search service before a deployment."
+
+VERBS = (
+    Verb("add", ("add", LESSON, "-q"), twice=True),
+    Verb("reinforce", ("reinforce", *KEPT, "-q"), twice=True),
+    Verb("reinforce --session", ("reinforce", "--session", "s-1", "-q"), _shown, notes=True),
+    Verb("compact", ("compact", "--promote", "--stale", "--adopt", "--allow-loss", "-q")),
+    Verb("retire", ("retire", *KEPT, "--because", "wrong", "-q")),
+    Verb("restore", ("restore", *OLD, "-q"), _compacted),
+    Verb("retire-stage", ("retire-stage", "planning", "-q")),
+    Verb("undo", ("undo", "-q"), _compacted, takes=True, codes=(0, 1)),
+    Verb("extract", ("extract", "--engine", "rules", "-q", "{transcript}"), _ended),
+    Verb("import", ("import", "RULES.md", "--from", "agents-md", "-q")),
+    Verb("export", ("export", "--target", "agents-md", "--out", "AGENTS.md", "-q")),
+    Verb("init", ("init", "--all", "-q")),
+    Verb("doctor --fix", ("doctor", "--fix", "-q"), _unmarked, codes=(0, 1)),
+    Verb("merge-driver", ("merge", "-q", "--no-edit", "side"), _branches, own=True),
+    Verb("hook worker", ("hook", "worker", "{root}", "go"), _spool),
+    Verb("hook session-end", ("hook", "session-end"), _ended, _payload, settle=True),
+)  # fmt: skip
+
+
+# --- one kill
+
+
+class Whole(NamedTuple):
+    """What an undisturbed run does: all texts it may leave a file with, its ends, its steps, its time."""
+
+    old: dict[str, str]
+    ends: tuple[dict[str, str], ...]
+    texts: dict[str, set[str | None]]
+    steps: tuple[str, ...]
+    seconds: float
+
+
+class Outcome(NamedTuple):
+    """How the kills ended: before anything was written, after all of it, and in between (finished later).
+
+    `late` ones came when the command had ended by itself.
+    """
+
+    untouched: int
+    finished: int
+    between: int
+    late: int
+    failures: tuple[str, ...]
+    by_verb: dict[str, int]
+
+
+class Drill:
+    def __init__(self, base: Path, files: int, seed: int) -> None:
+        self.world = World(base)
+        self.dice = random.Random(seed)
+        self.failures: list[str] = []
+        self.counts: Counter[str] = Counter()
+        found(self.world, files)
+        self.world.save("tree")
+
+    def run(self, verb: Verb, *, at: int | None = None, after: float = 0.0) -> bool:
+        """Run a verb and kill it, at a step or after some seconds; whether it was killed."""
+        if verb.own:
+            return self._killed_git(verb, after)
+        trace = None if at is None else forge.dies_at(at)
+        pid = forge.start(
+            self._filled(verb), self.world.root, self.world.environ, self.world.said,
+            stdin=verb.stdin(self.world), trace=trace,
+        )  # fmt: skip
+        if at is None:
+            time.sleep(after)
+            os.kill(pid, signal.SIGKILL)
+        return forge.ended(pid) < 0
+
+    def _killed_git(self, verb: Verb, after: float) -> bool:
+        command = ["git", *verb.arguments]
+        child = subprocess.Popen(
+            command, cwd=self.world.root, env=self.world.environ, start_new_session=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        time.sleep(after)
+        gone = child.poll() is not None
+        if not gone:
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        return not gone
+
+    def again(self, verb: Verb) -> int:
+        """Run it to its end; a merge begins anew, as a person would have it."""
+        if not verb.own:
+            before = self._workers_told()
+            code = self.world.mem(*self._filled(verb), stdin=verb.stdin(self.world))
+            if verb.settle:
+                self._wait("tells nothing", lambda: self._workers_told() > before)
+                self._settle()
+            return code
+        for lock in (self.world.root / ".git").rglob("*.lock"):
+            lock.unlink()
+        self.world.git("reset", "-q", "--hard")
+        done = subprocess.run(
+            ["git", *verb.arguments], cwd=self.world.root, env=self.world.environ, capture_output=True,
+            check=False,
+        )  # fmt: skip
+        return done.returncode
+
+    def _filled(self, verb: Verb) -> tuple[str, ...]:
+        names = {
+            "{transcript}": str(self.world.home / "sessions" / "one.jsonl"), "{root}": str(self.world.root),
         }  # fmt: skip
-        pristine = base / "pristine"
-        build(pristine, files)
-        old = snapshot(pristine)
-        new, duration = _undisturbed(base, pristine, environ)
-        counts, failures = [0, 0, 0], []
-        for i in range(kills):
-            root = base / "root"
-            shutil.rmtree(root, ignore_errors=True)
-            shutil.rmtree(base / "state", ignore_errors=True)
-            shutil.copytree(pristine, root)
-            killed = subprocess.Popen(COMMAND, cwd=root, env=environ)
-            time.sleep(dice.uniform(duration * 0.6 if i % 2 else 0, duration * 1.1))
-            killed.send_signal(signal.SIGKILL)
-            killed.wait()
-            now = snapshot(root)
-            counts[0 if now == old else 1 if now == new else 2] += 1
-            failures += [f"kill {i}: {what}" for what in check(old, new, now)]
-            subprocess.run(COMMAND, cwd=root, env=environ, check=True)
-            if snapshot(root) != new:
-                failures.append(f"kill {i}: the next run did not finish the work")
-            failures += [f"kill {i}: left {path}" for path in root.rglob(".*.mem-tmp-*")]
-        return Outcome(counts[0], counts[1], counts[2], tuple(failures))
+        return tuple(names.get(argument, argument) for argument in verb.arguments)
+
+    def _settle(self) -> None:
+        """Wait until no worker of this repository is at it; one that just starts has no name for a moment."""
+        wanted = b"hook\0worker\0" + str(self.world.root).encode() + b"\0"
+        quiet: list[bool] = []
+
+        def is_quiet() -> bool:
+            quiet.append(not any(wanted in line for line in _command_lines()))
+            return quiet[-5:] == [True] * 5
+
+        self._wait("does not end", is_quiet)
+
+    def _workers_told(self) -> int:
+        log = self.world.state / "hooks.log"
+        return log.read_text(encoding="utf-8").count(" worker: ") if log.exists() else 0
+
+    def _wait(self, fault: str, done: Callable[[], bool]) -> None:
+        until = time.monotonic() + 60
+        while not done():
+            if time.monotonic() > until:
+                self.failures.append(f"a worker {fault}")
+                return
+            time.sleep(0.02)
+
+    # What is expected.
+
+    def learn(self, verb: Verb) -> Whole:
+        """Prepare the world of a verb, save it, and run the verb undisturbed."""
+        self.world.put("tree")
+        verb.prepare(self.world)
+        self.world.save(verb.name)
+        old = self.world.files()
+        states, steps, seconds = [old], [], []
+        for _ in range(3):
+            self.world.put(verb.name)
+            started = time.perf_counter()
+            self._expect(self.again(verb), verb, "undisturbed")
+            seconds.append(time.perf_counter() - started)
+        ends = [self.world.files()]
+        self._expect(self.again(verb), verb, "for the second time")
+        ends.append(self.world.files())
+        if ends[0] != ends[1] and not (verb.twice or verb.takes):
+            self.failures.append(f"{verb.name}: a second run changes {_differing(*ends)}")
+        if not (verb.own or verb.settle):
+            self.world.put(verb.name)
+            _, heard = forge.listen(
+                self._filled(verb), self.world.root, self.world.environ, self.world.said,
+                stdin=verb.stdin(self.world), look=self.world.files,
+            )  # fmt: skip
+            steps, states = list(heard.steps), [*states, *heard.states]
+        names = {name for state in (*states, *ends) for name in state}
+        alike = [plain(state) for state in (*states, *ends)]
+        texts = {name: {state.get(name) for state in alike} for name in names}
+        if verb.notes:
+            ends.append(self._without_note(verb))
+        if ends[0] == old:
+            self.failures.append(f"{verb.name}: does nothing in this drill")
+        accepted = tuple(ends if verb.twice or verb.takes or verb.notes else ends[:1])
+        return Whole(old, accepted, texts, tuple(steps), max(FLOOR, sorted(seconds)[1]))
+
+    def _without_note(self, verb: Verb) -> dict[str, str]:
+        """Where a run ends whose files were written before, but which was not noted."""
+        self.world.put(verb.name)
+        self.again(verb)
+        written = self.world.base / "written"
+        shutil.rmtree(written, ignore_errors=True)
+        self.world.root.rename(written)
+        self.world.put(verb.name)
+        shutil.rmtree(self.world.root)
+        written.rename(self.world.root)
+        self.again(verb)
+        return self.world.files()
+
+    def _expect(self, code: int, verb: Verb, when: str) -> None:
+        if code not in verb.codes:
+            said = self.world.said.read_text(encoding="utf-8", errors="replace") if not verb.own else ""
+            self.failures.append(f"{verb.name} {when}: exit {code}: {said[-400:]}")
+
+    def kill(self, verb: Verb, whole: Whole, number: int) -> None:
+        """One kill and all that is looked at after it."""
+        self.world.put(verb.name)
+        label = f"{verb.name}, kill {number}"
+        if whole.steps and number % 3 == 0:
+            at = (number // 3) % len(whole.steps)
+            label += f" before step {at} ({whole.steps[at]})"
+            killed = self.run(verb, at=at)
+        else:
+            first = whole.seconds * 0.5 if number % 2 else 0
+            after = self.dice.uniform(first, whole.seconds * 1.05)
+            label += f" after {after * 1000:.0f} ms"
+            killed = self.run(verb, after=after)
+        if verb.settle:
+            self._settle()
+        now = self.world.files()
+        self._count(whole, now, killed=killed)
+        wrong = [*torn(whole, now), *lost(whole.old, now, allowed=_taken(verb, whole))]
+        self._expect(self.again(verb), verb, f"again after {label}")
+        end = self.world.files()
+        if plain(end) not in map(plain, whole.ends):
+            wrong.append(f"the next run ends elsewhere: {_differing(plain(whole.ends[0]), plain(end))}")
+        wrong += lost({**whole.old, **now}, end, allowed=_taken(verb, whole))
+        wrong += [*litter(self.world), *unlike_a_rebuild(self.world)]
+        self.failures += [f"{label}: {what}" for what in wrong]
+
+    def _count(self, whole: Whole, now: dict[str, str], *, killed: bool) -> None:
+        if not killed:
+            self.counts["late"] += 1
+        elif now == whole.old:
+            self.counts["untouched"] += 1
+        else:
+            self.counts["finished" if plain(now) in map(plain, whole.ends) else "between"] += 1
 
 
-def _undisturbed(base: Path, pristine: Path, environ: dict[str, str]) -> tuple[dict[str, bytes], float]:
-    """What a whole run makes of the tree, and how long it takes (the median of three)."""
-    seconds = []
-    for i in range(3):
-        whole = base / f"whole{i}"
-        shutil.copytree(pristine, whole)
-        started = time.perf_counter()
-        subprocess.run(COMMAND, cwd=whole, env=environ, check=True)
-        seconds.append(time.perf_counter() - started)
-    return snapshot(whole), sorted(seconds)[1]
+def _command_lines() -> Iterator[bytes]:
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            yield path.read_bytes()
+        except OSError:
+            continue
+
+
+def _taken(verb: Verb, whole: Whole) -> set[str]:
+    """The entries that an undo takes back."""
+    return ids(whole.old) - ids(whole.ends[0]) if verb.takes else set()
+
+
+def ids(files: dict[str, str]) -> set[str]:
+    """The ids of all entries in all memory files and archives; of those without one the first line."""
+    return {
+        e.id if e.identified else e.body.split("\n")[0]
+        for name, text in files.items()
+        if name.endswith(".md")
+        for e in parse(text, name).entries
+    }
+
+
+def _titles(files: dict[str, str]) -> set[str]:
+    """The first lines of all entries."""
+    names = [name for name in files if name.endswith(".md")]
+    return {e.body.split("\n")[0] for name in names for e in parse(files[name], name).entries}
+
+
+def torn(whole: Whole, now: dict[str, str]) -> list[str]:
+    """Files that are neither old nor new."""
+    alike = plain(now)
+    return [
+        f"{name} is neither the old nor the new file"
+        for name in sorted(whole.texts.keys() | now.keys())
+        if alike.get(name) not in whole.texts.get(name, ())
+    ]
+
+
+def lost(before: dict[str, str], now: dict[str, str], *, allowed: set[str]) -> list[str]:
+    """Entries that are nowhere."""
+    return [f"{entry} is in no file" for entry in sorted(ids(before) - ids(now) - _titles(now) - allowed)]
+
+
+def litter(world: World) -> list[str]:
+    """What no finished command may leave."""
+    paths = [*world.base.joinpath("world").rglob("*.mem-tmp-*"), *(world.state / "pending").glob("*")]
+    paths += (world.state / "aside").glob("*")
+    lock = world.state / "write.lock"
+    paths += [lock] if lock.exists() and lock.stat().st_size else []
+    return [f"left {path.relative_to(world.base)}" for path in paths]
+
+
+def unlike_a_rebuild(world: World) -> list[str]:
+    """How the index differs from one that is built from nothing."""
+    fresh = world.base / "fresh.db"
+    for path in world.base.glob("fresh.db*"):
+        path.unlink()
+    code = world.mem("index", "-q")
+    other = world.environ | {"MEM_DB": str(fresh)}
+    code += forge.ended(forge.start(("index", "-q"), world.root, other, world.said))
+    if code:
+        return [f"mem index: exit {code}: {world.said.read_text(encoding='utf-8')[-300:]}"]
+    if rows(world.root / ".memory.db") != rows(fresh):
+        return ["the index is not what a rebuild gives"]
+    return []
+
+
+ROWS = (
+    "SELECT path, place, size, hash, entries, problems FROM file_meta ORDER BY path",
+    "SELECT f.path, c.entry, c.part, c.offset, c.line, c.live, c.type, c.kind, c.date, c.title, c.text,"
+    " c.tags, c.parts, c.digest, c.metadata FROM chunks c JOIN file_meta f ON f.id = c.source"
+    " ORDER BY 1, 4, 3",
+    "SELECT r.entry, r.other, r.relation, r.weight, f.path FROM relations r"
+    " JOIN file_meta f ON f.id = r.source ORDER BY 1, 2, 3, 5",
+)
+
+
+def rows(path: Path) -> list[list[tuple[object, ...]]]:
+    """Everything in an index but row numbers; raises when its full-text table is damaged."""
+    db = sqlite3.connect(path, isolation_level=None)
+    try:
+        db.execute("INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('integrity-check', 1)")
+        return [db.execute(statement).fetchall() for statement in ROWS]
+    finally:
+        db.close()
+
+
+# --- all of them
+
+
+def drill(kills: int, files: int, seed: int, *, seconds: float = 0, only: str = "") -> Outcome:
+    """Run the drill; see the module's text. With `seconds` it ends then, after a whole round of verbs."""
+    forge.load()
+    until = time.monotonic() + seconds if seconds else float("inf")
+    with tempfile.TemporaryDirectory(prefix="mem-drill-", dir=memory()) as folder:
+        run = Drill(Path(folder), files, seed)
+        verbs = [verb for verb in VERBS if only in ("", verb.name)]
+        wholes = [run.learn(verb) for verb in verbs]
+        by_verb: Counter[str] = Counter()
+        for number in range(kills):
+            verb, whole = verbs[number % len(verbs)], wholes[number % len(verbs)]
+            if number % len(verbs) == 0 and time.monotonic() > until:
+                break
+            run.kill(verb, whole, number // len(verbs))
+            by_verb[verb.name] += 1
+        counts = (run.counts[name] for name in ("untouched", "finished", "between", "late"))
+        return Outcome(*counts, tuple(run.failures), dict(by_verb))
+
+
+def memory() -> str | None:
+    """A folder in memory where there is one: SIGKILL takes nothing from it that a disk would keep."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--kills", type=int, default=300)
+    parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--files", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=0)
+    parser.add_argument("--only", default="")
     given = parser.parse_args(arguments)
-    outcome = drill(given.kills, given.files, given.seed)
+    done = drill(given.kills, given.files, given.seed, seconds=given.seconds, only=given.only)
     print(
-        f"{given.kills} kills over {given.files} files: {outcome.untouched} before the write,"
-        f" {outcome.between} inside it, {outcome.finished} after it; {len(outcome.failures)} failures"
+        f"{sum(done.by_verb.values())} kills of {len(done.by_verb)} verbs over {given.files} files:"
+        f" {done.untouched} before anything was written, {done.between} in between, {done.finished} when all"
+        f" was written, {done.late} after the end; {len(done.failures)} failures"
     )
-    for failure in outcome.failures[:20]:
+    for failure in done.failures[:40]:
         print(failure)
-    return 1 if outcome.failures else 0
+    return 1 if done.failures else 0
+
+
+def _differing(one: dict[str, str], other: dict[str, str]) -> str:
+    return ", ".join(sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name)))
 
 
 if __name__ == "__main__":

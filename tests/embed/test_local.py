@@ -25,7 +25,8 @@ pytestmark = pytest.mark.skipif(not installed(), reason="needs the extra `local`
 
 PROSE = Path(local.__file__).parent.parent.parent / "docs"
 UNICODE = """
-    über straße naïve café Łódź Привет мир Ελληνικά 日本 本語 中文 한국어 สวัสดี नमस्ते مرحبا שלום ﬁre ½ ² Ⅷ ｆｕｌｌ
+    über straße naïve café Łódź Привет мир Ελληνικά 日本 本語 中文 한국어 สวัสดี नमस्ते مرحبا שלום ﬁre ½ ²
+    Ⅷ ｆｕｌｌ
     𝔘𝔫𝔦 𝟙𝟚 Ǆ ǅ İstanbul ıssız ẞ ŉ x1y2 abc123 0xdeadbeef v2 i18n HTTPServer 12345678901234567890 ᚠᛇᚻ 𓀀𓀁 ꙮ ಠ
     zzzzqqqqxxxx aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa e\u0301 \u0915\u094d\u0937
 """.split()

@@ -68,7 +68,7 @@ def _front(text: str) -> None:
 
 
 def _written(text: str) -> None:
-    text = text.encode("utf-8", "replace").decode()
+    text = text.encode("utf-8", "replace").decode()[:8000]
     value = front_matter.render_value(text)
     assert front_matter.read(f"key: {value}\n").values["key"] == text
 

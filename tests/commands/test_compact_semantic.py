@@ -1,0 +1,113 @@
+"""mem compact --semantic: what says the same in other words is merged, by the rules of every merge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memcli.compaction import same_meaning
+from memcli.embed import http
+from memcli.vector import quantise
+from tests.conftest import Project, Result
+from tests.embed.server import openai, serving
+
+ONE = "Always run all of the unit tests before you push a branch to the remote repository."
+OTHER = "You should run all the unit tests before pushing a branch to the remote repository."
+APART = {
+    "a negation": OTHER.replace("should", "should not"),
+    "a number": OTHER.replace("all the unit tests", "all the 300 unit tests"),
+    "a path": OTHER + " See `tests/unit`.",
+    "a flag": OTHER + " Use --fast.",
+}
+
+
+def written(project: Project, second: str = OTHER, path: str = "MEMORY.md", **values: object) -> None:
+    first = project.entry("Run the tests before you push", ONE, id="a", importance=0.9)
+    text = project.entry("Run tests before pushing", second, id="b", **values)
+    project.write("MEMORY.md", first)
+    file = project.root / path
+    project.write(path, (file.read_text() if file.exists() else "") + text)
+
+
+def did(result: Result) -> list[str]:
+    assert result.code == 0, result.err
+    return [event["what"] for event in result.json["done"]]
+
+
+def test_other_words_are_merged_with_the_option_alone(project: Project, vectors: None) -> None:
+    """The survivor says what it was merged from; the other is in the archive; twice is once."""
+    written(project)
+    assert did(project.mem("compact", "--json")) == []
+    assert project.mem("compact", "--check").code == 0
+    assert project.mem("compact", "--semantic", "--check").code == 1
+    assert did(project.mem("compact", "--semantic", "--json")) == ["merged"]
+    text = (project.root / "MEMORY.md").read_text()
+    assert "id: a" in text and "merged_from" in text and "id: b" not in text
+    assert OTHER in (project.root / "MEMORY.archive.md").read_text()
+    assert did(project.mem("compact", "--semantic", "--json")) == []
+
+
+@pytest.mark.parametrize("why", APART)
+def test_what_is_kept_apart_stays_apart(project: Project, vectors: None, why: str) -> None:
+    """However near the vectors are."""
+    written(project, APART[why])
+    assert did(project.mem("compact", "--semantic", "--json")) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "values"),
+    [
+        (".mem/jobs/j/MEMORY.md", {}),
+        ("MEMORY.md", {"type": "directive"}),
+        ("MEMORY.md", {"domain": "task"}),
+        ("MEMORY.md", {"embed": False}),
+        ("MEMORY.md", {"status": "retired"}),
+    ],
+)
+def test_shelves_are_those_of_every_merge(
+    project: Project, vectors: None, path: str, values: dict[str, object]
+) -> None:
+    """One level, type and domain; and who is not to be embedded is not."""
+    written(project, path=path, **values)
+    assert "merged" not in did(project.mem("compact", "--semantic", "--json"))
+
+
+def test_without_an_embedder_it_is_a_mistake(project: Project) -> None:
+    """Exit 2 with the way to get one; nothing is written."""
+    written(project)
+    done = project.mem("compact", "--semantic")
+    assert done.code == 2 and "memcli[local]" in done.err
+    assert not (project.root / "MEMORY.archive.md").exists()
+
+
+def test_a_provider_is_asked_once_for_each_text(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its vectors are kept; the proxy store never leaves; a failing one is exit 4 and nothing is written."""
+    written(project)
+    project.write("proxy.md", project.entry("Private", "a private manner of mine", id="p"))
+    monkeypatch.setattr(http, "PAUSE", 0.0)
+    with serving(openai) as server:
+        env = {"MEM_EMBEDDER": "openai-compatible", "MEM_EMBED_URL": server.url, "MEM_EMBED_MODEL": "m"}
+        for _ in range(2):
+            assert project.mem("compact", "--semantic", "--dry-run", env=env).code == 0
+    sent = [text for body in server.bodies for text in body["input"]]
+    assert len(sent) == 2 and not any("private" in text for text in sent)
+    down = {**env, "MEM_EMBED_MODEL": "n"}  # the server is gone
+    before = (project.root / "MEMORY.md").read_bytes()
+    done = project.mem("compact", "--semantic", env=down)
+    assert done.code == 4 and (project.root / "MEMORY.md").read_bytes() == before
+
+
+def test_pairs_are_those_above_095() -> None:
+    """In any number; a vector that is not known is near to none."""
+    assert same_meaning([]) == same_meaning([None, quantise([1.0])]) == []
+    near, far = quantise([1.0, 0.2]), quantise([1.0, 0.5])
+    assert same_meaning([quantise([1.0, 0.0]), None, far, near]) == [(0, 3), (2, 3)]
+    assert len(same_meaning([near] * 70)) == 70 * 69 // 2
+
+
+def test_compaction_needs_no_embedder(project: Project, vectors: None, tmp_path: Path) -> None:
+    """Without the option no vector is made or read."""
+    written(project)
+    assert project.mem("compact").code == 0
+    assert not (project.root / ".memory.db").exists()

@@ -1,0 +1,124 @@
+"""Command lines of mem in children that are forked, not started: quick, and easily killed at a given step.
+
+A child has everything imported already, so most of its time goes into the work itself. Its writer tells
+every step (see `Workspace`): a child can be made to die at one of them, or to note them all.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pkgutil
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import memcli
+from memcli import workspace
+from memcli.__main__ import _run
+
+HEAVY = ("memcli.llm.anthropic", "memcli.mcp_server", "memcli.shared", "memcli.embed.onnx")
+
+
+class Heard(NamedTuple):
+    """The steps of an undisturbed run, and the texts of all files at the end of each of its writes."""
+
+    steps: tuple[str, ...]
+    states: tuple[dict[str, str], ...]
+
+
+def load() -> None:
+    """Import what commands import when they run, so that no child has to."""
+    for module in pkgutil.walk_packages(memcli.__path__, "memcli."):
+        if not module.name.startswith(HEAVY) and not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+
+
+def start(
+    arguments: Sequence[str], cwd: Path, environ: Mapping[str, str], said: Path, *,
+    stdin: str = "", trace: Callable[[str], None] | None = None, last: Callable[[], None] | None = None,
+) -> int:  # fmt: skip
+    """Fork a child that runs `mem` with these arguments; its pid. What it prints goes to the file `said`."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        _become(cwd, environ, said, stdin)
+        if trace is not None:
+            _listen(trace)
+        code = _run(list(arguments))
+        if last is not None:
+            last()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BaseException as error:  # a traceback is what the drill is looking for
+        sys.excepthook(type(error), error, error.__traceback__)
+        sys.stderr.flush()
+    finally:
+        os._exit(code)
+
+
+def _become(cwd: Path, environ: Mapping[str, str], said: Path, stdin: str) -> None:
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(environ)
+    given, told = os.memfd_create("stdin"), os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.write(given, stdin.encode())
+    os.lseek(given, 0, os.SEEK_SET)
+    for fd, number in ((given, 0), (told, 1), (told, 2)):
+        os.dup2(fd, number)
+    sys.stdin = os.fdopen(0, "r", encoding="utf-8", closefd=False)
+    sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
+
+
+def _listen(trace: Callable[[str], None]) -> None:
+    """Hear every step of every writer in this process."""
+    workspace.Workspace.__init__.__kwdefaults__["trace"] = trace  # type: ignore[index]
+    workspace.silent = trace  # that of write_output
+
+
+def dies_at(number: int) -> Callable[[str], None]:
+    """A trace that kills its process just before the step of this number."""
+    left = [number]
+
+    def trace(_step: str) -> None:
+        if not left[0]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        left[0] -= 1
+
+    return trace
+
+
+def ended(pid: int) -> int:
+    """Wait for a child; its exit code, negative for the signal that ended it."""
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def listen(
+    arguments: Sequence[str], cwd: Path, environ: Mapping[str, str], said: Path, *,
+    stdin: str, look: Callable[[], dict[str, str]],
+) -> tuple[int, Heard]:  # fmt: skip
+    """Run a command undisturbed, and note its steps and what `look` sees at the end of each write."""
+    steps: list[str] = []
+    states: list[dict[str, str]] = []
+    note = said.with_name("heard.json")
+
+    def trace(step: str) -> None:
+        steps.append(step)
+        if step == "end":
+            states.append(look())
+
+    def last() -> None:
+        note.write_text(json.dumps([steps, states]), encoding="utf-8")
+
+    code = ended(start(arguments, cwd, environ, said, stdin=stdin, trace=trace, last=last))
+    heard = json.loads(note.read_text(encoding="utf-8"))
+    note.unlink()
+    return code, Heard(tuple(heard[0]), tuple(heard[1]))
