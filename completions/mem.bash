@@ -21,7 +21,7 @@ _mem_files() {
 
 _mem() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command="" i
-    local keys="query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= max_tokens_by_type= level_weights= kind_weights= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= extract_global= hook_proxy= inject_min= embedder= embed_model= embed_url= embed_folder= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day="
+    local keys="query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= max_tokens_by_type= level_weights= kind_weights= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= extract_global= hook_proxy= inject_min= embedder= embed_model= embed_url= embed_folder= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day= store_url= store_team="
     COMPREPLY=()
     if [[ $cur == = ]]; then # --level=<tab>: bash splits words at =
         cur=""
@@ -42,12 +42,12 @@ _mem() {
         case $prev in
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--check --rebuild --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--check --rebuild --push --archived --migrate --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     recall)
         case $prev in
-        --limit | --max-tokens | --walk | --job | --task | --tag | --since | --until | --session) : ;;
+        --limit | --max-tokens | --walk | --job | --task | --tag | --since | --until | --session | --project) : ;;
         --format) _mem_words "auto text prompt json" ;;
         --detail) _mem_words "auto none high" ;;
         --level) _mem_words "global project job task" ;;
@@ -57,7 +57,7 @@ _mem() {
         --path | --ids-out) _mem_files -f ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--limit --max-tokens --walk --format --explain --ranked --detail --level --job --task --type --kind --store --tag --path --since --until --proxy --archived --no-global --session --ids-out --no-refresh --exit-code --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--limit --max-tokens --walk --format --explain --ranked --detail --level --job --task --type --kind --store --tag --path --since --until --proxy --archived --no-global --session --ids-out --no-refresh --exit-code --shared --project --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     add)

@@ -84,6 +84,9 @@ class App:
             self._index.close()
         for model in self._models:
             model.close()
+        close = getattr(self.__dict__.get("embedder"), "close", None)
+        if close is not None:
+            close()
 
     # --- where and when
 
@@ -452,7 +455,7 @@ class App:
             raise UsageError(
                 f"MEM_DB names a file that is no database: {path}", "name another file with MEM_DB"
             )
-        if path.is_dir() or not path.parent.is_dir():
+        if (path.exists() and not path.is_file()) or not path.parent.is_dir():
             raise UsageError(f"MEM_DB names no file in an existing folder: {path}", "name a file with MEM_DB")
         return path
 
@@ -600,7 +603,8 @@ class App:
             finally:
                 history.close()
         except (OSError, sqlite3.Error) as error:
-            self.notes.append(f"the recall log was skipped: {error}")
+            why = "another mem is writing it" if "locked" in str(error) else error
+            self.notes.append(f"the recall log was skipped: {why}")
 
 
 @contextmanager

@@ -29,8 +29,6 @@ TOGETHER: Final = 0.3
 UNNAMED: Final = 0.4
 NAMED: Final = 0.8
 """What is lent counts 0.4, and up to 1.2 where the task names the title: it is about that."""
-ASKS: Final = 0.9
-"""What a text that ends with a question is worth beside one that tells."""
 BEST_OF_GROUP: Final = 3
 
 
@@ -165,9 +163,10 @@ def lend(
 ) -> dict[K, float]:
     """`own` relevance (best 1.0) with what entries that stand together add to each other.
 
-    `neighbours[a]` are (b, distance 1 or 2): what stands beside a in its file; `groups` names what
-    was written together. The better neighbour on either side counts, by its square: w x s1^2 + w x s2^2 / 2.
-    Entries that have no relevance of their own may get some.
+    `neighbours[a]` are (b, distance 1 or 2), both of `own`: what stands beside a in its file; `groups` names
+    what was written together; `title` is the share of each title that the task names. Added is
+    weight x (s1^2 + s2^2 / 2 + 0.3 x what the group shares) x (0.4 + 0.8 x title), where s1 and s2 are the
+    relevance of the better neighbour one and two places away.
     """
     near: dict[K, list[float]] = {}
     for lender, beside in neighbours.items():
@@ -176,11 +175,11 @@ def lend(
             best[distance - 1] = max(best[distance - 1], own.get(lender, 0.0))
     shared = _shared(own, groups)
     total = dict(own)
-    for key in dict.fromkeys((*own, *near)):
+    for key, relevance in own.items():
         one, two = near.get(key, (0.0, 0.0))
         added = one * one + FARTHER * two * two + TOGETHER * shared.get(groups.get(key), 0.0)
         if added:
-            total[key] = own.get(key, 0.0) + weight * added * (UNNAMED + NAMED * title.get(key, 0.0))
+            total[key] = relevance + weight * added * (UNNAMED + NAMED * title.get(key, 0.0))
     return total
 
 

@@ -290,7 +290,7 @@ def _judge(
 ) -> Fault | None:
     known = KEYS.get(key)
     if known is None:
-        return Fault(where(key), f"unknown key {key!r}", _nearest(key))
+        return Fault(where(key), f"unknown key {key[:60]!r}", _nearest(key))
     if origin == "project file" and not known.project:
         return Fault(
             where(key),
@@ -318,7 +318,9 @@ def user_file(home: Path, environ: Mapping[str, str]) -> Path:
 
 
 MOST_BYTES = 65_536
-"""A longer file is not read: a TOML reader takes time that grows with the square of a dotted key."""
+"""A longer file is not read."""
+MOST_DOTS = 100
+"""A file with more dots in a line is not read: the time for a dotted key grows with its square, or worse."""
 MOST_KEYS = 200
 """A file with more keys is not judged: each unknown one costs a search for the one that was meant."""
 
@@ -339,11 +341,13 @@ def read_file(path: Path) -> tuple[dict[str, Any], Callable[[str], str], list[Fa
     except OSError as error:
         return {}, nowhere, [Fault(str(path), f"cannot be read: {error.strerror}", "check its permissions")]
     if len(data) > MOST_BYTES:
-        return {}, nowhere, [Fault(str(path), f"is longer than {MOST_BYTES} bytes", "put its keys alone there")]
+        return {}, nowhere, [Fault(str(path), f"is longer than {MOST_BYTES} bytes", "keep its keys alone")]
     import tomllib
 
     try:
         text = data.decode("utf-8-sig")
+        if any(line.count(".") > MOST_DOTS for line in text.split("\n")):
+            return {}, nowhere, [Fault(str(path), f"has a line with more than {MOST_DOTS} dots", "part it")]
         values = tomllib.loads(text)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1

@@ -103,7 +103,8 @@ def _embedded(turns: Sequence[Turn], units: Sequence[_Unit], embed: Embed) -> di
     said = [i for unit in units for i in unit.said]
     if not said or len(said) > COMPARED:
         return {}
-    return dict(zip(said, embed([turns[i].text[:HEARD] for i in said]), strict=True))
+    rows = embed([turns[i].text[:HEARD] for i in said])
+    return dict(zip(said, rows, strict=True)) if len(rows) else {}
 
 
 def _gaps(turns: Sequence[Turn]) -> list[tuple[float, int]]:

@@ -77,6 +77,8 @@ def exclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:
     if common is None or not (common / "HEAD").is_file():
         return
     path = common / "info" / "exclude"
+    if path.is_symlink():  # what a `.git` that somebody packed leads to is not ours to write
+        return
     try:
         text = path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
         missing = [pattern for pattern in patterns if pattern not in text.split("\n")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memcli import redact
@@ -24,7 +24,9 @@ ENTRY_TOKENS = 150
 ENTRY_LINES = 12
 
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
-_CODE = re.compile(r"(^[ \t]*(`{3,}|~{3,}).*?^[ \t]*\2[ \t]*$|`[^`\n]+`)", re.DOTALL | re.MULTILINE)
+_MARK = re.compile(r"^ {0,3}(?:(`{3,}+)([^`\n]*+)|(~{3,}+)([^\n]*+))$", re.MULTILINE)
+_TICKS = re.compile(r"\\*+`++")
+_SPAN = re.compile(r"((?<![`\\])`(?!`)[^`\n]++`(?!`))")
 _AT = re.compile(r"(?<![\w`])@(?=[\w~./\\-])")
 _HASHES = re.compile(r"^(#{1,6})(?=[ \t])", re.MULTILINE)
 _MARKED = re.compile(r"^<!-- mem: export begin\b[^\n]*$", re.MULTILINE)
@@ -143,12 +145,34 @@ def safe_text(text: str) -> str:
     Claude Code would read as a request to load that file.
     """
     text = redact.for_prompt(text).replace("<!--", "&lt;!--")
-    parts = _CODE.split(text)
-    return "".join(
-        part if i % 3 == 1 else "" if i % 3 == 2 else _AT.sub("&#64;", part)
-        for i, part in enumerate(parts)
-        if part
-    )
+    parts, at = [], 0
+    for start, end in fenced(text):
+        parts += [_without_imports(text[at:start]), text[start:end]]
+        at = end
+    return "".join([*parts, _without_imports(text[at:])])
+
+
+def fenced(text: str) -> Iterator[tuple[int, int]]:
+    """The stretches of fenced code that are closed, with their fences, as CommonMark has them."""
+    start, fence = 0, ""
+    for mark in _MARK.finditer(text):
+        own, info = mark[1] or mark[3], mark[2] or mark[4]
+        if not fence:
+            start, fence = mark.start(), own
+        elif own.startswith(fence) and not (info or "").strip():
+            yield start, mark.end()
+            fence = ""
+
+
+def _without_imports(text: str) -> str:
+    """Text outside of fences without `@path`; what stands in a code span stays.
+
+    Where one line has an odd backtick, or one that does not stand alone, no span can be told for sure.
+    """
+    sure = all(ticks == "`" for ticks in _TICKS.findall(text))
+    sure = sure and all(line.count("`") % 2 == 0 for line in text.split("\n"))
+    parts = _SPAN.split(text) if sure else [text]
+    return "".join(part if i % 2 else _AT.sub("&#64;", part) for i, part in enumerate(parts))
 
 
 def demoted(text: str) -> str:

@@ -172,7 +172,7 @@ class Spooled(NamedTuple):
 class Turns(NamedTuple):
     """How many prompts a session had since memory was last written (`newest`, an mtime in ns)."""
 
-    count: int = 0
+    prompts: int = 0
     newest: int = 0
     nudged: bool = False
 
@@ -375,6 +375,13 @@ class History:
             (self.project, _plain(session)),
         ).fetchone()
         return Turns(row[0], row[1], bool(row[2])) if row else Turns()
+
+    def prompts_since(self, newest: int) -> int:
+        """The prompts of all sessions since memory was last written, at `newest` (an mtime in ns)."""
+        row = self.db.execute(
+            "SELECT total(count) FROM turns WHERE project = ? AND newest >= ?", (self.project, newest)
+        ).fetchone()
+        return int(row[0])
 
     def remember_turns(self, session: str, turns: Turns, day: str) -> None:
         """Remember the prompts of a session."""

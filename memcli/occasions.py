@@ -288,7 +288,7 @@ def _newest(app: App) -> int:
 
 def _counted(turns: Turns, newest: int) -> tuple[Turns, bool]:
     """The turns with this one, and whether it is time for the nudge: once in a session."""
-    count = 1 if newest != turns.newest else turns.count + 1
+    count = 1 if newest != turns.newest else turns.prompts + 1
     nudge = count >= NUDGE_AFTER and not turns.nudged
     return Turns(count, newest, turns.nudged or nudge), nudge
 

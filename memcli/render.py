@@ -719,6 +719,10 @@ def _place(row: Any) -> str:
 # --- health
 
 
+NUDGE_FROM = 60
+"""So many prompts without anything written are worth a word."""
+
+
 def health_json(report: Any, *, history: bool) -> str:
     """The report; with `history` also its snapshots, the oldest first."""
     found = report.health
@@ -729,6 +733,7 @@ def health_json(report: Any, *, history: bool) -> str:
         "counts": report.counts,
         "llm": report.spent._asdict(),
         "never_recalled": None if report.never is None else len(report.never),
+        "nudge": {"prompts": report.unwritten, "due": report.unwritten >= NUDGE_FROM},
         "problems": [problem._asdict() for problem in report.problems],
     }
     days = {"history": [day._asdict() for day in report.history]} if history else {}
@@ -748,6 +753,8 @@ def health_text(report: Any) -> str:
         lines += ["", *(line for name in names for line in _tally(name, counts[name]))]
     if report.never is not None:
         lines.append(f"{_count(len(report.never), 'live entry was', 'live entries were')} never recalled")
+    if report.unwritten >= NUDGE_FROM:
+        lines.append(f"{report.unwritten} prompts since memory was last written: mem extract")
     if report.spent.calls:
         spent = report.spent
         called = _count(spent.calls, "call", "calls")

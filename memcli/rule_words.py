@@ -177,6 +177,7 @@ POLICY = (
     r"^(?:alle|jede[rsn]?|sämtliche|keine?)\s+(?:\S+\s+){1,6}?(?:muss|müssen|darf|dürfen)\b",
     r"^(?!das\b|der\b|es\b|wir\b|ich\b|sie\b)(?:\S+\s+){1,4}(?:dürfen|müssen)\s+(?:nie|niemals|nicht"
     r"|immer|stets)\b",
+    r"\bdas gilt (?:immer|für alle?)\b",
     r"\b(?:auf keinen fall|unter keinen umständen|(?:ist|sind) (?:strikt )?verboten)\b",
     r"\b(?:de ahora en adelante|a partir de ahora|en adelante)\b(?=.{8})",
     r"^(?:todos?|todas?|cada|ning[uú]n|ninguna)\s+(?:\S+\s+){1,6}(?:deben?|tienen?\s+que|pueden?)\b",
@@ -231,7 +232,8 @@ WRONG = rf"^(?:(?:no+|nein|hm+)[\s,.!]{{1,3}})?(?:{_WRONG})"
 """Says that a statement was not true: what follows is the truth."""
 OPENER = (
     rf"^(?:(?:no+|nope|nah|wrong|incorrect|actually|wait|stop|hm+ no|nein|nee|falsch|stopp|halt"
-    rf"|eigentlich|no|incorrecto|en realidad|detente)(?![\w'-])|{_WRONG}|(?:don'?t|do not|please don'?t"
+    rf"|eigentlich|no|incorrecto|en realidad|detente)(?![\w'-])|not\s+\S+\s+but\s|instead of\s|{_WRONG}"
+    rf"|(?:don'?t|do not|please don'?t"
     rf"|you should(?:n'?t| not)|we never|we don'?t|we do not|we use|we'?re on|we are on)\b|不，|不行|不要"
     r"|别|停|其实|应该)"
 )
@@ -241,7 +243,9 @@ ADVICE = (
     r"|set)\b.{2,120}\binstead\b|\binstead of\b.{2}|\brather than\b.{2}",
     r"(?:\S+\s+){2,12}\S+,\s{0,2}not\s+(?!·|sure|really|now|here|that|this|just yet)\w*\S"
     r"|\bnot\s+\S+\s+but\s+\S+|\buse\s+(?:\S+\s+){1,4}not\s+\S",
-    r"\b(?:we'?re|we are)\s+on\s+\S+.{0,20}\bnot\b|\b(?:we|i)\s+(?:(?:only|always|never)\s+)?(?:use"
+    r"\bwe\s+(?:have\s+)?(?:moved|switched|migrated)\s+to\s+\S|\bit should be (?:called|named)\s+\S"
+    r"|^no:\s+(?:\S+\s+){3}\S|\b(?:we'?re|we are)\s+on\s+\S+.{0,20}\bnot\b"
+    r"|\b(?:we|i)\s+(?:(?:only|always|never)\s+)?(?:use"
     r"|don'?t|do not|have|keep|put|never|always)\b.{3}",
     rf"\b(?:don'?t|do not|never|shouldn'?t|should not|always)\s+(?:ever\s+)?(?:{VERBS})\b.{{3}}",
     rf"{_CLAUSE}(?:always|never)\s+{_ORDERED}.{{3}}",

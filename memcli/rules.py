@@ -415,14 +415,20 @@ def _results(turns: Sequence[Turn], calls: list[_Call]) -> Iterator[tuple[_Call,
     A result belongs to the call with its id; without ids they are answered in order, tool by tool.
     """
     waiting: defaultdict[str, deque[_Call]] = defaultdict(deque)
+    asked: dict[str, _Call] = {}
     for i, turn in enumerate(turns):
         if turn.role == "assistant" and turn.tool:
             call = _Call(i, _command(turn), _edited(turn))
             calls.append(call)
-            waiting[turn.call or turn.tool].append(call)
+            if turn.call:
+                asked[turn.call] = call
+            else:
+                waiting[turn.tool].append(call)
         elif turn.role == "tool":
-            if asked := waiting.get(turn.call or turn.tool):
-                yield asked.popleft(), i, turn.error
+            if turn.call in asked:
+                yield asked.pop(turn.call), i, turn.error
+            elif waiting[turn.tool] and not turn.call:
+                yield waiting[turn.tool].popleft(), i, turn.error
         elif turn.human:
             waiting.clear()
 

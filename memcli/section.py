@@ -60,8 +60,9 @@ def find(text: str, marks: Marks = HASH) -> Found | None:
 
 def _before_ends(text: str, at: int, count: int) -> int:
     for _ in range(count):
-        if text[:at].endswith("\n"):
-            at -= 2 if text[:at].endswith("\r\n") else 1
+        if not text.endswith("\n", 0, at):
+            break
+        at -= 2 if text.endswith("\r\n", 0, at) else 1
     return at
 
 
@@ -101,10 +102,8 @@ def _written(lines: Sequence[str], begin: str, marks: Marks, eol: str) -> str:
 
 def drop(text: str, marks: Marks = HASH) -> str | None:
     """`text` as it was before `put`; None when the file was made for the section and holds nothing else."""
-    found = find(text, marks)
-    if found is None:
-        return text
-    rest = text[: found.start] + text[found.end :]
-    if found.own and not rest:
-        return None
-    return drop(rest, marks)
+    while (found := find(text, marks)) is not None:
+        text = text[: found.start] + text[found.end :]
+        if found.own and not text:
+            return None
+    return text

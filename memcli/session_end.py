@@ -29,6 +29,8 @@ class Ended(NamedTuple):
 
 def run(app: App, request: Request, *, dry_run: bool = False, strengthen: bool = True) -> Ended:
     """Extract, then reinforce what the sessions recalled, then compact the files that were written."""
+    if not (dry_run or request.show_prompt):
+        _tried(app, app.workspace.recover)  # what a killed run wrote is not learned again, so not finished
     report = extract.run(app, request, dry_run=dry_run)
     if dry_run or request.show_prompt:
         return Ended(report, (), (), report.patches)

@@ -36,6 +36,8 @@ TABLES = frozenset(
     "file_meta chunks chunks_fts chunks_fts_data chunks_fts_idx chunks_fts_docsize chunks_fts_config"
     " embedding_cache vectors signs words relations meta".split()
 )
+FORGED = "a value is not what was written"
+_TYPES = (int, int, str, int, int, int, str, str, str, str, str)
 FOREIGN = frozenset(["<view>", "<trigger>"])
 """What would run when the index is read or written, and no index of mem has."""
 COLUMN_WEIGHTS = (1.5, 1.0, 1.0, 1.0, 0.7)
@@ -257,8 +259,11 @@ class Index:
         for row in self.db.execute(
             "SELECT id, path, place, mtime, size, hash, entries, problems FROM file_meta ORDER BY path"
         ):
-            place, work_tree = _placed(row[2])
-            problems = tuple(Problem(row[1], *item) for item in json.loads(row[7])) if row[7] != "[]" else ()
+            try:
+                place, work_tree = _placed(row[2])
+                problems = _problems(row[1], row[7]) if row[7] != "[]" else ()
+            except (TypeError, ValueError, RecursionError):
+                raise sqlite3.DatabaseError(FORGED) from None
             found[row[1]] = FileRow(
                 row[0], row[1], place, work_tree, row[3], row[4], row[5], row[6], problems
             )
@@ -616,7 +621,7 @@ class Index:
             f" FROM chunks WHERE {where}",
             values,
         )
-        return [Candidate._make((*row[:11], json.loads(row[11]))) for row in rows]
+        return [_candidate(row) for row in rows]
 
     def beside(self, source: int, offset: int, reach: int = 2) -> list[list[str]]:
         """The entries up to `reach` places before one in its file, and those after it, the nearest first."""
@@ -781,6 +786,25 @@ def _place(file: Found) -> str:
 @lru_cache(maxsize=1024)  # thousands of files stand in a few places
 def _place_text(place: Place, work_tree: str) -> str:
     return json.dumps([*place, work_tree], ensure_ascii=False)
+
+
+def _candidate(row: tuple[Any, ...]) -> Candidate:
+    """A chunk and the values of its entry. Raises DatabaseError when it holds what no index of mem does."""
+    try:
+        values = json.loads(row[11])
+    except (TypeError, ValueError, RecursionError):
+        values = None
+    if tuple(map(type, row[:11])) != _TYPES or type(values) is not dict:
+        raise sqlite3.DatabaseError(FORGED)
+    return Candidate._make((*row[:11], values))
+
+
+def _problems(path: str, text: str) -> tuple[Problem, ...]:
+    """The problems of a file as they were written. Raises TypeError, ValueError."""
+    found = tuple(Problem(path, *item) for item in json.loads(text))
+    if any((type(line), type(message)) != (int, str) for _, line, message, _ in found):
+        raise ValueError(FORGED)
+    return found
 
 
 @lru_cache(maxsize=1024)

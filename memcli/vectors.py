@@ -29,6 +29,8 @@ BLOCK = vector.BLOCK
 """How many chunks share a row of sign bits."""
 BATCH = 512
 """How many chunks are embedded and written at a time."""
+PAID_BATCH = 128
+"""The same for a provider: what it gave before it failed is kept."""
 FEW = 64
 """Up to so many chunks are embedded without numpy, whose import would cost more."""
 _WIDTH = DIM // 8
@@ -196,9 +198,10 @@ class Vectors:
 
     def _fill(self, embedder: Embedder, chosen: Chosen, progress: Callable[[int, int], None]) -> int:
         missing = self._missing(chosen)
-        for start in range(0, len(missing), BATCH):
-            self._embed(embedder, self._texts(missing[start : start + BATCH]))
-            progress(min(start + BATCH, len(missing)), len(missing))
+        size = BATCH if embedder.provider == "local" else PAID_BATCH
+        for start in range(0, len(missing), size):
+            self._embed(embedder, self._texts(missing[start : start + size]))
+            progress(min(start + size, len(missing)), len(missing))
         with self._transaction():
             state = self.state()
             if state is not None and self._fits(state, embedder, chosen) and not self._missing(chosen):

@@ -1,12 +1,73 @@
-"""The drills in their short form; tests/drills has the long one."""
+"""The drills in their short form; tests/drills has the long ones.
+
+Each runs in a process of its own: it forks, which is only safe where there are no threads.
+"""
 
 from __future__ import annotations
 
-from tests.drills import crash
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.drills import crash, crowd
+
+HERE = Path(__file__).parents[1]
+QUICK = ("add", "compact", "undo", "extract", "merge-driver")
 
 
-def test_a_killed_compact_loses_nothing_and_the_next_one_finishes() -> None:
-    """Kills at random instants over a tree of 12 files."""
-    outcome = crash.drill(kills=12, files=12, seed=3)
-    assert outcome.failures == ()
-    assert sum(outcome[:3]) == 12
+def drilled(name: str, *arguments: str) -> str:
+    """What a drill says; that it found nothing is asserted."""
+    command = [sys.executable, "-m", f"tests.drills.{name}", *arguments]
+    done = subprocess.run(command, cwd=HERE, env=os.environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+def test_a_killed_command_loses_nothing_and_the_next_one_finishes() -> None:
+    """Writing verbs killed at steps of their writes and at random instants, over a tree of 10 files."""
+    only = [word for verb in QUICK for word in ("--only", verb)]
+    said = drilled("crash", "--kills", "20", "--files", "10", "--seed", "3", "--trials", "1", *only)
+    assert said.startswith("20 kills of 5 verbs over 10 files:") and "0 failures" in said
+
+
+def test_many_at_once_lose_nothing() -> None:
+    """Processes that recall, write, commit and merge at the same time: every text and count is there."""
+    said = drilled("crowd", "--processes", "6", "--seconds", "4", "--seed", "3")
+    assert said.startswith("6 processes, 4 s") and "0 failures" in said
+
+
+def test_the_checker_of_crashes_sees_what_is_wrong(tmp_path: Path) -> None:
+    """A torn file, a lost entry, a temporary file, a journal and a note in the lock are each named."""
+    crash.build(tmp_path / "world" / "root", 10)
+    world = crash.World(tmp_path)
+    old = world.files()
+    name = "world/root/tasks/t0.md"
+    whole = crash.Whole(old, (old,), {key: {text} for key, text in old.items()}, (), (), 0.0)
+    torn = {**old, name: old[name][: len(old[name]) // 2]}
+    assert crash.torn(whole, torn) == [f"{name} is neither the old nor the new file"]
+    assert crash.torn(whole, old) == []
+    gone = {key: text for key, text in old.items() if key != name}
+    assert len(crash.lost(old, gone, allowed=set())) == 6
+    assert crash.lost(old, gone, allowed=crash.ids(old)) == []
+    assert crash.litter(world) == []
+    (world.root / ".MEMORY.md.mem-tmp-1-a").touch()
+    (world.state / "pending").mkdir(parents=True)
+    (world.state / "pending" / "x.json").touch()
+    (world.state / "write.lock").write_text("[1]", encoding="utf-8")
+    assert len(crash.litter(world)) == 3
+
+
+@pytest.mark.parametrize(("code", "said", "wrong"), [
+    (0, "", 0), (5, "mem: busy", 0), (1, "mem: no", 1), (0, "database is locked", 1), (5, "Traceback", 1),
+])  # fmt: skip
+def test_the_checker_of_crowds_sees_what_is_wrong(tmp_path: Path, code: int, said: str, wrong: int) -> None:
+    """A failure, a traceback or a lock that is shown counts; to be told that another one writes does not."""
+    done = crowd.Done("add", code, "word", 0.1, said)
+    assert len(crowd.judged([done])) == wrong
+    crowd.build(tmp_path)
+    assert len(crowd.missing(tmp_path, [done])) == (0 if code else 1)
+    assert crowd.miscounted(tmp_path, [done]) == []
+    assert len(crowd.miscounted(tmp_path, [crowd.Done("reinforce", 0, "counted-1", 0.1, "")])) == 1

@@ -194,12 +194,12 @@ def test_remember_this_points_to_what_was_just_said() -> None:
 
 
 def test_a_correction_names_its_command_and_keeps_the_words() -> None:
-    """The body is verbatim, the title is trimmed, the command it speaks of is a glob."""
+    """The body is verbatim but for the "no", the title is trimmed, the command it speaks of is a glob."""
     (found,) = learned(call("npm install lodash"), result("ok"), typed("No,  we use pnpm here, not npm!"))
     assert found == Finding(
         "corrective",
         "We use pnpm here, not npm",
-        "No, we use pnpm here, not npm!",
+        "We use pnpm here, not npm!",
         2,
         "pitfall",
         type="corrective",
@@ -210,7 +210,7 @@ def test_a_correction_names_its_command_and_keeps_the_words() -> None:
 def test_advice_may_follow_in_the_next_sentence() -> None:
     """A correction is its opening and the sentences up to the advice."""
     (found,) = of_turn("no. don't paper over it, fix the caller instead. thanks", ACTED)
-    assert found.body == "no. don't paper over it, fix the caller instead."
+    assert found.body == "Don't paper over it, fix the caller instead."
 
 
 def test_the_same_words_are_learned_once() -> None:

@@ -80,7 +80,8 @@ def test_min_cosine_is_the_floor(garage: Project) -> None:
 
 ODD = (
     "", "the of and", "?!", "\0\ud800", "🚗🚙", "自動車", "การจอดรถ", "x", "é", "a " * 100_000,
-    "x9" * 100_000, "slow " * 40_000, " ".join(f"word{i}" for i in range(20_000)), "自" * 200_000, "getHTTPResponseCode",
+    "x9" * 100_000, "slow " * 40_000, " ".join(f"word{i}" for i in range(20_000)), "自" * 200_000,
+    "getHTTPResponseCode",
 )  # fmt: skip
 
 

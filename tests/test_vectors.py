@@ -230,13 +230,17 @@ def test_damaged_rows_are_a_note_at_most_and_heal(project: Project, vectors: Non
 
 
 @pytest.mark.parametrize("damage", ["UPDATE words SET vector = x''", "UPDATE vectors SET vector = x'01'"])
-def test_filling_over_damaged_rows_makes_all_anew(project: Project, vectors: None, damage: str) -> None:
+@pytest.mark.parametrize("command", [("index",), ("recall", "garage")])
+def test_filling_over_damaged_rows_makes_all_anew(
+    project: Project, vectors: None, damage: str, command: tuple[str, ...]
+) -> None:
     """A refresh that meets damage starts over instead of failing."""
     first = project.entry("Car", "The vehicle in the garage.")
     project.write("MEMORY.md", first)
     answer(project, "automobile")
     sql(project, damage)
     project.write("MEMORY.md", first + project.entry("Garage", "The vehicle again."))
+    assert project.mem(*command).code == 0
     project.mem("recall", "garage")
     assert len(answer(project, "automobile")) == 2
 

@@ -233,7 +233,9 @@ def _configuration(scene: Scene) -> Iterator[Check]:
         yield Check("configuration", PASS, "every key is known and allowed")
     for key, origin in settings.origins.items():
         if origin != "default":
-            yield Check("setting", INFO, f"{key} = {_plain(getattr(settings.config, key))} ({origin})")
+            value = getattr(settings.config, key)
+            value = shown(value) if key == "embed_url" else value
+            yield Check("setting", INFO, f"{key} = {_plain(value)} ({origin})")
 
 
 def _where(where: str) -> tuple[str, int]:
@@ -498,6 +500,8 @@ ASKED_FOR = 3.0
 
 def _embedder(scene: Scene) -> Iterator[Check]:
     """Which embedder there is, whether it answers, and whether the index has its vectors."""
+    from memcli.embed.local import Local
+
     app = scene.app
     try:
         embedder = app.embedder
@@ -510,7 +514,10 @@ def _embedder(scene: Scene) -> Iterator[Check]:
     name = f"{embedder.provider}/{embedder.model}"
     where = f" at {shown(app.config.embed_url)}" if app.config.embed_url else ""
     try:
-        embedder.embed(["mem"], query=True, deadline=ASKED_FOR)
+        if isinstance(embedder, Local):
+            embedder.words(["mem"])  # without numpy, as in a recall
+        else:
+            embedder.embed(["mem"], query=True, deadline=ASKED_FOR)
     except MemError as error:
         yield Check("embedder", FAIL, f"{name}{where} does not answer: {error.what}", error.hint)
     else:

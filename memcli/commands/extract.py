@@ -6,7 +6,7 @@ import datetime
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -440,17 +440,15 @@ class _Run:
     def _segments(self, session: Session) -> tuple[Segment, ...]:
         from memcli import episodes
 
-        return episodes.segments(session.turns, embed=self._embed() if self.app.embeds_here else None)
+        return episodes.segments(session.turns, embed=self._embed if self.app.embeds_here else None)
 
-    def _embed(self) -> Callable[[Sequence[str]], Sequence[Sequence[float]]] | None:
-        """The local embedder, which asks no network; None where it cannot work."""
-        embedder = self.app.embedder
+    def _embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """Vectors by the local embedder, which asks no network; none where it cannot work."""
         try:
-            if embedder is None or not len(embedder.embed(["ready"])):
-                return None
+            embedder = self.app.embedder
+            return embedder.embed(texts).tolist() if embedder is not None else []
         except (MemError, OSError):
-            return None
-        return lambda texts: embedder.embed(texts).tolist()
+            return []
 
     # --- writing
 

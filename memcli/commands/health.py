@@ -58,7 +58,8 @@ class Spent(NamedTuple):
 class Report(NamedTuple):
     """`history` has one snapshot a day, this one last; `never` is None while no recall was logged.
 
-    `notes` are all live entries and what their edges may lead to, when the page is wanted.
+    `notes` are all live entries and what their edges may lead to, when the page is wanted. `unwritten`
+    counts the prompts that hooks saw since memory was last written.
     """
 
     health: Health
@@ -69,6 +70,7 @@ class Report(NamedTuple):
     never: tuple[str, ...] | None
     found: bool
     spent: Spent
+    unwritten: int = 0
 
 
 class _Known(NamedTuple):
@@ -133,6 +135,7 @@ def _health(app: App, page: bool) -> Report:
         _never(live, shown),
         True,
         _spent(app),
+        _unwritten(app),
     )
 
 
@@ -219,6 +222,23 @@ def _spent(app: App) -> Spent:
     except (OSError, Failed) as error:
         app.notes.append(f"the ledger was not read: {error}")
         return Spent(LEDGER_DAYS)
+
+
+def _unwritten(app: App) -> int:
+    """The prompts since memory was last written, as far as hooks counted them; 0 when that is not known."""
+    from memcli.history import LOG_WAIT, Failed, History, state_dir
+
+    if not (state_dir() / "state.db").exists():
+        return 0
+    newest = max((file.mtime for file in app.listing.files), default=0)
+    try:
+        history = History(state_dir(), app.project, wait=LOG_WAIT)
+        try:
+            return history.prompts_since(newest)
+        finally:
+            history.close()
+    except (OSError, Failed):
+        return 0  # whoever reads the ledger has said why
 
 
 def _remember(app: App, found: Health, entries: int, tokens: int) -> tuple[Snapshot, ...]:

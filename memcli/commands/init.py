@@ -88,6 +88,8 @@ class _Left(Exception):
 def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
     """Bring every file that was asked for to its new text, all in place or nothing; twice is once."""
     _check(app, request)
+    if not dry_run:
+        _tidy(app)
     top = git.work_tree(app.root) if app.root is not None else None
     notes: list[str] = []
     if not request.remove and harness.is_passing(harness.program()):
@@ -99,6 +101,15 @@ def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
     report = _applied(app, targets, request, notes, dry_run=dry_run)
     done = [*report.done, *_driver(top, request, dry_run=dry_run), *dict.fromkeys(notes)]
     return report._replace(done=tuple(done))
+
+
+def _tidy(app: App) -> None:
+    """Finish what a killed run left: there may be nothing left to write that would do it."""
+    from memcli.history import state_dir
+    from memcli.workspace import sweep
+
+    app.workspace.recover()
+    sweep([state_dir() / "init"])
 
 
 def _check(app: App, request: Request) -> None:

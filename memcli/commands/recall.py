@@ -103,6 +103,7 @@ def recall(app: App, request: Request) -> Report:
             if not app.listing.files:
                 raise
             app.notes.append(f"{error.what}: this answer is from here alone" + _hint(error))
+    if not app.listing.files:
         problems = tuple(app.problems_of_listing)
         return Report("bm25", request.task, (), Budget(app.config.max_tokens, 0, 0), problems, 0, False)
     if app.config.query == "llm":
@@ -251,9 +252,7 @@ class _Search:
         named = [(c.rowid, c.title) for c in own] if self.mode == "blend" else []
         signals = signals.among({c.rowid for c in own})
         signals = signals._replace(lexical=lexical, title=blend.titles(self.request.task, named))
-        fused = blend.FUSIONS[self.mode](signals)
-        asking = (c.rowid for c in own if c.text.rstrip().endswith("?") and c.rowid in fused)
-        fused = blend.scale(fused | {rowid: fused[rowid] * blend.ASKS for rowid in asking})
+        fused = blend.scale(blend.FUSIONS[self.mode](signals))
         if not any(c.rowid in lexical or signals.cosine.get(c.rowid, 0.0) >= self.floor for c in own):
             return {}
         best: dict[str, Match] = {}

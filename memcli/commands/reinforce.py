@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memcli import asking, prominence, rank, tree
@@ -14,6 +15,7 @@ from memcli.memory_file import Change, MemoryFile, edited
 from memcli.model import Entry, Patch, Problem
 
 if TYPE_CHECKING:
+    from memcli.history import History
     from memcli.llm import Model
 
 MOST_RATED = 40
@@ -84,8 +86,15 @@ def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
                 remember(request.session, (*report.reinforced, *report.weakened, *report.rated))
             return report
 
-        with history.transaction():
+        with _noting(app, history) if remember is not None else nullcontext():
             return app.write(plan, "reinforce", dry_run=dry_run)
+
+
+@contextmanager
+def _noting(app: App, history: History) -> Iterator[None]:
+    """Write and note it, or neither. Other writers are waited for first: recalls write notes meanwhile."""
+    with app.workspace.hold("reinforce"), history.transaction():
+        yield
 
 
 def _mode(app: App, request: Request) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from memcli.errors import ProviderError, UsageError
-from memcli.redact import redact_secrets, strip_controls
+from memcli.redact import redact_secrets, strip_controls, strip_private
 
 if TYPE_CHECKING:
     from memcli.embed import Matrix
@@ -168,7 +168,7 @@ class HttpEmbedder:
 
 
 def _clean(text: str) -> str:
-    return redact_secrets(strip_controls(text)).strip() or BLANK
+    return redact_secrets(strip_private(strip_controls(text))).strip() or BLANK
 
 
 def shorten(text: str, limit: int) -> str:

@@ -74,6 +74,11 @@ class Local:
     def _db(self) -> sqlite3.Connection:
         return _open(self._folder())
 
+    def close(self) -> None:
+        """Close the table; it is opened again when it is needed."""
+        if "_db" in self.__dict__:
+            self.__dict__.pop("_db").close()
+
     @cached_property
     def _ids(self) -> dict[str, int]:
         """The id of every piece."""
@@ -108,7 +113,7 @@ class Local:
         try:
             return self._db.execute(select, values).fetchall()
         except sqlite3.Error:
-            self._db.close()
+            self.close()
             self._db = _open(self._folder(), anew=True)
             return self._db.execute(select, values).fetchall()
 

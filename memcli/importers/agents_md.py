@@ -66,7 +66,19 @@ def drafts(name: str, text: str) -> Iterator[Draft]:
 
 
 def _bare(text: str) -> str:
-    return _IMPORT.sub("", _COMMENT.sub("", _OWN.sub("", text.replace("\r\n", "\n"))))
+    text = _cut(_OWN, text.replace("\r\n", "\n"), "<!-- mem: end -->", "<!-- mem: export end -->")
+    return _IMPORT.sub("", _cut(_COMMENT, text, "-->"))
+
+
+def _cut(pattern: re.Pattern[str], text: str, *ends: str) -> str:
+    """`text` without what a pattern finds, which stops at one of `ends`.
+
+    Behind the last of them nothing is looked at: each beginning there would be followed to the end.
+    """
+    last = max(text.rfind(end) + len(end) if end in text else 0 for end in ends)
+    rest = text[last:].lstrip(" \t")
+    last = len(text) - len(rest) + rest.startswith("\n") if last else 0
+    return pattern.sub("", text[:last]) + text[last:]
 
 
 def _items(text: str) -> list[str]:

@@ -7,9 +7,10 @@ An observation becomes an entry; what else the note says becomes one more.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from memcli.handout import fenced
 from memcli.importers.draft import Draft, day, headline, key_of, shortened, split_front, words
 
 FORM = "basic-memory"
@@ -17,10 +18,9 @@ _OBSERVATION = re.compile(
     r"^[ \t]*[-*][ \t]+\[([^\]\n\[(]{2,40})\](?!\()[ \t]+(\S[^\n]*)(?:\n|\Z)", re.MULTILINE
 )
 _RELATION = re.compile(
-    r"^[ \t]*[-*][ \t]+([\w -]{0,40}?)[ \t]*\[\[([^\]\n]+)\]\][^\n]*(?:\n|\Z)", re.MULTILINE
+    r"^[ \t]*+[-*][ \t]++((?:[\w-][\w -]{0,39}?)?)[ \t]*+\[\[([^\]\n]+)\]\][^\n]*(?:\n|\Z)", re.MULTILINE
 )
 _TAG = re.compile(r"(?<!\S)#([\w/-]+)")
-_FENCED = re.compile(r"^(`{3,}|~{3,}).*?^\1[ \t]*$", re.DOTALL | re.MULTILINE)
 _EMPTY = re.compile(r"^#{1,6}[ \t]+(?:Observations?|Relations?)[ \t]*(?:\n|\Z)", re.MULTILINE | re.IGNORECASE)
 _TITLE = re.compile(r"\A\s*#[ \t]+[^\n]*(?:\n|\Z)")
 _KIND_OF = {
@@ -73,15 +73,30 @@ def drafts(files: Mapping[str, str]) -> Iterator[Draft]:
 
 def _read(name: str, text: str) -> _Note:
     values, body = split_front(text.replace("\r\n", "\n"))
-    hidden = _FENCED.sub(lambda found: re.sub(r"[^\n]", "\0", found[0]), body)  # examples in fences are prose
+    hidden = _without_fences(body)
     observations = tuple((found[1].strip(), found[2].strip()) for found in _OBSERVATION.finditer(hidden))
     relations = tuple((found[1].strip(), found[2].strip()) for found in _RELATION.finditer(hidden))
     spans = [found.span() for pattern in (_OBSERVATION, _RELATION) for found in pattern.finditer(hidden)]
-    for start, end in sorted(spans, reverse=True):
-        body = body[:start] + body[end:]
-    prose = _TITLE.sub("", _EMPTY.sub("", body), count=1).strip()
+    prose = _TITLE.sub("", _EMPTY.sub("", _without(body, sorted(spans))), count=1).strip()
     title = str(values.get("title") or name.rpartition("/")[2].removesuffix(".md"))
     return _Note(name, title, values, prose, observations, relations)
+
+
+def _without_fences(body: str) -> str:
+    """`body`, of the same length, with nothing in its fences: examples in them are prose."""
+    parts, at = [], 0
+    for start, end in fenced(body):
+        parts += [body[at:start], re.sub(r"[^\n]", "\0", body[start:end])]
+        at = end
+    return "".join([*parts, body[at:]])
+
+
+def _without(body: str, spans: Iterable[tuple[int, int]]) -> str:
+    parts, at = [], 0
+    for start, end in spans:
+        parts.append(body[at:start])
+        at = max(at, end)
+    return "".join([*parts, body[at:]])
 
 
 def _drafts(note: _Note) -> Iterator[Draft]:

@@ -12,7 +12,7 @@ from memcli.words import is_day
 
 TITLE = 100
 _FRONT = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*\r?(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_KEY = re.compile(r"^([\w-]+):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+_KEY = re.compile(r"^([\w-]++):([^\n]*+)$", re.MULTILINE)
 _HEADING = re.compile(r"\A\s*#{1,6}[ \t]+[^\n]*\n?")
 _MARKS = "#>*-+ \t"
 
@@ -66,7 +66,7 @@ def split_front(text: str) -> tuple[dict[str, Any], str]:
     try:
         values = dict(front_matter.read(block).values)
     except front_matter.Malformed:
-        values = {key: value.strip("'\"") for key, value in _KEY.findall(block)}
+        values = {key: value.strip(" \t").strip("'\"") for key, value in _KEY.findall(block)}
     return values, text[found.end() :]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from memcli import blend, semantic, vector
@@ -53,18 +53,29 @@ def choose(
 
 
 class _Words(NamedTuple):
-    """As much of an index as `semantic.understand` asks: no word of the shared one has a vector yet."""
+    """As much of an index as `semantic.understand` asks."""
 
     index: SharedIndex
+    embedder: Embedder
 
     @property
     def vectors(self) -> _Words:
         return self
 
-    def words(self, words: Iterable[str]) -> dict[str, tuple[int, int, bytes]]:
-        return {}
+    def dimension(self) -> int:
+        """Not known before the model is: `signals` compares it."""
+        return 0
+
+    def words(self, words: Collection[str]) -> dict[str, tuple[int, int, bytes]]:
+        """(id, weight, vector) of the words that stand in the memory; ids count for nothing here."""
+        asked = sorted(words)
+        counts = self.index.counts([word.lower() for word in asked])
+        there = [word for word, n in zip(asked, counts, strict=True) if n]
+        found = cast("Local", self.embedder).words(there)
+        return {word: (0, own.weight, own.vector) for word, own in found.items()}
 
     def idf(self, words: list[str]) -> list[float]:
+        """How rare each word is."""
         return self.index.idf(words)
 
 
@@ -72,7 +83,7 @@ def signals(
     index: SharedIndex, embedder: Embedder, task: str, asked: Query, lexical: Mapping[int, float], floor: float
 ) -> Signals:
     """What vectors say of all lexical candidates, and of what has a cosine of at least `floor`."""
-    meaning = semantic.understand(cast("Index", _Words(index)), embedder, task, asked)
+    meaning = semantic.understand(cast("Index", _Words(index, embedder)), embedder, task, asked)
     if not meaning.vector:
         return Signals(lexical, {})
     near = f"[{','.join(map(str, memoryview(meaning.vector).cast('b')))}]"

@@ -124,7 +124,9 @@ def read_all(
     into = Gather(seen=seen, arguments=arguments)
     if not isinstance(source, (str, os.PathLike)):
         shown = name or "-"
-        return [each._replace(name=shown) for each in _sessions(_seekable(source), shown, format, start, into)]
+        return [
+            each._replace(name=shown) for each in _sessions(_seekable(source), shown, format, start, into)
+        ]
     path = Path(source)
     with path.open("rb") as file:
         state = os.fstat(file.fileno())

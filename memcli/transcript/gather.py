@@ -107,7 +107,14 @@ class Gather(Tally):
         if self.arguments is not None and isinstance(given, dict):
             given = {each: given[each] for each in self.arguments & given.keys()}
         self._add(
-            "assistant", "", "assistant", place, key, tool=name, given=words.call(given), call=words.name(call)
+            "assistant",
+            "",
+            "assistant",
+            place,
+            key,
+            tool=name,
+            given=words.call(given),
+            call=words.name(call),
         )
 
     def result(
@@ -142,7 +149,9 @@ class Gather(Tally):
         if place.offset < self.since:
             return
         at = self._session, self._cwd, self._branch
-        turn = Turn(role, text, origin, key, place.time, tool, given, error, place.line, place.offset, *at, call)
+        turn = Turn(
+            role, text, origin, key, place.time, tool, given, error, place.line, place.offset, *at, call
+        )
         self.turns.append(turn)
         self._held += _size(turn)
         if self._held > BUDGET:

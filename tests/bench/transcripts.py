@@ -155,7 +155,12 @@ def measured(work: str, path: Path, project: Path) -> tuple[float, float]:
         root, home = Path(fresh, "project"), Path(fresh, "home")
         (root / ".git").mkdir(parents=True)
         home.mkdir()
-        environ = {**os.environ, "HOME": str(home), "XDG_STATE_HOME": str(home / "state"), "MEM_ROOT": str(root)}
+        environ = {
+            **os.environ,
+            "HOME": str(home),
+            "XDG_STATE_HOME": str(home / "state"),
+            "MEM_ROOT": str(root),
+        }
         script = _MEASURED.replace("WORK", work)
         done = subprocess.run(
             [sys.executable, "-c", script, str(path)],

@@ -566,6 +566,7 @@ def test_effective_configuration_is_told_with_its_origin(healthy: Project) -> No
         "half_life = 30.0 (user file)",
         "max_tokens = 500 (environment)",
         "decay = none (flag)",
+        "embedder = none (environment)",
     }
 
 

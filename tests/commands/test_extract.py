@@ -853,6 +853,37 @@ def test_finished_leaves_running_sessions_alone(project: Project) -> None:
     assert len(project.mem("extract", "--finished", "--json").json["sessions"]) == 1
 
 
+def test_automatic_runs_wait_for_git(project: Project) -> None:
+    """In the middle of a merge --finished writes nothing, exit 5; asked for by hand, it is done."""
+    path = _claude(project, talk(project), "one")
+    os.utime(path, (1, path.stat().st_mtime - 3600))
+    (project.root / ".git" / "MERGE_HEAD").write_text("0" * 40 + "\n")
+    got = project.mem("extract", "--finished")
+    assert got.code == 5 and "merge" in got.err and not entries(project)
+    assert project.mem("extract").code == 0 and entries(project)
+
+
+def test_sub_agents_belong_to_their_session(project: Project) -> None:
+    """Errors that they got over are learned; their prompt is nobody's words; twice is once."""
+    given = talk(project)
+    path = _claude(project, given, given.session)
+    agent = Talk(project.root).user("I prefer to be told everything in French, always.")
+    agent.tool("Bash", {"command": "mypy shop"}, "error: Cannot find stubs for attrs", error=True)
+    agent.tool("Bash", {"command": "mypy shop --install-types"}, "Success")
+    agent.agent("The type checker failed because the stubs were missing.")
+    agent.lines = [
+        json.dumps({**json.loads(line), "isSidechain": True, "agentId": "a7", "uuid": f"f-{number}"})
+        for number, line in enumerate(agent.lines)
+    ]
+    agent.write(path.with_suffix("") / "subagents" / "agent-a7.jsonl")
+    got = project.mem("extract", "--json").json
+    assert [session["session"] for session in got["sessions"]] == [given.session]
+    assert any("mypy failed" in entry.title for entry in entries(project))
+    assert not any("French" in entry.body for entry in entries(project))
+    before = state(project)
+    assert project.mem("extract", str(path)).code == 0 and state(project) == before
+
+
 # --- the moments
 
 

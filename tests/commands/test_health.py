@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from memcli.history import state_dir
+from memcli.app import Options, opened
+from memcli.history import Turns, state_dir
 from tests.conftest import Project
 from tests.test_page import Seen
 
-KEYS = {"version", "score", "band", "metrics", "counts", "llm", "never_recalled", "problems"}
+KEYS = {"version", "score", "band", "metrics", "counts", "llm", "never_recalled", "nudge", "problems"}
 THEME = [
     "The payment webhook retries a request without its idempotency key",
     "The payment webhook drops a request when its signature is old",
@@ -260,6 +261,21 @@ def test_a_read_only_tree_has_a_health(project: Project) -> None:
     finally:
         project.root.chmod(0o755)
     assert found.code == 0 and found.json["counts"]["live"] == 4
+
+
+def test_the_nudge_comes_with_60_prompts_since_the_last_write(project: Project) -> None:
+    """Counted over sessions; what was written meanwhile starts anew."""
+    store(project)
+    newest = (project.root / "MEMORY.md").stat().st_mtime_ns
+    with opened(Options(root=str(project.root))) as app, app.history() as history:
+        history.remember_turns("a", Turns(40, newest), "2026-11-21")
+        history.remember_turns("b", Turns(19, newest), "2026-11-21")
+        assert project.mem("health", "--json").json["nudge"] == {"prompts": 59, "due": False}
+        history.remember_turns("b", Turns(20, newest), "2026-11-21")
+    assert project.mem("health", "--json").json["nudge"] == {"prompts": 60, "due": True}
+    assert "60 prompts since memory was last written: mem extract" in project.mem("health").out
+    project.mem("add", "Something new was learned")
+    assert project.mem("health", "--json").json["nudge"] == {"prompts": 0, "due": False}
 
 
 # --- with vectors

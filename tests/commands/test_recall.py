@@ -772,7 +772,7 @@ def test_context_brings_no_source_of_a_promoted_entry_back(project: Project) -> 
 
 @pytest.mark.usefixtures("vectors")
 def test_a_hit_by_context_alone_ranks_below_all_others(project: Project) -> None:
-    """What is only somewhat near, and stands beside a strong hit, comes last, or not at all without context."""
+    """What is only somewhat near, and stands beside a strong hit, comes last; without context it does not."""
     e = project.entry
     near = e("Garage", "The vehicle is parked outside.")
     fill(project, e("Car", "The car has a car engine and a car key."), near)

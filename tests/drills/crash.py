@@ -1,10 +1,10 @@
 """Kill every writing verb at every step and at random instants; nothing may be lost or left behind.
 
-    python -m tests.drills.crash [--kills 1000] [--files 50] [--seed 1] [--seconds 0] [--only VERB]
+    python -m tests.drills.crash [--kills 1000] [--files 50] [--seed 1] [--seconds 0] [--only VERB]...
 
-The tree is built anew before each kill. A third of the kills hits the steps of a write one by one (before
-the lock, the temporary file, the fsync, the journal, its rename, each rename of a file, ...), the others
-random instants of a whole run, every second one over its later part. After each kill:
+The tree is built anew before each kill. Half of the kills hit the steps of a write, each once before any
+twice (just before the lock, a temporary file, an fsync, the journal, its rename, the rename of a file, ...),
+the others random instants of a whole run, every second one in its later half. After each kill:
 
 - every file is the old or the new one, or that of a write in between, byte for byte;
 - every entry there ever was is in a file or in an archive, unless an undo was to take it away;
@@ -273,12 +273,16 @@ VERBS = (
 
 
 class Whole(NamedTuple):
-    """What an undisturbed run does: all texts it may leave a file with, its ends, its steps, its time."""
+    """What an undisturbed run does: all texts it may leave a file with, its ends, its steps, its time.
+
+    `order` is that in which the steps are hit.
+    """
 
     old: dict[str, str]
     ends: tuple[dict[str, str], ...]
     texts: dict[str, set[str | None]]
     steps: tuple[str, ...]
+    order: tuple[int, ...]
     seconds: float
 
 
@@ -297,8 +301,9 @@ class Outcome(NamedTuple):
 
 
 class Drill:
-    def __init__(self, base: Path, files: int, seed: int) -> None:
+    def __init__(self, base: Path, files: int, seed: int, trials: int = 3) -> None:
         self.world = World(base)
+        self.trials = trials
         self.dice = random.Random(seed)
         self.failures: list[str] = []
         self.counts: Counter[str] = Counter()
@@ -388,7 +393,7 @@ class Drill:
         self.world.save(verb.name)
         old = self.world.files()
         states, steps, seconds = [old], [], []
-        for _ in range(3):
+        for _ in range(self.trials):
             self.world.put(verb.name)
             started = time.perf_counter()
             self._expect(self.again(verb), verb, "undisturbed")
@@ -413,7 +418,10 @@ class Drill:
         if ends[0] == old:
             self.failures.append(f"{verb.name}: does nothing in this drill")
         accepted = tuple(ends if verb.twice or verb.takes or verb.notes else ends[:1])
-        return Whole(old, accepted, texts, tuple(steps), max(FLOOR, sorted(seconds)[1]))
+        order = tuple(self.dice.sample(range(len(steps)), len(steps)))
+        return Whole(
+            old, accepted, texts, tuple(steps), order, max(FLOOR, sorted(seconds)[len(seconds) // 2])
+        )
 
     def _without_note(self, verb: Verb) -> dict[str, str]:
         """Where a run ends whose files were written before, but which was not noted."""
@@ -437,12 +445,12 @@ class Drill:
         """One kill and all that is looked at after it."""
         self.world.put(verb.name)
         label = f"{verb.name}, kill {number}"
-        if whole.steps and number % 3 == 0:
-            at = (number // 3) % len(whole.steps)
+        if whole.steps and number % 2 == 0:
+            at = whole.order[number // 2 % len(whole.steps)]
             label += f" before step {at} ({whole.steps[at]})"
             killed = self.run(verb, at=at)
         else:
-            first = whole.seconds * 0.5 if number % 2 else 0
+            first = whole.seconds * 0.5 if number % 4 == 1 else 0
             after = self.dice.uniform(first, whole.seconds * 1.05)
             label += f" after {after * 1000:.0f} ms"
             killed = self.run(verb, after=after)
@@ -559,13 +567,18 @@ def rows(path: Path) -> list[list[tuple[object, ...]]]:
 # --- all of them
 
 
-def drill(kills: int, files: int, seed: int, *, seconds: float = 0, only: str = "") -> Outcome:
-    """Run the drill; see the module's text. With `seconds` it ends then, after a whole round of verbs."""
+def drill(
+    kills: int, files: int, seed: int, *, seconds: float = 0, only: Sequence[str] = (), trials: int = 3
+) -> Outcome:
+    """Run the drill; see the module's text. With `seconds` it ends then, after a whole round of verbs.
+
+    `trials` is how often a whole run is timed.
+    """
     forge.load()
     until = time.monotonic() + seconds if seconds else float("inf")
     with tempfile.TemporaryDirectory(prefix="mem-drill-", dir=memory()) as folder:
-        run = Drill(Path(folder), files, seed)
-        verbs = [verb for verb in VERBS if only in ("", verb.name)]
+        run = Drill(Path(folder), files, seed, trials)
+        verbs = [verb for verb in VERBS if not only or verb.name in only]
         wholes = [run.learn(verb) for verb in verbs]
         by_verb: Counter[str] = Counter()
         for number in range(kills):
@@ -574,8 +587,10 @@ def drill(kills: int, files: int, seed: int, *, seconds: float = 0, only: str = 
                 break
             run.kill(verb, whole, number // len(verbs))
             by_verb[verb.name] += 1
-        counts = (run.counts[name] for name in ("untouched", "finished", "between", "late"))
-        return Outcome(*counts, tuple(run.failures), dict(by_verb))
+        untouched, finished, between, late = (
+            run.counts[name] for name in ("untouched", "finished", "between", "late")
+        )
+        return Outcome(untouched, finished, between, late, tuple(run.failures), dict(by_verb))
 
 
 def memory() -> str | None:
@@ -589,9 +604,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--files", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=0)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", action="append", default=[], metavar="VERB")
+    parser.add_argument("--trials", type=int, default=3)
     given = parser.parse_args(arguments)
-    done = drill(given.kills, given.files, given.seed, seconds=given.seconds, only=given.only)
+    done = drill(
+        given.kills, given.files, given.seed, seconds=given.seconds, only=given.only, trials=given.trials
+    )
     print(
         f"{sum(done.by_verb.values())} kills of {len(done.by_verb)} verbs over {given.files} files:"
         f" {done.untouched} before anything was written, {done.between} in between, {done.finished} when all"

@@ -81,7 +81,7 @@ def _become(cwd: Path, environ: Mapping[str, str], said: Path, stdin: str) -> No
 def _listen(trace: Callable[[str], None]) -> None:
     """Hear every step of every writer in this process."""
     workspace.Workspace.__init__.__kwdefaults__["trace"] = trace  # type: ignore[index]
-    workspace.silent = trace  # that of write_output
+    workspace.silent = trace  # type: ignore[assignment]  # that of write_output
 
 
 def dies_at(number: int) -> Callable[[str], None]:

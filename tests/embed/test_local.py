@@ -8,6 +8,8 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -34,8 +36,9 @@ words = st.text(st.characters(categories=("L", "N")), min_size=1, max_size=32)
 
 
 @pytest.fixture(scope="module")
-def table(_table: Path) -> Local:
-    return Local(lambda: _table)
+def table(_table: Path) -> Iterator[Local]:
+    with closing(Local(lambda: _table)) as made:
+        yield made
 
 
 def prose() -> list[str]:
@@ -64,11 +67,11 @@ def test_words_are_cut_as_the_tokenizer_of_the_model_cuts_them(table: Local) -> 
 @given(st.sets(words, min_size=1, max_size=12))
 def test_few_and_many_words_have_the_same_vectors(_table: Path, some: set[str]) -> None:
     """Without numpy and with it: the same bytes and weights."""
-    own = Local(lambda: _table)
-    cut = own._cut(sorted(some))
-    few = own._summed(cut)
-    assert own._many(cut) == few
-    assert own.words(some) == few
+    with closing(Local(lambda: _table)) as own:
+        cut = own._cut(sorted(some))
+        few = own._summed(cut)
+        assert own._many(cut) == few
+        assert own.words(some) == few
     assert all(len(word.vector) == DIM and 0 < word.weight <= 1023 for word in few.values())
 
 
@@ -108,7 +111,8 @@ def test_texts_are_embedded_as_unit_rows(table: Local) -> None:
 
 
 def vectors_of(folder: Path) -> dict[str, local.Word]:
-    return Local(lambda: folder).words(["lock", "timeout"])
+    with closing(Local(lambda: folder)) as made:
+        return made.words(["lock", "timeout"])
 
 
 def test_the_table_is_made_once(tmp_path: Path, table: Local) -> None:

@@ -33,6 +33,11 @@ PREFIXES: Final = (
 )  # fmt: skip
 SUFFIXES: Final = ("", "!", '"', "\n---\n", "\n```\n", "}", "</private>", "\n-----END PRIVATE KEY-----\n", " ignore")
 
+BEFORE_BLANKS: Final = (
+    "- ", "- a", "- [a] b", "key: x", "---\nid: x\nkey: x", "---\nid: x\n---\n## h", "# h", "> a", "```a", "---", "a", "@a",
+    "User: a", "password =", "ignore", "{", '{"a":', "1. a", "| a", "`a", "| ", "#", "*", "[a](", "a -",
+)  # fmt: skip
+
 
 class Family(NamedTuple):
     """A text of any length: `prefix`, then the `unit` again and again, then `suffix`."""
@@ -65,6 +70,7 @@ def _distinct(line: str) -> Callable[[int], str]:
 FIXED: Final = (
     *(repeated(unit) for unit in (*CHARACTERS, *TOKENS)),
     *(repeated("a", prefix, suffix) for prefix in PREFIXES for suffix in ("", "!")),
+    *(repeated(" ", prefix, "x y") for prefix in BEFORE_BLANKS),
     _nested("brackets", "[", "]"),
     _nested("objects", '{"a":', "}"),
     _nested("quotes", "> ", "\n"),

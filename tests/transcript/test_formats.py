@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from memcli import rules
 from memcli.errors import DataError
 from memcli.session import Session
 from memcli.transcript import FORMATS, Unknown, human_turns, read, read_all, spoken
@@ -189,3 +190,40 @@ def test_a_textual_fence_and_a_stranger_are_nobodys_order() -> None:
     assert not any("root" in turn.text for turn in turns if turn.human)
     assert [turn.origin for turn in turns if "3 passed" in turn.text] == ["tool:unknown"]
     assert [turn.origin for turn in read(FIXTURES / "document.md").turns] == ["assistant"]
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_corrections_are_found_as_labelled(name: str) -> None:
+    """The rules learn from every labelled correction, whatever the format, and take nothing else for one."""
+    found = [(each, finding) for each in read_all(FIXTURES / name) for finding in rules.find(each)]
+    turns = {session.turns[finding.turn].text for session, finding in found}
+    wrong = {s.turns[f.turn].text for s, f in found if f.scope == "corrective"}
+    labelled = set(LABELS[name]["corrections"])
+    assert labelled <= turns and wrong <= labelled
+
+
+def test_a_result_names_its_call() -> None:
+    """Where a format has ids of calls, a result has that of a call before it."""
+    for name in (
+        "claude.jsonl",
+        "codex.jsonl",
+        "stream.jsonl",
+        "gemini.json",
+        "copilot.jsonl",
+        "chatgpt.json",
+    ):
+        calls: set[str] = set()
+        for turn in read(FIXTURES / name).turns:
+            calls |= {turn.call} if turn.role == "assistant" and turn.tool else set()
+            assert turn.role != "tool" or turn.call in calls, (name, turn)
+
+
+def test_of_calls_only_what_is_asked_for_is_kept() -> None:
+    """With `arguments`, others go, and results that went well have no text; nothing else changes."""
+    whole, brief = (
+        read_all(FIXTURES / "claude.jsonl", arguments=a)[0].turns for a in (None, frozenset({"command"}))
+    )
+    assert len(whole) == len(brief)
+    for a, b in zip(whole, brief, strict=True):
+        kept = {key: value for key, value in a.input.items() if key == "command"}
+        assert b == a._replace(input=kept, text="" if a.role == "tool" and not a.error else a.text)

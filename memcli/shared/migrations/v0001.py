@@ -87,8 +87,10 @@ PASSES = """({f}->'project' IS NULL OR {f}->'project' ? c.project::text)
           WHEN 'institutional' THEN {f}->'store' ? 'institutional' AND c.metadata->>'status' <> 'retired'
           ELSE {f}->'store' ? c.store END
         AND ({f}->'level' IS NULL OR {f}->'level' ? c.level)
-        AND ({f}->'job' IS NULL OR {f}->'job' ? c.job)
-        AND ({f}->'task' IS NULL OR {f}->'task' ? c.task)
+        AND (c.level = 'project' OR (
+          ({f}->'job' IS NULL OR {f}->'job' ? c.job)
+          AND ({f}->'task' IS NULL OR {f}->'task' ? c.task OR (c.level = 'job' AND EXISTS (
+            SELECT 1 FROM mem.files s WHERE s.project = c.project AND s.job = c.job AND {f}->'task' ? s.task)))))
         AND ({f}->'type' IS NULL OR {f}->'type' ? c.type)
         AND ({f}->'kind' IS NULL OR {f}->'kind' ? c.kind)
         AND ({f}->'tag' IS NULL OR EXISTS (

@@ -1,0 +1,267 @@
+"""A repository that was cloned from somebody who means harm: its configuration, index, git settings, links."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from memcli.app import App, Options
+from memcli.history import cache_dir
+from tests.conftest import Project
+
+DB = ".memory.db"
+VERBS = (["index"], ["recall", "zebra"], ["list"], ["health"], ["doctor"], ["compact", "--dry-run"], ["show", "z"])
+
+
+def titles(project: Project) -> list[str]:
+    return [hit["title"] for hit in project.mem("recall", "zebra", "--json").json["hits"]]
+
+
+@pytest.fixture
+def zebra(project: Project) -> Project:
+    project.write("MEMORY.md", project.entry("Zebra", "zebra stripes"))
+    return project
+
+
+# --- the configuration
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'llm = "anthropic"', 'embedder = "openai"', 'model = "claude-haiku-4-5"', "max_cost = 100", 'query = "llm"',
+        'openai_url = "http://e.vil"', 'ollama_url = "http://e.vil"', 'command = "touch pwned"', 'api_key = "x"',
+        "hook_proxy = true", "extract_global = true", 'jobs_dir = "/etc"', 'jobs_dir = "../.."', 'jobs_dir = ""',
+        'jobs_dir = "a/../../b"', 'jobs_dir = "~/x/../.."', 'memory_files = ["/etc/*.md"]', 'jobs_dir = "a\\u0000b"',
+        'memory_files = ["../**/*.md"]', 'memory_files = ["a/../../*.md"]', 'memory_files = "/etc/passwd"',
+    ],
+)  # fmt: skip
+def test_what_a_repository_may_not_set_is_refused_with_its_line(zebra: Project, line: str) -> None:
+    """Exit 2 with path and line, a hint, and nothing run, read or written."""
+    zebra.write(".mem.toml", f"limit = 3\n{line}\n")
+    for verb in (["recall", "zebra"], ["index"], ["add", "zebra runs"]):
+        done = zebra.mem(*verb)
+        assert (done.code, done.out) == (2, ""), done
+        assert ".mem.toml:2" in done.err and "hint:" in done.err
+    assert sorted(os.listdir(zebra.root)) == [".git", ".mem.toml", "MEMORY.md"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ".".join("a" * 30_000) + " = 1", "[" + ".".join("a" * 30_000) + "]", "x = " + "[" * 60_000,
+        "".join(f"k{i} = 1\n" for i in range(6_000)), "a" * 65_000 + " = 1", '"' * 60_000, "#" * 200_000,
+        'decay = """' + "x" * 60_000 + '"""', "limit = " + "9" * 60_000, "\x00" * 1000, "limit = 1e999",
+    ],
+    ids=lambda text: ascii(text[:12]),
+)  # fmt: skip
+def test_a_hostile_configuration_is_refused_at_once(zebra: Project, text: str) -> None:
+    """Keys of thousands of parts, thousands of keys, deep and long values end in one short message."""
+    zebra.write(".mem.toml", text)
+    done = zebra.mem("recall", "zebra")
+    assert done.code == (0 if text.startswith("#" * 9) and len(text) < 65_536 else 2), done.err
+    assert ".mem.toml" in done.err and len(done.err) < 2_000
+
+
+def test_links_in_place_of_jobs_and_named_files_lead_nowhere(zebra: Project, tmp_path: Path) -> None:
+    """A jobs folder or a glob that reaches a link out of the root finds nothing there."""
+    outside = tmp_path / "outside"
+    for name in ("job/MEMORY.md", "MEMORY.md", "notes/MEMORY.md"):
+        zebra.write(name, zebra.entry("Zebra outside", "zebra secret"), at=outside)
+    (zebra.root / ".mem").mkdir()
+    (zebra.root / ".mem/jobs").symlink_to(outside)
+    (zebra.root / "work").symlink_to(outside)
+    (zebra.root / "services").mkdir()
+    (zebra.root / "services/notes").symlink_to(outside / "notes")
+    (zebra.root / "services/MEMORY.md").symlink_to(outside / "MEMORY.md")
+    (zebra.root / "tasks").symlink_to("/etc")
+    (zebra.root / "institutional.md").symlink_to("/etc/passwd")
+    (zebra.root / "proxy.md").symlink_to("/dev/zero")
+    (zebra.root / "MEMORY.archive.md").symlink_to(zebra.home / "gone.md")
+    zebra.write(".mem.toml", 'jobs_dir = "work"\nmemory_files = ["services/**/*.md", "*/MEMORY.md"]\n')
+    assert titles(zebra) == ["Zebra"]
+    assert "root:" not in zebra.mem("recall", "zebra", "--max-tokens", "0").out
+    assert "leaves the root" in zebra.mem("doctor").out
+
+
+def test_writing_does_not_follow_a_link_out(zebra: Project, tmp_path: Path) -> None:
+    """An archive, a task's file or MEMORY.md itself that is a link to the user's files is not written."""
+    precious = zebra.write("precious.md", "mine\n", at=tmp_path)
+    (zebra.root / "MEMORY.archive.md").symlink_to(precious)
+    zebra.write("MEMORY.md", zebra.entry("Zebra", "zebra", status="retired") + zebra.entry("B", "b"))
+    done = zebra.mem("compact")
+    assert done.code in (0, 3, 5) and "internal" not in done.err, done
+    (zebra.root / "MEMORY.md").unlink()
+    (zebra.root / "MEMORY.md").symlink_to(precious)
+    assert zebra.mem("add", "zebra runs at dawn").code in (3, 5)
+    (zebra.root / "MEMORY.md").unlink()
+    (zebra.root / "MEMORY.md").symlink_to(tmp_path / "made")
+    assert zebra.mem("add", "zebra runs at dawn").code in (3, 5)
+    assert precious.read_text() == "mine\n" and not (tmp_path / "made").exists()
+
+
+# --- the index
+
+
+def _poison(path: Path, *statements: str) -> None:
+    with sqlite3.connect(path) as db:
+        for statement in statements:
+            db.execute(statement)
+    db.close()
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["CREATE TRIGGER t AFTER INSERT ON chunks BEGIN UPDATE chunks SET text = 'zebra pwned'; END"],
+        ["CREATE TRIGGER t AFTER UPDATE ON file_meta BEGIN DELETE FROM chunks; END"],
+        ["ALTER TABLE chunks RENAME TO c2", "CREATE VIEW chunks AS SELECT * FROM c2"],
+        ["CREATE VIEW more AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x FROM c) SELECT x FROM c"],
+        ["DROP TABLE relations", "CREATE VIEW relations AS SELECT 1 AS entry"],
+    ],
+)  # fmt: skip
+def test_an_index_with_code_in_it_is_moved_aside(zebra: Project, statements: list[str]) -> None:
+    """Triggers and views, which would run inside of mem's own statements, are none of an index."""
+    zebra.mem("index")
+    _poison(zebra.root / DB, *statements)
+    zebra.write("MEMORY.md", zebra.entry("Zebra", "zebra changed"))
+    done = zebra.mem("recall", "zebra", "--json")
+    assert [hit["title"] for hit in done.json["hits"]] == ["Zebra"] and "pwned" not in done.out
+    assert "moved to" in done.err and len(list(zebra.root.glob(f"{DB}.aside-*"))) == 1
+    assert zebra.mem("recall", "zebra").err == ""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE chunks SET text = zeroblob(30000000)", "UPDATE chunks SET metadata = '{'",
+        "UPDATE chunks SET metadata = '[' || replace(hex(zeroblob(5000)), '0', '[')", "UPDATE chunks SET title = x'ff'",
+        "UPDATE file_meta SET place = '[]'", "UPDATE file_meta SET place = 'null'", "UPDATE file_meta SET problems = '['",
+        "UPDATE file_meta SET problems = '[[1]]'", "UPDATE file_meta SET hash = 'x', mtime = 'x', size = 'y'",
+        "UPDATE file_meta SET path = '../../../etc/passwd'", "INSERT INTO meta VALUES ('vectors', '{')",
+        "UPDATE chunks SET source = 99", "UPDATE chunks SET entry = x'00', digest = 'x'",
+        "UPDATE chunks SET date = 'x', live = 'y', offset = 'z', line = 'w', part = 0",
+        "INSERT INTO relations VALUES ('z', 'z', 'similar', 'heavy', 1)",
+    ],
+)  # fmt: skip
+def test_no_value_of_a_poisoned_index_ends_in_a_bug(zebra: Project, statement: str) -> None:
+    """Whatever the rows hold, every verb answers or refuses in words, and a rebuild mends it."""
+    zebra.write("MEMORY.md", zebra.entry("Zebra", "zebra stripes", id="zzzz1111", created_at="2026-11-20"))
+    zebra.mem("index")
+    _poison(zebra.root / DB, statement)
+    for verb in VERBS:
+        done = zebra.mem(*verb)
+        assert done.code != 70 and "Traceback" not in done.err, (verb, done.err)
+    assert zebra.mem("index", "--rebuild").code == 0
+    assert titles(zebra) == ["Zebra"]
+
+
+@pytest.mark.parametrize("suffix", ["-wal", "-shm", "-journal"])
+def test_a_link_beside_the_index_is_not_written_through(zebra: Project, tmp_path: Path, suffix: str) -> None:
+    """SQLite's own files beside the index may be links that a repository brings: another place is used."""
+    precious = zebra.write("precious", "mine\n" * 2000, at=tmp_path)
+    (zebra.root / f"{DB}{suffix}").symlink_to(precious)
+    done = zebra.mem("recall", "zebra", "--json")
+    assert (done.code, [hit["title"] for hit in done.json["hits"]]) == (0, ["Zebra"])
+    assert precious.read_text() == "mine\n" * 2000 and list((cache_dir() / "index").glob("*.db"))
+
+
+def test_mem_db_may_not_name_a_file_of_the_user(zebra: Project, tmp_path: Path) -> None:
+    """MEM_DB that points to a text, a folder or nothing's folder is exit 2, and the file stays."""
+    notes = zebra.write("notes.txt", "mine\n" * 500, at=tmp_path)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for named in (str(notes), str(tmp_path), str(tmp_path / "no/where.db"), "MEMORY.md", "/dev/full", str(pipe)):
+        done = zebra.mem("recall", "zebra", env={"MEM_DB": named})
+        assert done.code == 2 and "MEM_DB" in done.err, (named, done)
+    assert notes.read_text() == "mine\n" * 500 and pipe.exists() and os.path.exists("/dev/full")
+
+
+# --- git
+
+
+def test_no_program_of_a_repository_is_run(zebra: Project, tmp_path: Path) -> None:
+    """Hooks, monitors, pagers, external diffs and drivers that git's settings name stay unused."""
+    program = zebra.write("evil.sh", f"#!/bin/sh\necho run >> {tmp_path}/ran\ncat\n", at=tmp_path)
+    program.chmod(0o755)
+    zebra.commit()
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
+    for hook in ("post-checkout", "pre-commit", "post-merge", "reference-transaction", "post-index-change"):
+        (hooks / hook).symlink_to(program)
+    for key in (
+        "core.fsmonitor", "diff.evil.textconv", "diff.evil.command", "diff.external", "core.pager", "core.editor",
+        "merge.evil.driver", "core.sshCommand",
+        "core.gitProxy", "credential.helper", "core.askPass", "gpg.program", "alias.ls-files", "uploadpack.packObjectsHook",
+    ):  # fmt: skip
+        zebra.git("config", key, str(program))
+    zebra.git("config", "core.hooksPath", str(hooks))
+    zebra.write(".gitattributes", "*.md diff=evil merge=evil\n")
+    zebra.write("MEMORY.md", zebra.entry("Zebra", "zebra stripes", id="zzzz1111") + zebra.entry("New", "new zebra"))
+    for verb in (*VERBS, ["diff"], ["diff", "HEAD"], ["add", "zebra at dawn"], ["undo"], ["extract", "--dry-run"],
+                 ["retire", "zzzz1111"], ["export", "--target", "claude"], ["init", "--dry-run"]):  # fmt: skip
+        done = zebra.mem(*verb)
+        assert done.code != 70, (verb, done.err)
+        assert not (tmp_path / "ran").exists(), verb
+
+
+def test_a_git_file_that_leads_elsewhere_is_not_written_through(project: Project, tmp_path: Path) -> None:
+    """Ignoring the index in a repository that `.git` only points to changes at most that repository's excludes."""
+    other = tmp_path / "victim"
+    other.mkdir()
+    (other / "HEAD").write_text("secret\n")
+    (other / "info").mkdir()
+    precious = project.write("precious", "mine\n", at=tmp_path)
+    (other / "info/exclude").symlink_to(precious)
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / ".git").write_text(f"gitdir: {other}\n")
+    (tree / "MEMORY.md").write_text(project.entry("Zebra", "zebra"))
+    assert project.mem("index", cwd=tree).code == 0
+    assert precious.read_text() == "mine\n"
+
+
+# --- files
+
+
+def test_odd_files_in_the_place_of_memory_cost_a_line_each(zebra: Project) -> None:
+    """Pipes, folders, devices, loops, dangling links and huge files neither hang nor hide the others."""
+    os.mkfifo(zebra.root / "institutional.md")
+    (zebra.root / "proxy.md").mkdir()
+    (zebra.root / "tasks").mkdir()
+    (zebra.root / "tasks/zero.md").symlink_to("/dev/zero")
+    (zebra.root / "tasks/loop.md").symlink_to("loop.md")
+    (zebra.root / "tasks/gone.md").symlink_to("nowhere.md")
+    zebra.write("tasks/nul.md", b"\x00" * 5000)
+    zebra.write("tasks/utf16.md", "zebra".encode("utf-16"))
+    zebra.write("tasks/" + "n" * 240 + ".md", zebra.entry("Zebra long name", "zebra"))
+    assert titles(zebra) == ["Zebra", "Zebra long name"]
+    for verb in VERBS:
+        done = zebra.mem(*verb)
+        assert done.code in (0, 1, 2, 3), (verb, done)
+
+
+def test_huge_and_deep_entries_are_bounded(zebra: Project) -> None:
+    """A file of 660 kB, thousands of keys, deep lists, aliases and tags: an answer, within its budget."""
+    bomb = "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 10))
+    texts = {
+        "huge": zebra.entry("Zebra huge", "zebra word " * 60_000),
+        "bomb": f"---\nid: bomb\na0: &a0 [x]\n{bomb}---\nzebra\n",
+        "deep": "---\nid: deep\nx: " + "[" * 3000 + "]" * 3000 + "\n---\nzebra\n",
+        "keys": "---\nid: keys\n" + "".join(f"k{i}: v\n" for i in range(4000)) + "---\nzebra\n",
+        "tags": "---\nid: tags\nx: !!python/object/apply:os.system ['touch pwned']\n---\nzebra\n",
+        "rules": "---\n\n" * 10_000,
+        "fences": "```\n" * 10_000,
+        "heads": "# zebra\n" * 20_000,
+    }
+    for name, text in texts.items():
+        zebra.write(f"tasks/{name}.md", text)
+    done = zebra.mem("recall", "zebra", "--max-tokens", "500")
+    assert done.code == 0 and len(done.out) < 4 * 500 + 500
+    assert not (zebra.root / "pwned").exists()
+    with App(Options(str(zebra.root)), os.environ, zebra.root) as app:
+        assert {problem.path for problem in app.problems} >= {"tasks/bomb.md", "tasks/deep.md", "tasks/tags.md"}
+    assert zebra.mem("doctor").code == 1

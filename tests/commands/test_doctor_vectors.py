@@ -1,0 +1,112 @@
+"""mem doctor on embedders and vectors: what is off, what fails, what is missing, and the way out."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sqlite3
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memcli.embed import http
+from tests.conftest import Project
+from tests.embed.server import HANG, openai, serving
+
+
+def row(project: Project, name: str, env: dict[str, str] | None = None) -> dict[str, Any]:
+    found = project.mem("doctor", "--json", env=env)
+    (row,) = [row for row in found.json["checks"] if row["name"] == name]
+    assert found.code == (1 if row["status"] == "FAIL" else 0)
+    return dict(row)
+
+
+def vectors_of(project: Project, statement: str) -> None:
+    db = sqlite3.connect(project.root / ".memory.db")
+    with db:
+        db.execute(statement)
+    db.close()
+
+
+@pytest.fixture
+def filled(project: Project, vectors: None) -> Project:
+    project.write("MEMORY.md", project.entry("Zebra", "stripes", id="z") + project.entry("Lion", "mane"))
+    assert project.mem("index").code == 0
+    return project
+
+
+def test_a_local_embedder_with_all_vectors_passes(filled: Project) -> None:
+    """Two rows, and no word of what is not wrong."""
+    assert row(filled, "embedder")["status"] == row(filled, "vectors")["status"] == "PASS"
+    filled.mem("add", "Coffee beans are ground at six")
+    filled.mem("recall", "coffee")
+    assert row(filled, "vectors")["status"] == "PASS"
+
+
+def test_switched_off_is_told_and_no_warning(project: Project) -> None:
+    """Whoever says none means it."""
+    project.write("MEMORY.md", project.entry())
+    found = row(project, "embedder")
+    assert found["status"] == "INFO" and "switched off" in found["detail"]
+
+
+def test_none_installed_is_a_warning(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the way to get one."""
+    monkeypatch.delenv("MEM_EMBEDDER")
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if not Path(p, "wordllama", "weights").is_dir()])
+    found = row(project, "embedder")
+    assert found["status"] == "WARN" and "sparse-only" in found["detail"]
+    assert "memcli[local]" in found["hint"]
+
+
+def test_missing_vectors_are_a_warning_that_mem_index_mends(filled: Project) -> None:
+    """As after a run without an embedder."""
+    (filled.root / ".memory.db").unlink()
+    filled.mem("index", env={"MEM_EMBEDDER": "none"})
+    found = row(filled, "vectors")
+    assert (found["status"], found["hint"]) == ("WARN", "mem index") and "2 of 2" in found["detail"]
+    assert filled.mem(*found["hint"].split()[1:]).code == 0
+    assert row(filled, "vectors")["status"] == "PASS"
+
+
+def test_vectors_of_another_model_fail(filled: Project) -> None:
+    """Until mem index makes them anew."""
+    vectors_of(filled, "UPDATE meta SET value = replace(value, 'wordllama', 'other') WHERE key = 'vectors'")
+    found = row(filled, "vectors")
+    assert found["status"] == "FAIL" and "local/other-256" in found["detail"] and "mem index" in found["hint"]
+    filled.mem("index")
+    assert row(filled, "vectors")["status"] == "PASS"
+
+
+def provider(url: str) -> dict[str, str]:
+    return {"MEM_EMBEDDER": "openai-compatible", "MEM_EMBED_URL": url, "MEM_EMBED_MODEL": "m"}
+
+
+def test_a_provider_is_asked_once(project: Project) -> None:
+    """And neither user, password nor query of its URL are shown, nor what is remembered sent."""
+    project.write("MEMORY.md", project.entry("Zebra", "stripes"))
+    with serving(openai) as server:
+        url = server.url.replace("http://", "http://someone:hidden@") + "?key=hidden"
+        found = project.mem("doctor", "--json", env=provider(url))
+    rows = [r for r in found.json["checks"] if r["name"] == "embedder"]
+    assert [r["status"] for r in rows] == ["PASS"] and "127.0.0.1" in rows[0]["detail"]
+    assert "hidden" not in found.out + found.err
+    assert [text for body in server.bodies for text in body["input"]] == ["mem"]
+
+
+def test_a_provider_that_fails_is_a_failure(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is down, one that never answers, one without a key or a URL."""
+    monkeypatch.setattr("memcli.commands.doctor.ASKED_FOR", 0.3)
+    monkeypatch.setattr(http, "PAUSE", 0.0)
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        down = f"http://127.0.0.1:{unused.getsockname()[1]}"
+    assert row(project, "embedder", provider(down))["status"] == "FAIL"
+    with serving(openai) as server:
+        server.answers = [HANG] * 9
+        assert "does not answer" in row(project, "embedder", provider(server.url))["detail"]
+    assert "OPENAI_API_KEY" not in os.environ
+    found = row(project, "embedder", {"MEM_EMBEDDER": "openai"})
+    assert found["status"] == "FAIL" and "OPENAI_API_KEY" in found["detail"]

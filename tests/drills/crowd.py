@@ -1,0 +1,333 @@
+"""Many processes at once on one repository: nothing is lost, nobody waits for ever, nothing is left.
+
+    python -m tests.drills.crowd [--processes 20] [--seconds 60] [--seed 1] [--embedder none|local]
+
+Most of the processes work in the main work tree: each runs one command after the other, drawn from index,
+recall, add, reinforce, compact and extract; one of them commits what there is. Every fifth has a work tree
+of its own on a branch of its own, where it adds and reinforces, commits, and merges main with the merge
+driver. In the end all branches are merged, and:
+
+- every text that was accepted is in a file or an archive;
+- every entry has the count it began with and one for each reinforcement that was accepted, no more, no less;
+- no command printed a traceback or that a database is locked, or took longer than a minute;
+- there is no temporary file, no journal, no note of a lock, no process;
+- the index, brought up to date, equals one built from nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from memcli.errors import RefusedError
+from memcli.memory_file import parse, render_entry
+from tests.drills import forge
+from tests.drills.crash import World, litter, memory, unlike_a_rebuild
+
+LONGEST = 60.0
+"""Seconds after which a command is taken to hang."""
+COUNTED = 8
+"""Entries that are reinforced."""
+SUBJECTS = "invoice parser cache ledger router mailer scanner tenant".split()
+WORK = ("recall",) * 4 + ("reinforce",) * 4 + ("add",) * 3 + ("index", "compact", "extract")
+
+
+class Done(NamedTuple):
+    """One command of one process: how it ended, what it was to keep (a word, or the id of an entry)."""
+
+    verb: str
+    code: int
+    what: str
+    seconds: float
+    said: str
+
+
+class Outcome(NamedTuple):
+    """How many commands of which verb ran, how many were refused because another was writing, the longest."""
+
+    ran: dict[str, int]
+    refused: int
+    longest: float
+    failures: tuple[str, ...]
+
+
+def build(root: Path) -> None:
+    """The counted entries, and some files with near-duplicates for compaction."""
+    counted = [
+        _entry(f"counted-{i}", f"The {subject} of the shop must be restarted by hand on day {i + 3}.")
+        for i, subject in enumerate(SUBJECTS[:COUNTED])
+    ]
+    (root / "MEMORY.md").write_text("\n".join(counted), encoding="utf-8")
+    for i, subject in enumerate(SUBJECTS):
+        folder = root / ".mem/jobs" / f"j{i}"
+        folder.mkdir(parents=True)
+        body = f"Before a release the {subject} team rebuilds every table of job {i} and tells support of it."
+        entries = [
+            _entry(f"j{i}-a", body),
+            _entry(f"j{i}-b", body.replace("rebuilds", "always rebuilds")),
+            _entry(f"j{i}-old", f"What was true of {subject} once.", status="retired"),
+        ]
+        (folder / "MEMORY.md").write_text("\n".join(entries), encoding="utf-8")
+
+
+def _entry(entry_id: str, body: str, **values: object) -> str:
+    keys = {
+        "id": entry_id, "type": "corrective", "domain": "task", "importance": 0.6, "phase": "unknown",
+        "status": "active", "reinforcement_count": 1, "created_at": "2026-10-01", **values,
+    }  # fmt: skip
+    return render_entry(keys, f"## {entry_id}\n{body}")
+
+
+# --- one process
+
+
+class Worker:
+    """Runs commands in one work tree and writes a line about each into its log."""
+
+    def __init__(self, world: World, number: int, seed: int, tree: Path) -> None:
+        self.world, self.number, self.tree = world, number, tree
+        self.dice = random.Random(seed * 1000 + number)
+        self.turn = 0
+        self.log = world.base / f"log-{number}"
+        self.said = world.base / f"said-{number}"
+
+    def work(self, until: float) -> None:
+        alone = self.tree != self.world.root
+        while time.time() < until:
+            self.turn += 1
+            if alone:
+                self._branch()
+            elif self.number == 0 and self.turn % 6 == 0:
+                self._commit("main")
+            else:
+                self._one(self.dice.choice(WORK))
+
+    def _one(self, verb: str) -> None:
+        word = f"w{self.number}x{self.turn}"
+        if verb == "reinforce":
+            entry = f"counted-{self.dice.randrange(COUNTED)}"
+            session = ("--session", word) if self.turn % 2 else ()  # a new one each time: it counts
+            self._run(verb, ("reinforce", entry, *session, "-q"), entry)
+        elif verb == "add":
+            self._run(verb, ("add", f"{word} {self._prose()}", "-q"), word)
+        elif verb == "recall":
+            session = ("--session", f"s{self.number}") if self.turn % 3 else ()
+            self._run(verb, ("recall", self._prose(), *session), "")
+        elif verb == "extract":
+            self._run(verb, ("extract", "--engine", "rules", "-q", self._session(word)), word)
+        else:
+            self._run(verb, (verb, "-q"), "")
+
+    def _branch(self) -> None:
+        """Learn something, commit it, and take over what main has learned meanwhile."""
+        self._one("reinforce")
+        self._one("add")
+        self._commit(self.tree.name)
+        self._git("merge", "merge", "-q", "--no-edit", "main")
+
+    def _commit(self, message: str) -> None:
+        self._git("stage", "add", "-A")
+        if self._git("staged", "diff", "--cached", "--quiet", ok=(0, 1)):
+            self._git("commit", "commit", "-q", "-m", message)
+
+    def _prose(self) -> str:
+        syllables = "ba de fi go lu mar nen pol ris tov".split()
+        return " ".join("".join(self.dice.choices(syllables, k=3)) for _ in range(9))
+
+    def _session(self, word: str) -> str:
+        path = self.world.home / "sessions" / f"{word}.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        said = (
+            ("user", f"Write the {word} module."), ("assistant", "I wrote it."),
+            ("user", f"No, don't use print there. Always use the logger named {word}, never print."),
+        )  # fmt: skip
+        lines = [
+            {
+                "type": role, "uuid": f"{word}-{i}", "sessionId": word, "cwd": str(self.tree),
+                "timestamp": f"2026-11-20T10:0{i}:00.000Z", "isSidechain": False,
+                "message": {"role": role, "content": text},
+            }
+            for i, (role, text) in enumerate(said)
+        ]  # fmt: skip
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        return str(path)
+
+    def _run(self, verb: str, arguments: Sequence[str], what: str) -> None:
+        started = time.monotonic()
+        code = patient(forge.start(arguments, self.tree, self.world.environ, self.said))
+        said = self.said.read_text(encoding="utf-8", errors="replace")
+        self._note(Done(verb, code, what, time.monotonic() - started, said if code or _is_bad(said) else ""))
+
+    def _git(self, verb: str, *arguments: str, ok: Sequence[int] = (0,)) -> int:
+        started = time.monotonic()
+        done = subprocess.run(
+            ["git", *arguments], cwd=self.tree, env=self.world.environ, capture_output=True, text=True,
+            check=False, timeout=LONGEST,
+        )  # fmt: skip
+        code = 0 if done.returncode in ok else done.returncode
+        said = done.stderr + done.stdout if code or _is_bad(done.stderr) else ""
+        self._note(Done(f"git {verb}", code, "", time.monotonic() - started, said))
+        return done.returncode
+
+    def _note(self, done: Done) -> None:
+        with self.log.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(done) + "\n")
+
+
+def patient(pid: int) -> int:
+    """Wait for a child, but not for ever; one that hangs is killed."""
+    until = time.monotonic() + LONGEST
+    while time.monotonic() < until:
+        got, status = os.waitpid(pid, os.WNOHANG)
+        if got:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.005)
+    os.kill(pid, signal.SIGKILL)
+    return forge.ended(pid)
+
+
+def _is_bad(said: str) -> bool:
+    return "Traceback" in said or "locked" in said
+
+
+# --- all of them
+
+
+def drill(processes: int, seconds: float, seed: int, embedder: str = "none") -> Outcome:
+    """Run the drill; see the module's text."""
+    forge.load()
+    with tempfile.TemporaryDirectory(prefix="mem-crowd-", dir=memory()) as folder:
+        world = World(Path(folder))
+        world.environ["MEM_EMBEDDER"] = embedder
+        trees = _begin(world, processes)
+        workers = [Worker(world, i, seed, tree) for i, tree in enumerate(trees)]
+        until = time.time() + seconds
+        failures = []
+        for i, pid in enumerate([_forked(worker, until) for worker in workers]):
+            code = forge.ended(pid)
+            failures += [f"process {i} ended with {code}"] if code else []
+        done = [Done(*json.loads(line)) for w in workers for line in _lines(w.log)]
+        failures += _merged(world, [tree for tree in trees if tree != world.root])
+        failures += [*judged(done), *missing(world.root, done), *miscounted(world.root, done)]
+        failures += [*litter(world), *unlike_a_rebuild(world)]
+        refused = sum(each.code == RefusedError.code for each in done)
+        ran = dict(Counter(each.verb for each in done))
+        return Outcome(ran, refused, max((each.seconds for each in done), default=0.0), tuple(failures))
+
+
+def _begin(world: World, processes: int) -> list[Path]:
+    """Make the repository and the work trees; the work tree of each process."""
+    world.root.mkdir(parents=True)
+    world.home.mkdir()
+    build(world.root)
+    world.git("init", "-q", "-b", "main", "--template=")
+    if world.mem("init", "-q") or world.mem("index", "-q"):
+        raise SystemExit(world.said.read_text(encoding="utf-8"))
+    world.git("add", "-A")
+    world.git("commit", "-qm", "All of it")
+    trees = [world.root] * processes
+    for i in range(4, processes, 5):
+        trees[i] = world.root.parent / f"branch-{i}"
+        world.git("worktree", "add", "-q", str(trees[i]), "-b", trees[i].name)
+    return trees
+
+
+def _forked(worker: Worker, until: float) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        worker.work(until)
+        code = 0
+    except BaseException as error:
+        sys.excepthook(type(error), error, error.__traceback__)
+    finally:
+        os._exit(code)
+
+
+def _lines(log: Path) -> Iterable[str]:
+    return log.read_text(encoding="utf-8").splitlines() if log.exists() else ()
+
+
+def _merged(world: World, trees: Sequence[Path]) -> list[str]:
+    """Merge all branches into main; what git has to complain of."""
+    for tree in (world.root, *trees):
+        for arguments in (("add", "-A"), ("commit", "-q", "--allow-empty", "-m", "The end")):
+            subprocess.run(["git", *arguments], cwd=tree, env=world.environ, check=True, capture_output=True)
+    failures = []
+    for tree in trees:
+        done = subprocess.run(
+            ["git", "merge", "-q", "--no-edit", tree.name], cwd=world.root, env=world.environ,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if done.returncode or _is_bad(done.stderr):
+            said = (done.stdout + done.stderr)[-300:]
+            failures.append(f"git merge {tree.name}: {done.returncode} {said}")
+    return failures
+
+
+def judged(done: Iterable[Done]) -> list[str]:
+    """Commands that did not end as they should; to be told that another one is writing is all right."""
+    return [
+        f"{each.verb}: exit {each.code} after {each.seconds:.1f} s: {each.said[-300:]}"
+        for each in done
+        if _is_bad(each.said) or each.code not in (0, RefusedError.code)
+    ]
+
+
+def missing(root: Path, done: Iterable[Done]) -> list[str]:
+    """What was accepted and is in no file."""
+    held = " ".join(path.read_text(encoding="utf-8") for path in root.rglob("*.md"))
+    words = set(held.replace(".", " ").replace(",", " ").split())
+    return [
+        f"{each.verb}: {each.what} is in no file"
+        for each in done
+        if each.verb in ("add", "extract") and not each.code and each.what not in words
+    ]
+
+
+def miscounted(root: Path, done: Iterable[Done]) -> list[str]:
+    """Entries whose count is not what was accepted."""
+    wanted = Counter({f"counted-{i}": 1 for i in range(COUNTED)})
+    wanted.update(each.what for each in done if each.verb == "reinforce" and not each.code)
+    path = root / "MEMORY.md"
+    entries = {e.id: e for e in parse(path.read_text(encoding="utf-8"), path.name).entries}
+    return [
+        f"{name}: counts {entries[name].reinforcement_count if name in entries else 'nothing'}, not {count}"
+        for name, count in sorted(wanted.items())
+        if name not in entries or entries[name].reinforcement_count != count
+    ]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--processes", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--embedder", choices=("none", "local"), default="none")
+    given = parser.parse_args(arguments)
+    done = drill(given.processes, given.seconds, given.seed, given.embedder)
+    ran = ", ".join(f"{count} {verb}" for verb, count in sorted(done.ran.items()))
+    print(
+        f"{given.processes} processes, {given.seconds:g} s, embedder {given.embedder}: {ran}; the longest"
+        f" took {done.longest:.1f} s, {done.refused} were told to wait; {len(done.failures)} failures"
+    )
+    for failure in done.failures[:40]:
+        print(failure)
+    return 1 if done.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

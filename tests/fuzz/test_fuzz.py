@@ -1,0 +1,77 @@
+"""Readers of what others wrote: whatever it is, an answer or a documented error, and in time."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memcli.section import HASH
+from tests.fuzz.growth import patience
+from tests.fuzz.hostile import CHARACTERS, FIXED, TOKENS, Family, drawn, mutated
+from tests.fuzz.targets import TARGETS, Target, tried
+
+SEEDS = (
+    "---\nid: a1\ntype: corrective\ntags: [a, b]\n---\n## [2026-01-02] Freeze time\nUse `freeze`. Never sleep.\n\n"
+    "---\nid: b2\nkind: policy\n---\n## Keys\nNever write down a key.\n\n# Prose\n- [decision] take it #x\n",
+    '{"type":"user","sessionId":"s","cwd":"/r","message":{"role":"user","content":"no, use pnpm"}}\n'
+    '{"type":"assistant","message":{"role":"assistant","content":[{"type":"tool_use","name":"Bash","input":{}}]}}\n',
+    '{"items":[{"turn":1,"kind":"fact","title":"t","text":"x"}],"facts":[{"operation":"new","title":"a","body":"b"}]}',
+    '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"mem hook stop"}]}]},"session_id":"s","cwd":"/r"}',
+)
+_each = pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+_pieces = st.one_of(st.sampled_from(TOKENS), st.sampled_from(CHARACTERS), st.text(max_size=8))
+
+
+@_each
+def test_every_family_is_read(target: Target) -> None:
+    """Runs, nests and repetitions of everything that some format gives a meaning to."""
+    with patience():
+        for family in FIXED:
+            tried(target, family.make(300))
+
+
+@_each
+@given(data=st.data())
+@settings(max_examples=15, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+def test_any_text_is_read(target: Target, data: st.DataObject) -> None:
+    """Texts made of the pieces that formats are made of, and seeds that were damaged."""
+    pieces = data.draw(st.lists(_pieces, max_size=20))
+    with patience():
+        tried(target, "".join(pieces))
+        dice = random.Random(len(pieces))
+        tried(target, mutated(dice.choice(SEEDS), dice))
+
+
+# Families that once took time that grew with the square of their length, or worse.
+_SLOW = {
+    "configuration": [Family("dotted key", lambda n: "a." * (n // 2) + "b = 1")],
+    "hand-out": [Family("fence", lambda n: "`" * n), Family("open fences", lambda n: "```a`\n" * (n // 6))],
+    "import markdown": [
+        Family("comments", lambda n: "<!-- " * (n // 5)),
+        Family("own marks", lambda n: "<!-- mem: begin " * (n // 16) + "-->"),
+        Family("fence", lambda n: "~" * n),
+        Family("blanks", lambda n: "- " + " " * n + "x"),
+        Family("key of blanks", lambda n: "---\nkey: x" + " " * n + "y\n[\n---\n"),
+    ],
+    "section": [
+        Family("glue", lambda n: "\n" * n + HASH.begin(n, own=False) + f"\nx\n{HASH.end}\n"),
+        Family("sections", lambda n: f"{HASH.begin(0, own=False)}\nx\n{HASH.end}\n" * (n // 70)),
+    ],
+}
+
+
+@pytest.mark.parametrize("target", [t for t in TARGETS if t.name in _SLOW], ids=lambda target: target.name)
+def test_what_was_slow_comes_back(target: Target) -> None:
+    """100,000 characters of what once took minutes are read before patience ends."""
+    for family in _SLOW[target.name]:
+        with patience():
+            tried(target, family.make(100_000))
+
+
+def test_families_are_drawn_alike() -> None:
+    """The same seed draws the same families, so that a finding can be repeated."""
+    first, second = (drawn(random.Random(7)) for _ in range(2))
+    assert [next(first).make(50) for _ in range(5)] == [next(second).make(50) for _ in range(5)]
