@@ -447,7 +447,7 @@ def test_interrupted_work_goes_on_where_it_stopped(
     """What was embedded before a failure is kept, and not paid for again."""
     from memcli import vectors as module
 
-    monkeypatch.setattr(module, "BATCH", 1)
+    monkeypatch.setattr(module, "PAID_BATCH", 1)
     two(project)
     server.answers = [lambda body: Answer(body=server.speak(body)), FAULTS["wrong key"]]
     assert project.mem("index").code == 4
