@@ -25,7 +25,7 @@ ENTRY_LINES = 12
 
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
 _MARK = re.compile(r"^ {0,3}(?:(`{3,}+)([^`\n]*+)|(~{3,}+)([^\n]*+))$", re.MULTILINE)
-_TICKS = re.compile(r"\\*+`++")
+_TICKS = re.compile(r"(?:(?<!\\)\\++)?`++")
 _SPAN = re.compile(r"((?<![`\\])`(?!`)[^`\n]++`(?!`))")
 _AT = re.compile(r"(?<![\w`])@(?=[\w~./\\-])")
 _HASHES = re.compile(r"^(#{1,6})(?=[ \t])", re.MULTILINE)

@@ -135,7 +135,7 @@ def test_tools_take_hostile_arguments(project: Project) -> None:
 
     project.write("MEMORY.md", project.entry("Zebra", "zebra stripes", id="zzzz1111"))
     tools = _Tools(str(project.root), RuntimeError)
-    hostile = ("\x1b[2J", "../../etc/passwd", "/etc/passwd", "a\x00b", "\ud800", "x" * 300_000, ORDERS[0], KEY, "---\nid: q\n---\n", "*", '"', "")
+    hostile = ("\x1b[2J", "../../etc/passwd", "/etc/passwd", "a\x00b", "\ud800", "x" * 20_000, ORDERS[0], KEY, "---\nid: q\n---\n", "*", '"', "")
     for text in hostile:
         calls = (
             lambda text=text: tools.recall(text, path=text, kind=""), lambda text=text: tools.recall("zebra", kind=text),
@@ -167,7 +167,7 @@ def test_a_hostile_import_is_taken_apart_or_refused(project: Project, tmp_path: 
     for name, text in texts.items():
         project.write(name, text, at=folder)
     (folder / "link.md").symlink_to("/etc/passwd")
-    for source in (folder, *sorted(folder.iterdir())):
+    for source in (folder, *(path for path in sorted(folder.iterdir()) if form or path.suffix != ".md")):
         done = project.mem("import", str(source), *(["--from", form] if form else []))
         assert done.code in (0, 1, 2, 3, 5) and "internal" not in done.err, done.err
         assert KEY not in done.out + done.err and "\x1b" not in done.out + done.err
@@ -201,7 +201,7 @@ def _outside_of_code(text: str) -> str:
     """The text of a document without what CommonMark calls code (blocks by fences, spans)."""
     from markdown_it import MarkdownIt
 
-    tokens = MarkdownIt("commonmark").parse(text)
+    tokens = MarkdownIt("commonmark").disable("entity").parse(text)
     inline = [child for token in tokens for child in token.children or ()]
     return "\n".join(child.content for child in inline if child.type in ("text", "html_inline"))
 
@@ -219,7 +219,7 @@ def test_a_poisoned_settings_file_is_kept_or_refused(project: Project, text: str
     """init adds its hooks and takes them out again to the byte, or says with the line why not, and writes nothing."""
     path = project.write(".claude/settings.local.json", text)
     before = path.read_bytes()
-    done = project.mem("init", "--hooks", "claude")
+    done = project.mem("init", "--claude")
     assert done.code != 70 and "\x1b" not in done.out + done.err, done.err
     if done.code:
         assert path.read_bytes() == before

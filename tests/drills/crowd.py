@@ -30,6 +30,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from memcli.embed.local import Local
 from memcli.errors import RefusedError
 from memcli.memory_file import parse, render_entry
 from tests.drills import forge
@@ -210,6 +211,8 @@ def drill(processes: int, seconds: float, seed: int, embedder: str = "none") -> 
     with tempfile.TemporaryDirectory(prefix="mem-crowd-", dir=memory()) as folder:
         world = World(Path(folder))
         world.environ["MEM_EMBEDDER"] = embedder
+        if embedder == "local":
+            Local(lambda: world.base / "cache" / "mem").words(["word"])  # the table, made once for a user
         trees = _begin(world, processes)
         workers = [Worker(world, i, seed, tree) for i, tree in enumerate(trees)]
         until = time.time() + seconds
