@@ -130,6 +130,8 @@ class _Tools:
         try:
             with self._lock:
                 return call()
+        except UnicodeEncodeError:
+            raise self._error("the text holds half a character, which no file can hold") from None
         except MemError as error:
             hint = f" ({error.hint})" if error.hint else ""
             raise self._error(redact.for_prompt(f"{error.what}{hint}")) from None

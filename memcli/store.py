@@ -636,12 +636,12 @@ class Index:
         return found
 
     def text(self, candidate: Candidate) -> str:
-        """The whole indexed text of the entry that a chunk belongs to."""
+        """The whole indexed text of the entry that a chunk belongs to; of one that is gone, that chunk's."""
         parts = self.db.execute(
             "SELECT text FROM chunks WHERE source = ? AND entry = ? AND offset = ? ORDER BY part",
             (candidate.source, candidate.entry, candidate.offset),
         ).fetchall()
-        return join([part[0] for part in parts])
+        return join([part[0] for part in parts]) if parts else candidate.text
 
     def matching(
         self, where: str, values: Sequence[Any], test: Callable[[str | None, str | None, str], bool]

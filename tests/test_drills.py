@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from memcli.app import App, Options
+from tests.conftest import Project
 from tests.drills import crash, crowd
 
 HERE = Path(__file__).parents[1]
@@ -71,3 +73,15 @@ def test_the_checker_of_crowds_sees_what_is_wrong(tmp_path: Path, code: int, sai
     assert len(crowd.missing(tmp_path, [done])) == (0 if code else 1)
     assert crowd.miscounted(tmp_path, [done]) == []
     assert len(crowd.miscounted(tmp_path, [crowd.Done("reinforce", 0, "counted-1", 0.1, "")])) == 1
+
+
+def test_a_hit_that_another_process_removes_meanwhile_is_still_shown(project: Project) -> None:
+    """Between finding and showing, the index may be brought up to date by somebody else."""
+    project.write("MEMORY.md", project.entry("Freeze the clock", "Checkout tests fail at midnight.", id="a"))
+    with App(Options(root=str(project.root)), os.environ, project.root) as app:
+        app.refresh()
+        (candidate,) = app.index.select("entry = ?", ("a",))
+        assert "midnight" in app.index.text(candidate)
+        project.write("MEMORY.md", "# Memory\n")
+        assert project.mem("index").code == 0
+        assert app.index.text(candidate) == candidate.text

@@ -54,7 +54,9 @@ def push(app: App, *, archived: bool = False, migrate: bool = False) -> Report:
     url = app.config.store_url
     where = link.shown(url, app.environ)
     if app.root is None:
-        raise UsageError("only a project can be pushed: the global level stays here", "run it in a repository")
+        raise UsageError(
+            "only a project can be pushed: the global level stays here", "run it in a repository"
+        )
     before = _migrate(app, url, where) if migrate else None
     identity = identify(app.root)
     source = _source(app, archived)
@@ -76,7 +78,7 @@ def _migrate(app: App, url: str, where: str) -> str:
         before = schema.migrate(lambda: link.connect(url))
         embedder = app.embedder
         if embedder is not None:
-            dim = len(embedder.embed(["dimension"])[0])
+            dim = app.config.embed_dimensions or len(embedder.embed(["dimension"])[0])
             with link.connect(url) as connection:
                 schema.index_vectors(connection, _model(embedder), dim)
         return before
@@ -101,7 +103,9 @@ def _source(app: App, archived: bool) -> Source:
     root = app.root or Path()
     kept = set(_git(root, wanted, "ls-files", "-z"))
     for name in _git(root, kept, "diff", "--name-only", "-z", "--relative", "HEAD"):
-        raise RefusedError(f"{name} differs from what is committed", "commit it first: what is shared is as of a commit")
+        raise RefusedError(
+            f"{name} differs from what is committed", "commit it first: what is shared is as of a commit"
+        )
     files = {name: row for name, row in wanted.items() if name in kept}
     hashes = {name: _hash(row) for name, row in files.items()}
     return Source(files, hashes, tuple(sorted(wanted.keys() - kept)))
@@ -138,18 +142,21 @@ def _push(app: App, server: link.Link, identity: Identity, source: Source, archi
     have = server.ask(lambda c: writer.chunk_ids(c, identity.key, touched)) if touched else set()
     labels = (f"=t:{team}", f"=p:{identity.key}")
     change = _change(changed, gone, have, labels)
-    vectors = _vectors(app, embedder, change.new) if embedder else {}
+    vectors = _vectors(app, embedder, change.new, dim) if embedder else {}
     new = [chunk._replace(vector=vectors.get(chunk.sent.id)) for chunk in change.new]
     older: dict[int, str] = {}
     if embedder and known.version and (model, dim) != (known.model, known.dim):
         older = _older(app, server, embedder, identity, model, dim, {*change.dropped})
     change = change._replace(new=new, vectors=older)
     same = (identity.commit, identity.remote, identity.name, team, model, dim)
-    if changed or gone or older or same != (known.commit, known.remote, known.name, known.team, known.model, known.dim):
+    if (
+        changed
+        or gone
+        or older
+        or same != (known.commit, known.remote, known.name, known.team, known.model, known.dim)
+    ):
         server.ask(
-            lambda c: writer.write(
-                c, identity, team, known, change, archived=archived, model=model, dim=dim
-            )
+            lambda c: writer.write(c, identity, team, known, change, archived=archived, model=model, dim=dim)
         )
     return Report(
         identity.name, server.where, identity.commit, len(source.files), len(new), len(change.dropped),
@@ -200,8 +207,10 @@ def _embedding(app: App, server: link.Link, known: writer.Known) -> tuple[str, i
     if embedder is None:
         return "", 0, None
     model = _model(embedder)
-    asked = app.config.embed_dimensions
-    dim = asked or (known.dim if known.model == model else len(embedder.embed(["dimension"])[0]))
+    dim = app.config.embed_dimensions or (known.dim if known.model == model else 0)
+    if embedder.provider == "local":
+        dim = vector.DIM
+    dim = dim or len(embedder.embed(["dimension"])[0])
     have = server.ask(lambda c: writer.dimensions(c, model))
     if have and dim not in have:
         listed = " or ".join(map(str, sorted(have)))
@@ -212,18 +221,25 @@ def _embedding(app: App, server: link.Link, known: writer.Known) -> tuple[str, i
     return model, dim, embedder
 
 
-def _vectors(app: App, embedder: Embedder, new: Sequence[writer.NewChunk]) -> dict[int, str]:
+def _vectors(app: App, embedder: Embedder, new: Sequence[writer.NewChunk], dim: int) -> dict[int, str]:
     """The vectors of the new chunks that are chosen to have one."""
     texts = {
         chunk.sent.id: embedded_text(chunk.sent.row.title, chunk.sent.row.text)
         for chunk in new
-        if chunk.sent.row.live and _chosen(app, chunk.sent.row.kind, chunk.sent.row.type, chunk.sent.row.metadata)
+        if chunk.sent.row.live
+        and _chosen(app, chunk.sent.row.kind, chunk.sent.row.type, chunk.sent.row.metadata)
     }
-    return _embedded(app, embedder, texts)
+    return _embedded(app, embedder, texts, dim)
 
 
 def _older(
-    app: App, server: link.Link, embedder: Embedder, identity: Identity, model: str, dim: int, dropped: set[int]
+    app: App,
+    server: link.Link,
+    embedder: Embedder,
+    identity: Identity,
+    model: str,
+    dim: int,
+    dropped: set[int],
 ) -> dict[int, str]:
     """Vectors for what is there already but was embedded by another model, or not at all."""
     import json
@@ -234,7 +250,7 @@ def _older(
         for i, title, text, kind, type_, values in found
         if i not in dropped and _chosen(app, kind, type_, json.dumps(values))
     }
-    return _embedded(app, embedder, texts)
+    return _embedded(app, embedder, texts, dim)
 
 
 def _chosen(app: App, kind: str, type_: str, metadata: str) -> bool:
@@ -249,7 +265,7 @@ def _chosen(app: App, kind: str, type_: str, metadata: str) -> bool:
     return fits and float(values.get("importance") or 0) >= chosen.importance
 
 
-def _embedded(app: App, embedder: Embedder, texts: Mapping[int, str]) -> dict[int, str]:
+def _embedded(app: App, embedder: Embedder, texts: Mapping[int, str], dim: int) -> dict[int, str]:
     """The vectors of texts, as the server reads them. What the local index has paid for is taken from there."""
     if not texts:
         return {}
@@ -261,6 +277,10 @@ def _embedded(app: App, embedder: Embedder, texts: Mapping[int, str]) -> dict[in
     new = {h: texts[i] for i, h in hashes.items() if h not in known}
     if new:
         known |= dict(zip(new, embedder.embed(list(new.values())), strict=True))
+    odd = {len(own) for own in known.values()} - {dim}
+    if odd:
+        what = f"{embedder.provider} gave vectors of {odd.pop()} dimensions instead of {dim}"
+        raise ProviderError(what, "has the model changed behind its name?")
     written = {h: literal(vector.quantise(known[h].tolist())) for h in set(hashes.values())}
     return {i: written[h] for i, h in hashes.items()}
 

@@ -11,7 +11,7 @@ from memcli import blend, block, query, rank, redact, scope, vector
 from memcli.app import App
 from memcli.blend import Signals
 from memcli.block import Budget, Pools, Shown
-from memcli.errors import ProviderError, UsageError
+from memcli.errors import ProviderError
 from memcli.levels import OUTERMOST, Place
 from memcli.model import Problem
 from memcli.prominence import Rule
@@ -551,17 +551,16 @@ class _SharedSearch(_Search):
         return hits
 
     def _signals(self, asked: query.Query, lexical: Mapping[int, float]) -> Signals:
-        from memcli.shared import lane
+        from memcli.shared.lane import lane
 
-        try:
-            found = lane.choose(self.shared, self.config, lambda: self.app.embedder)
-        except (ProviderError, UsageError) as error:
-            found = lane.Unusable(f"{error.what} ({error.hint})")
-        if isinstance(found, lane.Unusable):
-            self.app.notes += [f"words alone were searched: {found.why}"] if found.why else []
+        found = lane(
+            self.shared, self.config, lambda: self.app.embedder, self.request.task, asked, lexical
+        )
+        if isinstance(found, str):
+            self.app.notes += [f"words alone were searched: {found}"] if found else []
             return Signals(lexical, {})
-        self.mode, self.floor = found.mode, found.floor
-        return lane.signals(self.shared, found.embedder, self.request.task, asked, lexical, found.floor / 2)
+        self.mode, self.floor, signals = found
+        return signals
 
     def _passes(self, copy: Candidate) -> bool:
         return True  # the server gives none that does not

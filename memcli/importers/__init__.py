@@ -43,7 +43,7 @@ def read(path: Path, form: str = "", root: str = "") -> Source:
         path = path.parent
     files, problems = _texts(path, form)
     form, files = (form, files) if form else _fitting(path, files)
-    if not form or not (files or problems):
+    if form not in _READERS or not (files or problems):
         raise UsageError(f"{path}: no known format", f"name it with --from: {', '.join(FORMS)}")
     return Source(str(path), form, tuple(_READERS[form](files)), tuple(problems))
 

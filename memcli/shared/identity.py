@@ -72,7 +72,9 @@ def without_secrets(url: str) -> str:
 
 def blob_url(remote: str, commit: str, path: str, line: int) -> str:
     """Where a file can be read at a commit: a page of the remote where it has such, else `path@commit`."""
-    found = re.match(r"(?:https?://|ssh://(?:[^@/]*@)?|(?:[\w.-]+@))([\w.-]+(?::\d+)?)[:/](.+?)(?:\.git)?/?$", remote)
+    found = re.match(
+        r"(?:https?://|ssh://(?:[^@/]*@)?|(?:[\w.-]+@))([\w.-]+(?::\d+)?)[:/](.+?)(?:\.git)?/?$", remote
+    )
     if not found or remote.startswith("file:"):
         return f"{path}@{commit[:12]}"
     host, name = found[1], found[2]
@@ -82,5 +84,7 @@ def blob_url(remote: str, commit: str, path: str, line: int) -> str:
     page = f"{scheme}://{host}/{quote(name)}"
     if "bitbucket" in host:
         return f"{page}/src/{commit}/{quote(path)}#lines-{line}"
-    middle = "-/blob" if "gitlab" in host else "src/commit" if "gitea" in host or "codeberg" in host else "blob"
+    middle = (
+        "-/blob" if "gitlab" in host else "src/commit" if "gitea" in host or "codeberg" in host else "blob"
+    )
     return f"{page}/{middle}/{commit}/{quote(path)}#L{line}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from memcli import blend, semantic, vector
 from memcli.blend import Signals
 from memcli.config import Config
-from memcli.errors import UsageError
+from memcli.errors import ProviderError, UsageError
 from memcli.query import Query
 from memcli.semantic import Task, Word
 from memcli.shared.store import SharedIndex
@@ -22,34 +22,52 @@ if TYPE_CHECKING:
     from memcli.store import Index
 
 
-class Usable(NamedTuple):
-    """How vectors are used in a search: the fusion in effect, and the cosine that counts alone."""
+class Lane(NamedTuple):
+    """What vectors say in a search: the fusion in effect, the cosine that counts alone, and the signals."""
 
-    embedder: Embedder
     mode: str
     floor: float
+    signals: Signals
 
 
-class Unusable(NamedTuple):
-    """Why words alone are searched; "" where that is what was asked for."""
+def lane(
+    index: SharedIndex,
+    config: Config,
+    embedder: Callable[[], Embedder | None],
+    task: str,
+    asked: Query,
+    lexical: Mapping[int, float],
+) -> Lane | str:
+    """The vector lane of a search, or why words alone are searched; "" where that is what was asked for.
 
-    why: str = ""
+    Raises ProviderError when it is the server that fails.
+    """
+    try:
+        made = embedder() if config.fusion != "bm25" else None
+        if made is None:
+            return ""
+        floor = semantic.floor(config.min_cosine, made.provider)
+        found = _signals(index, made, task, asked, lexical, floor / 2)
+    except (ProviderError, UsageError) as error:
+        if index.link.failed:
+            raise
+        return f"{error.what} ({error.hint})" if error.hint else error.what
+    return Lane(semantic.fusion(config.fusion, made.provider), floor, found)
 
 
-def choose(
-    index: SharedIndex, config: Config, embedder: Callable[[], Embedder | None]
-) -> Usable | Unusable:
-    """Whether the vectors of the shared index can be compared with those that are made here."""
-    made = embedder() if config.fusion != "bm25" else None
-    if made is None:
-        return Unusable()
-    model = f"{made.provider}/{made.model}"
+def _comparable(index: SharedIndex, model: str, dim: int = 0) -> None:
+    """Raises UsageError unless there are vectors of this model, and of this dimension when it is known."""
     have = index.models()
-    if not any(name == model for name, _ in have):
-        listed = ", ".join(sorted({name for name, _ in have}))
-        return Unusable(f"the vectors of the shared index are of {listed}" if have else "it has no vectors")
-    floor = semantic.floor(config.min_cosine, made.provider)
-    return Usable(made, semantic.fusion(config.fusion, made.provider), floor)
+    if not have:
+        raise UsageError("the shared index has no vectors", "")
+    dims = {d for name, d in have if name == model}
+    if not dims:
+        raise UsageError(f"its vectors are of {', '.join(sorted({name for name, _ in have}))}", "")
+    if dim and dim not in dims:
+        raise UsageError(
+            f"its vectors of {model} have {min(dims)} dimensions, here {dim}",
+            f"set embed_dimensions = {min(dims)}",
+        )
 
 
 class _Words(NamedTuple):
@@ -63,7 +81,7 @@ class _Words(NamedTuple):
         return self
 
     def dimension(self) -> int:
-        """Not known before the model is: `signals` compares it."""
+        """Not known before the model is: `_comparable` asks."""
         return 0
 
     def words(self, words: Collection[str]) -> dict[str, tuple[int, int, bytes]]:
@@ -79,17 +97,22 @@ class _Words(NamedTuple):
         return self.index.idf(words)
 
 
-def signals(
-    index: SharedIndex, embedder: Embedder, task: str, asked: Query, lexical: Mapping[int, float], floor: float
+def _signals(
+    index: SharedIndex,
+    embedder: Embedder,
+    task: str,
+    asked: Query,
+    lexical: Mapping[int, float],
+    floor: float,
 ) -> Signals:
     """What vectors say of all lexical candidates, and of what has a cosine of at least `floor`."""
+    model = f"{embedder.provider}/{embedder.model}"
+    _comparable(index, model)
     meaning = semantic.understand(cast("Index", _Words(index, embedder)), embedder, task, asked)
     if not meaning.vector:
         return Signals(lexical, {})
-    near = f"[{','.join(map(str, memoryview(meaning.vector).cast('b')))}]"
-    model, dim = f"{embedder.provider}/{embedder.model}", len(meaning.vector)
-    if (model, dim) not in index.models():
-        raise UsageError(f"vectors of {model} have another dimension there than {dim}", "set embed_dimensions")
+    near, dim = f"[{','.join(map(str, memoryview(meaning.vector).cast('b')))}]", len(meaning.vector)
+    _comparable(index, model, dim)
     close = index.nearest(near, model, dim, semantic.NEAREST)
     cosine = index.cosines({*lexical, *close}, near, model, dim)
     cosine = {i: value for i, value in cosine.items() if i in lexical or value >= floor}

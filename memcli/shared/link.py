@@ -7,6 +7,7 @@ nothing is given up like one that is away. No message ever has the password in i
 from __future__ import annotations
 
 import queue
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -28,6 +29,7 @@ class Link:
 
     def __init__(self, url: str, environ: Mapping[str, str], patience: float | None = None) -> None:
         self.where = shown(url, environ)
+        self.failed = False
         self._url = url
         self._left = patience
         self._connection: psycopg.Connection[Any] | None = None
@@ -58,6 +60,7 @@ class Link:
         try:
             good, result = done.get(timeout=self._left)
         except queue.Empty:
+            self.failed = True
             raise ProviderError(
                 f"the shared index does not answer ({self.where})", "try again, or ask the local index"
             ) from None
@@ -65,7 +68,8 @@ class Link:
             self._left = max(self._left - (time.monotonic() - began), 0.05)
         if good:
             return result  # type: ignore[no-any-return]
-        raise self.explained(result) from None
+        self.failed = True
+        raise explained(result, self.where) from None
 
     def _submit(self, run: Callable[[], None]) -> None:
         if not self._started:
@@ -76,10 +80,6 @@ class Link:
     def _serve(self) -> None:
         while (job := self._work.get()) is not None:
             job()
-
-    def explained(self, error: BaseException) -> BaseException:
-        """The failure in words a user can act on."""
-        return explained(error, self.where)
 
 
 def connect(url: str, *, autocommit: bool = False) -> psycopg.Connection[Any]:
@@ -109,6 +109,8 @@ def shown(url: str, environ: Mapping[str, str]) -> str:
         parts = conninfo_to_dict(url)
     except ProgrammingError:
         raise UsageError("store_url is no PostgreSQL URL", hint) from None
+    if not re.fullmatch(r"[\d,]*", str(parts.get("port") or "")):
+        raise UsageError("store_url is no PostgreSQL URL", hint)
     host = parts.get("host") or environ.get("PGHOST", "localhost")
     port = parts.get("port") or environ.get("PGPORT", "5432")
     return f"{host}:{port}/{parts.get('dbname') or environ.get('PGDATABASE', '')}"
@@ -131,7 +133,8 @@ def explained(error: BaseException, where: str) -> BaseException:
         return RefusedError(f"another push of this project is under way ({where})", "run again")
     if "password authentication failed" in text or "no password supplied" in text:
         return ProviderError(
-            f"the server does not take the password ({where})", "put it into ~/.pgpass (PGPASSFILE) or PGPASSWORD"
+            f"the server does not take the password ({where})",
+            "put it into ~/.pgpass (PGPASSFILE) or PGPASSWORD",
         )
     if "does not exist" in text and isinstance(error, psycopg.OperationalError):
         return ProviderError(f"no such database or role ({where})", "check store_url")
@@ -140,4 +143,6 @@ def explained(error: BaseException, where: str) -> BaseException:
             f"the shared index cannot be reached ({where})", "check that the server runs, and store_url"
         )
     kind = type(error).__name__
-    return ProviderError(f"the shared index failed: {kind} ({where})", f"bring it up to date, or report it: {kind}")
+    return ProviderError(
+        f"the shared index failed: {kind} ({where})", f"bring it up to date, or report it: {kind}"
+    )

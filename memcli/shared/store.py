@@ -142,11 +142,14 @@ class SharedIndex:
         if plain:
             only = "" if self._only is None else " AND project = ANY (%s)"
             values = (sorted(plain), *(() if self._only is None else (self._only,)))
-            rows = self._ask(f"SELECT term, sum(n) FROM mem.terms WHERE term = ANY (%s){only} GROUP BY term", values)
+            rows = self._ask(
+                f"SELECT term, sum(n) FROM mem.terms WHERE term = ANY (%s){only} GROUP BY term", values
+            )
             self._counts |= dict.fromkeys(plain, 0) | {term: int(n) for term, n in rows}
         for head in {term.words[-1] for term in terms if term.open}:
             [(n,)] = self._ask(
-                "SELECT coalesce(sum(n), 0) FROM mem.terms WHERE term >= %s AND term < %s", (head, head + "\U0010ffff")
+                "SELECT coalesce(sum(n), 0) FROM mem.terms WHERE term >= %s AND term < %s",
+                (head, head + "\U0010ffff"),
             )
             self._counts[head] = int(n)
         return self._counts
@@ -185,7 +188,9 @@ class SharedIndex:
         )  # fmt: skip
         self.truncated = len(rows) >= LEADERS
         return {
-            self._number((project, i)): Leader(length, dict(zip(words, zip(places, marks, strict=True), strict=True)))
+            self._number((project, i)): Leader(
+                length, dict(zip(words, zip(places, marks, strict=True), strict=True))
+            )
             for project, i, length, paths, words, places, marks in sorted(rows, key=lambda row: row[:2])
             if self._fits(paths)
         }
@@ -219,7 +224,9 @@ class SharedIndex:
 
     def nearest(self, query: str, model: str, dim: int, most: int) -> list[int]:
         """The chunks whose vectors are nearest to a query, of one model."""
-        rows = self._ask("SELECT * FROM mem.nearest(%s, %s, %s, %s, %s)", (query, model, dim, most, self.filters))
+        rows = self._ask(
+            "SELECT * FROM mem.nearest(%s, %s, %s, %s, %s)", (query, model, dim, most, self.filters)
+        )
         return [self._number((project, i)) for project, i, paths in rows if self._fits(paths)]
 
     def cosines(self, numbers: Collection[int], query: str, model: str, dim: int) -> dict[int, float]:
@@ -253,7 +260,8 @@ class SharedIndex:
         missing = [number for number in wanted if number not in self._loaded]
         if missing:
             self._load(
-                "JOIN unnest(%s::uuid[], %s::bigint[]) w(project, id) USING (project, id)", self._columns(missing)
+                "JOIN unnest(%s::uuid[], %s::bigint[]) w(project, id) USING (project, id)",
+                self._columns(missing),
             )
         return [self._loaded[number] for number in wanted if number in self._loaded]
 
@@ -452,4 +460,3 @@ def _as_json(filters: Filters, projects: Sequence[str] | None) -> str:
         "since": filters.since, "until": filters.until,
     }  # fmt: skip
     return json.dumps({key: value for key, value in given.items() if value or key == "store"})
-

@@ -246,9 +246,7 @@ class _Writer:
             (self.team, f"=t:{before}", quoted(f"=t:{self.team}"), self.key, before),
         )
 
-    def project(
-        self, identity: Identity, version: int, archived: bool, *, chunks: int, length: int
-    ) -> None:
+    def project(self, identity: Identity, version: int, archived: bool, *, chunks: int, length: int) -> None:
         i = identity
         self.connection.execute(
             "INSERT INTO mem.projects AS p (project, team, name, root_commit, path, remote, commit, archived,"

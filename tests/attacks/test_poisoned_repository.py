@@ -1,4 +1,4 @@
-"""A repository that was cloned from somebody who means harm: its configuration, index, git settings, links."""
+"""A repository of somebody who means harm: its configuration, index, git settings, links."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ from memcli.history import cache_dir
 from tests.conftest import Project
 
 DB = ".memory.db"
-VERBS = (["index"], ["recall", "zebra"], ["list"], ["health"], ["doctor"], ["compact", "--dry-run"], ["show", "z"])
+VERBS = (
+    ["index"],
+    ["recall", "zebra"],
+    ["list"],
+    ["health"],
+    ["doctor"],
+    ["compact", "--dry-run"],
+    ["show", "z"],
+)
 
 
 def titles(project: Project) -> list[str]:
@@ -32,13 +40,29 @@ def zebra(project: Project) -> Project:
 @pytest.mark.parametrize(
     "line",
     [
-        'llm = "anthropic"', 'embedder = "openai"', 'model = "claude-haiku-4-5"', "max_cost = 100", 'query = "llm"',
-        'openai_url = "http://e.vil"', 'ollama_url = "http://e.vil"', 'command = "touch pwned"', 'api_key = "x"',
-        "hook_proxy = true", "extract_global = true", 'jobs_dir = "/etc"', 'jobs_dir = "../.."', 'jobs_dir = ""',
-        'jobs_dir = "a/../../b"', 'jobs_dir = "~/x/../.."', 'memory_files = ["/etc/*.md"]', 'jobs_dir = "a\\u0000b"',
-        'memory_files = ["../**/*.md"]', 'memory_files = ["a/../../*.md"]', 'memory_files = "/etc/passwd"',
+        'llm = "anthropic"',
+        'embedder = "openai"',
+        'model = "claude-haiku-4-5"',
+        "max_cost = 100",
+        'query = "llm"',
+        'openai_url = "http://e.vil"',
+        'ollama_url = "http://e.vil"',
+        'command = "touch pwned"',
+        'api_key = "x"',
+        "hook_proxy = true",
+        "extract_global = true",
+        'jobs_dir = "/etc"',
+        'jobs_dir = "../.."',
+        'jobs_dir = ""',
+        'jobs_dir = "a/../../b"',
+        'jobs_dir = "~/x/../.."',
+        'memory_files = ["/etc/*.md"]',
+        'jobs_dir = "a\\u0000b"',
+        'memory_files = ["../**/*.md"]',
+        'memory_files = ["a/../../*.md"]',
+        'memory_files = "/etc/passwd"',
     ],
-)  # fmt: skip
+)
 def test_what_a_repository_may_not_set_is_refused_with_its_line(zebra: Project, line: str) -> None:
     """Exit 2 with path and line, a hint, and nothing run, read or written."""
     zebra.write(".mem.toml", f"limit = 3\n{line}\n")
@@ -52,12 +76,20 @@ def test_what_a_repository_may_not_set_is_refused_with_its_line(zebra: Project, 
 @pytest.mark.parametrize(
     "text",
     [
-        ".".join("a" * 30_000) + " = 1", "[" + ".".join("a" * 30_000) + "]", "x = " + "[" * 60_000,
-        "".join(f"k{i} = 1\n" for i in range(6_000)), "a" * 65_000 + " = 1", '"' * 60_000, "#" * 200_000,
-        'decay = """' + "x" * 60_000 + '"""', "limit = " + "9" * 60_000, "\x00" * 1000, "limit = 1e999",
+        ".".join("a" * 30_000) + " = 1",
+        "[" + ".".join("a" * 30_000) + "]",
+        "x = " + "[" * 60_000,
+        "".join(f"k{i} = 1\n" for i in range(6_000)),
+        "a" * 65_000 + " = 1",
+        '"' * 60_000,
+        "#" * 200_000,
+        'decay = """' + "x" * 60_000 + '"""',
+        "limit = " + "9" * 60_000,
+        "\x00" * 1000,
+        "limit = 1e999",
     ],
     ids=lambda text: ascii(text[:12]),
-)  # fmt: skip
+)
 def test_a_hostile_configuration_is_refused_at_once(zebra: Project, text: str) -> None:
     """Keys of thousands of parts, thousands of keys, deep and long values end in one short message."""
     zebra.write(".mem.toml", text)
@@ -122,7 +154,7 @@ def _poison(path: Path, *statements: str) -> None:
         ["CREATE VIEW more AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x FROM c) SELECT x FROM c"],
         ["DROP TABLE relations", "CREATE VIEW relations AS SELECT 1 AS entry"],
     ],
-)  # fmt: skip
+)
 def test_an_index_with_code_in_it_is_moved_aside(zebra: Project, statements: list[str]) -> None:
     """Triggers and views, which would run inside of mem's own statements, are none of an index."""
     zebra.mem("index")
@@ -137,16 +169,23 @@ def test_an_index_with_code_in_it_is_moved_aside(zebra: Project, statements: lis
 @pytest.mark.parametrize(
     "statement",
     [
-        "UPDATE chunks SET text = zeroblob(30000000)", "UPDATE chunks SET metadata = '{'",
-        "UPDATE chunks SET metadata = '[' || replace(hex(zeroblob(5000)), '0', '[')", "UPDATE chunks SET title = x'ff'",
-        "UPDATE file_meta SET place = '[]'", "UPDATE file_meta SET place = 'null'", "UPDATE file_meta SET problems = '['",
-        "UPDATE file_meta SET problems = '[[1]]'", "UPDATE file_meta SET hash = 'x', mtime = 'x', size = 'y'",
-        "UPDATE file_meta SET path = '../../../etc/passwd'", "INSERT INTO meta VALUES ('vectors', '{')",
-        "UPDATE chunks SET source = 99", "UPDATE chunks SET entry = x'00', digest = 'x'",
+        "UPDATE chunks SET text = zeroblob(30000000)",
+        "UPDATE chunks SET metadata = '{'",
+        "UPDATE chunks SET metadata = '[' || replace(hex(zeroblob(5000)), '0', '[')",
+        "UPDATE chunks SET title = x'ff'",
+        "UPDATE file_meta SET place = '[]'",
+        "UPDATE file_meta SET place = 'null'",
+        "UPDATE file_meta SET problems = '['",
+        "UPDATE file_meta SET problems = '[[1]]'",
+        "UPDATE file_meta SET hash = 'x', mtime = 'x', size = 'y'",
+        "UPDATE file_meta SET path = '../../../etc/passwd'",
+        "INSERT INTO meta VALUES ('vectors', '{')",
+        "UPDATE chunks SET source = 99",
+        "UPDATE chunks SET entry = x'00', digest = 'x'",
         "UPDATE chunks SET date = 'x', live = 'y', offset = 'z', line = 'w', part = 0",
         "INSERT INTO relations VALUES ('z', 'z', 'similar', 'heavy', 1)",
     ],
-)  # fmt: skip
+)
 def test_no_value_of_a_poisoned_index_ends_in_a_bug(zebra: Project, statement: str) -> None:
     """Whatever the rows hold, every verb answers or refuses in words, and a rebuild mends it."""
     zebra.write("MEMORY.md", zebra.entry("Zebra", "zebra stripes", id="zzzz1111", created_at="2026-11-20"))
@@ -174,7 +213,14 @@ def test_mem_db_may_not_name_a_file_of_the_user(zebra: Project, tmp_path: Path) 
     notes = zebra.write("notes.txt", "mine\n" * 500, at=tmp_path)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    for named in (str(notes), str(tmp_path), str(tmp_path / "no/where.db"), "MEMORY.md", "/dev/full", str(pipe)):
+    for named in (
+        str(notes),
+        str(tmp_path),
+        str(tmp_path / "no/where.db"),
+        "MEMORY.md",
+        "/dev/full",
+        str(pipe),
+    ):
         done = zebra.mem("recall", "zebra", env={"MEM_DB": named})
         assert done.code == 2 and "MEM_DB" in done.err, (named, done)
     assert notes.read_text() == "mine\n" * 500 and pipe.exists() and os.path.exists("/dev/full")
@@ -193,23 +239,45 @@ def test_no_program_of_a_repository_is_run(zebra: Project, tmp_path: Path) -> No
     for hook in ("post-checkout", "pre-commit", "post-merge", "reference-transaction", "post-index-change"):
         (hooks / hook).symlink_to(program)
     for key in (
-        "core.fsmonitor", "diff.evil.textconv", "diff.evil.command", "diff.external", "core.pager", "core.editor",
-        "merge.evil.driver", "core.sshCommand",
-        "core.gitProxy", "credential.helper", "core.askPass", "gpg.program", "alias.ls-files", "uploadpack.packObjectsHook",
-    ):  # fmt: skip
+        "core.fsmonitor",
+        "diff.evil.textconv",
+        "diff.evil.command",
+        "diff.external",
+        "core.pager",
+        "core.editor",
+        "merge.evil.driver",
+        "core.sshCommand",
+        "core.gitProxy",
+        "credential.helper",
+        "core.askPass",
+        "gpg.program",
+        "alias.ls-files",
+        "uploadpack.packObjectsHook",
+    ):
         zebra.git("config", key, str(program))
     zebra.git("config", "core.hooksPath", str(hooks))
     zebra.write(".gitattributes", "*.md diff=evil merge=evil\n")
-    zebra.write("MEMORY.md", zebra.entry("Zebra", "zebra stripes", id="zzzz1111") + zebra.entry("New", "new zebra"))
-    for verb in (*VERBS, ["diff"], ["diff", "HEAD"], ["add", "zebra at dawn"], ["undo"], ["extract", "--dry-run"],
-                 ["retire", "zzzz1111"], ["export", "--target", "claude"], ["init", "--dry-run"]):  # fmt: skip
+    zebra.write(
+        "MEMORY.md", zebra.entry("Zebra", "zebra stripes", id="zzzz1111") + zebra.entry("New", "new zebra")
+    )
+    for verb in (
+        *VERBS,
+        ["diff"],
+        ["diff", "HEAD"],
+        ["add", "zebra at dawn"],
+        ["undo"],
+        ["extract", "--dry-run"],
+        ["retire", "zzzz1111"],
+        ["export", "--target", "claude"],
+        ["init", "--dry-run"],
+    ):
         done = zebra.mem(*verb)
         assert done.code != 70, (verb, done.err)
         assert not (tmp_path / "ran").exists(), verb
 
 
 def test_a_git_file_that_leads_elsewhere_is_not_written_through(project: Project, tmp_path: Path) -> None:
-    """Ignoring the index in a repository that `.git` only points to changes at most that repository's excludes."""
+    """A link where git keeps its excludes, behind a `.git` that points elsewhere, is not written through."""
     other = tmp_path / "victim"
     other.mkdir()
     (other / "HEAD").write_text("secret\n")
@@ -263,5 +331,9 @@ def test_huge_and_deep_entries_are_bounded(zebra: Project) -> None:
     assert done.code == 0 and len(done.out) < 4 * 500 + 500
     assert not (zebra.root / "pwned").exists()
     with App(Options(str(zebra.root)), os.environ, zebra.root) as app:
-        assert {problem.path for problem in app.problems} >= {"tasks/bomb.md", "tasks/deep.md", "tasks/tags.md"}
+        assert {problem.path for problem in app.problems} >= {
+            "tasks/bomb.md",
+            "tasks/deep.md",
+            "tasks/tags.md",
+        }
     assert zebra.mem("doctor").code == 1

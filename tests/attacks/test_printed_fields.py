@@ -11,7 +11,9 @@ import pytest
 
 from tests.conftest import Project
 
-NASTY = "\x1b]0;evil\x07\x1b[2J\x1b]8;;http://e.vil\x1b\\link\x1b]8;;\x1b\\\x9b31m\u202ekcab\u200bz\x00\x08\ufeff"
+NASTY = (
+    "\x1b]0;evil\x07\x1b[2J\x1b]8;;http://e.vil\x1b\\link\x1b]8;;\x1b\\\x9b31m\u202ekcab\u200bz\x00\x08\ufeff"
+)
 IN_NAMES = NASTY.replace("\x00", "").replace("/", "_")
 SEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\ufeff]")
 KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
@@ -20,11 +22,15 @@ ID = "7d1f2c1e-5555-4aaa-8bbb-0123456789ab"
 
 @pytest.fixture
 def poisoned(project: Project) -> Project:
-    """Escapes in ids, titles, tags, every free value, names of files, jobs and tasks, and the configuration."""
-    free = {key: f"x{NASTY}" for key in ("source", "session_id", "session_task", "outcome", "retired_because")}
-    lists = {key: [f"x{NASTY}"] for key in ("tags", "paths", "commands", "supports", "contradicts", "merged_from")}
+    """Escapes in ids, titles, tags, every free value, and names of files, jobs and tasks."""
+    free = dict.fromkeys(("source", "session_id", "session_task", "outcome", "retired_because"), f"x{NASTY}")
+    lists = {
+        key: [f"x{NASTY}"] for key in ("tags", "paths", "commands", "supports", "contradicts", "merged_from")
+    }
     entries = [
-        project.entry(f"Zebra {NASTY}", f"zebra {NASTY} stripes", id=f"a{NASTY}", kind="pitfall", **free, **lists),
+        project.entry(
+            f"Zebra {NASTY}", f"zebra {NASTY} stripes", id=f"a{NASTY}", kind="pitfall", **free, **lists
+        ),
         project.entry("Zebra plain", "zebra herd runs", id=ID, type=f"odd{NASTY}", phase=NASTY, status=NASTY),
         project.entry("Zebra episode", f"zebra\n### Detail\n{NASTY}", kind="episode", started_at=NASTY),
         project.entry("Zebra gone", "zebra old", status="retired", retired_because=NASTY),
@@ -32,7 +38,11 @@ def poisoned(project: Project) -> Project:
     ]
     project.write("MEMORY.md", "\n".join(entries).encode("utf-8", "surrogatepass"))
     project.write("institutional.md", f"# Norms {NASTY}\nzebra {NASTY}\n")
-    for path in (f"tasks/a{IN_NAMES}b.md", f".mem/jobs/j{IN_NAMES}/MEMORY.md", f".mem/jobs/j/tasks/t{IN_NAMES}/MEMORY.md"):
+    for path in (
+        f"tasks/a{IN_NAMES}b.md",
+        f".mem/jobs/j{IN_NAMES}/MEMORY.md",
+        f".mem/jobs/j/tasks/t{IN_NAMES}/MEMORY.md",
+    ):
         project.write(path, project.entry("Zebra far", "zebra far away", id=None))
     project.write(".mem/jobs/new\nline/tasks/x\ny.md", project.entry("Zebra lines", "zebra two lines"))
     project.write(f"tasks/{KEY}.md", b"\xff\xfe no text \x1b[31m")
@@ -42,16 +52,40 @@ def poisoned(project: Project) -> Project:
 
 
 COMMANDS = [
-    ["index"], ["index", "--check"], ["index", "--json"], ["recall", "zebra", "--explain", "--max-tokens", "0"],
-    ["recall", "zebra", "--format", "prompt"], ["recall", "zebra", "--json"], ["recall", f"zebra {NASTY}"],
-    ["list"], ["list", "--json"], ["list", "--archived"], ["show", ID], ["show", f"a{NASTY}"], ["show", "a"],
-    ["health"], ["health", "--json"], ["doctor"], ["doctor", "--json"], ["doctor", "--fix", "--dry-run"],
-    ["compact", "--json", "--dry-run"], ["reinforce", "--ids", f"nothing{NASTY}"],
-    ["retire", f"x{NASTY}"], ["recall", "zebra", "--job", f"j{NASTY}"], ["recall", "zebra", "--kind", NASTY],
-    ["recall", "zebra", "--set", f"decay={NASTY}"], ["diff"], ["export"], ["undo", "--dry-run"],
-    ["retire-stage", f"design{NASTY}"], ["import", f"nowhere{NASTY}"], ["add", f"zebra {NASTY} is new", "--dry-run"],
-    ["extract", f"nowhere{NASTY}.jsonl"], [f"verb{NASTY}"], ["recall", "zebra", f"--option{NASTY}"],
-]  # fmt: skip
+    ["index"],
+    ["index", "--check"],
+    ["index", "--json"],
+    ["recall", "zebra", "--explain", "--max-tokens", "0"],
+    ["recall", "zebra", "--format", "prompt"],
+    ["recall", "zebra", "--json"],
+    ["recall", f"zebra {NASTY}"],
+    ["list"],
+    ["list", "--json"],
+    ["list", "--archived"],
+    ["show", ID],
+    ["show", f"a{NASTY}"],
+    ["show", "a"],
+    ["health"],
+    ["health", "--json"],
+    ["doctor"],
+    ["doctor", "--json"],
+    ["doctor", "--fix", "--dry-run"],
+    ["compact", "--json", "--dry-run"],
+    ["reinforce", "--ids", f"nothing{NASTY}"],
+    ["retire", f"x{NASTY}"],
+    ["recall", "zebra", "--job", f"j{NASTY}"],
+    ["recall", "zebra", "--kind", NASTY],
+    ["recall", "zebra", "--set", f"decay={NASTY}"],
+    ["diff"],
+    ["export"],
+    ["undo", "--dry-run"],
+    ["retire-stage", f"design{NASTY}"],
+    ["import", f"nowhere{NASTY}"],
+    ["add", f"zebra {NASTY} is new", "--dry-run"],
+    ["extract", f"nowhere{NASTY}.jsonl"],
+    [f"verb{NASTY}"],
+    ["recall", "zebra", f"--option{NASTY}"],
+]
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=lambda a: ascii(" ".join(a))[1:40])
@@ -71,7 +105,13 @@ def test_a_name_cannot_forge_a_line(poisoned: Project) -> None:
     """A line end in a file's name makes no line of its own, in the answer or the talk."""
     poisoned.write("tasks/x\nMEMORY.md:1: forged.md", b"\xff")
     poisoned.write("tasks/y\nforged/z.md".replace("/z", "z"), poisoned.entry("Zebra forged", "zebra"))
-    for arguments in (["index"], ["index", "--check"], ["doctor"], ["list"], ["recall", "zebra", "--max-tokens", "0"]):
+    for arguments in (
+        ["index"],
+        ["index", "--check"],
+        ["doctor"],
+        ["list"],
+        ["recall", "zebra", "--max-tokens", "0"],
+    ):
         done = poisoned.mem(*arguments)
         assert not re.search("^(MEMORY.md:1: )?forged", done.out + done.err, re.MULTILINE), done
 
@@ -86,7 +126,12 @@ def _strings(value: Any) -> list[str]:
 
 def test_a_poisoned_configuration_is_quoted_without_escapes(poisoned: Project) -> None:
     """A key or a value of the project file that is named in an error carries no escape."""
-    for line in (f"decay = {json.dumps(NASTY)}", f"{json.dumps(NASTY)} = 1", f"[{json.dumps(NASTY)}]", f"x = \x1b[2J"):
+    for line in (
+        f"decay = {json.dumps(NASTY)}",
+        f"{json.dumps(NASTY)} = 1",
+        f"[{json.dumps(NASTY)}]",
+        "x = \x1b[2J",
+    ):
         poisoned.write(".mem.toml", line + "\n")
         done = poisoned.mem("recall", "zebra")
         assert done.code == 2 and "hint:" in done.err and not SEEN.search(done.err), ascii(done.err)

@@ -55,7 +55,7 @@ class World:
             "PATH": os.environ["PATH"], "HOME": str(self.home), "MEM_HOME": str(self.home),
             "XDG_STATE_HOME": str(base / "world" / "state"), "XDG_CACHE_HOME": str(base / "cache"),
             "XDG_CONFIG_HOME": str(base / "world" / "config"), "MEM_NOW": "2026-11-21",
-            "MEM_EMBEDDER": "none", "LANG": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1",
+            "MEM_EMBEDDER": "none", "MEM_DEBUG": "1", "LANG": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.org",
             "GIT_COMMITTER_NAME": "A", "GIT_COMMITTER_EMAIL": "a@example.org",
             "GIT_AUTHOR_DATE": "2026-11-20T00:00:00Z", "GIT_COMMITTER_DATE": "2026-11-20T00:00:00Z",
@@ -539,9 +539,12 @@ def unlike_a_rebuild(world: World) -> list[str]:
     code += forge.ended(forge.start(("index", "-q"), world.root, other, world.said))
     if code:
         return [f"mem index: exit {code}: {world.said.read_text(encoding='utf-8')[-300:]}"]
-    if rows(world.root / ".memory.db") != rows(fresh):
-        return ["the index is not what a rebuild gives"]
-    return []
+    pairs = zip(("files", "chunks", "relations"), rows(world.root / ".memory.db"), rows(fresh), strict=True)
+    return [
+        f"the index is not what a rebuild gives: {name}: {len(set(own) ^ set(other))} rows of {len(other)}"
+        for name, own, other in pairs
+        if own != other
+    ]
 
 
 ROWS = (

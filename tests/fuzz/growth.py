@@ -22,7 +22,7 @@ PATIENCE: Final = 60
 
 
 class Growth(NamedTuple):
-    """Seconds for a text of `size` characters and for one of four times the size; `ratio` 0: too fast to tell."""
+    """Seconds for `size` characters, and how many times as long four times the size took; 0: too fast."""
 
     target: str
     family: str

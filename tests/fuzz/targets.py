@@ -13,10 +13,30 @@ from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 from memcli import (
-    checks, chunk, config, consolidate, episodes, front_matter, guard, handout, hook, hook_script, memory_file,
-    merge, notes, prompts, query, redact, rules, scopes, section, settings_json, similar, transcript,
+    checks,
+    chunk,
+    config,
+    consolidate,
+    episodes,
+    front_matter,
+    guard,
+    handout,
+    hook,
+    hook_script,
+    memory_file,
+    merge,
+    notes,
+    prompts,
+    query,
+    redact,
+    rules,
+    scopes,
+    section,
+    settings_json,
+    similar,
+    transcript,
     triggers,
-)  # fmt: skip
+)
 from memcli.compaction import Pair
 from memcli.errors import DataError, MemError, ProviderError, UsageError
 from memcli.importers import agents_md, basic_memory, claude, mem0

@@ -14,12 +14,12 @@ from tests.fuzz.hostile import CHARACTERS, FIXED, TOKENS, Family, drawn, mutated
 from tests.fuzz.targets import TARGETS, Target, tried
 
 SEEDS = (
-    "---\nid: a1\ntype: corrective\ntags: [a, b]\n---\n## [2026-01-02] Freeze time\nUse `freeze`. Never sleep.\n\n"
+    "---\nid: a1\ntype: corrective\ntags: [a, b]\n---\n## [2026-01-02] Freeze time\nUse `freeze`.\n\n"
     "---\nid: b2\nkind: policy\n---\n## Keys\nNever write down a key.\n\n# Prose\n- [decision] take it #x\n",
     '{"type":"user","sessionId":"s","cwd":"/r","message":{"role":"user","content":"no, use pnpm"}}\n'
     '{"type":"assistant","message":{"role":"assistant","content":[{"type":"tool_use","name":"Bash","input":{}}]}}\n',
     '{"items":[{"turn":1,"kind":"fact","title":"t","text":"x"}],"facts":[{"operation":"new","title":"a","body":"b"}]}',
-    '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"mem hook stop"}]}]},"session_id":"s","cwd":"/r"}',
+    '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"mem hook x"}]}]},"session_id":"s","cwd":"/r"}',
 )
 _each = pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 _pieces = st.one_of(st.sampled_from(TOKENS), st.sampled_from(CHARACTERS), st.text(max_size=8))

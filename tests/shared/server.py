@@ -62,7 +62,11 @@ class Server:
 
     def _run(self, program: str, *arguments: str) -> None:
         done = subprocess.run(
-            [programs() / program, *arguments], capture_output=True, text=True, check=False, **self._as()  # type: ignore[call-overload]
+            [programs() / program, *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            **self._as(),  # type: ignore[call-overload]
         )
         assert done.returncode == 0, f"{program}: {done.stdout}{done.stderr}"
 

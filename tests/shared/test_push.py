@@ -14,7 +14,11 @@ from tests.shared.conftest import Shared, found, push
 def three(project: Project) -> str:
     return "".join(
         project.entry(title, body)
-        for title, body in (("Herds", "zebra crossing"), ("Birds", "heron and zebra"), ("Fish", "a lonely pike"))
+        for title, body in (
+            ("Herds", "zebra crossing"),
+            ("Birds", "heron and zebra"),
+            ("Fish", "a lonely pike"),
+        )
     )
 
 
@@ -27,7 +31,13 @@ def test_a_push_makes_a_project_findable(project: Project, shared: Shared) -> No
     hits = project.mem("recall", "--shared", "--json", "pike", cwd=project.home).json["hits"]
     line = project.root.joinpath("MEMORY.md").read_text().split("\n").index("## Fish") + 1
     assert [(hit["title"], hit["project"], hit["path"], hit["line"], hit["url"]) for hit in hits] == [
-        ("Fish", "acme/zoo", "MEMORY.md", line, f"https://github.com/acme/zoo/blob/{commit}/MEMORY.md#L{line}")
+        (
+            "Fish",
+            "acme/zoo",
+            "MEMORY.md",
+            line,
+            f"https://github.com/acme/zoo/blob/{commit}/MEMORY.md#L{line}",
+        )
     ]
     shared.check()
 
@@ -101,7 +111,9 @@ def test_what_is_not_for_others_stays(project: Project, shared: Shared) -> None:
         + project.entry("Tagged <private>marker-title</private>", "x", tags=["<private>marker-tag</private>"])
         + project.entry("Key", "the token is ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8")
     )
-    project.write("MEMORY.md", spanning + "\n# Prose\n\n<private>marker-prose</private> kept\n\n<private>marker-open\n")
+    project.write(
+        "MEMORY.md", spanning + "\n# Prose\n\n<private>marker-prose</private> kept\n\n<private>marker-open\n"
+    )
     push(project, "--archived")
     dumped = shared.dump()
     assert "public words" in dumped and "kept" in dumped
@@ -135,8 +147,10 @@ def test_a_project_is_its_first_commit_and_path(project: Project, shared: Shared
     clone.git("config", "user.name", "T")
     clone.write("MEMORY.md", clone.entry("Changed", "okapi"))
     push(clone)
-    paths = shared.rows("SELECT path, (SELECT array_agg(title) FROM mem.chunks c WHERE c.project = p.project)"
-                        " FROM mem.projects p ORDER BY path")
+    paths = shared.rows(
+        "SELECT path, (SELECT array_agg(title) FROM mem.chunks c WHERE c.project = p.project)"
+        " FROM mem.projects p ORDER BY path"
+    )
     assert paths == [(".", ["Changed"]), ("sub", ["Sub"])]
 
 
@@ -211,6 +225,22 @@ def test_the_words_of_any_script_are_the_local_ones(
     ]  # fmt: skip
     project.write("MEMORY.md", "".join(project.entry(f"T{i}", body) for i, body in enumerate(bodies)))
     push(project)
-    for task in ("cart", "cartExpiry", "snake case", "utils/dates", "uberraschung", "cafe", "到期", "購", "有効", "back\\slash", "it's", "quoted", "b/c", "long", "凍結時間"):
+    for task in (
+        "cart",
+        "cartExpiry",
+        "snake case",
+        "utils/dates",
+        "uberraschung",
+        "cafe",
+        "到期",
+        "購",
+        "有効",
+        "back\\slash",
+        "it's",
+        "quoted",
+        "b/c",
+        "long",
+        "凍結時間",
+    ):
         own = project.mem("recall", "--ranked", "--json", task).json["hits"]
         assert found(project, task) == [hit["title"] for hit in own], task

@@ -44,7 +44,13 @@ def filled(project: Project, entries: int, seed: int = 1) -> None:
     project.write("institutional.md", "# Norms\n\nEvery deploy has a token.\n")
 
 
-TASKS = ("cart payment retry", "the vpn token", "invoice refund order stock supplier", "docker", "retry timeout 1-3")
+TASKS = (
+    "cart payment retry",
+    "the vpn token",
+    "invoice refund order stock supplier",
+    "docker",
+    "retry timeout 1-3",
+)
 
 
 @pytest.mark.parametrize("embedded", [False, True])
@@ -87,9 +93,7 @@ def test_filters_are_the_local_ones(project: Project, shared: Shared, filters: l
     assert sorted(found(project, "cart token deploy cache", *options)) == sorted(hit["title"] for hit in own)
 
 
-def test_projects_are_told_apart(
-    project: Project, shared: Shared, other: Callable[[str], Project]
-) -> None:
+def test_projects_are_told_apart(project: Project, shared: Shared, other: Callable[[str], Project]) -> None:
     """Equal ids in two projects are two entries; --project asks one alone, by its name."""
     second = other("second")
     for one, body in ((project, "zebra here"), (second, "zebra there, in the second place")):
@@ -127,7 +131,19 @@ def test_nothing_found_is_no_failure(project: Project, shared: Shared) -> None:
     push(project)
     assert project.mem("recall", "--shared", "--json", "xylophone").json["hits"] == []
     assert project.mem("recall", "--shared", "--exit-code", "xylophone").code == 1
-    for task in ("'", "a' | 'b", "\\", ":*", "!!! & |", "NEAR(", "\u0000x", "'; DROP TABLE mem.chunks; --", "=t:postgres", "🦓" * 50, "%s %(x)s {0}"):
+    for task in (
+        "'",
+        "a' | 'b",
+        "\\",
+        ":*",
+        "!!! & |",
+        "NEAR(",
+        "\u0000x",
+        "'; DROP TABLE mem.chunks; --",
+        "=t:postgres",
+        "🦓" * 50,
+        "%s %(x)s {0}",
+    ):
         assert project.mem("recall", "--shared", "--json", "--", task).code == 0, task
     assert found(project, "zebra '; DROP TABLE mem.chunks; --") == ["Herds"]
 
@@ -197,9 +213,7 @@ def test_a_server_that_freezes_is_given_up(local: Project, monkeypatch: pytest.M
         server.stop()
 
 
-def test_a_plain_recall_asks_no_server(
-    local: Project, silent: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_plain_recall_asks_no_server(local: Project, silent: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A configured shared index is not touched without --shared."""
     monkeypatch.setenv("MEM_STORE_URL", f"postgresql://me@127.0.0.1:{silent}/db")
     done = local.mem("recall", "zebra")

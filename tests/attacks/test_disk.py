@@ -1,0 +1,200 @@
+"""Full and read-only disks, folders that are not there or not ours: words, an exit code, nothing lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memcli.memory_file import parse
+from tests.conftest import Project, Result
+
+VERBS = (
+    ("recall", "zebra"),
+    ("index",),
+    ("add", "zebra at dawn is new"),
+    ("compact",),
+    ("health",),
+    ("doctor",),
+    ("list",),
+    ("reinforce", "--task", "zebra"),
+    ("retire", "zzzz1111"),
+    ("undo",),
+    ("extract", "session.jsonl"),
+    ("show", "zzzz1111"),
+)
+CODES = (0, 1, 2, 3, 5)
+
+
+@pytest.fixture
+def filled(project: Project) -> Project:
+    twice = "".join(
+        project.entry("Zebra", "zebra stripes are kept here", id=i) for i in ("zzzz1111", "yyyy2222")
+    )
+    project.write("MEMORY.md", twice + project.entry("Gone", "gone", status="retired"))
+    project.write("session.jsonl", '{"role": "user", "content": "I prefer short names."}\n')
+    return project
+
+
+def kept(project: Project, done: Result, verb: tuple[str, ...]) -> None:
+    """No traceback, no bug, no litter, and every entry in a file."""
+    assert done.code in CODES and "Traceback" not in done.err and "internal" not in done.err, (verb, done)
+    assert done.code in (0, 1) or "mem:" in done.err, (verb, done)
+    files = [path for path in project.root.rglob("*.md") if path.is_file()]
+    held = {e.id for path in files for e in parse(path.read_text(), path.name).entries}
+    assert {"zzzz1111", "yyyy2222"} <= held, (verb, held)
+    assert not list(project.root.rglob(".*.mem-tmp-*")), verb
+
+
+@pytest.fixture
+def small(filled: Project, tmp_path: Path) -> Iterator[Project]:
+    """The project on a file system of 300 kB that has no free byte."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=300k", "none", str(disk)], capture_output=True, check=False
+    )
+    if done.returncode:
+        pytest.skip("only root can mount a small disk")
+    try:
+        root = disk / "repo"
+        shutil.copytree(filled.root, root, ignore=shutil.ignore_patterns("hooks"))
+        yield Project(root, filled.home)
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], capture_output=True, check=False)
+
+
+def _fill(folder: Path) -> None:
+    with (folder / "filler").open("wb", buffering=0) as file:
+        try:
+            while file.write(b"x" * 512):
+                pass
+        except OSError:
+            return
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+def test_a_full_disk_loses_nothing(small: Project, indexed: bool) -> None:
+    """On a disk without a free byte reading answers or says so; writing refuses; the files are as before."""
+    if indexed:
+        small.mem("index")
+    before = (small.root / "MEMORY.md").read_bytes()
+    _fill(small.root)
+    for verb in VERBS:
+        done = small.mem(*verb)
+        kept(small, done, verb)
+        if verb[0] in ("add", "compact", "retire", "reinforce") and done.code == 0:
+            assert (small.root / "MEMORY.md").read_bytes() != before or "nothing" in done.out + done.err, (
+                verb,
+                done,
+            )
+    (small.root / "filler").unlink()
+    assert small.mem("recall", "zebra", "--json").json["hits"]
+
+
+def test_a_file_that_may_not_grow_loses_nothing(filled: Project) -> None:
+    """A limit on the size of files, met inside of a write, ends in words."""
+    script = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600)); from memcli.cli import run;"
+        "sys.exit(run(sys.argv[1:]))"
+    )
+    for verb in VERBS[:5]:
+        ended = subprocess.run(
+            [sys.executable, "-c", script, *verb],
+            cwd=filled.root,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        kept(filled, Result(ended.returncode, ended.stdout, ended.stderr), verb)
+
+
+def _locked(*folders: Path, mode: int) -> None:
+    for folder in folders:
+        for path in (folder, *folder.rglob("*")):
+            if path.is_dir():
+                path.chmod(mode)
+
+
+def test_a_read_only_tree_is_read_and_refused_to_writers(filled: Project) -> None:
+    """Reading answers from another place; whoever would write says which file and writes nothing."""
+    before = (filled.root / "MEMORY.md").read_bytes()
+    _locked(filled.root, mode=0o555)
+    try:
+        for verb in VERBS:
+            done = filled.powerless(*verb)
+            kept(filled, done, verb)
+            if verb[0] in ("add", "compact", "retire"):
+                assert done.code == 5 and "hint:" in done.err, (verb, done)
+            if verb[0] in ("recall", "list", "show"):
+                assert (done.code == 0 and "zebra stripes" in done.out.lower()) or "Zebra" in done.out, (
+                    verb,
+                    done,
+                )
+    finally:
+        _locked(filled.root, mode=0o755)
+    assert (filled.root / "MEMORY.md").read_bytes() == before
+
+
+@pytest.mark.parametrize("where", ["unset", "gone", "a file", "not ours"])
+def test_without_a_home_a_project_still_works(filled: Project, tmp_path: Path, where: str) -> None:
+    """HOME and the folders of state and cache may be unset, gone, a file, or closed to us."""
+    place = tmp_path / "place"
+    if where == "a file":
+        place.write_text("no folder")
+    if where == "not ours":
+        place.mkdir(mode=0o555)
+    names = ("HOME", "MEM_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
+    env = {name: "" if where == "unset" else str(place / "below") for name in names}
+    if where == "unset":
+        env["HOME"] = str(tmp_path / "none")  # as a service has it: the real one is never to be touched
+    for verb in VERBS:
+        kept(filled, filled.powerless(*verb, env=env), verb)
+    assert "Zebra" in filled.powerless("recall", "zebra", env=env).out
+
+
+@pytest.mark.parametrize("verb", ["prompt", "session-start", "session-end", "pre-tool"])
+def test_hooks_stay_silent_whatever_is_closed(filled: Project, tmp_path: Path, verb: str) -> None:
+    """With nothing writable and no home a hook still ends with success and says nothing but its answer."""
+    env = {name: str(tmp_path / "none") for name in ("HOME", "MEM_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")}
+    said = json.dumps(
+        {"session_id": "s", "cwd": str(filled.root), "prompt": "zebra stripes", "source": "startup"}
+    )
+    _locked(filled.root, mode=0o555)
+    (tmp_path / "none").write_text("no folder")
+    try:
+        done = filled.shell("hook", verb, input=said, env=env)
+    finally:
+        _locked(filled.root, mode=0o755)
+    assert (done.code, done.err) == (0, "")
+
+
+def test_an_index_without_a_wal_serves_every_verb(filled: Project) -> None:
+    """On a file system without shared memory the index keeps a plain journal."""
+    filled.mem("index")
+    with sqlite3.connect(filled.root / ".memory.db") as db:
+        assert db.execute("PRAGMA journal_mode = DELETE").fetchone() == ("delete",)
+    db.close()
+    for verb in VERBS:
+        kept(filled, filled.mem(*verb), verb)
+    assert not (filled.root / ".memory.db-wal").exists()
+
+
+def test_a_file_of_somebody_else_is_named(filled: Project) -> None:
+    """A memory file that may not be read is one problem; the others answer."""
+    secret = filled.write("tasks/closed.md", filled.entry("Zebra closed", "zebra"))
+    secret.chmod(0)
+    for verb in VERBS:
+        kept_code = filled.powerless(*verb)
+        assert kept_code.code in CODES and "internal" not in kept_code.err, (verb, kept_code)
+    assert "tasks/closed.md" in filled.powerless("index").err
+    assert "Zebra" in filled.powerless("recall", "zebra").out
+    assert os.stat(secret).st_mode & 0o777 == 0
