@@ -68,6 +68,8 @@ def _words(text: str) -> frozenset[str]:
 
 # -- vocabulary ---------------------------------------------------------------------------------
 
+LONG_CLAUSE = 64
+"""How many terms of one clause are compared in pairs; no sentence of a person has more."""
 _TRANSPARENT = _words(
     """
     a an the this that these those it its is are was were be been being am do does did has have had
@@ -738,13 +740,22 @@ def _clauses(a: Claim) -> Iterable[list[str]]:
 
 def _mates(a: Claim) -> dict[str, frozenset[str]]:
     """For each term, the terms of its clauses, itself among them."""
-    return _grouped((term, mate) for terms in _clauses(a) for term in terms for mate in terms)
+    lines = (part for terms in _clauses(a) for part in _stretches(terms))
+    return _grouped((term, mate) for terms in lines for term in terms for mate in terms)
+
+
+def _stretches(terms: Sequence[str]) -> Iterator[list[str]]:
+    """The distinct terms of a clause, at most `LONG_CLAUSE` together: what is compared in pairs."""
+    distinct = list(dict.fromkeys(terms))
+    return (distinct[i : i + LONG_CLAUSE] for i in range(0, len(distinct), LONG_CLAUSE))
 
 
 def _rebound(a: Claim, b: Claim) -> bool:
     """Whether two terms have exchanged the words they belong to ("connect 5 s, read 9 s")."""
     ours, theirs = _mates(a), _mates(b)
     changed = sorted(x for x in ours.keys() & theirs.keys() if ours[x] != theirs[x])
+    if len(changed) > LONG_CLAUSE:
+        return True  # too much to compare in pairs: kept apart
     return any(
         (ours[x] - ours[y] - {x}) & (theirs[y] - theirs[x] - {y})
         and (ours[y] - ours[x] - {y}) & (theirs[x] - theirs[y] - {x})
@@ -755,7 +766,7 @@ def _rebound(a: Claim, b: Claim) -> bool:
 def _literal_pairs(a: Claim) -> set[tuple[str, str]]:
     literals = frozenset().union(*_literals(a))
     lines = ([term for term in terms if term in literals] for terms in _clauses(a))
-    return {pair for line in lines for pair in combinations(line, 2)}
+    return {pair for line in lines for part in _stretches(line) for pair in combinations(part, 2)}
 
 
 def _exchanged(a: Claim, b: Claim) -> bool:

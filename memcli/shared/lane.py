@@ -73,7 +73,7 @@ def _comparable(index: SharedIndex, model: str, dim: int = 0) -> None:
 class _Words(NamedTuple):
     """As much of an index as `semantic.understand` asks."""
 
-    index: SharedIndex
+    asked: SharedIndex
     embedder: Embedder
 
     @property
@@ -87,14 +87,14 @@ class _Words(NamedTuple):
     def words(self, words: Collection[str]) -> dict[str, tuple[int, int, bytes]]:
         """(id, weight, vector) of the words that stand in the memory; ids count for nothing here."""
         asked = sorted(words)
-        counts = self.index.counts([word.lower() for word in asked])
+        counts = self.asked.counts([word.lower() for word in asked])
         there = [word for word, n in zip(asked, counts, strict=True) if n]
         found = cast("Local", self.embedder).words(there)
         return {word: (0, own.weight, own.vector) for word, own in found.items()}
 
     def idf(self, words: list[str]) -> list[float]:
         """How rare each word is."""
-        return self.index.idf(words)
+        return self.asked.idf(words)
 
 
 def _signals(

@@ -7,7 +7,6 @@ Chunks have numbers that count from 1 and hold for one search; so do files.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
@@ -20,7 +19,7 @@ from memcli.shared.identity import blob_url
 from memcli.shared.link import Link
 from memcli.shared.tokens import WEIGHTS, Term, Tokenizer
 from memcli.store import COVERAGE, LEADERS, POOL, SCORED, Candidate, FileRow, _idf, _top
-from memcli.words import OVERLAP, SIZE, join
+from memcli.words import SIZE, join
 
 if TYPE_CHECKING:
     import psycopg
@@ -99,9 +98,10 @@ class SharedIndex:
 
     def _projects(self) -> dict[UUID, Project]:
         def look(connection: psycopg.Connection[Any]) -> list[tuple[Any, ...]]:
+            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")  # one state for all questions
             schema.require(schema.version(connection))
-            connection.execute("SET hnsw.iterative_scan = relaxed_order")
-            connection.execute("SET hnsw.ef_search = 300")
+            connection.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
+            connection.execute("SET LOCAL hnsw.ef_search = 300")
             return connection.execute(
                 "SELECT project, name, team, remote, path, commit, model, dim, chunks, length FROM mem.projects"
             ).fetchall()

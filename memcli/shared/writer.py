@@ -20,6 +20,12 @@ LOCK_WAIT = "20s"
 """How long a push waits for another one of the same project."""
 
 
+COLUMNS = (
+    "project, id, team, file, head, entry, part, live, store, level, job, task, type, kind, date, begins, ends,"
+    " title, text, metadata, words, length, model, dim, vector"
+)
+
+
 class Known(NamedTuple):
     """What the server has of a project: `files` are hashes by path; `version` counts its pushes."""
 
@@ -74,7 +80,7 @@ def known(connection: psycopg.Connection[Any], key: UUID) -> Known:
         " FROM mem.projects p WHERE p.project = %s",
         (key,),
     ).fetchone()
-    return Known(*row[:7], dict(row[7] or ())) if row else Known()
+    return Known._make((*row[:7], dict(row[7] or ()))) if row else Known()
 
 
 def chunk_ids(connection: psycopg.Connection[Any], key: UUID, files: Sequence[int]) -> set[int]:
@@ -194,10 +200,7 @@ class _Writer:
 
     def add(self, chunks: Sequence[NewChunk]) -> None:
         self._many(
-            "INSERT INTO mem.chunks (project, id, team, file, head, entry, part, live, store, level, job, task,"
-            " type, kind, date, begins, ends, title, text, metadata, words, length, model, dim, vector)"
-            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s,"
-            " %s, %s, %s, %s, %s, %s, %s, %s::jsonb, %s::tsvector, %s, %s, %s, %s::halfvec)",
+            f"INSERT INTO mem.chunks ({COLUMNS}) VALUES ({', '.join(['%s'] * 25)})",
             [self._row(chunk) for chunk in chunks],
         )
 

@@ -15,18 +15,29 @@ from __future__ import annotations
 
 import argparse
 import os
+import random
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
 from memcli.app import App, Options
-from memcli.commands.push import push
+from memcli.commands.push import literal, push
 from memcli.commands.recall import Request, recall
+from memcli.embed.local import MODEL
+from memcli.errors import ProviderError, RefusedError, UsageError
+from memcli.levels import Place
+from memcli.memory_file import parse
+from memcli.shared import rows, schema, writer
+from memcli.shared.identity import Identity, key_of
+from memcli.shared.tokens import Tokenizer
+from memcli.vector import DIM
 from tests.bench import retrieval
 from tests.shared.server import Server
 
@@ -93,6 +104,341 @@ def _apps(data: retrieval.Set, folder: Path, url: str, sets: Sequence[str]) -> d
     return apps
 
 
+# --- speed
+
+VOCABULARY = 30_000
+TASK_WORDS = 7
+
+
+def words(dice: random.Random, number: int) -> str:
+    """Words of which few are common and most are rare, as in any text (Zipf)."""
+    return " ".join(f"w{int(VOCABULARY ** dice.random())}" for _ in range(number))
+
+
+def texts(seed: int, entries: int) -> list[str]:
+    """The entries of one project."""
+    dice = random.Random(seed)
+    return [
+        retrieval.entry(
+            {"id": f"e{seed}-{i}", "title": words(dice, 6), "text": words(dice, dice.randint(15, 60)),
+             "date": f"2026-{dice.randint(1, 11):02}-15"}
+        )
+        for i in range(entries)
+    ]  # fmt: skip
+
+
+def load(url: str, projects: int, entries: int, model: str) -> float:
+    """Fill the tables as so many pushes would, without going through git; seconds it took."""
+    import numpy as np
+    import psycopg
+
+    began = time.monotonic()
+    dice = np.random.default_rng(1)
+    tokenizer = Tokenizer()
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("DROP INDEX mem.chunks_words, mem.chunks_entry, mem.chunks_file, mem.terms_term")
+        for number in range(projects):
+            _load_project(connection, tokenizer, number, entries, model, dice)
+            if number % 100 == 99:
+                print(f"loaded {number + 1} projects", time.monotonic() - began, file=sys.stderr, flush=True)
+        connection.execute("SET maintenance_work_mem = '3GB'")
+        connection.execute("SET max_parallel_maintenance_workers = 2")
+        for statement in INDEXES:
+            connection.execute(statement)
+        schema.index_vectors(connection, model, DIM)
+        print("indexed", time.monotonic() - began, file=sys.stderr, flush=True)
+        connection.execute("VACUUM ANALYZE")
+    return time.monotonic() - began
+
+
+INDEXES = (
+    "CREATE INDEX chunks_words ON mem.chunks USING gin (words)",
+    "CREATE INDEX chunks_entry ON mem.chunks (project, entry)",
+    "CREATE INDEX chunks_file ON mem.chunks (project, file)",
+    "CREATE INDEX terms_term ON mem.terms (term) INCLUDE (project, team, n)",
+)
+
+
+def _load_project(
+    connection: Any, tokenizer: Tokenizer, number: int, entries: int, model: str, dice: Any
+) -> None:
+    key = key_of(f"{number:040x}", ".")
+    identity = Identity(key, f"acme/project-{number}", f"{number:040x}", ".", "c" * 40, "git@github.com:acme/x.git")
+    sent = rows.chunks(parse("\n".join(texts(number, entries)), "MEMORY.md"), "MEMORY.md", live=True)
+    found = tokenizer.words(rows.searched(sent), ("=t:postgres", f"=p:{key}"))
+    file = writer.FileChange(rows.number("MEMORY.md"), "MEMORY.md", "h", Place("project", "memory"), sent)
+    vectors = dice.integers(-60, 60, (len(sent), DIM), dtype=np_int8())
+    new = [
+        writer.NewChunk(file, own, its, literal(vector.tobytes()))
+        for own, its, vector in zip(sent, found, vectors, strict=True)
+    ]
+    made = writer._Writer(connection, key, "postgres", model, DIM)
+    with connection.transaction():
+        made.files([file], ())
+        made.project(identity, 1, False, chunks=len(new), length=sum(own.length for own in found))
+        with connection.cursor().copy(f"COPY mem.chunks ({writer.COLUMNS}) FROM STDIN") as copy:
+            for chunk in new:
+                copy.write_row(made._row(chunk))
+        terms = Counter(term for own in found for term in own.terms)
+        with connection.cursor().copy("COPY mem.terms FROM STDIN") as copy:
+            for term, n in terms.items():
+                copy.write_row((key, term, "postgres", n))
+
+
+def np_int8() -> Any:
+    import numpy as np
+
+    return np.int8
+
+
+class Speed(NamedTuple):
+    """Medians in milliseconds, of whole processes."""
+
+    chunks: int
+    loading: float
+    local_recall: float
+    shared_recall: float
+    slowest_shared: float
+    in_one_project: float
+    local_index: float
+    push: float
+    answered_alone: int
+
+    @property
+    def recall_ratio(self) -> float:
+        return self.shared_recall / self.local_recall
+
+    @property
+    def push_ratio(self) -> float:
+        return self.push / self.local_index
+
+
+def speed(server: Server, projects: int, entries: int, runs: int = 15) -> Speed:
+    """Fill a server, then measure."""
+    url = server.database("speed")
+    with tempfile.TemporaryDirectory() as place:
+        home = Path(place) / "home"
+        home.mkdir()
+        environ = {
+            **os.environ, "MEM_HOME": str(home), "XDG_CONFIG_HOME": place, "MEM_STORE_URL": url,
+        "MEM_NOW": "2026-11-21",
+        }  # fmt: skip
+        model = f"local/{MODEL}"
+        seconds = load(url, projects, entries, model)
+        small, large = _repository(Path(place) / "small", 1, entries), _repository(Path(place) / "large", 10, entries)
+        _timed(small, environ, "index", "--push")
+        _timed(large, environ, "index", "--push")
+        dice = random.Random(7)
+        asked = [words(dice, TASK_WORDS) for _ in range(runs + 2)]
+        alone = 0
+        local, shared, one = [], [], []
+        for task in asked:
+            local.append(_timed(small, environ, "recall", task)[0])
+            took, said = _timed(small, environ, "recall", "--shared", task)
+            shared.append(took)
+            alone += "from here alone" in said
+            one.append(_timed(small, environ, "recall", "--project", "acme/project-1", task)[0])
+        indexed, pushed = [], []
+        for i in range(max(runs // 3, 3)):
+            _edit(large, 2 * i)
+            indexed.append(_timed(large, environ, "index")[0])
+            _edit(large, 2 * i + 1)
+            pushed.append(_timed(large, environ, "index", "--push")[0])
+    return Speed(
+        projects * entries, seconds, median(local[2:]), median(shared[2:]), max(shared[2:]), median(one[2:]),
+        median(indexed), median(pushed), alone,
+    )  # fmt: skip
+
+
+def _repository(root: Path, files: int, entries: int) -> Path:
+    for number in range(files):
+        path = root / ("MEMORY.md" if files == 1 else f"tasks/t{number}.md")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(texts(10**6 + number, entries)))
+    commit(root)
+    return root
+
+
+def _edit(root: Path, number: int) -> None:
+    path = root / "tasks" / "t3.md"
+    path.write_text(path.read_text().replace("## ", f"## edited{number} ", 1))
+    commit(root)
+
+
+def _timed(root: Path, environ: Mapping[str, str], *arguments: str) -> tuple[float, str]:
+    """(milliseconds, what it said) of one process."""
+    began = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-m", "memcli", *arguments], cwd=root, env=dict(environ), capture_output=True, text=True, check=False
+    )
+    took = (time.perf_counter() - began) * 1000
+    assert done.returncode == 0, done.stderr
+    return took, done.stderr
+
+
+# --- chaos
+
+
+class Outcome(NamedTuple):
+    """What pushers and readers met; `failures` is what must not happen."""
+
+    pushes: int
+    reads: int
+    refused: int
+    kills: int
+    failures: tuple[str, ...]
+
+
+def chaos(server: Server, seconds: float, workers: int, entries: int = 30, kills: int = 3) -> Outcome:
+    """Pushers and readers at once while the server is killed and started again."""
+    url = server.database("chaos")
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        (folder / "home").mkdir()
+        environ = {
+            **os.environ, "MEM_HOME": str(folder / "home"), "XDG_CONFIG_HOME": place, "MEM_STORE_URL": url,
+            "MEM_EMBEDDER": "none",
+        }  # fmt: skip
+        run = _Run(folder, environ, entries, time.monotonic() + seconds)
+        run.start(workers)
+        for _ in range(kills):
+            time.sleep(seconds / (kills + 1))
+            server.kill()
+            time.sleep(min(0.5, seconds / 20))
+            server.start(fsync="on")
+        run.join()
+        for number in range(max(workers // 2, 1)):  # two pushers share a project
+            run.settle(number)
+        _check_counts(url, run.failures)
+        return Outcome(run.pushes, run.reads, run.refused, kills, tuple(run.failures[:20]))
+
+
+class _Run:
+    """The threads of one chaos drill. State `i` of a project: all of its entries say `state-i`."""
+
+    def __init__(self, folder: Path, environ: Mapping[str, str], entries: int, until: float) -> None:
+        self.folder, self.environ, self.entries, self.until = folder, environ, entries, until
+        self.pushes = self.reads = self.refused = 0
+        self.failures: list[str] = []
+        self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()
+
+    def start(self, workers: int) -> None:
+        for number in range(max(workers // 2, 1)):
+            root = self.folder / f"p{number}"
+            self._write(root, 0)
+            subprocess.run(["git", "clone", "-q", str(root), str(self.folder / f"p{number}-clone")], check=True)
+            self._app(root).__exit__()
+            for place in (root, self.folder / f"p{number}-clone"):
+                self._threads.append(threading.Thread(target=self._push_all, args=(place,)))
+            for _ in range(2):
+                self._threads.append(threading.Thread(target=self._read_all, args=(f"p{number}",)))
+        for thread in self._threads:
+            thread.start()
+
+    def join(self) -> None:
+        for thread in self._threads:
+            thread.join()
+
+    def _app(self, root: Path) -> App:
+        options = Options(str(root), ("limit=1000", "max_tokens=0", "mmr_lambda=1", "context=0"))
+        return App(options, self.environ, root)
+
+    def _write(self, root: Path, state: int) -> None:
+        root.mkdir(exist_ok=True)
+        some = [
+            retrieval.entry({"id": f"{i}", "title": f"entry {i}", "text": f"common number-{i} xstate{state}x {'long ' * (i % 9)}"})
+            for i in range(self.entries)
+        ]
+        (root / "MEMORY.md").write_text("\n".join(some[::2]))
+        (root / "tasks").mkdir(exist_ok=True)
+        (root / "tasks" / "t.md").write_text("\n".join(some[1::2]))
+        commit(root, f"state {state}")
+
+    def _push_all(self, root: Path) -> None:
+        state = 1 + 1_000_000 * root.name.endswith("-clone")
+        while time.monotonic() < self.until:
+            self._write(root, state)
+            self._push(root)
+            state += 1
+
+    def _push(self, root: Path) -> bool:
+        app = self._app(root)
+        try:
+            app.refresh()
+            push(app)
+            self.pushes += 1
+            return True
+        except (ProviderError, RefusedError):
+            self.refused += 1
+            time.sleep(0.05)
+        except Exception as error:
+            self._fail(f"push: {type(error).__name__}: {error}")
+        finally:
+            app.__exit__()
+        return False
+
+    def _fail(self, what: str) -> None:
+        with self._lock:
+            self.failures.append(what)
+
+    def _read_all(self, name: str) -> None:
+        while time.monotonic() < self.until:
+            self._read(name)
+
+    def _read(self, name: str) -> set[str]:
+        app = self._app(self.folder / "home")
+        try:
+            report = recall(app, Request("common", ranked_only=True, shared=True, projects=(name,)))
+            self.reads += 1
+            states = {word for hit in report.hits for word in hit.text.split() if word.startswith("xstate")}
+            if len(states) != 1 or len(report.hits) != self.entries:
+                self._fail(f"read of {name}: {len(report.hits)} entries of {sorted(states)}")
+            return states
+        except (ProviderError, UsageError) as error:
+            self.refused += 1  # away, or not pushed yet
+            if isinstance(error, UsageError) and "not in the shared index" not in error.what:
+                self._fail(f"read: {error}")
+            time.sleep(0.05)
+        except Exception as error:
+            self._fail(f"read: {type(error).__name__}: {error}")
+        finally:
+            app.__exit__()
+        return set()
+
+    def settle(self, number: int) -> None:
+        """Without a hand: the next push of a project goes through, and is what is read."""
+        root = self.folder / f"p{number}"
+        self._write(root, 7_000_000 + number)
+        if not self._push(root):
+            self._fail(f"{root.name}: no push after the storm")
+        if self._read(root.name) != {f"xstate{7_000_000 + number}x"}:
+            self._fail(f"{root.name}: the last push is not what is read")
+
+
+def _check_counts(url: str, failures: list[str]) -> None:
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+        for what, statement in CHECKS.items():
+            odd = connection.execute(statement).fetchall()  # type: ignore[arg-type]
+            if odd:
+                failures.append(f"{what}: {odd[:3]}")
+
+
+CHECKS = {
+    "terms": "SELECT project, term, sum(n) FROM (SELECT project, term, n FROM mem.terms UNION ALL"
+    " SELECT project, t, -1 FROM mem.chunks, unnest(tsvector_to_array(words)) t WHERE t !~ '^=') x"
+    " GROUP BY 1, 2 HAVING sum(n) <> 0",
+    "chunks": "SELECT p.project FROM mem.projects p LEFT JOIN mem.chunks c USING (project) GROUP BY p.project"
+    " HAVING (p.chunks, p.length) <> (count(c.id), coalesce(sum(c.length), 0))",
+    "heads": "SELECT f.path FROM mem.files f WHERE f.heads <> coalesce((SELECT array_agg(h.h ORDER BY h.i)"
+    " FROM unnest(f.heads) WITH ORDINALITY h(h, i) JOIN mem.chunks c ON c.project = f.project AND c.id = h.h),"
+    " '{}')",
+}
+"""What is counted is what there is: statements that find rows where it is not."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("what", choices=("quality", "speed", "chaos"))
@@ -105,12 +451,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     server = Server()
     try:
-        server.start()
+        server.start(fsync="on" if given.what == "chaos" else "off")
         if given.what == "quality":
             for folder in given.folders:
                 print(quality(server, folder, given.sets), flush=True)
         elif given.what == "speed":
-            print(speed(server, given.projects, given.entries))
+            measured = speed(server, given.projects, given.entries)
+            print(measured, f"ratios: recall {measured.recall_ratio:.2f}, push {measured.push_ratio:.2f}")
         else:
             outcome = chaos(server, given.seconds, given.workers)
             print(outcome)

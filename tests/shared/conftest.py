@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -13,6 +11,7 @@ import psycopg
 import pytest
 
 from tests.conftest import Project
+from tests.drills.shared import CHECKS
 from tests.shared.server import Server
 
 _names = count(1)
@@ -63,28 +62,8 @@ class Shared:
 
     def check(self) -> None:
         """What is counted is what there is."""
-        assert (
-            self.rows(
-                "SELECT project, term, sum(n) FROM (SELECT project, term, n FROM mem.terms UNION ALL"
-                " SELECT project, t, -1 FROM mem.chunks, unnest(tsvector_to_array(words)) t WHERE t !~ '^=') x"
-                " GROUP BY 1, 2 HAVING sum(n) <> 0"
-            )
-            == []
-        )
-        assert (
-            self.rows(
-                "SELECT p.project FROM mem.projects p LEFT JOIN mem.chunks c USING (project) GROUP BY p.project"
-                " HAVING (p.chunks, p.length) <> (count(c.id), coalesce(sum(c.length), 0))"
-            )
-            == []
-        )
-        assert (
-            self.rows(
-                "SELECT f.path FROM mem.files f WHERE f.heads <> coalesce((SELECT array_agg(h.h ORDER BY h.i) FROM"
-                " unnest(f.heads) WITH ORDINALITY h(h, i) JOIN mem.chunks c ON c.project = f.project AND c.id = h.h), '{}')"
-            )
-            == []
-        )
+        for what, statement in CHECKS.items():
+            assert self.rows(statement) == [], what
 
 
 @pytest.fixture
@@ -130,7 +109,3 @@ def found(project: Project, task: str, *options: str) -> list[str]:
     assert done.code == 0, done.err
     assert "from here alone" not in done.err and "words alone" not in done.err, done.err
     return [hit["title"] for hit in done.json["hits"]]
-
-
-def ran(*command: str, cwd: Path) -> None:
-    subprocess.run(command, cwd=cwd, check=True, env={**os.environ}, capture_output=True)
