@@ -394,7 +394,7 @@ class App:
             return None
         from memcli import semantic
 
-        floor = semantic.floor(c.min_cosine, embedder.provider)
+        floor = semantic.floor(c.min_cosine, embedder.provider, self.index.size())
         try:
             meaning = semantic.understand(self.index, embedder, task, asked)
             signals = semantic.lane(

@@ -124,6 +124,19 @@ def damaged(document: Document) -> Iterator[Check]:
         )
 
 
+_GLUED = re.compile(r"^(?:[^\n]*[^\s-][^\n]*)\n(---[ \t]*\n(?:id|type):[ \t]*\S)", re.MULTILINE)
+
+
+def glued(document: Document) -> Iterator[Check]:
+    """Blocks that stand right below a line of text: they are part of that text, and were hardly meant so."""
+    text = document.memory.text.replace("\r\n", "\n")
+    for match in _GLUED.finditer(text):
+        if len(re.findall(r"^\s{0,3}(?:```|~~~)", text[: match.start()], re.MULTILINE)) % 2 == 0:
+            line = text.count("\n", 0, match.start(1)) + 1
+            what = "a block of front matter without a blank line before it belongs to the text above"
+            yield Check("front-matter", WARN, what, "put a blank line before it", document.path, line)
+
+
 def _secret_lines(text: str) -> frozenset[int]:
     """Lines that must not be quoted."""
     found = redact.secrets(text)
@@ -215,6 +228,7 @@ def oversized(document: Document) -> Iterator[Check]:
 
 _OF_ONE: tuple[Callable[[Document], Iterator[Check]], ...] = (
     damaged,
+    glued,
     conflicts,
     secrets,
     injections,

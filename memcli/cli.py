@@ -105,7 +105,7 @@ def index(
     from memcli.commands import index as command
 
     if (check and push) or ((archived or migrate) and not push):
-        raise UsageError("--archived and --migrate belong to --push, which excludes --check", "mem index --help")
+        raise UsageError("--archived and --migrate go with --push, --check does not", "mem index --help")
     with opened(options(root, sets, quiet, json)) as mem:
         shown = {"progress": progress(mem), "embedding": embedding_progress(mem)}
         report = command.check(mem) if check else command.index(mem, rebuild=rebuild, **shown)
@@ -644,10 +644,10 @@ def init(
     from memcli.commands import init as command
 
     with opened(options(root, sets, quiet, json)) as mem:
+        each = everything and not remove  # without a target named, --remove takes back all of them
         request = command.Request(
-            git or everything, claude or everything, codex or everything, ci or everything,
-            agents or everything, user, shared, remove,
-        )  # fmt: skip
+            git or each, claude or each, codex or each, ci or each, agents or each, user, shared, remove
+        )
         report = command.run(mem, request, dry_run=dry_run)
         _written(mem, report, dry_run=dry_run, text=render.init_text(report))
         for line in report.done if dry_run else ():

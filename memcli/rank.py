@@ -51,6 +51,7 @@ class Match(NamedTuple):
     lexical: float = 0.0
     cosine: float | None = None
     lent: float = 0.0
+    words: float | None = None
 
     @property
     def own(self) -> bool:
@@ -59,7 +60,10 @@ class Match(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """An item with its score and the factors that made it; `walked` is the hit that an edge led from."""
+    """An item with its score and the factors that made it; `walked` is the hit that an edge led from.
+
+    `words` is how well each word of the task is met, `context` the part of relevance lent by what stands beside.
+    """
 
     item: Item
     score: float
@@ -70,6 +74,8 @@ class Scored(NamedTuple):
     prominence: Prominence
     level_weight: float
     kind_weight: float
+    words: float | None = None
+    context: float = 0.0
     duplicates: tuple[str, ...] = ()
     walked: str = ""
 
@@ -104,7 +110,21 @@ def weigh(items: Iterable[Item], matches: Mapping[str, Match], weights: Weights)
         match = matches[item.id]
         score = match.relevance * p.value**weights.exponent * level * kind
         lexical = match.lexical / most
-        scored.append(Scored(item, score, lexical, match.cosine, match.relevance, match.own, p, level, kind))
+        scored.append(
+            Scored(
+                item,
+                score,
+                lexical,
+                match.cosine,
+                match.relevance,
+                match.own,
+                p,
+                level,
+                kind,
+                match.words,
+                match.lent,
+            )
+        )
     return sorted(scored, key=order)
 
 

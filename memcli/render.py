@@ -160,11 +160,12 @@ def push_text(report: Any) -> str:
         f"{report.embedded} with new vectors" if report.embedded else "",
     ]
     what = ", ".join(filter(None, moved)) or "up to date"
-    lines = [f"{report.project} at {report.commit[:12]}: {_count(report.files, 'file')}, {what}: {report.where}"]
+    head = f"{report.project} at {report.commit[:12]}"
+    lines = [f"{head}: {_count(report.files, 'file')}, {what}: {report.where}"]
     if report.before is not None:
         lines.insert(0, "the tables were " + ("brought up to date" if report.before else "made"))
     if report.left_out:
-        named = ", ".join(map(_in_one_line, report.left_out[:3])) + (", ..." if len(report.left_out) > 3 else "")
+        named = ", ".join(map(_in_one_line, report.left_out[:3])) + ", ..." * (len(report.left_out) > 3)
         lines.append(f"not in git, so not sent: {_count(len(report.left_out), 'file')} ({named})")
     return "\n".join(lines)
 
@@ -444,7 +445,7 @@ def retire_stage_text(report: Any) -> str:
 def undo_text(report: Any, root: str, *, dry_run: bool) -> str:
     if not report.verb:
         return "there is nothing to undo"
-    names = ", ".join(_relative(path, root) for path in report.files)
+    names = ", ".join(os.path.relpath(p, root) if p.startswith(f"{root}/") else p for p in report.files)
     return f"{'would take' if dry_run else 'took'} back {report.verb} of {report.time}: {names}"
 
 

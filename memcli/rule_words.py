@@ -88,7 +88,7 @@ DOUBT = (
     r"|i think we (?:might|could)|wäre es|might be|in theory|i guess|lol|haha)\b"
 )
 REPORTED = (
-    r"(?<!you )\b(?:says?|said|told|tells|claims?|suggested|suggests|thinks|according to|i read (?:that"
+    r"(?<!you )\b(?:says?|said|(?<!\bi )told|tells|claims?|suggested|suggests|thinks|according to|i read (?:that"
     r"|in|about|on)|i heard|blog|article|tutorial|colleague|translate|sagt|sagte|meint|meinte|laut|dice"
     r"|dijo|según)\b|(?:他|她|文档|同事)[^，。]{0,4}说|据说"
 )
@@ -123,6 +123,8 @@ MANNER = (
     r"\b(?:keep|make)\s+(?:your|the|all|any)?\s{0,2}(?:answers?|replies|responses?|explanations?|summaries)\b"
     r".{0,30}\b(?:short|shorter|brief|briefer|concise|terse|simple|minimal)\b",
     r"^be\s+(?:more\s+|as\s+)?(?:concise|brief|terse|direct|blunt)\b",
+    r"\b(?:don'?t|do not|stop)\s+be(?:ing)?\s+(?:so|too|that|this)\s+(?:verbose|wordy|chatty|long-winded)\b",
+    r"\b(?:answer|reply|respond)\s+(?:\w+\s+){0,2}(?:shorter|short|briefly|concisely)\b",
     r"\b(?:no|never use|don'?t use|do not use|stop using|without|avoid)\s+(?:\w+\s+){0,2}emojis?\b",
     r"\bstop\s+(?:with\s+)?(?:the\s+|all\s+the\s+|your\s+)?(?:\w+\s+){0,2}(?:summar\w+|prais\w+"
     r"|apologi\w+|flattery|explaining|pleasantries)\b",

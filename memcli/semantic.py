@@ -6,6 +6,7 @@ task alone is sent, within a deadline.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,9 +33,12 @@ MAYBE = 112
 """Sign bits of 256 in which two words may differ and still be alike (cosine about 0.2)."""
 LIKENESS = 0.2
 """Below this cosine two words have nothing to do with each other."""
-MIN_COSINE: Mapping[str, float] = {"local": 0.35}
+MIN_COSINE: Mapping[str, float] = {"local": 0.28}
 """The cosine from which a text counts as near by its vector alone, by embedder (docs/benchmarks.md)."""
 OTHER_MIN_COSINE = 0.30
+MANY = 500
+STEP = 0.03
+"""From so many chunks on it is so much more for every doubling: among many texts some is near by chance."""
 DEADLINE = 3.0
 """Seconds that a provider has for the vector of a task."""
 
@@ -147,9 +151,11 @@ def lane(
     return Signals(lexical, cosine, *by_words(index, task, near))
 
 
-def floor(min_cosine: float, provider: str) -> float:
-    """The cosine from which a text is near by its vector alone: as configured, else as measured."""
-    return min_cosine if min_cosine >= 0 else MIN_COSINE.get(provider, OTHER_MIN_COSINE)
+def floor(min_cosine: float, provider: str, size: int) -> float:
+    """The cosine from which one of `size` texts is near by its vector alone: as configured, else as measured."""
+    if min_cosine >= 0:
+        return min_cosine
+    return MIN_COSINE.get(provider, OTHER_MIN_COSINE) + STEP * math.log2(max(size, MANY) / MANY)
 
 
 def fusion(name: str, provider: str) -> str:

@@ -489,7 +489,7 @@ class Index:
         stays positive, ln(1 + (N - n + .5)/(n + .5)), where FTS5 floors that of a word in more
         than half of the rows. `allowed` None: live chunks of `sources`.
         """
-        total = self._size()
+        total = self.size()
         counted = sorted((n, term) for term in dict.fromkeys(terms) if (n := self._matching(term)))
         denied = self.denied(sources) if allowed is None else frozenset()
         among = self._leaders(counted, total, allowed, denied)
@@ -543,7 +543,8 @@ class Index:
             ).fetchall()
         return frozenset(row[0] for row in rows)
 
-    def _size(self) -> int:
+    def size(self) -> int:
+        """How many chunks there are."""
         return int(self.db.execute("SELECT count(*) FROM chunks").fetchone()[0])
 
     def _matching(self, term: str) -> int:
@@ -572,7 +573,7 @@ class Index:
 
     def rarities(self, counts: Iterable[int]) -> list[float]:
         """The idf of words that stand in so many chunks."""
-        total = self._size()
+        total = self.size()
         return [_idf(n, total) for n in counts]
 
     def chunks_of(self, entries: Iterable[str]) -> list[tuple[int, str]]:
@@ -584,7 +585,7 @@ class Index:
 
     def idf(self, words: Sequence[str]) -> list[float]:
         """How rare each word is: ln(1 + (N - n + .5)/(n + .5)), above 0."""
-        total = self._size()
+        total = self.size()
         return [_idf(n, total) for n in self.counts(words)]
 
     def _postings(self, term: str, among: str | None) -> Iterator[tuple[int, float]]:

@@ -10,6 +10,9 @@ from typing import NamedTuple
 RARE = 0.5
 """A single word opens memory when it is so rare, measured by a word that stands in one entry alone."""
 
+ALONE = 0.15
+"""And when it is so large a share of what the prompt is about: in a small memory every word is rare."""
+
 TALK = frozenset(
     """
     lovely weather thanks thank thx ok okay yeah yep nope sure fine great good better best worse nice cool
@@ -31,7 +34,7 @@ TALK = frozenset(
     work works working worked job repo repository project task branch diff commit commits committed push
     pushed pull merge please sorry help happy tired lol hmm haha wow oh ah um interesting almost quite
     enough whole still already really actually maybe perhaps even though else instead sounds sound far
-    forget remember mind never bitte danke gut weiter nochmal gracias merci
+    forget remember mind never new bitte danke gut weiter nochmal gracias merci
     """.split()
 )
 """Words of any conversation with an agent: they say nothing of what the work is about."""
@@ -48,7 +51,7 @@ def content(terms: Sequence[str]) -> list[str]:
 class Cover(NamedTuple):
     """How much of what a prompt is about an entry has: the share by rarity, and whether it is evidence.
 
-    One common word in common is no evidence; two words are, or a rare one.
+    One common word in common is no evidence; two words are, or a rare one that is much of the prompt.
     """
 
     share: float
@@ -58,7 +61,8 @@ class Cover(NamedTuple):
 def cover(rarity: Sequence[float], numbers: Sequence[int], rarest: float) -> Cover:
     """The cover of a text that has the terms with these `numbers`; `rarity` is the idf of every term."""
     met = [rarity[number] for number in numbers]
-    return Cover(sum(met) / (sum(rarity) or 1.0), is_evident(met, rarest))
+    share = sum(met) / (sum(rarity) or 1.0)
+    return Cover(share, is_evident(met, rarest) and (len(met) > 1 or share >= ALONE))
 
 
 def is_evident(met: Sequence[float], rarest: float) -> bool:

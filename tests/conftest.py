@@ -18,8 +18,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 TODAY = "2026-11-21"
+# A busy machine is no finding.
+settings.register_profile("mem", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("mem")
 _LOOPBACK = ("127.", "::1", "localhost")
 
 

@@ -16,7 +16,7 @@ ROWS = """
     patch front_matter memory_file
     section settings_json hook_script chunk query prominence vector blend rank similar redact guard rule_words rules episodes scopes prompts cleaning block merge metrics page checks adopt compaction consolidate stage learn notes places handout triggers
     config tree workspace history embed relations vectors store git harness transcript importers llm
-    scope semantic engines
+    scope semantic engines shared
     app asking condense
     commands
     session_end
@@ -41,11 +41,16 @@ USED_IN = {
         "embed/local",
         "importers/claude_mem",
         "transcript/opencode",
+        "shared/tokens",
+        "shared/lexicon",
     },
     "subprocess": {"git", "background", "llm/claude"},
     "yaml": {"front_matter"},
     "frontmatter": {"front_matter"},
     "typer": {"cli"},
+    "psycopg": {"shared/*"},
+    "sqlalchemy": {"shared/schema"},
+    "alembic": {"shared/schema", "shared/migrations/v0001"},
     "rich": {"render"},
     "tomllib": {"config"},
     "platformdirs": {"history"},

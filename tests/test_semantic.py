@@ -73,9 +73,10 @@ def test_min_cosine_is_the_floor(garage: Project) -> None:
     """What is asked for decides: everything at 0, nothing at 1."""
     assert recalled(garage, "car", "--set", "min_cosine=1") == []
     assert recalled(garage, "car", "--set", "min_cosine=0")[0] == "Automobile"
-    assert semantic.floor(-1.0, "local") == semantic.MIN_COSINE["local"]
-    assert semantic.floor(-1.0, "voyage") == semantic.OTHER_MIN_COSINE
-    assert semantic.floor(0.0, "local") == 0.0
+    assert semantic.floor(-1.0, "local", 100) == semantic.MIN_COSINE["local"]
+    assert semantic.floor(-1.0, "voyage", 100) == semantic.OTHER_MIN_COSINE
+    assert semantic.floor(0.0, "local", 100) == 0.0
+    assert semantic.floor(-1.0, "local", 1000) == pytest.approx(semantic.MIN_COSINE["local"] + semantic.STEP)
 
 
 ODD = (

@@ -21,6 +21,7 @@ HEAVY = [
     "pathspec",
     "pydantic",
     "asyncio",
+    "psycopg",
 ]
 
 

@@ -40,12 +40,15 @@ class Report(NamedTuple):
 
 
 def export(app: App, target: str, *, lines: int = 200, size: int = 25_000) -> Report:
-    """Everything live in view but the proxy store, as the target wants it. Writes nothing."""
+    """Everything live in view but the proxy store, as the target wants it. Writes nothing.
+
+    What is meant for a file of the repository leaves the global level out: that is one person's own.
+    """
     if target not in TARGETS:
         raise UsageError(f"--target {target}: unknown target", f"one of {', '.join(TARGETS)}")
     if lines < 20 or size < 1000:
         raise UsageError("there is no room for a memory", "--max-lines from 20, --max-bytes from 1000")
-    files, problems = _files(app)
+    files, problems = _files(app, scope.Filters(no_global=target != "json"))
     kept = _weighed(app, _live(files))
     notes = [*_norms(files), *_notes(kept)] if target != "json" else []
     return Report(target, kept, handout.compose(notes, lines=lines, size=size), tuple(problems))
@@ -54,12 +57,12 @@ def export(app: App, target: str, *, lines: int = 200, size: int = 25_000) -> Re
 _Read = list[tuple[Found, str, list[Entry]]]
 
 
-def _files(app: App) -> tuple[_Read, list[Problem]]:
+def _files(app: App, filters: scope.Filters) -> tuple[_Read, list[Problem]]:
     """The files in view, the nearest first: their texts and entries."""
     found: _Read = []
     problems = list(app.problems_of_listing)
     for file in sorted(
-        scope.visible(app.listing.files, app.view, scope.Filters()), key=lambda f: _far(app, f)
+        scope.visible(app.listing.files, app.view, filters), key=lambda f: _far(app, f)
     ):
         if file.place.store not in ("memory", "institutional"):
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,7 +28,10 @@ ARGUMENTS = 500
 
 
 class Report(NamedTuple):
-    """What a push did. `left_out` are memory files that are not in git; `before` is the tables' version before --migrate."""
+    """What a push did. `left_out` are memory files that are not in git.
+
+    `before` is the version that the tables had before `--migrate`, "" for none; None without it.
+    """
 
     project: str
     where: str
@@ -47,6 +51,18 @@ class Source(NamedTuple):
     files: Mapping[str, FileRow]
     hashes: Mapping[str, str]
     left_out: tuple[str, ...]
+
+
+class _Target(NamedTuple):
+    """What is pushed where: the project as the server knows it, and what makes its vectors."""
+
+    app: App
+    server: link.Link
+    identity: Identity
+    known: writer.Known
+    model: str
+    dim: int
+    embedder: Embedder | None
 
 
 def push(app: App, *, archived: bool = False, migrate: bool = False) -> Report:
@@ -129,8 +145,8 @@ def _hash(row: FileRow) -> str:
 
 def _push(app: App, server: link.Link, identity: Identity, source: Source, archived: bool) -> Report:
     known = server.ask(lambda c: writer.known(c, identity.key))
-    team = app.config.store_team or known.team or server.ask(_role)
-    model, dim, embedder = _embedding(app, server, known)
+    team = app.config.store_team or known.team or server.ask(writer.role)
+    to = _Target(app, server, identity, known, *_embedding(app, server, known))
     problems: list[Problem] = []
     changed = [
         _read(app, row, source.hashes[name], problems)
@@ -140,32 +156,17 @@ def _push(app: App, server: link.Link, identity: Identity, source: Source, archi
     gone = [rows.number(name) for name in known.files if name not in source.files]
     touched = [*gone, *(file.number for file in changed)]
     have = server.ask(lambda c: writer.chunk_ids(c, identity.key, touched)) if touched else set()
-    labels = (f"=t:{team}", f"=p:{identity.key}")
-    change = _change(changed, gone, have, labels)
-    vectors = _vectors(app, embedder, change.new, dim) if embedder else {}
+    change = _change(changed, gone, have, (f"=t:{team}", f"=p:{identity.key}"))
+    vectors = _vectors(to, change.new)
     new = [chunk._replace(vector=vectors.get(chunk.sent.id)) for chunk in change.new]
-    older: dict[int, str] = {}
-    if embedder and known.version and (model, dim) != (known.model, known.dim):
-        older = _older(app, server, embedder, identity, model, dim, {*change.dropped})
-    change = change._replace(new=new, vectors=older)
-    same = (identity.commit, identity.remote, identity.name, team, model, dim)
-    if (
-        changed
-        or gone
-        or older
-        or same != (known.commit, known.remote, known.name, known.team, known.model, known.dim)
-    ):
-        server.ask(
-            lambda c: writer.write(c, identity, team, known, change, archived=archived, model=model, dim=dim)
-        )
+    change = change._replace(new=new, vectors=_older(to, change.dropped))
+    facts = writer.Facts(team, identity.commit, identity.remote, identity.name, to.model, to.dim)
+    if changed or gone or change.vectors or facts != known.facts:
+        server.ask(lambda c: writer.write(c, identity, facts, known, change, archived=archived))
     return Report(
         identity.name, server.where, identity.commit, len(source.files), len(new), len(change.dropped),
-        len(vectors) + len(older), source.left_out, tuple(problems),
+        len(vectors) + len(change.vectors), source.left_out, tuple(problems),
     )  # fmt: skip
-
-
-def _role(connection: Any) -> str:
-    return str(connection.execute("SELECT current_user").fetchone()[0])
 
 
 def _read(app: App, row: FileRow, identity: str, problems: list[Problem]) -> writer.FileChange:
@@ -221,43 +222,34 @@ def _embedding(app: App, server: link.Link, known: writer.Known) -> tuple[str, i
     return model, dim, embedder
 
 
-def _vectors(app: App, embedder: Embedder, new: Sequence[writer.NewChunk], dim: int) -> dict[int, str]:
+def _vectors(to: _Target, new: Sequence[writer.NewChunk]) -> dict[int, str]:
     """The vectors of the new chunks that are chosen to have one."""
+    live = (chunk.sent for chunk in new if chunk.sent.row.live)
     texts = {
-        chunk.sent.id: embedded_text(chunk.sent.row.title, chunk.sent.row.text)
-        for chunk in new
-        if chunk.sent.row.live
-        and _chosen(app, chunk.sent.row.kind, chunk.sent.row.type, chunk.sent.row.metadata)
+        sent.id: embedded_text(sent.row.title, sent.row.text)
+        for sent in live
+        if _chosen(to.app, sent.row.kind, sent.row.type, json.loads(sent.row.metadata))
     }
-    return _embedded(app, embedder, texts, dim)
+    return _embedded(to, texts)
 
 
-def _older(
-    app: App,
-    server: link.Link,
-    embedder: Embedder,
-    identity: Identity,
-    model: str,
-    dim: int,
-    dropped: set[int],
-) -> dict[int, str]:
+def _older(to: _Target, dropped: Sequence[int]) -> dict[int, str]:
     """Vectors for what is there already but was embedded by another model, or not at all."""
-    import json
-
-    found = server.ask(lambda c: writer.without_vector(c, identity.key, model, dim))
+    same = (to.model, to.dim) == (to.known.model, to.known.dim)
+    if to.embedder is None or same or not to.known.version:
+        return {}
+    found = to.server.ask(lambda c: writer.without_vector(c, to.identity.key, to.model, to.dim))
+    gone = set(dropped)
     texts = {
         i: embedded_text(title, text)
         for i, title, text, kind, type_, values in found
-        if i not in dropped and _chosen(app, kind, type_, json.dumps(values))
+        if i not in gone and _chosen(to.app, kind, type_, values)
     }
-    return _embedded(app, embedder, texts, dim)
+    return _embedded(to, texts)
 
 
-def _chosen(app: App, kind: str, type_: str, metadata: str) -> bool:
+def _chosen(app: App, kind: str, type_: str, values: Mapping[str, Any]) -> bool:
     """Whether a live chunk is to be embedded (`vectors.Chosen` says it in SQL)."""
-    import json
-
-    values = json.loads(metadata)
     if values.get("embed") is not None:
         return bool(values["embed"])
     chosen = app.chosen
@@ -265,14 +257,15 @@ def _chosen(app: App, kind: str, type_: str, metadata: str) -> bool:
     return fits and float(values.get("importance") or 0) >= chosen.importance
 
 
-def _embedded(app: App, embedder: Embedder, texts: Mapping[int, str], dim: int) -> dict[int, str]:
-    """The vectors of texts, as the server reads them. What the local index has paid for is taken from there."""
-    if not texts:
+def _embedded(to: _Target, texts: Mapping[int, str]) -> dict[int, str]:
+    """The vectors of texts, as the server reads them; what the local index has paid for is not paid again."""
+    embedder, dim = to.embedder, to.dim
+    if embedder is None or not texts:
         return {}
     import numpy as np
 
     hashes = {i: content_hash(text) for i, text in texts.items()}
-    paid = app.index.vectors._cached(embedder, sorted(set(hashes.values())))
+    paid = to.app.index.vectors._cached(embedder, sorted(set(hashes.values())))
     known = {h: np.frombuffer(data, "<f4") for h, data in paid.items()}
     new = {h: texts[i] for i, h in hashes.items() if h not in known}
     if new:

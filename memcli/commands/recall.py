@@ -257,7 +257,12 @@ class _Search:
             return {}
         best: dict[str, Match] = {}
         for c in own:
-            match = Match(fused.get(c.rowid, 0.0), lexical.get(c.rowid, 0.0), signals.cosine.get(c.rowid))
+            match = Match(
+                fused.get(c.rowid, 0.0),
+                lexical.get(c.rowid, 0.0),
+                signals.cosine.get(c.rowid),
+                words=signals.words.get(c.rowid),
+            )
             if c.entry not in best or match.relevance > best[c.entry].relevance:
                 best[c.entry] = match
         return best
@@ -534,7 +539,7 @@ class _Search:
 
 
 class _SharedSearch(_Search):
-    """The same search over the shared index: what differs is where candidates come from and how hits are named."""
+    """The same search over the shared index; what differs is where candidates come from and their names."""
 
     def __init__(self, app: App, index: SharedIndex, request: Request) -> None:
         everywhere = Scope(index.files, "", (), True)
@@ -553,9 +558,7 @@ class _SharedSearch(_Search):
     def _signals(self, asked: query.Query, lexical: Mapping[int, float]) -> Signals:
         from memcli.shared.lane import lane
 
-        found = lane(
-            self.shared, self.config, lambda: self.app.embedder, self.request.task, asked, lexical
-        )
+        found = lane(self.shared, self.config, lambda: self.app.embedder, self.request.task, asked, lexical)
         if isinstance(found, str):
             self.app.notes += [f"words alone were searched: {found}"] if found else []
             return Signals(lexical, {})
@@ -594,6 +597,8 @@ def _factors(hit: Scored) -> dict[str, Any]:
     values = {
         "lexical": hit.lexical,
         "vector": hit.vector,
+        **({"words": hit.words} if hit.words is not None else {}),
+        **({"context": hit.context} if hit.context else {}),
         "relevance": hit.relevance,
         "importance": p.importance,
         "decay": p.decay,

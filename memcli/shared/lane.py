@@ -1,24 +1,25 @@
-"""The vector lane of a search over the shared index: `semantic.lane`, with the distances made by the server."""
+"""The vector lane of a search over the shared index: `semantic.lane`, with distances from the server."""
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from memcli import blend, semantic, vector
+from memcli import semantic
 from memcli.blend import Signals
 from memcli.config import Config
 from memcli.errors import ProviderError, UsageError
 from memcli.query import Query
-from memcli.semantic import Task, Word
+from memcli.semantic import Task
+from memcli.shared.lexicon import Lexicon
 from memcli.shared.store import SharedIndex
-from memcli.vectors import embedded_text, is_content
+from memcli.vectors import Near, embedded_text, is_content
 from memcli.words import word_forms
 
 if TYPE_CHECKING:
     from memcli.embed import Embedder
     from memcli.embed.local import Local
-    from memcli.embed.local import Word as LocalWord
     from memcli.store import Index
 
 
@@ -46,7 +47,7 @@ def lane(
         made = embedder() if config.fusion != "bm25" else None
         if made is None:
             return ""
-        floor = semantic.floor(config.min_cosine, made.provider)
+        floor = semantic.floor(config.min_cosine, made.provider, index.total)
         found = _signals(index, made, task, asked, lexical, floor / 2)
     except (ProviderError, UsageError) as error:
         if index.link.failed:
@@ -124,26 +125,23 @@ def _signals(
 def _by_words(
     index: SharedIndex, local: Local, task: Task, near: Iterable[int]
 ) -> tuple[dict[int, float], dict[int, float]]:
-    """(words, density) of every candidate: the vectors of its words are those of the local table."""
+    """(words, density) of every candidate, as `semantic.by_words`."""
+    from memcli.history import cache_dir
+
     forms = {
         i: list(dict.fromkeys(word for word in word_forms(embedded_text(*text)) if is_content(word)))
         for i, text in index.texts(list(near)).items()
     }
-    written = sorted({word for own in forms.values() for word in own})
-    known = local.words(written)
-    place = {word: i for i, word in enumerate(written)}
-    bits = [int.from_bytes(vector.signs(known[word].vector), "little") for word in written]
-    alike = [_alike(word, written, bits, place, known) for word in task.words]
-    words = {i: [place[word] for word in own] for i, own in forms.items()}
-    return blend.met(alike, [word.idf for word in task.words], words), blend.density(alike, words)
+    lexicon = Lexicon(cache_dir(), local)
+    try:
+        ids = lexicon.ids({word for own in forms.values() for word in own})
+        words = {i: Near(b"", array("I", [ids[word] for word in own])) for i, own in forms.items()}
+        return semantic.by_words(cast("Index", _Met(lexicon)), task, words)
+    finally:
+        lexicon.close()
 
 
-def _alike(
-    word: Word, written: list[str], bits: list[int], place: Mapping[str, int], known: Mapping[str, LocalWord]
-) -> dict[int, float]:
-    """The words that are like one of the task, and how much; its other spellings are the same word."""
-    close = semantic._close(word, range(len(written)), bits)
-    likeness = {i: vector.cosine(word.vector, known[written[i]].vector) for i in close}
-    own = {i: value for i, value in likeness.items() if value >= semantic.LIKENESS}
-    own.update((place[form], 1.0) for form in semantic._spellings(word.text) if form in place)
-    return own
+class _Met(NamedTuple):
+    """As much of an index as `semantic.by_words` asks."""
+
+    vectors: Lexicon

@@ -6,6 +6,7 @@ nothing is given up like one that is away. No message ever has the password in i
 
 from __future__ import annotations
 
+import logging
 import queue
 import re
 import threading
@@ -25,7 +26,7 @@ PATIENCE = 1.7
 
 
 class Link:
-    """A connection that is opened on first use. `patience` seconds of waiting are all it gives; None: no limit."""
+    """A connection, opened on first use, with `patience` seconds for all calls together, or no limit."""
 
     def __init__(self, url: str, environ: Mapping[str, str], patience: float | None = None) -> None:
         self.where = shown(url, environ)
@@ -88,6 +89,7 @@ def connect(url: str, *, autocommit: bool = False) -> psycopg.Connection[Any]:
         import psycopg
     except ImportError:
         raise UsageError("the shared index needs the extra postgres", EXTRA) from None
+    logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it logs is raised, too
     return psycopg.connect(url, autocommit=autocommit, connect_timeout=10, application_name="mem")
 
 

@@ -27,7 +27,7 @@ class Sent(NamedTuple):
 
 
 def leaves(place: Place, work_tree: str, *, archived: bool) -> bool:
-    """Whether the files of a place may be sent: not the global level, no proxy, nothing of other work trees."""
+    """Whether files of a place may be sent: not the global level, no proxy, nothing of other work trees."""
     if place.level == "global" or work_tree or "proxy" in (place.store, place.of):
         return False
     return archived or place.store != "archive"

@@ -107,7 +107,8 @@ def index_vectors(connection: psycopg.Connection[Any], model: str, dim: int) -> 
     name = f"chunks_near_{blake2b(f'{model}/{dim}'.encode(), digest_size=6).hexdigest()}"
     connection.execute(
         sql.SQL(
-            "CREATE INDEX IF NOT EXISTS {} ON mem.chunks USING hnsw ((vector::halfvec({})) halfvec_cosine_ops)"
+            "CREATE INDEX IF NOT EXISTS {} ON mem.chunks"
+            " USING hnsw ((vector::halfvec({})) halfvec_cosine_ops)"
             " WHERE model = {} AND dim = {}"
         ).format(sql.Identifier(name), sql.Literal(dim), sql.Literal(model), sql.Literal(dim))
     )

@@ -94,16 +94,19 @@ class SharedIndex:
         self.truncated = False
 
     def _ask(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        return self.link.ask(lambda c: c.execute(statement, values).fetchall())  # type: ignore[arg-type]
+        return self.link.ask(lambda c: c.execute(statement, values).fetchall())
 
     def _projects(self) -> dict[UUID, Project]:
         def look(connection: psycopg.Connection[Any]) -> list[tuple[Any, ...]]:
-            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")  # one state for all questions
+            connection.execute(
+                "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+            )  # one state for all questions
             schema.require(schema.version(connection))
             connection.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
             connection.execute("SET LOCAL hnsw.ef_search = 300")
             return connection.execute(
-                "SELECT project, name, team, remote, path, commit, model, dim, chunks, length FROM mem.projects"
+                "SELECT project, name, team, remote, path, commit, model, dim, chunks, length"
+                " FROM mem.projects"
             ).fetchall()
 
         return {row[0]: Project(*row) for row in self.link.ask(look)}
@@ -199,7 +202,7 @@ class SharedIndex:
         return self._paths == "[]" or self._about(json.dumps(paths) if paths else None, self._paths)
 
     def _count(self, term: Term, bound: Mapping[str, int], leaders: Mapping[int, Leader]) -> int:
-        """In how many chunks a term stands. The server counts words; a phrase is counted where it was looked for."""
+        """In how many chunks a term stands; a phrase, in those that were looked at."""
         if len(term.words) == 1:
             return bound[term.text]
         return sum(bool(frequency(term, leader)) for leader in leaders.values())
@@ -267,8 +270,8 @@ class SharedIndex:
 
     def _load(self, condition: str, values: Sequence[Any]) -> list[Candidate]:
         rows = self._ask(
-            "SELECT c.project, c.id, c.file, c.head, c.entry, c.part, c.type, c.kind, c.date, c.title, c.text,"
-            f" c.metadata FROM mem.chunks c {condition}",
+            "SELECT c.project, c.id, c.file, c.head, c.entry, c.part, c.type, c.kind, c.date, c.title,"
+            f" c.text, c.metadata FROM mem.chunks c {condition}",
             values,
         )
         self._know_files({(row[0], row[2]) for row in rows})
@@ -338,7 +341,8 @@ class SharedIndex:
         wanted = {(c.source, c.offset): self._heads[c.rowid] for c in candidates}
         rows = self._ask(
             "SELECT n.project, n.id, n.before, n.after FROM (SELECT w.project, w.id,"
-            f" f.heads[greatest(p.at - {reach}, 1) : p.at - 1] AS before, f.heads[p.at + 1 : p.at + {reach}] AS after"
+            f" f.heads[greatest(p.at - {reach}, 1) : p.at - 1] AS before,"
+            f" f.heads[p.at + 1 : p.at + {reach}] AS after"
             " FROM unnest(%s::uuid[], %s::bigint[]) w(project, id) JOIN mem.chunks c USING (project, id)"
             " JOIN mem.files f USING (project, file), LATERAL (SELECT array_position(f.heads, w.id) AS at) p"
             " WHERE p.at IS NOT NULL) n",
@@ -360,7 +364,7 @@ class SharedIndex:
         return {(project, i): _name(entry, project) for project, i, entry in rows}
 
     def beside(self, source: int, offset: int) -> list[list[str]]:
-        """What `gather` fetched: the entries before one in its file, and those after it, the nearest first."""
+        """What `gather` fetched: the entries before one in its file, and those after it, nearest first."""
         return self._beside.get((source, offset), [[], []])
 
     def lines(self, candidates: Iterable[Candidate]) -> dict[int, int]:

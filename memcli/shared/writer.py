@@ -21,22 +21,40 @@ LOCK_WAIT = "20s"
 
 
 COLUMNS = (
-    "project, id, team, file, head, entry, part, live, store, level, job, task, type, kind, date, begins, ends,"
-    " title, text, metadata, words, length, model, dim, vector"
+    "project, id, team, file, head, entry, part, live, store, level, job, task, type, kind, date, begins,"
+    " ends, title, text, metadata, words, length, model, dim, vector"
 )
 
 
-class Known(NamedTuple):
-    """What the server has of a project: `files` are hashes by path; `version` counts its pushes."""
+class Facts(NamedTuple):
+    """What a project says of itself, beside its files."""
 
-    version: int = 0
     team: str = ""
     commit: str = ""
     remote: str = ""
     name: str = ""
     model: str = ""
     dim: int = 0
+
+
+class Known(NamedTuple):
+    """What the server has of a project: `files` are hashes by path; `version` counts its pushes."""
+
+    version: int = 0
+    facts: Facts = Facts()
     files: Mapping[str, str] = {}
+
+    @property
+    def team(self) -> str:
+        return self.facts.team
+
+    @property
+    def model(self) -> str:
+        return self.facts.model
+
+    @property
+    def dim(self) -> int:
+        return self.facts.dim
 
 
 class FileChange(NamedTuple):
@@ -80,7 +98,13 @@ def known(connection: psycopg.Connection[Any], key: UUID) -> Known:
         " FROM mem.projects p WHERE p.project = %s",
         (key,),
     ).fetchone()
-    return Known._make((*row[:7], dict(row[7] or ()))) if row else Known()
+    return Known(row[0], Facts(*row[1:7]), dict(row[7] or ())) if row else Known()
+
+
+def role(connection: psycopg.Connection[Any]) -> str:
+    """The role that one is."""
+    row = connection.execute("SELECT current_user").fetchone()
+    return str(row[0]) if row else ""
 
 
 def chunk_ids(connection: psycopg.Connection[Any], key: UUID, files: Sequence[int]) -> set[int]:
@@ -111,13 +135,11 @@ def dimensions(connection: psycopg.Connection[Any], model: str) -> set[int]:
 def write(
     connection: psycopg.Connection[Any],
     identity: Identity,
-    team: str,
+    facts: Facts,
     before: Known,
     change: Change,
     *,
     archived: bool,
-    model: str,
-    dim: int,
 ) -> None:
     """Apply a change, all of it or nothing. Raises Stale when the project is not as it was `before`."""
     with connection.transaction():
@@ -128,7 +150,7 @@ def write(
         ).fetchone()
         if (row[0] if row else 0) != before.version:
             raise Stale
-        writer = _Writer(connection, identity.key, team, model, dim)
+        writer = _Writer(connection, identity.key, facts.team, facts.model, facts.dim)
         removed = writer.drop(change.dropped)
         writer.files(change.files, change.gone)
         writer.add(change.new)
@@ -136,13 +158,18 @@ def write(
         added = Counter(term for chunk in change.new for term in chunk.words.terms)
         added.subtract(removed.terms)
         writer.count(added)
-        if team != before.team and before.version:
+        if facts.team != before.team and before.version:
             writer.move(before.team)
         writer.project(
             identity, before.version + 1, archived,
             chunks=len(change.new) - removed.chunks,
             length=sum(chunk.words.length for chunk in change.new) - removed.length,
         )  # fmt: skip
+
+
+def _first(file: FileChange) -> list[Sent]:
+    """The first chunk of every entry."""
+    return [sent for sent in file.chunks if sent.id == sent.head]
 
 
 def _lock(key: UUID) -> int:
@@ -192,7 +219,7 @@ class _Writer:
             [
                 (
                     self.key, file.number, self.team, file.path, file.hash, *file.place,
-                    [s.id for s in file.chunks if s.id == s.head], [s.line for s in file.chunks if s.id == s.head],
+                    [s.id for s in _first(file)], [s.line for s in _first(file)],
                 )
                 for file in files
             ],

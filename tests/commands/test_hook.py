@@ -218,7 +218,7 @@ def test_one_nudge_after_sixty_prompts(shop: Project) -> None:
     """When 60 prompts went by and nothing was remembered, one line says so, once."""
     call(shop, "prompt", prompt="go on")
     known = history(shop)
-    known.remember_turns(SESSION, known.turns(SESSION)._replace(count=58), "2026-11-21")
+    known.remember_turns(SESSION, known.turns(SESSION)._replace(prompts=58), "2026-11-21")
     assert told(call(shop, "prompt", prompt="go on")) == ""
     assert "mem add" in told(call(shop, "prompt", prompt="go on"))
     assert told(call(shop, "prompt", prompt="go on")) == ""
@@ -228,7 +228,7 @@ def test_a_new_memory_starts_the_count_anew(shop: Project) -> None:
     """Whoever has just remembered something is not nudged."""
     call(shop, "prompt", prompt="go on")
     known = history(shop)
-    known.remember_turns(SESSION, known.turns(SESSION)._replace(count=59), "2026-11-21")
+    known.remember_turns(SESSION, known.turns(SESSION)._replace(prompts=59), "2026-11-21")
     shop.mem("add", "Zebras are striped")
     assert told(call(shop, "prompt", prompt="go on")) == ""
 

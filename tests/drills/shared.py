@@ -96,7 +96,8 @@ def _apps(data: retrieval.Set, folder: Path, url: str, sets: Sequence[str]) -> d
     for name, root in roots.items():
         commit(root)
         environ = {
-            **os.environ, "MEM_HOME": str(folder / "home"), "XDG_CONFIG_HOME": str(folder), "MEM_STORE_URL": url,
+            **os.environ, "MEM_HOME": str(folder / "home"), "XDG_CONFIG_HOME": str(folder),
+            "MEM_STORE_URL": url,
         }  # fmt: skip
         app = apps[name] = App(Options(str(root), ("max_tokens=0", *sets)), environ, root)
         app.refresh()
@@ -163,7 +164,9 @@ def _load_project(
     connection: Any, tokenizer: Tokenizer, number: int, entries: int, model: str, dice: Any
 ) -> None:
     key = key_of(f"{number:040x}", ".")
-    identity = Identity(key, f"acme/project-{number}", f"{number:040x}", ".", "c" * 40, "git@github.com:acme/x.git")
+    identity = Identity(
+        key, f"acme/project-{number}", f"{number:040x}", ".", "c" * 40, "git@github.com:acme/x.git"
+    )
     sent = rows.chunks(parse("\n".join(texts(number, entries)), "MEMORY.md"), "MEMORY.md", live=True)
     found = tokenizer.words(rows.searched(sent), ("=t:postgres", f"=p:{key}"))
     file = writer.FileChange(rows.number("MEMORY.md"), "MEMORY.md", "h", Place("project", "memory"), sent)
@@ -225,7 +228,10 @@ def speed(server: Server, projects: int, entries: int, runs: int = 15) -> Speed:
         }  # fmt: skip
         model = f"local/{MODEL}"
         seconds = load(url, projects, entries, model)
-        small, large = _repository(Path(place) / "small", 1, entries), _repository(Path(place) / "large", 10, entries)
+        small, large = (
+            _repository(Path(place) / "small", 1, entries),
+            _repository(Path(place) / "large", 10, entries),
+        )
         _timed(small, environ, "index", "--push")
         _timed(large, environ, "index", "--push")
         dice = random.Random(7)
@@ -269,7 +275,12 @@ def _timed(root: Path, environ: Mapping[str, str], *arguments: str) -> tuple[flo
     """(milliseconds, what it said) of one process."""
     began = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-m", "memcli", *arguments], cwd=root, env=dict(environ), capture_output=True, text=True, check=False
+        [sys.executable, "-m", "memcli", *arguments],
+        cwd=root,
+        env=dict(environ),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     took = (time.perf_counter() - began) * 1000
     assert done.returncode == 0, done.stderr
@@ -327,7 +338,9 @@ class _Run:
         for number in range(max(workers // 2, 1)):
             root = self.folder / f"p{number}"
             self._write(root, 0)
-            subprocess.run(["git", "clone", "-q", str(root), str(self.folder / f"p{number}-clone")], check=True)
+            subprocess.run(
+                ["git", "clone", "-q", str(root), str(self.folder / f"p{number}-clone")], check=True
+            )
             self._app(root).__exit__()
             for place in (root, self.folder / f"p{number}-clone"):
                 self._threads.append(threading.Thread(target=self._push_all, args=(place,)))
@@ -347,7 +360,13 @@ class _Run:
     def _write(self, root: Path, state: int) -> None:
         root.mkdir(exist_ok=True)
         some = [
-            retrieval.entry({"id": f"{i}", "title": f"entry {i}", "text": f"common number-{i} xstate{state}x {'long ' * (i % 9)}"})
+            retrieval.entry(
+                {
+                    "id": f"{i}",
+                    "title": f"entry {i}",
+                    "text": f"common number-{i} xstate{state}x {'long ' * (i % 9)}",
+                }
+            )
             for i in range(self.entries)
         ]
         (root / "MEMORY.md").write_text("\n".join(some[::2]))
@@ -421,7 +440,7 @@ def _check_counts(url: str, failures: list[str]) -> None:
 
     with psycopg.connect(url) as connection:
         for what, statement in CHECKS.items():
-            odd = connection.execute(statement).fetchall()  # type: ignore[arg-type]
+            odd = connection.execute(statement).fetchall()
             if odd:
                 failures.append(f"{what}: {odd[:3]}")
 
@@ -433,8 +452,8 @@ CHECKS = {
     "chunks": "SELECT p.project FROM mem.projects p LEFT JOIN mem.chunks c USING (project) GROUP BY p.project"
     " HAVING (p.chunks, p.length) <> (count(c.id), coalesce(sum(c.length), 0))",
     "heads": "SELECT f.path FROM mem.files f WHERE f.heads <> coalesce((SELECT array_agg(h.h ORDER BY h.i)"
-    " FROM unnest(f.heads) WITH ORDINALITY h(h, i) JOIN mem.chunks c ON c.project = f.project AND c.id = h.h),"
-    " '{}')",
+    " FROM unnest(f.heads) WITH ORDINALITY h(h, i)"
+    " JOIN mem.chunks c ON c.project = f.project AND c.id = h.h), '{}')",
 }
 """What is counted is what there is: statements that find rows where it is not."""
 

@@ -41,17 +41,17 @@ class Shared:
         """What a statement gives, as the owner or as another role that logs in."""
         url = self.server.url(self.name, role, "pw") if role else self.url
         with psycopg.connect(url, autocommit=True) as connection:
-            return connection.execute(statement, values).fetchall()  # type: ignore[arg-type]
+            return connection.execute(statement, values).fetchall()
 
     def do(self, *statements: str) -> None:
         with psycopg.connect(self.url, autocommit=True) as connection:
             for statement in statements:
-                connection.execute(statement)  # type: ignore[arg-type]
+                connection.execute(statement)
 
     def versions(self, table: str) -> dict[Any, str]:
         """Which transaction wrote each row of a table: an untouched row keeps it."""
         key = {"projects": "project::text", "files": "path", "chunks": "entry", "terms": "term"}[table]
-        return dict(self.rows(f"SELECT {key}, xmin::text FROM mem.{table}"))  # type: ignore[arg-type]
+        return dict(self.rows(f"SELECT {key}, xmin::text FROM mem.{table}"))
 
     def dump(self) -> str:
         """Every value of every table as one text."""
@@ -71,12 +71,12 @@ def shared(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shared]:
     """A fresh shared index, configured in the environment."""
     name = f"t{next(_names)}"
     with psycopg.connect(server.url(), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE template STRATEGY file_copy")  # type: ignore[arg-type]
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE template STRATEGY file_copy")
     made = Shared(server, name)
     monkeypatch.setenv("MEM_STORE_URL", made.url)
     yield made
     with psycopg.connect(server.url(), autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")  # type: ignore[arg-type]
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture

@@ -71,7 +71,7 @@ class Server:
         assert done.returncode == 0, f"{program}: {done.stdout}{done.stderr}"
 
     def start(self, **settings: str) -> Server:
-        """Start it, and wait until it answers. Durability is off unless asked for: nothing here outlives a test."""
+        """Start it, and wait until it answers. Not durable unless asked for: nothing here outlives a test."""
         given = {
             "listen_addresses": "127.0.0.1", "port": str(self.port), "unix_socket_directories": "",
             "fsync": "off", "shared_buffers": "256MB", "max_connections": "80", "jit": "off", **settings,

@@ -218,10 +218,11 @@ def test_the_report_as_json(project: Project, shared: Shared) -> None:
 def test_the_words_of_any_script_are_the_local_ones(
     project: Project, shared: Shared, other: Callable[[str], Project]
 ) -> None:
-    """Identifiers by their parts, accents, scripts without blanks and single characters find what they find locally."""
+    """Identifiers, accents, scripts without blanks and single characters find what they find locally."""
     bodies = [
         "cartExpiry and snake_case_name in src/utils/dates.py", "Überraschung in der Küche, naïve café",
-        "購物車的到期時間要凍結", "カートの有効期限", "it's a back\\slash 'quoted' word", "a.b/c::d#e", "x" * 3000 + " long",
+        "購物車的到期時間要凍結", "カートの有効期限",
+        "it's a back\\slash 'quoted' word", "a.b/c::d#e", "x" * 3000 + " long",
     ]  # fmt: skip
     project.write("MEMORY.md", "".join(project.entry(f"T{i}", body) for i, body in enumerate(bodies)))
     push(project)

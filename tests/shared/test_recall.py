@@ -14,8 +14,8 @@ from tests.shared.conftest import Shared, found, push
 from tests.shared.server import Server
 
 WORDS = (
-    "cart payment search index queue worker cache token deploy schema test retry timeout vpn docker build cache"
-    " login session cookie header proxy balance invoice refund order stock supplier label print barcode".split()
+    "cart payment search index queue worker cache token deploy schema test retry timeout vpn docker build"
+    " login session cookie header proxy balance invoice refund order stock supplier label print code".split()
 )
 
 

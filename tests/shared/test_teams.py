@@ -44,7 +44,8 @@ ROLES = ("reader_a", "pusher_a", "reader_b", "pusher_b", "nobodys", "team_a", "t
 @pytest.mark.parametrize(
     "filters",
     [
-        [], ["--archived"], ["--level", "project"], ["--type", "procedural"], ["--kind", "pitfall"], ["--tag", "x"],
+        [], ["--archived"], ["--level", "project"], ["--type", "procedural"], ["--kind", "pitfall"],
+        ["--tag", "x"],
         ["--store", "archive"], ["--path", "src/a"], ["--since", "2020-01-01"], ["--until", "2030-01-01"],
         ["--ranked"], ["--set", "fusion=bm25"], ["--set", "limit=1000"],
     ],
@@ -77,7 +78,7 @@ def test_rows_of_another_team_are_hidden_from_sql(teams: Project, shared: Shared
 
 
 def test_the_searches_on_the_server_know_the_reader(teams: Project, shared: Shared) -> None:
-    """Called directly, with any filter, for any project and under any role, they show the team's own alone."""
+    """Called directly, with any filter and for any project, they show the team's own rows alone."""
     [(theirs,)] = shared.rows("SELECT project::text FROM mem.projects WHERE team = 'team_b'")
     shared.do("UPDATE mem.chunks SET model = 'm', dim = 3, vector = '[1,2,3]'")
     everything = '{"store": ["memory", "archive", "proxy", "institutional"]}'
@@ -167,7 +168,7 @@ def test_readers_do_not_write(teams: Project, shared: Shared) -> None:
                 for statement in (f"DELETE FROM mem.{table}", f"UPDATE mem.{table} SET team = 'team_b'"):
                     if role == "reader_a" or statement.startswith("UPDATE"):
                         with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                            connection.execute(statement)  # type: ignore[arg-type]
+                            connection.execute(statement)
             assert team
         assert shared.rows("SELECT count(*) FROM mem.chunks WHERE team = 'team_b'") == [(2,)]
 

@@ -90,7 +90,8 @@ PASSES = """({f}->'project' IS NULL OR {f}->'project' ? c.project::text)
         AND (c.level = 'project' OR (
           ({f}->'job' IS NULL OR {f}->'job' ? c.job)
           AND ({f}->'task' IS NULL OR {f}->'task' ? c.task OR (c.level = 'job' AND EXISTS (
-            SELECT 1 FROM mem.files s WHERE s.project = c.project AND s.job = c.job AND {f}->'task' ? s.task)))))
+            SELECT 1 FROM mem.files s
+            WHERE s.project = c.project AND s.job = c.job AND {f}->'task' ? s.task)))))
         AND ({f}->'type' IS NULL OR {f}->'type' ? c.type)
         AND ({f}->'kind' IS NULL OR {f}->'kind' ? c.kind)
         AND ({f}->'tag' IS NULL OR EXISTS (
@@ -131,7 +132,8 @@ BEGIN
       WHERE p ~ '^[0-9a-f-]{36}$';
     narrow := only_of && narrow;
   ELSIF EXISTS (SELECT 1 FROM mem.projects p WHERE p.team <> ALL (mine)) THEN
-    SELECT string_agg('''=t:' || replace(replace(t, E'\\\\', E'\\\\\\\\'), '''', '''''') || '''', ' | ')::tsquery
+    SELECT string_agg(
+        '''=t:' || replace(replace(t, E'\\\\', E'\\\\\\\\'), '''', '''''') || '''', ' | ')::tsquery
       INTO only_of FROM unnest(mine) t;
     narrow := only_of && narrow;
   END IF;

@@ -1,0 +1,121 @@
+"""The vectors of words that a search over the shared index has met, kept in the cache folder.
+
+The server has the texts; the vectors of their words come from the local table and take longer to make
+than the whole search. Deleting the file loses nothing but time.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memcli import vector
+
+if TYPE_CHECKING:
+    from memcli.embed.local import Local
+
+MOST = 200_000
+"""How many words are kept; beyond, the file is begun anew."""
+
+
+class Lexicon:
+    """Ids and vectors of words, as `vectors.Vectors` has them. Close after use."""
+
+    def __init__(self, folder: Path, local: Local) -> None:
+        self._local = local
+        self.db = _opened(folder / f"words-{local.model}.db")
+
+    def close(self) -> None:
+        self.db.close()
+
+    def ids(self, words: Collection[str]) -> dict[str, int]:
+        """The id of every word; the vectors of new ones are made."""
+        wanted = set(words)
+        known = self._ids(wanted)
+        missing = wanted - known.keys()
+        if missing:
+            self._learn(missing)
+            known |= self._ids(missing)
+        return known
+
+    def _ids(self, words: Collection[str]) -> dict[str, int]:
+        rows = self.db.execute(
+            "SELECT word, id FROM words WHERE word IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(words)),),
+        )
+        return dict(rows.fetchall())
+
+    def _learn(self, words: Collection[str]) -> None:
+        rows = [
+            (word, own.weight, own.vector, vector.signs(own.vector))
+            for word, own in self._local.words(words).items()
+        ]
+        statement = "INSERT OR IGNORE INTO words (word, weight, vector, bits) VALUES (?, ?, ?, ?)"
+        try:
+            self.db.executemany(statement, rows)
+            self.db.commit()
+        except sqlite3.Error:  # busy, full or damaged: this search has its own then
+            with suppress(sqlite3.Error):
+                self.db.close()
+            self.db = _made(sqlite3.connect(":memory:"))
+            self.db.executemany(
+                statement,
+                [
+                    (w, o.weight, o.vector, vector.signs(o.vector))
+                    for w, o in self._local.words(words).items()
+                ],
+            )
+
+    def words(self, words: Collection[str]) -> dict[str, tuple[int, int, bytes]]:
+        """(id, weight, vector) of the words that were met."""
+        rows = self.db.execute(
+            "SELECT word, id, weight, vector FROM words WHERE word IN (SELECT value FROM json_each(?))",
+            (json.dumps(sorted(words)),),
+        )
+        return {row[0]: row[1:] for row in rows}
+
+    def word_bits(self, ids: Sequence[int]) -> list[int]:
+        """The sign bits of words, as numbers."""
+        found = self._column("bits", ids)
+        return [int.from_bytes(found[i], "little") for i in ids]
+
+    def word_vectors(self, ids: Iterable[int]) -> Mapping[int, bytes]:
+        return self._column("vector", list(ids))
+
+    def _column(self, name: str, ids: Sequence[int]) -> dict[int, bytes]:
+        rows = self.db.execute(
+            f"SELECT id, {name} FROM words WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(ids),)
+        )
+        return dict(rows.fetchall())
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """The file, made when it is missing, anew when it is damaged or full; in memory where it cannot be."""
+    from memcli.history import private_dir
+
+    for _ in range(2):
+        try:
+            private_dir(path.parent)
+            db = _made(sqlite3.connect(path, timeout=0.2))
+            if db.execute("SELECT coalesce(max(id), 0) FROM words").fetchone()[0] <= MOST:
+                return db
+            db.close()
+        except sqlite3.OperationalError:
+            break
+        except (OSError, sqlite3.DatabaseError):
+            pass
+        with suppress(OSError):
+            path.unlink()
+    return _made(sqlite3.connect(":memory:"))
+
+
+def _made(db: sqlite3.Connection) -> sqlite3.Connection:
+    db.execute(
+        "CREATE TABLE IF NOT EXISTS words (id INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE,"
+        " weight INTEGER NOT NULL, vector BLOB NOT NULL, bits BLOB NOT NULL)"
+    )
+    return db
