@@ -61,9 +61,7 @@ def _files(app: App, filters: scope.Filters) -> tuple[_Read, list[Problem]]:
     """The files in view, the nearest first: their texts and entries."""
     found: _Read = []
     problems = list(app.problems_of_listing)
-    for file in sorted(
-        scope.visible(app.listing.files, app.view, filters), key=lambda f: _far(app, f)
-    ):
+    for file in sorted(scope.visible(app.listing.files, app.view, filters), key=lambda f: _far(app, f)):
         if file.place.store not in ("memory", "institutional"):
             continue
         try:

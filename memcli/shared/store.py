@@ -236,11 +236,12 @@ class SharedIndex:
         """The cosine of each of these chunks, as far as it has a vector of that model."""
         rows = self._ask(
             "SELECT c.project, c.id, -(c.vector <#> %s::halfvec) FROM mem.chunks c"
-            " JOIN unnest(%s::uuid[], %s::bigint[]) w(project, id) USING (project, id)"
-            " WHERE c.model = %s AND c.dim = %s",
-            (query, *self._columns(numbers), model, dim),
+            " WHERE c.project = ANY (%s) AND c.id = ANY (%s) AND c.model = %s AND c.dim = %s",
+            (query, *_columns(map(self._keys.__getitem__, numbers)), model, dim),
         )
-        return {self._numbers[project, i]: value / vector._FULL for project, i, value in rows}
+        found = {(project, i): value / vector._FULL for project, i, value in rows}
+        wanted = {self._keys[number]: number for number in numbers}
+        return {number: found[key] for key, number in wanted.items() if key in found}
 
     def texts(self, numbers: Collection[int]) -> dict[int, tuple[str, str]]:
         """(title, text) of these chunks."""
@@ -253,27 +254,22 @@ class SharedIndex:
         self._keys[number] = key
         return number
 
-    def _columns(self, numbers: Iterable[int]) -> tuple[list[UUID], list[int]]:
-        keys = [self._keys[number] for number in numbers]
-        return [key[0] for key in keys], [key[1] for key in keys]
-
     def candidates(self, rowids: Iterable[int]) -> list[Candidate]:
         """The chunks with these numbers."""
         wanted = list(dict.fromkeys(rowids))
         missing = [number for number in wanted if number not in self._loaded]
         if missing:
-            self._load(
-                "JOIN unnest(%s::uuid[], %s::bigint[]) w(project, id) USING (project, id)",
-                self._columns(missing),
-            )
+            self._load([self._keys[number] for number in missing])
         return [self._loaded[number] for number in wanted if number in self._loaded]
 
-    def _load(self, condition: str, values: Sequence[Any]) -> list[Candidate]:
+    def _load(self, keys: Sequence[Key]) -> list[Candidate]:
+        wanted = set(keys)
         rows = self._ask(
             "SELECT c.project, c.id, c.file, c.head, c.entry, c.part, c.type, c.kind, c.date, c.title,"
-            f" c.text, c.metadata FROM mem.chunks c {condition}",
-            values,
+            " c.text, c.metadata FROM mem.chunks c WHERE c.project = ANY (%s) AND c.id = ANY (%s)",
+            _columns(keys),
         )
+        rows = [row for row in rows if row[:2] in wanted]
         self._know_files({(row[0], row[2]) for row in rows})
         return [self._candidate(*row) for row in rows if (row[0], row[2]) in self._file_of]
 
@@ -297,11 +293,11 @@ class SharedIndex:
             return
         rows = self._ask(
             "SELECT f.project, f.file, f.path, f.level, f.store, f.job, f.task, f.of FROM mem.files f"
-            " JOIN unnest(%s::uuid[], %s::bigint[]) w(project, file) USING (project, file)",
-            ([key[0] for key in new], [key[1] for key in new]),
+            " WHERE f.project = ANY (%s) AND f.file = ANY (%s)",
+            _columns(new),
         )
         for project, file, path, *place in rows:
-            if project not in self.projects:  # pushed after this search began
+            if (project, file) not in new:  # a file of the same path in another project
                 continue
             source = self._file_of[project, file] = len(self._file_of) + 1
             self.files[source] = FileRow(source, path, Place(*place), "", 0, 0, "", 0, ())
@@ -309,12 +305,14 @@ class SharedIndex:
 
     def copies(self, entries: Iterable[str]) -> list[Candidate]:
         """The first chunk of every place where these entries stand and that passes the filters."""
-        named = [_split(entry) for entry in sorted(set(entries))]
+        named = {_split(entry) for entry in entries}
         rows = self._ask(
             "SELECT * FROM mem.standing(%s, %s, %s)",
-            ([key for _, key in named], [entry for entry, _ in named], self.filters),
+            (list({key for _, key in named}), sorted({entry for entry, _ in named}), self.filters),
         )
-        return self.candidates([self._number((project, i)) for project, i in rows])
+        return self.candidates(
+            [self._number((project, i)) for project, i, entry in rows if (entry, project) in named]
+        )
 
     def places(self, entries: Iterable[str]) -> list[tuple[int, int]]:
         """(chunk, file) of the same."""
@@ -339,14 +337,13 @@ class SharedIndex:
     def gather(self, candidates: Iterable[Candidate], reach: int = 2) -> None:
         """Fetch, for `beside`, what stands up to `reach` places from these entries in their files."""
         wanted = {(c.source, c.offset): self._heads[c.rowid] for c in candidates}
+        at = "array_position(f.heads, c.id)"
         rows = self._ask(
-            "SELECT n.project, n.id, n.before, n.after FROM (SELECT w.project, w.id,"
-            f" f.heads[greatest(p.at - {reach}, 1) : p.at - 1] AS before,"
-            f" f.heads[p.at + 1 : p.at + {reach}] AS after"
-            " FROM unnest(%s::uuid[], %s::bigint[]) w(project, id) JOIN mem.chunks c USING (project, id)"
-            " JOIN mem.files f USING (project, file), LATERAL (SELECT array_position(f.heads, w.id) AS at) p"
-            " WHERE p.at IS NOT NULL) n",
-            ([key[0] for key in wanted.values()], [key[1] for key in wanted.values()]),
+            f"SELECT c.project, c.id, f.heads[greatest({at} - {reach}, 1) : {at} - 1],"
+            f" f.heads[{at} + 1 : {at} + {reach}]"
+            " FROM mem.chunks c JOIN mem.files f ON f.project = c.project AND f.file = c.file"
+            f" WHERE c.project = ANY (%s) AND c.id = ANY (%s) AND {at} IS NOT NULL",
+            _columns(wanted.values()),
         )
         around = {(project, i): (before, after) for project, i, before, after in rows}
         names = self._entries({(key[0], i) for key, sides in around.items() for side in sides for i in side})
@@ -358,8 +355,8 @@ class SharedIndex:
     def _entries(self, keys: Collection[Key]) -> dict[Key, str]:
         rows = self._ask(
             "SELECT c.project, c.id, c.entry FROM mem.chunks c"
-            " JOIN unnest(%s::uuid[], %s::bigint[]) w(project, id) USING (project, id)",
-            ([key[0] for key in keys], [key[1] for key in keys]),
+            " WHERE c.project = ANY (%s) AND c.id = ANY (%s)",
+            _columns(keys),
         )
         return {(project, i): _name(entry, project) for project, i, entry in rows}
 
@@ -371,13 +368,22 @@ class SharedIndex:
         """The first body line of the entry that each chunk belongs to."""
         heads = {c.rowid: self._heads[c.rowid] for c in candidates}
         rows = self._ask(
-            "SELECT w.project, w.id, f.lines[array_position(f.heads, w.id)]"
-            " FROM unnest(%s::uuid[], %s::bigint[]) w(project, id) JOIN mem.chunks c USING (project, id)"
-            " JOIN mem.files f USING (project, file)",
-            ([key[0] for key in heads.values()], [key[1] for key in heads.values()]),
+            "SELECT c.project, c.id, f.lines[array_position(f.heads, c.id)]"
+            " FROM mem.chunks c JOIN mem.files f ON f.project = c.project AND f.file = c.file"
+            " WHERE c.project = ANY (%s) AND c.id = ANY (%s)",
+            _columns(heads.values()),
         )
         known = {(project, i): line for project, i, line in rows}
         return {number: known.get(key) or 1 for number, key in heads.items()}
+
+
+def _columns(keys: Iterable[Key]) -> tuple[list[UUID], list[int]]:
+    """Keys as two lists to look up; what fits both but is none of them is for the caller to leave out.
+
+    A join with a list of pairs is planned badly as long as the server has no statistics.
+    """
+    keys = list(keys)
+    return list(dict.fromkeys(key[0] for key in keys)), [key[1] for key in keys]
 
 
 def gate(asked: Sequence[Term], bound: Mapping[str, int], total: int) -> str:

@@ -34,7 +34,7 @@ from memcli.embed.local import MODEL
 from memcli.errors import ProviderError, RefusedError, UsageError
 from memcli.levels import Place
 from memcli.memory_file import parse
-from memcli.shared import rows, schema, writer
+from memcli.shared import link, rows, schema, writer
 from memcli.shared.identity import Identity, key_of
 from memcli.shared.tokens import Tokenizer
 from memcli.vector import DIM
@@ -57,6 +57,7 @@ def commit(root: Path, message: str = "All of it") -> None:
 
 def quality(server: Server, folder: Path, sets: Sequence[str] = ()) -> dict[str, Any]:
     """recall@10 in percent of both recalls on a question set, and how many of the first ten are the same."""
+    link.PATIENCE = 60.0  # what is measured is what is found, on however busy a machine
     data = retrieval.load(folder)
     url = server.database("quality")
     local, shared, same, modes = [], [], [], set()

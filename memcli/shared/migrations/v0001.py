@@ -172,10 +172,9 @@ BEGIN
 END $$;
 
 CREATE FUNCTION mem.standing(of_projects uuid[], entries text[], f jsonb)
-RETURNS TABLE (project uuid, id bigint) LANGUAGE sql STABLE AS $$
-  SELECT c.project, c.id FROM mem.chunks c
-  JOIN unnest(of_projects, entries) w(project, entry) ON c.project = w.project AND c.entry = w.entry
-  WHERE c.part = 0 AND [passes f]
+RETURNS TABLE (project uuid, id bigint, entry text) LANGUAGE sql STABLE AS $$
+  SELECT c.project, c.id, c.entry FROM mem.chunks c
+  WHERE c.project = ANY (of_projects) AND c.entry = ANY (entries) AND c.part = 0 AND [passes f]
 $$;
 """
 
