@@ -62,7 +62,7 @@ class Match(NamedTuple):
 class Scored(NamedTuple):
     """An item with its score and the factors that made it; `walked` is the hit that an edge led from.
 
-    `words` is how well each word of the task is met, `context` the part of relevance lent by what stands beside.
+    `words` is how well each word of the task is met, `context` the part of relevance that was lent.
     """
 
     item: Item

@@ -88,8 +88,8 @@ DOUBT = (
     r"|i think we (?:might|could)|wäre es|might be|in theory|i guess|lol|haha)\b"
 )
 REPORTED = (
-    r"(?<!you )\b(?:says?|said|(?<!\bi )told|tells|claims?|suggested|suggests|thinks|according to|i read (?:that"
-    r"|in|about|on)|i heard|blog|article|tutorial|colleague|translate|sagt|sagte|meint|meinte|laut|dice"
+    r"(?<!you )\b(?:says?|said|(?<!\bi )told|tells|claims?|suggested|suggests|thinks"
+    r"|according to|i read (?:that|in|about|on)|i heard|blog|article|tutorial|colleague|translate|sagt|sagte|meint|meinte|laut|dice"
     r"|dijo|según)\b|(?:他|她|文档|同事)[^，。]{0,4}说|据说"
 )
 

@@ -152,7 +152,7 @@ def lane(
 
 
 def floor(min_cosine: float, provider: str, size: int) -> float:
-    """The cosine from which one of `size` texts is near by its vector alone: as configured, else as measured."""
+    """The cosine from which one of `size` texts is near by its vector alone: configured, else as measured."""
     if min_cosine >= 0:
         return min_cosine
     return MIN_COSINE.get(provider, OTHER_MIN_COSINE) + STEP * math.log2(max(size, MANY) / MANY)
