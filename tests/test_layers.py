@@ -15,7 +15,8 @@ ROWS = """
     model session errors levels words
     patch front_matter memory_file
     section settings_json hook_script chunk query prominence vector blend rank similar redact guard
-    rule_words rules episodes scopes prompts cleaning block merge metrics page checks adopt compaction consolidate stage learn notes places handout triggers
+    rule_words rules episodes scopes prompts cleaning block
+    merge metrics page checks adopt compaction consolidate stage learn notes places handout triggers
     config tree workspace history embed relations vectors store git harness transcript importers llm
     scope semantic engines shared
     app asking condense
@@ -29,7 +30,7 @@ ROWS = """
     __main__
 """.split("\n")
 ORDER = {name: i for i, name in enumerate(name for row in ROWS for name in row.split())}
-PURE = {name for row in ROWS[:5] for name in row.split()}
+PURE = {name for row in ROWS[:6] for name in row.split()}
 
 # Library -> the only modules that import it; "x/*" is everything below x.
 USED_IN = {
