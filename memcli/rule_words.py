@@ -89,7 +89,8 @@ DOUBT = (
 )
 REPORTED = (
     r"(?<!you )\b(?:says?|said|(?<!\bi )told|tells|claims?|suggested|suggests|thinks"
-    r"|according to|i read (?:that|in|about|on)|i heard|blog|article|tutorial|colleague|translate|sagt|sagte|meint|meinte|laut|dice"
+    r"|according to|i read (?:that|in|about|on)|i heard|blog|article|tutorial|colleague"
+    r"|translate|sagt|sagte|meint|meinte|laut|dice"
     r"|dijo|según)\b|(?:他|她|文档|同事)[^，。]{0,4}说|据说"
 )
 
@@ -99,6 +100,8 @@ PREFERENCE = (
     r"\b(?:i|we)(?:'d|\s+would)?(?:\s+(?:generally|usually|really|always|strongly|much"
     r"|tend to)){0,2}\s+prefer\b"
     rf"(?!\s+{_DEICTIC})",
+    r"\bi(?:'d|\s+would)\s+(?:much\s+)?rather\s+(?:we|you)\s+(?!did|do it|try|tell|show|explain)\w{2,}\s",
+    rf"^next\s+time,?\s+(?:please\s+)?(?:{VERBS}|{_ORDERED})\b.{{8}}",
     r"\bi(?:'d|\s+would)\s+(?:much\s+)?rather\s+(?:(?:we|you)\s+)?(?:used?|have|had|keep|kept|write|wrote"
     r"|avoid|stick)\b",
     r"\bi\s+(?:\w+\s+)?like\b.{2,60}\b(?:better|more)\s+than\b",
@@ -210,6 +213,7 @@ POINTING = (
 """What was said just before is to be remembered."""
 
 ESCALATION = (
+    r"\bstop\s+asking\s+(?:me\s+)?(?:before|for|about|every|to)\b",
     r"\b(?:ask|check with|confirm with|consult|talk to|ping)\s+me\s+(?:\w+\s+){0,2}?before\b|\b(?:ask"
     r"|check)\s+before\s+"
     r"(?:you\s+)?\w+",
@@ -254,7 +258,7 @@ ADVICE = (
     rf"^stop\s+(?:{''.join(_DOING.split())})\b.{{3}}",
     r"\b(?:should|must|ha(?:s|ve) to)\s+(?:always|never|follow|go|live|use|come)\b|\b(?:lives?|belongs?"
     r"|goes?)\s+(?:in|to|next)\b",
-    r"\b(?:stattdessen|anstatt|anstelle|sondern)\b|\bstatt\s+\S|,\s{0,2}nicht\s+\S"
+    r"\b(?:stattdessen|anstatt|anstelle|sondern)\b|\bstatt\s+\S|,\s{0,2}nicht\s+(?!so\b|das\b|hier\b|jetzt\b)\S"
     r"|\bwir\s+(?:hier\s+)?(?:benutzen|verwenden|nutzen|nehmen)\b|\bnicht von hand\b",
     rf"\ben (?:vez|lugar) de\b|,\s{{0,2}}no\s+\w|\bsino\s+\S|\busamos\b|\bno\s+{_ES_NOT}\b",
     r"不要(?:用|直接|再)|改用|而不是|而是|我们(?:这里)?(?:都)?(?:用|使用)|应该.{2}|别用",
@@ -281,7 +285,7 @@ LASTING = (
 
 CUE_WORDS = frozenset(
     """
-    always never ever must required forbidden prohibited allowed mandatory remember forget memory ask
+    always never ever next must required forbidden prohibited allowed mandatory remember forget memory ask
     asking consult without feel instead not no nope nah wrong incorrect actually stop short brief
     briefer shorter concise terse blunt direct simple talk respond reply answer answers explanations
     summaries replies less fewer use rather dont may wait immer nie niemals stets nein nee falsch stimmt
