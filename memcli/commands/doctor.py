@@ -234,7 +234,7 @@ def _configuration(scene: Scene) -> Iterator[Check]:
     for key, origin in settings.origins.items():
         if origin != "default":
             value = getattr(settings.config, key)
-            value = shown(value) if key == "embed_url" else value
+            value = shown(value) if key in ("embed_url", "store_url") else value
             yield Check("setting", INFO, f"{key} = {_plain(value)} ({origin})")
 
 

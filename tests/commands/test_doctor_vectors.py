@@ -110,3 +110,12 @@ def test_a_provider_that_fails_is_a_failure(project: Project, monkeypatch: pytes
     assert "OPENAI_API_KEY" not in os.environ
     found = row(project, "embedder", {"MEM_EMBEDDER": "openai"})
     assert found["status"] == "FAIL" and "OPENAI_API_KEY" in found["detail"]
+
+
+def test_the_password_of_a_shared_index_is_not_shown(project: Project) -> None:
+    """The effective configuration names the server, without user, password and parameters."""
+    project.write("MEMORY.md", project.entry("Herd"))
+    url = "postgresql://ana:s3cr3t-pass@db.example.org:5432/memory?password=s3cr3t-too"
+    found = project.mem("doctor", env={"MEM_STORE_URL": url})
+    assert "postgresql://db.example.org:5432/memory" in found.out
+    assert "s3cr3t" not in found.out + found.err and "ana:" not in found.out
