@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
@@ -124,16 +124,19 @@ def damaged(document: Document) -> Iterator[Check]:
         )
 
 
-_GLUED = re.compile(r"^(?:[^\n]*[^\s-][^\n]*)\n(---[ \t]*\n(?:id|type):[ \t]*\S)", re.MULTILINE)
+_OPENING = re.compile(r"^---[ \t]*\n(?:id|type):[ \t]*\S", re.MULTILINE)
+_FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 
 
 def glued(document: Document) -> Iterator[Check]:
     """Blocks that stand right below a line of text: they are part of that text, and were hardly meant so."""
     text = document.memory.text.replace("\r\n", "\n")
-    for match in _GLUED.finditer(text):
-        if len(re.findall(r"^\s{0,3}(?:```|~~~)", text[: match.start()], re.MULTILINE)) % 2 == 0:
-            line = text.count("\n", 0, match.start(1)) + 1
-            what = "a block of front matter without a blank line before it belongs to the text above"
+    fences = [match.start() for match in _FENCE.finditer(text)]
+    starts = [match.start() for match in _OPENING.finditer(text)]
+    what = "a block of front matter without a blank line before it belongs to the text above"
+    for start, line in zip(starts, _lines(text, starts), strict=True):
+        above = text[text.rfind("\n", 0, max(start - 1, 0)) + 1 : start]
+        if above.strip(" \t\n-") and bisect_left(fences, start) % 2 == 0:
             yield Check("front-matter", WARN, what, "put a blank line before it", document.path, line)
 
 

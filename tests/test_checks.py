@@ -189,3 +189,16 @@ def test_any_text_gives_rows_within_it(text: str) -> None:
     """Nothing raises, and every line named is one of the text's."""
     for row in checks.content([document(text)], (), today=TODAY, max_tokens=800):
         assert 0 <= row.line <= text.count("\n") + text.count("\r") + 1
+
+
+def test_a_block_without_a_blank_line_before_it_is_told() -> None:
+    """It belongs to the text above, which is hardly what was meant; in a code fence it is an example."""
+    block = "---\nid: b2\ntype: declarative\n---\n## Second\nText.\n"
+    assert places(rows(document(entry().rstrip() + "\n" + block))) == [("front-matter", WARN, 8)]
+    assert rows(document(entry() + block)) == []
+    assert rows(document(entry(body=f"## T\n```\ntext\n{block}```"))) == []
+
+
+def test_a_long_line_is_no_work_for_it() -> None:
+    """A megabyte without a line end is looked at once."""
+    assert not list(checks.glued(document("x " * 500_000)))
