@@ -241,7 +241,7 @@ INNOCENT = [
     "credentials: include",
     "fetch(url, {credentials: 'same-origin'})",
     "pass: 12, fail: 3; first pass: 99%",
-    "pwd: /work/main",
+    "pwd: /srv/app/main",
     "private key: kept in 1password",
     "token: word2vec_model, token = tok2vec_v3",
     "Rotate the signing key: every 90days",
