@@ -333,6 +333,7 @@ def list_(
     with opened(options(root, sets, quiet, json)) as mem:
         report = command.list_entries(mem, filters, recent)
         say_notes(mem)
+        count_problems(mem.problems if mem.listing.files else mem.problems_of_listing, quiet=quiet)
         put(render.list_json(report) if json else render.list_text(report))
         if not report.found:
             say(HOW_TO_BEGIN, quiet=quiet)
