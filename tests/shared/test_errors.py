@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from pathlib import Path
 
 import psycopg
@@ -153,9 +154,10 @@ def test_another_dimension(
     assert done.json["mode"] == "bm25" and "words alone were searched" in done.err
 
 
-def test_a_server_without_pgvector(ready: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_without_pgvector(ready: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that lacks the extension is told apart from one without tables; nothing is made there."""
-    bare = bare_programs(tmp_path)
+    folder = Path(tempfile.mkdtemp(prefix="mem-postgres-"))  # where another user can get to
+    bare = bare_programs(folder)
     monkeypatch.setattr(servers, "programs", lambda: bare)
     server = Server()
     try:
@@ -169,6 +171,7 @@ def test_a_server_without_pgvector(ready: Project, tmp_path: Path, monkeypatch: 
             assert row == (0,)
     finally:
         server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def bare_programs(folder: Path) -> Path:
@@ -182,7 +185,7 @@ def bare_programs(folder: Path) -> Path:
         shutil.copy2(whole / "bin" / name, folder / "bin" / name)
     (folder / "lib").symlink_to(whole / "lib")
     shutil.copytree(whole / "share", folder / "share", ignore=shutil.ignore_patterns("vector*"))
-    for path in list(folder.parents)[:4]:
+    for path in (folder, folder.parent, folder.parent.parent):
         path.chmod(0o755)
     return folder / "bin"
 
