@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from memcli.commands.add import Report as Added
     from memcli.commands.extract import Report as Extracted
     from memcli.commands.health import Report as Health
-    from memcli.commands.recall import Hit
     from memcli.commands.recall import Report as Recalled
     from memcli.commands.reinforce import Report as Reinforced
     from memcli.commands.show import Report as Entry
+    from memcli.showing import Hit
 
 Names = str | Sequence[str]
 """One name or several."""
@@ -84,7 +84,8 @@ class Memory:
     ) -> list[Hit]:
         """What was learned that bears on a task: the hits of `mem recall`, in the order they are shown.
 
-        With `ranked` only ranked hits, of all kinds. `session` is remembered for `reinforce`.
+        `limit` bounds the ranked hits; norms, policies, workflows and episodes come in addition. With
+        `ranked` there are only ranked hits, of all kinds. `session` is remembered for `reinforce`.
         """
         report = self._recalled(task, limit, max_tokens, ranked, session, filters)
         return list(report.hits)

@@ -20,14 +20,14 @@ from memcli.tree import Found, Listing, View
 from memcli.vectors import Chosen, Damaged
 
 if TYPE_CHECKING:
-    from memcli.blend import Signals
+    from memcli.blend import Lane
     from memcli.embed import Embedder
     from memcli.history import History
     from memcli.llm import Model
     from memcli.llm.guard import Call
     from memcli.memory_file import MemoryFile
     from memcli.query import Query
-    from memcli.store import Candidate
+    from memcli.source import Candidate
     from memcli.workspace import Workspace
 
 T = TypeVar("T")
@@ -383,8 +383,8 @@ class App:
         lexical: Mapping[int, float],
         allowed: Collection[int] | None,
         denied: Collection[int],
-    ) -> tuple[str, float, Signals] | None:
-        """(fusion in effect, cosine that counts alone, signals) of a search; None for words alone.
+    ) -> Lane | None:
+        """The vector lane of a search; None for words alone.
 
         A note says why where that is not what was configured.
         """
@@ -393,6 +393,7 @@ class App:
         if embedder is None:
             return None
         from memcli import semantic
+        from memcli.blend import Lane
 
         floor = semantic.floor(c.min_cosine, embedder.provider, self.index.size())
         try:
@@ -408,7 +409,7 @@ class App:
                 self.index.vectors.discard(wait=RECALL_WAIT)
             self._words_alone("the vectors are damaged", "mem index makes them anew")
             return None
-        return semantic.fusion(c.fusion, embedder.provider), floor, signals
+        return Lane(semantic.fusion(c.fusion, embedder.provider), floor, signals)
 
     def _words_alone(self, why: str, hint: str) -> None:
         self.notes.append(f"words alone were searched: {why}" + (f" ({hint})" if hint else ""))

@@ -50,6 +50,14 @@ class Signals(NamedTuple):
         return Signals._make({key: own[key] for key in own if key in keys} for own in self)
 
 
+class Lane(NamedTuple):
+    """What vectors say in a search: the fusion in effect, the cosine that counts alone, and the signals."""
+
+    mode: str
+    floor: float
+    signals: Signals
+
+
 def scale(scores: Mapping[K, float]) -> dict[K, float]:
     """Scores relative to the best one (1.0), never below 0: a real hit never becomes 0."""
     best = max(scores.values(), default=0.0)

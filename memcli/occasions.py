@@ -16,11 +16,13 @@ from typing import Any, NamedTuple
 from memcli import block, query, redact, scope, triggers
 from memcli.app import App
 from memcli.block import Pools, Shown
-from memcli.commands.recall import Hit, Request, _Search, recall
+from memcli.commands.recall import Request, recall
 from memcli.config import Config
 from memcli.history import History, Turns
-from memcli.scope import Filters
-from memcli.store import Candidate
+from memcli.layers import Layers
+from memcli.scope import Filters, Scope
+from memcli.showing import Hit
+from memcli.source import Candidate
 
 START_TOKENS = 1500
 PROMPT_TOKENS = 800
@@ -138,12 +140,12 @@ def _was_started(history: History, said: Said) -> bool:
 
 
 def _standing(app: HookApp) -> block.Block:
-    search = _search(app, Filters())
+    layers = _layers(app, Filters())
     pools = Pools(
-        institutional=search._institutional(),
-        baseline=[search._shown(entry, "baseline") for entry in search._baseline()],
-        episodes=[search._shown(entry, "episodes") for entry in search._episodes()],
-        ranked=[*_proxy(app), *_lessons(app, search)],
+        institutional=layers.institutional(),
+        baseline=layers.baseline(),
+        episodes=layers.episodes(),
+        ranked=[*_proxy(app), *_lessons(app, layers)],
     )
     return block.compose(pools, limit=_least(START_TOKENS, app.limit and app.limit * 2), most=LESSONS)
 
@@ -153,33 +155,31 @@ def _least(*limits: int) -> int:
     return min(limit for limit in limits if limit)
 
 
-def _search(app: HookApp, filters: Filters) -> _Search:
+def _layers(app: HookApp, filters: Filters) -> Layers:
     rows = scope.visible(app.index.files().values(), app.view, filters)
-    return _Search(app, rows, scope.select(rows, filters), Request(""))
+    return Layers(app, rows, scope.select(rows, filters))
 
 
-def _entries(search: _Search, found: Sequence[Candidate]) -> list[str]:
+def _entries(layers: Layers, found: Sequence[Candidate]) -> list[str]:
     """The entries of these candidates whose nearest copy is among them, the most prominent first."""
-    fit = {candidate.rowid for candidate in found}
-    copies = search._copies(found)
-    own = [c for entry in copies if (c := search.chosen.get(entry)) is not None and c.rowid in fit]
-    return [c.entry for c in sorted(own, key=lambda c: (-search._standing(c), c.entry))]
+    search = layers.search
+    own = search.nearest(found)
+    return [c.entry for c in sorted(own, key=lambda c: (-search.standing(c), c.entry))]
 
 
-def _lessons(app: HookApp, search: _Search) -> list[Shown]:
+def _lessons(app: HookApp, layers: Layers) -> list[Shown]:
     """Corrections and directives of the last days, then the most prominent of all times."""
-    where, values = _of_type(search, "corrective", "directive")
+    where = _of_type(layers, "corrective", "directive")
     day = (app.now - datetime.timedelta(days=RECENT_DAYS)).isoformat()
-    recent = _entries(search, app.index.made_since(where, values, day))
-    foremost = _entries(search, app.index.foremost(where, values, FOREMOST))
+    recent = _entries(layers, app.index.made_since(where, day))
+    foremost = _entries(layers, app.index.foremost(where, FOREMOST))
     entries = list(dict.fromkeys([*recent, *foremost]))[: LESSONS + LESSONS // 2]
-    return [search._shown(entry, "lessons") for entry in entries]
+    return [layers.showing.shown(entry, "lessons") for entry in entries]
 
 
-def _of_type(search: _Search, *types: str) -> tuple[str, tuple[Any, ...]]:
-    """The condition on entries in view that have one of these types."""
-    found = scope.select(search.rows, Filters(type=types))
-    return found.where, found.values
+def _of_type(layers: Layers, *types: str) -> Scope:
+    """The entries in view that have one of these types."""
+    return scope.select(layers.rows, Filters(type=types))
 
 
 def _proxy(app: HookApp) -> list[Shown]:
@@ -187,11 +187,10 @@ def _proxy(app: HookApp) -> list[Shown]:
     names = [file.name for file in app.listing.files if file.place.store == "proxy"]
     if not app.config.hook_proxy or not names or _tracked(app, names):
         return []
-    search = _search(app, Filters(store=("proxy",)))
-    found = app.index.select(search.scope.where, search.scope.values)
+    layers = _layers(app, Filters(store=("proxy",)))
     room, shown = PROXY_TOKENS, []
-    for entry in _entries(search, found):
-        item = search._shown(entry, "proxy")
+    for entry in _entries(layers, app.index.select(layers.scope)):
+        item = layers.showing.shown(entry, "proxy")
         text = block.cut_words(item.text, room - block.tokens(item.head) - 4)
         if not text:
             break
@@ -335,10 +334,9 @@ def _about(app: App, said: Said) -> Callable[[str | None, str | None, str], bool
 
 
 def _corrections(app: HookApp, test: Callable[[str | None, str | None, str], bool]) -> list[Shown]:
-    search = _search(app, Filters())
-    where, values = _of_type(search, "corrective")
-    found = app.index.matching(where, values, test)
-    return [search._shown(entry, "lessons") for entry in _entries(search, found)] if found else []
+    layers = _layers(app, Filters())
+    found = app.index.matching(_of_type(layers, "corrective"), test)
+    return [layers.showing.shown(entry, "lessons") for entry in _entries(layers, found)] if found else []
 
 
 def _line(item: Shown) -> str:

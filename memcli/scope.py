@@ -1,4 +1,4 @@
-"""What a command looks at: filters in the user's words -> files in view and a condition on chunks."""
+"""What a command looks at: filters in the user's words -> files in view and the entries that count."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from memcli.errors import UsageError
 from memcli.levels import LEVEL_WORDS, OUTERMOST, Place
 from memcli.model import KINDS, LEVELS, STORES, TYPES
-from memcli.store import Candidate, FileRow
+from memcli.source import Candidate, FileRow
 from memcli.tree import View
 from memcli.words import is_day
 
@@ -69,13 +69,20 @@ def _day(option: str, text: str, now: datetime.date) -> str:
     raise UsageError(f"--{option} {text}: no date", "write 2026-03-01, or 30d, 6w, 3m, 1y for so long ago")
 
 
+About = Callable[[str | None, str], bool]
+"""Does one of an entry's globs (a JSON list) match one of these files (another)?"""
+
+
 class Scope(NamedTuple):
-    """The files in view, by id, and which chunks of them count (None: all but `denied`)."""
+    """The files in view, by number, and the filters on what stands in them.
+
+    `plain`: no entry of memory files is filtered by its own values. `about` is from `path_matcher`.
+    """
 
     files: Mapping[int, FileRow]
-    where: str
-    values: tuple[Any, ...]
+    filters: Filters
     plain: bool
+    about: About
 
 
 class Placed(Protocol):
@@ -124,26 +131,18 @@ def _known(what: str, names: Sequence[str], known: set[str]) -> None:
             raise UsageError(f"--{what} {name}: no such {what} with memory files", f"{what}s: {listed}")
 
 
-def select(rows: Iterable[FileRow], filters: Filters) -> Scope:
-    """The scope of a search over `rows` (from `visible`)."""
+def select(
+    rows: Iterable[FileRow], filters: Filters, relative: Callable[[str], str] = lambda path: path
+) -> Scope:
+    """The scope of a search over `rows` (from `visible`); `relative` as in `path_matcher`."""
     stores = set(filters.store) or {"memory"}
     if filters.proxy:
         stores.add("proxy")
     if filters.archived:
         stores.add("archive")
     files = {row.id: row for row in rows if _wanted(row.place, stores, filters)}
-    live = json.dumps([i for i, row in files.items() if row.place.store == "memory"])
-    other = json.dumps([i for i, row in files.items() if row.place.store in ("institutional", "proxy")])
-    archive = json.dumps([i for i, row in files.items() if row.place.store == "archive"])
-    where = (
-        f"(({'1' if filters.archived else 'live = 1'} AND source IN (SELECT value FROM json_each(?)))"
-        " OR (source IN (SELECT value FROM json_each(?)) AND json_extract(metadata, '$.status') != 'retired')"
-        " OR source IN (SELECT value FROM json_each(?)))"
-    )
-    conditions, values = _conditions(filters)
-    text = " AND ".join([where, *conditions])
     plain = stores == {"memory"} and not filters.by_entry
-    return Scope(files, text, (live, other, archive, *values), plain)
+    return Scope(files, filters, plain, path_matcher(relative))
 
 
 def _wanted(place: Place, stores: set[str], filters: Filters) -> bool:
@@ -153,40 +152,8 @@ def _wanted(place: Place, stores: set[str], filters: Filters) -> bool:
     return place.store in stores
 
 
-_CREATED = "nullif(json_extract(metadata, '$.created'), '')"
-_START = f"coalesce(json_extract(metadata, '$.started_at'), {_CREATED}, date)"
-_END = f"coalesce(json_extract(metadata, '$.ended_at'), {_START[9:]}"
-
-
-def _conditions(filters: Filters) -> tuple[list[str], list[str]]:
-    conditions: list[str] = []
-    values: list[str] = []
-
-    def add(condition: str, value: str) -> None:
-        conditions.append(condition)
-        values.append(value)
-
-    for column, given in (("type", filters.type), ("kind", filters.kind)):
-        if given:
-            add(f"{column} IN (SELECT value FROM json_each(?))", json.dumps(given))
-    if filters.tag:
-        tags = [tag.lower() for tag in filters.tag]
-        add(
-            "EXISTS (SELECT 1 FROM json_each(metadata, '$.tags') AS t"
-            " WHERE lower(t.value) IN (SELECT value FROM json_each(?)))",
-            json.dumps(tags),
-        )
-    if filters.path:
-        add("about_path(json_extract(metadata, '$.paths'), ?)", json.dumps(filters.path))
-    if filters.since:
-        add(f"substr({_END}, 1, 10) >= ?", filters.since)
-    if filters.until:
-        add(f"substr({_START}, 1, 10) BETWEEN '0' AND ?", filters.until)
-    return conditions, values
-
-
-def path_matcher(relative: Callable[[str], str]) -> Callable[[str | None, str], bool]:
-    """The SQL function `about_path`: does one of an entry's globs match one of these files?
+def path_matcher(relative: Callable[[str], str]) -> About:
+    """The test of a filter by path.
 
     Globs have gitignore syntax and count from the root; `relative` makes a path relative to it.
     """

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memcli import blend, vector
 from memcli.blend import Signals
 from memcli.errors import ProviderError
 from memcli.query import Query
-from memcli.store import Index
 from memcli.vectors import Near, is_content
 from memcli.words import word_forms
 
 if TYPE_CHECKING:
     from memcli.embed import Embedder
     from memcli.embed.local import Local
+    from memcli.store import Index
 
 NEAREST = 300
 """How many chunks the vector lane brings in."""
@@ -59,30 +59,63 @@ class Task(NamedTuple):
     words: tuple[Word, ...] = ()
 
 
-def understand(index: Index, embedder: Embedder, task: str, asked: Query) -> Task:
+class Lexicon(Protocol):
+    """Vectors of words, by the words and by their ids."""
+
+    def words(self, words: Collection[str]) -> Mapping[str, tuple[int, int, bytes]]:
+        """(id, weight, vector) of the words that are known."""
+
+    def word_bits(self, ids: Sequence[int]) -> Sequence[int]:
+        """The sign bits of each."""
+
+    def word_vectors(self, ids: Collection[int]) -> Mapping[int, bytes]:
+        """The vector of each."""
+
+
+class Vocabulary(Protocol):
+    """The words that stand in a store."""
+
+    def words(self, words: Collection[str]) -> Mapping[str, tuple[int, int, bytes]]:
+        """(id, weight, vector) of those that do."""
+
+    def dimension(self) -> int:
+        """The dimension of the store's vectors, 0 where it is not known."""
+
+
+class Known(Protocol):
+    """What a task is understood against."""
+
+    @property
+    def vectors(self) -> Vocabulary: ...
+
+    def idf(self, words: Sequence[str]) -> list[float]:
+        """How rare each word is."""
+
+
+def understand(known: Known, embedder: Embedder, task: str, asked: Query) -> Task:
     """The vectors of a task. Raises ProviderError, UsageError and Damaged."""
     if embedder.provider == "local":
-        return _by_words(index, embedder, task, asked)  # type: ignore[arg-type]
+        return _understand_words(known, embedder, task, asked)  # type: ignore[arg-type]
     row = embedder.embed([task], query=True, deadline=DEADLINE)[0].tolist()
-    have = index.vectors.dimension()
+    have = known.vectors.dimension()
     if have and len(row) != have:
         what = f"{embedder.provider} embeddings: a vector of dimension {len(row)}, the index has {have}"
         raise ProviderError(what, "has the model changed behind its name?")
     return Task(vector.quantise(row))
 
 
-def _by_words(index: Index, local: Local, task: str, asked: Query) -> Task:
+def _understand_words(store: Known, local: Local, task: str, asked: Query) -> Task:
     written = list(word_forms(task[: 100 * MOST_WORDS]))
     distinct = list(dict.fromkeys(word for word in written if is_content(word)))
     if len(distinct) > MOST_WORDS:
         distinct = [word for word in distinct if word.lower() in asked.terms][:MOST_WORDS]
     stops = {word for word in written if not is_content(word)}
-    known = {word: own[1:] for word, own in index.vectors.words([*distinct, *stops]).items()}
+    known = {word: own[1:] for word, own in store.vectors.words([*distinct, *stops]).items()}
     unknown = [word for word in (*distinct, *stops) if word not in known]
     if unknown:
         known |= {word: (own.weight, own.vector) for word, own in local.known(unknown).items()}
     distinct, stops = [word for word in distinct if word in known], stops & known.keys()
-    rarity = dict(zip(distinct, index.idf([word.lower() for word in distinct]), strict=True))
+    rarity = dict(zip(distinct, store.idf([word.lower() for word in distinct]), strict=True))
     weighed = [
         (rarity.get(word, STOP_IDF), known[word]) for word in written if word in rarity or word in stops
     ]
@@ -93,21 +126,23 @@ def _by_words(index: Index, local: Local, task: str, asked: Query) -> Task:
     return Task(vector.quantise(total), tuple(Word(w, rarity.get(w, STOP_IDF), *known[w]) for w in words))
 
 
-def by_words(index: Index, task: Task, near: Mapping[int, Near]) -> tuple[dict[int, float], dict[int, float]]:
+def by_words(
+    lexicon: Lexicon, task: Task, near: Mapping[int, Near]
+) -> tuple[dict[int, float], dict[int, float]]:
     """(words, density) of every candidate: see `blend.Signals`."""
     present = sorted({i for own in near.values() for i in own.words})
-    alike = _alike(index, task.words, present)
+    alike = _alike(lexicon, task.words, present)
     words = {rowid: own.words for rowid, own in near.items()}
     return blend.met(alike, [word.idf for word in task.words], words), blend.density(alike, words)
 
 
-def _alike(index: Index, words: Sequence[Word], present: Sequence[int]) -> list[dict[int, float]]:
+def _alike(lexicon: Lexicon, words: Sequence[Word], present: Sequence[int]) -> list[dict[int, float]]:
     """For each word of the task, the words of the candidates that are like it, and how much."""
-    bits = index.vectors.word_bits(present)
+    bits = lexicon.word_bits(present)
     close = [_close(word, present, bits) for word in words]
     same = [_spellings(word.text) for word in words]
-    written = index.vectors.words({form for forms in same for form in forms})
-    data = index.vectors.word_vectors({i for some in close for i in some})
+    written = lexicon.words({form for forms in same for form in forms})
+    data = lexicon.word_vectors({i for some in close for i in some})
     found = []
     for word, some, forms in zip(words, close, same, strict=True):
         likeness = {i: vector.cosine(word.vector, data[i]) for i in some}
@@ -148,7 +183,7 @@ def lane(
     cosine = {rowid: cosine[rowid] for rowid in near}
     if embedder.provider != "local":
         return Signals(lexical, cosine)
-    return Signals(lexical, cosine, *by_words(index, task, near))
+    return Signals(lexical, cosine, *by_words(index.vectors, task, near))
 
 
 def floor(min_cosine: float, provider: str, size: int) -> float:

@@ -17,10 +17,12 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memcli import tree
+from memcli import bm25, tree
 from memcli.errors import RefusedError
 from memcli.levels import Place
 from memcli.model import Problem
+from memcli.scope import Filters, Scope
+from memcli.source import Candidate, FileRow
 from memcli.tree import Found
 from memcli.vectors import Vectors
 from memcli.words import clean, join
@@ -40,51 +42,11 @@ FORGED = "a value is not what was written"
 _TYPES = (int, int, str, int, int, int, str, str, str, str, str)
 FOREIGN = frozenset(["<view>", "<trigger>"])
 """What would run when the index is read or written, and no index of mem has."""
-COLUMN_WEIGHTS = (1.5, 1.0, 1.0, 1.0, 0.7)
-"""bm25 weights of title, text, tags, date, parts (docs/benchmarks.md)."""
-COVERAGE = 0.3
-"""Share of a lexical score that depends on how much of the query, by idf, a chunk covers."""
-POOL = 200
-"""How many best-matching chunks are weighed."""
-SCORED = 5000
-"""Up to so many matches are all scored; beyond, the `LEADERS` that cover most of the query."""
-LEADERS = 1000
 MOST_WEIGHT = 20
 
 _CHUNK = (
     "source, entry, part, offset, line, live, type, kind, date, title, text, tags, parts, digest, metadata"
 )
-
-
-class FileRow(NamedTuple):
-    """What the index knows of a file."""
-
-    id: int
-    path: str
-    place: Place
-    tree: str
-    mtime: int
-    size: int
-    hash: str
-    entries: int
-    problems: tuple[Problem, ...]
-
-
-class Candidate(NamedTuple):
-    """A chunk that may become a hit; `values` are the entry's metadata."""
-
-    rowid: int
-    source: int
-    entry: str
-    part: int
-    offset: int
-    line: int
-    type: str
-    kind: str
-    date: str
-    title: str
-    text: str
-    values: Mapping[str, Any]
 
 
 class Refreshed(NamedTuple):
@@ -481,29 +443,32 @@ class Index:
     # --- searching
 
     def lexical(
-        self, terms: Sequence[str], allowed: frozenset[int] | None, sources: Collection[int], pool: int = POOL
+        self,
+        terms: Sequence[str],
+        allowed: frozenset[int] | None,
+        denied: frozenset[int],
+        pool: int = bm25.POOL,
     ) -> dict[int, float]:
         """BM25 of the best-matching chunks, and of all that tie with the last of them.
 
         FTS5's bm25 is additive over terms, so it is asked term by term. That allows an idf that
         stays positive, ln(1 + (N - n + .5)/(n + .5)), where FTS5 floors that of a word in more
-        than half of the rows. `allowed` None: live chunks of `sources`.
+        than half of the rows. `allowed` None: all chunks but the `denied` ones.
         """
         total = self.size()
         counted = sorted((n, term) for term in dict.fromkeys(terms) if (n := self._matching(term)))
-        denied = self.denied(sources) if allowed is None else frozenset()
         among = self._leaders(counted, total, allowed, denied)
         scores: dict[int, float] = {}
         covered: dict[int, float] = {}
         for n, term in counted:
-            idf = _idf(n, total)
+            idf = bm25.idf(n, total)
             factor = idf / _fts_idf(n, total)
-            for rowid, bm25 in self._postings(term, among):
+            for rowid, points in self._postings(term, among):
                 if (allowed is None or rowid in allowed) and rowid not in denied:
-                    scores[rowid] = scores.get(rowid, 0.0) + bm25 * factor
+                    scores[rowid] = scores.get(rowid, 0.0) + points * factor
                     covered[rowid] = covered.get(rowid, 0.0) + idf
-        every = sum(_idf(n, total) for n, _ in counted)
-        return _top({i: s * (1 - COVERAGE + COVERAGE * covered[i] / every) for i, s in scores.items()}, pool)
+        every = sum(bm25.idf(n, total) for n, _ in counted)
+        return bm25.best({i: bm25.covered(s, covered[i], every) for i, s in scores.items()}, pool)
 
     def _leaders(
         self,
@@ -517,14 +482,14 @@ class Index:
         Reading row ids is ten times cheaper than scoring. Which are chosen depends on what they cover
         alone, not on how the index was built. None: all that match.
         """
-        if sum(n for n, _ in counted) <= SCORED:
+        if sum(n for n, _ in counted) <= bm25.SCORED:
             return None
-        common = min(_idf(n, total) for n, _ in counted)
+        common = min(bm25.idf(n, total) for n, _ in counted)
         covered: Counter[int] = Counter()
         for n, term in counted:
             rows = self.db.execute("SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?", (quoted(term),))
             found = list(chain.from_iterable(rows))
-            for _ in range(min(round(_idf(n, total) / common), MOST_WEIGHT)):
+            for _ in range(min(round(bm25.idf(n, total) / common), MOST_WEIGHT)):
                 covered.update(found)  # counting whole numbers is done in C
         seen: Mapping[int, int] = covered
         if allowed is not None or denied:
@@ -574,7 +539,7 @@ class Index:
     def rarities(self, counts: Iterable[int]) -> list[float]:
         """The idf of words that stand in so many chunks."""
         total = self.size()
-        return [_idf(n, total) for n in counts]
+        return [bm25.idf(n, total) for n in counts]
 
     def chunks_of(self, entries: Iterable[str]) -> list[tuple[int, str]]:
         """(id, entry) of every chunk of these entries."""
@@ -586,11 +551,11 @@ class Index:
     def idf(self, words: Sequence[str]) -> list[float]:
         """How rare each word is: ln(1 + (N - n + .5)/(n + .5)), above 0."""
         total = self.size()
-        return [_idf(n, total) for n in self.counts(words)]
+        return [bm25.idf(n, total) for n in self.counts(words)]
 
     def _postings(self, term: str, among: str | None) -> Iterator[tuple[int, float]]:
         """(rowid, bm25 > 0) of the chunks with a term, or of those in the JSON list `among`."""
-        weights = ", ".join(map(str, COLUMN_WEIGHTS))
+        weights = ", ".join(map(str, bm25.COLUMN_WEIGHTS))
         select = f"SELECT rowid, -bm25(chunks_fts, {weights}) FROM chunks_fts WHERE chunks_fts MATCH ?"
         if among is None:
             return self.db.execute(select, (quoted(term),))
@@ -599,22 +564,45 @@ class Index:
             f"{select} AND +rowid IN (SELECT value FROM json_each(?))", (quoted(term), among)
         )
 
-    def allowed(self, where: str, values: Sequence[Any]) -> frozenset[int]:
-        """The ids of the chunks that pass a filter (see `scope.where`)."""
-        return frozenset(
-            row[0] for row in self.db.execute(f"SELECT id FROM chunks WHERE {where}", tuple(values))
+    def _condition(self, scope: Scope) -> tuple[str, tuple[Any, ...]]:
+        """The condition on chunks that a scope means, with its values."""
+
+        def of(*stores: str) -> str:
+            return json.dumps([i for i, row in scope.files.items() if row.place.store in stores])
+
+        live = "1" if scope.filters.archived else "live = 1"
+        where = (
+            f"(({live} AND source IN (SELECT value FROM json_each(?)))"
+            " OR (source IN (SELECT value FROM json_each(?))"
+            " AND json_extract(metadata, '$.status') != 'retired')"
+            " OR source IN (SELECT value FROM json_each(?)))"
         )
+        if scope.filters.path:
+            self.define("about_path", 2, scope.about)
+        conditions, values = _by_values(scope.filters)
+        files = (of("memory"), of("institutional", "proxy"), of("archive"))
+        return " AND ".join([where, *conditions]), (*files, *values)
+
+    def allowed(self, scope: Scope) -> frozenset[int]:
+        """The ids of the chunks that pass the filters of a scope."""
+        where, values = self._condition(scope)
+        return frozenset(row[0] for row in self.db.execute(f"SELECT id FROM chunks WHERE {where}", values))
 
     def candidates(self, rowids: Iterable[int]) -> list[Candidate]:
         """The chunks with these ids."""
         return self._candidates("id IN (SELECT value FROM json_each(?))", (json.dumps(list(rowids)),))
 
-    def select(self, where: str, values: Sequence[Any], kinds: Sequence[str] = ()) -> list[Candidate]:
-        """The first chunk of every entry that passes a filter, of certain `kinds` when they are named."""
+    def select(self, scope: Scope, kinds: Sequence[str] = ()) -> list[Candidate]:
+        """The first chunk of every entry that passes, of certain `kinds` when they are named."""
+        where, values = self._condition(scope)
         if kinds:  # the first condition is what lets SQLite use the index of kinds
             where = f"kind != '' AND kind IN (SELECT value FROM json_each(?)) AND {where}"
             values = (json.dumps(kinds), *values)
-        return self._candidates(f"part = 0 AND {where}", tuple(values))
+        return self._candidates(f"part = 0 AND {where}", values)
+
+    def every(self) -> list[Candidate]:
+        """The first chunk of every entry there is, in whatever file."""
+        return self._candidates("part = 0", ())
 
     def _candidates(self, where: str, values: tuple[Any, ...]) -> list[Candidate]:
         rows = self.db.execute(
@@ -644,23 +632,24 @@ class Index:
         ).fetchall()
         return join([part[0] for part in parts]) if parts else candidate.text
 
-    def matching(
-        self, where: str, values: Sequence[Any], test: Callable[[str | None, str | None, str], bool]
-    ) -> list[Candidate]:
-        """Of the entries that pass a filter, those whose (paths, commands, text) pass a test, too."""
+    def matching(self, scope: Scope, test: Callable[[str | None, str | None, str], bool]) -> list[Candidate]:
+        """Of the entries that pass, those whose (paths, commands, text) pass a test, too."""
         self.define("passes", 3, test)
+        where, values = self._condition(scope)
         return self._candidates(
             f"part = 0 AND {where} AND"
             " passes(json_extract(metadata, '$.paths'), json_extract(metadata, '$.commands'), text)",
-            tuple(values),
+            values,
         )
 
-    def made_since(self, where: str, values: Sequence[Any], day: str) -> list[Candidate]:
-        """Of the entries that pass a filter, those made on a day or later."""
+    def made_since(self, scope: Scope, day: str) -> list[Candidate]:
+        """Of the entries that pass, those made on a day or later."""
+        where, values = self._condition(scope)
         return self._candidates(f"part = 0 AND date >= ? AND {where}", (day, *values))
 
-    def foremost(self, where: str, values: Sequence[Any], most: int) -> list[Candidate]:
-        """Of the entries that pass a filter, the most important ones, the latest first among equals."""
+    def foremost(self, scope: Scope, most: int) -> list[Candidate]:
+        """Of the entries that pass, the most important ones, the latest first among equals."""
+        where, values = self._condition(scope)
         return self._candidates(
             f"part = 0 AND {where}"
             " ORDER BY json_extract(metadata, '$.importance') DESC, date DESC, entry LIMIT ?",
@@ -733,15 +722,48 @@ class Index:
         self.db.create_function(name, arguments, function, deterministic=True)
 
 
+# --- filters
+
+_CREATED = "nullif(json_extract(metadata, '$.created'), '')"
+_START = f"coalesce(json_extract(metadata, '$.started_at'), {_CREATED}, date)"
+_END = f"coalesce(json_extract(metadata, '$.ended_at'), {_START[9:]}"
+
+
+def _by_values(filters: Filters) -> tuple[list[str], list[str]]:
+    conditions: list[str] = []
+    values: list[str] = []
+
+    def add(condition: str, value: str) -> None:
+        conditions.append(condition)
+        values.append(value)
+
+    for column, given in (("type", filters.type), ("kind", filters.kind)):
+        if given:
+            add(f"{column} IN (SELECT value FROM json_each(?))", json.dumps(given))
+    if filters.tag:
+        tags = [tag.lower() for tag in filters.tag]
+        add(
+            "EXISTS (SELECT 1 FROM json_each(metadata, '$.tags') AS t"
+            " WHERE lower(t.value) IN (SELECT value FROM json_each(?)))",
+            json.dumps(tags),
+        )
+    if filters.path:
+        add("about_path(json_extract(metadata, '$.paths'), ?)", json.dumps(filters.path))
+    if filters.since:
+        add(f"substr({_END}, 1, 10) >= ?", filters.since)
+    if filters.until:
+        add(f"substr({_START}, 1, 10) BETWEEN '0' AND ?", filters.until)
+    return conditions, values
+
+
+# --- terms
+
+
 def quoted(term: str) -> str:
     """One term or phrase as FTS5 takes it; a trailing `*` asks for a prefix."""
     if term.endswith("*"):
         return '"' + term[:-1].replace('"', '""') + '"*'
     return '"' + term.replace('"', '""') + '"'
-
-
-def _idf(n: int, total: int) -> float:
-    return math.log(1 + max(total - n + 0.5, 0.0) / (n + 0.5)) or 1e-6
 
 
 def _fts_idf(n: int, total: int) -> float:
@@ -752,20 +774,11 @@ def _fts_idf(n: int, total: int) -> float:
 
 def _foremost(covered: Mapping[int, int]) -> list[int]:
     """About `LEADERS` chunks that cover most: all that cover as much, or more where those are enough."""
-    if len(covered) <= LEADERS:
+    if len(covered) <= bm25.LEADERS:
         return list(covered)
-    last = nlargest(LEADERS, covered.values())[-1]
+    last = nlargest(bm25.LEADERS, covered.values())[-1]
     above = [i for i, count in covered.items() if count > last]
-    return above if len(above) >= POOL else [i for i, count in covered.items() if count >= last]
-
-
-def _top(scores: Mapping[int, float], pool: int) -> dict[int, float]:
-    """The `pool` best, best first, and all that tie with the last of them."""
-    kept = dict(scores)
-    if len(kept) > pool:
-        last = nlargest(pool, kept.values())[-1] * (1 - 1e-9)
-        kept = {i: score for i, score in kept.items() if score >= last}
-    return dict(sorted(kept.items(), key=lambda item: -item[1]))
+    return above if len(above) >= bm25.POOL else [i for i, count in covered.items() if count >= last]
 
 
 def _same(file: Found, identity: str | None) -> bool:

@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 from memcli import redact, scope, tree
 from memcli.app import App
 from memcli.checks import conflict_lines
+from memcli.claims import claim
 from memcli.errors import DataError, RefusedError, UsageError
 from memcli.levels import LEVEL_WORDS, OUTERMOST, Place
 from memcli.memory_file import TYPE_OF_KIND, Change, MemoryFile, edited, parse, render_entry
 from memcli.model import KINDS, LEVELS, PRIORITIES, TYPES, Patch
-from memcli.similar import claim, near_duplicate
-from memcli.store import Candidate
+from memcli.similar import near_duplicate
+from memcli.source import Candidate
 from memcli.words import clean
 
 TITLE_LENGTH = 100
@@ -256,7 +257,7 @@ def _nearest(app: App, request: Request, body: str) -> Candidate | None:
     near = [row for row in rows if row.path in own and _around(row.place, app, request)]
     where = scope.select(near, scope.Filters())
     terms = query.build(body, app.index.counts).terms
-    found = app.index.lexical(terms, None, where.files.keys(), pool=50)
+    found = app.index.lexical(terms, None, app.index.denied(where.files.keys()), pool=50)
     ranked = sorted(app.index.candidates(found), key=lambda c: (-found[c.rowid], c.source, c.offset))
     alike = (c for c in ranked if c.part == 0 and c.values.get("written"))
     return next((c for c in alike if near_duplicate(mine, claim(app.index.text(c)))), None)

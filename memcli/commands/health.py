@@ -17,7 +17,7 @@ from memcli.model import LEVELS, Problem
 from memcli.page import ARCHIVED, Note, Page, Snapshot
 from memcli.prominence import Rule, half_life_decay, prominence
 from memcli.scope import Filters
-from memcli.store import Candidate, FileRow
+from memcli.source import Candidate, FileRow
 from memcli.tree import View
 from memcli.words import SIZE
 
@@ -148,7 +148,7 @@ def _known(app: App) -> _Known:
     memory: dict[str, list[Candidate]] = {}
     archive: dict[str, Candidate] = {}
     held = 0
-    for candidate in app.index.select("1", ()):
+    for candidate in app.index.every():
         store = files[candidate.source].place.store if candidate.source in files else ""
         if store == "memory":
             held += 1
@@ -333,12 +333,12 @@ def _places(app: App, live: Sequence[Candidate], files: Mapping[int, FileRow]) -
     Whoever scores the same comes before it: two copies of one entry hide each other.
     """
     titled = {entry.entry: entry for entry in live if entry.title}
-    sources = [source for source, row in files.items() if row.place.store == "memory"]
-    return [_place(app, titled[name], sources) for name in metrics.sample(titled, ASKED)]
+    denied = app.index.denied([source for source, row in files.items() if row.place.store == "memory"])
+    return [_place(app, titled[name], denied) for name in metrics.sample(titled, ASKED)]
 
 
-def _place(app: App, entry: Candidate, sources: Sequence[int]) -> int:
-    scores = app.index.lexical(query.build(entry.title).terms, None, sources, FIRST)
+def _place(app: App, entry: Candidate, denied: frozenset[int]) -> int:
+    scores = app.index.lexical(query.build(entry.title).terms, None, denied, FIRST)
     best: dict[str, float] = {}
     for candidate in app.index.candidates(scores):
         best[candidate.entry] = max(best.get(candidate.entry, 0.0), scores[candidate.rowid])

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from memcli.app import BUILD_WAIT, App
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError
 from memcli.model import Problem
-from memcli.store import FileRow, Refreshed
+from memcli.source import FileRow
+from memcli.store import Refreshed
 
 
 class Report(NamedTuple):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from memcli import rank, scope
+from memcli import block, rank, scope
 from memcli.app import App
 from memcli.scope import Filters
-from memcli.store import Candidate, FileRow
+from memcli.source import Candidate, FileRow
+
+UNTITLED = 12
+"""So many tokens of its text stand for the title of an entry that has none."""
 
 
 class Row(NamedTuple):
@@ -44,11 +47,10 @@ def list_entries(app: App, filters: Filters, recent: int | None = None) -> Repor
 
 
 def _list(app: App, filters: Filters, recent: int | None) -> Report:
-    app.index.define("about_path", 2, scope.path_matcher(app.relative))
     rows = scope.visible(app.index.files().values(), app.view, filters)
-    where = scope.select(rows, filters)
+    where = scope.select(rows, filters, app.relative)
     files = {row.id: row for row in rows}
-    passing = {candidate.rowid: candidate.entry for candidate in app.index.select(where.where, where.values)}
+    passing = {candidate.rowid: candidate.entry for candidate in app.index.select(where)}
     copies: dict[str, list[Candidate]] = {}
     for candidate in app.index.copies(passing.values()):
         if candidate.source in where.files:
@@ -74,7 +76,12 @@ def _row(app: App, candidate: Candidate, file: FileRow) -> Row:
         importance=float(values["importance"]),
         reinforcement_count=int(values["count"]),
         age_days=rank.age_of(values, app.now),
-        title=candidate.title,
+        title=candidate.title or _beginning(candidate.text),
         path=file.path,
         line=candidate.line,
     )
+
+
+def _beginning(text: str) -> str:
+    """The first words of a text without a title."""
+    return block.cut_words(" ".join(word for word in text.split() if word != "---"), UNTITLED)

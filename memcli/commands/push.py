@@ -15,7 +15,7 @@ from memcli.model import Problem
 from memcli.shared import link, rows, schema, writer
 from memcli.shared.identity import Identity, identify
 from memcli.shared.tokens import Tokenizer
-from memcli.store import FileRow
+from memcli.source import FileRow
 from memcli.vectors import content_hash, embedded_text
 
 if TYPE_CHECKING:

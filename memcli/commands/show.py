@@ -12,7 +12,7 @@ from memcli.errors import UsageError
 from memcli.memory_file import parse, sections
 from memcli.model import Entry
 from memcli.prominence import Rule
-from memcli.store import FileRow
+from memcli.source import FileRow
 from memcli.words import clean
 
 PROVENANCE = (

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from memcli import semantic
-from memcli.blend import Signals
+from memcli.blend import Lane, Signals
 from memcli.config import Config
 from memcli.errors import ProviderError, UsageError
 from memcli.query import Query
@@ -20,40 +20,33 @@ from memcli.words import word_forms
 if TYPE_CHECKING:
     from memcli.embed import Embedder
     from memcli.embed.local import Local
-    from memcli.store import Index
-
-
-class Lane(NamedTuple):
-    """What vectors say in a search: the fusion in effect, the cosine that counts alone, and the signals."""
-
-    mode: str
-    floor: float
-    signals: Signals
+    from memcli.source import VectorLane
 
 
 def lane(
-    index: SharedIndex,
-    config: Config,
-    embedder: Callable[[], Embedder | None],
-    task: str,
-    asked: Query,
-    lexical: Mapping[int, float],
-) -> Lane | str:
-    """The vector lane of a search, or why words alone are searched; "" where that is what was asked for.
+    index: SharedIndex, config: Config, embedder: Callable[[], Embedder | None], notes: list[str]
+) -> VectorLane:
+    """The vector lane of searches over `index`; a note says why words alone are searched, when they are.
 
-    Raises ProviderError when it is the server that fails.
+    It raises ProviderError when it is the server that fails.
     """
-    try:
-        made = embedder() if config.fusion != "bm25" else None
-        if made is None:
-            return ""
-        floor = semantic.floor(config.min_cosine, made.provider, index.total)
-        found = _signals(index, made, task, asked, lexical, floor / 2)
-    except (ProviderError, UsageError) as error:
-        if index.link.failed:
-            raise
-        return f"{error.what} ({error.hint})" if error.hint else error.what
-    return Lane(semantic.fusion(config.fusion, made.provider), floor, found)
+
+    def look(task: str, asked: Query, lexical: Mapping[int, float]) -> Lane | None:
+        try:
+            made = embedder() if config.fusion != "bm25" else None
+            if made is None:
+                return None
+            floor = semantic.floor(config.min_cosine, made.provider, index.total)
+            found = _signals(index, made, task, asked, lexical, floor / 2)
+        except (ProviderError, UsageError) as error:
+            if index.link.failed:
+                raise
+            hint = f" ({error.hint})" if error.hint else ""
+            notes.append(f"words alone were searched: {error.what}{hint}")
+            return None
+        return Lane(semantic.fusion(config.fusion, made.provider), floor, found)
+
+    return look
 
 
 def _comparable(index: SharedIndex, model: str, dim: int = 0) -> None:
@@ -93,7 +86,7 @@ class _Words(NamedTuple):
         found = cast("Local", self.embedder).words(there)
         return {word: (0, own.weight, own.vector) for word, own in found.items()}
 
-    def idf(self, words: list[str]) -> list[float]:
+    def idf(self, words: Sequence[str]) -> list[float]:
         """How rare each word is."""
         return self.asked.idf(words)
 
@@ -109,7 +102,7 @@ def _signals(
     """What vectors say of all lexical candidates, and of what has a cosine of at least `floor`."""
     model = f"{embedder.provider}/{embedder.model}"
     _comparable(index, model)
-    meaning = semantic.understand(cast("Index", _Words(index, embedder)), embedder, task, asked)
+    meaning = semantic.understand(_Words(index, embedder), embedder, task, asked)
     if not meaning.vector:
         return Signals(lexical, {})
     near, dim = f"[{','.join(map(str, memoryview(meaning.vector).cast('b')))}]", len(meaning.vector)
@@ -136,12 +129,6 @@ def _by_words(
     try:
         ids = lexicon.ids({word for own in forms.values() for word in own})
         words = {i: Near(b"", array("I", [ids[word] for word in own])) for i, own in forms.items()}
-        return semantic.by_words(cast("Index", _Met(lexicon)), task, words)
+        return semantic.by_words(lexicon, task, words)
     finally:
         lexicon.close()
-
-
-class _Met(NamedTuple):
-    """As much of an index as `semantic.by_words` asks."""
-
-    vectors: Lexicon

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,7 +83,8 @@ class Lexicon:
         found = self._column("bits", ids)
         return [int.from_bytes(found[i], "little") for i in ids]
 
-    def word_vectors(self, ids: Iterable[int]) -> Mapping[int, bytes]:
+    def word_vectors(self, ids: Collection[int]) -> Mapping[int, bytes]:
+        """The vectors of words by their ids."""
         return self._column("vector", list(ids))
 
     def _column(self, name: str, ids: Sequence[int]) -> dict[int, bytes]:

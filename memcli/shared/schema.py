@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import psycopg
     from sqlalchemy import Connection as SqlConnection
 
-VERSION = "0001"
+VERSION = "0002"
 """The version that this program reads and writes."""
 MIGRATE = "mem index --push --migrate, as the owner of the tables"
 _LOCK = 0x6D656D

@@ -11,14 +11,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
-from memcli import vector
+from memcli import bm25, vector
 from memcli.levels import Place
 from memcli.scope import Filters
 from memcli.shared import schema
 from memcli.shared.identity import blob_url
 from memcli.shared.link import Link
 from memcli.shared.tokens import WEIGHTS, Term, Tokenizer
-from memcli.store import COVERAGE, LEADERS, POOL, SCORED, Candidate, FileRow, _idf, _top
+from memcli.source import Candidate, FileRow
 from memcli.words import SIZE, join
 
 if TYPE_CHECKING:
@@ -87,7 +87,6 @@ class SharedIndex:
         self._numbers: dict[Key, int] = {}
         self._keys: dict[int, Key] = {}
         self._heads: dict[int, Key] = {}
-        self._beside: dict[tuple[int, int], list[list[str]]] = {}
         self._whole: dict[Key, str] = {}
         self._loaded: dict[int, Candidate] = {}
         self._counts: dict[str, int] = {}
@@ -111,16 +110,6 @@ class SharedIndex:
 
         return {row[0]: Project(*row) for row in self.link.ask(look)}
 
-    def project_of(self, source: int) -> Project:
-        """The project that a file belongs to."""
-        return self.projects[self._project_of[source]]
-
-    def url(self, source: int, line: int) -> str:
-        """Where a line can be read, as of the commit that was pushed."""
-        project, path = self.project_of(source), self.files[source].path
-        whole = path if project.path == "." else f"{project.path}/{path}"
-        return blob_url(project.remote, project.commit, whole, line)
-
     # --- words
 
     def counts(self, words: Sequence[str]) -> list[int]:
@@ -136,7 +125,7 @@ class SharedIndex:
 
     def idf(self, words: Sequence[str]) -> list[float]:
         """How rare each word is, as `store.Index.idf`."""
-        return [_idf(n, self.total) for n in self.counts(words)]
+        return [bm25.idf(n, self.total) for n in self.counts(words)]
 
     def _known(self, terms: Iterable[Term]) -> dict[str, int]:
         """In how many chunks each word of these terms stands; that of an open one counts all it begins."""
@@ -157,9 +146,7 @@ class SharedIndex:
             self._counts[head] = int(n)
         return self._counts
 
-    def lexical(
-        self, terms: Sequence[str], allowed: object = None, sources: object = None, pool: int = POOL
-    ) -> dict[int, float]:
+    def lexical(self, terms: Sequence[str], pool: int) -> dict[int, float]:
         """BM25 of the best-matching chunks, the same sum over terms as `store.Index.lexical`."""
         tokenizer = Tokenizer()
         try:
@@ -174,22 +161,22 @@ class SharedIndex:
         leaders = self._leaders(asked, bound)
         counted = sorted((self._count(term, bound, leaders), term) for term in asked)
         counted = [(n, term) for n, term in counted if n]
-        every = sum(_idf(n, self.total) for n, _ in counted)
+        every = sum(bm25.idf(n, self.total) for n, _ in counted)
         scores = {number: self._score(leader, counted, every) for number, leader in leaders.items()}
-        return _top({number: score for number, score in scores.items() if score > 0}, pool)
+        return bm25.best({number: score for number, score in scores.items() if score > 0}, pool)
 
     def _leaders(self, asked: Sequence[Term], bound: Mapping[str, int]) -> dict[int, Leader]:
         rows = self._ask(
             "SELECT * FROM mem.lexical(%s::tsquery, %s::tsquery[], %s, %s, %s, %s, %s, %s, %s)",
             (
                 gate(asked, bound, self.total), [term.query for term in asked],
-                [_idf(bound[term.text], self.total) for term in asked],
+                [bm25.idf(bound[term.text], self.total) for term in asked],
                 sorted({word for term in asked for word in term.words}),
                 sorted({term.words[-1] for term in asked if term.open}),
-                GATE, SCORED, LEADERS, self.filters,
+                GATE, bm25.SCORED, bm25.LEADERS, self.filters,
             ),
         )  # fmt: skip
-        self.truncated = len(rows) >= LEADERS
+        self.truncated = len(rows) >= bm25.LEADERS
         return {
             self._number((project, i)): Leader(
                 length, dict(zip(words, zip(places, marks, strict=True), strict=True))
@@ -213,10 +200,10 @@ class SharedIndex:
         for n, term in counted:
             often = frequency(term, leader)
             if often:
-                idf = _idf(n, self.total)
+                idf = bm25.idf(n, self.total)
                 score += idf * often * (K1 + 1) / (often + norm)
                 covered += idf
-        return score * (1 - COVERAGE + COVERAGE * covered / every) if every else 0.0
+        return bm25.covered(score, covered, every)
 
     # --- vectors
 
@@ -303,20 +290,19 @@ class SharedIndex:
             self.files[source] = FileRow(source, path, Place(*place), "", 0, 0, "", 0, ())
             self._project_of[source] = project
 
-    def copies(self, entries: Iterable[str]) -> list[Candidate]:
-        """The first chunk of every place where these entries stand and that passes the filters."""
+    def places(self, entries: Collection[str]) -> list[tuple[int, int]]:
+        """(chunk, file) of the first chunk of every place where these entries stand, if it passes."""
         named = {_split(entry) for entry in entries}
         rows = self._ask(
             "SELECT * FROM mem.standing(%s, %s, %s)",
             (list({key for _, key in named}), sorted({entry for entry, _ in named}), self.filters),
         )
-        return self.candidates(
-            [self._number((project, i)) for project, i, entry in rows if (entry, project) in named]
-        )
+        found = [self._number((project, i)) for project, i, entry in rows if (entry, project) in named]
+        return [(c.rowid, c.source) for c in self.candidates(found)]
 
-    def places(self, entries: Iterable[str]) -> list[tuple[int, int]]:
-        """(chunk, file) of the same."""
-        return [(c.rowid, c.source) for c in self.copies(entries)]
+    def passes(self, candidate: Candidate) -> bool:
+        """Always: the server gives none that does not."""
+        return True
 
     def text(self, candidate: Candidate) -> str:
         """The whole indexed text of the entry that a chunk belongs to."""
@@ -334,23 +320,25 @@ class SharedIndex:
 
     # --- places
 
-    def gather(self, candidates: Iterable[Candidate], reach: int = 2) -> None:
-        """Fetch, for `beside`, what stands up to `reach` places from these entries in their files."""
-        wanted = {(c.source, c.offset): self._heads[c.rowid] for c in candidates}
+    def beside(self, candidates: Sequence[Candidate]) -> list[Sequence[Sequence[str]]]:
+        """For each, the entries up to two places before it in its file and those after it, nearest first."""
+        keys = [self._heads[c.rowid] for c in candidates]
         at = "array_position(f.heads, c.id)"
         rows = self._ask(
-            f"SELECT c.project, c.id, f.heads[greatest({at} - {reach}, 1) : {at} - 1],"
-            f" f.heads[{at} + 1 : {at} + {reach}]"
+            f"SELECT c.project, c.id, f.heads[greatest({at} - 2, 1) : {at} - 1],"
+            f" f.heads[{at} + 1 : {at} + 2]"
             " FROM mem.chunks c JOIN mem.files f ON f.project = c.project AND f.file = c.file"
             f" WHERE c.project = ANY (%s) AND c.id = ANY (%s) AND {at} IS NOT NULL",
-            _columns(wanted.values()),
+            _columns(keys),
         )
-        around = {(project, i): (before, after) for project, i, before, after in rows}
+        around = {(project, i): (before[::-1], after) for project, i, before, after in rows}
         names = self._entries({(key[0], i) for key, sides in around.items() for side in sides for i in side})
-        for place, key in wanted.items():
-            before, after = around.get(key, ((), ()))
-            sides = [[(key[0], i) for i in side] for side in (reversed(before), after)]
-            self._beside[place] = [[names[i] for i in side if i in names] for side in sides]
+
+        def named(key: Key) -> list[list[str]]:
+            sides = around.get(key, ((), ()))
+            return [[names[key[0], i] for i in side if (key[0], i) in names] for side in sides]
+
+        return [named(key) for key in keys]
 
     def _entries(self, keys: Collection[Key]) -> dict[Key, str]:
         rows = self._ask(
@@ -360,12 +348,12 @@ class SharedIndex:
         )
         return {(project, i): _name(entry, project) for project, i, entry in rows}
 
-    def beside(self, source: int, offset: int) -> list[list[str]]:
-        """What `gather` fetched: the entries before one in its file, and those after it, nearest first."""
-        return self._beside.get((source, offset), [[], []])
+    def edges(self, entries: Collection[str]) -> list[tuple[str, str, float]]:
+        """None: what belongs together is not sent to the server."""
+        return []
 
-    def lines(self, candidates: Iterable[Candidate]) -> dict[int, int]:
-        """The first body line of the entry that each chunk belongs to."""
+    def located(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """The same, with the first body line of each known."""
         heads = {c.rowid: self._heads[c.rowid] for c in candidates}
         rows = self._ask(
             "SELECT c.project, c.id, f.lines[array_position(f.heads, c.id)]"
@@ -374,7 +362,14 @@ class SharedIndex:
             _columns(heads.values()),
         )
         known = {(project, i): line for project, i, line in rows}
-        return {number: known.get(key) or 1 for number, key in heads.items()}
+        return [c._replace(line=known.get(heads[c.rowid]) or 1) for c in candidates]
+
+    def origin(self, candidate: Candidate) -> tuple[str, str]:
+        """(name of the project, where the line can be read as of the commit that was pushed)."""
+        key, path = self._project_of[candidate.source], self.files[candidate.source].path
+        project = self.projects[key]
+        whole = path if project.path == "." else f"{project.path}/{path}"
+        return project.name, blob_url(project.remote, project.commit, whole, candidate.line)
 
 
 def _columns(keys: Iterable[Key]) -> tuple[list[UUID], list[int]]:
