@@ -27,10 +27,11 @@ TITLES = {
 }
 EPISODE_TOKENS = 300
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s|(?<=[。！？])|\n")
-_BLANK = re.compile(r"\s")
-_ANYWHERE = re.compile(r"(?<=\S)")
-_PARAGRAPH = re.compile(r"\n[ \t]*\n|\n(?=[ \t]*[-*] )|\Z")
+# Most texts fit: what cuts one is compiled when the first has to be cut.
+_SENTENCE = r"(?<=[.!?])\s|(?<=[。！？])|\n"
+_BLANK = r"\s"
+_ANYWHERE = r"(?<=\S)"
+_PARAGRAPH = r"\n[ \t]*\n|\n(?=[ \t]*[-*] )|\Z"
 _LAST_RULE = re.compile(r"\s*\n-{3,}\s*\Z")
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+[^\n]*\n?")
 
@@ -80,12 +81,12 @@ def body_of(text: str, title: str) -> str:
     return text
 
 
-def cut(text: str, room: int, break_at: re.Pattern[str] = _SENTENCE) -> str:
+def cut(text: str, room: int, break_at: str = _SENTENCE) -> str:
     """The longest beginning of `text` within `room` tokens that ends at a break; "" when none does."""
     if tokens(text) <= room:
         return text
     best = ""
-    for mark in break_at.finditer(text):
+    for mark in re.finditer(break_at, text):
         part = text[: mark.start()].rstrip()
         if tokens(part) + 1 > room:
             break
@@ -103,7 +104,7 @@ def cut_paragraphs(text: str, room: int, name: str) -> str:
     if tokens(text) <= room:
         return text
     kept = ""
-    for mark in _PARAGRAPH.finditer(text):
+    for mark in re.finditer(_PARAGRAPH, text):
         part = text[: mark.start()].rstrip()
         if tokens(part) + tokens(_missing(text, part, name)) + 1 > room:
             break

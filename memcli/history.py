@@ -83,19 +83,21 @@ LOG_WAIT = 0.2
 
 def state_dir() -> Path:
     """The user's state folder for mem (made when something is written)."""
-    if sys.platform == "linux" and "ANDROID_DATA" not in os.environ:  # as platformdirs has it
-        base = os.environ.get("XDG_STATE_HOME", "").strip()
-        return Path(base or os.path.expanduser("~/.local/state")) / "mem"
-    import platformdirs
-
-    return Path(platformdirs.user_state_path("mem"))
+    return _folder("state", "~/.local/state")
 
 
 def cache_dir() -> Path:
     """The user's cache folder for mem."""
+    return _folder("cache", "~/.cache")
+
+
+def _folder(kind: str, usual: str) -> Path:
+    if sys.platform == "linux" and "ANDROID_DATA" not in os.environ:  # as platformdirs has it, at no cost
+        base = os.environ.get(f"XDG_{kind.upper()}_HOME", "").strip()
+        return Path(base or os.path.expanduser(usual)) / "mem"
     import platformdirs
 
-    return Path(platformdirs.user_cache_path("mem"))
+    return Path(getattr(platformdirs, f"user_{kind}_path")("mem"))
 
 
 def private_dir(path: Path) -> Path:

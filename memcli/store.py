@@ -13,9 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from heapq import nlargest
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from memcli import bm25, tree
 from memcli.errors import RefusedError
@@ -487,14 +486,20 @@ class Index:
         common = min(bm25.idf(n, total) for n, _ in counted)
         covered: Counter[int] = Counter()
         for n, term in counted:
-            rows = self.db.execute("SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?", (quoted(term),))
-            found = list(chain.from_iterable(rows))
+            found = self._rowids(term)
             for _ in range(min(round(bm25.idf(n, total) / common), MOST_WEIGHT)):
                 covered.update(found)  # counting whole numbers is done in C
         seen: Mapping[int, int] = covered
         if allowed is not None or denied:
             seen = {i: c for i, c in covered.items() if (allowed is None or i in allowed) and i not in denied}
         return json.dumps(_foremost(seen))
+
+    def _rowids(self, term: str) -> list[int]:
+        """The chunks with a term; as one text, since a row for each would cost three times as much."""
+        row = self.db.execute(
+            "SELECT json_group_array(rowid) FROM chunks_fts WHERE chunks_fts MATCH ?", (quoted(term),)
+        ).fetchone()
+        return cast("list[int]", json.loads(row[0]))
 
     def denied(self, sources: Collection[int]) -> frozenset[int]:
         """Chunks that no plain search shows: not live, or of a file that is not in view."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import nsmallest
 from operator import mul
 from struct import unpack
@@ -21,7 +21,8 @@ DIM = 256
 """The dimension of static word vectors, and of the sums of them."""
 BLOCK = 1024
 """How many vectors share a row of sign bits."""
-_FULL = float(SCALE * SCALE)
+FULL = float(SCALE * SCALE)
+"""The product of a vector with itself."""
 _POSITIVE = bytes(ord("1") if 0 < value < 128 else ord("0") for value in range(256))
 """A signed byte as the digit of its sign bit."""
 
@@ -43,13 +44,13 @@ def signs(vector: bytes) -> bytes:
 def cosine(a: bytes, b: bytes) -> float:
     """The cosine of two vectors of `quantise` of one dimension, to about a hundredth."""
     form = f"{len(a)}b"
-    return float(sum(map(mul, unpack(form, a), unpack(form, b)))) / _FULL
+    return float(sum(map(mul, unpack(form, a), unpack(form, b)))) / FULL
 
 
-def distances(query: int, bits: bytes, width: int) -> Iterator[int]:
+def distances(query: int, bits: bytes, width: int) -> list[int]:
     """The Hamming distance of `query` to each of the bit strings of `width` bytes in `bits`."""
     number = int.from_bytes
-    return ((number(bits[i : i + width], "little") ^ query).bit_count() for i in range(0, len(bits), width))
+    return [(number(bits[i : i + width], "little") ^ query).bit_count() for i in range(0, len(bits), width)]
 
 
 def nearest(distance: Mapping[K, float], most: int) -> list[K]:

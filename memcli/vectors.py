@@ -12,7 +12,6 @@ import sqlite3
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 from memcli import relations, vector
@@ -333,7 +332,7 @@ class Vectors:
         import numpy as np
 
         hashes = [content_hash(text) for text in texts]
-        known = self._cached(embedder, hashes)
+        known = self.cached(embedder, hashes)
         new = list(dict.fromkeys(h for h in hashes if h not in known))
         if new:
             text_of = dict(zip(hashes, texts, strict=True))
@@ -362,7 +361,7 @@ class Vectors:
                 "if the model is another one now, delete the index and run mem index",
             )
 
-    def _cached(self, embedder: Embedder, hashes: Sequence[str]) -> dict[str, bytes]:
+    def cached(self, embedder: Embedder, hashes: Sequence[str]) -> dict[str, bytes]:
         """What was paid for before, by content."""
         rows = self.db.execute(
             "SELECT hash, vector FROM embedding_cache WHERE provider = ? AND model = ?"
@@ -424,11 +423,11 @@ class Vectors:
         found: dict[int, int] = {}
         for block, data in self.db.execute("SELECT block, bits FROM signs WHERE block >= 0"):
             apart = vector.distances(bits, _sound(data, len(data) // width * width), width)
-            found.update(
-                (block * BLOCK + place, distance)
-                for place, distance in enumerate(apart)
-                if distance != empty or any(data[place * width : (place + 1) * width])
-            )
+            found.update(enumerate(apart, block * BLOCK))
+            if empty in apart:
+                for place in range(len(apart)):
+                    if apart[place] == empty and not any(data[place * width : (place + 1) * width]):
+                        del found[block * BLOCK + place]
         if allowed is not None:
             found = {rowid: found[rowid] for rowid in allowed if rowid in found}
         for rowid in denied:
@@ -501,6 +500,8 @@ def embedded_text(title: str, text: str) -> str:
 
 
 def content_hash(text: str) -> str:
+    from hashlib import blake2b  # loads OpenSSL
+
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 

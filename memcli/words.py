@@ -15,13 +15,14 @@ OVERLAP = 320
 
 LONGEST = 32
 
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+# Two that most texts do without: they are compiled when the first text needs them.
+_CONTROL = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]"
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 _WORD = re.compile(r"[^\W_]+")
 # Where one hump of an identifier ends and one begins: at a capital letter, of which a text has few.
 _JOINT = re.compile(r"[A-Z](?:(?<=[a-z0-9][A-Z])|(?=[A-Z][a-z]))")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
-_SPACELESS = re.compile(
+_SPACELESS = (
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
 )
@@ -29,7 +30,7 @@ _SPACELESS = re.compile(
 
 def clean(text: str) -> str:
     """`text` without what SQLite or its tokenizer cannot take."""
-    return text if text.isprintable() or not _CONTROL.search(text) else _CONTROL.sub(" ", text)
+    return text if text.isprintable() or not re.search(_CONTROL, text) else re.sub(_CONTROL, " ", text)
 
 
 def join(texts: list[str]) -> str:
@@ -45,7 +46,7 @@ def sub_words(text: str) -> str:
             if _JOINT.search(word):
                 found += _HUMP.findall(word)
     if not text.isascii():
-        for match in _SPACELESS.finditer(text):
+        for match in re.finditer(_SPACELESS, text):
             found += bigrams(match[0])
     return " ".join(found)
 
@@ -67,7 +68,7 @@ def word_forms(text: str) -> Iterator[str]:
     What is longer than `LONGEST` characters is no word (a hash, encoded data).
     """
     for word in _WORD.findall(text):
-        if not word.isascii() and (runs := _SPACELESS.findall(word)):
+        if not word.isascii() and (runs := re.findall(_SPACELESS, word)):
             for run in runs:
                 yield from (pair for pair in bigrams(run) if len(pair) == 2 or len(run) == 1)
         else:
@@ -76,7 +77,7 @@ def word_forms(text: str) -> Iterator[str]:
 
 def spaceless_runs(text: str) -> list[str]:
     """The stretches of `text` in scripts that put no blanks between words."""
-    return [] if text.isascii() else _SPACELESS.findall(text)
+    return [] if text.isascii() else re.findall(_SPACELESS, text)
 
 
 @lru_cache(maxsize=1024)

@@ -16,7 +16,7 @@ import pytest
 
 from memcli import hook, hook_script, triggers
 from memcli.app import App, Options
-from memcli.history import LOG, LOG_BYTES, History, Spooled, alone, log_hook, state_dir
+from memcli.history import LOG, LOG_BYTES, History, Spooled, alone, cache_dir, log_hook, state_dir
 from tests.conftest import Project, Result
 
 SESSION = "11111111-2222-4333-8444-555555555555"
@@ -708,13 +708,15 @@ def test_every_talk_word_is_free_of_content() -> None:
     ]  # fmt: skip
 
 
-def test_the_state_folder_is_the_systems(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The folder that is found without platformdirs is the one that it names."""
+def test_the_folders_are_the_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folders that are found without platformdirs are those that it names."""
     import platformdirs
 
     for value in ("", "/some/where"):
         monkeypatch.setenv("XDG_STATE_HOME", value)
+        monkeypatch.setenv("XDG_CACHE_HOME", value)
         assert state_dir() == Path(platformdirs.user_state_path("mem"))
+        assert cache_dir() == Path(platformdirs.user_cache_path("mem"))
 
 
 def test_signals_are_left_as_they_are() -> None:
