@@ -145,7 +145,7 @@ def _alike(lexicon: Lexicon, words: Sequence[Word], present: Sequence[int]) -> l
     data = lexicon.word_vectors({i for some in close for i in some})
     found = []
     for word, some, forms in zip(words, close, same, strict=True):
-        likeness = {i: vector.cosine(word.vector, data[i]) for i in some}
+        likeness = vector.cosines(word.vector, {i: data[i] for i in some})
         own = {i: value for i, value in likeness.items() if value >= LIKENESS}
         own.update((written[form][0], 1.0) for form in forms if form in written)
         found.append(own)
@@ -178,7 +178,7 @@ def lane(
         return Signals(lexical, {})
     close = index.vectors.nearest(task.vector, NEAREST, allowed=allowed, denied=denied)
     near = index.vectors.load({*lexical, *close}, len(task.vector))
-    cosine = {rowid: vector.cosine(task.vector, own.vector) for rowid, own in near.items()}
+    cosine = vector.cosines(task.vector, {rowid: own.vector for rowid, own in near.items()})
     near = {rowid: own for rowid, own in near.items() if rowid in lexical or cosine[rowid] >= floor}
     cosine = {rowid: cosine[rowid] for rowid in near}
     if embedder.provider != "local":

@@ -7,6 +7,7 @@ what numpy computes for many texts and Python for one is the same to the bit.
 from __future__ import annotations
 
 import math
+import sys
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import nsmallest
@@ -41,10 +42,19 @@ def signs(vector: bytes) -> bytes:
     return bits.to_bytes((len(vector) + 7) // 8, "little")
 
 
-def cosine(a: bytes, b: bytes) -> float:
-    """The cosine of two vectors of `quantise` of one dimension, to about a hundredth."""
-    form = f"{len(a)}b"
-    return float(sum(map(mul, unpack(form, a), unpack(form, b)))) / FULL
+def cosines(query: bytes, vectors: Mapping[K, bytes]) -> dict[K, float]:
+    """The cosine of `query` with each vector of `quantise` of its dimension, to about a hundredth."""
+    form = f"{len(query)}b"
+    own = unpack(form, query)
+    return {key: _product(own, unpack(form, other)) / FULL for key, other in vectors.items()}
+
+
+if sys.version_info >= (3, 12):
+    _product = math.sumprod
+else:
+
+    def _product(a: Sequence[int], b: Sequence[int]) -> int:
+        return sum(map(mul, a, b))
 
 
 def distances(query: int, bits: bytes, width: int) -> list[int]:
