@@ -388,8 +388,10 @@ def test_a_killed_hook_loses_nothing(shop: Project, after: float) -> None:
     process.wait()
     os.utime(path, (time.time() - 3600,) * 2)
     call(shop, "session-start", source="startup", session_id="next")
-    settle(shop)
-    text = (shop.root / "MEMORY.md").read_text()
+    until, text = time.monotonic() + 20, ""
+    while "pytest" not in text and time.monotonic() < until:  # the child of a killed hook may be slow
+        settle(shop)
+        text = (shop.root / "MEMORY.md").read_text()
     assert text.count("never unittest") == 1 and "pytest" in text
 
 
