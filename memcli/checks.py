@@ -3,46 +3,19 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate
-from typing import NamedTuple
 
 from memcli import redact
 from memcli.block import tokens
+from memcli.document import FAIL, PASS, WARN, Check, Document, key_line, lines_at
+from memcli.hostile import hostile
 from memcli.levels import OUTERMOST, Place
-from memcli.memory_file import MemoryFile, sections
+from memcli.memory_file import sections
 from memcli.model import Entry, Problem
 
-PASS, WARN, FAIL, INFO = "PASS", "WARN", "FAIL", "INFO"
 LARGE = 5_000_000
 """Bytes of a memory file that nobody reads any more."""
-
-
-class Check(NamedTuple):
-    """One row: what was looked at, how it stands, what was found, the command that mends it."""
-
-    name: str
-    status: str
-    detail: str
-    hint: str = ""
-    path: str = ""
-    line: int = 0
-
-
-class Document(NamedTuple):
-    """A memory file that could be read; `tree` is the git work tree it lies in, `size` is in bytes."""
-
-    memory: MemoryFile
-    place: Place
-    tree: str
-    size: int
-
-    @property
-    def path(self) -> str:
-        return self.memory.path
-
-
 PASSED = {
     "readable": "every file can be read",
     "front-matter": "no damaged front matter",
@@ -78,6 +51,7 @@ def content(
         for check in _OF_ONE:
             rows += check(document)
         rows += future(document, today)
+    rows += hostile(documents)
     rows += duplicates(documents, others or ())
     rows += institutional(documents, max_tokens)
     if others is None:
@@ -114,37 +88,42 @@ def damaged(document: Document) -> Iterator[Check]:
     for problem in document.memory.problems:
         unreadable = problem.severity == "unreadable"
         message = problem.message if problem.line not in hidden else "cannot be used (it holds a secret)"
+        lost = "mend it there: until then it counts as prose, and its values as nothing"
         yield Check(
             "front-matter" if unreadable else "values",
             FAIL if unreadable else WARN,
             message,
-            "mend it there: until then the entry is left out" if unreadable else "correct it there",
+            lost if unreadable else "correct it there",
             document.path,
             problem.line,
         )
 
 
-_OPENING = re.compile(r"^---[ \t]*\n(?:id|type):[ \t]*\S", re.MULTILINE)
+_OPENING = re.compile(r"\n---[ \t]*\n(?:id|type):[ \t]*\S")
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 
 
 def glued(document: Document) -> Iterator[Check]:
     """Blocks that stand right below a line of text: they are part of that text, and were hardly meant so."""
     text = document.memory.text.replace("\r\n", "\n")
-    fences = [match.start() for match in _FENCE.finditer(text)]
-    starts = [match.start() for match in _OPENING.finditer(text)]
+    starts = [start for match in _OPENING.finditer(text) if _is_below_text(text, start := match.start() + 1)]
+    fences = [match.start() for match in _FENCE.finditer(text)] if starts else []
     what = "a block of front matter without a blank line before it belongs to the text above"
-    for start, line in zip(starts, _lines(text, starts), strict=True):
-        above = text[text.rfind("\n", 0, max(start - 1, 0)) + 1 : start]
-        if above.strip(" \t\n-") and bisect_left(fences, start) % 2 == 0:
+    for start, line in zip(starts, lines_at(text, starts), strict=True):
+        if bisect_left(fences, start) % 2 == 0:
             yield Check("front-matter", WARN, what, "put a blank line before it", document.path, line)
+
+
+def _is_below_text(text: str, start: int) -> bool:
+    """Whether the line above `start` is neither blank nor a rule."""
+    return bool(text[text.rfind("\n", 0, start - 1) + 1 : start].strip(" \t\n-"))
 
 
 def _secret_lines(text: str) -> frozenset[int]:
     """Lines that must not be quoted."""
     found = redact.secrets(text)
-    first = _lines(text, (secret.start for secret in found))
-    last = _lines(text, (secret.end - 1 for secret in found))
+    first = lines_at(text, (secret.start for secret in found))
+    last = lines_at(text, (secret.end - 1 for secret in found))
     return frozenset(n for one, two in zip(first, last, strict=True) for n in range(one, two + 1))
 
 
@@ -169,51 +148,6 @@ def conflict_lines(text: str) -> list[int]:
     return found
 
 
-_USUAL = re.compile(
-    r"---\r?\n(?:(?:id: [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-    r"|(?:type|domain|phase|status|kind|priority): [a-z]{1,14}"
-    r"|(?:importance|reinforcement_count): [0-9.]{1,9}"
-    r"|(?:last_reinforced|created_at): '?[0-9]{4}-[0-9]{2}-[0-9]{2}'?)\r?\n)++---\r?\n"
-)
-"""Front matter in which no secret can hide: half of many files, and not worth a look."""
-
-
-def secrets(document: Document) -> Iterator[Check]:
-    """Credentials, by kind and place; the value is never repeated."""
-    text = document.memory.text
-    found = redact.secrets(text) if redact.secrets(_USUAL.sub("\n", text)) else []
-    for secret, line in zip(found, _lines(text, (secret.start for secret in found)), strict=True):
-        hint = "take it out and revoke it: what was committed stays in git's history"
-        yield Check("secrets", FAIL, secret.kind, hint, document.path, line)
-
-
-def injections(document: Document) -> Iterator[Check]:
-    """Sentences that try to command the agent. An archive is never injected, nor are keys but the title."""
-    if document.place.store == "archive":
-        return
-    parts = _shown_parts(document.memory)
-    starts = [0, *accumulate(len(text) + 2 for _, text in parts)]
-    joined = "\n\n".join(text for _, text in parts)
-    for span in redact.injections(joined):
-        at = bisect_right(starts, span.start) - 1
-        line = parts[at][0] + joined.count("\n", starts[at], span.start)
-        detail = f"reads like an instruction to the agent ({span.kind})"
-        hint = "reword it or take it out; recall shows a notice in its place"
-        yield Check("injections", WARN, detail, hint, document.path, line)
-
-
-def _shown_parts(memory: MemoryFile) -> list[tuple[int, str]]:
-    """(line, text) of all that an answer may show: prose, titles that are keys, bodies."""
-    prose = [segment for segment in memory.segments if segment.kind == "prose"]
-    lines = _lines(memory.text, (segment.start for segment in prose))
-    parts = [(line, memory.text[s.start : s.end]) for line, s in zip(lines, prose, strict=True)]
-    for entry in memory.entries:
-        parts.append((entry.line, entry.body))
-        if "title" in entry.extra:
-            parts.append((key_line(memory, entry, "title"), entry.title))
-    return parts
-
-
 def unnamed(document: Document) -> Iterator[Check]:
     """Entries without an id of their own."""
     missing = [entry for entry in document.memory.entries if not entry.identified]
@@ -233,8 +167,6 @@ _OF_ONE: tuple[Callable[[Document], Iterator[Check]], ...] = (
     damaged,
     glued,
     conflicts,
-    secrets,
-    injections,
     unnamed,
     oversized,
 )
@@ -343,22 +275,3 @@ def _above(outer: Place, inner: Place) -> bool:
 def _over_budget(document: Document, size: int, fund: int) -> Check:
     detail = f"{size} tokens of institutional text, {fund} are shown (half of max_tokens)"
     return Check("institutional", WARN, detail, "shorten it, or raise max_tokens", document.path, 1)
-
-
-# --- places
-
-
-def key_line(memory: MemoryFile, entry: Entry, key: str) -> int:
-    """The line of a key in an entry's front matter; that of the body when it cannot be told."""
-    found = re.compile(rf"(?<![^\r\n]){key}[ \t]*:").search(memory.text, entry.start, entry.end)
-    return next(_lines(memory.text, [found.start()])) if found else entry.line
-
-
-def _lines(text: str, offsets: Iterable[int]) -> Iterator[int]:
-    """The line, from 1, of each of these ascending offsets; a lone CR ends a line, too."""
-    scan = re.sub(r"\r(?!\n)", "\n", text) if "\r" in text else text
-    at, line = 0, 1
-    for offset in offsets:
-        line += scan.count("\n", at, offset)
-        at = max(at, offset)
-        yield line

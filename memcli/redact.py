@@ -1,14 +1,15 @@
 """What must not be shown, stored or obeyed: control characters, secrets, <private>, commands to the agent.
 
 Every pattern is linear: runs are possessive or bounded, and a rule is compiled only when one of its
-literal hints occurs in the text, so that clean text costs a few substring searches.
+literal hints occurs in the text, so that clean text costs a few substring searches. Of many texts the
+hints are asked once (`rules_for`): each text is judged as it would be by itself.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -32,9 +33,15 @@ class Span(NamedTuple):
 
 
 class _Rule(NamedTuple):
+    """A pattern is asked of texts in which one of its hints occurs; no letter or digit is before a `^hint`.
+
+    Every match begins with one of `starts`, in any case; none are given where that cannot be said.
+    """
+
     kind: str
     hints: tuple[str, ...]
     pattern: str
+    starts: tuple[str, ...] = ()
 
 
 @cache
@@ -47,13 +54,22 @@ def _lower(text: str) -> str:
     return text.replace("\u0130", "I").lower()
 
 
-def _due(rules: tuple[_Rule, ...], text: str) -> Iterator[_Rule]:
+def _occurs(hint: str, text: str) -> bool:
+    if hint[0] != "^":
+        return hint in text
+    at = text.find(hint[1:])
+    while at > 0 and text[at - 1].isalnum():
+        at = text.find(hint[1:], at + 1)
+    return at >= 0
+
+
+def _due(rules: Iterable[_Rule], text: str) -> Iterator[_Rule]:
     """The rules one of whose hints occurs in `text`."""
     seen: dict[str, bool] = {}
     for rule in rules:
         for hint in rule.hints:
             if hint not in seen:
-                seen[hint] = hint in text
+                seen[hint] = _occurs(hint, text)
             if seen[hint]:
                 yield rule
                 break
@@ -129,13 +145,14 @@ def strip_controls(text: str) -> str:
     return _regex("[\ud800-\udfff]").sub("\ufffd", text)
 
 
-_PRIVATE: Final = r"(?i)<\s{0,8}(/?)\s{0,8}private\s{0,8}>"
+PRIVATE_TAG: Final = r"(?i)<\s{0,8}(/?)\s{0,8}private\s{0,8}>"
+"""Begins a private part, or ends it where the group is not empty."""
 
 
 def strip_private(text: str) -> str:
     """`text` without `<private>...</private>`; what is not closed is dropped to the end."""
     kept, at, depth = [], 0, 0
-    for tag in _regex(_PRIVATE).finditer(text):
+    for tag in _regex(PRIVATE_TAG).finditer(text):
         if not tag[1]:
             if depth == 0:
                 kept.append(text[at : tag.start()])
@@ -147,7 +164,7 @@ def strip_private(text: str) -> str:
         return text
     result = "".join([*kept, text[at:]] if depth == 0 else kept)
     # Dropping a part may join halves of another tag: somebody meant to hide it, so nothing after it stays.
-    again = next((tag for tag in _regex(_PRIVATE).finditer(result) if not tag[1]), None)
+    again = next((tag for tag in _regex(PRIVATE_TAG).finditer(result) if not tag[1]), None)
     return result[: again.start()] if again else result
 
 
@@ -170,7 +187,9 @@ def fence_safe(text: str, tag: str = "recalled-memory") -> str:
 
 
 _MANY: Final = 4096
-"""Characters from which on it pays to leave the short words out of a search."""
+"""Characters from which on it pays to look first where a search can find something."""
+_ODD_LETTERS: Final = "\u0131\u017f"
+"""They are an i and an s to a pattern that ignores case, and remain what they are in lower case."""
 _B: Final = r"(?<![A-Za-z0-9])"
 _E: Final = r"(?![A-Za-z0-9])"
 _SEP: Final = r"""\\{0,3}["'`]?\s{0,4}(?:=>|[:=])\s{0,4}\\{0,3}["'`]?"""
@@ -270,16 +289,25 @@ def _replace(text: str, parts: list[tuple[int, int, str]]) -> str:
     return "".join([*pieces, text[at:]])
 
 
-def secrets(text: str) -> list[Secret]:
-    """The credentials in `text`: ascending, disjoint, the more specific kind first choice."""
+def secrets(text: str, rules: Rules | None = None) -> list[Secret]:
+    """The credentials in `text`: ascending, disjoint, the more specific kind first choice.
+
+    `rules` are those for a set of texts to which this one belongs; they find what all rules find.
+    """
+    rules = rules or _EVERY_RULE
     low = _lower(text)
-    found = list(_private_keys(text)) if "private key" in low else []
-    # Each of these has a run of ten characters in which its hint stands.
-    for rule in _due(_TOKENS, " ".join(_regex(r"\S{10,}+").findall(text)) if len(text) > _MANY else text):
-        found += _shaped(rule, text, _is_masked)
-    for rule in _due(_CREDENTIALS, low):
+    found = list(_private_keys(text)) if rules.private_keys and _KEY_HINT in low else []
+    if rules.tokens:
+        for rule in _due(rules.tokens, _long_words(text) if len(text) > _MANY else text):
+            found += _shaped(rule, text, _is_masked)
+    for rule in _due(rules.credentials, low):
         found += _shaped(rule, text, _is_filler)
-    return _disjoint([*found, *_assigned(text, low)])
+    return _disjoint([*found, *_assigned(text, low, rules.names)])
+
+
+def _long_words(text: str) -> str:
+    """Each of the tokens has a run of ten characters in which its hint stands."""
+    return " ".join(_regex(r"\S{10,}+").findall(text))
 
 
 def _disjoint(found: list[Secret]) -> list[Secret]:
@@ -385,10 +413,10 @@ _METADATA: Final = (
 )
 
 
-def _assigned(text: str, low: str) -> Iterator[Secret]:
+def _assigned(text: str, low: str, names: Sequence[str]) -> Iterator[Secret]:
     """Values given to a secret-looking name: `password = "..."`, `API_KEY: ...`, `--token ...`."""
     covered = 0
-    for at in sorted(_places(low)):
+    for at in sorted(_places(low, names)):
         match = _regex(_ASSIGNMENT).match(text, at) if at >= covered else None
         if match and _names_a_secret(match, text):
             group = next(g for g in ("double", "single", "bare") if match[g] is not None)
@@ -397,8 +425,8 @@ def _assigned(text: str, low: str) -> Iterator[Secret]:
                 yield Secret(_kind_of(match["name"]), match.start(group), covered)
 
 
-def _places(low: str) -> Iterator[int]:
-    for word in _NAME_WORDS:
+def _places(low: str, names: Sequence[str]) -> Iterator[int]:
+    for word in names:
         at = low.find(word)
         while at >= 0:
             yield at
@@ -460,6 +488,7 @@ def _is_random(value: str, password: bool) -> bool:
     return not _is_wordlike(bare)
 
 
+_KEY_HINT: Final = "private key"
 _KEY_MARK: Final = r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _KEY_TEXT: Final = (
     r"""(?:\\+[nrt]|[\s>|"'+,:]|[A-Za-z0-9+/=]{24,}+)*+(?:[A-Za-z0-9+/=]{1,23}+(?=["'\s\\]*+\Z))?"""
@@ -531,6 +560,10 @@ def _command(pattern: str) -> re.Pattern[str]:
     return _regex(pattern, re.IGNORECASE | re.MULTILINE | re.VERBOSE)
 
 
+_TELLING: Final = (
+    "reveal", "print", "show", "output", "repeat", "display", "leak", "expose", "recite", "dump",
+    "share", "tell", "give", "send", "write",
+)  # fmt: skip
 _COMMANDS: Final = (
     _Rule(
         "override",
@@ -538,6 +571,7 @@ _COMMANDS: Final = (
         r"""\b<NOT>(?:ignore|disregard|forget|override|bypass|discard|neglect)·
         (?:(?:all|any|every|of|the|your|my|these|those|that|and|in|from|both|other)·){0,5}
         <PAST>·(?:(?:system|safety|developer|user|given)·)?<ORDERS>""",
+        starts=("ignore", "disregard", "forget", "override", "bypass", "discard", "neglect"),
     ),
     _Rule(
         "override",
@@ -550,17 +584,20 @@ _COMMANDS: Final = (
         | (?:everything|anything|all|what)·(?:that·)?
           (?:you(?:·were|·have·been|['’]ve·been)·(?:told|taught|instructed|given)
           | (?:(?:said|written|stated)·)?(?:above|before|previously)(?=\s{0,3}(?:[.!;,:\n]|\Z|and\b))))""",
+        starts=("ignore", "disregard", "forget"),
     ),
     _Rule(
         "override",
         ("disregard", "forget"),
         r"""\b<NOT>(?:disregard|forget)·(?:(?:all|any|the|your|our|of)·){0,3}<PAST>·
         (?:context|conversation|messages)\b""",
+        starts=("disregard", "forget"),
     ),
     _Rule(
         "override",
         ("system",),
         r"<START>(?:ignore|disregard|forget)·(?:the|this)·system·(?:prompt|message|instructions?)\b",
+        starts=("ignore", "disregard", "forget"),
     ),
     _Rule(
         "override",
@@ -568,6 +605,7 @@ _COMMANDS: Final = (
         r"""\b(?<!nie[ ])(?<!nicht[ ])(?:ignorier(?:e|en|t)?|vergiss|vergesst|vergessen|missachte[nt]?)·
         (?:\w{1,12}·){0,4}(?:vorherig|vorig|bisherig|obig|früher|frueher|vorangegangen|vorhergehend
         |vorstehend|ursprünglich)\w{0,3}·(?:\w{1,12}·)?(?:anweisung|instruktion|befehl|vorgabe|regel)\w{0,3}""",
+        starts=("ignorier", "verg", "missachte"),
     ),
     _Rule(
         "override",
@@ -578,6 +616,7 @@ _COMMANDS: Final = (
         (?:(?:anteriores|previas)·(?:instrucciones|[óo]rdenes|indicaciones|directrices)
         | (?:instrucciones|[óo]rdenes|indicaciones|directrices)·(?:\w{1,12}·){0,2}
           (?:anteriores|previas|precedentes|originales|de·arriba))\b""",
+        starts=("ignor", "olvid", "descart", "desestim", "haz"),
     ),
     _Rule(
         "override",
@@ -585,6 +624,7 @@ _COMMANDS: Final = (
         r"""\b(?<!não[ ])(?:ignor[ae]|ignorez|esqueça|oubli(?:e|ez)|desconsidere)·
         (?:(?:todas?|toutes?|as|les|suas|vos|tes)·){0,3}
         (?:instruções|instrucoes|instructions)·(?:anteriores|prévias|précédentes|precedentes|antérieures)\b""",
+        starts=("ignor", "esque", "oubli", "desconsidere"),
     ),
     _Rule(
         "override",
@@ -603,6 +643,7 @@ _COMMANDS: Final = (
         (?:(?:full|entire|complete|own|exact)·){0,2}
         (?:system·(?:prompt|message|instructions)
         | (?:hidden|initial|original|secret|internal)·(?:system·)?(?:instructions|prompt|message))\b""",
+        starts=_TELLING,
     ),
     _Rule(
         "reveal",
@@ -611,6 +652,7 @@ _COMMANDS: Final = (
         (?:(?:me|us|out|the|full|entire|complete|secret|verbatim)·){0,4}
         (?:system·prompt|(?:hidden|initial)·(?:instructions|prompt))\b
         (?!·(?:with|via|using|by|when|if|in|for|to·(?:std|a·file|the·log))\b)""",
+        starts=_TELLING[:10],
     ),
     _Rule(
         "role",
@@ -624,6 +666,7 @@ _COMMANDS: Final = (
         | in·(?:developer|dan|god|jailbreak|unrestricted)·mode\b
         | (?-i:[A-Z][A-Za-z0-9-]{1,20})(?=[.,!;:\n]|\Z|·(?:who|and|with·no)\b)
         | (?:bound|restricted|limited|constrained|required·to·follow|claude|chatgpt|an·ai)\b)""",
+        starts=("you",),
     ),
     _Rule(
         "role",
@@ -631,6 +674,7 @@ _COMMANDS: Final = (
         r"""\bfrom·now·on,?·(?:
           you·(?:are·(?:an?|my|called)|(?:will|must|shall)·(?:act|behave|obey|roleplay|pretend)|act|behave|obey)
         | act·as|behave·as|obey)\b""",
+        starts=("from",),
     ),
     _Rule(
         "role",
@@ -639,6 +683,7 @@ _COMMANDS: Final = (
           you·(?:are·(?:an?|no|not|free|my|the|dan|unrestricted)|have·no|do·not·have|don['’]t·have)
         | to·be·(?:an?|my|the)·(?:\w{1,20}·){0,2}(?:ai|assistant|model|agent|bot|hacker|human|person|character
           |villain|twin|expert|admin|administrator|root|developer|user))\b""",
+        starts=("pretend",),
     ),
     _Rule(
         "role",
@@ -647,7 +692,7 @@ _COMMANDS: Final = (
             "unfiltered",
             "uncensored",
             "jailbroken",
-            "evil",
+            "^evil",
             "limit",
             "rules",
             "filters",
@@ -658,6 +703,7 @@ _COMMANDS: Final = (
           |without·(?:any·)?(?:restrictions|limits|filters))\b
         | \byou·(?:now·)?(?:have·no|are·not·bound·by|are·free·(?:from|of)|no·longer·have)·
           (?:(?:any|all|your)·)?(?:restrictions|rules|guidelines|limitations|filters)\b""",
+        starts=("act", "behave", "respond", "roleplay", "you"),
     ),
     _Rule(
         "new-instructions",
@@ -665,13 +711,15 @@ _COMMANDS: Final = (
         r"""(?<!added[ ])(?<!adds[ ])(?<!add[ ])(?<!the[ ])(?<!with[ ])(?<!for[ ])(?<!write[ ])
         \b(?:new|updated|revised|real|actual|secret|hidden|true|override)·(?:system·)?
         (?:instructions?|persona|directives?)(?:·(?:are|is|for·you))?\s{0,3}[:：]""",
+        starts=("new", "updated", "revised", "real", "actual", "secret", "hidden", "true", "override"),
     ),
     _Rule(
         "jailbreak",
-        ("dan", "do anything now", "jailbr"),
-        r"""\b(?-i:DAN)·mode\b | \b(?:as|like|are|called)·(?-i:DAN)\b | \bdo·anything·now\b
+        ("do anything now", "jailbr"),
+        r"""\bdo·anything·now\b
         | \bjailbreak·(?:mode|yourself)\b | \bjailbroken·(?:ai|assistant|mode|model|version)\b
         | \byou(?:['’]ve|·have)?·been·jailbroken\b""",
+        starts=("do", "jailbr", "you"),
     ),
     _Rule(
         "jailbreak",
@@ -684,12 +732,26 @@ _COMMANDS: Final = (
           |docker|npm|app|dashboard|cli|in|on|via|by|with|for|to)\b)
         | \bdeveloper·mode·(?:is·)?(?:now·)?(?:enabled|activated|on|engaged)\b[.!:,]?\s{0,3}
           (?:you·(?:can|are|must|will)|all·(?:restrictions|filters|safety)|ignore)\b""",
+        starts=(
+            "respond",
+            "answer",
+            "act",
+            "reply",
+            "operate",
+            "you",
+            "enter",
+            "enable",
+            "activate",
+            "switch",
+            "developer",
+        ),
     ),
     _Rule(
         "role-marker",
         ("<|",),
         r"""<\|(?:im_(?:start|end|sep)|(?:start|end)_header_id|eot_id|system|user|assistant|endoftext
         |begin_of_text|end)\|>""",
+        starts=("<|",),
     ),
     _Rule(
         "role-marker",
@@ -698,6 +760,7 @@ _COMMANDS: Final = (
         | <\s{0,8}/?\s{0,8}(?:system(?:[-_](?:reminder|prompt|message|instructions?))?
           |(?:antml:)?function_(?:calls|results))\s{0,8}>
         | <(?:antml:)?invoke[ ]name=)(?!`)""",
+        starts=("[", "<"),
     ),
     _Rule(
         "role-marker",
@@ -710,7 +773,7 @@ _COMMANDS: Final = (
     ),
     _Rule(
         "secrecy",
-        ("user", "human", "operator"),
+        ("^user", "^human", "^operator"),
         r"""\b(?:do·not|don['’]t|never|must·not|should·not)·(?:(?:ever|under·any·circumstances)·)?
           (?:tell|inform|alert|notify|warn|let|(?:mention|reveal|disclose)·(?:this|it|that)·to)·
           (?:the|your)·(?:user|human|operator)s?
@@ -718,12 +781,14 @@ _COMMANDS: Final = (
             |of·this|know|find·out|see·this|and|or)\b
           | \s{0,3}(?:[.!,;:]|$))
         | \bkeep·(?:this|it|that)·(?:a·)?(?:secret|hidden)·from·(?:the|your)·(?:user|human|operator)\b""",
+        starts=("do", "never", "must", "should", "keep"),
     ),
     _Rule(
         "exfiltration",
         ("curl", "wget", "nc ", "ncat"),
         r"""(?:\b(?:env|printenv|set|history)|\bcat\s[^\n|]{0,80}?<SECRETFILE>[^\n|]{0,40})\s{0,3}\|
         (?:[^\n|]{0,60}\|)?\s{0,3}(?:curl|wget|nc|ncat)\b""",
+        starts=("env", "printenv", "set", "history", "cat"),
     ),
     _Rule(
         "exfiltration",
@@ -735,6 +800,7 @@ _COMMANDS: Final = (
         | [?&](?!<AUTHNAME>=)\w{1,30}=<SECRETVAR>
         | \s(?:-d|--data(?:-\w{1,12})?|--post-data|-F|--form)[ =]?["']?
           (?:(?!<AUTHNAME>=)\w{1,30}=)?["']?<SECRETVAR>)""",
+        starts=("curl", "wget", "ncat", "fetch", "invoke-webrequest", "iwr", "http"),
     ),
     _Rule(
         "exfiltration",
@@ -745,7 +811,13 @@ _COMMANDS: Final = (
         |passwords?|`?\.env`?|[`\w./~-]{0,40}(?:id_rsa|\.ssh|\.aws)[`\w./~-]{0,40}|conversation|chat·history)
         (?!\w)[^.!?\n]{0,80}?\bto·(?:\w{1,12}·){0,3}
         (?:https?://(?!\S{0,40}(?:internal|localhost|vault))|[\w.+-]{1,40}@[\w-]{1,40}\.)""",
+        starts=("send", "post", "upload", "exfiltrate", "forward", "transmit", "e-mail", "email", "leak"),
     ),
+)
+
+# The hints of these are looked for as they are written here.
+_SHOUTED: Final = (
+    _Rule("jailbreak", ("DAN",), r"\b(?-i:DAN)·mode\b | \b(?:as|like|are|called)·(?-i:DAN)\b"),
 )
 
 # Single letters in a row, then the whole run of them.
@@ -755,6 +827,8 @@ _SQUEEZED: Final = (
     r"(?:ignore|disregard|forget)(?:all|any|of|the|your|my){0,3}(?:previous|prior|above|earlier)"
     r"(?:instructions?|prompts?|rules|directives)|(?:reveal|print|show)(?:me)?(?:your|the)systemprompt"
 )
+_LONE_R: Final = r"[rR](?<!\w[rR])(?!\w)"
+"""Every command that is found squeezed has an r, and not at its end."""
 _LOOKALIKES: Final = str.maketrans(
     "аеорсухіјѕһԁԛԝѵɡɩοανρτυικεАВЕКМНОРСТХУІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
     "aeopcyxijshdqwvgioavptuikeABEKMHOPCTXYIJSABEZHIKMNOPTYX",
@@ -777,6 +851,17 @@ def _fold() -> _Fold:
     return _Fold({code: ord(to) if isinstance(to, str) else to for code, to in _LOOKALIKES.items()})
 
 
+def _folded(text: str) -> str:
+    """`text.translate(_fold())`, which takes long where few characters change."""
+    fold = _fold()
+    odd = {char: chr(to) for char in set(text) if not char.isascii() and (to := fold[ord(char)]) != ord(char)}
+    if len(odd) > 20:
+        return text.translate(fold)
+    for char, shape in odd.items():
+        text = text.replace(char, shape)
+    return text
+
+
 def neutralise(text: str) -> str:
     """`text` with each sentence that tries to command the agent replaced by a notice."""
     return _settle(_neutralise_once, text)
@@ -787,23 +872,58 @@ def _neutralise_once(text: str) -> str:
     return _replace(text, [(span.start, span.end, INJECTION_NOTICE) for span in found]) if found else text
 
 
-def injections(text: str) -> list[Span]:
-    """The sentences of `text` that try to command the reading agent: ascending and disjoint."""
-    found = list(_commands(text))
-    if not text.isascii():
+def injections(text: str, rules: Rules | None = None) -> list[Span]:
+    """The sentences of `text` that try to command the reading agent: ascending and disjoint.
+
+    `rules` are those for a set of texts to which this one belongs; they find what all rules find.
+    """
+    rules = rules or _EVERY_RULE
+    found = list(_commands(text, rules.plain))
+    if not text.isascii() and any(rules.folded):
         # One character for one, so that positions hold.
-        folded = text.translate(_fold())
-        found += _commands(folded) if folded != text else []
+        folded = _folded(text)
+        found += _commands(folded, rules.folded) if folded != text else []
     return _sentences(text, sorted(found, key=lambda span: span.start)) if found else []
 
 
-def _commands(text: str) -> Iterator[Span]:
-    for rule in _due(_COMMANDS, _lower(text)):
-        for match in _command(rule.pattern).finditer(text):
+def _commands(text: str, rules: Commands) -> Iterator[Span]:
+    low = _lower(text)
+    places: dict[str, list[int]] = {}
+    for rule in (*_due(rules.any_case, low), *_due(rules.shouted, text)):
+        for match in _matches(rule, text, low, places):
             yield Span(rule.kind, match.start(), match.end())
-    for run in _regex(_SPACED).finditer(text) if _regex(_SINGLES).search(text) else ():
+    for run in _regex(_SPACED).finditer(text) if rules.spaced and _regex(_SINGLES).search(text) else ():
         if _regex(_SQUEEZED, re.IGNORECASE).search(_regex(r"[\W_]++").sub("", run[0])):
             yield Span("override", run.start(), run.end())
+
+
+def _matches(rule: _Rule, text: str, low: str, places: dict[str, list[int]]) -> Iterator[re.Match[str]]:
+    """As `finditer`, in a long text only where a match can begin; `places` keeps where the starts stand."""
+    pattern = _command(rule.pattern)
+    if len(text) <= _MANY or not rule.starts or _is_odd(low):
+        yield from pattern.finditer(text)
+        return
+    for start in rule.starts:
+        if start not in places:
+            places[start] = _found(start, low)
+    covered = 0
+    for at in sorted({at for start in rule.starts for at in places[start]}):
+        match = pattern.match(text, at) if at >= covered else None
+        if match:
+            covered = match.end()
+            yield match
+
+
+def _is_odd(low: str) -> bool:
+    return not low.isascii() and any(letter in low for letter in _ODD_LETTERS)
+
+
+def _found(word: str, low: str) -> list[int]:
+    found, at = [], low.find(word)
+    while at >= 0:
+        found.append(at)
+        at = low.find(word, at + 1)
+    return found
 
 
 def _sentences(text: str, found: list[Span]) -> list[Span]:
@@ -827,3 +947,86 @@ def _sentence_start(text: str, stops: list[int], position: int) -> int:
     start = stops[before - 1] if before else 0
     marks = _regex(r"\s*+(?:(?:[-*+>#]{1,6}|\d{1,3}[.)])\s++)*+").match(text, start, position)
     return marks.end() if marks else start
+
+
+# --- many texts
+
+
+class Commands(NamedTuple):
+    """The rules about commands that are worth asking; `spaced`: whether letters set apart are."""
+
+    any_case: tuple[_Rule, ...]
+    shouted: tuple[_Rule, ...]
+    spaced: bool
+
+
+class Rules(NamedTuple):
+    """The rules that can find something in any of some texts: those that are left out find nothing."""
+
+    private_keys: bool
+    tokens: tuple[_Rule, ...]
+    credentials: tuple[_Rule, ...]
+    names: tuple[str, ...]
+    plain: Commands
+    folded: Commands
+
+
+_EVERY_COMMAND: Final = Commands(_COMMANDS, _SHOUTED, spaced=True)
+_EVERY_RULE: Final = Rules(
+    private_keys=True,
+    tokens=_TOKENS,
+    credentials=_CREDENTIALS,
+    names=_NAME_WORDS,
+    plain=_EVERY_COMMAND,
+    folded=_EVERY_COMMAND,
+)
+
+
+def rules_for(texts: Iterable[str]) -> Rules:
+    """The rules for `secrets` and `injections` of these texts.
+
+    Their hints are looked for in the words of all texts, each word once: a hint that stands in a text
+    stands in one of its words, or its parts do when it has white space.
+    """
+    found: set[str] = set()
+    for text in texts:
+        found.update(text.split())
+    words = "\n".join(found)
+    low = _lower(words)
+    return Rules(
+        private_keys=_may_occur(_KEY_HINT, low),
+        tokens=tuple(_narrowed(_TOKENS, _long_words(words))),
+        credentials=tuple(_narrowed(_CREDENTIALS, low)),
+        names=tuple(name for name in _NAME_WORDS if name in low),
+        plain=_commands_for(words, low),
+        folded=_folded_for(words),
+    )
+
+
+def _may_occur(hint: str, words: str) -> bool:
+    return all(_occurs(part, words) for part in hint.split())
+
+
+def _narrowed(rules: Iterable[_Rule], words: str) -> Iterator[_Rule]:
+    """The rules that can be due in a text of these words, with the hints and starts that can occur in it."""
+    odd = _is_odd(words)
+    for rule in rules:
+        if hints := tuple(hint for hint in rule.hints if _may_occur(hint, words)):
+            starts = rule.starts if odd else tuple(start for start in rule.starts if start in words)
+            if starts or not rule.starts:
+                yield rule._replace(hints=hints, starts=starts)
+
+
+def _folded_for(words: str) -> Commands:
+    if words.isascii():
+        return Commands((), (), spaced=False)
+    folded = _folded(words)
+    return _commands_for(folded, _lower(folded))
+
+
+def _commands_for(words: str, low: str) -> Commands:
+    return Commands(
+        any_case=tuple(_narrowed(_COMMANDS, low)),
+        shouted=tuple(_narrowed(_SHOUTED, words)),
+        spaced=bool(_regex(_LONE_R).search(words)),
+    )
