@@ -195,17 +195,25 @@ class App:
         allowed = [path for path in (self.root, self.home) if path is not None]
         return Workspace(self.root, state_dir(), self.moment, allowed=allowed)
 
-    def write(self, plan: Callable[[], P], verb: str, *, dry_run: bool) -> P:
+    def write(
+        self,
+        plan: Callable[[], P],
+        verb: str,
+        *,
+        dry_run: bool,
+        note: Callable[[P], Sequence[str]] = lambda report: (),
+    ) -> P:
         """Plan and, unless `dry_run`, write what was planned: all of its patches or none.
 
-        The plan is made while other writers are kept out, so that it cannot go stale.
+        The plan is made while other writers are kept out, so that it cannot go stale. See
+        `Workspace.write` for `note`.
         """
         if dry_run:
             return plan()
         with self.workspace.hold(verb):
             self.relist()
             report = plan()
-            done = self.workspace.write(report.patches, verb)
+            done = self.workspace.write(report.patches, verb, note=note(report))
         for name in done.recovered:
             self.notes.append(f"finished an interrupted write of {name}")
         return report

@@ -80,7 +80,10 @@ class Step(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A write, as journal and as undo record: `made` lists directories it made, `undoes` names a record."""
+    """A write, as journal and as undo record.
+
+    `made` lists directories it made, `undoes` names a record, `note` is the caller's own.
+    """
 
     root: str
     verb: str
@@ -89,6 +92,7 @@ class Record(NamedTuple):
     temps: tuple[str, ...] = ()
     made: tuple[str, ...] = ()
     undoes: str = ""
+    note: tuple[str, ...] = ()
 
 
 class Note(NamedTuple):
@@ -132,8 +136,12 @@ class Workspace:
         self._recovered: list[str] = []
         self._kept: list[Kept] = []
 
-    def write(self, patches: Sequence[Patch], verb: str, *, wait: float = 10.0) -> WriteReport:
+    def write(
+        self, patches: Sequence[Patch], verb: str, *, wait: float = 10.0, note: Sequence[str] = ()
+    ) -> WriteReport:
         """Apply all patches or none; when this returns they are on disk and `undo` can take them back.
+
+        `note` is found in `notes` from the moment on at which the write is certain to happen.
 
         Patches that change nothing are passed over, missing directories made, permissions kept; a new
         file that begins with `#!` is executable. Raises StaleError when a file is not what the plan was
@@ -143,7 +151,8 @@ class Workspace:
         changed = [patch for patch in patches if patch.before != patch.after]
         if changed:
             with self.hold(verb, wait=wait):
-                self._apply(Record(self._root, verb, self._now, self._steps(changed)))
+                steps = self._steps(changed)
+                self._apply(Record(self._root, verb, self._now, steps, note=tuple(note)))
         return self._report(tuple(patch.path for patch in changed))
 
     @contextmanager
@@ -192,6 +201,11 @@ class Workspace:
             return None
         record = _unpacked(path)
         return LastWrite(record.verb, record.time, tuple(map(_undoing, reversed(record.steps))))
+
+    def notes(self, verb: str) -> list[tuple[str, ...]]:
+        """The notes of the writes of a verb that undo still knows, the oldest first."""
+        found = map(_noted, _records(self._undo_folder(self._root)))
+        return [note for kind, note in found if kind == verb and note]
 
     # Plan: from patches to steps.
 
@@ -595,9 +609,19 @@ def _unpacked(path: Path) -> Record:
             for name, real, before, after, mode in fields["steps"]
         )
         lists = {key: tuple(fields[key]) for key in ("temps", "made")}
+        lists["note"] = tuple(fields.get("note", ()))
         return Record(fields["root"], fields["verb"], fields["time"], steps, **lists, undoes=fields["undoes"])
     except (ValueError, KeyError, TypeError, zlib.error) as error:
         raise DataError(f"{path}: not a journal of mem", "remove it") from error
+
+
+def _noted(path: Path) -> tuple[str, tuple[str, ...]]:
+    """(verb, note) of a record; nothing of one that cannot be read."""
+    try:
+        fields = json.loads(path.read_bytes())
+        return fields["verb"], tuple(fields.get("note", ()))
+    except (OSError, ValueError, KeyError, TypeError):
+        return "", ()
 
 
 def _squeezed(data: bytes | None) -> str | None:

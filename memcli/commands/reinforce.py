@@ -6,6 +6,7 @@ import datetime
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memcli import asking, prominence, rank, tree
@@ -76,25 +77,53 @@ def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
     with app.history() as history:
         if not request.ids and not request.listed and request.session:
             asked = asked._replace(listed=tuple(history.recalled(request.session)))
-        done = set(history.reinforced(request.session)) if request.session else set()
-        judged = _Plan(app, asked, done).judged(model) if model is not None else {}
-        remember = history.remember_reinforced if request.session and not dry_run else None
+        once = _Once(app, history, request.session)
+        judged = _Plan(app, asked, once.done()).judged(model) if model is not None else {}
 
         def plan() -> Report:
-            report = _Plan(app, asked, done, judged).report()
-            if remember is not None:
-                remember(request.session, (*report.reinforced, *report.weakened, *report.rated))
+            report = _Plan(app, asked, once.done(), judged).report()
+            if not dry_run:
+                once.remember(report)
             return report
 
-        with _noting(app, history) if remember is not None else nullcontext():
-            return app.write(plan, "reinforce", dry_run=dry_run)
+        with once.held() if not dry_run else nullcontext():
+            return app.write(plan, "reinforce", dry_run=dry_run, note=once.note)
 
 
-@contextmanager
-def _noting(app: App, history: History) -> Iterator[None]:
-    """Write and note it, or neither. Other writers are waited for first: recalls write notes meanwhile."""
-    with app.workspace.hold("reinforce"), history.transaction():
-        yield
+class _Once:
+    """What a session has reinforced: once for each entry. Without a session there is nothing to keep."""
+
+    def __init__(self, app: App, history: History, session: str) -> None:
+        self.app = app
+        self.history = history
+        self.session = session
+
+    def done(self) -> set[str]:
+        """The ids; of a run that was killed before it remembered them, those in the note of its write."""
+        if not self.session:
+            return set()
+        noted = (note[1:] for note in self.app.workspace.notes("reinforce") if note[0] == self.session)
+        return {*self.history.reinforced(self.session), *chain.from_iterable(noted)}
+
+    def note(self, report: Report) -> tuple[str, ...]:
+        return (self.session, *_touched(report)) if self.session else ()
+
+    def remember(self, report: Report) -> None:
+        if self.session:
+            self.history.remember_reinforced(self.session, _touched(report))
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Write and remember it, or neither; other writers are waited for before the state file is taken."""
+        if not self.session:
+            yield
+            return
+        with self.app.workspace.hold("reinforce"), self.history.transaction():
+            yield
+
+
+def _touched(report: Report) -> tuple[str, ...]:
+    return (*report.reinforced, *report.weakened, *report.rated)
 
 
 def _mode(app: App, request: Request) -> str:

@@ -112,9 +112,8 @@ def _is_other(inner: Path) -> bool:
 class Verb(NamedTuple):
     """A command line to kill. `prepare` makes the world ready for it.
 
-    `twice`: a second whole run may change something more. `notes`: that it was done is noted after the
-    write, so that it may be done again. `takes`: entries may go. `codes`: exit codes when all is well.
-    `own`: the command is git's. `settle`: a worker goes on behind it.
+    `twice`: a second whole run may change something more. `takes`: entries may go. `codes`: exit codes
+    when all is well. `own`: the command is git's. `settle`: a worker goes on behind it.
     """
 
     name: str
@@ -122,7 +121,6 @@ class Verb(NamedTuple):
     prepare: Callable[[World], None] = lambda world: None
     stdin: Callable[[World], str] = lambda world: ""
     twice: bool = False
-    notes: bool = False
     takes: bool = False
     codes: tuple[int, ...] = (0,)
     own: bool = False
@@ -252,7 +250,7 @@ LESSON = "Always warm the cache of the search service before a deployment."
 VERBS = (
     Verb("add", ("add", LESSON, "-q"), twice=True),
     Verb("reinforce", ("reinforce", *KEPT, "-q"), twice=True),
-    Verb("reinforce --session", ("reinforce", "--session", "s-1", "-q"), _shown, notes=True),
+    Verb("reinforce --session", ("reinforce", "--session", "s-1", "-q"), _shown),
     Verb("compact", ("compact", "--promote", "--stale", "--adopt", "--allow-loss", "-q")),
     Verb("retire", ("retire", *KEPT, "--because", "wrong", "-q")),
     Verb("restore", ("restore", *OLD, "-q"), _compacted),
@@ -413,28 +411,13 @@ class Drill:
         names = {name for state in (*states, *ends) for name in state}
         alike = [plain(state) for state in (*states, *ends)]
         texts = {name: {state.get(name) for state in alike} for name in names}
-        if verb.notes:
-            ends.append(self._without_note(verb))
         if ends[0] == old:
             self.failures.append(f"{verb.name}: does nothing in this drill")
-        accepted = tuple(ends if verb.twice or verb.takes or verb.notes else ends[:1])
+        accepted = tuple(ends if verb.twice or verb.takes else ends[:1])
         order = tuple(self.dice.sample(range(len(steps)), len(steps)))
         return Whole(
             old, accepted, texts, tuple(steps), order, max(FLOOR, sorted(seconds)[len(seconds) // 2])
         )
-
-    def _without_note(self, verb: Verb) -> dict[str, str]:
-        """Where a run ends whose files were written before, but which was not noted."""
-        self.world.put(verb.name)
-        self.again(verb)
-        written = self.world.base / "written"
-        shutil.rmtree(written, ignore_errors=True)
-        self.world.root.rename(written)
-        self.world.put(verb.name)
-        shutil.rmtree(self.world.root)
-        written.rename(self.world.root)
-        self.again(verb)
-        return self.world.files()
 
     def _expect(self, code: int, verb: Verb, when: str) -> None:
         if code not in verb.codes:
