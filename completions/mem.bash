@@ -36,7 +36,7 @@ _mem() {
     done
     case $command in
     "")
-        _mem_words "index recall add show list reinforce compact retire restore retire-stage undo init import export diff mcp doctor health merge-driver hook extract --version -V --help -h"
+        _mem_words "index recall add show list reinforce compact retire restore retire-stage undo init import export diff completion mcp doctor health merge-driver hook extract --version -V --help -h"
         ;;
     index)
         case $prev in
@@ -178,6 +178,13 @@ _mem() {
         *) _mem_words "--format --exit-code --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
+    completion)
+        case $prev in
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "bash zsh fish --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
     mcp)
         case $prev in
         --root) _mem_files -d ;;
@@ -218,7 +225,7 @@ _mem() {
         --format | --job | --task | --premortem | --checkpoint | --recommend) : ;;
         --assume | --set) _mem_words "$keys" ;;
         --root) _mem_files -d ;;
-        *) if [[ $cur == -* ]]; then _mem_words "--scope --engine --format --all --finished --job --task --show-prompt --no-reinforce --premortem --checkpoint --assume --recommend --dry-run -n --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--scope --engine --format --all --finished --job --task --show-prompt --no-reinforce --premortem --checkpoint --assume --recommend --verbose -v --dry-run -n --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
         esac
         ;;
     esac

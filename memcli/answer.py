@@ -12,8 +12,20 @@ from typing import Any
 from memcli import render
 from memcli.app import opened
 from memcli.commands import recall as command
+from memcli.errors import UsageError
 from memcli.scope import Filters
-from memcli.talk import HOW_TO_BEGIN, choice, count_problems, guarded, options, put, read_text, say, say_notes
+from memcli.talk import (
+    HOW_TO_BEGIN,
+    choice,
+    count_problems,
+    guarded,
+    key,
+    options,
+    put,
+    read_text,
+    say,
+    say_notes,
+)
 
 NO_FILTERS = Filters()
 
@@ -100,7 +112,7 @@ def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
             given[_FLAGS[argument]] = True
         elif argument in _VALUES or argument in _NUMBERS:
             value = next(rest, None)
-            if value is None or (argument in _NUMBERS and not value.isdecimal()):
+            if value is None or (argument in _NUMBERS and not _is_allowed(argument, value)):
                 return None
             given[_VALUES.get(argument) or _NUMBERS[argument]] = int(value) if argument in _NUMBERS else value
         elif argument == "--set":
@@ -111,6 +123,14 @@ def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
         else:
             return None
     return {"task": words, **given} if words else None
+
+
+def _is_allowed(option: str, value: str) -> bool:
+    """Whether a number can be used as it is; of what is not, Typer says it."""
+    try:
+        return value.isdecimal() and key(option)(value) is not None
+    except UsageError:
+        return False
 
 
 def run_plain(arguments: Sequence[str]) -> int | None:

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from memcli import __version__
 from memcli.app import App, opened
 from memcli.errors import DataError, ProviderError, RefusedError, UsageError
+from memcli.screen import columns
 from memcli.talk import (
     HOW_TO_BEGIN,
     choice,
@@ -21,6 +23,8 @@ from memcli.talk import (
     fail,
     filters_of,
     guarded,
+    key,
+    number,
     options,
     progress,
     put,
@@ -29,10 +33,30 @@ from memcli.talk import (
     read_text,
     say,
     say_notes,
+    whole,
 )
+
+GROUPS = {
+    "Every day": ("recall", "add", "list", "show", "extract", "reinforce", "retire", "restore", "undo"),
+    "Keep memory small and true": ("compact", "retire-stage", "health", "doctor", "diff"),
+    "Set up and exchange": ("init", "index", "import", "export", "completion"),
+    "For git, agents and CI": ("hook", "merge-driver", "mcp"),
+}
+"""The commands as `mem --help` lists them."""
+
+
+class Program(typer.core.TyperGroup):
+    """`mem`, whose help lists the commands by what they are for."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, self.commands[name].get_short_help_str(200)) for name in names])
+
 
 app = typer.Typer(
     name="mem",
+    cls=Program,
     help="Find, learn, strengthen and compact what a repository's MEMORY.md files know.",
     rich_markup_mode=None,
     no_args_is_help=True,
@@ -144,10 +168,20 @@ def recall(
     task: Annotated[
         list[str], typer.Argument(metavar="TASK", help="What you are about to do; - reads it from stdin.")
     ],
-    limit: Annotated[int | None, typer.Option(help="Most ranked hits.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Size of the whole answer; 0 is no limit.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(metavar="N", parser=key("--limit"), help="Most ranked hits.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", parser=key("--max-tokens"), help="Size of the whole answer; 0 is no limit."
+        ),
+    ] = None,
     walk: Annotated[
-        int | None, typer.Option(metavar="N", help="Add what is N edges (similar, supports) away from hits.")
+        int | None,
+        typer.Option(
+            metavar="N", parser=key("--walk"), help="Add what is N edges (similar, supports) away from hits."
+        ),
     ] = None,
     format: Annotated[str, typer.Option(metavar="FORMAT", help="auto, text, prompt or json.")] = "auto",
     explain: Annotated[bool, typer.Option("--explain", help="Show the factors of every score.")] = False,
@@ -222,7 +256,9 @@ def add(
     about: Annotated[
         list[str] | None, typer.Option("--command", metavar="GLOB", help="Shell commands it is about.")
     ] = None,
-    importance: Annotated[float | None, typer.Option(help="0 to 1.")] = None,
+    importance: Annotated[
+        float | None, typer.Option(metavar="N", parser=number("--importance", 0, 1), help="0 to 1.")
+    ] = None,
     priority: Annotated[
         str, typer.Option(metavar="PRIORITY", help="permanent, critical, high, pin, medium, normal.")
     ] = "",
@@ -303,7 +339,9 @@ def show(
 
 @app.command("list")
 def list_(
-    recent: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the newest N.")] = None,
+    recent: Annotated[
+        int | None, typer.Option(metavar="N", parser=whole("--recent", 1), help="Only the newest N.")
+    ] = None,
     level: Level = None,
     job: Job = None,
     task_name: Task = None,
@@ -337,6 +375,8 @@ def list_(
         put(render.list_json(report) if json else render.list_text(report))
         if not report.found:
             say(HOW_TO_BEGIN, quiet=quiet)
+        elif not report.rows:
+            say("mem: nothing that is remembered passes these filters", quiet=quiet)
     return 0
 
 
@@ -398,6 +438,7 @@ def reinforce(
         report = command.run(mem, request, dry_run=dry_run)
         for name in report.typed_unknown:
             say(f"mem: {name}: no entry has that id")
+        say("hint: mem list shows ids" if report.typed_unknown else "")
         for line in render.problem_lines(report.skipped):
             say(line)
         _written(mem, report, dry_run=dry_run, text=render.reinforce_text(report))
@@ -506,7 +547,7 @@ def compact(
             put(render.events_json(report, dry_run=dry_run or check))
         elif check:
             say_notes(mem)
-            put(text) if report.patches or report.waiting else say(text, quiet=quiet)
+            put(render.on_screen(text)) if report.patches or report.waiting else say(text, quiet=quiet)
         else:
             _written(mem, report, dry_run=dry_run, text=text)
         if check and (report.patches or report.waiting):
@@ -710,8 +751,12 @@ def export(
     out: Annotated[
         str, typer.Option(metavar="FILE", help="Write there; of a file that exists only our section changes.")
     ] = "",
-    max_lines: Annotated[int, typer.Option(metavar="N", help="Most lines of the section.")] = 200,
-    max_bytes: Annotated[int, typer.Option(metavar="N", help="Most bytes of the section.")] = 25_000,
+    max_lines: Annotated[
+        int, typer.Option(metavar="N", parser=whole("--max-lines", 20), help="Most lines of the section.")
+    ] = 200,
+    max_bytes: Annotated[
+        int, typer.Option(metavar="N", parser=whole("--max-bytes", 1000), help="Most bytes of the section.")
+    ] = 25_000,
     root: Root = "",
     sets: Set = None,
     json: Json = False,
@@ -773,6 +818,29 @@ def diff(
 
 
 @app.command()
+def completion(
+    shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
+    root: Root = "",
+    sets: Set = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Print the script that completes commands and options in a shell.
+
+    For bash into ~/.local/share/bash-completion/completions/mem, for zsh as _mem into a folder of
+    $fpath, for fish into ~/.config/fish/completions/mem.fish."""
+    from memcli.commands import completion as command
+
+    text = command.script(shell)
+    if json:
+        from memcli import render
+
+        text = render.to_json({"shell": shell, "script": text})
+    put(text.rstrip("\n"))
+    return 0
+
+
+@app.command()
 def mcp(root: Root = "") -> int:
     """Serve recall, add, episode, show and health to agents over MCP (stdio).
 
@@ -831,7 +899,10 @@ def health(
     history: Annotated[bool, typer.Option("--history", help="Draw the score by day.")] = False,
     html: Annotated[str, typer.Option(metavar="FILE", help="Write one self-contained page, too.")] = "",
     least: Annotated[
-        float | None, typer.Option("--min", metavar="N", help="Exit 1 when the score is below N.")
+        float | None,
+        typer.Option(
+            "--min", metavar="N", parser=number("--min", 0, 100), help="Exit 1 when the score is below N."
+        ),
     ] = None,
     root: Root = "",
     sets: Set = None,
@@ -951,6 +1022,9 @@ def extract(
     recommend: Annotated[
         str, typer.Option(metavar="TEXT", help="What to do about it, at --checkpoint.")
     ] = "",
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Name the scopes that were skipped, and why.")
+    ] = False,
     dry_run: DryRun = False,
     root: Root = "",
     sets: Set = None,
@@ -999,7 +1073,7 @@ def extract(
             put("\n".join(report.prompts))
             say("" if report.prompts else "mem: nothing would be sent", quiet=quiet)
         else:
-            _written(mem, done, dry_run=dry_run, text=render.extract_text(done))
+            _written(mem, done, dry_run=dry_run, text=render.extract_text(done, verbose=verbose))
         if any(session.failed for session in report.sessions):
             return ProviderError.code
         return DataError.code if report.problems else 0
@@ -1067,20 +1141,20 @@ def run(arguments: Sequence[str]) -> int:
         try:
             return _program(arguments).main(list(arguments), prog_name="mem", standalone_mode=False)
         except _ClickException as error:
-            return _usage(error)
+            return _usage(error, arguments)
         except typer.Abort:
             raise KeyboardInterrupt from None
 
     return guarded(work)
 
 
-def _usage(error: Any) -> int:
-    context = getattr(error, "ctx", None)
+def _usage(error: Any, arguments: Sequence[str]) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         put(error.format_message())
         return UsageError.code
-    command = context.command_path if context is not None else "mem"
-    return fail(UsageError.code, error.format_message().rstrip("."), f"{command} --help")
+    command = ["mem", *(name for name in arguments[:1] if name in commands())]
+    text = error.format_message().rstrip(".")
+    return fail(UsageError.code, text[:1].lower() + text[1:], f"{' '.join(command)} --help")
 
 
 def _program(arguments: Sequence[str]) -> Any:
@@ -1089,7 +1163,15 @@ def _program(arguments: Sequence[str]) -> Any:
     known = {_name(command): command for command in app.registered_commands}
     if arguments and arguments[0] in known:
         program.registered_commands = [known[arguments[0]]]
-    return typer.main.get_command(program)
+    command: Any = typer.main.get_command(program)
+    width = columns(sys.stdout)
+    if 0 < width < LEAST_HELP:
+        command.context_settings = {**command.context_settings, "terminal_width": width - 1}
+    return command
+
+
+LEAST_HELP = 52
+"""Help is written for this width at least, unless it is told another."""
 
 
 def _name(command: Any) -> str:

@@ -17,7 +17,7 @@ from memcli.query import STOP_WORDS
 from memcli.vector import SCALE
 
 if TYPE_CHECKING:
-    from memcli.similar import Claim
+    from memcli.claims import Claim
 
 WEIGHTS = {"freshness": 0.25, "coverage": 0.25, "coherence": 0.20, "efficiency": 0.15, "reachability": 0.15}
 YELLOW, GREEN = 50, 75
@@ -36,6 +36,12 @@ EVIDENCE, RECENT = 10, 1000
 """So many shown entries the recall log must hold before it is believed; so many of the latest count."""
 FOUND_AT = 3
 BEGIN = 'mem add "what you learned"'
+CONFIRM = "mem reinforce --explicit ID..."
+LEARN = "mem extract"
+GROWTH = (BEGIN, CONFIRM, LEARN)
+"""What raises a metric in time. Other advice names work that is there to be done."""
+FEW = 20
+"""So many entries a memory should have before its growth is worth advice."""
 AGES = ((7, "0–6"), (30, "7–29"), (90, "30–89"), (180, "90–179"), (365, "180–364"))
 OLDEST = "365 +"
 
@@ -44,7 +50,8 @@ class Item(NamedTuple):
     """One live entry as the metrics see it.
 
     `decay` is what recall leaves of it (1.0 fresh to 0.1), `stale` what `mem compact --stale` would
-    archive, `linked` whether it has a relation or a provenance edge.
+    archive, `linked` whether it has a relation or a provenance edge. Compaction merges near-duplicates
+    of one `shelf` only. Of what is `promoted` recall shows the copy that it became.
     """
 
     id: str
@@ -54,6 +61,8 @@ class Item(NamedTuple):
     age: int
     stale: bool
     linked: bool
+    shelf: str = ""
+    promoted: bool = False
 
 
 class Indexed(NamedTuple):
@@ -176,13 +185,14 @@ def freshness(items: Sequence[Item]) -> Measured:
     reason = f"The median age of {_entries(len(items))} is {_some(round(age), 'day')}"
     if stale:
         return Measured(value, f"{reason}; {len(stale)} would leave as stale.", "mem compact --stale")
-    return Measured(value, f"{reason}.", "mem reinforce --explicit ID...")
+    return Measured(value, f"{reason}.", CONFIRM)
 
 
 def coverage(indexed: Indexed) -> Measured:
     """The share of the entries on disk that the index holds, times that of its vectors that are there."""
     value = 100 * min(1.0, indexed.entries / indexed.eligible) if indexed.eligible else 0.0
-    reason = f"{indexed.entries} of {_some(indexed.eligible, 'entry', 'entries')} on disk are indexed"
+    of = _some(indexed.eligible, "entry on disk is", "entries on disk are")
+    reason = f"{indexed.entries} of {of} indexed"
     if indexed.embedded is not None:
         have, should = indexed.embedded
         value *= have / should if should else 1.0
@@ -197,8 +207,9 @@ def coverage(indexed: Indexed) -> Measured:
 def reachability(items: Sequence[Item]) -> Measured:
     """The share of live entries that a relation or their provenance leads to."""
     linked = sum(item.linked for item in items)
-    reason = f"{linked} of {_entries(len(items))} name a session, a relation or what they were made from."
-    return Measured(100 * linked / len(items), reason, "mem compact --promote")
+    of = _some(len(items), "live entry names", "live entries name")
+    reason = f"{linked} of {of} a session, a relation or an origin."
+    return Measured(100 * linked / len(items), reason, LEARN)
 
 
 # --- coherence
@@ -211,6 +222,7 @@ def coherence(items: Sequence[Item], vectors: Mapping[str, bytes] | None = None)
     weighed by idf; it earns its share of what counts as akin, at most 1. A near-duplicate takes a
     neighbour's place and earns nothing.
     """
+    items = [item for item in items if not item.promoted]
     if len(items) < 2:
         return Measured(None, "One entry has no neighbours to compare with.", BEGIN)
     of = f"{SAMPLE} of {_entries(len(items))}" if len(items) > SAMPLE else _entries(len(items))
@@ -229,7 +241,9 @@ def coherence(items: Sequence[Item], vectors: Mapping[str, bytes] | None = None)
     earned = [0.0 if (i, j) in twins else max(0.0, min(1.0, likeness / akin)) for i, j, likeness in pairs]
     slots = len(chosen) * count
     share = sum(likeness for i, j, likeness in pairs if (i, j) not in twins) / slots
-    return _coherence(100 * sum(earned) / slots, of, share, akin, len({i for i, _ in twins}))
+    merge = any(items[i].shelf == items[j].shelf for i, j in twins)
+    advice = "mem compact" if merge else BEGIN
+    return _coherence(100 * sum(earned) / slots, of, share, akin, len({i for i, _ in twins}), advice)
 
 
 def compared(ids: Iterable[str]) -> list[str]:
@@ -249,13 +263,13 @@ def nearest(vectors: Sequence[bytes], first: int, count: int) -> list[tuple[int,
     return [(i, j, product / SCALE / SCALE) for i, j, product in found]
 
 
-def _coherence(value: float, of: str, share: float, akin: float, copies: int) -> Measured:
+def _coherence(value: float, of: str, share: float, akin: float, copies: int, advice: str) -> Measured:
     reason = f"{of} share {share:.0%} of their words, by weight, with their nearest ({AKIN:.0%} is related)"
     if akin == AKIN_COSINE:
         reason = f"{of} have a mean cosine of {share:.2f} to their nearest ({AKIN_COSINE:.2f} is related)"
     if copies:
-        return Measured(value, f"{reason}; {copies} of them have a near-duplicate.", "mem compact")
-    return Measured(value, f"{reason}; none has a near-duplicate.", BEGIN)
+        return Measured(value, f"{reason}; {copies} of them have a near-duplicate.", advice)
+    return Measured(value, f"{reason}; none has a near-duplicate.", advice)
 
 
 def sample(ids: Iterable[str], size: int) -> list[str]:
@@ -270,7 +284,7 @@ def _alike(items: Sequence[Item]) -> Callable[[int, int], bool]:
 
     @cache
     def read(i: int) -> Claim:
-        from memcli.similar import claim
+        from memcli.claims import claim
 
         return claim(items[i].text)
 
@@ -345,9 +359,8 @@ def efficiency(shown: Sequence[Shown], places: Sequence[int] | None) -> Measured
     if not places:
         return Measured(None, "No recall was logged, and no entry has a title to recall it by.", BEGIN)
     found = sum(1 <= place <= FOUND_AT for place in places)
-    reason = (
-        f"{found} of {_entries(len(places))} come among the first {FOUND_AT} when asked for by their title"
-    )
+    of = _some(len(places), "live entry comes", "live entries come")
+    reason = f"{found} of {of} among the first {FOUND_AT} when asked for by title"
     return Measured(100 * found / len(places), f"{reason} (few recalls are logged yet).", "mem compact")
 
 

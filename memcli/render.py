@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
-from memcli import block, redact
-from memcli.commands.recall import Hit, age_text
+from memcli import block, redact, screen
 from memcli.commands.recall import Report as RecallReport
 from memcli.model import Patch, Problem
+from memcli.showing import Hit, age_text
 
 
 def coloured(stream: TextIO | None) -> bool:
@@ -26,6 +26,22 @@ def styled(text: str, style: str) -> str:
     """`text` in an ANSI style (dim, bold, or a colour's number) when stdout may be coloured."""
     code = {"dim": "2", "bold": "1", "green": "32", "yellow": "33", "cyan": "36", "red": "31"}[style]
     return f"\x1b[{code}m{text}\x1b[0m" if coloured(sys.stdout) else text
+
+
+def _folded(lines: Iterable[str], *, indent: int = 0, more: int = 0) -> list[str]:
+    """`lines`, `indent` columns in; on a terminal folded at words, where what is left over hangs in."""
+    width = screen.columns(sys.stdout)
+    return [part for line in lines for part in screen.fold_text(line, width, indent=indent, more=more)]
+
+
+def on_screen(text: str) -> str:
+    """`text`, on a terminal folded at words."""
+    return "\n".join(_folded([text], more=2))
+
+
+def _hung(line: str, hang: int) -> list[str]:
+    """`line`, on a terminal folded at words, all but its first line `hang` columns in."""
+    return screen.fold(line, screen.columns(sys.stdout), hang)
 
 
 def to_json(value: Any) -> str:
@@ -86,14 +102,17 @@ def recall_text(report: RecallReport) -> str:
             lines += ["", styled(block.TITLES[layer].removeprefix("## "), "bold")]
         lines += ["", *_hit_text(hit)]
     if report.budget.more:
-        lines += ["", styled(f"{report.budget.more} more: --max-tokens 0, or a narrower task", "dim")]
+        lines += [
+            "",
+            *_hung(styled(f"{report.budget.more} more: --max-tokens 0, or a narrower task", "dim"), 0),
+        ]
     return "\n".join(lines[1:])
 
 
 def _hit_text(hit: Hit) -> list[str]:
     where = styled(f"{hit.project} {hit.url}" if hit.url else f"{hit.path}:{hit.line}", "cyan")
     if hit.layer == "institutional":
-        return ["    " + where, *_indented(hit.text)]
+        return ["    " + where, *_folded([hit.text], indent=4)]
     number = f"{hit.rank:>2}. " if hit.layer == "ranked" else "  - "
     facts = [
         hit.level if hit.store == "memory" else f"{hit.level} {hit.store}",
@@ -101,15 +120,14 @@ def _hit_text(hit: Hit) -> list[str]:
         *([age_text(hit.age_days)] if hit.age_days is not None else []),
         *([f"score {hit.score:.2f}"] if hit.score is not None else []),
     ]
-    lines = [number + styled(hit.title, "bold"), f"    {styled(', '.join(facts), 'dim')}  {where}"]
-    lines += _indented(hit.text)
-    if hit.duplicates:
-        lines.append(styled(f"    (and {_count(len(hit.duplicates), 'near-duplicate')}: mem compact)", "dim"))
-    return [*lines, *([styled(f"    {hit.note}", "dim")] if hit.note else [])]
-
-
-def _indented(text: str) -> list[str]:
-    return [f"    {line}" if line else "" for line in text.split("\n")]
+    lines = _hung(number + styled(hit.title, "bold"), 4)
+    lines += _hung(f"    {styled(', '.join(facts), 'dim')}  {where}", 4)
+    lines += _folded([hit.text] if hit.text else [], indent=4)
+    alike = ", ".join(name[:8] for name in hit.duplicates)
+    notes = [f"(and {_count(len(hit.duplicates), 'near-duplicate')}: {alike})"] if alike else []
+    for note in (*notes, *filter(None, [hit.note])):
+        lines += [styled(line, "dim") for line in _hung(f"    {note}", 4)]
+    return lines
 
 
 # --- index
@@ -295,9 +313,9 @@ def show_text(report: Any) -> str:
     for one, relation, other in report.relations:
         values.setdefault("relations", "")
         values["relations"] += f"{', ' if values['relations'] else ''}{_edge(entry.id, one, relation, other)}"
-    body = block.body_of(entry.body, entry.title)
-    lines = [styled(redact.for_display(entry.title), "bold"), *values_text(values), "", body]
-    return "\n".join([lines[0], *(redact.for_display(line) for line in lines[1:])])
+    head = _hung(styled(redact.for_display(entry.title), "bold"), 2)
+    body = redact.for_display(block.body_of(entry.body, entry.title))
+    return "\n".join([*head, *values_text(values), *(["", *_folded([body])] if body else [])])
 
 
 def _edge(entry: str, one: str, relation: str, other: str) -> str:
@@ -320,7 +338,9 @@ def list_text(report: Any) -> str:
         )
         for row in report.rows
     ]
-    return table(rows, ("id", "date", "level", "kind", "title", "where"), spare=("level", "date", "kind"))
+    return table(
+        rows, ("id", "date", "level", "kind", "title", "where"), spare=("level", "where", "date", "kind")
+    )
 
 
 # --- reinforce, compact, retire, retire-stage, undo, init
@@ -446,7 +466,8 @@ def undo_text(report: Any, root: str, *, dry_run: bool) -> str:
     if not report.verb:
         return "there is nothing to undo"
     names = ", ".join(os.path.relpath(p, root) if p.startswith(f"{root}/") else p for p in report.files)
-    return f"{'would take' if dry_run else 'took'} back {report.verb} of {report.time}: {names}"
+    done = f"{'would take' if dry_run else 'took'} back {report.verb} of {report.time}: {names}"
+    return f"{done}\nbefore it: {report.earlier}, taken back by another mem undo" if report.earlier else done
 
 
 def init_text(report: Any) -> str:
@@ -527,13 +548,18 @@ def diff_text(report: Any) -> str:
     """By file: one line a change, then how much prose changed; the totals last."""
     lines = []
     for path, level, changes, prose in _by_file(report):
-        lines.append(styled(redact.for_display(path), "bold") + (f" ({level})" if level else ""))
+        lines += _hung(styled(redact.for_display(path), "bold") + (f" ({level})" if level else ""), 2)
         for change in changes:
             facts = ", ".join((change.kind, f"id {change.id[:8]}"))
             detail = f": {change.detail}" if change.detail else ""
-            lines.append(redact.for_display(f"  {change.what:<10}  {change.title} ({facts}){detail}"))
-        lines += [f"  {'prose':<10}  {prose_text(prose)}"] if prose else []
-    return "\n".join([*lines, f"{report.base}..{report.head}: {_totals(report)}"])
+            line = redact.for_display(f"  {change.what:<10}  {change.title} ({facts}){detail}")
+            lines += _hung(line, DIFF_HANG)
+        lines += _hung(f"  {'prose':<10}  {prose_text(prose)}", DIFF_HANG) if prose else []
+    return "\n".join([*lines, *_hung(f"{report.base}..{report.head}: {_totals(report)}", 2)])
+
+
+DIFF_HANG = 14
+"""Where the words of a change begin, behind what it is."""
 
 
 def diff_markdown(report: Any) -> str:
@@ -620,11 +646,15 @@ def extract_failures(report: Any) -> list[str]:
 _DONE = {"learned": "+", "reinforced": "=", "restored": "<", "noted": "+"}
 
 
-def extract_text(done: Any) -> str:
-    """What was learned, session by session, and what was not."""
+def extract_text(done: Any, *, verbose: bool = False) -> str:
+    """What was learned, session by session, and what was not; with `verbose` why scopes were skipped."""
     report = done.extract
     lines = [line for session in report.sessions for line in _session_text(session)]
-    lines += dict.fromkeys(_skipped(session) for session in report.sessions if session.skipped)
+    skipped = {one.scope for session in report.sessions for one in session.skipped}
+    if verbose:
+        lines += dict.fromkeys(_skipped(session) for session in report.sessions if session.skipped)
+    elif skipped:
+        lines.append(f"{_count(len(skipped), 'scope')} skipped: -v says which and why")
     if not report.sessions:
         lines.append("no new sessions of this repository")
     if report.more:
@@ -636,7 +666,8 @@ def extract_text(done: Any) -> str:
     merged = Counter(event.what for event in done.compacted)
     if merged:
         lines.append("compacted: " + ", ".join(f"{what} {number}" for what, number in sorted(merged.items())))
-    lines.append(f"engine {report.engine}: {report.why}")
+    if report.sessions:
+        lines.append(f"engine {report.engine}: {report.why}")
     return redact.for_display("\n".join(lines))
 
 
@@ -709,8 +740,9 @@ def doctor_text(report: Any) -> str:
 def _doctor_lines(row: Sequence[str], width: int) -> list[str]:
     status, name, where, detail, hint = (" ".join(redact.for_display(cell).split()) for cell in row)
     place = f"{styled(where, 'cyan')} " if where else ""
-    lines = [f"{styled(status, _STATUS[status])}  {name:<{width}}  {place}{detail}"]
-    return [*lines, styled(f"{'':<{width + 8}}{hint}", "dim")] if hint else lines
+    hang = width + 8 if screen.columns(sys.stdout) > 2 * width + 16 else 6
+    lines = _hung(f"{styled(status, _STATUS[status])}  {name:<{width}}  {place}{detail}", hang)
+    return lines + [styled(line, "dim") for line in _hung(" " * hang + hint, hang)] if hint else lines
 
 
 def _place(row: Any) -> str:
@@ -742,28 +774,46 @@ def health_json(report: Any, *, history: bool) -> str:
 
 
 def health_text(report: Any) -> str:
-    """Score, metrics with their bars and reasons, counts; within 80 columns."""
+    """Score, metrics with their bars and reasons, counts; within 80 columns, and on a terminal its width."""
+    from memcli.metrics import FEW, GROWTH
+
     found, counts = report.health, report.counts
     score = styled(f"{found.score:g} ({found.band})", found.band)
     size = f"{_count(counts['live'], 'live entry', 'live entries')}, {_count(counts['files'], 'file')}"
-    lines = [f"health {score}   {size}, {counts['tokens']:,} tokens"]
+    lines = _hung(f"health {score}   {size}, {counts['tokens']:,} tokens", 2)
+    few = counts["live"] < FEW
     for name, metric in found.metrics.items():
-        lines += ["", *_metric_text(name, metric)]
+        lines += ["", *_metric_text(name, metric, advised=not (few and metric.raise_with in GROWTH))]
+    if few and counts["live"]:
+        lines += [
+            "",
+            *_folded([f"{FEW} entries and more make these figures meaningful: mem add, mem extract"], more=2),
+        ]
     if counts["entries"]:
         names = ("level", "type", "kind", "status")
         lines += ["", *(line for name in names for line in _tally(name, counts[name]))]
+    said = []
     if report.never is not None:
-        lines.append(f"{_count(len(report.never), 'live entry was', 'live entries were')} never recalled")
+        said.append(f"{_count(len(report.never), 'live entry was', 'live entries were')} never recalled")
     if report.unwritten >= NUDGE_FROM:
-        lines.append(f"{report.unwritten} prompts since memory was last written: mem extract")
+        said.append(f"{report.unwritten} prompts since memory was last written: mem extract")
     if report.spent.calls:
         spent = report.spent
         called = _count(spent.calls, "call", "calls")
-        lines.append(f"LLM, {spent.days} days: {called}, {spent.tokens:,} tokens, {spent.cost:.2f} USD")
-    return "\n".join(lines)
+        said.append(f"LLM, {spent.days} days: {called}, {spent.tokens:,} tokens, {spent.cost:.2f} USD")
+    return "\n".join([*lines, *_folded(said, more=2)])
 
 
-def _metric_text(name: str, metric: Any) -> list[str]:
+def _page_width() -> int:
+    """78 columns, on a narrow terminal fewer."""
+    return min(78, screen.columns(sys.stdout) or 78)
+
+
+ENOUGH = 95
+"""From this value a metric gets no advice."""
+
+
+def _metric_text(name: str, metric: Any, *, advised: bool) -> list[str]:
     from textwrap import wrap
 
     from memcli.metrics import band
@@ -773,8 +823,10 @@ def _metric_text(name: str, metric: Any) -> list[str]:
     else:
         bar = styled(_bar(metric.value), band(metric.value))
         head = f"{name:<13}{metric.value:5.1f}  {bar}  {metric.weight:.0%} of the score"
-    hint = [] if metric.value == 100 else [styled(f"  raise it: {metric.raise_with}", "dim")]
-    return [head, *wrap(metric.reason, 78, initial_indent="  ", subsequent_indent="  "), *hint]
+    advised = advised and (metric.value is None or metric.value < ENOUGH)
+    hint = [styled(f"  raise it: {metric.raise_with}", "dim")] if advised else []
+    reason = wrap(metric.reason, _page_width(), initial_indent="  ", subsequent_indent="  ")
+    return [*_hung(head, 20), *reason, *hint]
 
 
 def _bar(value: float) -> str:
@@ -787,7 +839,7 @@ def _tally(name: str, counts: Mapping[str, int]) -> list[str]:
     from textwrap import wrap
 
     text = ", ".join(f"{key} {count}" for key, count in counts.items())
-    return wrap(text, 78, initial_indent=f"{name:<8}", subsequent_indent=" " * 8)
+    return wrap(text, _page_width(), initial_indent=f"{name:<8}", subsequent_indent=" " * 8)
 
 
 def trend_text(report: Any) -> str:
@@ -796,12 +848,16 @@ def trend_text(report: Any) -> str:
     from memcli.metrics import WEIGHTS
 
     rows = list(trend(report))
-    if not coloured(sys.stdout) or not rows:
+    if not screen.columns(sys.stdout) or not rows:
         return table(rows, ())
     first, last = report.history[0], report.history[-1]
-    heads = ("day", "score", *(name[:5] for name in WEIGHTS), "entries", "tokens")
-    drawn = styled(sparkline([day.score for day in report.history][-60:]), report.health.band)
-    return f"{first.day} {first.score:g}  {drawn}  {last.day} {last.score:g}\n\n{table(rows[-14:], heads)}"
+    names = [name[:5] for name in WEIGHTS]
+    room = max(1, screen.columns(sys.stdout) - 36)
+    drawn = styled(sparkline([day.score for day in report.history][-min(60, room) :]), report.health.band)
+    days = table(
+        rows[-14:], ("day", "score", *names, "entries", "tokens"), spare=("tokens", *reversed(names))
+    )
+    return f"{first.day} {first.score:g}  {drawn}  {last.day} {last.score:g}\n\n{days}"
 
 
 def sparkline(values: Sequence[float]) -> str:
@@ -812,54 +868,68 @@ def sparkline(values: Sequence[float]) -> str:
 # --- tables
 
 
-COLUMN = 24
-"""The least width of the last two columns of a table; others go before these get narrower."""
+TITLE = 30
+"""The least width of a table's title; other columns go before it gets narrower."""
 
 
 def table(rows: Sequence[Sequence[str]], heads: Sequence[str], spare: Sequence[str] = ()) -> str:
-    """A table: drawn by rich on a terminal, one line a row; tab-separated without heads elsewhere.
+    """A table: drawn by rich on a terminal, titles folded at words; tab-separated without heads elsewhere.
 
-    Where the terminal is narrow, the columns `spare` are left out in turn, and the last two are cut.
+    Where the terminal is narrow, the columns `spare` are left out in turn; where goes below the title.
     """
     rows = [[" ".join(redact.for_display(cell).split()) for cell in row] for row in rows]
-    if sys.stdout is None or not sys.stdout.isatty():
+    width = screen.columns(sys.stdout)
+    if not (width and rows):
         return "\n".join("\t".join(row) for row in rows)
     from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
 
-    console = Console(highlight=False)
-    widths = _fitting(rows, heads, spare, console.width)
+    console = Console(highlight=False, width=width)
+    widths = _fitting(rows, heads, spare, width)
     drawn = Table(box=None, pad_edge=False, header_style="bold" if coloured(sys.stdout) else "")
-    for i, width in widths.items():
-        drawn.add_column(heads[i], no_wrap=True, overflow="ellipsis", width=width)
+    for name, column in widths.items():
+        drawn.add_column(name, overflow="fold", width=column)
     for row in rows:
-        drawn.add_row(*(Text(row[i]) for i in widths))
+        drawn.add_row(*_cells(dict(zip(heads, row, strict=True)), widths))
     with console.capture() as capture:
         console.print(drawn)
-    return capture.get().rstrip("\n")
+    return "\n".join(line.rstrip() for line in capture.get().rstrip("\n").split("\n"))
+
+
+def _cells(row: Mapping[str, str], widths: Mapping[str, int]) -> Iterable[Any]:
+    """What stands in the columns of a row; below a title its place, when that has no column."""
+    from rich.text import Text
+
+    for name, width in widths.items():
+        cell = Text("\n".join(screen.fold(row[name], width)))
+        if name == "title" and "where" not in widths:
+            cell.append(
+                "\n" + "\n".join(screen.fold_path(row["where"], width)), style="dim" * coloured(sys.stdout)
+            )
+        yield cell
 
 
 def _fitting(
     rows: Sequence[Sequence[str]], heads: Sequence[str], spare: Sequence[str], width: int
-) -> dict[int, int]:
-    """The columns that are shown and their widths: the last two share what the others leave."""
-    widths = {i: max([len(head), *(len(row[i]) for row in rows)]) for i, head in enumerate(heads)}
-    last, place = len(heads) - 2, len(heads) - 1
+) -> dict[str, int]:
+    """The columns that are shown and their widths: a title gets what the others leave."""
+    columns = zip(heads, zip(*rows, strict=True), strict=True) if rows else ((head, ()) for head in heads)
+    widths = {head: max(map(screen.cells, (head, *cells))) for head, cells in columns}
+    least = min(widths.get("title", 0), TITLE)
 
     def room() -> int:
-        return width - sum(widths[i] for i in widths if i < last) - 2 * (len(widths) - 1)
+        return width - sum(size + 2 for name, size in widths.items() if name != "title") + (least == 0) * 2
 
     for name in spare:
-        if room() < 2 * COLUMN:
-            widths.pop(heads.index(name))
-    free = max(room(), 2)
-    widths[last] = min(widths[last], max(free - widths[place], free * 3 // 5, 1))
-    widths[place] = min(widths[place], max(free - widths[last], 1))
+        if room() < least:
+            del widths[name]
+    if "title" in widths:
+        widths["title"] = max(1, min(widths["title"], room()) if "where" in widths else room())
     return widths
 
 
 def values_text(values: Mapping[str, Any]) -> list[str]:
     """`key: value` lines, aligned."""
     width = max(map(len, values), default=0)
-    return [f"{key + ':':<{width + 1}} {value}" for key, value in values.items()]
+    rows = (redact.for_display(f"{key + ':':<{width + 1}} {value}") for key, value in values.items())
+    return [line for row in rows for line in _hung(row, width + 2)]

@@ -42,6 +42,51 @@ def choice(option: str, value: str, allowed: Sequence[str]) -> None:
         raise UsageError(f"{option} {value}: not known", f"one of {', '.join(allowed)}")
 
 
+# --- numbers
+
+Parser = Callable[[Any], Any]
+"An option's text to its value; a UsageError says what is allowed."
+
+
+def key(option: str) -> Parser:
+    """The parser of an option that sets the configuration key of the same name."""
+    from memcli.config import KEYS
+
+    return _parser(option, KEYS[option.removeprefix("--").replace("-", "_")].check)
+
+
+def whole(option: str, low: int, high: int | None = None) -> Parser:
+    """The parser of an option that takes a whole number of that range."""
+    return _parser(
+        option, lambda value: _within(int(value), low, high), _allowed("a whole number", low, high)
+    )
+
+
+def number(option: str, low: float, high: float) -> Parser:
+    """The parser of an option that takes a number of that range."""
+    return _parser(option, lambda value: _within(float(value), low, high), _allowed("a number", low, high))
+
+
+def _parser(option: str, check: Parser, allowed: str = "") -> Parser:
+    def parse(value: Any) -> Any:
+        try:
+            return check(value)
+        except ValueError as error:
+            raise UsageError(f"{option} {value}: cannot be used", allowed or str(error)) from None
+
+    return parse
+
+
+def _within(value: Any, low: float, high: float | None) -> Any:
+    if not low <= value or (high is not None and not value <= high):
+        raise ValueError
+    return value
+
+
+def _allowed(kind: str, low: float, high: float | None) -> str:
+    return f"{kind} from {low}" + (f" to {high}" if high is not None else "")
+
+
 # --- talk
 
 
@@ -49,9 +94,10 @@ def say(text: str, *, quiet: bool = False) -> None:
     """Talk, on stderr. Nobody listening is no reason to stop."""
     if text and not quiet and sys.stderr is not None:
         from memcli.redact import for_display
+        from memcli.screen import columns, fold_text
 
         with suppress(BrokenPipeError):
-            print(for_display(text), file=sys.stderr)
+            print("\n".join(fold_text(for_display(text), columns(sys.stderr), more=2)), file=sys.stderr)
 
 
 def put(text: str) -> None:

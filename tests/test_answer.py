@@ -58,9 +58,9 @@ def test_a_plain_recall_loads_no_typer(project: Project) -> None:
     project.write("MEMORY.md", project.entry("Zebra", "zebra stripes"))
     project.mem("index")
     code = (
-        "import sys; sys.argv = ['mem', 'recall', 'zebra']\n"
-        "from memcli.__main__ import main\n"
-        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "import sys\n"
+        "from memcli.__main__ import _run\n"
+        "_run(['recall', 'zebra'])\n"
         "print([m for m in sys.modules if m in ('typer', 'memcli.memory_file', 'memcli.similar', 'yaml')])"
     )
     done = subprocess.run(

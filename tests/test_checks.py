@@ -51,6 +51,12 @@ def test_nothing_at_all_passes() -> None:
     assert rows() == []
 
 
+def test_what_becomes_of_damaged_front_matter_is_said() -> None:
+    """The text is read as prose: no entry is left out, its values are."""
+    (found,) = rows(document("---\nid: a\ntype: *a\n---\nx\n"))
+    assert found.hint.endswith("until then it counts as prose, and its values as nothing")
+
+
 @pytest.mark.parametrize(
     ("text", "name", "status", "line"),
     [

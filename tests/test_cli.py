@@ -15,7 +15,9 @@ import pytest
 import typer
 
 from memcli import __version__
-from memcli.cli import app, commands
+from memcli.cli import GROUPS, app, commands
+from memcli.commands import completion
+from memcli.errors import RefusedError
 from tests.conftest import Project
 
 MEM = [sys.executable, "-m", "memcli"]
@@ -145,6 +147,62 @@ def test_no_command_shows_the_help(project: Project) -> None:
     """`mem` alone prints what there is, with exit 2."""
     got = project.mem()
     assert got.code == 2 and "recall" in got.out
+
+
+def test_the_help_lists_every_command_once_the_daily_ones_first(project: Project) -> None:
+    """By what they are for; those that only git, agents and CI call come last."""
+    listed = [name for names in GROUPS.values() for name in names]
+    assert sorted(listed) == sorted(COMMANDS) and len(set(listed)) == len(listed)
+    out = project.mem("--help").out
+    assert re.findall(r"^  ([a-z][a-z-]+)  ", out, re.MULTILINE) == listed
+    assert out.index("Every day:") < out.index("For git, agents and CI:") < out.index("merge-driver")
+    assert "..." not in out.partition("Every day:")[2]
+
+
+@pytest.mark.parametrize(
+    ("args", "allowed"),
+    [
+        (["recall", "x", "--limit"], "a whole number from 1 to 1000"),
+        (["recall", "x", "--json", "--max-tokens"], "a whole number from 0 to 1000000"),
+        (["recall", "x", "--walk"], "a whole number from 0 to 3"),
+        (["list", "--recent"], "a whole number from 1"),
+        (["add", "x", "--importance"], "a number from 0 to 1"),
+        (["export", "--target", "claude", "--max-lines"], "a whole number from 20"),
+        (["export", "--target", "claude", "--max-bytes"], "a whole number from 1000"),
+        (["health", "--min"], "a number from 0 to 100"),
+    ],
+)
+@pytest.mark.parametrize("value", ["abc", "-1", "nan", "99e99", ""])
+def test_a_number_that_cannot_be_used_is_answered_alike(
+    project: Project, args: list[str], allowed: str, value: str
+) -> None:
+    """The option with what was given, what is allowed, exit 2; it does not matter why it does not fit."""
+    got = project.mem(*args, value)
+    assert (got.code, got.out) == (2, "")
+    assert got.err == f"mem: {args[-1]} {value}: cannot be used\nhint: {allowed}\n"
+
+
+def test_a_plain_recall_says_the_same_of_a_number(project: Project) -> None:
+    """The way without Typer knows the bounds, too."""
+    got = project.shell("recall", "x", "--limit", "0")
+    assert (got.code, got.err) == (2, "mem: --limit 0: cannot be used\nhint: a whole number from 1 to 1000\n")
+
+
+@pytest.mark.parametrize(("shell", "name"), [("bash", "mem.bash"), ("zsh", "_mem"), ("fish", "mem.fish")])
+def test_completion_prints_the_script(project: Project, shell: str, name: str) -> None:
+    """What the repository keeps for that shell; another shell is a usage error."""
+    script = (Path(__file__).parents[1] / "completions" / name).read_text(encoding="utf-8")
+    assert project.mem("completion", shell)[:] == (0, script, "")
+    assert project.mem("completion", shell, "--json").json["script"] == script
+    assert project.mem("completion", "csh").err == "mem: csh: unknown shell\nhint: one of bash, zsh, fish\n"
+
+
+def test_an_installation_has_the_scripts(tmp_path: Path) -> None:
+    """Without a checkout they are where the package's record says; without them it says how to get them."""
+    for shell in completion.SCRIPTS:
+        assert f"{shell} completion for mem" in completion.script(shell, folder=tmp_path)
+        with pytest.raises(RefusedError, match=f"the script for {shell} was not installed"):
+            completion.script(shell, folder=tmp_path, package="no-such-package")
 
 
 @pytest.mark.parametrize("name", COMMANDS)

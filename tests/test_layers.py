@@ -14,23 +14,27 @@ PACKAGE = Path(__file__).parent.parent / "memcli"
 ROWS = """
     model session errors levels words
     patch front_matter memory_file
-    section settings_json hook_script chunk query prominence vector blend rank similar redact guard
+    section settings_json hook_script chunk query prominence vector blend bm25 rank redact guard
+    claim_words claims overlap differences similar contradictions
     rule_words rules episodes scopes prompts cleaning block
-    merge metrics page checks adopt compaction consolidate stage learn notes places handout triggers
-    config tree workspace history embed relations vectors store git harness transcript importers llm
-    scope semantic engines shared
+    merge metrics page document hostile checks adopt compaction consolidate stage learn notes places handout triggers
+    config tree workspace history embed relations vectors source scope store
+    git harness foreign_db transcript importers llm
+    semantic engines shared
     app asking condense
+    doctor
+    search showing layers
     commands
     session_end
     occasions background git_hook
-    render
+    screen render
     talk
     answer api mcp_server hook
     cli
     __main__
 """.split("\n")
 ORDER = {name: i for i, name in enumerate(name for row in ROWS for name in row.split())}
-PURE = {name for row in ROWS[:6] for name in row.split()}
+PURE = {name for row in ROWS[:7] for name in row.split()}
 
 # Library -> the only modules that import it; "x/*" is everything below x.
 USED_IN = {
@@ -41,8 +45,7 @@ USED_IN = {
         "history",
         "app",
         "embed/local",
-        "importers/claude_mem",
-        "transcript/opencode",
+        "foreign_db",
         "shared/tokens",
         "shared/lexicon",
     },
@@ -52,7 +55,7 @@ USED_IN = {
     "typer": {"cli"},
     "psycopg": {"shared/*"},
     "sqlalchemy": {"shared/schema"},
-    "alembic": {"shared/schema", "shared/migrations/v0001"},
+    "alembic": {"shared/schema", "shared/migrations/v0001", "shared/migrations/v0002"},
     "rich": {"render"},
     "tomllib": {"config"},
     "platformdirs": {"history"},

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from memcli import render
 from memcli.block import Budget
-from memcli.commands.recall import Hit, Report
+from memcli.commands.recall import Report
+from memcli.showing import Hit
 from memcli.model import Patch, Problem
 
 UNSAFE = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e]"

@@ -18,8 +18,8 @@ from memcli.prominence import Rule, prominence
 from memcli.tree import Found
 
 TARGETS = ("claude", "agents-md", "json")
-BASELINE_KINDS = ("policy", "architecture", "preference")
-HIGH = ("permanent", "critical", "high", "pin")
+RULES = ("policy", "architecture", "preference")
+"""The kinds that say how things are done here, whatever their priority; all others are lessons."""
 
 
 class Kept(NamedTuple):
@@ -124,9 +124,8 @@ def _notes(kept: tuple[Kept, ...]) -> Iterator[Note]:
     for one in kept:
         entry = one.entry
         if entry.kind != "episode":
-            rule = entry.kind in BASELINE_KINDS and entry.priority in HIGH
             facts = f"{entry.kind or entry.type}, id {entry.id[:8]}"
-            yield Note("rules" if rule else "lessons", entry.title, facts, entry.body)
+            yield Note("rules" if entry.kind in RULES else "lessons", entry.title, facts, entry.body)
 
 
 def save(app: App, report: Report, text: str, out: str) -> bool:

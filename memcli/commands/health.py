@@ -112,9 +112,10 @@ def _health(app: App, page: bool) -> Report:
     shown = _shown(app)
     ids = {entry.entry for entry in (*entries, *known.archived)}
     similar = app.index.similar()
-    items = _items(app, live, texts, ids, {end for edge in similar for end in edge})
+    items = _items(app, known, texts, ids, {end for edge in similar for end in edge})
+    promoted = {item.id for item in items if item.promoted}
     asked = live if len(shown) < EVIDENCE else ()
-    places = None if known.broken else _places(app, asked, known.files)
+    places = None if known.broken else _places(app, asked, known.files, promoted)
     vectors = app.index.vectors.of_entries(metrics.compared(texts)) if known.indexed.embedded else None
     found = metrics.health(items, known.indexed, shown, places, vectors)
     history = _remember(app, found, len(live), tokens) if live else ()
@@ -262,18 +263,36 @@ def _remember(app: App, found: Health, entries: int, tokens: int) -> tuple[Snaps
 # --- one entry
 
 
-def _items(
-    app: App, live: Sequence[Candidate], texts: Mapping[str, str], ids: set[str], similar: set[str]
-) -> list[Item]:
+def _items(app: App, known: _Known, texts: Mapping[str, str], ids: set[str], similar: set[str]) -> list[Item]:
+    live = known.live
     rule = Rule("half-life", app.config.half_life, app.config.half_life_by_kind)
     linked = {entry.entry for entry in live if _is_linked(entry, ids)} | _answered(live) | similar
-    return [_item(entry, texts[entry.entry], rule, app.now, entry.entry in linked) for entry in live]
+    here = {entry.entry for entry in live}
+    items = (_item(entry, texts[entry.entry], rule, app.now) for entry in live)
+    return [
+        item._replace(
+            linked=entry.entry in linked,
+            shelf=_shelf(entry, known.files[entry.source]),
+            promoted=not here.isdisjoint(_named(entry, "promoted_to")),
+        )
+        for item, entry in zip(items, live, strict=True)
+    ]
 
 
-def _item(entry: Candidate, text: str, rule: Rule, now: datetime.date, linked: bool) -> Item:
+def _item(entry: Candidate, text: str, rule: Rule, now: datetime.date) -> Item:
     age = rank.age_of(entry.values, now)
     decay = prominence(1.0, entry.kind, age, 0, rule).decay
-    return Item(entry.entry, entry.title, text, decay, age, _is_stale(entry, age), linked)
+    return Item(entry.entry, entry.title, text, decay, age, _is_stale(entry, age), linked=False)
+
+
+def _shelf(entry: Candidate, file: FileRow) -> str:
+    """What compaction merges stands on one shelf; prose and episodes stand alone."""
+    place = file.place
+    if not entry.values["written"] or entry.kind == "episode":
+        return entry.entry
+    return "/".join(
+        (place.store, place.level, place.job, place.task, entry.type, str(entry.values["domain"]))
+    )
 
 
 def _is_stale(entry: Candidate, age: int) -> bool:
@@ -327,21 +346,25 @@ def _note(
 # --- recall
 
 
-def _places(app: App, live: Sequence[Candidate], files: Mapping[int, FileRow]) -> list[int]:
+def _places(
+    app: App, live: Sequence[Candidate], files: Mapping[int, FileRow], promoted: set[str]
+) -> list[int]:
     """At which place each of a sample comes when asked for by its title; 0: not among the first.
 
-    Whoever scores the same comes before it: two copies of one entry hide each other.
+    Whoever scores the same comes before it: two copies of one entry hide each other. What was promoted
+    stands aside for the copy that it became, as in a recall.
     """
-    titled = {entry.entry: entry for entry in live if entry.title}
+    titled = {entry.entry: entry for entry in live if entry.title and entry.entry not in promoted}
     denied = app.index.denied([source for source, row in files.items() if row.place.store == "memory"])
-    return [_place(app, titled[name], denied) for name in metrics.sample(titled, ASKED)]
+    return [_place(app, titled[name], denied, promoted) for name in metrics.sample(titled, ASKED)]
 
 
-def _place(app: App, entry: Candidate, denied: frozenset[int]) -> int:
+def _place(app: App, entry: Candidate, denied: frozenset[int], promoted: set[str]) -> int:
     scores = app.index.lexical(query.build(entry.title).terms, None, denied, FIRST)
     best: dict[str, float] = {}
     for candidate in app.index.candidates(scores):
-        best[candidate.entry] = max(best.get(candidate.entry, 0.0), scores[candidate.rowid])
+        if candidate.entry not in promoted:
+            best[candidate.entry] = max(best.get(candidate.entry, 0.0), scores[candidate.rowid])
     own = best.pop(entry.entry, None)
     return 0 if own is None else 1 + sum(score >= own * (1 - 1e-9) for score in best.values())
 

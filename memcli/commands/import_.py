@@ -9,14 +9,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memcli import importers, redact, similar, tree
+from memcli import importers, redact, tree
 from memcli.app import App
+from memcli.claims import Claim, claim
+from memcli.differences import guard
 from memcli.errors import DataError, UsageError
 from memcli.importers import claude_mem
 from memcli.importers.draft import Draft, headline, shortened
 from memcli.levels import LEVEL_WORDS, OUTERMOST, Place
 from memcli.memory_file import TYPE_OF_KIND, Change, MemoryFile, edited, eol_of, parse, render_entry, sections
 from memcli.model import LEVELS, Patch, Problem
+from memcli.similar import similar_pairs
 
 NEIGHBOURS = 16
 """So many entries with nearly the same words are asked whether one says the same; the rest is a template."""
@@ -217,16 +220,16 @@ def _unlike(
     """The drafts that say something new, and (title, id of what says the same) of the others."""
     if not fresh:
         return [], []
-    mine = [similar.claim(_body(draft, today)) for draft in fresh]
-    said: dict[similar.Claim, str] = {}
+    mine = [claim(_body(draft, today)) for draft in fresh]
+    said: dict[Claim, str] = {}
     for body, name in live:
-        said.setdefault(similar.claim(body), name)
+        said.setdefault(claim(body), name)
     near = _near((*said, *mine))
     kept: list[Draft] = []
     same: list[tuple[str, str]] = []
     for draft, one in zip(fresh, mine, strict=True):
         alike = islice((other for other in (one, *near(one)) if other.words and other in said), NEIGHBOURS)
-        like = next((other for other in alike if similar.guard(one, other) is None), None)
+        like = next((other for other in alike if guard(one, other) is None), None)
         if like is None:
             kept.append(draft)
             said[one] = draft.id
@@ -235,17 +238,17 @@ def _unlike(
     return kept, same
 
 
-def _near(claims: Iterable[similar.Claim]) -> Callable[[similar.Claim], list[similar.Claim]]:
+def _near(claims: Iterable[Claim]) -> Callable[[Claim], list[Claim]]:
     """What shares most words with a claim, most of all first.
 
     Those with other numbers, paths, flags or names say other things and are not looked at.
     """
-    shelves: dict[tuple[frozenset[str], ...], list[similar.Claim]] = {}
+    shelves: dict[tuple[frozenset[str], ...], list[Claim]] = {}
     for one in dict.fromkeys(claims):
         shelves.setdefault((one.numbers, one.paths, one.flags, one.names), []).append(one)
-    near: dict[similar.Claim, list[tuple[float, similar.Claim]]] = {}
+    near: dict[Claim, list[tuple[float, Claim]]] = {}
     for shelf in shelves.values():
-        for i, j, score in similar.similar_pairs(shelf, 0.8):
+        for i, j, score in similar_pairs(shelf, 0.8):
             near.setdefault(shelf[i], []).append((score, shelf[j]))
             near.setdefault(shelf[j], []).append((score, shelf[i]))
     return lambda one: [other for _, other in sorted(near.get(one, ()), key=lambda pair: -pair[0])]

@@ -9,12 +9,16 @@ from memcli.model import Patch
 
 
 class Report(NamedTuple):
-    """The write that was taken back (`verb` "" when there is none), and the files restored."""
+    """The write that was taken back (`verb` "" when there is none), and the files restored.
+
+    `earlier` is the verb of the write that the next undo would take back, "" without one.
+    """
 
     verb: str
     time: str
     files: tuple[str, ...]
     patches: tuple[Patch, ...]
+    earlier: str = ""
 
 
 def run(app: App, *, dry_run: bool = False) -> Report:
@@ -23,6 +27,8 @@ def run(app: App, *, dry_run: bool = False) -> Report:
     if last is None:
         return Report("", "", (), ())
     files = tuple(patch.path for patch in last.patches)
-    if not dry_run:
-        files = tuple(app.workspace.undo())
-    return Report(last.verb, last.time, files, last.patches)
+    if dry_run:
+        return Report(last.verb, last.time, files, last.patches)
+    files = tuple(app.workspace.undo())
+    before = app.workspace.last_write()
+    return Report(last.verb, last.time, files, last.patches, before.verb if before is not None else "")

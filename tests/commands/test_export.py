@@ -45,6 +45,22 @@ def test_section_for_claude(project: Project) -> None:
         assert text not in got.out
 
 
+def test_what_says_how_things_are_done_is_a_rule(project: Project) -> None:
+    """A policy or preference of any priority stands under Rules, not among the lessons."""
+    project.write(
+        "MEMORY.md",
+        project.entry("Plain words", "No jargon.", kind="preference", priority="normal", importance=0.1)
+        + project.entry("A lesson", "It rained.", importance=0.9),
+    )
+    out = project.mem("export", "--target", "claude").out
+    assert (
+        out.index("### Rules")
+        < out.index("**Plain words**")
+        < out.index("### Lessons")
+        < out.index("A lesson")
+    )
+
+
 def test_no_more_than_200_lines_and_25_kb(project: Project) -> None:
     """Of 400 long lessons as many are shown as fit, and how many are left is said."""
     body = "A sentence that says a little about the matter at hand. " * 20

@@ -132,6 +132,16 @@ def in_job(project: Project) -> Path:
 # --- a run by rules
 
 
+def test_skipped_scopes_are_counted_and_with_v_named(project: Project) -> None:
+    """One short line; -v has each with its reason. A run that reads nothing says no more than that."""
+    path = saved(project, talk(project))
+    short = project.mem("extract", "--dry-run", path).err + project.mem("extract", path).err
+    assert short.count("8 scopes skipped: -v says which and why\n") == 1 and "INTENT.md" not in short
+    project.mem("undo")
+    assert "skipped: intent-alignment (there is no INTENT.md); " in project.mem("extract", "-v", path).err
+    assert project.mem("extract").err == "no new sessions of this repository\n"
+
+
 def test_a_session_teaches_by_rules(project: Project) -> None:
     """Without a language model a stated preference and an episode are written; the engine is named."""
     got = project.mem("extract", saved(project, talk(project)))

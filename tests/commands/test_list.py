@@ -61,3 +61,18 @@ def test_retired_entries_are_not_listed(project: Project) -> None:
     """They are excluded as in recall."""
     project.write("MEMORY.md", project.entry("Gone", status="retired") + project.entry("Here"))
     assert [row["title"] for row in project.mem("list", "--json").json["entries"]] == ["Here"]
+
+
+def test_what_has_no_title_shows_its_beginning(project: Project) -> None:
+    """A block whose front matter cannot be read is prose: it is listed by its first words."""
+    project.write("MEMORY.md", "---\nid: [a\ntype: corrective\n---\n## Broken\nText.\n")
+    titles = [row["title"] for row in project.mem("list", "--json").json["entries"]]
+    assert titles == ["Broken", "id: [a type: corrective"]
+
+
+def test_filters_that_nothing_passes_are_said(project: Project) -> None:
+    """The answer stays empty, on stderr stands why; --quiet has neither."""
+    project.write("MEMORY.md", project.entry())
+    got = project.mem("list", "--tag", "nope")
+    assert got[:] == (0, "", "mem: nothing that is remembered passes these filters\n")
+    assert project.mem("list", "--tag", "nope", "--quiet")[:] == (0, "", "")

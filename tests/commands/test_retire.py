@@ -69,8 +69,12 @@ def test_undo_takes_back_the_last_write_and_then_the_one_before(project: Project
     project.mem("retire", "a1")
     shown = project.mem("undo", "--dry-run")
     assert "-status: retired" in shown.out and path.read_bytes() not in states
-    assert project.mem("undo").code == 0 and path.read_bytes() == states[1]
-    assert project.mem("undo").code == 0 and path.read_bytes() == states[0]
+    last = project.mem("undo")
+    assert last.code == 0 and path.read_bytes() == states[1]
+    assert last.err.startswith("took back retire of ")
+    assert last.err.endswith(": MEMORY.md\nbefore it: reinforce, taken back by another mem undo\n")
+    first = project.mem("undo")
+    assert first.code == 0 and path.read_bytes() == states[0] and "before it" not in first.err
     nothing = project.mem("undo")
     assert nothing.code == 1 and "nothing to undo" in nothing.err
 

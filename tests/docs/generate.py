@@ -38,6 +38,7 @@ VALUES: Mapping[str, Sequence[str]] = {
     "ENGINE": ("auto", "llm", "rules"),
     "SCOPE": scopes.NAMES,
     "TARGET": ("claude", "agents-md", "json"),
+    "SHELL": ("bash", "zsh", "fish"),
     "KEY=VALUE": tuple(f"{key}=" for key in config.KEYS),
 }
 """The values that completions offer for a metavar; test_completions holds them to what the program takes."""

@@ -1,0 +1,41 @@
+"""mem completion: the script that completes a command line of mem in a shell."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from pathlib import Path
+
+from memcli.errors import RefusedError, UsageError
+
+SCRIPTS = {
+    "bash": ("mem.bash", "share/bash-completion/completions/mem"),
+    "zsh": ("_mem", "share/zsh/site-functions/_mem"),
+    "fish": ("mem.fish", "share/fish/vendor_completions.d/mem.fish"),
+}
+"""By shell: the script's name in a checkout, and where an installation has it."""
+CHECKOUT = Path(__file__).parents[2] / "completions"
+
+
+def script(shell: str, *, folder: Path = CHECKOUT, package: str = "memcli") -> str:
+    """The text of the script: of the checkout's folder, else of the installed package.
+
+    Raises UsageError for another shell, RefusedError when there is no script.
+    """
+    if shell not in SCRIPTS:
+        raise UsageError(f"{shell}: unknown shell", f"one of {', '.join(SCRIPTS)}")
+    name, installed = SCRIPTS[shell]
+    for place in (folder / name, *_installed(package, installed)):
+        if place.is_file():
+            return place.read_text(encoding="utf-8")
+    raise RefusedError(
+        f"the script for {shell} was not installed", f"pip install --force-reinstall {package}"
+    )
+
+
+def _installed(package: str, path: str) -> list[Path]:
+    """Where the package's own record says that a file of the installation lies."""
+    try:
+        files = metadata.files(package) or ()
+    except metadata.PackageNotFoundError:
+        return []
+    return [Path(str(file.locate())) for file in files if file.as_posix().endswith(path)]

@@ -1,0 +1,50 @@
+"""mem retire-stage where something is missing, damaged, or in the way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Project
+
+DESIGN = {"domain": "task", "phase": "design"}
+
+
+def test_outside_of_a_project_there_is_no_stage(project: Project, tmp_path: Path) -> None:
+    """And nothing is made there."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    done = project.mem("retire-stage", "design", cwd=elsewhere)
+    assert done.code == 2 and "no project here" in done.err and list(elsewhere.iterdir()) == []
+
+
+def test_a_job_that_is_not_there_is_named(project: Project) -> None:
+    """With the folder it would have."""
+    done = project.mem("retire-stage", "design", "--job", "none")
+    assert done.code == 2 and "--job none: no such job" in done.err and ".mem/jobs/none" in done.err
+
+
+@pytest.mark.parametrize("name", ["INTENT.md", ".current-stage"])
+def test_a_file_that_is_no_text_stops_the_detection(project: Project, name: str) -> None:
+    """By name and line; no entry is retired on a guess."""
+    project.write("MEMORY.md", project.entry("Choice", "We chose SQLite.", **DESIGN))
+    project.write("INTENT.md", "Stage: review\n")
+    project.write(".current-stage", "design\n")
+    project.write(name, b"Stage: review\n\xff\n")
+    before = (project.root / "MEMORY.md").read_bytes()
+    done = project.mem("retire-stage")
+    assert done.code == 3 and f"{name}:2: is not UTF-8 text" in done.err
+    assert (project.root / "MEMORY.md").read_bytes() == before
+
+
+def test_one_bad_file_is_named_and_the_others_are_retired(project: Project) -> None:
+    """A file that is no text and one with conflict markers are passed over; the exit status says so."""
+    project.write("MEMORY.md", project.entry("Choice", "We chose SQLite.", id="good", **DESIGN))
+    project.write("tasks/broken.md", b"---\nid: x\n---\n\xff\n")
+    conflict = "<<<<<<< ours\nA\n=======\nB\n>>>>>>> theirs\n"
+    torn = project.write("tasks/torn.md", project.entry("Torn", "Words.", id="torn", **DESIGN) + conflict)
+    done = project.mem("retire-stage", "design")
+    assert done.code == 3 and "tasks/broken.md:4" in done.err and "tasks/torn.md" in done.err
+    assert "status: retired" in (project.root / "MEMORY.md").read_text()
+    assert "status: retired" not in torn.read_text()
