@@ -1,8 +1,9 @@
 """The `similar` edges of an index: which entries are near each other. The SQL of them is here.
 
-An entry has edges to the three others whose vectors are nearest, from a cosine of 0.80 on. Its vector is
-that of its first chunk; of several copies under one id, the one whose bytes come first. All is exact in
-whole numbers, so that edges made one by one are those made all at once.
+An entry has edges to the three others whose vectors are nearest, from a cosine of 0.80 on; of equally
+near ones, to those whose ids come first. Its vector is that of its first chunk; of several copies under one
+id, the one whose bytes come first. So the edges follow from what is in the memory, whatever the order it
+came in: cosines are whole numbers, cut at 1 where they are compared just as where they are kept.
 """
 
 from __future__ import annotations
@@ -32,16 +33,19 @@ FEW = 64
 PRODUCTS = 1000
 """And only with so many exact comparisons: among texts that are all much alike there would be more."""
 SPREAD = 5.0
-"""Standard deviations by which the sign bits of two vectors may differ from what their cosine says.
-Among 870,000 pairs of one memory none went beyond 4.4."""
+"""Standard deviations by which the sign bits of two vectors may differ from what their cosine says; who
+differ by more are not similar. Among 870,000 pairs of one memory none went beyond 4.4."""
 NEW, AGAIN = 0.0, -1.0
 """In place of what it takes to be one of the three nearest of an entry: its vector is new, or it has room."""
 _FULL = vector.SCALE * vector.SCALE
 _LEAST = LEAST * _FULL
-_ROWS, _COLUMNS = 1024, 8192
+_TILE = 1024
+"""So many rows and columns of products at a time: they fit into the cache of a processor."""
+_CROWD = 8
+"""So many for a row are too many to sort: of half as many columns at a time, fewer are near enough."""
 
 Edges = list[tuple[int, str]]
-"""(product, other id), the nearest first. A product is the cosine times 127 squared."""
+"""(product, other id), the nearest first. A product is the cosine, at most 1, times 127 squared."""
 
 
 class Node(NamedTuple):
@@ -66,17 +70,17 @@ def unlink(db: sqlite3.Connection, rowids: Sequence[int]) -> bool:
     """
     gone = json.dumps(_entries(db, rowids))
     near = [row[0] for row in db.execute(f"SELECT entry FROM relations WHERE {_TO}", (gone,))]
-    _mark(db, json.dumps(near), AGAIN)
+    _mark(db, json.dumps(near), AGAIN, "related > 0")  # who is new stays so
     _mark(db, gone, NEW)
     for which in (_TO, _FROM):
         db.execute(f"DELETE FROM relations WHERE {which}", (gone,))
     return gone != "[]"
 
 
-def _mark(db: sqlite3.Connection, entries: str, value: float) -> None:
-    """Set what is kept of these entries (a JSON list): `NEW`, `AGAIN`, or what their edges ask of others."""
+def _mark(db: sqlite3.Connection, entries: str, value: float, which: str = "1") -> None:
+    """Note about these entries (a JSON list) that their edges are due: `NEW` or `AGAIN`."""
     db.execute(
-        "UPDATE vectors SET related = ? WHERE chunk IN (SELECT id FROM chunks WHERE part = 0"
+        f"UPDATE vectors SET related = ? WHERE {which} AND chunk IN (SELECT id FROM chunks WHERE part = 0"
         " AND entry IN (SELECT value FROM json_each(?)))",
         (value, entries),
     )
@@ -105,8 +109,8 @@ def plan(db: sqlite3.Connection, *, thorough: bool) -> Plan | None:
 
 
 def _pointing(db: sqlite3.Connection, entries: Collection[str]) -> set[str]:
-    listed = (json.dumps(sorted(entries)),)
-    return {row[0] for row in db.execute(f"SELECT entry FROM relations WHERE {_TO}", listed)}
+    rows = db.execute(f"SELECT entry FROM relations WHERE {_TO}", (_listed(entries),))
+    return {row[0] for row in rows}
 
 
 def write(db: sqlite3.Connection, made: Plan) -> None:
@@ -115,7 +119,7 @@ def write(db: sqlite3.Connection, made: Plan) -> None:
     db.executemany(
         "INSERT OR REPLACE INTO relations VALUES (?, ?, 'similar', ?, ?)",
         [
-            (entry, other, min(product / _FULL, 1.0), made.sources[entry])
+            (entry, other, product / _FULL, made.sources[entry])
             for entry, edges in made.edges.items()
             for product, other in edges
         ],
@@ -152,10 +156,12 @@ class _Few:
 
     def close(self, own: bytes) -> list[tuple[int, int]]:
         """(sign bits that differ, chunk) of all that may be similar, the nearest first."""
-        bits, width = int.from_bytes(vector.signs(own), "little"), (len(own) + 7) // 8
+        if not any(own):
+            return []
+        bits, width = _bits(own), (len(own) + 7) // 8
         self._reach = self._reach or reach(len(own))
         most, found = len(self._reach), []
-        for block, data in self.db.execute("SELECT block, bits FROM signs WHERE block >= 0") if bits else ():
+        for block, data in self.db.execute("SELECT block, bits FROM signs WHERE block >= 0"):
             first = block * vector.BLOCK
             apart = enumerate(vector.distances(bits, data, width), first)
             found += [(distance, chunk) for chunk, distance in apart if distance < most]
@@ -172,11 +178,14 @@ class _Few:
         self.asked += len(chunks)
         names = _entries(self.db, chunks)
         self.know(names)
-        mine = memoryview(own).cast("b")
-        for name in names:
-            product = sum(map(mul, mine, memoryview(self.nodes[name].vector).cast("b")))
-            if product >= _LEAST:
+        mine, bits = memoryview(own).cast("b"), _bits(own)
+        for node, name in [(self.nodes[name], name) for name in names if name in self.nodes]:
+            product = min(sum(map(mul, mine, memoryview(node.vector).cast("b"))), _FULL)
+            if product >= _LEAST and self._likely(product, (bits ^ _bits(node.vector)).bit_count()):
                 yield product, name
+
+    def _likely(self, product: int, apart: int) -> bool:
+        return apart < len(self._reach) and product <= self._reach[apart] * _FULL
 
     def nearest(self, entry: str, close: Sequence[tuple[int, int]]) -> tuple[Edges, Edges, int]:
         """The best edges, all that were found on the way, and how many of `close` were compared."""
@@ -194,8 +203,18 @@ class _Few:
                 self.expect(most - at)
         return best, every, at
 
-    def others(self, entry: str, close: Sequence[tuple[int, int]], asks: Mapping[int, float]) -> Edges:
-        """The edges to those that `entry` may displace an edge of; `asks` is what it takes."""
+    def asks(self, chunks: Sequence[int]) -> dict[int, float]:
+        """The cosine it takes to get an edge of the entries of these chunks that have theirs already."""
+        rows = self.db.execute(
+            "SELECT chunk, related FROM vectors"
+            " WHERE +related > 0 AND chunk IN (SELECT value FROM json_each(?))",
+            (json.dumps(chunks),),
+        )
+        return dict(rows.fetchall())
+
+    def others(self, entry: str, close: Sequence[tuple[int, int]]) -> Edges:
+        """The edges to those that `entry` may displace an edge of."""
+        asks = self.asks([chunk for _, chunk in close])
         chunks = [chunk for apart, chunk in close if self._reach[apart] >= asks.get(chunk, 2.0)]
         own = self.nodes[entry].vector
         return [edge for edge in self.compare(own, chunks) if edge[1] != entry]
@@ -204,11 +223,15 @@ class _Few:
 _STEP = 48
 
 
-def reach(dimensions: int) -> list[float]:
-    """By how many of their sign bits differ: the highest cosine that two vectors may have after all.
+def _bits(own: bytes) -> int:
+    return int.from_bytes(vector.signs(own), "little")
 
-    As long as the most that vectors which are similar may differ by. Signs differ with the probability
-    angle / pi (Goemans and Williamson 1995), so their number has a known mean and spread.
+
+def reach(dimensions: int) -> list[float]:
+    """By how many of their sign bits differ: the highest cosine that two similar vectors may have.
+
+    It falls, and is as long as the most that vectors which are similar may differ by. Signs differ with the
+    probability angle / pi (Goemans and Williamson 1995), so their number has a known mean and spread.
     """
     found: list[float] = []
     for percent in range(100, round(100 * LEAST) - 1, -1):
@@ -224,13 +247,12 @@ def _one_by_one(db: sqlite3.Connection, new: Collection[str], again: Collection[
     few.know([*new, *again])
     edges: dict[str, Edges] = {}
     met: dict[str, Edges] = {}
-    asks = dict(db.execute("SELECT chunk, related FROM vectors WHERE related > 0")) if new else {}
     try:
         for entry in sorted(few.nodes):
             close = few.close(few.nodes[entry].vector)
             edges[entry], every, at = few.nearest(entry, close)
             if entry in new:
-                every += few.others(entry, close[at:], asks)
+                every += few.others(entry, close[at:])
                 for product, other in every:
                     met.setdefault(other, []).append((product, entry))
     except _Costly:
@@ -239,12 +261,27 @@ def _one_by_one(db: sqlite3.Connection, new: Collection[str], again: Collection[
 
 
 def _nodes(db: sqlite3.Connection, entries: Iterable[str]) -> dict[str, Node]:
-    rows = db.execute(
-        "SELECT c.entry, min(v.vector), c.source FROM chunks AS c JOIN vectors AS v ON v.chunk = c.id"
-        " WHERE c.part = 0 AND c.entry IN (SELECT value FROM json_each(?)) GROUP BY c.entry",
-        (json.dumps(sorted(entries)),),
-    )
-    return {entry: Node(*node) for entry, *node in rows}
+    rows = db.execute(_NODES.format("AND c.entry IN (SELECT value FROM json_each(?))"), (_listed(entries),))
+    return {entry: Node(own, source) for entry, own, source in _firsts(rows)}
+
+
+_NODES = (
+    "SELECT c.entry, v.vector, c.source FROM chunks AS c JOIN vectors AS v ON v.chunk = c.id"
+    " JOIN file_meta AS f ON f.id = c.source WHERE c.part = 0 {} ORDER BY c.entry, v.vector, f.path"
+)
+
+
+def _firsts(rows: Iterable[tuple[str, bytes, int]]) -> Iterator[tuple[str, bytes, int]]:
+    """The first copy of every entry."""
+    last = None
+    for row in rows:
+        if row[0] != last:
+            yield row
+        last = row[0]
+
+
+def _listed(entries: Iterable[str]) -> str:
+    return json.dumps(sorted(entries))
 
 
 def _entries(db: sqlite3.Connection, rowids: Sequence[int]) -> list[str]:
@@ -259,9 +296,7 @@ def _joined(db: sqlite3.Connection, edges: Mapping[str, Edges], met: Mapping[str
     """The edges to write: all of new entries, and those of others that give one of `met` a place."""
     old = {entry: _best(found) for entry, found in met.items() if entry not in edges}
     found = {entry: _best(own) for entry, own in edges.items()}
-    rows = db.execute(
-        f"SELECT entry, other, weight FROM relations WHERE {_FROM}", (json.dumps(sorted(old)),)
-    ).fetchall()
+    rows = db.execute(f"SELECT entry, other, weight FROM relations WHERE {_FROM}", (_listed(old),))
     before: dict[str, Edges] = {}
     for entry, other, weight in rows:
         before.setdefault(entry, []).append((round(weight * _FULL), other))
@@ -284,12 +319,8 @@ def _at_once(db: sqlite3.Connection, new: Collection[str], again: Collection[str
     """Products of blocks, so that memory stays bounded: float32 holds such sums of whole numbers exactly."""
     import numpy as np
 
-    rows = db.execute(
-        "SELECT c.entry, min(v.vector), c.source FROM chunks AS c JOIN vectors AS v ON v.chunk = c.id"
-        " WHERE c.part = 0 GROUP BY c.entry ORDER BY c.entry"
-    ).fetchall()
-    names = [row[0] for row in rows]
-    vectors = np.frombuffer(b"".join(row[1] for row in rows), np.int8).reshape(len(rows), -1)
+    names, vectors, sources = _all(db)
+    many = _Many(vectors)
     due = {*new, *again}
     fresh, rest, wanted = (
         np.array([i for i, name in enumerate(names) if (name in some) is inside], np.int64)
@@ -297,54 +328,140 @@ def _at_once(db: sqlite3.Connection, new: Collection[str], again: Collection[str
     )
     every = np.arange(len(names), dtype=np.int64)
 
-    def named(found: Mapping[int, list[tuple[int, int]]]) -> dict[str, Edges]:
-        return {names[i]: [(product, names[j]) for product, j in own] for i, own in found.items()}
+    def named(rows: Places, best: Best) -> dict[str, Edges]:
+        found = zip(rows.tolist(), best.products.tolist(), best.places.tolist(), strict=True)
+        return {
+            names[i]: [(int(product), names[j]) for product, j in zip(own, places, strict=True) if j >= 0]
+            for i, own, places in found
+        }
 
-    edges: dict[str, Edges] = {names[i]: [] for i in wanted.tolist()}
-    edges |= named(_nearest(vectors, wanted, every))
-    met = named(_nearest(vectors, rest, fresh)) if len(rest) and len(fresh) else {}
-    return Plan(_joined(db, edges, met), {row[0]: row[2] for row in rows})
+    if 2 * len(wanted) > len(names):
+        return Plan(named(every, many.nearest(every, every, _LEAST)), sources)
+    edges = named(wanted, many.nearest(wanted, every, _LEAST))
+    asks = dict(db.execute(_ASKS).fetchall())
+    least = np.array([max(_LEAST, round(asks[names[i]] * _FULL) - 1) for i in rest.tolist()], np.float32)
+    met = named(rest, many.nearest(rest, fresh, least))
+    return Plan(_joined(db, edges, met), sources)
 
 
-def _nearest(vectors: Vectors, rows: Places, columns: Places) -> dict[int, list[tuple[int, int]]]:
-    """For each row that has any, its nearest columns as (product, column); both are in order of their ids."""
-    found: dict[int, list[tuple[int, int]]] = {}
-    for start in range(0, len(rows), _ROWS):
-        found |= _of_block(vectors, rows[start : start + _ROWS], columns)
-    return found
+_ASKS = (
+    "SELECT c.entry, v.related FROM vectors AS v JOIN chunks AS c ON c.id = v.chunk"
+    " WHERE c.part = 0 AND v.related > 0"
+)
 
 
-def _of_block(vectors: Vectors, rows: Places, columns: Places) -> dict[int, list[tuple[int, int]]]:
+def _all(db: sqlite3.Connection) -> tuple[list[str], Vectors, dict[str, int]]:
+    """The ids of all entries in their order, their vectors, and the file of each."""
     import numpy as np
 
-    found: dict[int, list[tuple[int, int]]] = {}
-    mine = vectors[rows].astype(np.float32)
-    least = np.full((len(rows), 1), _LEAST, np.float32)  # no product is between two whole numbers
-    for start in range(0, len(columns), _COLUMNS):
-        theirs = columns[start : start + _COLUMNS]
-        products = mine @ vectors[theirs].astype(np.float32).T
-        for i, j in _above(products, least):
-            row, column = int(rows[i]), int(theirs[j])
-            if row != column:
-                found.setdefault(row, []).append((int(products[i, j]), column))
-        for i, row in enumerate(rows.tolist()):
-            if len(own := found.get(row, [])) >= NEIGHBOURS:
-                own.sort(key=lambda edge: (-edge[0], edge[1]))
-                del own[NEIGHBOURS:]
-                least[i] = own[-1][0]  # who comes later has a larger id, and must be nearer
-    return found
+    names, data, sources = [], bytearray(), {}
+    for name, own, source in _firsts(db.execute(_NODES.format(""))):
+        names.append(name)
+        data += own
+        sources[name] = source
+    return names, np.frombuffer(data, np.int8).reshape(len(names), -1), sources
 
 
-def _above(products: NDArray[np.float32], least: NDArray[np.float32]) -> list[tuple[int, int]]:
-    """The places above the least of their row; of very many, the largest and the first of equals."""
+class Best:
+    """The nearest three of what was offered to each of these rows; of equal products the first places.
+
+    Places are numbers in the order of ids, and are to be offered in that order. -1 is no place.
+    """
+
+    def __init__(self, rows: Places, least: float | NDArray[np.float32]) -> None:
+        import numpy as np
+
+        self.rows = rows
+        self.products = np.empty((len(rows), NEIGHBOURS), np.float32)
+        self.products.T[:] = least
+        self.places = np.full(self.products.shape, -1, np.int64)
+
+    def asks(self, first: int, count: int) -> NDArray[np.float32]:
+        """What a product must be above, for each of some rows: who comes later must be nearer."""
+        import numpy as np
+
+        last = self.products[first : first + count, -1:]
+        return np.where(last >= _FULL, np.float32(np.inf), last)
+
+    def take(self, lines: Places, places: Places, products: NDArray[np.float32]) -> None:
+        """Put each of these places into its line, and keep the nearest."""
+        import numpy as np
+
+        some = np.unique(lines)
+        lines = np.concatenate([np.repeat(some, NEIGHBOURS), lines])
+        places = np.concatenate([self.places[some].ravel(), places])
+        products = np.concatenate([self.products[some].ravel(), products])
+        order = np.lexsort((places, -products, lines))
+        lines = lines[order]
+        kept = order[np.arange(len(lines)) - np.searchsorted(lines, lines) < NEIGHBOURS]
+        self.places[some] = places[kept].reshape(-1, NEIGHBOURS)
+        self.products[some] = products[kept].reshape(-1, NEIGHBOURS)
+
+
+class _Many:
+    """The search for the edges of many entries: all products, in tiles."""
+
+    def __init__(self, vectors: Vectors) -> None:
+        import numpy as np
+
+        self.vectors = vectors
+        self.bits = np.packbits(vectors > 0, axis=1)
+        dimensions = vectors.shape[1]
+        reaches = reach(dimensions)
+        self.reach = np.array(reaches + [0.0] * (dimensions + 1 - len(reaches))) * _FULL
+
+    def nearest(self, rows: Places, columns: Places, least: float | NDArray[np.float32]) -> Best:
+        """The nearest columns of each row whose products are above `least`; both are in order.
+
+        Where they are the same, each tile serves both of its sides.
+        """
+        best = Best(rows, least)
+        both = rows is columns
+        for i in range(0, len(rows), _TILE):
+            mine = self._floats(rows[i : i + _TILE])
+            for j in range(i if both else 0, len(columns), _TILE):
+                products = mine @ self._floats(columns[j : j + _TILE]).T
+                self._offer(best, i, columns[j : j + _TILE], products)
+                if both and j > i:
+                    self._offer(best, j, rows[i : i + _TILE], products.T)
+        return best
+
+    def _floats(self, places: Places) -> NDArray[np.float32]:
+        import numpy as np
+
+        return self.vectors[places].astype(np.float32)
+
+    def _offer(self, best: Best, first: int, places: Places, products: NDArray[np.float32]) -> None:
+        """Offer these places to the rows from `first` on; `products` has a line for each row."""
+        import numpy as np
+
+        near = products > best.asks(first, len(products))
+        count = int(np.count_nonzero(near))
+        if not count:
+            return
+        if count > _CROWD * len(products) and len(places) > _CROWD:
+            half = len(places) // 2
+            self._offer(best, first, places[:half], products[:, :half])
+            self._offer(best, first, places[half:], products[:, half:])
+            return
+        i, j = _where(near) if near.flags.c_contiguous else _where(near.T)[::-1]
+        own, other = best.rows[first + i], places[j]
+        found = np.minimum(products[i, j], _FULL)
+        kept = (own != other) & (found <= self.reach[self._apart(own, other)])
+        if kept.any():
+            best.take(first + i[kept], other[kept], found[kept])
+
+    def _apart(self, one: Places, other: Places) -> Places:
+        """In how many of their sign bits pairs differ."""
+        import numpy as np
+
+        apart: Places = np.unpackbits(self.bits[one] ^ self.bits[other], axis=1).sum(axis=1, dtype=np.int64)
+        return apart
+
+
+def _where(mask: NDArray[np.bool_]) -> tuple[Places, Places]:
+    """`nonzero` of a matrix that lies in memory line by line: much faster where little is set."""
     import numpy as np
 
-    kept = NEIGHBOURS + 1  # the row itself may be among them
-    mask = products > least
-    if np.count_nonzero(mask) > 4 * kept * len(products) and products.shape[1] > kept:
-        mask &= products >= np.partition(products, -kept, axis=1)[:, -kept:][:, :1]
-    i, j = np.nonzero(mask)
-    order = np.lexsort((j, -products[i, j], i))
-    i, j = i[order], j[order]
-    place = np.arange(len(i)) - np.searchsorted(i, i)
-    return list(zip(i[place < kept].tolist(), j[place < kept].tolist(), strict=True))
+    i, j = np.divmod(np.flatnonzero(mask), mask.shape[1])
+    return i, j

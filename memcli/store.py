@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from memcli.chunk import Row
     from memcli.memory_file import MemoryFile
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 IN_MEMORY = Path(":memory:")
 APPLICATION = 0x6D656D31  # "mem1": tells our file from a foreign one
 TABLES = frozenset(

@@ -57,12 +57,16 @@ class Chosen(NamedTuple):
 
 
 class State(NamedTuple):
-    """What the vectors of an index are: of which model, chosen how, and whether any are still missing."""
+    """What the vectors of an index are: of which model, chosen how, and whether any are still missing.
+
+    None is missing of the chunks up to number `upto`, so that an edit does not look at all of them.
+    """
 
     provider: str
     model: str
     chosen: str
     whole: bool
+    upto: int = 0
 
     @property
     def name(self) -> str:
@@ -134,6 +138,7 @@ class Vectors:
 
     def forget(self, rowids: Sequence[int]) -> None:
         """Drop the vectors of chunks that are deleted in the running transaction."""
+        self._lower(rowids)
         chosen = (json.dumps(rowids),)
         gone = self.db.execute(
             "DELETE FROM vectors WHERE chunk IN (SELECT value FROM json_each(?)) RETURNING chunk, vector",
@@ -144,6 +149,17 @@ class Vectors:
             self._mark({rowid: bytes(width) for rowid, _ in gone})
             if relations.unlink(self.db, rowids):
                 self.outdate()
+
+    def _lower(self, rowids: Sequence[int]) -> None:
+        """When the last chunk goes, a new one gets its number: it has no vector."""
+        state = self.state()
+        if state is not None and state.upto in rowids:
+            last = self.db.execute(
+                "SELECT id FROM chunks WHERE id NOT IN (SELECT value FROM json_each(?))"
+                " ORDER BY id DESC LIMIT 1",
+                (json.dumps(rowids),),
+            ).fetchone()
+            self._keep(state._replace(upto=last[0] if last else 0))
 
     def count(self, chosen: Chosen) -> tuple[int, int]:
         """(chunks that have a vector, chunks that should)."""
@@ -196,15 +212,18 @@ class Vectors:
             self._keep(State(embedder.provider, embedder.model, json.dumps(chosen), whole=False))
 
     def _fill(self, embedder: Embedder, chosen: Chosen, progress: Callable[[int, int], None]) -> int:
-        missing = self._missing(chosen)
+        state = self.state()
+        missing = self._missing(chosen, state.upto if state else 0)
         size = BATCH if embedder.provider == "local" else PAID_BATCH
         for start in range(0, len(missing), size):
             self._embed(embedder, self._texts(missing[start : start + size]))
             progress(min(start + size, len(missing)), len(missing))
         with self._transaction():
             state = self.state()
-            if state is not None and self._fits(state, embedder, chosen) and not self._missing(chosen):
-                self._keep(state._replace(whole=True))
+            fits = state is not None and self._fits(state, embedder, chosen)
+            if state is not None and fits and not self._missing(chosen, state.upto):
+                last = self.db.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0]
+                self._keep(state._replace(whole=True, upto=last))
         self.relate(thorough=False)
         return len(missing)
 
@@ -227,12 +246,13 @@ class Vectors:
         """Changes whenever another connection has written."""
         return int(self.db.execute("PRAGMA data_version").fetchone()[0])
 
-    def _missing(self, chosen: Chosen) -> list[int]:
-        """The chunks that should have a vector and have none."""
+    def _missing(self, chosen: Chosen, upto: int) -> list[int]:
+        """The chunks that should have a vector and have none, of those after number `upto`."""
         where, values = chosen.condition()
         rows = self.db.execute(
-            f"SELECT id FROM chunks WHERE {where} AND id NOT IN (SELECT chunk FROM vectors) ORDER BY id",
-            values,
+            f"SELECT id FROM chunks WHERE id > ? AND {where} AND id NOT IN (SELECT chunk FROM vectors)"
+            " ORDER BY id",
+            [upto, *values],
         )
         return [row[0] for row in rows]
 

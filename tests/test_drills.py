@@ -35,9 +35,10 @@ def test_a_killed_command_loses_nothing_and_the_next_one_finishes() -> None:
     assert said.startswith("20 kills of 5 verbs over 10 files:") and "0 failures" in said
 
 
-def test_many_at_once_lose_nothing() -> None:
+@pytest.mark.parametrize("embedder", ["none", "local"])
+def test_many_at_once_lose_nothing(embedder: str) -> None:
     """Processes that recall, write, commit and merge at the same time: every text and count is there."""
-    said = drilled("crowd", "--processes", "6", "--seconds", "4", "--seed", "3")
+    said = drilled("crowd", "--processes", "6", "--seconds", "4", "--seed", "3", "--embedder", embedder)
     assert said.startswith("6 processes, 4 s") and "0 failures" in said
 
 
@@ -80,7 +81,7 @@ def test_a_hit_that_another_process_removes_meanwhile_is_still_shown(project: Pr
     project.write("MEMORY.md", project.entry("Freeze the clock", "Checkout tests fail at midnight.", id="a"))
     with App(Options(root=str(project.root)), os.environ, project.root) as app:
         app.refresh()
-        (candidate,) = app.index.select("entry = ?", ("a",))
+        (candidate,) = app.index.copies(["a"])
         assert "midnight" in app.index.text(candidate)
         project.write("MEMORY.md", "# Memory\n")
         assert project.mem("index").code == 0

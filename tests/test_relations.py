@@ -6,7 +6,8 @@ import random
 import sqlite3
 import subprocess
 import sys
-from itertools import combinations
+from contextlib import closing
+from itertools import combinations, pairwise
 
 import pytest
 
@@ -40,12 +41,12 @@ def nearest(project: Project) -> Rows:
     db.close()
     found: dict[str, list[tuple[float, str]]] = {entry: [] for entry, _ in rows}
     for (a, one), (b, two) in combinations(rows, 2):
-        cosine = vector.cosine(one, two)
+        cosine = min(vector.cosines(one, {0: two})[0], 1.0)
         if cosine >= 0.80:
             found[a].append((cosine, b))
             found[b].append((cosine, a))
     best = {a: sorted(near, key=lambda edge: (-edge[0], edge[1]))[:3] for a, near in found.items()}
-    return sorted((a, b, min(cosine, 1.0)) for a, near in best.items() for cosine, b in near)
+    return sorted((a, b, cosine) for a, near in best.items() for cosine, b in near)
 
 
 def body(dice: random.Random) -> str:
@@ -131,6 +132,47 @@ def test_who_leaves_makes_room(project: Project, vectors: None) -> None:
     assert found == nearest(project) and len(found) == 12 and "e2" not in {other for _, other, _ in found}
 
 
+@pytest.mark.parametrize("few", [0, 64])
+def test_of_equals_the_first_ids(
+    project: Project, vectors: None, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    """Equal texts have the three others that come first, also those that come in later."""
+    monkeypatch.setattr(relations, "FEW", few)
+    texts = [
+        project.entry("Retry", "the payment webhook retries late requests", id=name) for name in "abcdefg"
+    ]
+    project.write("MEMORY.md", "".join(texts[1:]))
+    project.mem("index")
+    project.write("tasks/t.md", texts[0])
+    project.mem("index")
+    found = edges(project)
+    assert found == nearest(project)
+    assert [other for one, other, _ in found if one == "g"] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("few", [0, 64])
+def test_who_is_new_is_offered_to_all_after_a_neighbour_left(
+    project: Project, vectors: None, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    """A copy gives an entry another vector; before its edges are made, one it had an edge to is gone."""
+    here, there = "the payment webhook retries late requests", "zebra stripes and savanna grass"
+    y, *x = (project.entry("Retry", f"{here} {WORDS[i]}", id=f"x{i}") for i in range(4))
+    z = [project.entry("Zebra", f"{there} {one} {two}", id=f"z-{one}") for one, two in pairwise(WORDS)]
+    project.write("MEMORY.md", "".join([y, *x]))
+    project.write("tasks/z.md", "".join(z))
+    project.mem("index")
+    monkeypatch.setattr(relations, "FEW", 0)
+    copies = (project.entry("Zebra", there, id=f"x{i}") for i in range(1, 4))
+    project.write("tasks/t.md", "".join(copies))
+    project.mem("recall", "x")
+    project.write("MEMORY.md", "".join(x))
+    project.mem("recall", "x")
+    monkeypatch.setattr(relations, "FEW", few)
+    project.mem("index")
+    assert edges(project) == nearest(project)
+    assert any(one[0] == "z" and other[0] == "x" for one, other, _ in edges(project))
+
+
 def test_many_new_ones_are_left_to_mem_index(project: Project, vectors: None) -> None:
     """A recall gives edges to a few; what is left open is made by mem index."""
     project.write("MEMORY.md", "".join(some(project, 80)))
@@ -175,3 +217,40 @@ def test_a_writer_in_between_is_noticed(project: Project, vectors: None) -> None
     assert db.execute("SELECT count(*) FROM vectors WHERE related = 0").fetchone()[0] == 0
     db.close()
     other.close()
+
+
+def test_in_many_small_tiles(project: Project, vectors: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the size of a tile, also where all of one text are crowded into it, and after a change."""
+    monkeypatch.setattr(relations, "_TILE", 24)
+    monkeypatch.setattr(relations, "FEW", 0)
+    equal = [project.entry("Note", "late requests of the payment service", id=f"e{i:02d}") for i in range(40)]
+    project.write("MEMORY.md", "".join(some(project, 150)))
+    project.write("tasks/t.md", "".join(equal))
+    project.mem("index")
+    assert edges(project) == nearest(project)
+    project.write("tasks/t.md", "".join(equal[1::2]))
+    project.write("tasks/u.md", "".join(some(project, 30, seed=2)[::3]).replace("id: n", "id: m"))
+    project.mem("index")
+    assert edges(project) == nearest(project) != []
+
+
+@pytest.mark.parametrize("few", [0, 64])
+def test_whose_signs_differ_by_too_much_is_not_near(
+    project: Project, vectors: None, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    """By few and by many the same: where sign bits rule a pair out, its cosine does not count."""
+    monkeypatch.setattr(relations, "FEW", few)
+    project.write("MEMORY.md", "".join(project.entry("Note", f"of {name}", id=name) for name in "abc"))
+    project.mem("index")
+    small = ([1] * 128, [-1] * 128, [1] * 127 + [-1])
+    made = [vector.quantise([4] * 128 + own) for own in small]
+    assert vector.cosines(made[0], {1: made[1]})[1] > 0.85
+    with closing(sqlite3.connect(project.root / ".memory.db", isolation_level=None)) as db:
+        chunks = [row[0] for row in db.execute("SELECT id FROM chunks ORDER BY entry")]
+        bits = bytearray(32 * (max(chunks) + 1))
+        for chunk, own in zip(chunks, made, strict=True):
+            bits[32 * chunk : 32 * chunk + 32] = vector.signs(own)
+            db.execute("UPDATE vectors SET vector = ?, related = 0 WHERE chunk = ?", (own, chunk))
+        db.execute("UPDATE signs SET bits = ? WHERE block = 0", (bytes(bits),))
+        Vectors(db).relate()
+    assert [(one, other) for one, other, _ in edges(project)] == [("a", "c"), ("c", "a")]
