@@ -11,11 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from memcli.claims import Claim, claim
+from memcli.contradictions import contradictions
+from memcli.differences import guard
 from memcli.levels import Place, archive_of
 from memcli.memory_file import Change, MemoryFile, derived_id, edited, parse, render_entry
 from memcli.model import Entry
 from memcli.prominence import age_days, half_life_decay
-from memcli.similar import Claim, claim, clusters, contradictions, guard, near_duplicate
+from memcli.similar import clusters, near_duplicate
 from memcli.vector import SCALE
 
 STALE_DAYS = 90

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memcli import guard, redact
+from memcli.claims import claim
 from memcli.compaction import Event, Pair, Source, Verdict, archive_text, loss
 from memcli.errors import ProviderError
 from memcli.levels import archive_of
@@ -30,7 +31,7 @@ from memcli.memory_file import (
     render_entry,
 )
 from memcli.model import Entry
-from memcli.similar import claim, near_duplicate
+from memcli.similar import near_duplicate
 
 DUE = 3
 """So many episodes without `consolidated_at` are worth a question."""

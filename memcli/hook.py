@@ -136,17 +136,24 @@ def parse_payload(data: bytes) -> Said | None:
 
     cwd = _text(values, "cwd") or _first(values.get("workspace_roots"))
     session = _text(values, "session_id") or _text(values, "conversation_id")
-    if not session or not os.path.isabs(cwd) or "\0" in cwd:
+    if not session or not _is_path(cwd):
         return None
-    path = _text(values, "transcript_path")
-    path = path if os.path.isabs(os.path.expanduser(path)) and "\0" not in path else ""
-    path = os.path.expanduser(path)
+    path = os.path.expanduser(_text(values, "transcript_path"))
+    path = path if _is_path(path) else ""
     given = values.get("tool_input")
     return Said(
         session[:200], cwd, path, transcript_size(path), _text(values, "source")[:50],
         _text(values, "prompt") or _text(values, "user_prompt"), _text(values, "tool_name"),
         given if isinstance(given, dict) else {}, _text(values, "agent_id")[:200],
     )  # fmt: skip
+
+
+def _is_path(name: str) -> bool:
+    """Whether a file could have this name, and from everywhere the same one."""
+    try:
+        return os.path.isabs(name) and b"\0" not in os.fsencode(name)
+    except UnicodeEncodeError:  # half a character
+        return False
 
 
 def _text(values: Mapping[str, Any], key: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memcli import guard, redact
+from memcli.claims import Claim, claim
 from memcli.cleaning import clean_text, day_of, line, rough
 from memcli.compaction import archive_text, sessions_of
 from memcli.levels import OUTERMOST, Place, archive_of, source_of
@@ -28,7 +29,7 @@ from memcli.memory_file import (
 from memcli.model import Entry
 from memcli.scopes import BY_NAME, Scope
 from memcli.session import Finding, Segment, Session, Turn
-from memcli.similar import Claim, claim, near_duplicate
+from memcli.similar import near_duplicate
 
 NORM_LENGTH = 500
 DETAIL_LENGTH = 2000

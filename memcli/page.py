@@ -259,7 +259,8 @@ def _column(level: str, name: str, count: int, most: int) -> str:
 
 def groups(live: Sequence[Note]) -> list[Group]:
     """The groups of near-duplicates, the largest first."""
-    from memcli.similar import claim, clusters
+    from memcli.claims import claim
+    from memcli.similar import clusters
 
     likely = [live[i] for i in _lookalikes([note.text for note in live])]
     found = clusters([claim(note.text) for note in likely])
@@ -272,7 +273,8 @@ def groups(live: Sequence[Note]) -> list[Group]:
 
 def _lookalikes(texts: Sequence[str]) -> list[int]:
     """The texts that share so many words with another one that the exact test is worth its time."""
-    from memcli.similar import claim, similar_pairs
+    from memcli.claims import claim
+    from memcli.similar import similar_pairs
 
     holders: dict[frozenset[str], list[int]] = {}
     for i, text in enumerate(texts):

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memcli import rank
+from memcli.claims import claim
 from memcli.levels import LEVEL_WEIGHTS
 from memcli.prominence import Rule
 from memcli.rank import Item, Match, Weights, diversify, overlap, phrase_share, weigh, words
-from memcli.similar import claim, near_duplicate
+from memcli.similar import near_duplicate
 
 SEED_RULE = Rule(growth="linear")
 

@@ -10,17 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memcli.similar import (
-    Claim,
-    claim,
-    clusters,
-    contradiction,
-    contradictions,
-    guard,
-    jaccard,
-    near_duplicate,
-    similar_pairs,
-)
+from memcli.claims import Claim, claim
+from memcli.contradictions import contradiction, contradictions
+from memcli.differences import guard
+from memcli.similar import clusters, jaccard, near_duplicate, similar_pairs
 
 # The same lesson twice, as two sessions word it.
 MERGE = [
@@ -1041,8 +1034,9 @@ def test_paths_are_told_from_words_with_a_stroke(text: str, paths: set[str]) -> 
 
 
 def test_importing_costs_no_heavy_module() -> None:
-    """The recall path may import this module: neither numpy nor difflib nor sqlite3 comes with it."""
-    code = "import memcli.similar, sys; print(sorted(sys.modules.keys() & set(sys.argv[1:])))"
+    """The recall path may import these modules: neither numpy nor difflib nor sqlite3 comes with it."""
+    names = "memcli.contradictions, memcli.similar"
+    code = f"import sys, {names}; print(sorted(sys.modules.keys() & set(sys.argv[1:])))"
     heavy = ["numpy", "difflib", "sqlite3", "yaml", "dataclasses", "unicodedata", "inspect"]
     done = subprocess.run([sys.executable, "-c", code, *heavy], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

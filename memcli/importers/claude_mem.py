@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from memcli import foreign_db
 from memcli.errors import DataError
 from memcli.importers.draft import Draft, day, headline, key_of, shortened, words
 
 FORM = "claude-mem"
 MOST_PATHS = 5
+_HINT = "name the database of claude-mem"
 _COLUMNS = (
     "id", "memory_session_id", "sdk_session_id", "project", "type", "title", "subtitle", "narrative", "text",
     "facts", "concepts", "files_modified", "priority", "created_at",
@@ -33,31 +33,13 @@ def drafts(path: Path, root: str) -> Iterator[Draft]:
 
 def rows(path: Path) -> list[dict[str, Any]]:
     """The observations, oldest first, with the columns that this version of the database has."""
-    try:
-        with closing(_opened(path)) as db:
-            have = {row[1] for row in db.execute("PRAGMA table_info(observations)")}
-            if not {"project", "created_at"} <= have:
-                raise DataError(f"{path}: has no table of observations", "name the database of claude-mem")
-            columns = [name for name in _COLUMNS if name in have]
-            db.text_factory = lambda data: data.decode("utf-8", "replace")
-            found = db.execute(f"SELECT {', '.join(columns)} FROM observations ORDER BY id")
-            return [dict(zip(columns, row, strict=True)) for row in found]
-    except sqlite3.Error as error:
-        raise DataError(
-            f"{path}: cannot be read: {error}", "close what writes to it, or name a copy"
-        ) from None
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    """A read-only connection; where the folder allows no shared memory file, without looking at the log."""
-    uri = path.absolute().as_uri()
-    db = sqlite3.connect(f"{uri}?mode=ro", uri=True)
-    try:
-        db.execute("SELECT 1 FROM sqlite_master")
-    except sqlite3.OperationalError:
-        db.close()
-        return sqlite3.connect(f"{uri}?mode=ro&immutable=1", uri=True)
-    return db
+    with foreign_db.opened(path, ("observations",), kind=FORM, hint=_HINT) as db:
+        have = foreign_db.columns(db, "observations")
+        if not {"project", "created_at"} <= have:
+            raise DataError(f"{path}: has no table of observations", _HINT)
+        columns = [name for name in _COLUMNS if name in have]
+        query = f"SELECT {', '.join(columns)} FROM observations ORDER BY id"
+        return [dict(zip(columns, row, strict=True)) for row in foreign_db.all_rows(db, query, path)]
 
 
 def of_project(row: Draft, name: str) -> bool:
@@ -97,7 +79,7 @@ def _list(value: Any) -> tuple[str, ...]:
     """A JSON list of texts as it is stored in a column; of anything else what can be had."""
     try:
         found = json.loads(value) if isinstance(value, str) and value else []
-    except ValueError:
+    except (ValueError, RecursionError):
         return words(value)
     return tuple(str(item) for item in found if item) if isinstance(found, list) else ()
 

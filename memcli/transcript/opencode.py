@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
-from memcli.errors import DataError
+from memcli import foreign_db
 from memcli.transcript import words
 from memcli.transcript.gather import Gather, Place
 from memcli.transcript.lines import parse
 
-MAGIC = b"SQLite format 3\0"
+MAGIC = foreign_db.MAGIC
+_TABLES = ("session", "message", "part")
 _SESSIONS = "SELECT id, parent_id, directory FROM session ORDER BY time_created, id"
 # JSON that is none would end the whole query; texts beyond a million characters are nobody's words.
 _PARTS = """
@@ -37,9 +35,10 @@ WHERE m.session_id = ? AND NOT (json_valid(m.data) AND json_valid(p.data))
 
 def read(path: Path, into: Gather, *, folders: Sequence[str] = (), session: str = "") -> None:
     """Every session, of `folders` (at or below) and with that id where given; offsets count parts."""
-    with _opened(path) as db:
+    hint = "name the database of OpenCode"
+    with foreign_db.opened(path, _TABLES, kind="OpenCode", hint=hint) as db:
         number = 0
-        for name, parent, directory in db.execute(_SESSIONS).fetchall():
+        for name, parent, directory in foreign_db.all_rows(db, _SESSIONS, path):
             if (session and name != session) or (folders and not inside(str(directory), folders)):
                 continue
             into.close()
@@ -55,28 +54,6 @@ def read(path: Path, into: Gather, *, folders: Sequence[str] = (), session: str 
 def inside(directory: str, folders: Sequence[str]) -> bool:
     """Whether a directory is one of the folders or below one."""
     return any(Path(directory).is_relative_to(folder) for folder in folders)
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """The database, read-only; where not even its lock can be had, as it stands on disk."""
-    wrong = None
-    for mode in ("mode=ro", "mode=ro&immutable=1"):
-        try:
-            with closing(sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, timeout=2)) as db:
-                db.execute("SELECT 1 FROM session, message, part LIMIT 1")
-                db.text_factory = _text
-                yield db
-                return
-        except sqlite3.Error as error:
-            wrong = error
-            if "unable to open" not in str(error) and "readonly" not in str(error):
-                break
-    raise DataError(f"{path}: no OpenCode database: {wrong}", "tables session, message and part are needed")
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
 
 
 def _part(row: Sequence[Any], number: int, into: Gather) -> None:

@@ -64,6 +64,12 @@ def history(project: Project) -> History:
         return History(state_dir(), app.project)
 
 
+@pytest.fixture(autouse=True)
+def _no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hook that runs in this process and is too slow would end it, with success."""
+    monkeypatch.setattr("memcli.hook.SECONDS", 600.0)
+
+
 def settle(project: Project) -> None:
     """Wait until no worker is at it."""
     with App(Options(root=str(project.root)), os.environ, project.root) as app:

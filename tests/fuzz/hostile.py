@@ -231,6 +231,15 @@ BEFORE_BLANKS: Final = (
     "[a](",
     "a -",
 )
+SEEDS: Final = (
+    "---\nid: a1\ntype: corrective\ntags: [a, b]\n---\n## [2026-01-02] Freeze time\nUse `freeze`.\n\n"
+    "---\nid: b2\nkind: policy\n---\n## Keys\nNever write down a key.\n\n# Prose\n- [decision] take it #x\n",
+    '{"type":"user","sessionId":"s","cwd":"/r","message":{"role":"user","content":"no, use pnpm"}}\n'
+    '{"type":"assistant","message":{"role":"assistant","content":[{"type":"tool_use","name":"Bash","input":{}}]}}\n',
+    '{"items":[{"turn":1,"kind":"fact","title":"t","text":"x"}],"facts":[{"operation":"new","title":"a","body":"b"}]}',
+    '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"mem hook x"}]}]},"session_id":"s","cwd":"/r"}',
+)
+"""A memory file, a session, a reply and the input of a hook as they should be: what `mutated` damages."""
 
 
 class Family(NamedTuple):

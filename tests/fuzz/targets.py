@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 from memcli import (
+    bm25,
     checks,
     chunk,
     config,
@@ -33,19 +34,23 @@ from memcli import (
     scopes,
     section,
     settings_json,
-    similar,
     transcript,
     triggers,
 )
+from memcli.claims import claim
 from memcli.compaction import Pair
+from memcli.contradictions import contradiction
+from memcli.differences import guard as guard_of_claims
 from memcli.errors import DataError, MemError, ProviderError, UsageError
-from memcli.importers import agents_md, basic_memory, claude, mem0
+from memcli.importers import agents_md, basic_memory, claude, claude_mem, mem0
 from memcli.importers.draft import split_front
 from memcli.levels import place
 from memcli.llm import replies
-from memcli.store import COLUMN_WEIGHTS, quoted
+from memcli.similar import near_duplicate
+from memcli.store import quoted
 
 NAME: Final = "MEMORY.md"
+_HASTY: Final = "PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF;"
 
 
 class Target(NamedTuple):
@@ -158,7 +163,7 @@ def _fts() -> sqlite3.Connection:
 def _asked(text: str) -> None:
     asked = query.build(text, lambda words: [1] * len(words))
     assert len(asked.terms) <= query.MAX_TERMS
-    weights = ", ".join(map(str, COLUMN_WEIGHTS))
+    weights = ", ".join(map(str, bm25.COLUMN_WEIGHTS))
     for term in (*asked.terms, *asked.phrases[:32]):
         sql = f"SELECT bm25(chunks_fts, {weights}) FROM chunks_fts WHERE chunks_fts MATCH ?"
         _fts().execute(sql, (quoted(term),)).fetchall()
@@ -271,6 +276,31 @@ def _mem0(text: str) -> None:
     list(mem0.drafts(text))
 
 
+def _observed(text: str) -> None:
+    columns = (
+        "project",
+        "created_at",
+        "type",
+        "title",
+        "text",
+        "facts",
+        "concepts",
+        "files_modified",
+        "priority",
+    )
+    shown = text.encode("utf-8", "replace").decode()
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "claude-mem.db"
+        with closing(sqlite3.connect(path)) as db:
+            db.executescript(_HASTY)
+            db.execute(f"CREATE TABLE observations (id, {', '.join(columns)})")
+            marks = ",".join("?" * len(columns))
+            for i, value in enumerate((shown, as_bytes(text), json.dumps([text, [text], {text: text}]))):
+                db.execute(f"INSERT INTO observations VALUES ({i}, {marks})", (value,) * len(columns))
+            db.commit()
+        assert len(list(claude_mem.drafts(path, "/r"))) == 3
+
+
 def _noted(text: str) -> None:
     notes.interventions(text, "", "s", "2026-11-21")
     notes.moved_assumptions(text, "", "2026-11-21")
@@ -292,9 +322,10 @@ def _guarded(text: str) -> None:
 
 
 def _similar(text: str) -> None:
-    one, other = similar.claim(text), similar.claim(text[: len(text) // 2])
-    similar.near_duplicate(one, other)
-    similar.contradiction(one, other)
+    one, other = claim(text), claim(text[: len(text) // 2])
+    near_duplicate(one, other)
+    contradiction(one, other)
+    guard_of_claims(one, claim(text[::-1]))
 
 
 def _each_format() -> Iterator[Target]:
@@ -307,6 +338,7 @@ def _opencode(text: str) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "opencode.db"
         with closing(sqlite3.connect(path)) as db:
+            db.executescript(_HASTY)
             db.execute("CREATE TABLE session (id, directory, title, time_created, time_updated, parent_id)")
             db.execute("CREATE TABLE message (id, session_id, time_created, data)")
             db.execute("CREATE TABLE part (id, message_id, session_id, time_created, data)")
@@ -348,6 +380,7 @@ TARGETS: Final = (
     Target("configuration", _toml),
     Target("import markdown", _imported),
     Target("import mem0", _mem0, (ValueError,)),
+    Target("import claude-mem", _observed, (DataError,)),
     Target("notes", _noted),
     Target("for_prompt", _prompt),
     Target("secrets", redact.redact_secrets),

@@ -10,17 +10,10 @@ from hypothesis import strategies as st
 
 from memcli.section import HASH
 from tests.fuzz.growth import patience
-from tests.fuzz.hostile import CHARACTERS, FIXED, TOKENS, Family, drawn, mutated
+from tests.fuzz.hostile import CHARACTERS, FIXED, SEEDS, TOKENS, Family, drawn, mutated
 from tests.fuzz.targets import TARGETS, Target, tried
 
-SEEDS = (
-    "---\nid: a1\ntype: corrective\ntags: [a, b]\n---\n## [2026-01-02] Freeze time\nUse `freeze`.\n\n"
-    "---\nid: b2\nkind: policy\n---\n## Keys\nNever write down a key.\n\n# Prose\n- [decision] take it #x\n",
-    '{"type":"user","sessionId":"s","cwd":"/r","message":{"role":"user","content":"no, use pnpm"}}\n'
-    '{"type":"assistant","message":{"role":"assistant","content":[{"type":"tool_use","name":"Bash","input":{}}]}}\n',
-    '{"items":[{"turn":1,"kind":"fact","title":"t","text":"x"}],"facts":[{"operation":"new","title":"a","body":"b"}]}',
-    '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"mem hook x"}]}]},"session_id":"s","cwd":"/r"}',
-)
+_WITH_A_FILE = ("transcript opencode", "import claude-mem")
 _each = pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 _pieces = st.one_of(st.sampled_from(TOKENS), st.sampled_from(CHARACTERS), st.text(max_size=8))
 
@@ -29,7 +22,7 @@ _pieces = st.one_of(st.sampled_from(TOKENS), st.sampled_from(CHARACTERS), st.tex
 def test_every_family_is_read(target: Target) -> None:
     """Runs, nests and repetitions of everything that some format gives a meaning to."""
     with patience():
-        for family in FIXED[::2] if target.name == "transcript opencode" else FIXED:
+        for family in FIXED[::2] if target.name in _WITH_A_FILE else FIXED:
             tried(target, family.make(300))
 
 
@@ -45,8 +38,17 @@ def test_any_text_is_read(target: Target, data: st.DataObject) -> None:
         tried(target, mutated(dice.choice(SEEDS), dice))
 
 
+def _distinct_words(n: int) -> str:
+    return "".join(f"w{i} " for i in range(n // 7))
+
+
 # Families that once took time that grew with the square of their length, or worse.
 _SLOW = {
+    "claims": [
+        Family("open fences", lambda n: "```a`\n" * (n // 6)),
+        Family("distinct words", _distinct_words),
+        Family("long head", lambda n: f"not {_distinct_words(n // 2)}" + ", c" * (n // 6)),
+    ],
     "configuration": [Family("dotted key", lambda n: "a." * (n // 2) + "b = 1")],
     "hand-out": [Family("fence", lambda n: "`" * n), Family("open fences", lambda n: "```a`\n" * (n // 6))],
     "import markdown": [
@@ -61,6 +63,24 @@ _SLOW = {
         Family("sections", lambda n: f"{HASH.begin(0, own=False)}\nx\n{HASH.end}\n" * (n // 70)),
     ],
 }
+
+
+@_each
+def test_depth_is_read(target: Target) -> None:
+    """Nests that are deeper than Python's stack, which short texts are not."""
+    with patience():
+        for family in FIXED:
+            if family.name in (
+                "brackets",
+                "objects",
+                "quotes",
+                "private",
+                "[*n",
+                "[1,*n",
+                '{"a":*n',
+                '{"a":[*n',
+            ):
+                tried(target, family.make(8_000))
 
 
 @pytest.mark.parametrize("target", [t for t in TARGETS if t.name in _SLOW], ids=lambda target: target.name)

@@ -1,0 +1,177 @@
+"""What could reach a hook on its standard input, and what must come of it whatever that was."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tests.fuzz.hostile import CHARACTERS, SEEDS, TOKENS, mutated
+
+EVENTS: Final = ("prompt", "pre-tool", "pre-compact")
+"""What can be called in this process; the others start workers."""
+UNKNOWN: Final = (
+    "",
+    "-",
+    "--",
+    "Prompt",
+    "prompt ",
+    "../prompt",
+    "x" * 100_000,
+    "\ud800",
+    "git",
+    "git-",
+    "git-x",
+)
+ENDS_IN: Final = 30.0
+"""Seconds after which a process is taken to hang: ten times what a hook allows itself."""
+_FIELDS: Final = (
+    "session_id", "conversation_id", "cwd", "workspace_roots", "transcript_path", "source", "prompt",
+    "user_prompt", "tool_name", "tool_input", "agent_id", "hook_event_name",
+)  # fmt: skip
+_INPUTS: Final = ("command", "file_path", "path", "notebook_path", "pattern", "edits", "content")
+_ODD: Final = (
+    None, True, 0, -1, 10**400, 1.5, "", " ", "\0", "\ud800", "\udcff\U0010ffff", "\x1b]0;x\x07", "~",
+    "~nobody/x", "/", "/\ud800", "../..", "/dev/zero", "/dev/stdin", "/proc/self/mem", "/x" * 5_000,
+    "x" * 100_000, "clock " * 20_000, "git push; " * 9_000, [], [[]], ["\0"], ["\ud800"], {}, {"a": [{}]},
+)  # fmt: skip
+_DEEP: Final = 100_000
+
+
+class Ended(NamedTuple):
+    """How a process ended, and after how many seconds."""
+
+    code: int
+    out: bytes
+    err: bytes
+    seconds: float
+
+
+def good(root: Path) -> dict[str, object]:
+    """What an agent says when nothing is wrong with it."""
+    return {
+        "session_id": "s", "transcript_path": None, "cwd": str(root), "source": "startup",
+        "prompt": "checkout tests fail at midnight", "tool_name": "Bash",
+        "tool_input": {"command": "git push"},
+    }  # fmt: skip
+
+
+def payloads(root: Path) -> Iterator[bytes]:
+    """Every known field with every odd value, every field missing, and texts that are no call."""
+    for field in _FIELDS:
+        yield _json({key: value for key, value in good(root).items() if key != field})
+        yield from (_json({**good(root), field: value}) for value in _ODD)
+    for name in _INPUTS:
+        yield from (_json({**good(root), "tool_input": {name: value}}) for value in _ODD)
+    whole = _json(good(root))
+    yield from (
+        b"",
+        b"\0",
+        b"\xff\xfe",
+        b"\xef\xbb\xbf" + whole,
+        whole[:-1],
+        whole * 2,
+        whole + b"\0",
+        b"[]",
+        b"1",
+    )
+    yield from (b"NaN", b"1" * 9_999, b'"' + b"\\u0000" * 9_999, whole.replace(b"s", b"\xff"), whole[::-1])
+    yield from (opens * _DEEP for opens in (b"[", b'{"a":', b'{"cwd":[', b'{"tool_input":{"command":'))
+    yield whole.replace(b'"git push"', b"[" * 900 + b"]" * 900)
+
+
+def drawn(root: Path, dice: random.Random) -> Iterator[bytes]:
+    """Calls with some odd fields, and damaged ones, without end."""
+    values = (*_ODD, *CHARACTERS, *TOKENS)
+    while True:
+        said = good(root)
+        for field in dice.choices(_FIELDS, k=dice.randint(1, 4)):
+            said[field] = dice.choice(values)
+        if dice.random() < 0.3:
+            said["tool_input"] = {dice.choice(_INPUTS): dice.choice(values)}
+        if dice.random() < 0.7:
+            yield _json(said)
+        else:
+            text = json.dumps(said) if dice.random() < 0.5 else dice.choice(SEEDS)
+            yield mutated(text, dice).encode("utf-8", "surrogatepass")
+
+
+def _json(said: Mapping[str, object]) -> bytes:
+    return json.dumps(said).encode()
+
+
+def checked(out: bytes, err: bytes, *, code: int, event: str = "") -> None:
+    """Success, and nothing or one short answer that an agent takes; nothing on the other stream."""
+    assert (code, err) == (0, b""), (code, err)
+    if not out:
+        return
+    said = json.loads(out.decode("ascii"))["hookSpecificOutput"]
+    assert set(said) == {"hookEventName", "additionalContext"} and len(said["additionalContext"]) < 10_000
+    assert event not in ("pre-compact", "session-end")
+
+
+# --- processes
+
+FEEDS: Final = {
+    "closed": "<&-",
+    "zeros without end": "< /dev/zero",
+    "nothing": "< /dev/null",
+    "no place for the answer": "< {said} >&-",
+    "a full disk for the answer": "< {said} > /dev/full",
+    "no streams at all": "<&- >&- 2>&-",
+    "a folder that is gone": "< {said}",
+}
+"""What the shell makes of the streams of a hook; `{said}` is a file with a good call."""
+
+
+def through_shell(feed: str, event: str, root: Path, folder: Path) -> Ended:
+    """Run a hook whose streams are as `FEEDS` says."""
+    said, gone = folder / "said", folder / "gone"
+    said.write_bytes(_json(good(root)))
+    gone.mkdir(exist_ok=True)
+    leave = f"cd {gone}; rmdir {gone}; " if feed == "a folder that is gone" else ""
+    line = f'{leave}exec "$0" -m memcli hook {event} {FEEDS[feed].format(said=said)}'
+    return _ended(["sh", "-c", line, sys.executable], subprocess.DEVNULL, folder)
+
+
+def with_bytes(data: bytes, arguments: Sequence[str], folder: Path) -> Ended:
+    """Run `mem hook` with these arguments, which reads `data` and then the end of its input."""
+    path = folder / "data"
+    path.write_bytes(data)
+    with path.open("rb") as stream:
+        names = [os.fsencode(argument) if argument.isascii() else b"\xff" for argument in arguments]
+        return _ended([sys.executable, "-m", "memcli", "hook", *names], stream, folder)
+
+
+def endlessly(piece: bytes, pause: float, event: str, folder: Path) -> Ended:
+    """Run a hook whose input never ends: `piece` again and again."""
+    read, write = os.pipe()
+
+    def feed() -> None:
+        with suppress(BrokenPipeError):
+            while True:
+                os.write(write, piece)
+                time.sleep(pause)
+
+    threading.Thread(target=feed, daemon=True).start()
+    try:
+        return _ended([sys.executable, "-m", "memcli", "hook", event], read, folder)
+    finally:
+        os.close(read)
+
+
+def _ended(arguments: Sequence[str | bytes], stdin: object, folder: Path) -> Ended:
+    """A process that does not end raises TimeoutExpired."""
+    started = time.monotonic()
+    done = subprocess.run(
+        arguments, stdin=stdin, capture_output=True, cwd=folder, timeout=ENDS_IN, check=False
+    )  # type: ignore[call-overload]
+    return Ended(done.returncode, done.stdout, done.stderr, time.monotonic() - started)

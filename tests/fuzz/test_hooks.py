@@ -1,0 +1,77 @@
+"""Hooks are called by programs nobody here wrote: whatever comes in, success, silence or one answer."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from memcli import hook
+from memcli.history import LOG, state_dir
+from tests.conftest import Project
+from tests.fuzz import hooks
+
+
+@pytest.fixture
+def shop(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A repository that remembers something; the clock, which would end this very process, is far off."""
+    monkeypatch.setattr(hook, "SECONDS", 600.0)
+    keys = {"type": "corrective", "commands": ["git push*"], "paths": ["src/*.py"]}
+    project.write("MEMORY.md", project.entry("Clock", "Checkout tests fail at midnight.", id="clock", **keys))
+    project.mem("index")
+    return project
+
+
+def _all_answered(shop: Project, payloads: Iterable[bytes]) -> None:
+    for i, data in enumerate(payloads):
+        event = hooks.EVENTS[i % len(hooks.EVENTS)]
+        done = shop.mem("hook", event, input=data)
+        hooks.checked(done.out.encode(), done.err.encode(), code=done.code, event=event)
+    log = state_dir() / LOG
+    said = log.read_text(encoding="utf-8") if log.exists() else ""
+    assert [line for line in said.splitlines() if "Error" in line] == []
+
+
+def test_odd_calls_are_answered_or_not(shop: Project) -> None:
+    """A field that is missing, of another type, huge, deep or a device: nothing goes wrong inside."""
+    _all_answered(shop, islice(hooks.payloads(shop.root), 0, None, 5))
+
+
+def test_damaged_calls_are_answered_or_not(shop: Project) -> None:
+    """Several odd fields at once, and calls with pieces cut out or replaced."""
+    _all_answered(shop, islice(hooks.drawn(shop.root, random.Random(3)), 120))
+
+
+@pytest.mark.parametrize(
+    "feed", ["closed", "zeros without end", "no streams at all", "a folder that is gone"]
+)
+def test_odd_streams_end_in_silence(shop: Project, tmp_path: Path, feed: str) -> None:
+    """A real process whose input is closed or endless, or whose folder is gone, ends with success."""
+    done = hooks.through_shell(feed, "prompt", shop.root, tmp_path)
+    hooks.checked(done.out, done.err, code=done.code)
+
+
+def test_input_that_never_ends_is_not_waited_for(shop: Project, tmp_path: Path) -> None:
+    """Neither drops nor a flood of what could be calls keep a process from its end."""
+    for piece, pause in ((b"{", 0.05), (b'{"a": 1}', 0.0)):
+        done = hooks.endlessly(piece, pause, "prompt", tmp_path)
+        assert (done.code, done.out, done.err) == (0, b"", b"")
+
+
+def test_unknown_events_are_success(shop: Project, tmp_path: Path) -> None:
+    """Names of events that this version does not know, also such as are no text."""
+    for name in hooks.UNKNOWN[4::3]:
+        done = hooks.with_bytes(b"{}", [name], tmp_path)
+        assert (done.code, done.out, done.err) == (0, b"", b"")
+
+
+@pytest.mark.parametrize("name", ["/\ud800", "/a\0b", "relative", ""])
+def test_what_no_file_is_called_is_no_path(name: str) -> None:
+    """A folder like that makes a call that says nothing; a transcript like that is none."""
+    assert hook.parse_payload(json.dumps({"session_id": "s", "cwd": name}).encode()) is None
+    said = hook.parse_payload(json.dumps({"session_id": "s", "cwd": "/", "transcript_path": name}).encode())
+    assert said is not None and said.transcript == ""
