@@ -91,19 +91,6 @@ def exclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:
         return  # an unwritable git directory: the files then show up as untracked, nothing is lost
 
 
-def unexclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:
-    """Take `patterns` out of `.git/info/exclude` again."""
-    top = work_tree(root)
-    common = common_dir(top) if top is not None else None
-    path = common / "info" / "exclude" if common is not None else None
-    if path is None or not path.is_file():
-        return
-    lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines(keepends=True)
-    kept = [line for line in lines if line.rstrip("\n") not in patterns]
-    if kept != lines:
-        path.write_text("".join(kept), encoding="utf-8", errors="surrogateescape")
-
-
 def run(arguments: Sequence[str], cwd: Path, *, timeout: float = 30) -> subprocess.CompletedProcess[str]:
     """Run git without the variables that a surrounding git hook sets. Never raises for its exit code.
 

@@ -223,3 +223,9 @@ def test_the_own_heading_is_not_repeated() -> None:
     """The heading that says what the title says goes, and a rule at the end; others stay."""
     assert block.body_of("## [2026-01-01] Freeze time\nBody\n\n---", "Freeze time") == "Body"
     assert block.body_of("## Other\nBody", "Freeze time") == "## Other\nBody"
+
+
+def test_a_file_that_is_long_by_its_blank_lines_alone_is_shown_whole() -> None:
+    """All of its paragraphs fit, and the rest is nothing to read."""
+    text = cut_paragraphs("One.\n\nTwo." + "\n" * 400, 30, "institutional.md")
+    assert text.startswith("One.\n\nTwo.\n") and tokens(text) <= 30

@@ -51,3 +51,24 @@ def test_a_day_is_known_and_past() -> None:
         == cleaning.day_of("", "2026-11-21")
         == "2026-11-21"
     )
+
+
+def test_a_long_session_is_cleaned_to_its_end() -> None:
+    """Turns are looked at in groups of 200: each is there once, in order, and no group is passed over."""
+    turns = [
+        Turn("user", f"turn {i}" + f" {TOKEN}" * (i in (0, 210, 449)), "user", f"@{i}") for i in range(450)
+    ]
+    found = cleaning.clean_session(Session("s", "claude", "x", tuple(turns))).turns
+    assert [turn.key for turn in found] == [turn.key for turn in turns] and TOKEN not in repr(found)
+    assert found[100] == turns[100] and found[449].text.startswith("turn 449")
+
+
+def test_what_is_no_text_or_lies_too_deep_is_left_out_of_an_input() -> None:
+    """Nothing that was not looked at stays: neither an odd object nor what is nested more than eight deep."""
+    deep: object = TOKEN
+    for _ in range(12):
+        deep = {"in": deep}
+    turn = cleaned(
+        Turn("assistant", "", "assistant", "k", input={"odd": TOKEN.encode(), "deep": deep, "n": 1})
+    )
+    assert TOKEN not in repr(turn) and turn.input["odd"] == "" and turn.input["n"] == 1

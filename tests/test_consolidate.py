@@ -455,3 +455,32 @@ def test_operations_are_values() -> None:
     assert lesson_of(fact()).operations[0] == Operation(
         "new", None, "fact", "The port is 8080", "The API listens on 8080.", ("e1",)
     )
+
+
+def test_what_has_changed_since_it_was_shown_is_not_promoted() -> None:
+    """Nor is anything where the file for every project cannot be written."""
+    memory = file_of(text_of("a", "Write the test first."))
+    shown = Shown("MEMORY.md", memory.entries[0])
+    later = file_of(text_of("a", "Write the test last."))
+    for files in (
+        {"MEMORY.md": later, "~/MEMORY.md": parse("", "~/MEMORY.md")},
+        {"MEMORY.md": memory},
+        {"~/MEMORY.md": parse("", "~/MEMORY.md")},
+    ):
+        table = Desk(files, {}, TODAY)
+        table.promote(shown, "~/MEMORY.md")
+        assert table.outcome().texts == {}
+
+
+def test_promoting_twice_marks_the_source_once() -> None:
+    """And the copy that is there is the one that is reinforced."""
+    memory = file_of(text_of("a", "Write the test first."))
+    table = Desk({"MEMORY.md": memory, "~/MEMORY.md": parse("", "~/MEMORY.md")}, {}, TODAY)
+    table.promote(Shown("MEMORY.md", memory.entries[0]), "~/MEMORY.md")
+    first = {path: parse(text, path) for path, text in table.outcome().texts.items()}
+    again = Desk(first, {}, TODAY)
+    again.promote(Shown("MEMORY.md", first["MEMORY.md"].entries[0]), "~/MEMORY.md")
+    texts = again.outcome().texts
+    assert "MEMORY.md" not in texts
+    [copy] = parse(texts.get("~/MEMORY.md", first["~/MEMORY.md"].text), "x").entries
+    assert copy.extra["promoted_from"] == ["a"]

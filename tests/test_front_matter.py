@@ -349,3 +349,11 @@ def test_reading_is_linear(make: Any) -> None:
         return best
 
     assert cost(MAX_BLOCK - 100) < 10 * cost(MAX_BLOCK // 4) + 0.02
+
+
+def test_sixteen_levels_are_read_and_a_seventeenth_is_not() -> None:
+    """The mapping itself is the first."""
+    deepest = front_matter.MAX_DEPTH - 1
+    assert "a" in read("a: " + "[" * deepest + "]" * deepest).values
+    with pytest.raises(Malformed, match="nested deeper"):
+        read("a: " + "[" * (deepest + 1) + "]" * (deepest + 1))

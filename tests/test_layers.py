@@ -17,7 +17,8 @@ ROWS = """
     section settings_json hook_script chunk query prominence vector blend bm25 rank redact guard
     claim_words claims overlap differences similar contradictions
     rule_words rules episodes scopes prompts cleaning block
-    merge metrics page document hostile checks adopt compaction consolidate stage learn notes places handout triggers
+    merge metrics page document hostile checks
+    adopt compaction consolidate stage learn notes places handout triggers
     config tree workspace history embed relations vectors source scope store
     git harness foreign_db transcript importers llm
     semantic engines shared
@@ -34,7 +35,7 @@ ROWS = """
     __main__
 """.split("\n")
 ORDER = {name: i for i, name in enumerate(name for row in ROWS for name in row.split())}
-PURE = {name for row in ROWS[:7] for name in row.split()}
+PURE = {name for row in ROWS[:8] for name in row.split()}
 
 # Library -> the only modules that import it; "x/*" is everything below x.
 USED_IN = {

@@ -122,3 +122,68 @@ def test_checkpoints_are_read_as_they_are() -> None:
     row = '{"milestone":"a","assumptions":{"scope":"s"}}\n'
     text = f"{row}x\n[1]\n{row}"
     assert notes.moved_assumptions(text, "", TODAY) == []
+
+
+# --- what is known elsewhere, twice, or not at all
+
+
+def test_a_finding_that_names_no_turn_is_not_tainted() -> None:
+    """There are no words that it could have been taken from."""
+    assert learn.is_tainted(SAID._replace(turn=1), SESSION)
+    assert not learn.is_tainted(SAID._replace(turn=99), SESSION)
+
+
+def test_what_is_known_in_another_work_tree_is_left_to_it() -> None:
+    """It is not written here a second time, and not there from here."""
+    file = learn.Known(PROJECT, parse(entry(SAID.body), "tasks/other.md"), writable=False)
+    done = planned(SAID, files=(file,))
+    assert done.texts == {} and done.dropped == {learn.ELSEWHERE: 1}
+
+
+def test_a_session_strengthens_an_entry_once() -> None:
+    """However many turns say it."""
+    again = SAID._replace(scope="observations", body="Use the clock fixture in all of the cart tests.")
+    done = planned(SAID, again, files=(known(entry(SAID.body)),))
+    assert [event.what for event in done.events] == ["reinforced"] and done.dropped == {learn.TWICE: 1}
+    assert parse(done.texts["MEMORY.md"], "x").entries[0].reinforcement_count == 1
+
+
+def test_a_reminder_of_what_nobody_knows_is_learned() -> None:
+    """`reinforces` names an entry that is gone: then the words are new."""
+    done = planned(SAID._replace(reinforces="gone"), files=(known(entry("Other words.")),))
+    assert [event.what for event in done.events] == ["learned"]
+
+
+def test_an_archived_copy_of_a_live_entry_does_not_speak_against_it() -> None:
+    """What left once and came back is alive: it is reinforced, not dropped as thrown out."""
+    live = known(entry("The words it was given later on, by hand."))
+    archive = known(
+        entry(SAID.body, archived_because="superseded"),
+        "MEMORY.archive.md",
+        place("project", "MEMORY.archive.md"),
+    )
+    done = planned(SAID, files=(live, archive))
+    assert [(event.what, event.id) for event in done.events] == [("reinforced", "e-1")]
+
+
+def test_a_stale_entry_that_is_said_twice_comes_back_once() -> None:
+    """The second time it is known already."""
+    archive = known(
+        entry(SAID.body, archived_because="stale"),
+        "MEMORY.archive.md",
+        place("project", "MEMORY.archive.md"),
+    )
+    again = SAID._replace(scope="observations", body="Use the clock fixture in all of the cart tests.")
+    done = planned(SAID, again, files=(archive,))
+    assert [event.what for event in done.events] == ["restored"] and done.dropped == {learn.TWICE: 1}
+    assert len(parse(done.texts["MEMORY.md"], "x").entries) == 1
+
+
+def test_a_norm_that_stands_there_already_is_not_written_twice() -> None:
+    """Neither one of the file nor one of this session."""
+    norm = SAID._replace(institutional=True, scope="project")
+    where = place("project", "institutional.md")
+    rules = known(f"# Rules\n\n- {SAID.body}\n", "institutional.md", where)
+    assert planned(norm, files=(rules,)).dropped == {learn.KNOWN_NORM: 1}
+    done = planned(norm, norm._replace(title="Another title"))
+    assert done.dropped == {learn.KNOWN_NORM: 1} and done.texts["institutional.md"].count(SAID.body) == 1

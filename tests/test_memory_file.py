@@ -791,3 +791,14 @@ def test_fifty_megabytes() -> None:
     assert file.problems == ()
     assert (file.entries[-1].id, file.entries[-1].line) == ("e-99999", 99_999 * 7 + 5)
     assert file.segments[-1].end == len(text)
+
+
+def test_a_number_that_is_a_list_is_named_and_left_out() -> None:
+    """It neither stops the reading nor passes for a number."""
+    [found] = parse(
+        "---\nid: a\ntype: procedural\nstability: [1]\nsurprise: [2]\n---\n## T\nB.\n", "m.md"
+    ).entries
+    assert not {"stability", "surprise"} & found.extra.keys() and found.id == "a"
+    problems = parse("---\nid: a\nstability: [1]\n---\n## T\nB.\n", "m.md").problems
+    assert [(p.line, p.severity) for p in problems] == [(3, "defaulted")]
+    assert "stability" in problems[0].message

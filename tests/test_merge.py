@@ -626,3 +626,41 @@ def test_hostile_text_is_merged_without_loss_or_left_to_git(body: str, plan_a: A
             side[id] for id in set(mine) & set(other) for side in (mine, other) if side[id] != old.get(id)
         }
         assert written <= set(found.values())
+
+
+@DIRECTIONS
+def test_a_side_that_was_emptied_has_no_say_in_how_the_file_ends(swap: bool) -> None:
+    """What the other side changed stays; what it left alone goes with the rest."""
+    base = entry("a") + entry("b")
+    changed = entry("a", body="Another body.") + entry("b")
+    sides = ("", changed) if swap else (changed, "")
+    text = merged(base, *sides)
+    assert facts(text).keys() == {"a"} and "Another body." in text and text.endswith("\n")
+
+
+@DIRECTIONS
+def test_a_version_that_the_base_had_already_is_not_thrown_out(swap: bool) -> None:
+    """A second version goes when it was edited on; one that both sides kept is an entry like any other."""
+    other = derived_id("a", "Old.")
+    kept = entry(other, body="Old.")
+    sides = [entry("a", body="New and longer.") + kept, entry("a", body="New too.") + kept]
+    found = facts(merged(entry("a", body="Old.") + kept, *(reversed(sides) if swap else sides)))
+    assert found[other][1] == "Old." and found["a"][1] == "New and longer."
+    assert len(found) == 3
+
+
+@DIRECTIONS
+def test_mappings_that_both_sides_added_are_left_to_git(swap: bool) -> None:
+    """Neither front matter can take the other's mapping in one line: better a conflict than a loss."""
+    sides = [entry("a").replace("\nstatus:", f"\n{key}: {{n: {i}}}\nstatus:") for i, key in enumerate("xy")]
+    with pytest.raises(Unmergeable, match="cannot be spliced"):
+        merged(entry("a"), *(reversed(sides) if swap else sides))
+
+
+@DIRECTIONS
+def test_a_key_that_cannot_be_written_stays_where_its_author_put_it(swap: bool) -> None:
+    """The other side's count is spliced in there."""
+    odd = entry("a").replace("\nstatus:", '\n"k: v": 1\nstatus:')
+    sides = [entry("a", reinforcement_count=5), odd]
+    text = merged(entry("a"), *(reversed(sides) if swap else sides))
+    assert '"k: v": 1' in text and facts(text)["a"][0]["reinforcement_count"] == 5

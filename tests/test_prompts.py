@@ -159,3 +159,12 @@ def test_a_judge_names_lessons_that_were_shown() -> None:
 def test_shared_parts_are_small() -> None:
     """System text and schema are sent with every session: together under 900 tokens."""
     assert len(prompts.SYSTEM) + len(json.dumps(prompts.SCHEMA)) < 3600
+
+
+def test_verdicts_and_risks_must_be_lists() -> None:
+    """A judge or a pre-mortem that answers in another shape is refused, not guessed at."""
+    for bad in ('{"general": 2}', '{"general": {"1": true}}'):
+        with pytest.raises(ProviderError, match="general is no list"):
+            prompts.parse_verdicts(bad, 3)
+    with pytest.raises(ProviderError, match="items is no list"):
+        prompts.parse_risks('{"items": {"title": "T"}}')

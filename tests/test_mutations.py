@@ -1,0 +1,62 @@
+"""The drill that breaks the package tells a test that notices from one that does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.drills.mutations import Mutation, copied, main, outcome, row
+
+CODE = "def is_adult(age):\n    return age >= 18\n"
+TEST = (
+    "import memcli.age\n\ndef test_it():\n    assert memcli.age.is_adult({}) and not memcli.age.is_adult(3)\n"
+)
+SHY = "age >= 18"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A package of one function; a test that looks at its boundary, one that does not, and a broken one."""
+    for name, text in {
+        "pyproject.toml": "",
+        "memcli/__init__.py": "",
+        "memcli/age.py": CODE,
+        "tests/test_sharp.py": TEST.format(18),
+        "tests/test_blunt.py": TEST.format(40),
+        "tests/test_broken.py": "def test_it():\n    assert False\n",
+        ".git/config": "",
+    }.items():
+        path = tmp_path / "source" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path / "source"
+
+
+def off_by_one(*tests: str) -> Mutation:
+    return row("eighteen is too young", "age.py", SHY, "age > 18", *tests)
+
+
+@pytest.mark.parametrize(("mutation", "found"), [
+    (off_by_one("test_sharp.py"), ("caught", "test_sharp.py::test_it")),
+    (off_by_one("test_blunt.py"), ("survived", "")),
+    (off_by_one("test_broken.py", "test_sharp.py"), ("caught", "test_sharp.py::test_it")),
+    (row("gone", "age.py", "no such text", "", "test_sharp.py"), ("void", "its text stands there 0 times")),
+    (row("no Python", "age.py", SHY, "(", "test_sharp.py"), ("void", "the tests do not run (2)")),
+])  # fmt: skip
+def test_a_mutation_is_caught_by_a_test_that_fails_for_it_alone(
+    source: Path, tmp_path: Path, mutation: Mutation, found: tuple[str, str]
+) -> None:
+    """One that fails anyway has noticed nothing; what does not load proves nothing; the copy is restored."""
+    house = copied(source, tmp_path / "house")
+    assert outcome(house, mutation, set()) == found
+    assert (house / "memcli/age.py").read_text() == CODE and not (house / ".git").exists()
+
+
+def test_the_exit_status_tells_of_survivors(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """0 when all are caught; the source is not touched."""
+    assert main([off_by_one("test_sharp.py")], source, []) == 0
+    assert main([off_by_one("test_blunt.py")], source, []) == 1
+    assert main([off_by_one("test_blunt.py")], source, ["--only", "nothing like it"]) == 0
+    assert "0 caught, 1 survived, 0 void" in capsys.readouterr().out
+    assert (source / "memcli/age.py").read_text() == CODE
