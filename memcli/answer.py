@@ -93,7 +93,14 @@ def _as_sets(**given: int | None) -> list[str]:
     return [f"{key}={value}" for key, value in given.items() if value is not None]
 
 
-_FLAGS = {"--json": "json", "--quiet": "quiet", "-q": "quiet", "--ranked": "ranked", "--explain": "explain"}
+_FLAGS = {
+    "--json": "json",
+    "--quiet": "quiet",
+    "-q": "quiet",
+    "--ranked": "ranked",
+    "--explain": "explain",
+    "--shared": "shared",
+}
 _VALUES = {"--root": "root", "--format": "form", "--session": "session"}
 _NUMBERS = {"--limit": "limit", "--max-tokens": "max_tokens", "--walk": "walk"}
 

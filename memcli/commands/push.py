@@ -265,7 +265,7 @@ def _embedded(to: _Target, texts: Mapping[int, str]) -> dict[int, str]:
     import numpy as np
 
     hashes = {i: content_hash(text) for i, text in texts.items()}
-    paid = to.app.index.vectors._cached(embedder, sorted(set(hashes.values())))
+    paid = to.app.index.vectors.cached(embedder, sorted(set(hashes.values())))
     known = {h: np.frombuffer(data, "<f4") for h, data in paid.items()}
     new = {h: texts[i] for i, h in hashes.items() if h not in known}
     if new:

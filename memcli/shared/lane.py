@@ -115,16 +115,30 @@ def _signals(
     return Signals(lexical, cosine, *_by_words(index, cast("Local", embedder), meaning, cosine))
 
 
+class _Content:
+    """The words of texts that say what these are about; what stands between two blanks is read once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, list[str]] = {}
+
+    def words(self, text: str) -> list[str]:
+        """The words of a text, each once."""
+        found: dict[str, None] = {}
+        for part in text.split():
+            if part not in self._known:
+                self._known[part] = [word for word in word_forms(part) if is_content(word)]
+            found.update(dict.fromkeys(self._known[part]))
+        return list(found)
+
+
 def _by_words(
     index: SharedIndex, local: Local, task: Task, near: Iterable[int]
 ) -> tuple[dict[int, float], dict[int, float]]:
     """(words, density) of every candidate, as `semantic.by_words`."""
     from memcli.history import cache_dir
 
-    forms = {
-        i: list(dict.fromkeys(word for word in word_forms(embedded_text(*text)) if is_content(word)))
-        for i, text in index.texts(list(near)).items()
-    }
+    content = _Content()
+    forms = {i: content.words(embedded_text(*text)) for i, text in index.texts(list(near)).items()}
     lexicon = Lexicon(cache_dir(), local)
     try:
         ids = lexicon.ids({word for own in forms.values() for word in own})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING
 from memcli import vector
 
 if TYPE_CHECKING:
-    from memcli.embed.local import Local
+    from memcli.embed.local import Local, Word
 
 MOST = 200_000
 """How many words are kept; beyond, the file is begun anew."""
+SOME = 900
+"""Up to so many new words it takes longer to load numpy than to do without."""
 
 
 class Lexicon:
@@ -27,7 +29,9 @@ class Lexicon:
 
     def __init__(self, folder: Path, local: Local) -> None:
         self._local = local
-        self.db = _opened(folder / f"words-{local.model}.db")
+        self._path = folder / f"words-{local.model}.db"
+        self._bits: dict[int, bytes] = {}
+        self.db = _opened(self._path)
 
     def close(self) -> None:
         self.db.close()
@@ -35,6 +39,17 @@ class Lexicon:
     def ids(self, words: Collection[str]) -> dict[str, int]:
         """The id of every word; the vectors of new ones are made."""
         wanted = set(words)
+        try:
+            return self._learned(wanted)
+        except sqlite3.Error as error:  # busy, full or damaged: this search has its own then
+            with suppress(sqlite3.Error):
+                self.db.close()
+            if type(error) is sqlite3.DatabaseError:  # its subclasses say that something is in the way
+                self._path.unlink(missing_ok=True)
+            self.db = _made(sqlite3.connect(":memory:"))
+            return self._learned(wanted)
+
+    def _learned(self, wanted: set[str]) -> dict[str, int]:
         known = self._ids(wanted)
         missing = wanted - known.keys()
         if missing:
@@ -44,31 +59,29 @@ class Lexicon:
 
     def _ids(self, words: Collection[str]) -> dict[str, int]:
         rows = self.db.execute(
-            "SELECT word, id FROM words WHERE word IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(words)),),
-        )
-        return dict(rows.fetchall())
+            "SELECT word, id, bits FROM words WHERE word IN (SELECT value FROM json_each(?))",
+            (json.dumps(sorted(words)),),
+        ).fetchall()
+        self._bits.update((i, bits) for _, i, bits in rows)
+        return {word: i for word, i, _ in rows}
 
     def _learn(self, words: Collection[str]) -> None:
         rows = [
             (word, own.weight, own.vector, vector.signs(own.vector))
-            for word, own in self._local.words(words).items()
+            for word, own in self._vectors(sorted(words))
         ]
-        statement = "INSERT OR IGNORE INTO words (word, weight, vector, bits) VALUES (?, ?, ?, ?)"
-        try:
-            self.db.executemany(statement, rows)
-            self.db.commit()
-        except sqlite3.Error:  # busy, full or damaged: this search has its own then
-            with suppress(sqlite3.Error):
-                self.db.close()
-            self.db = _made(sqlite3.connect(":memory:"))
+        with self.db:
             self.db.executemany(
-                statement,
-                [
-                    (w, o.weight, o.vector, vector.signs(o.vector))
-                    for w, o in self._local.words(words).items()
-                ],
+                "INSERT OR IGNORE INTO words (word, weight, vector, bits) VALUES (?, ?, ?, ?)", rows
             )
+
+    def _vectors(self, words: Sequence[str]) -> Iterator[tuple[str, Word]]:
+        """The vectors of words; of some hundreds in parts, for which numpy is not loaded."""
+        from memcli.embed.local import MANY
+
+        step = MANY - 1 if len(words) <= SOME else len(words)
+        for start in range(0, len(words), step):
+            yield from self._local.words(words[start : start + step]).items()
 
     def words(self, words: Collection[str]) -> dict[str, tuple[int, int, bytes]]:
         """(id, weight, vector) of the words that were met."""
@@ -79,17 +92,14 @@ class Lexicon:
         return {row[0]: row[1:] for row in rows}
 
     def word_bits(self, ids: Sequence[int]) -> list[int]:
-        """The sign bits of words, as numbers."""
-        found = self._column("bits", ids)
-        return [int.from_bytes(found[i], "little") for i in ids]
+        """The sign bits of words whose ids were asked for, as numbers."""
+        return [int.from_bytes(self._bits[i], "little") for i in ids]
 
     def word_vectors(self, ids: Collection[int]) -> Mapping[int, bytes]:
         """The vectors of words by their ids."""
-        return self._column("vector", list(ids))
-
-    def _column(self, name: str, ids: Sequence[int]) -> dict[int, bytes]:
         rows = self.db.execute(
-            f"SELECT id, {name} FROM words WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(ids),)
+            "SELECT id, vector FROM words WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(sorted(ids)),),
         )
         return dict(rows.fetchall())
 

@@ -21,18 +21,24 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 EXTRA = 'pip install "memcli[postgres]"'
-PATIENCE = 1.7
-"""Seconds of waiting, all calls together, after which a search gives a server up."""
+PATIENCE = 1.5
+"""Seconds of waiting, all calls together and with what it takes to load the driver, after which a search
+gives a server up: with its own start and the answer from here, it is told within two."""
+
+
+LEAST = 0.05
+"""Seconds that any call has."""
 
 
 class Link:
     """A connection, opened on first use, with `patience` seconds for all calls together, or no limit."""
 
     def __init__(self, url: str, environ: Mapping[str, str], patience: float | None = None) -> None:
+        began = time.monotonic()
         self.where = shown(url, environ)
         self.failed = False
         self._url = url
-        self._left = patience
+        self._left = None if patience is None else max(patience - (time.monotonic() - began), LEAST)
         self._connection: psycopg.Connection[Any] | None = None
         self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._started = False
@@ -66,7 +72,7 @@ class Link:
                 f"the shared index does not answer ({self.where})", "try again, or ask the local index"
             ) from None
         if self._left is not None:
-            self._left = max(self._left - (time.monotonic() - began), 0.05)
+            self._left = max(self._left - (time.monotonic() - began), LEAST)
         if good:
             return result  # type: ignore[no-any-return]
         self.failed = True

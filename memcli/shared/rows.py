@@ -60,7 +60,7 @@ def public_text(text: str) -> str:
     if redact.strip_private(text) == text:
         return text
     kept, at, depth = [], 0, 0
-    for tag in re.finditer(redact._PRIVATE, text):
+    for tag in re.finditer(redact.PRIVATE_TAG, text):
         if not tag[1]:
             if depth == 0:
                 kept.append(text[at : tag.start()])

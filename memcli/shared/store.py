@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import accumulate, combinations
+from operator import mul
 from typing import TYPE_CHECKING, Any, NamedTuple
-from uuid import UUID
 
 from memcli import bm25, vector
 from memcli.levels import Place
@@ -24,18 +25,33 @@ from memcli.words import SIZE, join
 if TYPE_CHECKING:
     import psycopg
 
-GATE = 20_000
-"""How many chunks may meet the words that bring candidates; commoner words only add to scores."""
+GATE = 5000
+"""About how many chunks meet the words that bring candidates; commoner words only add to scores."""
+MET = 20_000
+"""Of how many that meet them the best are taken, where words stand together more often than by chance."""
+COMMON = 0.25
+"""Share of all chunks from which on a word brings none."""
 K1, B = 1.2, 0.75
 """The constants of BM25, as in FTS5."""
 
-Key = tuple[UUID, int]
+OPENING = """
+BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+SET LOCAL jit = off;
+SET LOCAL hnsw.iterative_scan = relaxed_order;
+SET LOCAL hnsw.ef_search = 300;
+SELECT version_num FROM mem.version;
+SELECT project::text, name, team, remote, path, commit, model, dim, chunks, length FROM mem.projects;
+"""
+"""One state for all questions of a search, in one message: each costs the way to the server and back."""
+
+Key = tuple[str, int]
+"""(project, chunk or file)"""
 
 
 class Project(NamedTuple):
     """What a hit says of the project it comes from."""
 
-    key: UUID
+    key: str
     name: str
     team: str
     remote: str
@@ -45,13 +61,6 @@ class Project(NamedTuple):
     dim: int
     chunks: int
     length: int
-
-
-class SharedFile(NamedTuple):
-    """A file of a project, with a number that holds for one search."""
-
-    project: UUID
-    row: FileRow
 
 
 class Leader(NamedTuple):
@@ -76,39 +85,26 @@ class SharedIndex:
         self._paths = json.dumps(filters.path)
         self.projects = self._projects()
         chosen = _named(self.projects.values(), names)
-        self.filters = _as_json(filters, [str(p.key) for p in chosen] if names else None)
+        self.filters = _as_json(filters, [p.key for p in chosen] if names else None)
         counted = chosen if names else list(self.projects.values())
         self.total = sum(p.chunks for p in counted)
         self.mean_length = sum(p.length for p in counted) / self.total if self.total else 1.0
         self._only = [p.key for p in chosen] if names else None
         self.files: dict[int, FileRow] = {}
-        self._file_of: dict[tuple[UUID, int], int] = {}
-        self._project_of: dict[int, UUID] = {}
+        self._file_of: dict[Key, int] = {}
+        self._project_of: dict[int, str] = {}
         self._numbers: dict[Key, int] = {}
         self._keys: dict[int, Key] = {}
         self._heads: dict[int, Key] = {}
         self._whole: dict[Key, str] = {}
         self._loaded: dict[int, Candidate] = {}
         self._counts: dict[str, int] = {}
-        self.truncated = False
 
     def _ask(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self.link.ask(lambda c: c.execute(statement, values).fetchall())
 
-    def _projects(self) -> dict[UUID, Project]:
-        def look(connection: psycopg.Connection[Any]) -> list[tuple[Any, ...]]:
-            connection.execute(
-                "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-            )  # one state for all questions
-            schema.require(schema.version(connection))
-            connection.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
-            connection.execute("SET LOCAL hnsw.ef_search = 300")
-            return connection.execute(
-                "SELECT project, name, team, remote, path, commit, model, dim, chunks, length"
-                " FROM mem.projects"
-            ).fetchall()
-
-        return {row[0]: Project(*row) for row in self.link.ask(look)}
+    def _projects(self) -> dict[str, Project]:
+        return {row[0]: Project(*row) for row in self.link.ask(_opened)}
 
     # --- words
 
@@ -132,16 +128,13 @@ class SharedIndex:
         terms = list(terms)
         plain = {word for term in terms for word in term.words} - self._counts.keys()
         if plain:
-            only = "" if self._only is None else " AND project = ANY (%s)"
-            values = (sorted(plain), *(() if self._only is None else (self._only,)))
-            rows = self._ask(
-                f"SELECT term, sum(n) FROM mem.terms WHERE term = ANY (%s){only} GROUP BY term", values
-            )
-            self._counts |= dict.fromkeys(plain, 0) | {term: int(n) for term, n in rows}
+            rows = self._ask("SELECT * FROM mem.counts(%s, %s::uuid[])", (sorted(plain), self._only))
+            self._counts |= dict.fromkeys(plain, 0) | dict(rows)
         for head in {term.words[-1] for term in terms if term.open}:
             [(n,)] = self._ask(
-                "SELECT coalesce(sum(n), 0) FROM mem.terms WHERE term >= %s AND term < %s",
-                (head, head + "\U0010ffff"),
+                "SELECT coalesce(sum(n), 0) FROM mem.terms WHERE term >= %s AND term < %s"
+                " AND (%s::uuid[] IS NULL OR project = ANY (%s::uuid[]))",
+                (head, head + "\U0010ffff", self._only, self._only),
             )
             self._counts[head] = int(n)
         return self._counts
@@ -160,28 +153,28 @@ class SharedIndex:
         bound = {term.text: min(known[word] for word in term.words) for term in asked}
         leaders = self._leaders(asked, bound)
         counted = sorted((self._count(term, bound, leaders), term) for term in asked)
-        counted = [(n, term) for n, term in counted if n]
-        every = sum(bm25.idf(n, self.total) for n, _ in counted)
-        scores = {number: self._score(leader, counted, every) for number, leader in leaders.items()}
+        rare = [(bm25.idf(n, self.total), term) for n, term in counted if n]
+        every = sum(idf for idf, _ in rare)
+        scores = {number: self._score(leader, rare, every) for number, leader in leaders.items()}
         return bm25.best({number: score for number, score in scores.items() if score > 0}, pool)
 
     def _leaders(self, asked: Sequence[Term], bound: Mapping[str, int]) -> dict[int, Leader]:
         rows = self._ask(
-            "SELECT * FROM mem.lexical(%s::tsquery, %s::tsquery[], %s, %s, %s, %s, %s, %s, %s)",
+            "SELECT project::text, id, length, paths, lexemes, places, marks"
+            " FROM mem.lexical(%s::tsquery, %s::tsquery[], %s, %s, %s, %s, %s, %s, %s)",
             (
                 gate(asked, bound, self.total), [term.query for term in asked],
                 [bm25.idf(bound[term.text], self.total) for term in asked],
                 sorted({word for term in asked for word in term.words}),
                 sorted({term.words[-1] for term in asked if term.open}),
-                GATE, bm25.SCORED, bm25.LEADERS, self.filters,
+                MET, bm25.SCORED if self.total <= bm25.SCORED else bm25.LEADERS, bm25.LEADERS, self.filters,
             ),
         )  # fmt: skip
-        self.truncated = len(rows) >= bm25.LEADERS
         return {
             self._number((project, i)): Leader(
                 length, dict(zip(words, zip(places, marks, strict=True), strict=True))
             )
-            for project, i, length, paths, words, places, marks in sorted(rows, key=lambda row: row[:2])
+            for project, i, length, paths, words, places, marks in rows
             if self._fits(paths)
         }
 
@@ -194,13 +187,12 @@ class SharedIndex:
             return bound[term.text]
         return sum(bool(frequency(term, leader)) for leader in leaders.values())
 
-    def _score(self, leader: Leader, counted: Sequence[tuple[int, Term]], every: float) -> float:
+    def _score(self, leader: Leader, rare: Sequence[tuple[float, Term]], every: float) -> float:
         score = covered = 0.0
         norm = K1 * (1 - B + B * leader.length / self.mean_length)
-        for n, term in counted:
+        for idf, term in rare:
             often = frequency(term, leader)
             if often:
-                idf = bm25.idf(n, self.total)
                 score += idf * often * (K1 + 1) / (often + norm)
                 covered += idf
         return bm25.covered(score, covered, every)
@@ -215,20 +207,16 @@ class SharedIndex:
     def nearest(self, query: str, model: str, dim: int, most: int) -> list[int]:
         """The chunks whose vectors are nearest to a query, of one model."""
         rows = self._ask(
-            "SELECT * FROM mem.nearest(%s, %s, %s, %s, %s)", (query, model, dim, most, self.filters)
+            "SELECT project::text, id, paths FROM mem.nearest(%s, %s, %s, %s, %s)",
+            (query, model, dim, most, self.filters),
         )
         return [self._number((project, i)) for project, i, paths in rows if self._fits(paths)]
 
     def cosines(self, numbers: Collection[int], query: str, model: str, dim: int) -> dict[int, float]:
-        """The cosine of each of these chunks, as far as it has a vector of that model."""
-        rows = self._ask(
-            "SELECT c.project, c.id, -(c.vector <#> %s::halfvec) FROM mem.chunks c"
-            " WHERE c.project = ANY (%s) AND c.id = ANY (%s) AND c.model = %s AND c.dim = %s",
-            (query, *_columns(map(self._keys.__getitem__, numbers)), model, dim),
-        )
-        found = {(project, i): value / vector._FULL for project, i, value in rows}
-        wanted = {self._keys[number]: number for number in numbers}
-        return {number: found[key] for key, number in wanted.items() if key in found}
+        """The cosine of each of these chunks, as far as it has a vector of that model; they are loaded."""
+        product = "CASE WHEN c.model = %s AND c.dim = %s THEN -(c.vector <#> %s::halfvec) END"
+        found = self._load(map(self._keys.__getitem__, numbers), product, (model, dim, query))
+        return {number: value / vector.FULL for number, value in found.items() if value is not None}
 
     def texts(self, numbers: Collection[int]) -> dict[int, tuple[str, str]]:
         """(title, text) of these chunks."""
@@ -249,56 +237,47 @@ class SharedIndex:
             self._load([self._keys[number] for number in missing])
         return [self._loaded[number] for number in wanted if number in self._loaded]
 
-    def _load(self, keys: Sequence[Key]) -> list[Candidate]:
-        wanted = set(keys)
+    def _load(
+        self, keys: Iterable[Key], value: str = "NULL", values: Sequence[Any] = ()
+    ) -> dict[int, float | None]:
+        """Fetch chunks with their files; what `value` (SQL) is for each, by number."""
         rows = self._ask(
-            "SELECT c.project, c.id, c.file, c.head, c.entry, c.part, c.type, c.kind, c.date, c.title,"
-            " c.text, c.metadata FROM mem.chunks c WHERE c.project = ANY (%s) AND c.id = ANY (%s)",
-            _columns(keys),
+            f"SELECT {value}, c.project::text, c.id, c.file, c.head, c.entry, c.part, c.type, c.kind, c.date,"
+            " c.title, c.text, c.metadata, f.path, f.level, f.store, f.job, f.task, f.of"
+            f" FROM {BY_KEY} JOIN mem.files f ON f.project = c.project AND f.file = c.file",
+            (*values, *_columns(keys)),
         )
-        rows = [row for row in rows if row[:2] in wanted]
-        self._know_files({(row[0], row[2]) for row in rows})
-        return [self._candidate(*row) for row in rows if (row[0], row[2]) in self._file_of]
+        return {self._candidate(*row[1:]): row[0] for row in rows}
 
     def _candidate(
-        self, project: UUID, i: int, file: int, head: int, entry: str, part: int, type_: str, kind: str,
-        date: str, title: str, text: str, values: dict[str, Any],
-    ) -> Candidate:  # fmt: skip
-        number, source = self._number((project, i)), self._file_of[project, file]
+        self, project: str, i: int, file: int, head: int, entry: str, part: int, type_: str, kind: str,
+        date: str, title: str, text: str, values: dict[str, Any], path: str, *place: str,
+    ) -> int:  # fmt: skip
+        number, source = self._number((project, i)), self._source((project, file), path, Place(*place))
         self._heads[number] = (project, head)
         if "promoted_to" in values:
             values["promoted_to"] = [_name(str(other), project) for other in values["promoted_to"]]
-        made = Candidate(
+        self._loaded[number] = Candidate(
             number, source, _name(entry, project), part, head, 0, type_, kind, date, title, text, values
         )
-        self._loaded[number] = made
-        return made
+        return number
 
-    def _know_files(self, keys: Collection[tuple[UUID, int]]) -> None:
-        new = [key for key in keys if key not in self._file_of]
-        if not new:
-            return
-        rows = self._ask(
-            "SELECT f.project, f.file, f.path, f.level, f.store, f.job, f.task, f.of FROM mem.files f"
-            " WHERE f.project = ANY (%s) AND f.file = ANY (%s)",
-            _columns(new),
-        )
-        for project, file, path, *place in rows:
-            if (project, file) not in new:  # a file of the same path in another project
-                continue
-            source = self._file_of[project, file] = len(self._file_of) + 1
-            self.files[source] = FileRow(source, path, Place(*place), "", 0, 0, "", 0, ())
-            self._project_of[source] = project
+    def _source(self, key: Key, path: str, place: Place) -> int:
+        """The number of a file."""
+        if key not in self._file_of:
+            source = self._file_of[key] = len(self._file_of) + 1
+            self.files[source] = FileRow(source, path, place, "", 0, 0, "", 0, ())
+            self._project_of[source] = key[0]
+        return self._file_of[key]
 
     def places(self, entries: Collection[str]) -> list[tuple[int, int]]:
         """(chunk, file) of the first chunk of every place where these entries stand, if it passes."""
-        named = {_split(entry) for entry in entries}
+        named = [_split(entry) for entry in entries]
         rows = self._ask(
-            "SELECT * FROM mem.standing(%s, %s, %s)",
-            (list({key for _, key in named}), sorted({entry for entry, _ in named}), self.filters),
+            "SELECT project::text, id FROM mem.standing(%s::uuid[], %s, %s)",
+            ([project for _, project in named], [entry for entry, _ in named], self.filters),
         )
-        found = [self._number((project, i)) for project, i, entry in rows if (entry, project) in named]
-        return [(c.rowid, c.source) for c in self.candidates(found)]
+        return [(c.rowid, c.source) for c in self.candidates([self._number(key) for key in rows])]
 
     def passes(self, candidate: Candidate) -> bool:
         """Always: the server gives none that does not."""
@@ -323,30 +302,20 @@ class SharedIndex:
     def beside(self, candidates: Sequence[Candidate]) -> list[Sequence[Sequence[str]]]:
         """For each, the entries up to two places before it in its file and those after it, nearest first."""
         keys = [self._heads[c.rowid] for c in candidates]
-        at = "array_position(f.heads, c.id)"
         rows = self._ask(
-            f"SELECT c.project, c.id, f.heads[greatest({at} - 2, 1) : {at} - 1],"
-            f" f.heads[{at} + 1 : {at} + 2]"
-            " FROM mem.chunks c JOIN mem.files f ON f.project = c.project AND f.file = c.file"
-            f" WHERE c.project = ANY (%s) AND c.id = ANY (%s) AND {at} IS NOT NULL",
+            "WITH near AS MATERIALIZED ("
+            "SELECT c.project, c.id, s.place - h.place AS apart, f.heads[s.place] AS other"
+            f" FROM {BY_KEY} JOIN mem.files f ON f.project = c.project AND f.file = c.file"
+            " CROSS JOIN LATERAL (SELECT array_position(f.heads, c.id)) h(place)"
+            " CROSS JOIN LATERAL generate_series(greatest(h.place - 2, 1), h.place + 2) s(place))"
+            " SELECT near.project::text, near.id, near.apart, o.entry FROM near"
+            " JOIN mem.chunks o ON o.project = near.project AND o.id = near.other WHERE near.apart <> 0",
             _columns(keys),
         )
-        around = {(project, i): (before[::-1], after) for project, i, before, after in rows}
-        names = self._entries({(key[0], i) for key, sides in around.items() for side in sides for i in side})
-
-        def named(key: Key) -> list[list[str]]:
-            sides = around.get(key, ((), ()))
-            return [[names[key[0], i] for i in side if (key[0], i) in names] for side in sides]
-
-        return [named(key) for key in keys]
-
-    def _entries(self, keys: Collection[Key]) -> dict[Key, str]:
-        rows = self._ask(
-            "SELECT c.project, c.id, c.entry FROM mem.chunks c"
-            " WHERE c.project = ANY (%s) AND c.id = ANY (%s)",
-            _columns(keys),
-        )
-        return {(project, i): _name(entry, project) for project, i, entry in rows}
+        around: dict[Key, dict[int, str]] = {}
+        for project, i, apart, entry in rows:
+            around.setdefault((project, i), {})[apart] = _name(entry, project)
+        return [_sides(around.get(key, {})) for key in keys]
 
     def edges(self, entries: Collection[str]) -> list[tuple[str, str, float]]:
         """None: what belongs together is not sent to the server."""
@@ -356,9 +325,8 @@ class SharedIndex:
         """The same, with the first body line of each known."""
         heads = {c.rowid: self._heads[c.rowid] for c in candidates}
         rows = self._ask(
-            "SELECT c.project, c.id, f.lines[array_position(f.heads, c.id)]"
-            " FROM mem.chunks c JOIN mem.files f ON f.project = c.project AND f.file = c.file"
-            " WHERE c.project = ANY (%s) AND c.id = ANY (%s)",
+            "SELECT c.project::text, c.id, f.lines[array_position(f.heads, c.id)]"
+            f" FROM {BY_KEY} JOIN mem.files f ON f.project = c.project AND f.file = c.file",
             _columns(heads.values()),
         )
         known = {(project, i): line for project, i, line in rows}
@@ -372,39 +340,79 @@ class SharedIndex:
         return project.name, blob_url(project.remote, project.commit, whole, candidate.line)
 
 
-def _columns(keys: Iterable[Key]) -> tuple[list[UUID], list[int]]:
-    """Keys as two lists to look up; what fits both but is none of them is for the caller to leave out.
+BY_KEY = (
+    "unnest(%s::uuid[], %s::bigint[]) k(project, id)"
+    " JOIN mem.chunks c ON c.project = k.project AND c.id = k.id"
+)
+"""Chunks by their keys, from what `_columns` gives."""
 
-    A join with a list of pairs is planned badly as long as the server has no statistics.
-    """
-    keys = list(keys)
-    return list(dict.fromkeys(key[0] for key in keys)), [key[1] for key in keys]
+
+def _columns(keys: Iterable[Key]) -> tuple[list[str], list[int]]:
+    """Keys as two lists, each key once."""
+    keys = list(dict.fromkeys(keys))
+    return [key[0] for key in keys], [key[1] for key in keys]
+
+
+def _opened(connection: psycopg.Connection[Any]) -> list[tuple[Any, ...]]:
+    """Begin a search; the projects one may read. Raises ProviderError where the tables are not as known."""
+    from psycopg import errors
+
+    try:
+        cursor = connection.execute(OPENING)
+    except (errors.UndefinedTable, errors.UndefinedColumn, errors.InvalidSchemaName):
+        connection.execute("ROLLBACK")
+        schema.require(schema.version(connection))
+        raise
+    while cursor.description is None:
+        cursor.nextset()
+    row = cursor.fetchone()
+    schema.require(str(row[0]) if row else "")
+    cursor.nextset()
+    return cursor.fetchall()
+
+
+def _sides(around: Mapping[int, str]) -> list[list[str]]:
+    """What stands before and behind, nearest first, from what stands how far away."""
+    return [[around[step * sign] for step in (1, 2) if step * sign in around] for sign in (-1, 1)]
 
 
 def gate(asked: Sequence[Term], bound: Mapping[str, int], total: int) -> str:
-    """The tsquery that brings candidates: any of the rarest terms, as long as not too many chunks have them.
+    """The tsquery that brings candidates: any of the rarest terms, or any two that are rare enough together.
 
-    Where even the rarest is too common, several must stand together: as many as make it rare enough
-    if they were independent.
+    What has one common word and no other would not be among the best. Where all are too common, as many
+    must stand together as make it rare enough if they were independent.
     """
     single = [term for term in asked if len(term.words) == 1 or term.open] or list(asked)
     single.sort(key=lambda term: bound[term.text])
-    chosen: list[Term] = []
-    room = GATE
-    for term in single:
-        if bound[term.text] > room:
-            break
-        room -= bound[term.text]
-        chosen.append(term)
-    if chosen:
-        return " | ".join(f"({term.query})" for term in chosen)
-    expected = float(total)
-    for term in single:
-        chosen.append(term)
-        expected *= bound[term.text] / total
-        if expected <= GATE / 2:
-            break
-    return " & ".join(f"({term.query})" for term in chosen)
+    if total <= GATE:
+        return _any([[term] for term in single])
+    alone = _fitting([bound[term.text] for term in single], GATE / 2)
+    room = float(GATE - sum(bound[term.text] for term in single[:alone]))
+    rest = [term for term in single[alone:] if bound[term.text] <= COMMON * total]
+    pairs = sorted((bound[a.text] * bound[b.text] / total, [a, b]) for a, b in combinations(rest, 2))
+    together = pairs[: _fitting([size for size, _ in pairs], room)]
+    room -= sum(size for size, _ in together)
+    alone += _fitting([bound[term.text] for term in single[alone:]], room)
+    groups = [[term] for term in single[:alone]]
+    groups += [pair for _, pair in together if pair[0] not in single[:alone]]
+    return _any(groups or [_joint(single, bound, total)])
+
+
+def _fitting(sizes: Iterable[float], room: float) -> int:
+    """How many of these, from the first on, fit into a room."""
+    return sum(size <= room for size in accumulate(sizes))
+
+
+def _joint(single: Sequence[Term], bound: Mapping[str, int], total: int) -> list[Term]:
+    """As many of the rarest terms as make it rare enough that all of them stand in a chunk."""
+    sizes = accumulate((bound[term.text] / total for term in single), mul, initial=float(total))
+    needed = next((i for i, size in enumerate(sizes) if size <= GATE), len(single))
+    return list(single[:needed])
+
+
+def _any(groups: Sequence[Sequence[Term]]) -> str:
+    """A tsquery: all terms of any of these groups."""
+    return " | ".join(" & ".join(f"({term.query})" for term in group) for group in groups)
 
 
 def frequency(term: Term, leader: Leader) -> float:
@@ -429,13 +437,13 @@ def frequency(term: Term, leader: Leader) -> float:
     )
 
 
-def _name(entry: str, project: UUID) -> str:
-    return f"{entry}@{project.hex}"
+def _name(entry: str, project: str) -> str:
+    return f"{entry}@{project}"
 
 
-def _split(name: str) -> tuple[str, UUID]:
+def _split(name: str) -> tuple[str, str]:
     entry, _, project = name.rpartition("@")
-    return entry, UUID(project)
+    return entry, project
 
 
 def _named(projects: Iterable[Project], names: Sequence[str]) -> list[Project]:
@@ -443,9 +451,9 @@ def _named(projects: Iterable[Project], names: Sequence[str]) -> list[Project]:
     from memcli.errors import UsageError
 
     projects = list(projects)
-    found: dict[UUID, Project] = {}
+    found: dict[str, Project] = {}
     for name in names:
-        fit = [p for p in projects if name in (p.name, p.name.rpartition("/")[2], str(p.key))]
+        fit = [p for p in projects if name in (p.name, p.name.rpartition("/")[2], p.key)]
         if not fit:
             known = ", ".join(sorted(p.name for p in projects)[:8]) or "there is none that you may read"
             raise UsageError(f"--project {name}: not in the shared index", f"projects: {known}")

@@ -150,7 +150,7 @@ def write(
         ).fetchone()
         if (row[0] if row else 0) != before.version:
             raise Stale
-        writer = _Writer(connection, identity.key, facts.team, facts.model, facts.dim)
+        writer = Writer(connection, identity.key, facts.team, facts.model, facts.dim)
         removed = writer.drop(change.dropped)
         writer.files(change.files, change.gone)
         writer.add(change.new)
@@ -182,7 +182,7 @@ class _Removed(NamedTuple):
     terms: Counter[str]
 
 
-class _Writer:
+class Writer:
     """The statements of one push, in its transaction."""
 
     def __init__(
@@ -228,10 +228,11 @@ class _Writer:
     def add(self, chunks: Sequence[NewChunk]) -> None:
         self._many(
             f"INSERT INTO mem.chunks ({COLUMNS}) VALUES ({', '.join(['%s'] * 25)})",
-            [self._row(chunk) for chunk in chunks],
+            [self.row_of(chunk) for chunk in chunks],
         )
 
-    def _row(self, chunk: NewChunk) -> tuple[Any, ...]:
+    def row_of(self, chunk: NewChunk) -> tuple[Any, ...]:
+        """The values of `COLUMNS` for a chunk."""
         file, sent, row = chunk.file, chunk.sent, chunk.sent.row
         place = file.place
         model = (self.model, self.dim) if chunk.vector else ("", 0)

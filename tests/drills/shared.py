@@ -1,12 +1,14 @@
 """The shared index in its long form, against a real server.
 
     python -m tests.drills.shared quality FOLDER...
-    python -m tests.drills.shared speed [--projects 1000] [--entries 1000]
+    python -m tests.drills.shared speed [--projects 1000] [--entries 1000] [--keep FOLDER]
+    python -m tests.drills.shared away
     python -m tests.drills.shared chaos [--seconds 60] [--workers 20]
 
 quality: every group of a question set is a project; recall@10 of the local and of the shared recall.
 speed: the median of `mem recall --shared` over many projects against a local recall in one of them, and
 of a push after one edit in a project of ten times as many entries against a local re-index.
+away: how long it takes to be told that a server is away, for every way of being away.
 chaos: pushers and readers at once while the server is killed and started again; afterwards every
 project is exactly one of the states that were pushed.
 """
@@ -16,13 +18,17 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -41,13 +47,24 @@ from memcli.vector import DIM
 from tests.bench import retrieval
 from tests.shared.server import Server
 
+FIRST = "2026-01-01T00:00:00Z"
+
 
 def commit(root: Path, message: str = "All of it") -> None:
-    """Commit everything in `root`, which becomes a repository first."""
+    """Commit everything in `root`, which becomes a repository first.
+
+    Its first commit says its name: equal files committed in the same second would be one project.
+    """
     git = ["git", "-c", "user.name=T", "-c", "user.email=t@e.org", "-c", "init.defaultBranch=main"]
     if not (root / ".git").exists():
         subprocess.run([*git, "init", "-q"], cwd=root, check=True)
         (root / ".git" / "info" / "exclude").write_text(".memory.db*\n")
+        subprocess.run(
+            [*git, "commit", "-q", "--allow-empty", "-m", root.name],
+            cwd=root,
+            check=True,
+            env={**os.environ, "GIT_AUTHOR_DATE": FIRST, "GIT_COMMITTER_DATE": FIRST},
+        )
     subprocess.run([*git, "add", "-A"], cwd=root, check=True)
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", message], cwd=root, check=True)
 
@@ -129,28 +146,47 @@ def texts(seed: int, entries: int) -> list[str]:
     ]  # fmt: skip
 
 
-def load(url: str, projects: int, entries: int, model: str) -> float:
+def load(url: str, projects: int, entries: int, model: str, jobs: int = 1) -> float:
     """Fill the tables as so many pushes would, without going through git; seconds it took."""
-    import numpy as np
     import psycopg
 
     began = time.monotonic()
-    dice = np.random.default_rng(1)
-    tokenizer = Tokenizer()
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("DROP INDEX mem.chunks_words, mem.chunks_entry, mem.chunks_file, mem.terms_term")
-        for number in range(projects):
-            _load_project(connection, tokenizer, number, entries, model, dice)
-            if number % 100 == 99:
-                print(f"loaded {number + 1} projects", time.monotonic() - began, file=sys.stderr, flush=True)
+        shares = [(url, range(job, projects, jobs), entries, model) for job in range(jobs)]
+        if jobs == 1:
+            _load_share(*shares[0])
+        else:
+            with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+                list(pool.map(_load_share, *zip(*shares, strict=True)))
         connection.execute("SET maintenance_work_mem = '3GB'")
         connection.execute("SET max_parallel_maintenance_workers = 2")
         for statement in INDEXES:
+            _tell(began, statement)
             connection.execute(statement)
+        _tell(began, "the index over the vectors")
         schema.index_vectors(connection, model, DIM)
-        print("indexed", time.monotonic() - began, file=sys.stderr, flush=True)
+        _tell(began, "VACUUM")
         connection.execute("VACUUM ANALYZE")
     return time.monotonic() - began
+
+
+def _load_share(url: str, numbers: range, entries: int, model: str) -> None:
+    """Some of the projects, on a connection of its own."""
+    import psycopg
+
+    began = time.monotonic()
+    tokenizer = Tokenizer()
+    with psycopg.connect(url, autocommit=True) as connection:
+        for place, number in enumerate(numbers):
+            _load_project(connection, tokenizer, number, entries, model)
+            if place % 50 == 49:
+                _tell(began, f"{place + 1} of {len(numbers)} projects loaded")
+    tokenizer.close()
+
+
+def _tell(began: float, what: str) -> None:
+    print(f"{time.monotonic() - began:7.1f} s: {what}", file=sys.stderr, flush=True)
 
 
 INDEXES = (
@@ -161,9 +197,9 @@ INDEXES = (
 )
 
 
-def _load_project(
-    connection: Any, tokenizer: Tokenizer, number: int, entries: int, model: str, dice: Any
-) -> None:
+def _load_project(connection: Any, tokenizer: Tokenizer, number: int, entries: int, model: str) -> None:
+    import numpy as np
+
     key = key_of(f"{number:040x}", ".")
     identity = Identity(
         key, f"acme/project-{number}", f"{number:040x}", ".", "c" * 40, "git@github.com:acme/x.git"
@@ -171,37 +207,35 @@ def _load_project(
     sent = rows.chunks(parse("\n".join(texts(number, entries)), "MEMORY.md"), "MEMORY.md", live=True)
     found = tokenizer.words(rows.searched(sent), ("=t:postgres", f"=p:{key}"))
     file = writer.FileChange(rows.number("MEMORY.md"), "MEMORY.md", "h", Place("project", "memory"), sent)
-    vectors = dice.integers(-60, 60, (len(sent), DIM), dtype=np_int8())
+    vectors = np.random.default_rng(number).integers(-60, 60, (len(sent), DIM), dtype=np.int8)
     new = [
         writer.NewChunk(file, own, its, literal(vector.tobytes()))
         for own, its, vector in zip(sent, found, vectors, strict=True)
     ]
-    made = writer._Writer(connection, key, "postgres", model, DIM)
+    made = writer.Writer(connection, key, "postgres", model, DIM)
     with connection.transaction():
         made.files([file], ())
         made.project(identity, 1, False, chunks=len(new), length=sum(own.length for own in found))
         with connection.cursor().copy(f"COPY mem.chunks ({writer.COLUMNS}) FROM STDIN") as copy:
             for chunk in new:
-                copy.write_row(made._row(chunk))
+                copy.write_row(made.row_of(chunk))
         terms = Counter(term for own in found for term in own.terms)
         with connection.cursor().copy("COPY mem.terms FROM STDIN") as copy:
             for term, n in terms.items():
                 copy.write_row((key, term, "postgres", n))
 
 
-def np_int8() -> Any:
-    import numpy as np
-
-    return np.int8
-
-
 class Speed(NamedTuple):
-    """Medians in milliseconds, of whole processes."""
+    """Medians in milliseconds, of whole processes; `shared_again` is of tasks that were asked before.
+
+    What differs are the vectors of words that were never met, which are made first.
+    """
 
     chunks: int
     loading: float
     local_recall: float
     shared_recall: float
+    shared_again: float
     slowest_shared: float
     in_one_project: float
     local_index: float
@@ -213,22 +247,35 @@ class Speed(NamedTuple):
         return self.shared_recall / self.local_recall
 
     @property
+    def again_ratio(self) -> float:
+        return self.shared_again / self.local_recall
+
+    @property
     def push_ratio(self) -> float:
         return self.push / self.local_index
 
 
+def filled(server: Server, projects: int, entries: int) -> tuple[str, float]:
+    """(URL, seconds of loading) of a database of that size; a kept server has it from the first time."""
+    import psycopg
+
+    name = f"speed_{projects}_{entries}"
+    with psycopg.connect(server.url(), autocommit=True) as connection:
+        noted = "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s"
+        row = connection.execute(noted, (name,)).fetchone()
+        if row and row[0]:
+            return server.url(name), float(row[0])
+        url = server.database(name)
+        seconds = load(url, projects, entries, f"local/{MODEL}", os.cpu_count() or 1)
+        connection.execute(f"COMMENT ON DATABASE {name} IS '{seconds}'")
+    return url, seconds
+
+
 def speed(server: Server, projects: int, entries: int, runs: int = 15) -> Speed:
-    """Fill a server, then measure."""
-    url = server.database("speed")
+    """Fill a server, unless it has been filled so before, then measure."""
+    url, seconds = filled(server, projects, entries)
     with tempfile.TemporaryDirectory() as place:
-        home = Path(place) / "home"
-        home.mkdir()
-        environ = {
-            **os.environ, "MEM_HOME": str(home), "XDG_CONFIG_HOME": place, "MEM_STORE_URL": url,
-        "MEM_NOW": "2026-11-21",
-        }  # fmt: skip
-        model = f"local/{MODEL}"
-        seconds = load(url, projects, entries, model)
+        environ = _installed(Path(place), url)
         small, large = (
             _repository(Path(place) / "small", 1, entries),
             _repository(Path(place) / "large", 10, entries),
@@ -238,13 +285,16 @@ def speed(server: Server, projects: int, entries: int, runs: int = 15) -> Speed:
         dice = random.Random(7)
         asked = [words(dice, TASK_WORDS) for _ in range(runs + 2)]
         alone = 0
-        local, shared, one = [], [], []
+        local, shared, again, one = [], [], [], []
         for task in asked:
             local.append(_timed(small, environ, "recall", task)[0])
             took, said = _timed(small, environ, "recall", "--shared", task)
             shared.append(took)
             alone += "from here alone" in said
             one.append(_timed(small, environ, "recall", "--project", "acme/project-1", task)[0])
+        for task in asked[2:]:
+            local.append(_timed(small, environ, "recall", task)[0])
+            again.append(_timed(small, environ, "recall", "--shared", task)[0])
         indexed, pushed = [], []
         for i in range(max(runs // 3, 3)):
             _edit(large, 2 * i)
@@ -252,9 +302,20 @@ def speed(server: Server, projects: int, entries: int, runs: int = 15) -> Speed:
             _edit(large, 2 * i + 1)
             pushed.append(_timed(large, environ, "index", "--push")[0])
     return Speed(
-        projects * entries, seconds, median(local[2:]), median(shared[2:]), max(shared[2:]), median(one[2:]),
-        median(indexed), median(pushed), alone,
+        projects * entries, seconds, median(local[2:]), median(shared[2:]), median(again), max(shared[2:]),
+        median(one[2:]), median(indexed), median(pushed), alone,
     )  # fmt: skip
+
+
+def _installed(place: Path, url: str) -> dict[str, str]:
+    """An environment with a home of its own, where modules are compiled once, as after an installation."""
+    (place / "home").mkdir()
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {
+        **kept, "PYTHONPYCACHEPREFIX": str(place / "compiled"), "MEM_HOME": str(place / "home"),
+        "XDG_CONFIG_HOME": str(place), "XDG_CACHE_HOME": str(place / "cache"), "MEM_STORE_URL": url,
+        "MEM_NOW": "2026-11-21",
+    }  # fmt: skip
 
 
 def _repository(root: Path, files: int, entries: int) -> Path:
@@ -286,6 +347,87 @@ def _timed(root: Path, environ: Mapping[str, str], *arguments: str) -> tuple[flo
     took = (time.perf_counter() - began) * 1000
     assert done.returncode == 0, done.stderr
     return took, done.stderr
+
+
+# --- away
+
+
+def away(server: Server, runs: int = 5) -> dict[str, list[float]]:
+    """Seconds from the start of `mem recall --shared` to the sentence that the server is away, in order.
+
+    Of a server that refuses, one that accepts and is silent, one whose address leads nowhere (its queue
+    of connections is full, so that nothing answers), and one that lets in and hangs in a question.
+    """
+    import psycopg
+
+    url = server.database("away")
+    with tempfile.TemporaryDirectory() as place, _closed() as refusing, _silent(50) as silent:
+        root, environ = _repository(Path(place) / "small", 1, 1000), _installed(Path(place), url)
+        _timed(root, environ, "index", "--push")
+        for _ in range(2):
+            _timed(root, environ, "recall", "--shared", "w1 w20")
+        found = {"nothing is wrong (whole recall)": _seconds(root, environ, runs, "")}
+        with _silent(0) as nowhere, _queued(nowhere):
+            for name, port in (("refuses", refusing), ("silent", silent), ("leads nowhere", nowhere)):
+                other = {**environ, "MEM_STORE_URL": f"postgresql://me@127.0.0.1:{port}/db"}
+                found[name] = _seconds(root, other, runs, "from here alone")
+        with psycopg.connect(url) as connection:
+            connection.execute("LOCK TABLE mem.chunks IN ACCESS EXCLUSIVE MODE")
+            found["hangs in a question"] = _seconds(root, environ, runs, "from here alone")
+        server.freeze()
+        found["frozen"] = _seconds(root, environ, runs, "from here alone")
+        server.thaw()
+    return found
+
+
+def _seconds(root: Path, environ: Mapping[str, str], runs: int, sentence: str) -> list[float]:
+    """How long it took until a line of stderr had the sentence, or until the end without one, in order."""
+    found = []
+    for _ in range(runs):
+        began = time.perf_counter()
+        with subprocess.Popen(
+            [sys.executable, "-m", "memcli", "recall", "--shared", "w1 w20"], cwd=root, env=dict(environ),
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        ) as process:  # fmt: skip
+            assert process.stderr is not None
+            lines = list(iter(process.stderr.readline, "")) if not sentence else []
+            while sentence and sentence not in (line := process.stderr.readline()):
+                assert line, f"it did not say: {sentence}"
+            found.append(round(time.perf_counter() - began, 3))
+            assert not any("from here alone" in line for line in lines), lines
+    return sorted(found)
+
+
+@contextmanager
+def _closed() -> Iterator[int]:
+    """A port where nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        yield int(probe.getsockname()[1])
+
+
+@contextmanager
+def _silent(queue: int) -> Iterator[int]:
+    """A port that accepts `queue` connections and never says a word."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(queue)
+        yield int(listening.getsockname()[1])
+
+
+@contextmanager
+def _queued(port: int) -> Iterator[None]:
+    """Connections that fill the queue of a port: whoever comes next gets no answer at all."""
+    waiting = [socket.socket() for _ in range(4)]
+    for one in waiting:
+        one.setblocking(False)
+        one.connect_ex(("127.0.0.1", port))
+    time.sleep(0.2)
+    try:
+        yield
+    finally:
+        for one in waiting:
+            one.close()
 
 
 # --- chaos
@@ -461,23 +603,33 @@ CHECKS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=("quality", "speed", "chaos"))
+    parser.add_argument("what", choices=("quality", "speed", "away", "chaos"))
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--projects", type=int, default=1000)
     parser.add_argument("--entries", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--workers", type=int, default=20)
+    parser.add_argument("--keep", type=Path, help="a folder whose server is kept, filled as it is")
+    parser.add_argument("--runs", type=int, default=15)
     parser.add_argument("--set", action="append", default=[], dest="sets")
     given = parser.parse_args(arguments)
-    server = Server()
+    server = Server(given.keep)
     try:
-        server.start(fsync="on" if given.what == "chaos" else "off")
+        large = {"shared_buffers": "4GB"} if given.what == "speed" else {}
+        server.start(fsync="on" if given.what == "chaos" else "off", **large)
         if given.what == "quality":
             for folder in given.folders:
                 print(quality(server, folder, given.sets), flush=True)
         elif given.what == "speed":
-            measured = speed(server, given.projects, given.entries)
-            print(measured, f"ratios: recall {measured.recall_ratio:.2f}, push {measured.push_ratio:.2f}")
+            measured = speed(server, given.projects, given.entries, given.runs)
+            print(
+                measured,
+                f"ratios: recall {measured.recall_ratio:.2f}, again {measured.again_ratio:.2f},"
+                f" push {measured.push_ratio:.2f}",
+            )
+        elif given.what == "away":
+            for name, seconds_of in away(server).items():
+                print(f"{name}: median {median(seconds_of)} s, of {seconds_of}")
         else:
             outcome = chaos(server, given.seconds, given.workers)
             print(outcome)

@@ -46,16 +46,23 @@ def _copied(package: Path) -> Path:
 
 
 class Server:
-    """One server with a data folder of its own; `stop` takes both away."""
+    """One server with a data folder of its own; `stop` takes both away, unless a folder is given to keep."""
 
     password = "s3cr/t@pw"
 
-    def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="mem-postgres-"))
-        self.data = self.folder / "data"
+    def __init__(self, kept: Path | None = None) -> None:
+        self.kept = kept
+        if kept is not None:
+            kept.mkdir(parents=True, exist_ok=True)
+        self.folder = kept or Path(tempfile.mkdtemp(prefix="mem-postgres-"))
+        self.data = self.folder.resolve() / "data"
         self.port = _free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self.folder.chmod(0o755)
+        if not self.data.exists():
+            self._make()
+
+    def _make(self) -> None:
         self.data.mkdir()
         if os.getuid() == 0:
             os.chown(self.data, self._user[0], self._user[1])
@@ -138,7 +145,8 @@ class Server:
             self._process.send_signal(signal.SIGCONT)
             self._process.send_signal(signal.SIGINT)
             self._process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if self.kept is None:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def url(self, database: str = "postgres", user: str = "postgres", password: str = "") -> str:
         from urllib.parse import quote

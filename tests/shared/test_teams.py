@@ -98,6 +98,10 @@ def test_the_searches_on_the_server_know_the_reader(teams: Project, shared: Shar
                 seen = {row[0] for row in shared.rows(statement, *values, role=role)}
                 assert (theirs in seen) == (role == "reader_b"), (role, statement, filters)
     assert shared.rows("SELECT mem.teams()", role="nobodys") == [([],)]
+    counts = "SELECT sum(n) FROM mem.counts('{secretofb}', %s)"
+    for role, count in (("reader_a", None), ("nobodys", None), ("reader_b", 2)):
+        for projects in (None, [theirs]):
+            assert shared.rows(counts, projects, role=role) == [(count,)], role
 
 
 def test_a_model_name_is_no_sql(teams: Project, shared: Shared) -> None:

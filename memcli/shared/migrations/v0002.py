@@ -80,6 +80,7 @@ DECLARE
   covered text;
   projects uuid[];
   ids bigint[];
+  much float8[];
 BEGIN
   IF cardinality(mine) = 0 THEN RETURN; END IF;
   IF f->'project' IS NOT NULL THEN
@@ -93,23 +94,21 @@ BEGIN
       INTO only_of FROM unnest(mine) t;
     narrow := only_of && narrow;
   END IF;
+  -- Joined with nothing, so that a long vector is fetched once and not for every term.
+  SELECT string_agg(format('CASE WHEN d.words @@ $4[%s] THEN $5[%s] ELSE 0 END', i, i), ' + ') INTO covered
+    FROM generate_subscripts(terms, 1) i;
   EXECUTE format($q$
-    SELECT array_agg(m.project), array_agg(m.id) FROM (
-      SELECT c.project, c.id FROM mem.chunks c
+    SELECT array_agg(m.project), array_agg(m.id), array_agg(m.covered) FROM (
+      SELECT c.project, c.id, %s AS covered
+      FROM mem.chunks c, LATERAL (SELECT c.words || ''::tsvector AS words OFFSET 0) d
       WHERE c.words @@ $1 AND c.team = ANY ($2) AND %s LIMIT %s
     ) m
-  $q$, mem.passes(f, '$3'), scored + 1) INTO projects, ids USING narrow, mine, f;
+  $q$, covered, mem.passes(f, '$3'), most) INTO projects, ids, much USING narrow, mine, f, terms, idf;
   IF cardinality(ids) > scored THEN
-    SELECT string_agg(format('CASE WHEN c.words @@ $4[%s] THEN $5[%s] ELSE 0 END', i, i), ' + ') INTO covered
-      FROM generate_subscripts(terms, 1) i;
-    EXECUTE format($q$
-      SELECT array_agg(b.project), array_agg(b.id) FROM (
-        SELECT m.project, m.id FROM (
-          SELECT c.project, c.id, %s AS covered FROM mem.chunks c
-          WHERE c.words @@ $1 AND c.team = ANY ($2) AND %s LIMIT %s
-        ) m ORDER BY m.covered DESC, m.project, m.id LIMIT %s
-      ) b
-    $q$, covered, mem.passes(f, '$3'), most, leaders) INTO projects, ids USING narrow, mine, f, terms, idf;
+    SELECT array_agg(b.project), array_agg(b.id) INTO projects, ids FROM (
+      SELECT m.* FROM unnest(projects, ids, much) m(project, id, covered)
+      ORDER BY m.covered DESC, m.project, m.id LIMIT leaders
+    ) b;
   END IF;
   RETURN QUERY EXECUTE format($q$
     SELECT c.project, c.id, c.length, c.metadata->'paths', u.lexemes, u.places, u.marks
@@ -120,6 +119,7 @@ BEGIN
         array_agg(array_to_string(w.weights, '')) AS marks
       FROM unnest(c.words) w WHERE %s
     ) u WHERE u.lexemes IS NOT NULL
+    ORDER BY c.project, c.id
   $q$, CASE WHEN cardinality(heads) = 0 THEN 'w.lexeme = ANY ($3)' ELSE
     'w.lexeme = ANY ($3) OR EXISTS (SELECT 1 FROM unnest($4) h WHERE starts_with(w.lexeme, h))' END
   ) USING projects, ids, tokens, heads;
@@ -136,6 +136,17 @@ BEGIN
     WHERE c.model = %L AND c.dim = %s AND c.team = ANY ($1) AND %s
     ORDER BY c.vector::halfvec(%s) <=> $3::halfvec(%s) LIMIT %s
   $q$, of_model, of_dim, mem.passes(f, '$2'), of_dim, of_dim, most) USING mine, f, near;
+END $$;
+
+CREATE OR REPLACE FUNCTION mem.standing(of_projects uuid[], entries text[], f jsonb)
+RETURNS TABLE (project uuid, id bigint, entry text)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN QUERY EXECUTE format($q$
+    SELECT c.project, c.id, c.entry FROM unnest($1, $2) e(project, entry)
+    JOIN mem.chunks c ON c.project = e.project AND c.entry = e.entry
+    WHERE c.part = 0 AND %s ORDER BY c.project, c.id
+  $q$, mem.passes(f, '$3')) USING of_projects, entries, f;
 END $$;
 """
 
