@@ -22,7 +22,7 @@ LINES = [
     ("--", "--zebra"),
     ("nothing of the kind",),
     ("zebra", "--format", "bogus"),
-    ("zebra", "--limit", "0"),
+    ("zebra", "--shared"),
     ("zebra", "--set", "nonsense=1"),
 ]
 
@@ -44,6 +44,7 @@ def test_both_ways_give_the_same_answer(project: Project, line: tuple[str, ...])
         ("--help",),
         ("zebra", "--tag", "x"),
         ("zebra", "--limit", "many"),
+        ("zebra", "--limit", "0"),
         ("zebra", "--limit"),
         ("--li=3",),
     ],
