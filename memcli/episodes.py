@@ -15,7 +15,7 @@ from functools import cache
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from memcli.rules import own_lines
+from memcli.rules import corrects, of_manner, own_lines
 from memcli.session import Segment, Session, Turn
 from memcli.words import bigrams, spaceless_runs
 
@@ -40,6 +40,8 @@ HEARD = 400
 DECAY = 0.85
 """Characters of a turn that are compared, and what is left of the running event after one more turn."""
 DETAIL = 2000
+CORRECTIONS = 4
+"""Corrections of one segment at most that are key turns, however little they surprise."""
 
 Row = Sequence[float]
 Embed = Callable[[Sequence[str]], Sequence[Row]]
@@ -271,7 +273,10 @@ def _segment(
     keys = sorted(range(len(moments)), key=lambda n: (-surprises[n], n))
     most = [moments[n] for n in keys if surprises[n] >= KEY][:6]
     ends = [moments[0], moments[-1]] if moments else []
-    return Segment(start, end, round(max(surprises, default=0.0), 4), tuple(sorted({*most, *ends})))
+    # What the agent did wrong must not be told without what the person said to it.
+    answered = (i for i in moments[1:] if turns[i].human and corrects(turns[i].text))
+    keys_of = sorted({*most, *ends, *islice(answered, CORRECTIONS)})
+    return Segment(start, end, round(max(surprises, default=0.0), 4), tuple(keys_of))
 
 
 def _moments(turns: Sequence[Turn], start: int, end: int) -> list[int]:
@@ -401,7 +406,8 @@ def _title(text: str) -> str:
 
 def _summary(session: Session, segment: Segment, ask: str, result: str) -> str:
     first = segment.start
-    changed = [i for i in segment.key_turns if session.turns[i].human and i > first]
+    later = [i for i in segment.key_turns if session.turns[i].human and i > first]
+    changed = [i for i in later if not of_manner(session.turns[i].text)]
     turning = next((text for i in changed if _substantial(text := _own(session.turns[i].text))), "")
     told = [part for part in _lead(turning, 5) if _substantial(part)] if turning != ask else []
     parts = [*_lead(ask, 1), *told[:1], *_lead(result, 2)]
@@ -499,7 +505,8 @@ def _key_text(session: Session, segment: Segment) -> str:
     room = DETAIL
     for i in segment.key_turns:
         turn = session.turns[i]
-        words = " ".join(turn.text[:2000].split())
+        private = turn.human and i > segment.start and of_manner(turn.text)
+        words = "" if private else " ".join(turn.text[:2000].split())
         line = f"{turn.role}: {words[:500]}"[: max(0, room)]
         if words and room > 20:
             lines.append(line)

@@ -553,9 +553,17 @@ def _institutional(path: str) -> str:
 
 def _body(item: Item) -> str:
     finding = item.finding
-    body = "" if _bare(finding.body) == _bare(finding.title) else finding.body
+    body = _beyond(finding.title, finding.body)
     detail = f"### Detail\n{item.detail}" if item.detail else ""
     return "\n".join(filter(None, (f"## [{item.day}] {finding.title}", body, detail)))
+
+
+def _beyond(title: str, body: str) -> str:
+    """`body` without what the title says word for word: all of it, or its first sentence."""
+    if _bare(body) == _bare(title):
+        return ""
+    first, _, rest = body.partition(". ")
+    return rest.lstrip() if _bare(first) == _bare(title) else body
 
 
 def _bare(text: str) -> str:

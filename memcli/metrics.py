@@ -208,7 +208,7 @@ def reachability(items: Sequence[Item]) -> Measured:
     """The share of live entries that a relation or their provenance leads to."""
     linked = sum(item.linked for item in items)
     of = _some(len(items), "live entry names", "live entries name")
-    reason = f"{linked} of {of} a session, a relation or an origin."
+    reason = f"{linked} of {of} a session, a relation or what it was made of."
     return Measured(100 * linked / len(items), reason, LEARN)
 
 

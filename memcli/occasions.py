@@ -191,8 +191,9 @@ def _proxy(app: HookApp) -> list[Shown]:
     room, shown = PROXY_TOKENS, []
     for entry in _entries(layers, app.index.select(layers.scope)):
         item = layers.showing.shown(entry, "proxy")
-        text = block.cut_words(item.text, room - block.tokens(item.head) - 4)
-        if not text:
+        left = room - block.tokens(item.head) - 4
+        text = block.cut_words(item.text, left)
+        if left < 0 or (item.text and not text):
             break
         shown.append(item._replace(text=text))
         room -= block.tokens(f"### {item.head}\n{text}\n\n")

@@ -162,7 +162,8 @@ def index_json(report: Any, sent: Any = None) -> str:
 
 def index_text(report: Any) -> str:
     entries = sum(row.entries for row in report.files)
-    head = f"{_count(entries, 'entry', 'entries')} and sections in {_count(len(report.files), 'file')}"
+    head = _count(entries, "entry or section", "entries and sections")
+    head += f" in {_count(len(report.files), 'file')}"
     done = [
         f"{report.changed} read anew" if report.changed else "",
         f"{report.removed} gone" if report.removed else "",
@@ -197,7 +198,7 @@ def _vectors_text(report: Any) -> str:
     if report.vectors is None:
         return ""
     have, chosen, model = report.vectors.have, report.vectors.chosen, report.vectors.model
-    return f", {have if have == chosen else f'{have} of {chosen}'} vectors ({model})"
+    return f", {_count(have, 'vector') if have == chosen else f'{have} of {chosen} vectors'} ({model})"
 
 
 def _count(number: int, one: str, many: str = "") -> str:
@@ -658,8 +659,9 @@ def extract_text(done: Any, *, verbose: bool = False) -> str:
     if not report.sessions:
         lines.append("no new sessions of this repository")
     if report.more:
-        lines.append(f"{len(report.more)} more not read, older or beyond the latest (--all):")
-        lines += [f"  {name}" for name in report.more[:MOST_LINES]]
+        number = _count(len(report.more), "older session")
+        lines.append(f"{number} not read: --all reads every one{'' if verbose else ', -v names them'}")
+        lines += [f"  {name}" for name in report.more[:MOST_LINES] if verbose]
     if done.reinforced:
         number = _count(len(done.reinforced), "entry", "entries")
         lines.append(f"reinforced {number} that the sessions recalled")

@@ -136,6 +136,8 @@ MANNER = (
     r"\b(?:answer|respond|reply|talk|speak)\s+(?:(?:to\s+)?me\s+)?(?:only\s+|always\s+)?in\s+(?:english"
     r"|german|spanish|chinese|french|italian|portuguese|japanese|plain|simple|(?:short|brief|few|complete)"
     r"\s+(?:sentences?|words|paragraphs?))\b",
+    r"\bi\s+(?:like|love|prefer)\s+(?:short|shorter|brief|concise|terse)\s+(?:answers?|replies|responses?"
+    r"|explanations?|summaries)\b",
     r"^talk\s+to\s+me\b|^(?:less|fewer)\s+(?:text|words|prose|talk|chatter|emojis)\b|\bno\s+(?:marketing"
     r"|jargon|fluff|buzzwords|preamble|small talk)\b",
     r"\bantworte?\b.{0,20}\bauf\s+(?:deutsch|englisch)\b|\bfass(?:e)? dich kurz|\bkurze antworten\b"
@@ -194,7 +196,7 @@ POLICY = (
 REMEMBER = (
     r"^(?:please\s+)?remember(?:\s+(?:this|that))?\s{0,2}[:,–—-]\s{0,2}(?=\S)",
     r"^(?:please\s+)?(?:remember|keep in mind|don'?t forget|do not forget|note for (?:later"
-    r"|next time):?)\s+that\s+(?=\w+\s+\S)",
+    r"|next time):?)\s+that\s+(?!and\b)(?=\w+\s+\S)",
     r"^(?:merke?|notiere?) dir(?: bitte)?,?\s+dass\s+|^denk (?:dran|daran),?\s+dass\s+"
     r"|^vergiss nicht,?\s+dass\s+|^merke? dir:\s{0,2}",
     r"^(?:recuerda|ten en cuenta|no olvides)\s+que\s+|^acuérdate de que\s+|^recuerda:\s{0,2}",
@@ -211,6 +213,19 @@ POINTING = (
     r"^(?:请)?记住(?:这|那)(?:一点|点|个|件事)?\W{0,3}$",
 )
 """What was said just before is to be remembered."""
+POINTING_ON = (
+    r"^(?:please\s+)?remember\s+(?:this|that),?\s+and\s+(?=(?:please\s+)?"
+    rf"(?:don'?t|do not|never|always|stop|{VERBS})\s+\S)"
+)
+"""The same, and the order that follows the match with it."""
+DECIDED = (
+    r"(?:^|[,:]\s)we(?:'ve|\s+have)?\s+(?:\w+ly\s+)?(?:decided|chose|agreed|settled)\b.{8,400}\b(?:because"
+    r"|so that|due to)\b",
+    r"\bwir\s+haben\s+uns\b.{8,400}\bentschieden\b.{0,40}\b(?:weil|damit)\b",
+    r"(?:^|,\s)(?:hemos\s+decidido|decidimos|elegimos)\b.{8,400}\bporque\b",
+    r"我们(?:已经)?(?:决定|选择).{4,400}因为",
+)
+"""Tells a decision with its reason."""
 
 ESCALATION = (
     r"\bstop\s+asking\s+(?:me\s+)?(?:before|for|about|every|to)\b",
@@ -264,6 +279,24 @@ ADVICE = (
     r"不要(?:用|直接|再)|改用|而不是|而是|我们(?:这里)?(?:都)?(?:用|使用)|应该.{2}|别用",
 )
 """What to do instead, or what not to do."""
+REJECTED = (
+    r"^(?:no+|nope|nah|nein)[\s,.!:]{1,3}(?:please\s+)?(?:not|nicht|kein)\s+"
+    r"(?!(?:yet|now|here|there|that|this|it|so|the|really|quite|exactly|just|like|jetzt|hier|das)\b)\S+\W{0,3}$"
+)
+"""Says no to one thing; an order after it says what to take."""
+ORDER = r"^(?:please\s+)?(?:use|take|run|call|import|prefer|nimm|benutze|verwende)\s+\S"
+REPEATED = (
+    r"\b(?:second|third|fourth|fifth|last|\d+(?:nd|rd|th)) time\b|\bhow often\b"
+    r"|\b(?:i|we)(?:'ve| have)? (?:already )?told you"
+    r"|\bzum (?:zweiten|dritten|letzten) mal\b"
+)
+"""Says that it was said before."""
+REASON = (
+    r"\b(?:because|otherwise|that'?s why|weil|denn|sonst|deshalb|porque|si no)\b|因为|否则"
+    r"|^(?:only|nur|solo)\s|^(?:the|it|they|das|die|der|es)\b.{0,60}\b(?:takes?|costs?|breaks?|books?|deletes?"
+    r"|locks?|lost|dauert|kostet)\b"
+)
+"""Says why, or what alone is right."""
 STATEMENT = (
     r"\b(?:is|are|lives?|runs?|must|needs?|only|ist|sind|wird|werden|laufen|läuft|es|son|está"
     r"|están)\b.{3}|是.{3}"
@@ -293,7 +326,7 @@ CUE_WORDS = frozenset(
     kurze duz duze fass lieber mir halt stopp eigentlich wir siempre nunca deben debe tienen tiene
     adelante partir recuerda acuérdate cuenta pregúntame consúltame avísame sin vez lugar mal prohibido
     obligatorio ninguna sino usamos respuestas responde contesta contéstame respóndeme correcto
-    incorrecto
+    incorrecto decided chose agreed settled entschieden decidido decidimos elegimos
     """.split()
 )
 CUE_STEMS = (

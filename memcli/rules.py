@@ -114,8 +114,8 @@ def _of_sentence(said: list[_Sentence], i: int, before: Before, turn: int) -> Fi
     sentence = said[i]
     if not sentence.low or _matches(words.QUESTION, sentence.low):
         return None
-    if _any(words.POINTING, sentence.low):
-        return _pointed(said[:i], before, turn)
+    if _any((words.POINTING_ON, *words.POINTING), sentence.low):
+        return _pointed(said[: i + 1], before, turn)
     if _any(words.REMEMBER, sentence.low):
         return _remembered(sentence, turn)
     if _idle(sentence.low):
@@ -124,6 +124,8 @@ def _of_sentence(said: list[_Sentence], i: int, before: Before, turn: int) -> Fi
         return _finding("escalation", "preference", sentence, turn, about_person=True)
     if _any(words.MANNER, sentence.low):
         return _directive("preference", sentence, turn)
+    if _any(words.DECIDED, sentence.low) and not _pointed_at(said, i):
+        return _finding("observations", "decision", sentence, turn, type="declarative")
     if _any(words.POLICY, sentence.low) and not _wished(sentence.low):
         return _directive("policy", sentence, turn)
     if _any(words.PREFERENCE, sentence.low) and not _answers(sentence.low, before):
@@ -161,13 +163,25 @@ def _remembered(sentence: _Sentence, turn: int) -> Finding | None:
     return _fact(rest, turn) if len(rest) > 4 else None
 
 
-def _pointed(earlier: list[_Sentence], before: Before, turn: int) -> Finding | None:
-    """The fact that "remember this" points to: the person's sentence before it, else the agent's last."""
-    own = [one.words for one in earlier if _substantial(one.words) and not _matches(words.QUESTION, one.low)]
-    if own:
-        return _fact(own[-1], turn)
-    agent = [one.words for one in _sentences(before.said[-TYPED:]) if _substantial(one.words)]
-    return _fact(agent[-1], turn) if agent else None
+def _pointed_at(said: list[_Sentence], i: int) -> bool:
+    """Whether the next sentence says to remember this one, and so finds it."""
+    return i + 1 < len(said) and _any((words.POINTING_ON, *words.POINTING), said[i + 1].low)
+
+
+def _pointed(said: list[_Sentence], before: Before, turn: int) -> Finding | None:
+    """The fact that the last sentence, "remember this", points to: the one before it, else the agent's last.
+
+    What goes on after "and" is kept with it. A decision that gives its reason is one.
+    """
+    own = [one for one in said[:-1] if _substantial(one.words) and not _matches(words.QUESTION, one.low)]
+    meant = own or [one for one in _sentences(before.said[-TYPED:]) if _substantial(one.words)]
+    if not meant:
+        return None
+    fact = _fact(meant[-1].words, turn)
+    further = _pattern(words.POINTING_ON).search(said[-1].low)
+    rest = f" {_begun(said[-1].words[further.end() :])}" if further else ""
+    kind = "decision" if _any(words.DECIDED, meant[-1].low) else fact.kind
+    return fact._replace(body=(fact.body + rest)[:SENTENCE], kind=kind)
 
 
 def _substantial(text: str) -> bool:
@@ -191,9 +205,14 @@ def _corrected(said: list[_Sentence], i: int, before: Before, turn: int) -> tupl
     advice = [n for n, one in enumerate(part) if _advises(one.low)]
     if not advice and _matches(words.WRONG, low):
         advice = [n for n, one in enumerate(part) if _states(one.low)]
+    if not advice and _rejects(part, before):
+        advice = [1]
     if not advice or any(_steers(one.low) for one in part[: advice[-1] + 1]):
         return i, None
-    body = _begun(" ".join(one.words for one in part[: advice[-1] + 1]))[:SENTENCE]
+    end = i + advice[-1] + 1
+    while end < min(i + 4, len(said)) and _reasons(said, end, before, turn):
+        end += 1
+    body = _begun(" ".join(one.words for one in said[i:end]))[:SENTENCE]
     found = Finding(
         "corrective",
         title(part[advice[0]].words),
@@ -203,7 +222,34 @@ def _corrected(said: list[_Sentence], i: int, before: Before, turn: int) -> tupl
         type="corrective",
         commands=_of_command(before.command, body),
     )
-    return i + advice[-1] + 1, found
+    return end, found
+
+
+def _rejects(part: list[_Sentence], before: Before) -> bool:
+    """Whether "no, not npm" speaks of the agent's command or says so again, and an order follows."""
+    if len(part) < 2 or not _matches(words.REJECTED, part[0].low) or not _matches(words.ORDER, part[1].low):
+        return False
+    again = any(_matches(words.REPEATED, one.low) for one in part)
+    return again or bool(_of_command(before.command, part[0].words))
+
+
+def _reasons(said: list[_Sentence], i: int, before: Before, turn: int) -> bool:
+    """Whether a sentence gives the reason of a correction, or its bounds, and is no finding of its own."""
+    low = said[i].low
+    if not _matches(words.REASON, low) or _matches(words.QUESTION, low) or _idle(low) or _steers(low):
+        return False
+    return _of_sentence(said, i, before, turn) is None
+
+
+def corrects(text: str) -> bool:
+    """Whether a person's turn begins as corrections of the work do, not of manner; by its beginning."""
+    said = _sentences(text[:SENTENCE])
+    return bool(said) and _matches(words.OPENER, said[_first(said)].low) and not of_manner(text)
+
+
+def of_manner(text: str) -> bool:
+    """Whether a turn begins with how the person wants to be talked to, which is private."""
+    return any(_any(words.MANNER, one.low) for one in _sentences(text[:SENTENCE]))
 
 
 def _advises(low: str) -> bool:
@@ -223,7 +269,8 @@ def _steers(low: str) -> bool:
 def _of_command(command: str, body: str) -> tuple[str, ...]:
     """The glob of the command that a correction speaks of."""
     name = family(command)
-    return (f"{name}*",) if name and name.split()[0] in re.findall(r"[\w.-]+", body.lower()) else ()
+    spoken = _pattern(r"\w[\w-]*(?:\.[\w-]+)*").findall(body.lower())
+    return (f"{name}*",) if name and name.split()[0] in spoken else ()
 
 
 # -- titles and sentences -----------------------------------------------------------------------
@@ -489,7 +536,7 @@ def family(command: str) -> str:
     if not tokens:
         return ""
     name = tokens[0].rsplit("/", 1)[-1]
-    plain = [token for token in tokens[1:3] if _pattern(r"[a-z][a-z:_-]*\Z").match(token)]
+    plain = [token for token in tokens[1:3] if _pattern(r"[a-z][a-z0-9:_-]*\Z").match(token)]
     if name in _SUBCOMMANDED:
         name = " ".join([name, *plain[: 2 if plain[:1] == ["run"] else 1]])
     elif name.startswith("python") and len(tokens) > 1:

@@ -19,7 +19,7 @@ from memcli.scope import Filters
 
 HOW_TO_BEGIN = (
     'mem: there is no memory here yet. Begin with: mem add "what you learned"'
-    " (or write a MEMORY.md at the root of the repository)"
+    " (outside of a repository: --level global)"
 )
 
 

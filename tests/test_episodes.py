@@ -160,6 +160,30 @@ def test_key_moments_are_the_exception() -> None:
     assert sum(share) / len(share) < 0.1
 
 
+def test_what_went_wrong_is_told_with_its_correction() -> None:
+    """A short correction is a key turn, so that the detail never has the mistake alone."""
+    session, segment = told(
+        human("The web build fails on the lockfile, please fix it for the release branch"),
+        agent("I ran npm install and updated the package lock of the storefront application"),
+        human("No, not npm."),
+        agent("Fixed with pnpm, the storefront lockfile is current and the release build is green again"),
+        human("thanks"),
+    )
+    assert 2 in segment.key_turns
+    assert "user: No, not npm." in extractive(session, segment).key_text
+
+
+def test_what_a_person_likes_stays_out_of_the_episode() -> None:
+    """How somebody wants to be talked to is private; episodes are committed."""
+    session, segment = told(
+        human("Migrate the parcel events table to partitions by month, please"),
+        agent("The migration is written, it creates twelve partitions and moves the rows in batches"),
+        human("Perfect. I like short answers, no bullet lists please."),
+    )
+    one = extractive(session, segment)
+    assert "short answers" not in one.summary + one.key_text and "twelve partitions" in one.key_text
+
+
 def test_a_surprise_is_a_key_turn() -> None:
     """A turn about something else amid a talk is a key turn, and the segment's surprise is its own."""
     turns = talk([(0, 5)])
@@ -283,3 +307,23 @@ def test_long_turns_are_read_by_their_head() -> None:
     longer = [turn._replace(text=f"{turn.text} {'x' * 500} " + "noise " * 50_000) for turn in turns[:3]]
     padded = [turn._replace(text=turn.text.ljust(400) if turn.text else "") for turn in turns]
     assert starts(segments(padded)) == starts(segments([*longer, *padded[3:]])) == [0, 32]
+
+
+def test_breaks_keep_their_distance_and_are_at_most_twelve() -> None:
+    """However often the subject changes, no segment is a scrap, and there are not more than twelve."""
+    found = segments(talk([(i % len(SUBJECTS), 4) for i in range(40)], seed=3))
+    assert 2 <= len(found) <= MOST
+    assert found[0].start == 0 and found[-1].end == 40 * 4 * 4
+
+
+def test_what_was_said_long_ago_is_new_again() -> None:
+    """The running event forgets: after hundreds of texts, words of the first surprise as new ones do."""
+    first, other = (
+        set("invoice tax rounding currency ledger decimal payment refund".split()),
+        set(SUBJECTS[2]),
+    )
+    new = set("parser grammar lexer syntax tree node visitor unicode".split())
+    said = [first, *[other] * 300]
+    old_again, never = surprises_of([*said, first], {})[-1], surprises_of([*said, new], {})[-1]
+    assert old_again == pytest.approx(never, abs=1e-6) and old_again == pytest.approx(1.0)
+    assert surprises_of([*said, other], {})[-1] == 0.0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from memcli import learn, notes
 from memcli.levels import Place, place
 from memcli.memory_file import parse
@@ -187,3 +189,18 @@ def test_a_norm_that_stands_there_already_is_not_written_twice() -> None:
     assert planned(norm, files=(rules,)).dropped == {learn.KNOWN_NORM: 1}
     done = planned(norm, norm._replace(title="Another title"))
     assert done.dropped == {learn.KNOWN_NORM: 1} and done.texts["institutional.md"].count(SAID.body) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "rest"),
+    [
+        ("Use tabs.", ""),
+        ("use  TABS", ""),
+        ("Use tabs. Spaces broke the build.", "Spaces broke the build."),
+        ("Use tabs everywhere. Spaces broke it.", "Use tabs everywhere. Spaces broke it."),
+        ("Use tabs. .", ""),
+    ],
+)
+def test_a_body_does_not_say_the_title_again(body: str, rest: str) -> None:
+    """What the title says word for word is left out of the body, alone or as its first sentence."""
+    assert learn._beyond("Use tabs", body) == rest

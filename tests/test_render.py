@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from memcli import render
 from memcli.block import Budget
 from memcli.commands.recall import Report
-from memcli.showing import Hit
 from memcli.model import Patch, Problem
+from memcli.showing import Hit
 
 UNSAFE = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e]"
 VALUES = st.recursive(

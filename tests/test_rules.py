@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memcli.redact import secrets
-from memcli.rules import Before, error_line, essence, family, find, of_turn, recoveries, title
+from memcli.rules import Before, corrects, error_line, essence, family, find, of_turn, recoveries, title
 from memcli.session import Finding, Session, Turn
 from tests.bench.rules import CLASSES, kind, load, scores
 
@@ -369,3 +369,101 @@ def test_hostile_runs_are_read_within_bounds(unit: str) -> None:
     for text in (unit * (400_000 // len(unit)), f"{unit}\n" * (400_000 // len(unit))):
         assert len(of_turn(text, ACTED)) <= 3
         assert len(essence(text)) <= len(text)
+
+
+def test_eight_recovered_errors_of_a_session_are_enough() -> None:
+    """The first eight stand; a session that fails all day does not flood the memory."""
+    turns: list[Turn] = []
+    for i in range(11):
+        turns += [call(f"tool{i} build"), result(f"Error: part {i} not found", error=True)]
+        turns += [call(f"tool{i} build --parts"), result("ok")]
+    found = recoveries(turns)
+    assert [one.title for one in found] == [f"tool{i} failed: Error: part {i} not found" for i in range(8)]
+
+
+def test_uv_and_poetry_run_programs_but_are_commands_of_their_own_too() -> None:
+    """`uv run pytest` is pytest; `uv pip install` is not pip install run by something."""
+    assert family("uv run pytest -q") == family("poetry run pytest") == "pytest"
+    assert family("uv pip install x") == "uv pip"
+
+
+def test_what_is_said_after_the_person_spoke_is_no_cause() -> None:
+    """Then another subject has begun."""
+    failed = (call("npm run build"), result("Error: bindings not found", error=True))
+    passed = (call("npm run build --force"), result("ok"))
+    said = says("The problem was that the cache is stale.")
+    (with_cause,) = recoveries([*failed, *passed, said])
+    (without,) = recoveries([*failed, *passed, typed("Now the docs."), said])
+    assert "The problem was" in with_cause.body and "The problem was" not in without.body
+
+
+def test_no_to_one_thing_and_an_order_are_a_correction() -> None:
+    """ "No, not npm. Use pnpm" teaches when npm was run or it was said before, and names the command."""
+    (found,) = of_turn("No, not npm. Use pnpm in web/, package-lock.json must not exist.", ACTED)
+    assert found.scope == "corrective" and found.commands == ("npm install*",)
+    assert found.title == "Use pnpm in web/, package-lock.json must not exist"
+    assert found.body.startswith("Not npm. Use pnpm")
+    assert classes("No, not npm. Use pnpm please.", Before(True, "Done.", "make")) == []
+    said_before = "No, not npm. Use pnpm please. This is the third time."
+    assert classes(said_before, Before(True, "Done.", "make")) == ["correction"]
+    assert classes("No, not yet. Use the staging server first.") == []
+
+
+def test_a_correction_keeps_its_reason() -> None:
+    """The sentence that says why, or what alone is right, belongs to the correction; a question does not."""
+    (found,) = of_turn(
+        "No, weights are grams, not kilograms. Only the adapter converts, because we once billed 3.2 kg as 3."
+        " Can you fix it?",
+        ACTED,
+    )
+    assert found.body == (
+        "Weights are grams, not kilograms. Only the adapter converts, because we once billed 3.2 kg as 3."
+    )
+    (whole,) = of_turn("No, don't run the whole suite, run tests/a instead. It takes forty minutes.", ACTED)
+    assert whole.body.endswith("It takes forty minutes.")
+
+
+def test_the_reason_of_a_correction_is_no_finding_that_is_swallowed() -> None:
+    """A sentence that teaches by itself stays a finding of its own."""
+    text = "No, use httpx instead. All carrier calls must have a timeout because UPS hangs."
+    assert classes(text) == ["correction", "policy"]
+
+
+def test_a_decision_is_learned_with_its_reason_only() -> None:
+    """ "We decided ... because" is a decision; without a reason, or for the moment, it is nothing."""
+    (found,) = of_turn("We decided to poll every ten minutes because webhooks get lost.", ACTED)
+    assert (found.kind, found.scope, found.type) == ("decision", "observations", "declarative")
+    assert classes("We decided to poll every ten minutes.") == []
+    assert classes("For now we decided to poll because it is late.") == []
+    assert classes("Wir haben uns für Postgres entschieden, weil alle es kennen.") == ["decision"]
+
+
+def test_remember_that_and_more_keeps_both() -> None:
+    """What "remember that and ..." points to is kept together with what follows."""
+    (found,) = of_turn(
+        "We decided to poll because webhooks get lost. Please remember that and don't propose webhooks"
+        " again.",
+        ACTED,
+    )
+    assert found.kind == "decision" and found.title == "We decided to poll because webhooks get lost"
+    assert found.body == "We decided to poll because webhooks get lost. Don't propose webhooks again."
+    assert classes("Remember that and the other thing") == []
+
+
+def test_short_answers_are_a_matter_of_manner() -> None:
+    """ "I like short answers" is about the person."""
+    (found,) = of_turn("Perfect. I like short answers, no bullet lists please.", ACTED)
+    assert found.about_person
+
+
+def test_corrections_of_manner_are_not_of_the_work() -> None:
+    """What is private about a person is no correction that an episode must tell."""
+    assert corrects("Nice. No, not npm.") and corrects("Stop, ask me before you run migrations.")
+    assert not corrects("No emojis please.") and not corrects("No, wait. I like short answers.")
+    assert not corrects("Looks good.") and not corrects("")
+
+
+def test_a_sub_command_may_have_a_digit() -> None:
+    """A correction of `make e2e` is about that target and not about every call of make."""
+    (found,) = of_turn("No, don't run make e2e, it books real pickups.", Before(True, "", "make e2e"))
+    assert found.commands == ("make e2e*",)

@@ -160,7 +160,8 @@ def _base(root: Path, top: Path | None) -> list[Target]:
         lambda text: None if text == MEMORY else text,
         (root,),
         "the project's memory",
-        'write down the first thing: mem add "what you learned"',
+        'write down the first thing: mem add "what you learned"; or learn from past sessions:'
+        " mem extract --all",
     )
     return (
         [memory]

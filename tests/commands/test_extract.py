@@ -851,7 +851,10 @@ def test_older_and_many_sessions_are_listed(project: Project) -> None:
     got = project.mem("extract", "--json").json
     assert len(got["sessions"]) == 10 and len(got["more"]) == 2
     assert str(paths[0]) in got["more"]
-    assert len(project.mem("extract", "--all", "--json").json["sessions"]) == 2
+    told = project.mem("extract").err
+    assert "1 older session not read: --all reads every one, -v names them" in told
+    assert str(paths[0]) not in told and str(paths[0]) in project.mem("extract", "-v").err
+    assert len(project.mem("extract", "--all", "--json").json["sessions"]) == 1
 
 
 def test_finished_leaves_running_sessions_alone(project: Project) -> None:

@@ -188,6 +188,13 @@ def test_own_manner_is_shown_unless_tracked_or_switched_off(shop: Project) -> No
     assert tracked and "begin with the result" not in tracked
 
 
+def test_a_note_on_manner_that_is_all_title_is_shown(shop: Project) -> None:
+    """An entry without a body neither is left out nor ends the list."""
+    shop.write("proxy.md", shop.entry("Short answers", "", kind="preference") + shop.entry("No emojis", ""))
+    said = told(call(shop, "session-start", source="startup"))
+    assert "Short answers" in said and "No emojis" in said
+
+
 def test_a_repository_may_not_switch_the_proxy_on(shop: Project) -> None:
     """hook_proxy is the user's own; inject_min may be set by a project."""
     shop.write(".mem.toml", "hook_proxy = true\n")
