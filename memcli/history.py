@@ -10,9 +10,11 @@ import os
 import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
+
+from memcli.transaction import transaction
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS recalls (
@@ -304,16 +306,9 @@ class History:
                 "DELETE FROM condensed WHERE rowid <= (SELECT max(rowid) FROM condensed) - ?", (CONDENSED,)
             )
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> AbstractContextManager[None]:
         """All that is remembered inside, or nothing of it."""
-        self.db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self.db.execute("ROLLBACK")
-            raise
-        self.db.execute("COMMIT")
+        return transaction(self.db)
 
     def reinforced(self, session: str) -> list[str]:
         """The ids that a session has reinforced already."""

@@ -77,6 +77,9 @@ class Index:
     def close(self) -> None:
         self.db.close()
 
+    engine = sqlite3.sqlite_version
+    """The version of SQLite."""
+
     @property
     def vectors(self) -> Vectors:
         """Its vectors."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import sqlite3
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from memcli import relations, vector
 from memcli.errors import ProviderError
 from memcli.query import STOP_WORDS
+from memcli.transaction import transaction
 from memcli.vector import DIM
 from memcli.words import word_forms
 
@@ -126,7 +126,7 @@ class Vectors:
     def discard(self, *, wait: float) -> None:
         """Forget every vector; the next filling makes them anew. See `fill` for `wait`."""
         self.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
-        with self._transaction():
+        with transaction(self.db):
             self.clear()
 
     def clear(self) -> None:
@@ -207,7 +207,7 @@ class Vectors:
             return self._fill(embedder, chosen, progress)
 
     def _begin(self, embedder: Embedder, chosen: Chosen) -> None:
-        with self._transaction():
+        with transaction(self.db):
             self.clear()
             self._keep(State(embedder.provider, embedder.model, json.dumps(chosen), whole=False))
 
@@ -218,7 +218,7 @@ class Vectors:
         for start in range(0, len(missing), size):
             self._embed(embedder, self._texts(missing[start : start + size]))
             progress(min(start + size, len(missing)), len(missing))
-        with self._transaction():
+        with transaction(self.db):
             state = self.state()
             fits = state is not None and self._fits(state, embedder, chosen)
             if state is not None and fits and not self._missing(chosen, state.upto):
@@ -237,7 +237,7 @@ class Vectors:
             made = relations.plan(self.db, thorough=thorough)
             if made is None:
                 return
-            with self._transaction():
+            with transaction(self.db):
                 if self._version() == seen:
                     relations.write(self.db, made)
                     return
@@ -262,16 +262,6 @@ class Vectors:
             (json.dumps(rowids),),
         )
         return [Missing(*row) for row in rows]
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self.db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self.db.execute("ROLLBACK")
-            raise
-        self.db.execute("COMMIT")
 
     def _embed(self, embedder: Embedder, batch: Sequence[Missing]) -> None:
         if not batch:
@@ -328,7 +318,7 @@ class Vectors:
 
     def _embed_texts(self, embedder: Embedder, batch: Sequence[Missing]) -> None:
         vectors = self._bought(embedder, [embedded_text(item.title, item.text) for item in batch])
-        with self._transaction():
+        with transaction(self.db):
             self._write(embedder, batch, vectors)
 
     def of_texts(self, embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
@@ -359,7 +349,7 @@ class Vectors:
             matrix = embedder.embed([text_of[h] for h in new])
             self._check_dimension(embedder, matrix.shape[1])
             fresh = {h: np.asarray(row, "<f4").tobytes() for h, row in zip(new, matrix, strict=True)}
-            with self._transaction():
+            with transaction(self.db):
                 self.db.executemany(
                     "INSERT OR REPLACE INTO embedding_cache VALUES (?, ?, ?, ?)",
                     [(h, embedder.provider, embedder.model, data) for h, data in fresh.items()],
@@ -400,7 +390,7 @@ class Vectors:
         weighted |= {word: (own.weight, own.vector) for word, own in new.items()}
         sums = _sums if len(batch) <= FEW else _many_sums
         vectors = sums(forms, weighted)
-        with self._transaction():
+        with transaction(self.db):
             ids = self._numbered(weighted)
             words = [array("I", _distinct(ids[word] for word in own if is_content(word))) for own in forms]
             self._write(local, batch, vectors, [own.tobytes() for own in words])

@@ -19,7 +19,7 @@ ROWS = """
     rule_words rules episodes scopes prompts cleaning block
     merge metrics page document hostile checks
     adopt compaction consolidate stage learn notes places handout triggers
-    config tree workspace history embed relations vectors source scope store
+    config tree transaction workspace history embed relations vectors source scope store
     git harness foreign_db transcript importers llm
     semantic engines shared
     app asking condense
@@ -40,6 +40,7 @@ PURE = {name for row in ROWS[:8] for name in row.split()}
 # Library -> the only modules that import it; "x/*" is everything below x.
 USED_IN = {
     "sqlite3": {
+        "transaction",
         "relations",
         "vectors",
         "store",

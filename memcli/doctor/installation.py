@@ -92,7 +92,6 @@ def check_versions(scene: Scene) -> Iterator[Check]:
     versions = f"mem {__version__}, Python {platform.python_version()}"
     index = Index(IN_MEMORY, [])
     try:
-        sqlite = index.db.execute("SELECT sqlite_version()").fetchone()[0]
-        yield Check("versions", INFO, f"{versions}, SQLite {sqlite} with FTS5")
+        yield Check("versions", INFO, f"{versions}, SQLite {index.engine} with FTS5")
     finally:
         index.close()
