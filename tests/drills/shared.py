@@ -1,13 +1,14 @@
 """The shared index in its long form, against a real server.
 
     python -m tests.drills.shared quality FOLDER...
-    python -m tests.drills.shared speed [--projects 1000] [--entries 1000] [--keep FOLDER]
+    python -m tests.drills.shared speed [--projects 1000] [--entries 1000] [--keep FOLDER] [--reader]
     python -m tests.drills.shared away
     python -m tests.drills.shared chaos [--seconds 60] [--workers 20]
 
 quality: every group of a question set is a project; recall@10 of the local and of the shared recall.
 speed: the median of `mem recall --shared` over many projects against a local recall in one of them, and
-of a push after one edit in a project of ten times as many entries against a local re-index.
+of a push after one edit in a project of ten times as many entries against a local re-index; with
+--reader, the recall of roles that read the projects of some teams alone, under row-level security.
 away: how long it takes to be told that a server is away, for every way of being away.
 chaos: pushers and readers at once while the server is killed and started again; afterwards every
 project is exactly one of the states that were pushed.
@@ -125,6 +126,8 @@ def _apps(data: retrieval.Set, folder: Path, url: str, sets: Sequence[str]) -> d
 
 # --- speed
 
+OWNER = "postgres"
+"""Whoever fills a server, and the team of what it pushes."""
 VOCABULARY = 30_000
 TASK_WORDS = 7
 
@@ -153,12 +156,7 @@ def load(url: str, projects: int, entries: int, model: str, jobs: int = 1) -> fl
     began = time.monotonic()
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("DROP INDEX mem.chunks_words, mem.chunks_entry, mem.chunks_file, mem.terms_term")
-        shares = [(url, range(job, projects, jobs), entries, model) for job in range(jobs)]
-        if jobs == 1:
-            _load_share(*shares[0])
-        else:
-            with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-                list(pool.map(_load_share, *zip(*shares, strict=True)))
+        _load_all(url, range(projects), entries, model, OWNER, jobs)
         connection.execute("SET maintenance_work_mem = '3GB'")
         connection.execute("SET max_parallel_maintenance_workers = 2")
         for statement in INDEXES:
@@ -171,7 +169,17 @@ def load(url: str, projects: int, entries: int, model: str, jobs: int = 1) -> fl
     return time.monotonic() - began
 
 
-def _load_share(url: str, numbers: range, entries: int, model: str) -> None:
+def _load_all(url: str, numbers: range, entries: int, model: str, team: str, jobs: int) -> None:
+    """The projects with these numbers, in so many processes."""
+    shares = [(url, numbers[job::jobs], entries, model, team) for job in range(jobs)]
+    if jobs == 1:
+        _load_share(*shares[0])
+    else:
+        with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+            list(pool.map(_load_share, *zip(*shares, strict=True)))
+
+
+def _load_share(url: str, numbers: range, entries: int, model: str, team: str) -> None:
     """Some of the projects, on a connection of its own."""
     import psycopg
 
@@ -179,7 +187,7 @@ def _load_share(url: str, numbers: range, entries: int, model: str) -> None:
     tokenizer = Tokenizer()
     with psycopg.connect(url, autocommit=True) as connection:
         for place, number in enumerate(numbers):
-            _load_project(connection, tokenizer, number, entries, model)
+            _load_project(connection, tokenizer, number, entries, model, team)
             if place % 50 == 49:
                 _tell(began, f"{place + 1} of {len(numbers)} projects loaded")
     tokenizer.close()
@@ -197,7 +205,9 @@ INDEXES = (
 )
 
 
-def _load_project(connection: Any, tokenizer: Tokenizer, number: int, entries: int, model: str) -> None:
+def _load_project(
+    connection: Any, tokenizer: Tokenizer, number: int, entries: int, model: str, team: str
+) -> None:
     import numpy as np
 
     key = key_of(f"{number:040x}", ".")
@@ -205,14 +215,14 @@ def _load_project(connection: Any, tokenizer: Tokenizer, number: int, entries: i
         key, f"acme/project-{number}", f"{number:040x}", ".", "c" * 40, "git@github.com:acme/x.git"
     )
     sent = rows.chunks(parse("\n".join(texts(number, entries)), "MEMORY.md"), "MEMORY.md", live=True)
-    found = tokenizer.words(rows.searched(sent), ("=t:postgres", f"=p:{key}"))
+    found = tokenizer.words(rows.searched(sent), (f"=t:{team}", f"=p:{key}"))
     file = writer.FileChange(rows.number("MEMORY.md"), "MEMORY.md", "h", Place("project", "memory"), sent)
     vectors = np.random.default_rng(number).integers(-60, 60, (len(sent), DIM), dtype=np.int8)
     new = [
         writer.NewChunk(file, own, its, literal(vector.tobytes()))
         for own, its, vector in zip(sent, found, vectors, strict=True)
     ]
-    made = writer.Writer(connection, key, "postgres", model, DIM)
+    made = writer.Writer(connection, key, team, model, DIM)
     with connection.transaction():
         made.files([file], ())
         made.project(identity, 1, False, chunks=len(new), length=sum(own.length for own in found))
@@ -222,7 +232,7 @@ def _load_project(connection: Any, tokenizer: Tokenizer, number: int, entries: i
         terms = Counter(term for own in found for term in own.terms)
         with connection.cursor().copy("COPY mem.terms FROM STDIN") as copy:
             for term, n in terms.items():
-                copy.write_row((key, term, "postgres", n))
+                copy.write_row((key, term, team, n))
 
 
 class Speed(NamedTuple):
@@ -305,6 +315,127 @@ def speed(server: Server, projects: int, entries: int, runs: int = 15) -> Speed:
         projects * entries, seconds, median(local[2:]), median(shared[2:]), median(again), max(shared[2:]),
         median(one[2:]), median(indexed), median(pushed), alone,
     )  # fmt: skip
+
+
+TENTH = "tenth"
+"""The team of a tenth of the projects."""
+KEEPER = "keeper"
+"""Who owns the tables there: a member of the owner's role would not be asked for a policy."""
+READERS = {"reader_of_all": (OWNER, TENTH), "reader_of_most": (OWNER,), "reader_of_tenth": (TENTH,)}
+"""Who logs in to read, and the roles it is a member of."""
+PASSWORD = "pw"
+
+
+class Reading(NamedTuple):
+    """Medians in milliseconds, of whole processes, of one who asks; `again` is of the same tasks."""
+
+    who: str
+    chunks: int
+    recall: float
+    again: float
+    slowest: float
+    answered_alone: int
+
+
+def shared_out(server: Server, projects: int, entries: int) -> str:
+    """URL of a copy of a filled database, with a ninth as many projects of another team added to it."""
+    import psycopg
+
+    name = f"speed_{projects}_{entries}_teams"
+    with psycopg.connect(server.url(), autocommit=True) as connection:
+        _roles(connection)
+        noted = "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s"
+        row = connection.execute(noted, (name,)).fetchone()
+        if row and row[0] == TENTH:
+            return server.url(name)
+        filled(server, projects, entries)
+        connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE speed_{projects}_{entries} STRATEGY file_copy")
+    numbers = range(projects, projects + round(projects / 9))
+    _load_all(server.url(name), numbers, entries, f"local/{MODEL}", TENTH, os.cpu_count() or 1)
+    with psycopg.connect(server.url(name), autocommit=True) as connection:
+        _hand_over(connection)
+        connection.execute("VACUUM ANALYZE")
+        connection.execute(f"COMMENT ON DATABASE {name} IS '{TENTH}'")
+    return server.url(name)
+
+
+def _roles(connection: Any) -> None:
+    """The owner of the tables, the team and the readers."""
+    roles = {KEEPER: "NOLOGIN", TENTH: "NOLOGIN", **dict.fromkeys(READERS, f"LOGIN PASSWORD '{PASSWORD}'")}
+    known = {row[0] for row in connection.execute("SELECT rolname FROM pg_roles")}
+    for role, how in roles.items():
+        if role not in known:
+            connection.execute(f"CREATE ROLE {role} {how}")
+    for reader, teams in READERS.items():
+        connection.execute(f"GRANT {', '.join(teams)} TO {reader}")
+
+
+def _hand_over(connection: Any) -> None:
+    """Give the schema and all that is in it to its keeper."""
+    named = "SELECT 'TABLE ' || oid::regclass FROM pg_class WHERE relnamespace = 'mem'::regnamespace"
+    called = "SELECT 'FUNCTION ' || oid::regprocedure FROM pg_proc WHERE pronamespace = 'mem'::regnamespace"
+    for (what,) in connection.execute(f"{named} AND relkind = 'r' UNION ALL {called}").fetchall():
+        connection.execute(f"ALTER {what} OWNER TO {KEEPER}")
+    connection.execute(f"ALTER SCHEMA mem OWNER TO {KEEPER}")
+
+
+def readers(server: Server, projects: int, entries: int, runs: int = 15) -> tuple[float, list[Reading]]:
+    """(local recall, every reader) in the same minutes, in turns; each has a cache of its own.
+
+    First comes a superuser, whom no policy is asked for.
+    """
+    url = shared_out(server, projects, entries)
+    name = url.rpartition("/")[2]
+    urls = {"superuser": url, **{role: server.url(name, role, PASSWORD) for role in READERS}}
+    with tempfile.TemporaryDirectory() as place:
+        environ = _installed(Path(place), url)
+        root = _repository(Path(place) / "small", 1, entries)
+        _timed(root, environ, "index", "--push")
+        who = {
+            role: {**environ, "MEM_STORE_URL": own, "XDG_CACHE_HOME": str(Path(place) / role)}
+            for role, own in urls.items()
+        }
+        dice = random.Random(7)
+        asked = [words(dice, TASK_WORDS) for _ in range(runs + 2)]
+        local, first = _in_turns(root, environ, who, asked)
+        repeated, again = _in_turns(root, environ, who, asked[2:])
+    return median([*(took for took, _ in local[2:]), *(took for took, _ in repeated)]), [
+        Reading(
+            role, _readable(own), median(took for took, _ in first[role][2:]),
+            median(took for took, _ in again[role]), max(took for took, _ in first[role][2:]),
+            sum("from here alone" in said for _, said in (*first[role], *again[role])),
+        )
+        for role, own in urls.items()
+    ]  # fmt: skip
+
+
+Run = tuple[float, str]
+
+
+def _in_turns(
+    root: Path, environ: Mapping[str, str], who: Mapping[str, Mapping[str, str]], asked: Sequence[str]
+) -> tuple[list[Run], dict[str, list[Run]]]:
+    """Every task asked of the local index, and by everyone of the shared one.
+
+    Each is the first in turn, who has the server read what the others find in its memory.
+    """
+    local: list[Run] = []
+    shared: dict[str, list[Run]] = {role: [] for role in who}
+    for turn, task in enumerate(asked):
+        local.append(_timed(root, environ, "recall", task))
+        for role in [*who, *who][turn % len(who) :][: len(who)]:
+            shared[role].append(_timed(root, who[role], "recall", "--shared", task))
+    return local, shared
+
+
+def _readable(url: str) -> int:
+    """How many chunks one sees."""
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+        row = connection.execute("SELECT coalesce(sum(chunks), 0) FROM mem.projects").fetchone()
+    return int(row[0]) if row else 0
 
 
 def _installed(place: Path, url: str) -> dict[str, str]:
@@ -611,6 +742,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=20)
     parser.add_argument("--keep", type=Path, help="a folder whose server is kept, filled as it is")
     parser.add_argument("--runs", type=int, default=15)
+    parser.add_argument("--reader", action="store_true", help="speed: as who reads some of the teams")
     parser.add_argument("--set", action="append", default=[], dest="sets")
     given = parser.parse_args(arguments)
     server = Server(given.keep)
@@ -620,6 +752,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.what == "quality":
             for folder in given.folders:
                 print(quality(server, folder, given.sets), flush=True)
+        elif given.what == "speed" and given.reader:
+            local, found = readers(server, given.projects, given.entries, given.runs)
+            print(f"local recall: {local:.0f} ms")
+            for one in found:
+                print(f"{one}: ratios {one.recall / local:.2f}, again {one.again / local:.2f}")
         elif given.what == "speed":
             measured = speed(server, given.projects, given.entries, given.runs)
             print(

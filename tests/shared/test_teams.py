@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
+from memcli.shared import schema
 from tests.conftest import Project
 from tests.shared.conftest import Shared, found, push
 
@@ -77,8 +78,13 @@ def test_rows_of_another_team_are_hidden_from_sql(teams: Project, shared: Shared
     assert shared.rows("SELECT * FROM mem.terms WHERE term = 'secretofb'", role="reader_a") == []
 
 
-def test_the_searches_on_the_server_know_the_reader(teams: Project, shared: Shared) -> None:
-    """Called directly, with any filter and for any project, they show the team's own rows alone."""
+@pytest.mark.parametrize("chunks", [2, 1_000_000], ids=["few", "many"])
+def test_the_searches_on_the_server_know_the_reader(teams: Project, shared: Shared, chunks: int) -> None:
+    """Called directly, with any filter and for any project, they show the team's own rows alone.
+
+    So they do where vectors are few enough to be compared one by one, and where an index is asked.
+    """
+    shared.do(f"UPDATE mem.projects SET chunks = {chunks}")
     [(theirs,)] = shared.rows("SELECT project::text FROM mem.projects WHERE team = 'team_b'")
     shared.do("UPDATE mem.chunks SET model = 'm', dim = 3, vector = '[1,2,3]'")
     everything = '{"store": ["memory", "archive", "proxy", "institutional"]}'
@@ -104,8 +110,32 @@ def test_the_searches_on_the_server_know_the_reader(teams: Project, shared: Shar
             assert shared.rows(counts, projects, role=role) == [(count,)], role
 
 
-def test_a_model_name_is_no_sql(teams: Project, shared: Shared) -> None:
+def test_a_small_team_finds_all_its_vectors(teams: Project, shared: Shared) -> None:
+    """Vectors of other teams do not crowd out those of a small one, which are compared one by one.
+
+    An index over the vectors of all, that looks at one, finds none of them.
+    """
+    for team, vector in (("team_a", "[3,1,-2]"), ("team_b", "[1,2,3]")):
+        shared.do(f"UPDATE mem.chunks SET model = 'm', dim = 3, vector = '{vector}' WHERE team = '{team}'")
+    with psycopg.connect(shared.url, autocommit=True) as connection:
+        schema.index_vectors(connection, "m", 3)
+    nearest = "SELECT id FROM mem.nearest('[1,2,3]', 'm', 3, 9, %s)"
+    everything = '{"store": ["memory", "archive"]}'
+    with psycopg.connect(shared.server.url(shared.name, "reader_a", "pw"), autocommit=True) as connection:
+        connection.execute("SET enable_seqscan = off")
+        connection.execute("SET enable_sort = off")
+        connection.execute("SET hnsw.ef_search = 1")
+        found_by = {}
+        for chunks in (2, 1_000_000):
+            shared.do(f"UPDATE mem.projects SET chunks = {chunks}")
+            found_by[chunks] = len(connection.execute(nearest, (everything,)).fetchall())
+    assert found_by == {2: 2, 1_000_000: 0}
+
+
+@pytest.mark.parametrize("chunks", [2, 1_000_000], ids=["few", "many"])
+def test_a_model_name_is_no_sql(teams: Project, shared: Shared, chunks: int) -> None:
     """What a reader hands to the searches that run with the owner's rights is a value, never a statement."""
+    shared.do(f"UPDATE mem.projects SET chunks = {chunks}")
     for model in ("x' OR true --", "x'; DELETE FROM mem.chunks; --", "%s", "$1"):
         assert (
             shared.rows(
