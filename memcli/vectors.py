@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memcli import relations, vector
 from memcli.errors import ProviderError
 from memcli.query import STOP_WORDS
-from memcli.transaction import transaction
+from memcli.transaction import snapshot, transaction
 from memcli.vector import DIM
 from memcli.words import word_forms
 
@@ -230,11 +230,13 @@ class Vectors:
     def relate(self, *, thorough: bool = True) -> None:
         """Make the `similar` edges that are missing; unless `thorough`, only what takes a moment.
 
-        They are computed outside of a transaction: when another process has written meanwhile, again.
+        They are computed from a snapshot, which keeps nobody out: when another process has written
+        meanwhile, again.
         """
         for _ in range(3):
             seen = self._version()
-            made = relations.plan(self.db, thorough=thorough)
+            with snapshot(self.db):
+                made = relations.plan(self.db, thorough=thorough)
             if made is None:
                 return
             with transaction(self.db):
