@@ -770,12 +770,15 @@ def test_changing_many_entries_is_linear() -> None:
 
     def cost(size: int) -> float:
         file = parse("".join(entry(str(i), "Body " * 50) for i in range(size)), "x")
-        started = time.process_time()
-        after = edited(file, [Change(i, {"reinforcement_count": 1}) for i in range(size)])
-        assert all(e.reinforcement_count == 1 for e in after.entries)
-        return time.process_time() - started
+        best = float("inf")
+        for _ in range(3):
+            started = time.process_time()
+            after = edited(file, [Change(i, {"reinforcement_count": 1}) for i in range(size)])
+            best = min(best, time.process_time() - started)
+            assert all(e.reinforcement_count == 1 for e in after.entries)
+        return best
 
-    assert cost(2000) < 10 * min(cost(500), cost(500)) + 0.05
+    assert cost(2000) < 10 * cost(500) + 0.05
 
 
 def test_fifty_megabytes() -> None:
