@@ -297,7 +297,8 @@ def _written(mem: App, report: Any, *, dry_run: bool, text: str) -> None:
     if mem.options.json:
         put(render.written_json(report, dry_run=dry_run))
     elif dry_run:
-        put(_shown_diff(render.diff(report.patches, str(mem.root or mem.home))))
+        diff = render.diff(report.patches, str(mem.root or mem.home))
+        put(_shown_diff(diff)) if diff else say("mem: nothing would change", quiet=mem.options.quiet)
     else:
         say(text, quiet=mem.options.quiet)
 

@@ -362,3 +362,11 @@ def test_pairs_that_a_merge_left_are_named(project: Project) -> None:
     )
     done = project.mem("compact", "--check")
     assert done.code == 0 and "say the opposite" in done.err
+
+
+def test_a_dry_run_that_would_do_nothing_says_so(project: Project) -> None:
+    """On stderr: stdout is for git apply."""
+    project.write("MEMORY.md", project.entry("Zebra"))
+    done = project.mem("compact", "--dry-run")
+    assert (done.code, done.out, done.err) == (0, "", "mem: nothing would change\n")
+    assert project.mem("compact", "--dry-run", "-q").err == ""

@@ -78,9 +78,10 @@ def settle(project: Project) -> None:
         name = f"worker-{tree.digest(app.project.encode())}"
     until, quiet = time.monotonic() + 60, 0
     while time.monotonic() < until:
-        with alone(state_dir(), name, wait=30) as mine:
-            quiet = quiet + 1 if mine and not _running(project) else 0
+        quiet = 0 if _running(project) else quiet + 1
         if quiet == 4:  # one that has just been forked has no name of its own yet
+            with alone(state_dir(), name, wait=30) as mine:  # not before: who finds it taken goes home
+                assert mine
             return
         time.sleep(0.05)
     raise AssertionError("a worker does not end")
