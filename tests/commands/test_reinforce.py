@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from memcli.history import state_dir
 from memcli.memory_file import parse
 from memcli.model import Entry
 from tests.conftest import Project
@@ -41,6 +43,19 @@ def test_without_a_session_every_call_counts_with_one_only_the_first(project: Pr
         (project.root / ".memory.db").unlink()
     assert entry_of(project, "a").reinforcement_count == 3
     assert "already" in project.mem("reinforce", "a", "--session", "s1").err
+
+
+def test_a_run_that_was_killed_before_it_remembered_counts_once(project: Project) -> None:
+    """The files are written and the state file knows nothing: the write's own note tells the next run."""
+    project.write("MEMORY.md", project.entry(id="a") + project.entry(id="b"))
+    assert project.mem("reinforce", "a", "--session", "s1").code == 0
+    with sqlite3.connect(state_dir() / "state.db") as db:
+        assert db.execute("DELETE FROM reinforced").rowcount == 1
+    db.close()
+    assert "already" in project.mem("reinforce", "a", "b", "--session", "s1").err
+    assert [entry_of(project, name).reinforcement_count for name in "ab"] == [1, 1]
+    assert project.mem("reinforce", "a", "--session", "s2").code == 0
+    assert entry_of(project, "a").reinforcement_count == 2
 
 
 def test_a_session_reinforces_what_it_was_shown(project: Project) -> None:

@@ -274,9 +274,18 @@ TABLE = (
         "commands/test_reinforce_used.py",
     ),
     row(
-        "a failed note leaves half of it", "history.py",
-        '            self.db.execute("ROLLBACK")', '            self.db.execute("COMMIT")',
+        "a failed note leaves half of it", "transaction.py",
+        '        db.execute("ROLLBACK")\n        raise', '        db.execute("COMMIT")\n        raise',
         "test_history_whole.py",
+    ),
+    row(
+        "what a killed run has counted is counted again", "commands/reinforce.py",
+        "        return {*self.history.reinforced(self.session), *chain.from_iterable(noted)}",
+        "        return {*self.history.reinforced(self.session)}", "commands/test_reinforce.py",
+    ),
+    row(
+        "edges are planned from several moments", "transaction.py",
+        '    db.execute("BEGIN")\n', '    db.execute("SELECT 1")\n', "test_transaction.py",
     ),
     # --- deciding what stays
     row(
