@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import re
 import signal
 import subprocess
@@ -19,6 +17,7 @@ from memcli.cli import GROUPS, app, commands
 from memcli.commands import completion
 from memcli.errors import RefusedError
 from tests.conftest import Project
+from tests.terminal import read_terminal
 
 MEM = [sys.executable, "-m", "memcli"]
 COMMANDS = list(commands())
@@ -35,21 +34,8 @@ def many(project: Project) -> Project:
 
 
 def on_tty(command: list[str], cwd: Path, **env: str) -> str:
-    """What a program prints on a terminal."""
-    main, side = pty.openpty()
-    done = subprocess.Popen(
-        command, cwd=cwd, stdout=side, stderr=subprocess.DEVNULL, env={**os.environ, "TERM": "xterm", **env}
-    )
-    os.close(side)
-    parts = []
-    try:
-        while part := os.read(main, 65536):
-            parts.append(part)
-    except OSError:  # Linux reports the other end's close as EIO
-        pass
-    done.wait()
-    os.close(main)
-    return b"".join(parts).decode().replace("\r\n", "\n")
+    """What a program prints on a terminal, without its talk."""
+    return read_terminal(command, cwd, env=env, talk=False)
 
 
 def test_auto_is_text_on_a_terminal_and_the_prompt_in_a_pipe(project: Project) -> None:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import io
 import os
-import pty
 import re
-import struct
-import subprocess
 import sys
-import termios
 from pathlib import Path
 
 import pytest
@@ -19,6 +14,7 @@ from hypothesis import strategies as st
 
 from memcli import screen
 from tests.conftest import Project
+from tests.terminal import read_terminal
 
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
 LINES = st.text(st.sampled_from("ab cd  é日本、。「」\U0001f600\u0301"), max_size=60)
@@ -26,23 +22,8 @@ LINES = st.text(st.sampled_from("ab cd  é日本、。「」\U0001f600\u0301"), 
 
 def on_tty(arguments: list[str], cwd: Path, width: int, **env: str) -> list[str]:
     """The lines that mem prints on a terminal of that width, stderr with them."""
-    main, side = pty.openpty()
-    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-    given = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
     command = [sys.executable, "-m", "memcli", *arguments]
-    with subprocess.Popen(
-        command, cwd=cwd, stdout=side, stderr=side, env={**given, "TERM": "xterm", **env}
-    ) as running:
-        os.close(side)
-        parts = []
-        try:
-            while part := os.read(main, 65536):
-                parts.append(part)
-        except OSError:  # Linux reports the other end's close as EIO
-            pass
-        running.wait()
-    os.close(main)
-    return b"".join(parts).decode().replace("\r\n", "\n").split("\n")
+    return read_terminal(command, cwd, width=width, env=env).split("\n")
 
 
 # --- one line

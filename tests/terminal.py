@@ -1,0 +1,42 @@
+"""A real pseudo-terminal for programs that look where they print."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import termios
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+
+def read_terminal(
+    command: Sequence[str], cwd: Path, *, env: Mapping[str, str], width: int = 0, talk: bool = True
+) -> str:
+    """What a program prints on a terminal; without `talk`, what it says on stderr is left out.
+
+    With `width` the terminal has so many columns, and COLUMNS says nothing else.
+    """
+    main, side = pty.openpty()
+    given = dict(os.environ)
+    if width:
+        fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+        given.pop("COLUMNS", None)
+    with subprocess.Popen(
+        command,
+        cwd=cwd,
+        stdout=side,
+        stderr=side if talk else subprocess.DEVNULL,
+        env={**given, "TERM": "xterm", **env},
+    ):
+        os.close(side)
+        parts = []
+        try:
+            while part := os.read(main, 65536):
+                parts.append(part)
+        except OSError:  # Linux reports the other end's close as EIO
+            pass
+    os.close(main)
+    return b"".join(parts).decode().replace("\r\n", "\n")
