@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
+import pty
 import re
+import struct
 import sys
+import termios
 from pathlib import Path
 
 import pytest
