@@ -21,8 +21,9 @@ def main() -> None:
 
 
 def leave(code: int) -> None:
-    """End at once: taking the interpreter apart is a tenth of a recall, and a hook's thread may still wait
-    for an input that stays open."""
+    """End at once: taking the interpreter apart is a tenth of a recall, and a hook's thread may
+    still wait for an input that stays open.
+    """
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             try:
@@ -37,19 +38,23 @@ def _run(arguments: list[str]) -> int:
         from memcli.commands import merge_driver  # git waits for it in every merge: no Typer
 
         return merge_driver.main(arguments[1:])
-    if arguments[:1] == ["hook"] and arguments[1:2] != ["worker"] and os.environ.get("MEM_HOOK") == "off":
+    if (
+        arguments[:1] == ["hook"]
+        and arguments[1:2] != ["worker"]
+        and os.environ.get("MEM_HOOK") == "off"
+    ):
         return 0  # an agent that mem itself has started: what it does is nobody's memory
     if arguments[:1] == ["hook"] and not {"-h", "--help"} & set(arguments):
-        from memcli import hook  # agents wait for it on every prompt: no Typer
+        from memcli.hooks import protocol  # agents wait for it on every prompt: no Typer
 
-        return hook.main(arguments[1:])
+        return protocol.main(arguments[1:])
     if arguments[:1] == ["recall"]:
-        from memcli.answer import run_plain  # it runs on every prompt: no Typer for a plain line
+        from memcli.cli.fast import run_plain  # it runs on every prompt: no Typer for a plain line
 
         code = run_plain(arguments[1:])
         if code is not None:
             return code
-    from memcli.cli import run
+    from memcli.cli.program import run
 
     return run(arguments)
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 from memcli.app import App, Options, opened
 from memcli.errors import RefusedError, UsageError
-from memcli.scope import Filters
+from memcli.index.view import Filters
 
 if TYPE_CHECKING:
     from memcli.commands.add import Report as Added
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from memcli.commands.recall import Report as Recalled
     from memcli.commands.reinforce import Report as Reinforced
     from memcli.commands.show import Report as Entry
-    from memcli.showing import Hit
+    from memcli.recall.present import Hit
 
 Names = str | Sequence[str]
 """One name or several."""
@@ -52,7 +52,8 @@ class Wanted(TypedDict, total=False):
 
 
 class Memory:
-    """The memory of one project (found from the working directory without `root`) and the global one.
+    """The memory of one project (found from the working directory without `root`) and the global
+    one.
 
     Each call opens what it needs and closes it again, so an object may be kept for long and used
     from several threads, one call at a time; after the `with` block it refuses further calls.
@@ -82,10 +83,12 @@ class Memory:
         session: str = "",
         **filters: Unpack[Wanted],
     ) -> list[Hit]:
-        """What was learned that bears on a task: the hits of `mem recall`, in the order they are shown.
+        """What was learned that bears on a task: the hits of `mem recall`, in the order they are
+        shown.
 
-        `limit` bounds the ranked hits; norms, policies, workflows and episodes come in addition. With
-        `ranked` there are only ranked hits, of all kinds. `session` is remembered for `reinforce`.
+        `limit` bounds the ranked hits; norms, policies, workflows and episodes come in addition.
+        With `ranked` there are only ranked hits, of all kinds. `session` is remembered for
+        `reinforce`.
         """
         report = self._recalled(task, limit, max_tokens, ranked, session, filters)
         return list(report.hits)
@@ -101,9 +104,11 @@ class Memory:
         **filters: Unpack[Wanted],
     ) -> str:
         """The same hits as one block of untrusted hints for an agent's prompt; "" without any."""
-        from memcli import render
+        from memcli.views import render
 
-        return render.recall_prompt(self._recalled(task, limit, max_tokens, ranked, session, filters))
+        return render.recall_prompt(
+            self._recalled(task, limit, max_tokens, ranked, session, filters)
+        )
 
     def _recalled(
         self,
@@ -117,7 +122,9 @@ class Memory:
         from memcli.commands import recall as command
 
         given = {"limit": limit, "max_tokens": max_tokens}
-        with self._app(*(f"{key}={value}" for key, value in given.items() if value is not None)) as app:
+        with self._app(
+            *(f"{key}={value}" for key, value in given.items() if value is not None)
+        ) as app:
             request = command.Request(task, _filters(filters), ranked, session=session)
             return command.recall(app, request)
 

@@ -11,24 +11,24 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
-from memcli import config, tree
 from memcli.errors import ProviderError, RefusedError, UsageError
-from memcli.levels import JOBS_DIRS
-from memcli.model import PHASES, Patch, Problem
-from memcli.store import IN_MEMORY, Index, Refreshed, Unusable
-from memcli.tree import Found, Listing, View
-from memcli.vectors import Chosen, Damaged
+from memcli.index.database import IN_MEMORY, Index, Refreshed, Unusable
+from memcli.index.vectors import Chosen, Damaged
+from memcli.memory.levels import JOBS_DIRS
+from memcli.memory.values import PHASES, Patch, Problem
+from memcli.project import config, levels_on_disk
+from memcli.project.levels_on_disk import Found, Listing, View
 
 if TYPE_CHECKING:
-    from memcli.blend import Lane
-    from memcli.embed import Embedder
-    from memcli.history import History
-    from memcli.llm import Model
-    from memcli.llm.guard import Call
-    from memcli.memory_file import MemoryFile
-    from memcli.query import Query
-    from memcli.source import Candidate
-    from memcli.workspace import Workspace
+    from memcli.index.source import Candidate
+    from memcli.index.terms import Query
+    from memcli.memory.memory_file import MemoryFile
+    from memcli.providers.embed import Embedder
+    from memcli.providers.llm import Model
+    from memcli.providers.llm.ledger import Call
+    from memcli.recall.fusion import Lane
+    from memcli.storage.state import History
+    from memcli.storage.workspace import Workspace
 
 T = TypeVar("T")
 
@@ -119,14 +119,15 @@ class App:
             path = Path(os.path.realpath(self.cwd / os.path.expanduser(given)))
             if not path.is_dir():
                 raise UsageError(
-                    f"the root is no folder ({path})", "name an existing folder with --root or MEM_ROOT"
+                    f"the root is no folder ({path})",
+                    "name an existing folder with --root or MEM_ROOT",
                 )
             return None if path == self.home else path
         user = config.read_file(config.user_file(self.home, self.environ))[0]
         own = config.jobs_dirs(
             user, config.from_environment(self.environ), config.parse_flags(self.options.sets)
         )
-        return tree.find_root(self.cwd, self.home, own)
+        return levels_on_disk.find_root(self.cwd, self.home, own)
 
     @cached_property
     def settings(self) -> config.Settings:
@@ -149,12 +150,18 @@ class App:
     @cached_property
     def listing(self) -> Listing:
         """The memory files that exist, and the ones that were refused."""
-        return tree.list_files(self.root, self.home, self.jobs_dirs, self.config.memory_files)
+        return levels_on_disk.list_files(
+            self.root, self.home, self.jobs_dirs, self.config.memory_files
+        )
 
     @cached_property
     def view(self) -> View:
         """The job and task that the working directory is in."""
-        return tree.view_of(self.cwd, self.root, self.jobs_dirs) if self.root is not None else View()
+        return (
+            levels_on_disk.view_of(self.cwd, self.root, self.jobs_dirs)
+            if self.root is not None
+            else View()
+        )
 
     def relative(self, path: str) -> str:
         """A file, named from the working directory or absolutely, relative to the root."""
@@ -166,13 +173,19 @@ class App:
         return absolute.lstrip(os.sep) if os.path.isabs(path) else os.path.normpath(path)
 
     def seen(self, path: str, name: str) -> str:
-        """How to call a memory file where one stands: its name, but from inside a job or task its path."""
-        return os.path.relpath(path, self.cwd) if self.view.inside and not name.startswith("~/") else name
+        """How to call a memory file where one stands: its name, but from inside a job or task its
+        path.
+        """
+        return (
+            os.path.relpath(path, self.cwd)
+            if self.view.inside and not name.startswith("~/")
+            else name
+        )
 
     @cached_property
     def project(self) -> str:
         """The identity of this project for the state file: git common directory and root."""
-        from memcli.git import common_dir, work_tree
+        from memcli.project.git import common_dir, work_tree
 
         if self.root is None:
             return "~"
@@ -183,14 +196,14 @@ class App:
 
     def read(self, file: Found) -> MemoryFile:
         """Read and parse a memory file. Raises `tree.Unreadable`."""
-        from memcli.memory_file import parse
+        from memcli.memory.memory_file import parse
 
-        return parse(tree.decode(tree.read_bytes(file.path).data), file.name)
+        return parse(levels_on_disk.decode(levels_on_disk.read_bytes(file.path).data), file.name)
 
     @cached_property
     def workspace(self) -> Workspace:
-        from memcli.history import state_dir
-        from memcli.workspace import Workspace
+        from memcli.storage.state import state_dir
+        from memcli.storage.workspace import Workspace
 
         allowed = [path for path in (self.root, self.home) if path is not None]
         return Workspace(self.root, state_dir(), self.moment, allowed=allowed)
@@ -222,7 +235,9 @@ class App:
     def tree(self) -> str:
         """The git work tree of the working directory: "" for the root's own, else a task's folder."""
         here = os.path.relpath(self.cwd, self.root) if self.root is not None else "."
-        trees = sorted({file.tree for file in self.listing.files if file.tree}, key=len, reverse=True)
+        trees = sorted(
+            {file.tree for file in self.listing.files if file.tree}, key=len, reverse=True
+        )
         return next((name for name in trees if here == name or here.startswith(name + os.sep)), "")
 
     def may_write(self, file: Found, tasks: Sequence[str] = ()) -> bool:
@@ -230,17 +245,23 @@ class App:
         return file.name.startswith("~/") or file.tree == self.tree or file.place.task in tasks
 
     def read_to_write(self, file: Found) -> MemoryFile:
-        """Like `read`, for a file about to be changed: one with conflict markers is left to be resolved."""
-        from memcli.checks import conflict_lines
+        """Like `read`, for a file about to be changed: one with conflict markers is left to be
+        resolved.
+        """
+        from memcli.diagnostics.checks import conflict_lines
 
         memory = self.read(file)
         for line in conflict_lines(memory.text):
-            raise tree.Unreadable("has conflict markers: resolve them first", line)
+            raise levels_on_disk.Unreadable("has conflict markers: resolve them first", line)
         return memory
 
     def path_of(self, name: str) -> str:
         """The absolute path of a memory file from its name."""
-        return str(self.home / name[2:]) if name.startswith("~/") else str((self.root or self.home) / name)
+        return (
+            str(self.home / name[2:])
+            if name.startswith("~/")
+            else str((self.root or self.home) / name)
+        )
 
     def locate(self, ids: Sequence[str], *, archived: bool | None = False) -> dict[str, Located]:
         """Where each id stands: the nearest copy that may be written, else the nearest.
@@ -248,12 +269,14 @@ class App:
         An id that a survivor was merged from leads to the survivor. `archived` None: archives too,
         when the id stands nowhere else; True: in archives alone.
         """
-        from memcli import scope
+        from memcli.index import view as scope
 
         merged = self.index.survivors(ids)
         names = {name: merged.get(name, name) for name in ids}
         files = {row.id: row for row in self.index.files().values()}
-        writable = {file.name for file in self.listing.files if self.may_write(file, self.named_tasks)}
+        writable = {
+            file.name for file in self.listing.files if self.may_write(file, self.named_tasks)
+        }
         copies: dict[str, list[Candidate]] = {}
         for copy in self.index.copies([*names, *names.values()]):
             copies.setdefault(copy.entry, []).append(copy)
@@ -264,7 +287,9 @@ class App:
             return [c for c in same if (files[c.source].place.store == "archive") == archive]
 
         for name, entry in names.items():
-            live = [] if archived else standing(name, archive=False) or standing(entry, archive=False)
+            live = (
+                [] if archived else standing(name, archive=False) or standing(entry, archive=False)
+            )
             if not live and archived is not False:
                 live = standing(name, archive=True)
             own = [c for c in live if files[c.source].path in writable]
@@ -274,22 +299,30 @@ class App:
         return found
 
     def one(self, prefix: str, *, archived: bool | None = False) -> Located:
-        """The one entry whose id is `prefix` or begins with it. Raises UsageError for none or several."""
+        """The one entry whose id is `prefix` or begins with it. Raises UsageError for none or
+        several.
+        """
         names = sorted({entry for entry, _ in self.index.ids(prefix)})
         names = [prefix] if prefix in names else names
         places = self.locate(names, archived=archived)
         if len(places) != 1:
             listed = ", ".join(sorted(places)[:8])
             what = "several entries begin so" if places else "no entry has that id"
-            raise UsageError(f"{prefix}: {what}", f"one of {listed}" if places else "mem list shows ids")
+            raise UsageError(
+                f"{prefix}: {what}", f"one of {listed}" if places else "mem list shows ids"
+            )
         return next(iter(places.values()))
 
     def current_stage(self, job: str = "") -> str:
-        """The stage in `.current-stage` of the job's directory, without a job at the root; else unknown."""
+        """The stage in `.current-stage` of the job's directory, without a job at the root; else
+        unknown.
+        """
         for jobs in self.jobs_dirs if job else ("",):
             folder = os.path.join(self.root or self.home, jobs, job)
             try:
-                with open(os.path.join(folder, ".current-stage"), encoding="utf-8", errors="replace") as file:
+                with open(
+                    os.path.join(folder, ".current-stage"), encoding="utf-8", errors="replace"
+                ) as file:
                     word = file.read(200).strip()
             except OSError:
                 continue
@@ -306,8 +339,8 @@ class App:
         """The language model of that name: for a run in which the user has asked for it."""
         if name == "none":
             return None
-        from memcli.llm import make_model
-        from memcli.llm.guard import Ledger
+        from memcli.providers.llm import make_model
+        from memcli.providers.llm.ledger import Ledger
 
         model = make_model(
             self.config._replace(llm=name), self.environ, Ledger(self._spent_today, self._note_call)
@@ -317,7 +350,7 @@ class App:
 
     def _spent_today(self) -> float:
         """USD that language models did cost today; 0, with a note, when that cannot be read."""
-        from memcli.history import History, state_dir
+        from memcli.storage.state import History, state_dir
 
         try:
             history = History(state_dir(), self.project)
@@ -331,7 +364,7 @@ class App:
 
     def _note_call(self, call: Call) -> None:
         """Write a call into the ledger, from any thread; one that cannot be written is told."""
-        from memcli.history import History, state_dir
+        from memcli.storage.state import History, state_dir
 
         try:
             history = History(state_dir(), self.project)
@@ -345,14 +378,15 @@ class App:
     @contextmanager
     def history(self) -> Iterator[History]:
         """The state of this project, open."""
-        from memcli.history import History, state_dir
+        from memcli.storage.state import History, state_dir
 
         try:
             history = History(state_dir(), self.project)
         except sqlite3.Error as error:
             path = state_dir() / "state.db"
             raise RefusedError(
-                f"the state file cannot be used: {error} ({path})", "move it away: no memory is lost with it"
+                f"the state file cannot be used: {error} ({path})",
+                "move it away: no memory is lost with it",
             ) from None
         try:
             yield history
@@ -363,8 +397,10 @@ class App:
 
     @cached_property
     def embedder(self) -> Embedder | None:
-        """What makes vectors here, None without one. Raises UsageError where a key or a folder is missing."""
-        from memcli.embed import make_embedder
+        """What makes vectors here, None without one. Raises UsageError where a key or a folder is
+        missing.
+        """
+        from memcli.providers.embed import make_embedder
 
         c = self.config
         return make_embedder(
@@ -378,7 +414,9 @@ class App:
         c = self.config
         return Chosen(tuple(c.embed_kinds), tuple(c.embed_types), c.embed_min_importance)
 
-    def embed(self, *, wait: float, progress: Callable[[int, int], None] = lambda done, total: None) -> int:
+    def embed(
+        self, *, wait: float, progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> int:
         """Embed what has no vector yet; how many chunks that were. Raises ProviderError."""
         if self.embedder is None or not self.index.vectors.due(self.embedder, self.chosen):
             return 0
@@ -400,8 +438,8 @@ class App:
         embedder = self._usable_embedder() if c.fusion != "bm25" else None
         if embedder is None:
             return None
-        from memcli import semantic
-        from memcli.blend import Lane
+        from memcli.recall import vector_lane as semantic
+        from memcli.recall.fusion import Lane
 
         floor = semantic.floor(c.min_cosine, embedder.provider, self.index.size())
         try:
@@ -413,7 +451,9 @@ class App:
             self._words_alone(error.what, error.hint)
             return None
         except Damaged:
-            with suppress(sqlite3.OperationalError):  # a busy index: the next one finds it out again
+            with suppress(
+                sqlite3.OperationalError
+            ):  # a busy index: the next one finds it out again
                 self.index.vectors.discard(wait=RECALL_WAIT)
             self._words_alone("the vectors are damaged", "mem index makes them anew")
             return None
@@ -465,7 +505,9 @@ class App:
                 f"MEM_DB names a file that is no database: {path}", "name another file with MEM_DB"
             )
         if (path.exists() and not path.is_file()) or not path.parent.is_dir():
-            raise UsageError(f"MEM_DB names no file in an existing folder: {path}", "name a file with MEM_DB")
+            raise UsageError(
+                f"MEM_DB names no file in an existing folder: {path}", "name a file with MEM_DB"
+            )
         return path
 
     @staticmethod
@@ -478,11 +520,11 @@ class App:
         return os.access(path.parent, os.W_OK)
 
     def _cached_path(self, *, make: bool) -> Path:
-        from memcli.history import cache_dir, private_dir
+        from memcli.storage.state import cache_dir, private_dir
 
         folder = cache_dir() / "index"
         key = os.fsencode(f"{self.root or ''}\0{self.home}")
-        path = folder / f"{tree.digest(key)}.db"
+        path = folder / f"{levels_on_disk.digest(key)}.db"
         if not make:
             return path if path.exists() else IN_MEMORY
         try:
@@ -510,7 +552,9 @@ class App:
         files = self.listing.files
 
         def work() -> Refreshed:
-            patience = wait if wait is not None else BUILD_WAIT if self.index.empty() else RECALL_WAIT
+            patience = (
+                wait if wait is not None else BUILD_WAIT if self.index.empty() else RECALL_WAIT
+            )
             return self.index.refresh(files, wait=patience, progress=progress, rebuild=rebuild)
 
         done = self.guarded(work)
@@ -523,7 +567,7 @@ class App:
         if embed and self.embeds_here and not done.busy:
             self._embed_here()
         if done.changed and self.root is not None and self.index.path.parent == self.root:
-            from memcli.git import exclude
+            from memcli.project.git import exclude
 
             exclude(self.root)
         return done
@@ -603,7 +647,7 @@ class App:
 
     def log_recall(self, session: str, shown: Sequence[tuple[str, str, int, float | None]]) -> None:
         """Remember what a session was shown; a busy or broken log is skipped with a note."""
-        from memcli.history import LOG_WAIT, History, state_dir
+        from memcli.storage.state import LOG_WAIT, History, state_dir
 
         try:
             history = History(state_dir(), self.project, wait=LOG_WAIT)
@@ -624,7 +668,9 @@ def opened(options: Options) -> Iterator[App]:
     except FileNotFoundError:
         raise UsageError("the working directory is gone", "change to an existing folder") from None
     with App(options, os.environ, cwd) as app:
-        config.require(config.of_flags(options.sets))  # whether or not the command asks for the configuration
+        config.require(
+            config.of_flags(options.sets)
+        )  # whether or not the command asks for the configuration
         yield app
 
 

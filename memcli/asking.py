@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memcli.app import App
-from memcli.config import user_file
 from memcli.errors import ProviderError, UsageError
-from memcli.llm import Ask, Model
+from memcli.project.config import user_file
+from memcli.providers.llm import Ask, Model
 
 
 def require(app: App, what: str) -> Model:
-    """The model that the user has enabled. Raises UsageError that says how to enable one for `what`."""
+    """The model that the user has enabled. Raises UsageError that says how to enable one for
+    `what`.
+    """
     model = app.model
     if model is None:
         path = user_file(app.home, app.environ)
@@ -29,7 +31,7 @@ def answers(model: Model, asks: Sequence[Ask]) -> list[str]:
     """
     if not asks:
         return []
-    from memcli.llm.batch import ask_all
+    from memcli.providers.llm.batch import ask_all
 
     texts = []
     for reply in ask_all(model, asks):

@@ -40,7 +40,9 @@ def _worlds() -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def world(_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """No real home, configuration, state, cache or clock; nothing inherited from the caller; cwd is empty."""
+    """No real home, configuration, state, cache or clock; nothing inherited from the caller; cwd is
+    empty.
+    """
     folder = Path(tempfile.mkdtemp(dir=_worlds))
     for name in list(os.environ):
         if name.startswith(("MEM_", "GIT_")):
@@ -61,7 +63,7 @@ def world(_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def _table(_worlds: Path) -> Path:
     """The table of word vectors, made once for all tests."""
-    from memcli.embed.local import Local
+    from memcli.providers.embed.local import Local
 
     folder = _worlds / "table"
     Local(lambda: folder).words(["word"])
@@ -136,14 +138,18 @@ class Project:
 
     def write(self, relative: str, text: str | bytes, *, at: Path | None = None) -> Path:
         """Write a file below the root; `~/…` is below the home folder."""
-        base, name = (self.home, relative[2:]) if relative.startswith("~/") else (at or self.root, relative)
+        base, name = (
+            (self.home, relative[2:]) if relative.startswith("~/") else (at or self.root, relative)
+        )
         path = base / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return path
 
     def entry(self, title: str = "", body: str = "A body.", **values: Any) -> str:
-        """The text of one entry: every key of the format's example, `values` over them, None for none."""
+        """The text of one entry: every key of the format's example, `values` over them, None for
+        none.
+        """
         self._made += 1
         number = uuid.UUID(bytes=hashlib.md5(str(self._made).encode()).digest(), version=4)
         keys = {
@@ -164,10 +170,12 @@ class Project:
         env: Mapping[str, str] | None = None,
     ) -> Result:
         """Run a command line in this process."""
-        from memcli.cli import run
+        from memcli.cli.program import run
 
         given = input.encode() if isinstance(input, str) else input or b""
-        streams = [io.TextIOWrapper(io.BytesIO(data), encoding="utf-8") for data in (given, b"", b"")]
+        streams = [
+            io.TextIOWrapper(io.BytesIO(data), encoding="utf-8") for data in (given, b"", b"")
+        ]
         kept = (sys.stdin, sys.stdout, sys.stderr)
         with pytest.MonkeyPatch.context() as patch, contextlib.chdir(cwd or self.root):
             for name, value in (env or {}).items():
@@ -233,7 +241,9 @@ class Project:
 
 def _yaml(value: Any) -> str:
     if isinstance(value, str):
-        return value if value[:1].isalpha() and value.replace("-", "").isalnum() else json.dumps(value)
+        return (
+            value if value[:1].isalpha() and value.replace("-", "").isalnum() else json.dumps(value)
+        )
     return json.dumps(value, ensure_ascii=False)
 
 

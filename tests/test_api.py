@@ -12,7 +12,7 @@ import pytest
 import memcli
 from memcli import Memory
 from memcli.errors import MemError, RefusedError, UsageError
-from memcli.memory_file import parse
+from memcli.memory.memory_file import parse
 from tests.conftest import Project
 
 KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
@@ -25,7 +25,9 @@ def memory(project: Project) -> Memory:
 
 
 def test_five_lines(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the module's docstring shows works: add, then find it by a task, from the working directory."""
+    """What the module's docstring shows works: add, then find it by a task, from the working
+    directory.
+    """
     monkeypatch.chdir(project.root)
     with Memory() as memory:
         added = memory.add("Freeze time in cart tests", kind="pitfall", paths=["tests/cart/**"])
@@ -52,7 +54,9 @@ def test_recall_takes_the_filters_of_the_command(project: Project, memory: Memor
 def test_prompt_is_the_block_for_agents(project: Project, memory: Memory) -> None:
     """The same text as --format prompt; nothing found is an empty text."""
     memory.add("Deploy on Tuesday")
-    assert memory.prompt("deploy") == project.mem("recall", "deploy", "--format", "prompt").out.rstrip("\n")
+    assert memory.prompt("deploy") == project.mem(
+        "recall", "deploy", "--format", "prompt"
+    ).out.rstrip("\n")
     assert memory.prompt("colours") == ""
 
 
@@ -120,13 +124,19 @@ def test_a_configuration_that_is_wrong_is_said(project: Project, memory: Memory)
 
 
 def test_importing_memcli_costs_nothing() -> None:
-    """`import memcli` loads no other module of the package; asking for Memory loads no Typer and no rich."""
+    """`import memcli` loads no other module of the package; asking for Memory loads no Typer and no
+    rich.
+    """
     code = (
         "import sys, memcli; print(sorted(m for m in sys.modules if m.startswith('memcli')));"
         "memcli.Memory; print({'typer', 'rich', 'numpy', 'anthropic', 'mcp'} & set(sys.modules))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ)
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=dict(os.environ),
     )
     assert done.stdout.splitlines() == ["['memcli']", "set()"]
     with pytest.raises(AttributeError, match="nothing"):
@@ -134,7 +144,9 @@ def test_importing_memcli_costs_nothing() -> None:
 
 
 def test_extract_learns_once(project: Project, memory: Memory) -> None:
-    """What a person corrected in a session is recalled afterwards; the same file again teaches nothing."""
+    """What a person corrected in a session is recalled afterwards; the same file again teaches
+    nothing.
+    """
     said = ["Fix the checkout test.", "No, never mock the database in integration tests."]
     lines = [
         {
@@ -147,7 +159,9 @@ def test_extract_learns_once(project: Project, memory: Memory) -> None:
     path = project.write("s.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
     first = memory.extract(path, engine="rules")
     assert first.engine == "rules" and not first.sessions[0].known
-    assert any("never mock the database" in hit.text for hit in memory.recall("database integration tests"))
+    assert any(
+        "never mock the database" in hit.text for hit in memory.recall("database integration tests")
+    )
     before = (project.root / "MEMORY.md").read_bytes()
     assert memory.extract(path, engine="rules").patches == ()
     assert (project.root / "MEMORY.md").read_bytes() == before

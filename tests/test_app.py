@@ -35,7 +35,11 @@ def test_the_index_is_closed_at_the_end(project: Project) -> None:
     project.write("MEMORY.md", project.entry())
     with app_in(project) as app:
         app.refresh()
-    assert sorted(path.name for path in project.root.iterdir()) == [".git", ".memory.db", "MEMORY.md"]
+    assert sorted(path.name for path in project.root.iterdir()) == [
+        ".git",
+        ".memory.db",
+        "MEMORY.md",
+    ]
 
 
 def test_paths_are_named_from_the_root(project: Project) -> None:
@@ -53,8 +57,10 @@ def test_a_working_directory_that_is_gone_is_a_usage_error(project: Project) -> 
     """Exit 2 with a hint, not a traceback."""
     gone = project.root / "gone"
     gone.mkdir()
-    code = "import os, sys; os.rmdir(os.getcwd()); from memcli.cli import run; sys.exit(run(['list']))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=gone, capture_output=True, text=True, check=False)
+    code = "import os, sys; os.rmdir(os.getcwd()); from memcli.cli.program import run; sys.exit(run(['list']))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=gone, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 2, done.stderr
     assert "mem: the working directory is gone\nhint: " in done.stderr
 
@@ -74,7 +80,9 @@ def test_the_cached_index_is_keyed_by_root_and_home(project: Project, world: Pat
     project.git("init", "-q", cwd=odd)
     other = project.write("../home2/MEMORY.md", project.entry("Horse")).parent
     for cwd, home in ((project.root, project.home), (odd, project.home), (odd, other)):
-        done = project.mem("recall", "zebra horse", "--session", "s", cwd=cwd, env={"MEM_HOME": str(home)})
+        done = project.mem(
+            "recall", "zebra horse", "--session", "s", cwd=cwd, env={"MEM_HOME": str(home)}
+        )
         assert (done.code, done.err) == (0, "")
         assert ("Zebra" in done.out) == (home == project.home)
     assert len(list((world / "cache/mem/index").glob("*.db"))) == 3

@@ -35,7 +35,9 @@ def tab(*words: str) -> set[str]:
         f"source '{BASH}' && complete -p mem >/dev/null && COMP_WORDS=({typed})"
         f" && COMP_CWORD={len(words) - 1} && _mem && printf '%s\\n' \"${{COMPREPLY[@]}}\""
     )
-    done = subprocess.run(["bash", "--norc", "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["bash", "--norc", "-c", code], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return set(done.stdout.split())
 
@@ -85,7 +87,9 @@ def names(command: Command) -> set[str]:
 
 def zsh_options() -> Iterator[tuple[str, set[str]]]:
     text = ZSH.read_text(encoding="utf-8")
-    for name, body in re.findall(r"^ {8}([a-z-]+)\)\n(.*?)^ {12};;", text, re.MULTILINE | re.DOTALL):
+    for name, body in re.findall(
+        r"^ {8}([a-z-]+)\)\n(.*?)^ {12};;", text, re.MULTILINE | re.DOTALL
+    ):
         single = re.findall(r"^ +'\*?(--[a-z-]+)", body, re.MULTILINE)
         several = re.findall(r"\{(-[^}]*)\}", body)
         yield name, {*single, *(each for group in several for each in group.split(","))}
@@ -133,7 +137,9 @@ def limited() -> Iterator[tuple[Command, Option]]:
 
 
 @pytest.mark.parametrize(
-    ("command", "option"), list(limited()), ids=lambda each: getattr(each, "name", "") or each.names[0]
+    ("command", "option"),
+    list(limited()),
+    ids=lambda each: getattr(each, "name", "") or each.names[0],
 )
 def test_offered_values_are_those_the_program_takes(
     command: Command, option: Option, project: Project

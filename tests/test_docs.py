@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from memcli import config
-from memcli.cli import commands
+from memcli.cli.program import commands
 from memcli.errors import MemError
-from memcli.memory_file import CORE_KEYS, parse, sections
-from memcli.model import KINDS, LEVELS, PRIORITIES, STATUSES, STORES, TYPES
+from memcli.memory.memory_file import CORE_KEYS, parse, sections
+from memcli.memory.values import KINDS, LEVELS, PRIORITIES, STATUSES, STORES, TYPES
+from memcli.project import config
 from tests.docs import console, generate
 
 DOCS = generate.ROOT / "docs"
@@ -87,14 +87,18 @@ def without_code(page: str) -> str:
 
 def anchors(path: Path) -> set[str]:
     """The anchors of a page's headings, as GitHub makes them."""
-    heads = re.findall(r"^#{1,6} (.+)$", without_code(path.read_text(encoding="utf-8")), re.MULTILINE)
+    heads = re.findall(
+        r"^#{1,6} (.+)$", without_code(path.read_text(encoding="utf-8")), re.MULTILINE
+    )
     return {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads}
 
 
 def test_every_page_is_reachable_from_the_readme() -> None:
     """README links to every page of docs/."""
     page = (generate.ROOT / "README.md").read_text(encoding="utf-8")
-    assert {path.name for path in DOCS.glob("*.md")} <= set(re.findall(r"\(docs/([\w-]+\.md)", page))
+    assert {path.name for path in DOCS.glob("*.md")} <= set(
+        re.findall(r"\(docs/([\w-]+\.md)", page)
+    )
 
 
 # --- examples
@@ -102,7 +106,9 @@ def test_every_page_is_reachable_from_the_readme() -> None:
 
 @pytest.mark.parametrize("path", [p for p in CONSOLE if p.name != "README.md"], ids=name)
 def test_console_blocks_show_what_the_program_prints(path: Path, tmp_path: Path) -> None:
-    """Every command of the page, run in order in a copy of the example, prints what stands below it."""
+    """Every command of the page, run in order in a copy of the example, prints what stands below
+    it.
+    """
     differences = console.compare(path.read_text(encoding="utf-8"), tmp_path)
     assert not differences, "\n\n".join(differences)
 
@@ -130,7 +136,9 @@ def test_the_first_example_writes_every_core_key() -> None:
     assert entry.title == "Freeze time in cart tests"
 
 
-@pytest.mark.parametrize("word", [*LEVELS, *STORES, *TYPES, *KINDS, *PRIORITIES, *STATUSES, *CORE_KEYS])
+@pytest.mark.parametrize(
+    "word", [*LEVELS, *STORES, *TYPES, *KINDS, *PRIORITIES, *STATUSES, *CORE_KEYS]
+)
 def test_format_page_knows_the_word(word: str) -> None:
     """Every level, store, type, kind, priority, status and core key is explained."""
     assert f"`{word}`" in text("memory-format.md")

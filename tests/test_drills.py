@@ -23,13 +23,17 @@ QUICK = ("add", "compact", "undo", "extract", "merge-driver")
 def drilled(name: str, *arguments: str) -> str:
     """What a drill says; that it found nothing is asserted."""
     command = [sys.executable, "-m", f"tests.drills.{name}", *arguments]
-    done = subprocess.run(command, cwd=HERE, env=os.environ, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=HERE, env=os.environ, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
 
 
 def test_a_killed_command_loses_nothing_and_the_next_one_finishes() -> None:
-    """Writing verbs killed at steps of their writes and at random instants, over a tree of 10 files."""
+    """Writing verbs killed at steps of their writes and at random instants, over a tree of 10
+    files.
+    """
     only = [word for verb in QUICK for word in ("--only", verb)]
     said = drilled("crash", "--kills", "20", "--files", "10", "--seed", "3", "--trials", "1", *only)
     assert said.startswith("20 kills of 5 verbs over 10 files:") and "0 failures" in said
@@ -37,8 +41,12 @@ def test_a_killed_command_loses_nothing_and_the_next_one_finishes() -> None:
 
 @pytest.mark.parametrize("embedder", ["none", "local"])
 def test_many_at_once_lose_nothing(embedder: str) -> None:
-    """Processes that recall, write, commit and merge at the same time: every text and count is there."""
-    said = drilled("crowd", "--processes", "6", "--seconds", "4", "--seed", "3", "--embedder", embedder)
+    """Processes that recall, write, commit and merge at the same time: every text and count is
+    there.
+    """
+    said = drilled(
+        "crowd", "--processes", "6", "--seconds", "4", "--seed", "3", "--embedder", embedder
+    )
     assert said.startswith("6 processes, 4 s") and "0 failures" in said
 
 
@@ -66,8 +74,12 @@ def test_the_checker_of_crashes_sees_what_is_wrong(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("code", "said", "wrong"), [
     (0, "", 0), (5, "mem: busy", 0), (1, "mem: no", 1), (0, "database is locked", 1), (5, "Traceback", 1),
 ])  # fmt: skip
-def test_the_checker_of_crowds_sees_what_is_wrong(tmp_path: Path, code: int, said: str, wrong: int) -> None:
-    """A failure, a traceback or a lock that is shown counts; to be told that another one writes does not."""
+def test_the_checker_of_crowds_sees_what_is_wrong(
+    tmp_path: Path, code: int, said: str, wrong: int
+) -> None:
+    """A failure, a traceback or a lock that is shown counts; to be told that another one writes
+    does not.
+    """
     done = crowd.Done("add", code, "word", 0.1, said)
     assert len(crowd.judged([done])) == wrong
     crowd.build(tmp_path)
@@ -78,7 +90,9 @@ def test_the_checker_of_crowds_sees_what_is_wrong(tmp_path: Path, code: int, sai
 
 def test_a_hit_that_another_process_removes_meanwhile_is_still_shown(project: Project) -> None:
     """Between finding and showing, the index may be brought up to date by somebody else."""
-    project.write("MEMORY.md", project.entry("Freeze the clock", "Checkout tests fail at midnight.", id="a"))
+    project.write(
+        "MEMORY.md", project.entry("Freeze the clock", "Checkout tests fail at midnight.", id="a")
+    )
     with App(Options(root=str(project.root)), os.environ, project.root) as app:
         app.refresh()
         (candidate,) = app.index.copies(["a"])

@@ -33,13 +33,19 @@ def tree(cls: type[MemError] = MemError) -> Iterator[type[MemError]]:
 def test_every_error_ends_with_its_code_and_two_lines(
     cls: type[MemError], project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each class in the tree is printed as `mem: what` and `hint: how`, and exits with its own code."""
+    """Each class in the tree is printed as `mem: what` and `hint: how`, and exits with its own
+    code.
+    """
     base = next(one for one in cls.__mro__ if one.__name__ in CODES)
     assert cls.code == CODES[base.__name__]
     error = cls("what\x1b[31m it was (a.md:3)", "do this")
     monkeypatch.setattr(recall, "recall", _raising(error))
     got = project.mem("recall", "x")
-    assert (got.code, got.out, got.err) == (cls.code, "", "mem: what it was (a.md:3)\nhint: do this\n")
+    assert (got.code, got.out, got.err) == (
+        cls.code,
+        "",
+        "mem: what it was (a.md:3)\nhint: do this\n",
+    )
 
 
 @pytest.mark.parametrize(
@@ -63,7 +69,9 @@ def test_other_failures_have_codes_too(
     assert "Traceback" not in got.err
 
 
-def test_a_bug_shows_where_it_happened_when_asked(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_shows_where_it_happened_when_asked(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """MEM_DEBUG=1 adds the traceback; the code is 70 all the same."""
     monkeypatch.setattr(recall, "recall", _raising(ValueError("boom")))
     got = project.mem("recall", "x", env={"MEM_DEBUG": "1"})

@@ -9,15 +9,15 @@ import pytest
 from tests.drills.mutations import Mutation, copied, main, outcome, row
 
 CODE = "def is_adult(age):\n    return age >= 18\n"
-TEST = (
-    "import memcli.age\n\ndef test_it():\n    assert memcli.age.is_adult({}) and not memcli.age.is_adult(3)\n"
-)
+TEST = "import memcli.age\n\ndef test_it():\n    assert memcli.age.is_adult({}) and not memcli.age.is_adult(3)\n"
 SHY = "age >= 18"
 
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """A package of one function; a test that looks at its boundary, one that does not, and a broken one."""
+    """A package of one function; a test that looks at its boundary, one that does not, and a broken
+    one.
+    """
     for name, text in {
         "pyproject.toml": "",
         "memcli/__init__.py": "",
@@ -47,13 +47,17 @@ def off_by_one(*tests: str) -> Mutation:
 def test_a_mutation_is_caught_by_a_test_that_fails_for_it_alone(
     source: Path, tmp_path: Path, mutation: Mutation, found: tuple[str, str]
 ) -> None:
-    """One that fails anyway has noticed nothing; what does not load proves nothing; the copy is restored."""
+    """One that fails anyway has noticed nothing; what does not load proves nothing; the copy is
+    restored.
+    """
     house = copied(source, tmp_path / "house")
     assert outcome(house, mutation, set()) == found
     assert (house / "memcli/age.py").read_text() == CODE and not (house / ".git").exists()
 
 
-def test_the_exit_status_tells_of_survivors(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_exit_status_tells_of_survivors(
+    source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """0 when all are caught; the source is not touched."""
     assert main([off_by_one("test_sharp.py")], source, []) == 0
     assert main([off_by_one("test_blunt.py")], source, []) == 1

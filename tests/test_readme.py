@@ -11,7 +11,9 @@ README = (console.ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_readme_console_blocks_show_what_the_program_prints(tmp_path: Path) -> None:
-    """Every command of the page, run in order in a copy of the example, prints what stands below it."""
+    """Every command of the page, run in order in a copy of the example, prints what stands below
+    it.
+    """
     assert not (differences := console.compare(README, tmp_path)), "\n\n".join(differences)
 
 

@@ -28,11 +28,15 @@ HEAVY = [
 def imported(project: Project, *args: str) -> list[str]:
     """The heavy modules that a command line leaves in sys.modules of a fresh process."""
     script = (
-        "import sys; from memcli.cli import run; code = run(sys.argv[1:]);"
+        "import sys; from memcli.cli.program import run; code = run(sys.argv[1:]);"
         f" sys.stdout = sys.stderr; print(code, *(name for name in {HEAVY} if name in sys.modules))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, *args], cwd=project.root, capture_output=True, text=True, check=True
+        [sys.executable, "-c", script, *args],
+        cwd=project.root,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     code, *names = done.stderr.strip().split("\n")[-1].split()
     assert code == "0", done.stderr
@@ -40,7 +44,14 @@ def imported(project: Project, *args: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "args", [["recall", "zebra"], ["recall", "zebra", "--json"], ["list"], ["--help"], ["recall", "--help"]]
+    "args",
+    [
+        ["recall", "zebra"],
+        ["recall", "zebra", "--json"],
+        ["list"],
+        ["--help"],
+        ["recall", "--help"],
+    ],
 )
 def test_nothing_heavy_is_imported(project: Project, args: list[str]) -> None:
     """With a fresh index, recall, list and the help import none of the slow libraries."""

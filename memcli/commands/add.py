@@ -8,17 +8,19 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from memcli import redact, scope, tree
 from memcli.app import App
-from memcli.checks import conflict_lines
-from memcli.claims import claim
+from memcli.diagnostics.checks import conflict_lines
 from memcli.errors import DataError, RefusedError, UsageError
-from memcli.levels import LEVEL_WORDS, OUTERMOST, Place
-from memcli.memory_file import TYPE_OF_KIND, Change, MemoryFile, edited, parse, render_entry
-from memcli.model import KINDS, LEVELS, PRIORITIES, TYPES, Patch
-from memcli.similar import near_duplicate
-from memcli.source import Candidate
-from memcli.words import clean
+from memcli.index import view
+from memcli.index.source import Candidate
+from memcli.memory.levels import LEVEL_WORDS, OUTERMOST, Place
+from memcli.memory.memory_file import TYPE_OF_KIND, Change, MemoryFile, edited, parse, render_entry
+from memcli.memory.values import KINDS, LEVELS, PRIORITIES, TYPES, Patch
+from memcli.memory.words import clean
+from memcli.project import levels_on_disk
+from memcli.similarity.claims import claim
+from memcli.similarity.duplicates import near_duplicate
+from memcli.text import redact
 
 TITLE_LENGTH = 100
 _MARKUP = re.compile(r"\s*(```|~~~|([-*_=])\2{2,}\s*$)")
@@ -61,7 +63,9 @@ def add(app: App, request: Request, *, dry_run: bool = False) -> Report:
 
 
 def _checked(request: Request) -> Request:
-    """The request, cleaned, with the level's own name. Raises for what cannot or must not be written."""
+    """The request, cleaned, with the level's own name. Raises for what cannot or must not be
+    written.
+    """
     level = LEVEL_WORDS.get(request.level, request.level)
     for what, value, allowed in (
         ("level", level, LEVELS),
@@ -82,7 +86,8 @@ def _checked(request: Request) -> Request:
     for part in _parts(request):
         for secret in redact.secrets(part):
             raise RefusedError(
-                f"the text holds a secret ({secret.kind}); nothing is written", "take it out and add again"
+                f"the text holds a secret ({secret.kind}); nothing is written",
+                "take it out and add again",
             )
     return request
 
@@ -158,7 +163,9 @@ def _values(app: App, request: Request) -> dict[str, Any]:
         "type": request.type or TYPE_OF_KIND.get(request.kind, "declarative"),
         "domain": "task",
         "importance": 0.5 if request.importance is None else float(request.importance),
-        "phase": app.current_stage(request.job or (app.view.job if request.level in ("job", "task") else "")),
+        "phase": app.current_stage(
+            request.job or (app.view.job if request.level in ("job", "task") else "")
+        ),
         "status": "active",
         "reinforcement_count": 0,
         "last_reinforced": today,
@@ -199,8 +206,12 @@ def _job_folder(app: App, request: Request) -> str:
         if job and app.root is not None and (app.root / jobs / job).is_dir():
             return f"{jobs}/{job}"
     if job:
-        raise UsageError(f"--job {job}: no such job", f"its folder would be {app.jobs_dirs[-1]}/{job}")
-    raise UsageError(f"--level {request.level} needs a job", "name it with --job, or run inside its folder")
+        raise UsageError(
+            f"--job {job}: no such job", f"its folder would be {app.jobs_dirs[-1]}/{job}"
+        )
+    raise UsageError(
+        f"--level {request.level} needs a job", "name it with --job, or run inside its folder"
+    )
 
 
 def _named(what: str, name: str) -> str:
@@ -213,7 +224,9 @@ def _named(what: str, name: str) -> str:
 def _task_folder(app: App, request: Request, job: str) -> str:
     task = _named("task", request.task) or app.view.task
     if not task:
-        raise UsageError("--level task needs a task", "name it with --task, or run inside its folder")
+        raise UsageError(
+            "--level task needs a task", "name it with --task, or run inside its folder"
+        )
     folder = f"{job}/tasks/{task}"
     assert app.root is not None
     if not (app.root / folder).is_dir():
@@ -223,16 +236,22 @@ def _task_folder(app: App, request: Request, job: str) -> str:
 
 def _read(path: str, name: str) -> MemoryFile:
     try:
-        text = tree.decode(tree.read_bytes(path).data) if os.path.lexists(path) else ""
+        text = (
+            levels_on_disk.decode(levels_on_disk.read_bytes(path).data)
+            if os.path.lexists(path)
+            else ""
+        )
         for line in conflict_lines(text):
-            raise tree.Unreadable("has conflict markers: resolve them", line)
+            raise levels_on_disk.Unreadable("has conflict markers: resolve them", line)
         return parse(text, name)
-    except tree.Unreadable as error:
-        raise DataError(f"{name}:{error.line}: {error}; nothing is written", "mend the file first") from None
+    except levels_on_disk.Unreadable as error:
+        raise DataError(
+            f"{name}:{error.line}: {error}; nothing is written", "mend the file first"
+        ) from None
 
 
 def _eol(memory: MemoryFile) -> str:
-    from memcli.memory_file import eol_of
+    from memcli.memory.memory_file import eol_of
 
     return eol_of(memory.text)
 
@@ -249,22 +268,26 @@ def _same(app: App, request: Request, body: str) -> Candidate | None:
 
 
 def _nearest(app: App, request: Request, body: str) -> Candidate | None:
-    from memcli import query
+    from memcli.index import terms as query
 
     mine = claim(body)
     own = {file.name for file in app.listing.files if app.may_write(file, app.named_tasks)}
-    rows = scope.visible(app.index.files().values(), app.view, scope.Filters())
+    rows = view.visible(app.index.files().values(), app.view, view.Filters())
     near = [row for row in rows if row.path in own and _around(row.place, app, request)]
-    where = scope.select(near, scope.Filters())
+    where = view.select(near, view.Filters())
     terms = query.build(body, app.index.counts).terms
     found = app.index.lexical(terms, None, app.index.denied(where.files.keys()), pool=50)
-    ranked = sorted(app.index.candidates(found), key=lambda c: (-found[c.rowid], c.source, c.offset))
+    ranked = sorted(
+        app.index.candidates(found), key=lambda c: (-found[c.rowid], c.source, c.offset)
+    )
     alike = (c for c in ranked if c.part == 0 and c.values.get("written"))
     return next((c for c in alike if near_duplicate(mine, claim(app.index.text(c)))), None)
 
 
 def _around(place: Place, app: App, request: Request) -> bool:
-    """Whether a file is at the level written to or around it: the project, and the same job and task."""
+    """Whether a file is at the level written to or around it: the project, and the same job and
+    task.
+    """
     job, task = request.job or app.view.job, request.task or app.view.task
     if OUTERMOST[place.level] > OUTERMOST[request.level]:
         return False
@@ -282,9 +305,14 @@ def _reinforce(app: App, same: Candidate) -> Report | None:
     if at is None:
         return None
     entry = memory.entries[at]
-    values = {"reinforcement_count": entry.reinforcement_count + 1, "last_reinforced": app.now.isoformat()}
+    values = {
+        "reinforcement_count": entry.reinforcement_count + 1,
+        "last_reinforced": app.now.isoformat(),
+    }
     after = edited(memory, [Change(at, values)])
-    return Report(entry.id, file.name, entry.title, True, (Patch(file.path, memory.text, after.text),))
+    return Report(
+        entry.id, file.name, entry.title, True, (Patch(file.path, memory.text, after.text),)
+    )
 
 
 def parse_lists(items: Sequence[str]) -> tuple[str, ...]:

@@ -13,10 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from memcli import scope, tree
 from memcli.app import App
-from memcli.checks import conflict_lines
-from memcli.compaction import (
+from memcli.compaction.steps import (
     Event,
     Meanings,
     Outcome,
@@ -28,16 +26,19 @@ from memcli.compaction import (
     contradicting,
     meaning_of,
 )
+from memcli.diagnostics.checks import conflict_lines
 from memcli.errors import RefusedError, UsageError
-from memcli.levels import ARCHIVE, LEVEL_WORDS, Place, archive_of, place, source_of
-from memcli.memory_file import MemoryFile, derived_id, parse
-from memcli.model import LEVELS, Entry, Patch, Problem
-from memcli.tree import Found
-from memcli.words import SIZE, clean
+from memcli.index import view
+from memcli.memory.levels import ARCHIVE, LEVEL_WORDS, Place, archive_of, place, source_of
+from memcli.memory.memory_file import MemoryFile, derived_id, parse
+from memcli.memory.values import LEVELS, Entry, Patch, Problem
+from memcli.memory.words import SIZE, clean
+from memcli.project import levels_on_disk
+from memcli.project.levels_on_disk import Found
 
 if TYPE_CHECKING:
-    from memcli import consolidate
-    from memcli.llm import Ask, Model
+    from memcli.compaction import consolidate
+    from memcli.providers.llm import Ask, Model
 
 EVERYWHERE = "~/MEMORY.md"
 
@@ -63,14 +64,19 @@ class Request(NamedTuple):
     def asks(self) -> str:
         """The first option that needs a language model, "" for none."""
         resolve = "--contradictions resolve" if self.steps.contradictions == "resolve" else ""
-        options = ("--consolidate" * self.consolidate, resolve, "--promote-global" * self.promote_global)
+        options = (
+            "--consolidate" * self.consolidate,
+            resolve,
+            "--promote-global" * self.promote_global,
+        )
         return "" if self.check else next(filter(None, options), "")
 
 
 class Report(NamedTuple):
     """What was (or would be) done, what was found, the files left alone, and the patches.
 
-    `waiting` counts episodes that `--consolidate` would ask about (for `--check`, which does not ask).
+    `waiting` counts episodes that `--consolidate` would ask about (for `--check`, which does not
+    ask).
     """
 
     done: tuple[Event, ...]
@@ -91,7 +97,9 @@ class _Heard(NamedTuple):
 
 
 class _Files(NamedTuple):
-    """The files of a run as they were read, by name: sources, archives, absolute paths, what was wrong."""
+    """The files of a run as they were read, by name: sources, archives, absolute paths, what was
+    wrong.
+    """
 
     sources: list[Source]
     archives: dict[str, str]
@@ -101,10 +109,11 @@ class _Files(NamedTuple):
 
 
 def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
-    """Compact the files asked for. Raises RefusedError (exit 5) before a loss, with nothing written.
+    """Compact the files asked for. Raises RefusedError (exit 5) before a loss, with nothing
+    written.
 
-    Raises UsageError when a language model or an embedder is needed and none is enabled, ProviderError
-    when it fails.
+    Raises UsageError when a language model or an embedder is needed and none is enabled,
+    ProviderError when it fails.
     """
     levels = tuple(LEVEL_WORDS.get(name, name) for name in request.levels)
     for name in levels:
@@ -128,7 +137,9 @@ def _read(app: App, request: Request) -> _Files:
     for file in _chosen(app, request):
         memory = _memory(files, file.name, file.path)
         if memory is not None:
-            files.sources.append(Source(file.name, file.place, memory, app.may_write(file, request.tasks)))
+            files.sources.append(
+                Source(file.name, file.place, memory, app.may_write(file, request.tasks))
+            )
     missing = app.root is not None and app.found("MEMORY.md") is None
     if request.steps.promote and not request.files and missing:
         files.sources.append(_project_file(app))
@@ -137,10 +148,12 @@ def _read(app: App, request: Request) -> _Files:
 
 
 def _memory(files: _Files, name: str, path: str) -> MemoryFile | None:
-    """Read a file and its archive; None, and a problem, when it cannot be used. A missing one is empty."""
+    """Read a file and its archive; None, and a problem, when it cannot be used. A missing one is
+    empty.
+    """
     try:
         text, kept = _text(path), _text(archive_of(path))
-    except tree.Unreadable as error:
+    except levels_on_disk.Unreadable as error:
         files.skipped.append(Problem(name, error.line, str(error), "unreadable"))
         return None
     if lines := conflict_lines(text or ""):
@@ -156,12 +169,18 @@ def _memory(files: _Files, name: str, path: str) -> MemoryFile | None:
 
 
 def _text(path: str) -> str | None:
-    return tree.decode(tree.read_bytes(path).data) if os.path.lexists(path) else None
+    return (
+        levels_on_disk.decode(levels_on_disk.read_bytes(path).data)
+        if os.path.lexists(path)
+        else None
+    )
 
 
 def _project_file(app: App) -> Source:
     """A project's MEMORY.md that is still to be made: what recurs goes there."""
-    return Source("MEMORY.md", place("project", "MEMORY.md"), parse("", "MEMORY.md"), app.tree == "")
+    return Source(
+        "MEMORY.md", place("project", "MEMORY.md"), parse("", "MEMORY.md"), app.tree == ""
+    )
 
 
 def _chosen(app: App, request: Request) -> list[Found]:
@@ -170,8 +189,8 @@ def _chosen(app: App, request: Request) -> list[Found]:
     if request.files:
         return _named(app, files, request.files)
     levels = request.levels or ("project", "job", "task")
-    filters = scope.Filters(job=request.jobs, task=request.tasks)
-    return [file for file in scope.visible(files, app.view, filters) if file.place.level in levels]
+    filters = view.Filters(job=request.jobs, task=request.tasks)
+    return [file for file in view.visible(files, app.view, filters) if file.place.level in levels]
 
 
 def _named(app: App, files: Sequence[Found], names: Sequence[str]) -> list[Found]:
@@ -193,10 +212,10 @@ def _named(app: App, files: Sequence[Found], names: Sequence[str]) -> list[Found
 def _meanings(app: App, request: Request) -> Meanings:
     """The vectors of the entries that may be merged; nothing is locked while they are made.
 
-    Like the index, none of proxy stores, and none of entries that are not to be embedded. One that is
-    longer than a chunk has none: a vector would be that of its beginning.
+    Like the index, none of proxy stores, and none of entries that are not to be embedded. One that
+    is longer than a chunk has none: a vector would be that of its beginning.
     """
-    from memcli.vectors import embedded_text
+    from memcli.index.vectors import embedded_text
 
     if app.embedder is None:
         raise UsageError(
@@ -236,22 +255,28 @@ def _hear(app: App, request: Request, meanings: Meanings) -> _Heard:
 
 
 def _ask(prompt: str, schema: Mapping[str, object], purpose: str) -> Ask:
-    from memcli.consolidate import SYSTEM
-    from memcli.llm import Ask
+    from memcli.compaction.consolidate import SYSTEM
+    from memcli.providers.llm import Ask
 
     return Ask(SYSTEM, prompt, schema=schema, max_tokens=6000, purpose=purpose)
 
 
 def _ask_about_episodes(app: App, model: Model, files: _Files, heard: _Heard) -> _Heard:
-    from memcli import asking, consolidate
+    from memcli import asking
+    from memcli.compaction import consolidate
 
-    due = [batch for batch in consolidate.due(files.sources) if _takes_facts(app, files, batch.target)]
+    due = [
+        batch for batch in consolidate.due(files.sources) if _takes_facts(app, files, batch.target)
+    ]
     batches = [_with_related(app, batch, files) for batch in due]
     asks = [
-        _ask(consolidate.facts_question(batch), consolidate.FACTS_SCHEMA, "consolidate") for batch in batches
+        _ask(consolidate.facts_question(batch), consolidate.FACTS_SCHEMA, "consolidate")
+        for batch in batches
     ]
     texts = asking.answers(model, asks)
-    lessons = [consolidate.read_lesson(text, batch) for text, batch in zip(texts, batches, strict=True)]
+    lessons = [
+        consolidate.read_lesson(text, batch) for text, batch in zip(texts, batches, strict=True)
+    ]
     return heard._replace(lessons=tuple(consolidate.settled(lessons)))
 
 
@@ -264,7 +289,8 @@ def _takes_facts(app: App, files: _Files, name: str) -> bool:
 def _with_related(app: App, batch: consolidate.Batch, files: _Files) -> consolidate.Batch:
     """The batch with the entries that its episodes' words find, the best first: those of its level
     and around it that may be changed from here."""
-    from memcli import consolidate, query
+    from memcli.compaction import consolidate
+    from memcli.index import terms as query
 
     home = next(s.place for s in files.sources if s.path == batch.episodes[0].path)
     near = {
@@ -274,18 +300,24 @@ def _with_related(app: App, batch: consolidate.Batch, files: _Files) -> consolid
         if source.place.level == "project" or _same_level(source.place, home)
     }
     app.refresh()
-    words = "\n".join(f"{item.entry.title}\n{consolidate.summary_of(item.entry)}" for item in batch.episodes)
+    words = "\n".join(
+        f"{item.entry.title}\n{consolidate.summary_of(item.entry)}" for item in batch.episodes
+    )
 
     def look() -> list[tuple[str, str]]:
         rows = {row.path: row.id for row in app.index.files().values() if row.path in near}
         names = {number: name for name, number in rows.items()}
         terms = query.build(words, app.index.counts).terms
         found = app.index.lexical(terms, None, app.index.denied(names.keys()), pool=200)
-        ranked = sorted(app.index.candidates(found), key=lambda c: (-found[c.rowid], c.source, c.offset))
+        ranked = sorted(
+            app.index.candidates(found), key=lambda c: (-found[c.rowid], c.source, c.offset)
+        )
         return list(dict.fromkeys((names[c.source], c.entry) for c in ranked if c.source in names))
 
     related = [
-        consolidate.Shown(name, near[name][entry]) for name, entry in app.guarded(look) if entry in near[name]
+        consolidate.Shown(name, near[name][entry])
+        for name, entry in app.guarded(look)
+        if entry in near[name]
     ]
     return batch._replace(related=tuple(related[: consolidate.MOST_RELATED]))
 
@@ -307,11 +339,14 @@ def _ask_about_pairs(
     heard: _Heard,
     meanings: Meanings,
 ) -> _Heard:
-    from memcli import asking, consolidate
+    from memcli import asking
+    from memcli.compaction import consolidate
 
     with _no_collection():
         pairs = contradicting(files.sources, files.archives, steps, app.now, meanings)
-    verdicts = {pair.key: Verdict(pair, known[_of_pair(pair)]) for pair in pairs if _of_pair(pair) in known}
+    verdicts = {
+        pair.key: Verdict(pair, known[_of_pair(pair)]) for pair in pairs if _of_pair(pair) in known
+    }
     open_pairs = [pair for pair in pairs if pair.key not in verdicts]
     shown, left = open_pairs[: consolidate.MOST_PAIRS], open_pairs[consolidate.MOST_PAIRS :]
     if not shown:
@@ -323,7 +358,9 @@ def _ask_about_pairs(
     judged = {question: what for question, what in said.items() if what in ("new", "unsure")}
     more = f"{len(left)} more contradictions were not asked about: run again"
     found = (Event("not asked", left[0].path, (), more),) if left else ()
-    return heard._replace(verdicts=verdicts, judged={**heard.judged, **judged}, found=(*heard.found, *found))
+    return heard._replace(
+        verdicts=verdicts, judged={**heard.judged, **judged}, found=(*heard.found, *found)
+    )
 
 
 def _of_pair(pair: Pair) -> str:
@@ -331,9 +368,15 @@ def _of_pair(pair: Pair) -> str:
     return derived_id("resolve", *(text for row in rows for text in row))
 
 
-def _ask_the_judge(app: App, model: Model, files: _Files, known: Mapping[str, str], heard: _Heard) -> _Heard:
-    """Ask which of the project's entries hold everywhere; those that name the project are not asked about."""
-    from memcli import asking, consolidate, guard
+def _ask_the_judge(
+    app: App, model: Model, files: _Files, known: Mapping[str, str], heard: _Heard
+) -> _Heard:
+    """Ask which of the project's entries hold everywhere; those that name the project are not asked
+    about.
+    """
+    from memcli import asking
+    from memcli.compaction import consolidate
+    from memcli.text import model_output
 
     everywhere = _memory(files, EVERYWHERE, app.path_of(EVERYWHERE))
     if everywhere is None or app.root is None:
@@ -345,14 +388,20 @@ def _ask_the_judge(app: App, model: Model, files: _Files, known: Mapping[str, st
             found.append(Event("names the project", item.path, (item.entry.id,), name))
             continue
         try:
-            guard.check(consolidate.copied_text(item.entry))
-        except guard.Refused as error:
+            model_output.check(consolidate.copied_text(item.entry))
+        except model_output.Refused as error:
             found.append(Event("not shown", item.path, (item.entry.id,), f"a {error.why}"))
             continue
         if _of_judge(item) not in known:
             shown.append(item)
-    parts = [shown[at : at + consolidate.MOST_JUDGED] for at in range(0, len(shown), consolidate.MOST_JUDGED)]
-    asks = [_ask(consolidate.judge_question(part), consolidate.JUDGE_SCHEMA, "promote") for part in parts]
+    parts = [
+        shown[at : at + consolidate.MOST_JUDGED]
+        for at in range(0, len(shown), consolidate.MOST_JUDGED)
+    ]
+    asks = [
+        _ask(consolidate.judge_question(part), consolidate.JUDGE_SCHEMA, "promote")
+        for part in parts
+    ]
     agnostic: set[str] = set()
     for text, part in zip(asking.answers(model, asks), parts, strict=True):
         agnostic |= consolidate.read_judgement(text, part)
@@ -366,13 +415,17 @@ def _of_judge(shown: consolidate.Shown) -> str:
 
 
 def _project_names(app: App) -> list[str]:
-    """What the project is called: the folder of its root, and the last part of each remote's address."""
-    from memcli import git
+    """What the project is called: the folder of its root, and the last part of each remote's
+    address.
+    """
+    from memcli.project import git
 
     assert app.root is not None
     listed = git.run(["config", "--get-regexp", r"^remote\..*\.url$"], app.root)
     urls = [line.split(None, 1)[-1].strip() for line in listed.stdout.splitlines()]
-    remotes = [url.rstrip("/").removesuffix(".git").replace(":", "/").rpartition("/")[2] for url in urls]
+    remotes = [
+        url.rstrip("/").removesuffix(".git").replace(":", "/").rpartition("/")[2] for url in urls
+    ]
     return list(dict.fromkeys(filter(None, (app.root.name, *remotes))))
 
 
@@ -388,14 +441,17 @@ def _plan(app: App, request: Request, heard: _Heard, meanings: Meanings) -> Repo
         else source
         for source in files.sources
     ]
-    archives = files.archives | {name: text for name, text in learned.texts.items() if name.endswith(ARCHIVE)}
+    archives = files.archives | {
+        name: text for name, text in learned.texts.items() if name.endswith(ARCHIVE)
+    }
     with _no_collection():
         outcome = compact(sources, archives, request.steps, app.now, heard.verdicts, meanings)
     losses = (*learned.losses, *outcome.losses)
     _guard_loss(losses, allow=request.allow_loss)
     texts = {**learned.texts, **outcome.texts}
     patches = tuple(
-        Patch(files.paths[name], files.before.get(name), text) for name, text in sorted(texts.items())
+        Patch(files.paths[name], files.before.get(name), text)
+        for name, text in sorted(texts.items())
     )
     waiting = _waiting(files) if request.consolidate and request.check else 0
     found = (*heard.found, *learned.found, *_told(outcome, heard), *losses)
@@ -404,7 +460,7 @@ def _plan(app: App, request: Request, heard: _Heard, meanings: Meanings) -> Repo
 
 def _carried_out(app: App, files: _Files, heard: _Heard) -> consolidate.Outcome:
     """The texts after what the model said of episodes and of promotion was done."""
-    from memcli import consolidate
+    from memcli.compaction import consolidate
 
     if not heard.lessons and not heard.promoted:
         return consolidate.Outcome({}, (), (), ())
@@ -425,13 +481,15 @@ def _carried_out(app: App, files: _Files, heard: _Heard) -> consolidate.Outcome:
 def _told(outcome: Outcome, heard: _Heard) -> Iterator[Event]:
     """What was found; of a contradiction that the model was not sure of, that it was not."""
     for event in outcome.found:
-        verdict = heard.verdicts.get(frozenset(event.ids)) if event.what == "contradiction" else None
+        verdict = (
+            heard.verdicts.get(frozenset(event.ids)) if event.what == "contradiction" else None
+        )
         unsure = verdict is not None and verdict.what == "unsure"
         yield event._replace(what="unsure") if unsure else event
 
 
 def _waiting(files: _Files) -> int:
-    from memcli.consolidate import due
+    from memcli.compaction.consolidate import due
 
     return sum(len(batch.episodes) for batch in due(files.sources))
 

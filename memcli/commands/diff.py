@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from memcli import git, tree
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError
-from memcli.levels import ARCHIVE, Place, archive_of, place
-from memcli.memory_file import CORE_KEYS, MemoryFile, parse, sections
-from memcli.model import Entry, Problem
+from memcli.memory.levels import ARCHIVE, Place, archive_of, place
+from memcli.memory.memory_file import CORE_KEYS, MemoryFile, parse, sections
+from memcli.memory.values import Entry, Problem
+from memcli.project import git, levels_on_disk
 
 WORKING = "working tree"
 DEFAULTS = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
@@ -46,7 +46,9 @@ class Prose(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What lies between two states; `base` is the commit compared with, `head` a commit or the files."""
+    """What lies between two states; `base` is the commit compared with, `head` a commit or the
+    files.
+    """
 
     base: str
     head: str
@@ -80,7 +82,8 @@ class _Side(NamedTuple):
 
 
 def diff(app: App, revisions: str = "") -> Report:
-    """Compare `BASE..HEAD`, `BASE` with the files, or without either the branch with where it began.
+    """Compare `BASE..HEAD`, `BASE` with the files, or without either the branch with where it
+    began.
 
     It is always the branch's own doing that is told: the base is where the two histories part. The
     proxy store is left out. Raises UsageError for a revision that is not known.
@@ -89,11 +92,17 @@ def diff(app: App, revisions: str = "") -> Report:
     base, head = _ends(root, revisions)
     changed = [name for name in _changed(root, base, head) if _public(placed(app, name))]
     # What comes back from an archive leaves it as it is, so that no difference would show it.
-    names = sorted({*changed, *(archive_of(name) for name in changed if not name.endswith(ARCHIVE))})
+    names = sorted(
+        {*changed, *(archive_of(name) for name in changed if not name.endswith(ARCHIVE))}
+    )
     problems: list[Problem] = []
     before = _side(app, names, lambda name: _at(root, base, name), problems)
-    after = _side(app, names, lambda name: _at(root, head, name) if head else _now(root, name), problems)
-    changes = sorted(_changes(before, after), key=lambda c: (c.path, _ORDER.index(c.what), c.title, c.id))
+    after = _side(
+        app, names, lambda name: _at(root, head, name) if head else _now(root, name), problems
+    )
+    changes = sorted(
+        _changes(before, after), key=lambda c: (c.path, _ORDER.index(c.what), c.title, c.id)
+    )
     return Report(
         _short(root, base), _short(root, head) if head else WORKING, tuple(changes),
         tuple(_prose(before, after)), tuple(dict.fromkeys(problems)),
@@ -109,7 +118,9 @@ def _public(where: Place | None) -> bool:
 
 def _work_tree(app: App) -> Path:
     if app.root is None or git.work_tree(app.root) is None:
-        raise UsageError("there is no git repository here", "run it inside one, or name it with --root")
+        raise UsageError(
+            "there is no git repository here", "run it inside one, or name it with --root"
+        )
     return app.root
 
 
@@ -123,7 +134,9 @@ def _git(root: Path, *arguments: str) -> tuple[int, str]:
 
 def _commit(root: Path, revision: str) -> str:
     """The commit that a revision names, "" for none."""
-    code, out = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    code, out = _git(
+        root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
+    )
     return out.strip() if code == 0 else ""
 
 
@@ -136,7 +149,9 @@ def _required(root: Path, revision: str) -> str:
 
 def _ends(root: Path, revisions: str) -> tuple[str, str]:
     """The two commits to compare; no second one is the working tree."""
-    first, dots, last = revisions.partition("...") if "..." in revisions else revisions.partition("..")
+    first, dots, last = (
+        revisions.partition("...") if "..." in revisions else revisions.partition("..")
+    )
     head = _required(root, last or "HEAD") if dots else ""
     base = _required(root, first) if first else _origin(root)
     return _parting(root, base, head or _required(root, "HEAD")), head
@@ -161,10 +176,14 @@ def _short(root: Path, commit: str) -> str:
 def _changed(root: Path, base: str, head: str) -> list[str]:
     """The files below the root that differ, named relative to it; what git ignores does not count."""
     ends = [base, head] if head else [base]
-    code, out = _git(root, "diff", "--name-only", "--no-renames", "--relative", "-z", *ends, "--", ".")
+    code, out = _git(
+        root, "diff", "--name-only", "--no-renames", "--relative", "-z", *ends, "--", "."
+    )
     if code:
         raise UsageError(f"git cannot compare {' and '.join(ends)}", "git diff says why")
-    new = "" if head else _git(root, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")[1]
+    new = (
+        "" if head else _git(root, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")[1]
+    )
     return sorted({name for name in (out + new).split("\0") if name.endswith(".md")})
 
 
@@ -173,21 +192,23 @@ def _at(root: Path, commit: str, name: str) -> str:
     code, out = _git(root, "show", f"{commit}:./{name}")
     if code:
         return ""
-    return tree.decode(out.encode("utf-8", "surrogateescape"))
+    return levels_on_disk.decode(out.encode("utf-8", "surrogateescape"))
 
 
 def _now(root: Path, name: str) -> str:
     path = root / name
     if path.is_symlink() or not path.exists():
         return ""
-    return tree.decode(tree.read_bytes(str(path)).data).replace("\r\n", "\n")
+    return levels_on_disk.decode(levels_on_disk.read_bytes(str(path)).data).replace("\r\n", "\n")
 
 
 # --- which files are memory
 
 _LEVEL = re.compile(r"(?:MEMORY|institutional)(?:\.archive)?\.md|(tasks)/[^/]+\.md")
 _PROJECT = re.compile(rf"{_LEVEL.pattern}|proxy(?:\.archive)?\.md|(proxy-tasks)/[^/]+\.md")
-_TASK = re.compile(r"([^/]+)/tasks/([^/]+)/(?:worktree/)?((?:MEMORY|institutional)(?:\.archive)?\.md)")
+_TASK = re.compile(
+    r"([^/]+)/tasks/([^/]+)/(?:worktree/)?((?:MEMORY|institutional)(?:\.archive)?\.md)"
+)
 _SESSION = re.compile(r"(?:projects/[^/]+/)?\.sessions/([^/]+)/(.+)")
 
 
@@ -231,7 +252,9 @@ def _of_level(
 # --- what happened
 
 
-def _side(app: App, names: Iterable[str], text_of: Callable[[str], str], problems: list[Problem]) -> _Side:
+def _side(
+    app: App, names: Iterable[str], text_of: Callable[[str], str], problems: list[Problem]
+) -> _Side:
     files: dict[str, MemoryFile] = {}
     entries: dict[tuple[str, str], _Standing] = {}
     archived: dict[str, _Standing] = {}
@@ -239,7 +262,7 @@ def _side(app: App, names: Iterable[str], text_of: Callable[[str], str], problem
         where = placed(app, name)
         try:
             files[name] = memory = parse(text_of(name), name)
-        except tree.Unreadable as error:
+        except levels_on_disk.Unreadable as error:
             problems.append(Problem(name, error.line, str(error), "unreadable"))
             continue
         for entry in memory.entries:
@@ -280,13 +303,20 @@ def _copy(one: _Standing, before: _Side) -> str:
     promoted = one.entry.extra.get("promoted_from")
     if copies:
         return f"copy of the one in {copies[0]}"
-    return f"promoted from {len(promoted)} entries" if isinstance(promoted, list) and promoted else ""
+    return (
+        f"promoted from {len(promoted)} entries" if isinstance(promoted, list) and promoted else ""
+    )
 
 
 def _gone(one: _Standing, after: _Side) -> Change:
     name = one.entry.id
     into = next(
-        (other for other in after.entries.values() if name in other.entry.extra.get("merged_from", ())), None
+        (
+            other
+            for other in after.entries.values()
+            if name in other.entry.extra.get("merged_from", ())
+        ),
+        None,
     )
     if into is not None:
         return _change("merged", one, f"into {into.entry.title} (id {into.entry.id[:8]})")
@@ -301,7 +331,9 @@ def _kept(before: _Standing, after: _Standing) -> Iterator[Change]:
     old, new = before.entry, after.entry
     if old.status != new.status and "retired" in (old.status, new.status):
         because = str(new.extra.get("retired_because") or "")
-        yield _change(*(("retired", after, because) if new.status == "retired" else ("restored", after, "")))
+        yield _change(
+            *(("retired", after, because) if new.status == "retired" else ("restored", after, ""))
+        )
     counted = new.reinforcement_count - old.reinforcement_count
     if counted:
         detail = f"{old.reinforcement_count} → {new.reinforcement_count}"
@@ -317,7 +349,11 @@ def _other_keys(old: Entry, new: Entry, *, counted: bool) -> Iterator[str]:
     said = {*(("status",) if retired else ()), *(("last_reinforced",) if counted else ())}
     told = {"retired_because"} if retired else set()
     for key in (*CORE_KEYS[1:], "kind", "priority"):
-        if key not in said and key != "reinforcement_count" and getattr(old, key) != getattr(new, key):
+        if (
+            key not in said
+            and key != "reinforcement_count"
+            and getattr(old, key) != getattr(new, key)
+        ):
             yield key
     for key in sorted({*old.extra, *new.extra} - told - {"priority"}):
         if old.extra.get(key) != new.extra.get(key):
@@ -328,7 +364,9 @@ def _other_keys(old: Entry, new: Entry, *, counted: bool) -> Iterator[str]:
 
 def _change(what: str, at: _Standing, detail: str) -> Change:
     entry = at.entry
-    return Change(what, entry.id, entry.title, entry.kind or entry.type, at.path, at.place.level, detail)
+    return Change(
+        what, entry.id, entry.title, entry.kind or entry.type, at.path, at.place.level, detail
+    )
 
 
 _ORDER = (
@@ -338,7 +376,9 @@ _ORDER = (
 
 
 def _prose(before: _Side, after: _Side) -> Iterator[Prose]:
-    for name in sorted(name for name in {*before.files, *after.files} if not name.endswith(ARCHIVE)):
+    for name in sorted(
+        name for name in {*before.files, *after.files} if not name.endswith(ARCHIVE)
+    ):
         old, new = (_sections(side.files.get(name)) for side in (before, after))
         gone, come = old - new, new - old
         both = Counter(title for title, _ in gone) & Counter(title for title, _ in come)
@@ -348,4 +388,8 @@ def _prose(before: _Side, after: _Side) -> Iterator[Prose]:
 
 
 def _sections(memory: MemoryFile | None) -> Counter[tuple[str, str]]:
-    return Counter((one.title, one.body) for one in sections(memory)) if memory is not None else Counter()
+    return (
+        Counter((one.title, one.body) for one in sections(memory))
+        if memory is not None
+        else Counter()
+    )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from memcli import redact
 from memcli.app import App
-from memcli.doctor.content import check_content
-from memcli.doctor.scene import Scene
-from memcli.document import FAIL, WARN, Check
+from memcli.diagnostics.content import check_content
+from memcli.diagnostics.document import FAIL, WARN, Check
+from memcli.diagnostics.scene import Scene
 from memcli.errors import MemError
-from memcli.model import Patch
+from memcli.memory.values import Patch
+from memcli.text import redact
 
 Section = Callable[[Scene], Iterable[Check]]
 
@@ -52,11 +52,13 @@ def run(
 
 
 def _without_secrets(row: Check) -> Check:
-    return row._replace(detail=redact.redact_secrets(row.detail), hint=redact.redact_secrets(row.hint))
+    return row._replace(
+        detail=redact.redact_secrets(row.detail), hint=redact.redact_secrets(row.hint)
+    )
 
 
 def _mend(app: App, files: Sequence[str], *, dry_run: bool) -> Report:
-    from memcli.doctor import mending
+    from memcli.diagnostics import mending
 
     remedies = {"ids": mending.mend_ids} if files else mending.REMEDIES
     mended = mending.mend(app, files, remedies, dry_run=dry_run)
@@ -77,15 +79,26 @@ def _asked(name: str, section: Section, scene: Scene) -> list[Check]:
         return [Check(name, FAIL, error.what, error.hint)]
     except Exception as error:
         what = f"this could not be checked: {type(error).__name__}: {error}"
-        return [Check(name, FAIL, what, "mend what it names; if it names nothing, please report it")]
+        return [
+            Check(name, FAIL, what, "mend what it names; if it names nothing, please report it")
+        ]
 
 
 def every_section() -> Mapping[str, Section]:
-    """The sections of the report, in order: a new check is a function here (or a rule in checks.py).
+    """The sections of the report, in order: a new check is a function here (or a rule in
+    checks.py).
 
     They are imported here, so that a look at single files does without them.
     """
-    from memcli.doctor import hooks, index, installation, leftovers, neighbours, providers, repository
+    from memcli.diagnostics import (
+        hooks,
+        index,
+        installation,
+        leftovers,
+        neighbours,
+        providers,
+        repository,
+    )
 
     return {
         "root": installation.check_root,

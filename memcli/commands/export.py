@@ -7,15 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from memcli import handout, rank, scope, tree
 from memcli.app import App
 from memcli.errors import DataError, UsageError
-from memcli.handout import Handout, Note
-from memcli.levels import OUTERMOST
-from memcli.memory_file import sections
-from memcli.model import Entry, Problem
-from memcli.prominence import Rule, prominence
-from memcli.tree import Found
+from memcli.exchange import exporter as handout
+from memcli.exchange.exporter import Handout, Note
+from memcli.index import view
+from memcli.memory.levels import OUTERMOST
+from memcli.memory.memory_file import sections
+from memcli.memory.prominence import Rule, prominence
+from memcli.memory.values import Entry, Problem
+from memcli.project import levels_on_disk
+from memcli.project.levels_on_disk import Found
+from memcli.recall import ranking
 
 TARGETS = ("claude", "agents-md", "json")
 RULES = ("policy", "architecture", "preference")
@@ -23,7 +26,9 @@ RULES = ("policy", "architecture", "preference")
 
 
 class Kept(NamedTuple):
-    """A live entry or section with the file it stands in; `weight` is its prominence by level and kind."""
+    """A live entry or section with the file it stands in; `weight` is its prominence by level and
+    kind.
+    """
 
     entry: Entry
     file: Found
@@ -42,13 +47,16 @@ class Report(NamedTuple):
 def export(app: App, target: str, *, lines: int = 200, size: int = 25_000) -> Report:
     """Everything live in view but the proxy store, as the target wants it. Writes nothing.
 
-    What is meant for a file of the repository leaves the global level out: that is one person's own.
+    What is meant for a file of the repository leaves the global level out: that is one person's
+    own.
     """
     if target not in TARGETS:
         raise UsageError(f"--target {target}: unknown target", f"one of {', '.join(TARGETS)}")
     if lines < 20 or size < 1000:
-        raise UsageError("there is no room for a memory", "--max-lines from 20, --max-bytes from 1000")
-    files, problems = _files(app, scope.Filters(no_global=target != "json"))
+        raise UsageError(
+            "there is no room for a memory", "--max-lines from 20, --max-bytes from 1000"
+        )
+    files, problems = _files(app, view.Filters(no_global=target != "json"))
     kept = _weighed(app, _live(files))
     notes = [*_norms(files), *_notes(kept)] if target != "json" else []
     return Report(target, kept, handout.compose(notes, lines=lines, size=size), tuple(problems))
@@ -57,16 +65,18 @@ def export(app: App, target: str, *, lines: int = 200, size: int = 25_000) -> Re
 _Read = list[tuple[Found, str, list[Entry]]]
 
 
-def _files(app: App, filters: scope.Filters) -> tuple[_Read, list[Problem]]:
+def _files(app: App, filters: view.Filters) -> tuple[_Read, list[Problem]]:
     """The files in view, the nearest first: their texts and entries."""
     found: _Read = []
     problems = list(app.problems_of_listing)
-    for file in sorted(scope.visible(app.listing.files, app.view, filters), key=lambda f: _far(app, f)):
+    for file in sorted(
+        view.visible(app.listing.files, app.view, filters), key=lambda f: _far(app, f)
+    ):
         if file.place.store not in ("memory", "institutional"):
             continue
         try:
             memory = app.read(file)
-        except tree.Unreadable as error:
+        except levels_on_disk.Unreadable as error:
             problems.append(Problem(file.name, error.line, str(error), "unreadable"))
         else:
             found.append((file, memory.text, [*memory.entries, *sections(memory)]))
@@ -102,7 +112,7 @@ def _weight(app: App, entry: Entry, file: Found) -> float:
     rule = Rule(c.decay, c.half_life, c.half_life_by_kind, c.growth, c.use_importance)
     values = {"reinforced": entry.last_reinforced, "created": entry.created_at, "date": entry.date}
     found = prominence(
-        entry.importance, entry.kind, rank.age_of(values, app.now), entry.reinforcement_count, rule,
+        entry.importance, entry.kind, ranking.age_of(values, app.now), entry.reinforcement_count, rule,
         extra.get("stability"), float(extra.get("surprise", 0.0)),
     )  # fmt: skip
     level, kind = c.level_weights.get(file.place.level, 1.0), c.kind_weights.get(entry.kind, 1.0)
@@ -111,7 +121,11 @@ def _weight(app: App, entry: Entry, file: Found) -> float:
 
 def _norms(files: _Read) -> Iterator[Note]:
     """Institutional files, the outermost first, equal texts once."""
-    read = [(file, text) for file, text, _ in files if file.place.store == "institutional" and text.strip()]
+    read = [
+        (file, text)
+        for file, text, _ in files
+        if file.place.store == "institutional" and text.strip()
+    ]
     texts: set[str] = set()
     for file, text in sorted(read, key=lambda one: OUTERMOST[one[0].place.level]):
         if file.place.level in ("global", "project") and text not in texts:
@@ -120,12 +134,16 @@ def _norms(files: _Read) -> Iterator[Note]:
 
 
 def _notes(kept: tuple[Kept, ...]) -> Iterator[Note]:
-    """Rules and lessons, best first. Episodes tell what was: not for a file that is read at every start."""
+    """Rules and lessons, best first. Episodes tell what was: not for a file that is read at every
+    start.
+    """
     for one in kept:
         entry = one.entry
         if entry.kind != "episode":
             facts = f"{entry.kind or entry.type}, id {entry.id[:8]}"
-            yield Note("rules" if entry.kind in RULES else "lessons", entry.title, facts, entry.body)
+            yield Note(
+                "rules" if entry.kind in RULES else "lessons", entry.title, facts, entry.body
+            )
 
 
 def save(app: App, report: Report, text: str, out: str) -> bool:
@@ -133,7 +151,7 @@ def save(app: App, report: Report, text: str, out: str) -> bool:
 
     JSON makes the file; a section is put into it, and nothing else of the file changes.
     """
-    from memcli.workspace import write_output
+    from memcli.storage.workspace import write_output
 
     path = Path(os.path.abspath(app.cwd / os.path.expanduser(out)))
     if any(os.path.realpath(path) == os.path.realpath(file.path) for file in app.listing.files):
@@ -150,8 +168,8 @@ def _text(path: Path, name: str) -> str | None:
     if not path.exists() or not path.is_file():
         return None
     try:
-        return tree.decode(tree.read_bytes(str(path)).data)
-    except tree.Unreadable as error:
+        return levels_on_disk.decode(levels_on_disk.read_bytes(str(path)).data)
+    except levels_on_disk.Unreadable as error:
         raise DataError(
             f"{name}:{error.line}: {error}; nothing is written", "name another file with --out"
         ) from None

@@ -10,20 +10,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memcli import cleaning, engines, learn, prompts, scopes, tree
 from memcli.app import App
-from memcli.checks import conflict_lines
-from memcli.engines import Sight
+from memcli.diagnostics.checks import conflict_lines
 from memcli.errors import DataError, MemError, UsageError
-from memcli.history import Extraction, Failed
-from memcli.memory_file import parse
-from memcli.model import Entry, Patch, Problem
-from memcli.places import Home, is_private, place_of, targets_of
-from memcli.scopes import Skipped
-from memcli.session import Segment, Session
+from memcli.extraction import engines, learn, prompts, scopes
+from memcli.extraction.engines import Sight
+from memcli.extraction.places import Home, is_private, place_of, targets_of
+from memcli.extraction.scopes import Skipped
+from memcli.memory.memory_file import parse
+from memcli.memory.values import Entry, Patch, Problem
+from memcli.project import levels_on_disk
+from memcli.sessions import clean as cleaning
+from memcli.sessions.model import Segment, Session
+from memcli.storage.state import Extraction, Failed
 
 if TYPE_CHECKING:
-    from memcli.llm import Model
+    from memcli.providers.llm import Model
 
 MOST = 10
 DAYS = 14
@@ -39,8 +41,8 @@ PRIVATE = ("proxy.md", "proxy.archive.md", "proxy-tasks/")
 class Request(NamedTuple):
     """What to learn from: `transcripts` are files, none discovers this repository's sessions.
 
-    `text` is a transcript from standard input, for the name "-". `finished`: only sessions that have
-    ended, for automatic runs.
+    `text` is a transcript from standard input, for the name "-". `finished`: only sessions that
+    have ended, for automatic runs.
     """
 
     transcripts: tuple[str, ...] = ()
@@ -76,10 +78,11 @@ class Learned(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What was learned: by session, with the engine and why it was taken, and what was left for later.
+    """What was learned: by session, with the engine and why it was taken, and what was left for
+    later.
 
-    `more` names sessions that were found but not read; `prompts` is what would be sent (--show-prompt);
-    `spoken` maps sessions to their words.
+    `more` names sessions that were found but not read; `prompts` is what would be sent
+    (--show-prompt); `spoken` maps sessions to their words.
     """
 
     engine: str
@@ -106,7 +109,9 @@ def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
         if name not in scopes.BY_NAME:
             raise UsageError(f"--scope {name}: unknown scope", f"one of {', '.join(scopes.NAMES)}")
     if app.root is None:
-        raise UsageError("there is no project here", "run it inside a repository, or name one with --root")
+        raise UsageError(
+            "there is no project here", "run it inside a repository, or name one with --root"
+        )
     if request.job:
         _folder_of_job(app, request.job)
     engine, why, model = _engine(app, request)
@@ -155,9 +160,13 @@ def _folder_of_job(app: App, job: str) -> str:
 
 
 class _Run:
-    """One run over several sessions. With `dry_run` the texts that would be written lie over the files."""
+    """One run over several sessions. With `dry_run` the texts that would be written lie over the
+    files.
+    """
 
-    def __init__(self, app: App, request: Request, model: Model | None, *, llm: bool, dry_run: bool) -> None:
+    def __init__(
+        self, app: App, request: Request, model: Model | None, *, llm: bool, dry_run: bool
+    ) -> None:
         self.app = app
         self.request = request
         self.model = model
@@ -175,7 +184,9 @@ class _Run:
     def patches(self) -> tuple[Patch, ...]:
         """What was, or would be, written: one patch a file."""
         paths = sorted(self.after)
-        return tuple(Patch(self.app.path_of(name), self.before[name], self.after[name]) for name in paths)
+        return tuple(
+            Patch(self.app.path_of(name), self.before[name], self.after[name]) for name in paths
+        )
 
     # --- which sessions
 
@@ -195,7 +206,13 @@ class _Run:
         """Learn from the sessions of one transcript, and remember how far it was read."""
         sessions, position = self._read(source)
         done = [self._session(source, session, position) for session in sessions]
-        if done and all(done) and not self.dry_run and source.path != "-" and not self.request.scopes:
+        if (
+            done
+            and all(done)
+            and not self.dry_run
+            and source.path != "-"
+            and not self.request.scopes
+        ):
             self._keep(source, sessions, [each for each in done if each])
 
     def _sources(self) -> tuple[list[_Source], tuple[str, ...]]:
@@ -205,11 +222,12 @@ class _Run:
         return self._discovered()
 
     def _discovered(self) -> tuple[list[_Source], tuple[str, ...]]:
-        """This repository's sessions that were not read to their end: the latest few; the others' names.
+        """This repository's sessions that were not read to their end: the latest few; the others'
+        names.
 
         Files of sub-agents are left out: what they found out stands in their parent's.
         """
-        from memcli.transcript.discover import discover
+        from memcli.sessions.discover import discover
 
         assert self.app.root is not None
         fresh, more = [], []
@@ -228,8 +246,10 @@ class _Run:
         return [_Source(path, path, False) for path in chosen], tuple(more)
 
     def _read(self, source: _Source) -> tuple[list[Session], Extraction | None]:
-        """The sessions of a transcript, read on from where reading stopped when memory has the receipt."""
-        from memcli.transcript import Position, read_all
+        """The sessions of a transcript, read on from where reading stopped when memory has the
+        receipt.
+        """
+        from memcli.sessions.reader import Position, read_all
 
         form, arguments = self.request.format, self._arguments()
         if source.path == "-":
@@ -239,7 +259,11 @@ class _Run:
             return read_all(text, format=form, seen=self.seen, arguments=arguments), None
         known = self._position(source.path)
         resumed = known if known is not None and known.end and self._has_receipt(known) else None
-        start = Position(resumed.size, resumed.mtime, resumed.end, resumed.head) if resumed else Position()
+        start = (
+            Position(resumed.size, resumed.mtime, resumed.end, resumed.head)
+            if resumed
+            else Position()
+        )
         try:
             found = read_all(
                 source.path,
@@ -256,9 +280,9 @@ class _Run:
 
     def _with_agents(self, path: Path, session: Session) -> Session:
         """A session with what its sub-agents did, which lies in files of their own."""
-        from memcli import rules
-        from memcli.transcript import joined, read_all
-        from memcli.transcript.discover import agents_of, is_agent
+        from memcli.extraction import rules
+        from memcli.sessions.discover import agents_of, is_agent
+        from memcli.sessions.reader import joined, read_all
 
         if session.format != "claude" or not session.turns or is_agent(path):
             return session
@@ -268,9 +292,13 @@ class _Run:
                 room -= agent.stat().st_size
                 if room < 0:
                     return session._replace(cut=session.cut + 1)
-                theirs = read_all(agent, format="claude", seen=self.seen, arguments=rules.ARGUMENTS)[-1]
+                theirs = read_all(
+                    agent, format="claude", seen=self.seen, arguments=rules.ARGUMENTS
+                )[-1]
             except (DataError, OSError) as error:
-                self.problems.append(Problem(agent.name, 1, getattr(error, "what", str(error)), "unreadable"))
+                self.problems.append(
+                    Problem(agent.name, 1, getattr(error, "what", str(error)), "unreadable")
+                )
                 continue
             session = joined(session, theirs)
         return session
@@ -279,7 +307,7 @@ class _Run:
         """What is kept of tool calls; None for all. The rules judge what people and agents say."""
         if self.llm:
             return None
-        from memcli.rules import ARGUMENTS
+        from memcli.extraction.rules import ARGUMENTS
 
         return ARGUMENTS
 
@@ -302,16 +330,22 @@ class _Run:
 
     # --- one session
 
-    def _session(self, source: _Source, raw: Session, position: Extraction | None) -> _Progress | None:
+    def _session(
+        self, source: _Source, raw: Session, position: Extraction | None
+    ) -> _Progress | None:
         """Learn from one session; how far one got, None when nothing is to be remembered."""
         session = cleaning.clean_session(raw)
-        session = session._replace(id=session.id or f"session-{tree.digest(_seed(session))[:16]}")
+        session = session._replace(
+            id=session.id or f"session-{levels_on_disk.digest(_seed(session))[:16]}"
+        )
         home = self._home(session)
         first = learn.receipt(session, self._known(home))
         fresh = session._replace(turns=session.turns[first:])
         task = position.task if position is not None else cleaning.task_of(session.turns)
         head = Learned(session.id, session.name, session.format, len(fresh.turns))
-        if not any(turn.text.strip() for turn in fresh.turns if turn.origin in ("user", "assistant")):
+        if not any(
+            turn.text.strip() for turn in fresh.turns if turn.origin in ("user", "assistant")
+        ):
             known = bool(first or position)
             self.learned.append(
                 head._replace(known=known, note="nothing new" if known else "nothing was said")
@@ -332,7 +366,9 @@ class _Run:
             global_on=self.app.config.extract_global,
         )
         segments = self._segments(fresh)
-        sight = Sight(fresh, segments, inputs, home.job_folder, self.project, self.app.now.isoformat())
+        sight = Sight(
+            fresh, segments, inputs, home.job_folder, self.project, self.app.now.isoformat()
+        )
         if self.request.show_prompt:
             self.shown += engines.sent(sight, runs) if self.llm else []
             self.learned.append(head._replace(skipped=skipped))
@@ -362,9 +398,11 @@ class _Run:
         """The job and task whose directory holds the session's working directory, else those named."""
         app, request = self.app, self.request
         assert app.root is not None
-        view = tree.View()
+        view = levels_on_disk.View()
         if os.path.isabs(session.cwd):
-            view = tree.view_of(Path(os.path.realpath(session.cwd)), app.root, app.jobs_dirs)
+            view = levels_on_disk.view_of(
+                Path(os.path.realpath(session.cwd)), app.root, app.jobs_dirs
+            )
         job = view.job if view.job and _is_job(app, view.job) else request.job
         if not job:
             return Home()
@@ -397,13 +435,17 @@ class _Run:
             writable = app.may_write(file, app.named_tasks) or own
             try:
                 memory = (
-                    parse(self.after[file.name], file.name) if file.name in self.after else app.read(file)
+                    parse(self.after[file.name], file.name)
+                    if file.name in self.after
+                    else app.read(file)
                 )
-            except tree.Unreadable as error:
+            except levels_on_disk.Unreadable as error:
                 problem = Problem(file.name, error.line, str(error), "unreadable")
                 self.problems += [problem] if problem not in self.problems else []
                 continue
-            found.append(learn.Known(file.place, memory, writable and not conflict_lines(memory.text)))
+            found.append(
+                learn.Known(file.place, memory, writable and not conflict_lines(memory.text))
+            )
         listed = {file.memory.path for file in found}
         for name in self.after.keys() - listed if self.dry_run else ():
             found.append(learn.Known(place_of(name, home), parse(self.after[name], name)))
@@ -416,7 +458,9 @@ class _Run:
         known = self._known(home)
         levels = {"task memories": "task", "job memories": "job", "project memories": "project"}
         for name, level in levels.items():
-            texts = [_told(e) for e in _entries(known, level, home.job) if level != "project" or _own(e)]
+            texts = [
+                _told(e) for e in _entries(known, level, home.job) if level != "project" or _own(e)
+            ]
             inputs[name] = prompts.memories(texts)
         for name in scopes.FILES:
             inputs[name] = self._file(home, name)
@@ -427,10 +471,16 @@ class _Run:
         assert self.app.root is not None
         path = self.app.root / home.job_folder / name
         try:
-            text = tree.decode(tree.read_bytes(str(path)).data) if os.path.lexists(path) else ""
-        except tree.Unreadable as error:
+            text = (
+                levels_on_disk.decode(levels_on_disk.read_bytes(str(path)).data)
+                if os.path.lexists(path)
+                else ""
+            )
+        except levels_on_disk.Unreadable as error:
             self.problems.append(
-                Problem(f"{home.job_folder}/{name}".lstrip("/"), error.line, str(error), "unreadable")
+                Problem(
+                    f"{home.job_folder}/{name}".lstrip("/"), error.line, str(error), "unreadable"
+                )
             )
             return ""
         cut = text[-FILE_LENGTH * 4 :] if name.endswith(".jsonl") else text[: FILE_LENGTH * 4]
@@ -438,7 +488,7 @@ class _Run:
         return clean if name.endswith(".jsonl") else clean[:FILE_LENGTH]
 
     def _segments(self, session: Session) -> tuple[Segment, ...]:
-        from memcli import episodes
+        from memcli.extraction import episodes
 
         return episodes.segments(session.turns, embed=self._embed if self.app.embeds_here else None)
 
@@ -462,7 +512,9 @@ class _Run:
             known = self._known(home)
             outcome = learn.plan(items, context, known, session)
             outcomes[:] = [outcome]
-            patches = [self._patch(name, text, known) for name, text in sorted(outcome.texts.items())]
+            patches = [
+                self._patch(name, text, known) for name, text in sorted(outcome.texts.items())
+            ]
             if not self.dry_run and any(is_private(name) for name in outcome.texts):
                 self._hide(PRIVATE)
             return _Written(tuple(patches))
@@ -477,7 +529,9 @@ class _Run:
         path = self.app.path_of(name)
         memory = next((file.memory for file in known if file.memory.path == name), None)
         if memory is None and os.path.lexists(path) and not (self.dry_run and name in self.after):
-            raise DataError(f"{name}: cannot be read; nothing of this session is written", "mem doctor")
+            raise DataError(
+                f"{name}: cannot be read; nothing of this session is written", "mem doctor"
+            )
         if memory is not None and (lines := conflict_lines(memory.text)):
             raise DataError(
                 f"{name}:{lines[0]}: has conflict markers; nothing of this session is written",
@@ -489,7 +543,7 @@ class _Run:
 
     def _hide(self, names: Sequence[str]) -> None:
         """Keep private files out of git before they are made."""
-        from memcli import git
+        from memcli.project import git
 
         assert self.app.root is not None
         top = git.work_tree(self.app.root) or self.app.root
@@ -502,10 +556,16 @@ class _Run:
     def _done(self, source: _Source, session: Session) -> tuple[str, ...]:
         """The scopes that were done when others failed, as long as the session has not grown."""
         known = self._position(source.path) if source.path != "-" else None
-        same = known is not None and known.session == session.id and known.last == session.turns[-1].key
+        same = (
+            known is not None
+            and known.session == session.id
+            and known.last == session.turns[-1].key
+        )
         return known.done if known is not None and same else ()
 
-    def _keep(self, source: _Source, sessions: Sequence[Session], done: Sequence[_Progress]) -> None:
+    def _keep(
+        self, source: _Source, sessions: Sequence[Session], done: Sequence[_Progress]
+    ) -> None:
         """Remember how far was read. What failed is read again, without what was done already."""
         failed = any(each.failed for each in done)
         last = max(done, key=lambda each: each.session.ended)
@@ -526,7 +586,9 @@ class _Run:
             with self.app.history() as history:
                 history.keep_extraction(_name_of(source.path), found)
         except (MemError, Failed, OSError) as error:
-            self.app.notes.append(f"how far {source.name} was read could not be remembered: {error}")
+            self.app.notes.append(
+                f"how far {source.name} was read could not be remembered: {error}"
+            )
 
 
 class _Progress(NamedTuple):
@@ -557,7 +619,7 @@ def _absolute(app: App, name: str) -> str:
 
 def _name_of(path: str) -> str:
     """How the state file calls a transcript: names of files can hold secrets."""
-    return tree.digest(os.fsencode(path))
+    return levels_on_disk.digest(os.fsencode(path))
 
 
 def _is_running(mtime: int) -> bool:
@@ -587,7 +649,9 @@ def _entries(known: Iterable[learn.Known], level: str, job: str) -> list[Entry]:
     found = [
         entry
         for file in known
-        if file.place.level == level and file.place.store == "memory" and file.place.job in ("", job)
+        if file.place.level == level
+        and file.place.store == "memory"
+        and file.place.job in ("", job)
         for entry in file.memory.entries
         if entry.status != "retired" and entry.kind != "episode"
     ]

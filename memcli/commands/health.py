@@ -8,18 +8,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memcli import block, metrics, query, rank, scope
 from memcli.app import App
-from memcli.compaction import LASTING_KINDS, LASTING_PRIORITIES, STALE_BELOW, STALE_DAYS
+from memcli.compaction.steps import LASTING_KINDS, LASTING_PRIORITIES, STALE_BELOW, STALE_DAYS
+from memcli.diagnostics import metrics
+from memcli.diagnostics.metrics import EVIDENCE, Health, Indexed, Item, Shown
 from memcli.errors import MemError
-from memcli.metrics import EVIDENCE, Health, Indexed, Item, Shown
-from memcli.model import LEVELS, Problem
-from memcli.page import ARCHIVED, Note, Page, Snapshot
-from memcli.prominence import Rule, half_life_decay, prominence
-from memcli.scope import Filters
-from memcli.source import Candidate, FileRow
-from memcli.tree import View
-from memcli.words import SIZE
+from memcli.index import terms, view
+from memcli.index.source import Candidate, FileRow
+from memcli.index.view import Filters
+from memcli.memory.prominence import Rule, half_life_decay, prominence
+from memcli.memory.values import LEVELS, Problem
+from memcli.memory.words import SIZE
+from memcli.project.levels_on_disk import View
+from memcli.recall import budget, ranking
+from memcli.views.page import ARCHIVED, Note, Page, Snapshot
 
 ASKED = 20
 """How many entries are recalled by their titles."""
@@ -40,7 +42,9 @@ PROVENANCE = ("session_id", "merged_from", "promoted_from", "promoted_to")
 
 
 class Spent(NamedTuple):
-    """What language models did for this project in the last `days` days: tokens as counted, cost in USD."""
+    """What language models did for this project in the last `days` days: tokens as counted, cost in
+    USD.
+    """
 
     days: int
     calls: int = 0
@@ -58,8 +62,8 @@ class Spent(NamedTuple):
 class Report(NamedTuple):
     """`history` has one snapshot a day, this one last; `never` is None while no recall was logged.
 
-    `notes` are all live entries and what their edges may lead to, when the page is wanted. `unwritten`
-    counts the prompts that hooks saw since memory was last written.
+    `notes` are all live entries and what their edges may lead to, when the page is wanted.
+    `unwritten` counts the prompts that hooks saw since memory was last written.
     """
 
     health: Health
@@ -108,7 +112,7 @@ def _health(app: App, page: bool) -> Report:
     known = _known(app)
     entries, live = known.entries, known.live
     texts = {entry.entry: _text(app, entry) for entry in entries}
-    tokens = sum(block.tokens(text) for text in texts.values())
+    tokens = sum(budget.tokens(text) for text in texts.values())
     shown = _shown(app)
     ids = {entry.entry for entry in (*entries, *known.archived)}
     similar = app.index.similar()
@@ -116,7 +120,9 @@ def _health(app: App, page: bool) -> Report:
     promoted = {item.id for item in items if item.promoted}
     asked = live if len(shown) < EVIDENCE else ()
     places = None if known.broken else _places(app, asked, known.files, promoted)
-    vectors = app.index.vectors.of_entries(metrics.compared(texts)) if known.indexed.embedded else None
+    vectors = (
+        app.index.vectors.of_entries(metrics.compared(texts)) if known.indexed.embedded else None
+    )
     found = metrics.health(items, known.indexed, shown, places, vectors)
     history = _remember(app, found, len(live), tokens) if live else ()
     noted = (*live, *known.archived) if page else ()
@@ -144,7 +150,7 @@ def _health(app: App, page: bool) -> Report:
 
 
 def _known(app: App) -> _Known:
-    rows = scope.visible(app.index.files().values(), View(), Filters())
+    rows = view.visible(app.index.files().values(), View(), Filters())
     files = {row.id: row for row in rows if "proxy" not in (row.place.store, row.place.of)}
     memory: dict[str, list[Candidate]] = {}
     archive: dict[str, Candidate] = {}
@@ -156,7 +162,7 @@ def _known(app: App) -> _Known:
             memory.setdefault(candidate.entry, []).append(candidate)
         elif store == "archive":
             archive.setdefault(candidate.entry, candidate)
-    entries = [scope.nearest(copies, files, View()) for copies in memory.values()]
+    entries = [view.nearest(copies, files, View()) for copies in memory.values()]
     archived = [candidate for name, candidate in archive.items() if name not in memory]
     return _Known(entries, archived, files, _indexed(app, files.values(), held))
 
@@ -182,7 +188,10 @@ def _embedded(app: App) -> tuple[int, int] | None:
         return None
     state = app.index.vectors.state()
     have, should = app.index.vectors.count(app.chosen)
-    same = state is not None and (state.provider, state.model) == (embedder.provider, embedder.model)
+    same = state is not None and (state.provider, state.model) == (
+        embedder.provider,
+        embedder.model,
+    )
     return (have if same else 0), should
 
 
@@ -192,7 +201,7 @@ def _text(app: App, candidate: Candidate) -> str:
 
 def _shown(app: App) -> list[Shown]:
     """The recall log; empty, with a note, when it cannot be read."""
-    from memcli.history import LOG_WAIT, Failed, History, state_dir
+    from memcli.storage.state import LOG_WAIT, Failed, History, state_dir
 
     if not (state_dir() / "state.db").exists():
         return []
@@ -209,7 +218,7 @@ def _shown(app: App) -> list[Shown]:
 
 def _spent(app: App) -> Spent:
     """The ledger; empty, with a note, when it cannot be read."""
-    from memcli.history import LOG_WAIT, Failed, History, state_dir
+    from memcli.storage.state import LOG_WAIT, Failed, History, state_dir
 
     if not (state_dir() / "state.db").exists():
         return Spent(LEDGER_DAYS)
@@ -226,8 +235,10 @@ def _spent(app: App) -> Spent:
 
 
 def _unwritten(app: App) -> int:
-    """The prompts since memory was last written, as far as hooks counted them; 0 when that is not known."""
-    from memcli.history import LOG_WAIT, Failed, History, state_dir
+    """The prompts since memory was last written, as far as hooks counted them; 0 when that is not
+    known.
+    """
+    from memcli.storage.state import LOG_WAIT, Failed, History, state_dir
 
     if not (state_dir() / "state.db").exists():
         return 0
@@ -243,8 +254,10 @@ def _unwritten(app: App) -> int:
 
 
 def _remember(app: App, found: Health, entries: int, tokens: int) -> tuple[Snapshot, ...]:
-    """Keep today's snapshot; all of them, the oldest first. Without a state file, with a note, today's."""
-    from memcli.history import LOG_WAIT, Failed, History, state_dir
+    """Keep today's snapshot; all of them, the oldest first. Without a state file, with a note,
+    today's.
+    """
+    from memcli.storage.state import LOG_WAIT, Failed, History, state_dir
 
     values = {name: metric.value for name, metric in found.metrics.items()}
     today = Snapshot(app.now.isoformat(), found.score, entries, tokens, values)
@@ -263,7 +276,9 @@ def _remember(app: App, found: Health, entries: int, tokens: int) -> tuple[Snaps
 # --- one entry
 
 
-def _items(app: App, known: _Known, texts: Mapping[str, str], ids: set[str], similar: set[str]) -> list[Item]:
+def _items(
+    app: App, known: _Known, texts: Mapping[str, str], ids: set[str], similar: set[str]
+) -> list[Item]:
     live = known.live
     rule = Rule("half-life", app.config.half_life, app.config.half_life_by_kind)
     linked = {entry.entry for entry in live if _is_linked(entry, ids)} | _answered(live) | similar
@@ -280,7 +295,7 @@ def _items(app: App, known: _Known, texts: Mapping[str, str], ids: set[str], sim
 
 
 def _item(entry: Candidate, text: str, rule: Rule, now: datetime.date) -> Item:
-    age = rank.age_of(entry.values, now)
+    age = ranking.age_of(entry.values, now)
     decay = prominence(1.0, entry.kind, age, 0, rule).decay
     return Item(entry.entry, entry.title, text, decay, age, _is_stale(entry, age), linked=False)
 
@@ -296,9 +311,15 @@ def _shelf(entry: Candidate, file: FileRow) -> str:
 
 
 def _is_stale(entry: Candidate, age: int) -> bool:
-    """What `mem compact --stale` archives, but for entries whose kind alone gives them a high priority."""
+    """What `mem compact --stale` archives, but for entries whose kind alone gives them a high
+    priority.
+    """
     values = entry.values
-    if not values["written"] or entry.kind in LASTING_KINDS or values["priority"] in LASTING_PRIORITIES:
+    if (
+        not values["written"]
+        or entry.kind in LASTING_KINDS
+        or values["priority"] in LASTING_PRIORITIES
+    ):
         return False
     weight = float(values["importance"]) * half_life_decay(age) * (1 + int(values["count"]))
     return age > STALE_DAYS and weight < STALE_BELOW
@@ -330,14 +351,14 @@ def _note(
     links += [("similar", other) for other in similar]
     return Note(
         id=entry.entry,
-        title=entry.title or block.cut_words(text, 12),
+        title=entry.title or budget.cut_words(text, 12),
         text=text,
         level=row.place.level,
         kind=entry.kind or entry.type,
         status=ARCHIVED if archived else str(entry.values["status"]),
         path=row.path,
         line=entry.line,
-        age=rank.age_of(entry.values, app.now),
+        age=ranking.age_of(entry.values, app.now),
         session="" if archived else str(entry.values.get("session_id") or ""),
         links=tuple(links),
     )
@@ -351,16 +372,18 @@ def _places(
 ) -> list[int]:
     """At which place each of a sample comes when asked for by its title; 0: not among the first.
 
-    Whoever scores the same comes before it: two copies of one entry hide each other. What was promoted
-    stands aside for the copy that it became, as in a recall.
+    Whoever scores the same comes before it: two copies of one entry hide each other. What was
+    promoted stands aside for the copy that it became, as in a recall.
     """
     titled = {entry.entry: entry for entry in live if entry.title and entry.entry not in promoted}
-    denied = app.index.denied([source for source, row in files.items() if row.place.store == "memory"])
+    denied = app.index.denied(
+        [source for source, row in files.items() if row.place.store == "memory"]
+    )
     return [_place(app, titled[name], denied, promoted) for name in metrics.sample(titled, ASKED)]
 
 
 def _place(app: App, entry: Candidate, denied: frozenset[int], promoted: set[str]) -> int:
-    scores = app.index.lexical(query.build(entry.title).terms, None, denied, FIRST)
+    scores = app.index.lexical(terms.build(entry.title).terms, None, denied, FIRST)
     best: dict[str, float] = {}
     for candidate in app.index.candidates(scores):
         if candidate.entry not in promoted:
@@ -381,7 +404,10 @@ def _never(live: Sequence[Candidate], shown: Sequence[Shown]) -> tuple[str, ...]
 
 
 def _counts(
-    entries: Sequence[Candidate], live: Sequence[Candidate], files: Mapping[int, FileRow], tokens: int
+    entries: Sequence[Candidate],
+    live: Sequence[Candidate],
+    files: Mapping[int, FileRow],
+    tokens: int,
 ) -> dict[str, Any]:
     levels = Counter(files[entry.source].place.level for entry in entries)
     return {
@@ -398,13 +424,19 @@ def _counts(
 
 def write_page(app: App, report: Report, path: str) -> None:
     """Write the report as one self-contained HTML page."""
-    from memcli import page
-    from memcli.workspace import write_output
+    from memcli.storage.workspace import write_output
+    from memcli.views import page
 
     template = (Path(page.__file__).parent / "page.html").read_text(encoding="utf-8")
     name = app.root.name if app.root is not None else "~"
     made = Page(
-        name, app.now.isoformat(), report.health, report.counts, report.history, report.notes, report.never
+        name,
+        app.now.isoformat(),
+        report.health,
+        report.counts,
+        report.history,
+        report.notes,
+        report.never,
     )
     write_output(app.cwd / path, page.render(made, template))
 

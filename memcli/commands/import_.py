@@ -9,20 +9,33 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memcli import importers, redact, tree
 from memcli.app import App
-from memcli.claims import Claim, claim
-from memcli.differences import guard
 from memcli.errors import DataError, UsageError
-from memcli.importers import claude_mem
-from memcli.importers.draft import Draft, headline, shortened
-from memcli.levels import LEVEL_WORDS, OUTERMOST, Place
-from memcli.memory_file import TYPE_OF_KIND, Change, MemoryFile, edited, eol_of, parse, render_entry, sections
-from memcli.model import LEVELS, Patch, Problem
-from memcli.similar import similar_pairs
+from memcli.exchange import importers
+from memcli.exchange.importers import claude_mem
+from memcli.exchange.importers.draft import Draft, headline, shortened
+from memcli.memory.levels import LEVEL_WORDS, OUTERMOST, Place
+from memcli.memory.memory_file import (
+    TYPE_OF_KIND,
+    Change,
+    MemoryFile,
+    edited,
+    eol_of,
+    parse,
+    render_entry,
+    sections,
+)
+from memcli.memory.values import LEVELS, Patch, Problem
+from memcli.project import levels_on_disk
+from memcli.similarity.claims import Claim, claim
+from memcli.similarity.differences import guard
+from memcli.similarity.duplicates import similar_pairs
+from memcli.text import redact
 
 NEIGHBOURS = 16
-"""So many entries with nearly the same words are asked whether one says the same; the rest is a template."""
+"""So many entries with nearly the same words are asked whether one says the same; the rest is a
+template.
+"""
 UNCONDITIONAL = ("policy", "architecture")
 """Kinds whose own priority would show them in every recall."""
 
@@ -39,9 +52,9 @@ class Request(NamedTuple):
 class Report(NamedTuple):
     """What became of every draft.
 
-    `added` are (id, path, title); `known` and `similar` (title, id of the entry that is there already);
-    `refused` names the sources with secrets, `injected` those with commands to an agent, `private` the
-    ones about one person. `elsewhere` counts those of other projects.
+    `added` are (id, path, title); `known` and `similar` (title, id of the entry that is there
+    already); `refused` names the sources with secrets, `injected` those with commands to an agent,
+    `private` the ones about one person. `elsewhere` counts those of other projects.
     """
 
     added: tuple[tuple[str, str, str], ...]
@@ -70,14 +83,18 @@ def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
     if level not in LEVELS:
         raise UsageError(f"--level {request.level}: unknown level", f"one of {', '.join(LEVELS)}")
     if request.form not in ("", *importers.FORMS):
-        raise UsageError(f"--from {request.form}: unknown format", f"one of {', '.join(importers.FORMS)}")
+        raise UsageError(
+            f"--from {request.form}: unknown format", f"one of {', '.join(importers.FORMS)}"
+        )
     target = _target(app, level)
     sources = [_read(app, path, request.form) for path in request.paths]
     drafts, elsewhere = _chosen(app, request, sources)
     problems = [problem for source in sources for problem in source.problems]
 
     def plan() -> Report:
-        return _plan(app, level, target, drafts)._replace(elsewhere=elsewhere, skipped=tuple(problems))
+        return _plan(app, level, target, drafts)._replace(
+            elsewhere=elsewhere, skipped=tuple(problems)
+        )
 
     return app.write(plan, "import", dry_run=dry_run)
 
@@ -87,7 +104,9 @@ def _target(app: App, level: str) -> tuple[str, str]:
     if level == "global":
         return "~/MEMORY.md", str(app.home / "MEMORY.md")
     if app.root is None:
-        raise UsageError("there is no project here", "run it inside a repository, or use --level global")
+        raise UsageError(
+            "there is no project here", "run it inside a repository, or use --level global"
+        )
     if level == "project":
         return "MEMORY.md", str(app.root / "MEMORY.md")
     inside, task = app.view.inside, app.view.task
@@ -105,7 +124,9 @@ def _read(app: App, path: str, form: str) -> importers.Source:
     return importers.read(full, form, str(app.root or ""))
 
 
-def _chosen(app: App, request: Request, sources: Sequence[importers.Source]) -> tuple[list[Draft], int]:
+def _chosen(
+    app: App, request: Request, sources: Sequence[importers.Source]
+) -> tuple[list[Draft], int]:
     """The drafts of this project, and how many belong to others. Only a database knows of several."""
     name = request.project or (app.root.name if app.root is not None else "")
     chosen: list[Draft] = []
@@ -125,7 +146,9 @@ def _chosen(app: App, request: Request, sources: Sequence[importers.Source]) -> 
 
 
 class _Known(NamedTuple):
-    """The entry that each id ever written leads to; bodies and ids of the live entries readers see too."""
+    """The entry that each id ever written leads to; bodies and ids of the live entries readers see
+    too.
+    """
 
     ids: dict[str, str]
     live: list[tuple[str, str]]
@@ -136,14 +159,16 @@ def _known(app: App, level: str) -> _Known:
     for file in app.listing.files:
         try:
             memory = app.read(file)
-        except tree.Unreadable:
+        except levels_on_disk.Unreadable:
             continue
         for entry in memory.entries:
             known.ids[entry.id] = entry.id
             known.ids.update(dict.fromkeys(_absorbed(entry.extra), entry.id))
         if file.place.store in ("memory", "institutional") and _around(app, file.place, level):
             entries = (*memory.entries, *sections(memory))
-            known.live.extend((entry.body, entry.id) for entry in entries if entry.status != "retired")
+            known.live.extend(
+                (entry.body, entry.id) for entry in entries if entry.status != "retired"
+            )
     return known
 
 
@@ -228,7 +253,9 @@ def _unlike(
     kept: list[Draft] = []
     same: list[tuple[str, str]] = []
     for draft, one in zip(fresh, mine, strict=True):
-        alike = islice((other for other in (one, *near(one)) if other.words and other in said), NEIGHBOURS)
+        alike = islice(
+            (other for other in (one, *near(one)) if other.words and other in said), NEIGHBOURS
+        )
         like = next((other for other in alike if guard(one, other) is None), None)
         if like is None:
             kept.append(draft)
@@ -282,14 +309,20 @@ def _plan(app: App, level: str, target: tuple[str, str], drafts: Sequence[Draft]
 
 
 def _file(path: str, name: str) -> MemoryFile:
-    from memcli.checks import conflict_lines
+    from memcli.diagnostics.checks import conflict_lines
 
     try:
-        text = tree.decode(tree.read_bytes(path).data) if os.path.lexists(path) else ""
+        text = (
+            levels_on_disk.decode(levels_on_disk.read_bytes(path).data)
+            if os.path.lexists(path)
+            else ""
+        )
         for line in conflict_lines(text):
-            raise tree.Unreadable("has conflict markers: resolve them", line)
-    except tree.Unreadable as error:
-        raise DataError(f"{name}:{error.line}: {error}; nothing is written", "mend the file first") from None
+            raise levels_on_disk.Unreadable("has conflict markers: resolve them", line)
+    except levels_on_disk.Unreadable as error:
+        raise DataError(
+            f"{name}:{error.line}: {error}; nothing is written", "mend the file first"
+        ) from None
     return parse(text, name)
 
 
@@ -303,7 +336,9 @@ def _body(draft: Draft, today: str) -> str:
 
 
 def _values(draft: Draft, ids: dict[str, str], today: str) -> Iterator[tuple[str, Any]]:
-    """Front matter. What comes from elsewhere is never shown unconditionally: its priority is medium."""
+    """Front matter. What comes from elsewhere is never shown unconditionally: its priority is
+    medium.
+    """
     day = draft.created or today
     values = {
         "id": draft.id,

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from memcli.app import BUILD_WAIT, App
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError
-from memcli.model import Problem
-from memcli.source import FileRow
-from memcli.store import Refreshed
+from memcli.index.database import Refreshed
+from memcli.index.source import FileRow
+from memcli.memory.values import Problem
 
 
 class Report(NamedTuple):
@@ -74,7 +74,9 @@ def _embed(app: App, progress: Callable[[int, int], None]) -> Vectors | None:
     except (ProviderError, UsageError) as error:
         failed = error
     have, chosen = app.index.vectors.count(app.chosen)
-    return Vectors(model, have, chosen, failed.what if failed else "", failed.hint if failed else "")
+    return Vectors(
+        model, have, chosen, failed.what if failed else "", failed.hint if failed else ""
+    )
 
 
 def _report(app: App, done: Refreshed) -> Report:
@@ -95,7 +97,9 @@ def check(app: App) -> Report:
 def _compare(app: App) -> Report:
     changed, gone = app.index.changed(app.listing.files)
     files = tuple(app.index.files().values())
-    return Report(str(app.index.path), files, 0, 0, 0, (*changed, *gone), tuple(app.problems), repeated(app))
+    return Report(
+        str(app.index.path), files, 0, 0, 0, (*changed, *gone), tuple(app.problems), repeated(app)
+    )
 
 
 def repeated(app: App) -> tuple[Problem, ...]:

@@ -13,14 +13,16 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from memcli import __version__, git, harness, hook_script, section, settings_json
+from memcli import __version__
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError
-from memcli.model import Patch
-from memcli.tree import Unreadable, decode, digest, read_bytes
+from memcli.install import agent_settings, git_hooks, harness, managed_section
+from memcli.memory.values import Patch
+from memcli.project import git
+from memcli.project.levels_on_disk import Unreadable, decode, digest, read_bytes
 
 if TYPE_CHECKING:
-    from memcli.workspace import Workspace
+    from memcli.storage.workspace import Workspace
 
 ATTRIBUTES = (
     "MEMORY.md",
@@ -32,7 +34,7 @@ ATTRIBUTES = (
 )
 MEMORY = "# Memory\n"
 """A new file is a heading alone: nothing in it is found before something is written."""
-TEMPLATES = Path(__file__).parent.parent / "templates"
+TEMPLATES = Path(__file__).parent.parent / "install" / "templates"
 WORKFLOW = ".github/workflows/mem.yml"
 AGENT_FILES = ("AGENTS.md", "CLAUDE.md")
 NAMES = {"claude": "Claude Code", "codex": "Codex"}
@@ -66,9 +68,9 @@ class Report(NamedTuple):
 class Target(NamedTuple):
     """A file to change: `put` makes its new text, `drop` that of before; None is no file.
 
-    Its real place must be below one of `within`. `what` is said of it, `next` when it was put. A file that
-    is no text stops everything, but with `otherwise` is left, and that is said. What is `private` holds a
-    path of this machine: git is not to offer it.
+    Its real place must be below one of `within`. `what` is said of it, `next` when it was put. A
+    file that is no text stops everything, but with `otherwise` is left, and that is said. What is
+    `private` holds a path of this machine: git is not to offer it.
     """
 
     path: Path
@@ -105,8 +107,8 @@ def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
 
 def _tidy(app: App) -> None:
     """Finish what a killed run left: there may be nothing left to write that would do it."""
-    from memcli.history import state_dir
-    from memcli.workspace import sweep
+    from memcli.storage.state import state_dir
+    from memcli.storage.workspace import sweep
 
     app.workspace.recover()
     sweep([state_dir() / "init"])
@@ -119,7 +121,9 @@ def _check(app: App, request: Request) -> None:
     if placed and not (request.git or request.claude or request.codex or request.remove):
         raise UsageError("--user and --shared say where hooks go", "add --claude or --codex")
     if app.root is None and not (request.user and (request.claude or request.codex)):
-        raise UsageError("there is no project here", "run it inside a repository, or name one with --root")
+        raise UsageError(
+            "there is no project here", "run it inside a repository, or name one with --root"
+        )
 
 
 def _driver(top: Path | None, request: Request, *, dry_run: bool) -> list[str]:
@@ -150,7 +154,9 @@ def _targets(app: App, request: Request, top: Path | None, notes: list[str]) -> 
         found += [_instructions(path, root) for path in _agent_files(root, remove=request.remove)]
     if top is not None:
         found += _excluded(top, found, everything=everything, request=request)
-    return list({os.path.realpath(target.path): target for target in reversed(found)}.values())[::-1]
+    return list({os.path.realpath(target.path): target for target in reversed(found)}.values())[
+        ::-1
+    ]
 
 
 def _base(root: Path, top: Path | None) -> list[Target]:
@@ -175,7 +181,14 @@ def _attributes() -> tuple[str, ...]:
 
 
 def _marked(path: Path, lines: Sequence[str], within: Path, what: str, next: str = "") -> Target:
-    return Target(path, lambda text: section.put(text, lines), section.drop, (within,), what, next)
+    return Target(
+        path,
+        lambda text: managed_section.put(text, lines),
+        managed_section.drop,
+        (within,),
+        what,
+        next,
+    )
 
 
 # --- git hooks
@@ -206,7 +219,7 @@ def _git(root: Path, top: Path | None, request: Request, notes: list[str]) -> li
 
 def _disabled(hooks: harness.Hooks) -> list[Path]:
     """Hooks that git passes over; husky runs its own by name."""
-    paths = [hooks.folder / name for name in hook_script.HOOKS]
+    paths = [hooks.folder / name for name in git_hooks.HOOKS]
     husky = hooks.folder.name == ".husky"
     return [path for path in paths if path.is_file() and not os.access(path, os.X_OK) and not husky]
 
@@ -214,25 +227,29 @@ def _disabled(hooks: harness.Hooks) -> list[Path]:
 def _hooks(top: Path, hooks: harness.Hooks) -> list[Target]:
     program = "mem" if hooks.shared else harness.program()
     within = (top, git.common_dir(top) or top, hooks.folder)
-    next = f"commit {os.path.relpath(hooks.folder, top)}: others run these hooks, too" if hooks.shared else ""
+    next = (
+        f"commit {os.path.relpath(hooks.folder, top)}: others run these hooks, too"
+        if hooks.shared
+        else ""
+    )
     return [
         Target(
             hooks.folder / name,
             partial(_with_hook, hook=name, program=program),
-            hook_script.without_section,
+            git_hooks.without_section,
             within,
             "a call of mem",
             next,
             _no_script(name, program),
         )
-        for name in hook_script.HOOKS
+        for name in git_hooks.HOOKS
     ]
 
 
 def _with_hook(text: str | None, hook: str, program: str) -> str:
-    if text is not None and not hook_script.runs_shell(text):
+    if text is not None and not git_hooks.runs_shell(text):
         raise _Left(_no_script(hook, program))
-    return hook_script.with_section(text, hook, program)
+    return git_hooks.with_section(text, hook, program)
 
 
 def _no_script(hook: str, program: str) -> str:
@@ -240,21 +257,23 @@ def _no_script(hook: str, program: str) -> str:
 
 
 def _lefthook(top: Path) -> list[Target]:
-    """Lefthook writes the hooks of git itself, from its configuration; the local one is a person's own."""
+    """Lefthook writes the hooks of git itself, from its configuration; the local one is a person's
+    own.
+    """
     names = ("lefthook-local.yml", ".lefthook-local.yml")
     path = next((top / name for name in names if (top / name).exists()), top / names[0])
     next_ = "let lefthook write its hooks: lefthook install"
     what = "calls of mem for lefthook"
-    return [Target(path, _with_lefthook, section.drop, (top,), what, next_, private=True)]
+    return [Target(path, _with_lefthook, managed_section.drop, (top,), what, next_, private=True)]
 
 
 def _with_lefthook(text: str | None) -> str:
-    lines = hook_script.lefthook_lines(harness.program())
-    own = (section.drop(text) or "") if text is not None else ""
-    for hook in hook_script.HOOKS:
+    lines = git_hooks.lefthook_lines(harness.program())
+    own = (managed_section.drop(text) or "") if text is not None else ""
+    for hook in git_hooks.HOOKS:
         if re.search(rf"^{hook}\s*:", own, re.MULTILINE):
             raise _Left(f"has {hook} already; add to it by hand:\n" + "\n".join(lines))
-    return section.put(text, lines)
+    return managed_section.put(text, lines)
 
 
 # --- agents
@@ -263,9 +282,14 @@ def _with_lefthook(text: str | None) -> str:
 def _agents(
     app: App, names: Iterable[str], request: Request, top: Path | None, notes: list[str]
 ) -> list[Target]:
-    """The settings files of agents: those asked for; without a name, when removing, all of the repository."""
+    """The settings files of agents: those asked for; without a name, when removing, all of the
+    repository.
+    """
     if request.remove and not request.named:
-        scopes = [*(["local", "shared"] if app.root is not None else []), *(["user"] if request.user else [])]
+        scopes = [
+            *(["local", "shared"] if app.root is not None else []),
+            *(["user"] if request.user else []),
+        ]
     else:
         scopes = ["user" if request.user else "shared" if request.shared else "local"]
     places = [
@@ -281,7 +305,7 @@ def _agents(
 
 def _settings(place: harness.Settings, top: Path | None) -> Target:
     shared = place.scope == "shared" or _is_tracked(place.path, top)
-    wanted = settings_json.groups(place.harness, harness.program(), shared=shared)
+    wanted = agent_settings.groups(place.harness, harness.program(), shared=shared)
     name = NAMES[place.harness]
     next = f"start a new session of {name}: its hooks are read then"
     if place.harness == "codex":
@@ -289,8 +313,8 @@ def _settings(place: harness.Settings, top: Path | None) -> Target:
     home = Path(os.path.expanduser("~")).resolve()
     return Target(
         place.path,
-        lambda text: settings_json.with_hooks(text, wanted),
-        settings_json.without_hooks,
+        lambda text: agent_settings.with_hooks(text, wanted),
+        agent_settings.without_hooks,
         (place.folder, home) if place.scope == "user" else (place.folder,),
         f"hooks of {name}",
         f"{next}; commit {place.path.name}" if shared else next,
@@ -319,7 +343,7 @@ def _doubled(app: App, place: harness.Settings) -> list[str]:
 
 def _has_hooks(path: Path) -> bool:
     try:
-        return bool(settings_json.handlers(_text(path) or ""))
+        return bool(agent_settings.handlers(_text(path) or ""))
     except (UsageError, Unreadable):
         return False
 
@@ -328,10 +352,10 @@ def _has_hooks(path: Path) -> bool:
 
 
 def _workflow(top: Path) -> Target:
-    next = (
-        f"commit {WORKFLOW}; for a protected branch, allow Actions to create pull requests (GitHub, settings)"
+    next = f"commit {WORKFLOW}; for a protected branch, allow Actions to create pull requests (GitHub, settings)"
+    return Target(
+        top / WORKFLOW, _with_workflow, _without_workflow, (top,), "compaction in CI", next
     )
-    return Target(top / WORKFLOW, _with_workflow, _without_workflow, (top,), "compaction in CI", next)
 
 
 def workflow() -> str:
@@ -372,7 +396,9 @@ def _is_untouched(text: str) -> bool:
 
 
 def _agent_files(root: Path, *, remove: bool) -> list[Path]:
-    """The instructions that agents read: those that exist, but none that includes another; else a new one."""
+    """The instructions that agents read: those that exist, but none that includes another; else a
+    new one.
+    """
     found = [root / name for name in AGENT_FILES if os.path.lexists(root / name)]
     both = AGENT_FILES[0] in [path.name for path in found] and not remove
     own = [path for path in found if not both or path.name == AGENT_FILES[0] or not _includes(path)]
@@ -390,8 +416,8 @@ def _instructions(path: Path, root: Path) -> Target:
     lines = _template("agents.md").rstrip("\n").split("\n")
     return Target(
         path,
-        lambda text: section.put(text, lines, section.HTML, blank=True),
-        lambda text: section.drop(text, section.HTML),
+        lambda text: managed_section.put(text, lines, managed_section.HTML, blank=True),
+        lambda text: managed_section.drop(text, managed_section.HTML),
         (root,),
         "when to recall and when to add",
     )
@@ -400,17 +426,21 @@ def _instructions(path: Path, root: Path) -> Target:
 # --- what git is to ignore
 
 
-def _excluded(top: Path, targets: Sequence[Target], *, everything: bool, request: Request) -> list[Target]:
+def _excluded(
+    top: Path, targets: Sequence[Target], *, everything: bool, request: Request
+) -> list[Target]:
     """Derived files, and settings with a path of this machine, in `.git/info/exclude`."""
     common = git.common_dir(top)
     if common is None or not (common / "HEAD").is_file():
         return []
     base = () if request.remove else (*git.EXCLUDED, *git.MOMENTS)
-    private = [target.path for target in targets if target.private and not _is_tracked(target.path, top)]
+    private = [
+        target.path for target in targets if target.private and not _is_tracked(target.path, top)
+    ]
     if not request.remove:
         private = [path for path in private if not harness.is_ignored(path, top)]
     patterns = (*base, *(_pattern(path, top) for path in private))
-    drop = section.drop if everything else partial(_less_excluded, patterns=patterns)
+    drop = managed_section.drop if everything else partial(_less_excluded, patterns=patterns)
     more = partial(_more_excluded, patterns=patterns)
     return [Target(common / "info" / "exclude", more, drop, (common,), "derived and private files")]
 
@@ -423,7 +453,7 @@ def _more_excluded(text: str | None, patterns: Sequence[str]) -> str | None:
     known = (text or "").splitlines()
     ours = _section_lines(text or "")
     missing = [pattern for pattern in patterns if pattern not in known]
-    return section.put(text, [*ours, *missing]) if missing else text
+    return managed_section.put(text, [*ours, *missing]) if missing else text
 
 
 def _less_excluded(text: str, patterns: Sequence[str]) -> str | None:
@@ -431,11 +461,11 @@ def _less_excluded(text: str, patterns: Sequence[str]) -> str | None:
     left = [line for line in ours if line not in patterns]
     if left == ours:
         return text
-    return section.put(text, left) if left else section.drop(text)
+    return managed_section.put(text, left) if left else managed_section.drop(text)
 
 
 def _section_lines(text: str) -> list[str]:
-    found = section.find(text)
+    found = managed_section.find(text)
     return text[found.begin : found.end].splitlines()[1:-1] if found is not None else []
 
 
@@ -445,7 +475,9 @@ def _section_lines(text: str) -> list[str]:
 def _applied(
     app: App, targets: Sequence[Target], request: Request, notes: list[str], *, dry_run: bool
 ) -> Report:
-    """Everything is planned before anything is written, so that what cannot be read stops all of it."""
+    """Everything is planned before anything is written, so that what cannot be read stops all of
+    it.
+    """
     patches = _plan(targets, request, notes)
     done, next = _said(app, targets, patches, request)
     if patches and not dry_run:
@@ -465,7 +497,9 @@ def _plan(targets: Iterable[Target], request: Request, notes: list[str]) -> list
             after = _after(target, before, request)
         except Unreadable as error:
             if not target.otherwise:
-                raise UsageError(f"{target.path}:{error.line}: {error}", "mend that file first") from None
+                raise UsageError(
+                    f"{target.path}:{error.line}: {error}", "mend that file first"
+                ) from None
             notes += [] if request.remove else [f"{target.path}: {target.otherwise}"]
         except UsageError as error:
             raise UsageError(f"{target.path}:{error.what}", error.hint) from None
@@ -485,7 +519,9 @@ def _after(target: Target, before: str | None, request: Request) -> str | None:
 
 
 def _check_place(target: Target) -> None:
-    """A link in a repository must not lead out of it; one of the user's may lead to another of his files."""
+    """A link in a repository must not lead out of it; one of the user's may lead to another of his
+    files.
+    """
     real = Path(os.path.realpath(target.path))
     if not any(real.is_relative_to(os.path.realpath(folder)) for folder in target.within):
         raise RefusedError(
@@ -499,8 +535,8 @@ def _text(path: Path) -> str | None:
 
 def _by_place(app: App, targets: Sequence[Target]) -> list[tuple[Workspace, list[Target]]]:
     """Targets by who may write them: the project (mem undo takes that back), or a place of its own."""
-    from memcli.history import state_dir
-    from memcli.workspace import Workspace
+    from memcli.storage.state import state_dir
+    from memcli.storage.workspace import Workspace
 
     own = [folder for folder in (app.root, app.home) if folder is not None]
 
@@ -511,7 +547,11 @@ def _by_place(app: App, targets: Sequence[Target]) -> list[tuple[Workspace, list
         return next((str(f) for f in target.within if real.is_relative_to(os.path.realpath(f))), "")
 
     def workspace(name: str) -> Workspace:
-        return Workspace(Path(name), state_dir(), app.moment, allowed=[Path(name)]) if name else app.workspace
+        return (
+            Workspace(Path(name), state_dir(), app.moment, allowed=[Path(name)])
+            if name
+            else app.workspace
+        )
 
     groups = groupby(sorted(targets, key=place), key=place)
     return [(workspace(name), list(group)) for name, group in groups]
@@ -531,9 +571,11 @@ def _missing(patches: Iterable[Patch]) -> list[str]:
 
 
 def _remember(app: App, folders: Iterable[str], *, remove: bool) -> None:
-    """Keep in the state folder which folders came with our files; on removal those go that are empty."""
-    from memcli.history import private_dir, state_dir
-    from memcli.workspace import write_output
+    """Keep in the state folder which folders came with our files; on removal those go that are
+    empty.
+    """
+    from memcli.storage.state import private_dir, state_dir
+    from memcli.storage.workspace import write_output
 
     path = state_dir() / "init" / f"{digest(os.fsencode(app.root or app.home))}.json"
     known = {*_remembered(path), *folders}

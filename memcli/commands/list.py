@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from memcli import block, rank, scope
 from memcli.app import App
-from memcli.scope import Filters
-from memcli.source import Candidate, FileRow
+from memcli.index import view
+from memcli.index.source import Candidate, FileRow
+from memcli.index.view import Filters
+from memcli.recall import budget, ranking
 
 UNTITLED = 12
 """So many tokens of its text stand for the title of an entry that has none."""
@@ -39,7 +40,7 @@ class Report(NamedTuple):
 
 def list_entries(app: App, filters: Filters, recent: int | None = None) -> Report:
     """The entries in view that pass the filters, newest first; each id once, its nearest copy."""
-    filters = scope.check(filters, app.now)
+    filters = view.check(filters, app.now)
     if not app.listing.files:
         return Report((), 0, False)
     app.refresh()
@@ -47,18 +48,20 @@ def list_entries(app: App, filters: Filters, recent: int | None = None) -> Repor
 
 
 def _list(app: App, filters: Filters, recent: int | None) -> Report:
-    rows = scope.visible(app.index.files().values(), app.view, filters)
-    where = scope.select(rows, filters, app.relative)
+    rows = view.visible(app.index.files().values(), app.view, filters)
+    where = view.select(rows, filters, app.relative)
     files = {row.id: row for row in rows}
     passing = {candidate.rowid: candidate.entry for candidate in app.index.select(where)}
     copies: dict[str, list[Candidate]] = {}
     for candidate in app.index.copies(passing.values()):
         if candidate.source in where.files:
             copies.setdefault(candidate.entry, []).append(candidate)
-    nearest = [scope.nearest(same, files, app.view) for same in copies.values()]
+    nearest = [view.nearest(same, files, app.view) for same in copies.values()]
     best = [candidate for candidate in nearest if candidate.rowid in passing]
     listed = [_row(app, candidate, files[candidate.source]) for candidate in best]
-    listed.sort(key=lambda row: (row.path, -row.line))  # what stands later in a file was written later
+    listed.sort(
+        key=lambda row: (row.path, -row.line)
+    )  # what stands later in a file was written later
     listed.sort(key=lambda row: row.date, reverse=True)
     return Report(tuple(listed[:recent]), len(listed), True)
 
@@ -75,7 +78,7 @@ def _row(app: App, candidate: Candidate, file: FileRow) -> Row:
         status=str(values["status"]),
         importance=float(values["importance"]),
         reinforcement_count=int(values["count"]),
-        age_days=rank.age_of(values, app.now),
+        age_days=ranking.age_of(values, app.now),
         title=candidate.title or _beginning(candidate.text),
         path=file.path,
         line=candidate.line,
@@ -84,4 +87,4 @@ def _row(app: App, candidate: Candidate, file: FileRow) -> Row:
 
 def _beginning(text: str) -> str:
     """The first words of a text without a title."""
-    return block.cut_words(" ".join(word for word in text.split() if word != "---"), UNTITLED)
+    return budget.cut_words(" ".join(word for word in text.split() if word != "---"), UNTITLED)

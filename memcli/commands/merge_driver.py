@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 ERROR = 255
 """Above 128 git takes the driver for failed; 1 to 127 are conflicts."""
-USAGE = "usage: mem merge-driver BASE OURS THEIRS [PATH] [MARKER-SIZE] (git calls this: %O %A %B %P %L)"
+USAGE = (
+    "usage: mem merge-driver BASE OURS THEIRS [PATH] [MARKER-SIZE] (git calls this: %O %A %B %P %L)"
+)
 
 
 class Request(NamedTuple):
@@ -40,21 +42,25 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def merge_driver(request: Request) -> int:
-    """Merge by entry, or as git does where that cannot be done; the number of conflicts, at most 127."""
+    """Merge by entry, or as git does where that cannot be done; the number of conflicts, at most
+    127.
+    """
     try:
         text, conflicts = _merged(request)
         if text != _read(request.ours):
             _replace(request.ours, text.encode())
         return min(conflicts, 127)
-    except Exception as error:  # whatever it is: git can merge, and a driver that dies stops a rebase
+    except (
+        Exception
+    ) as error:  # whatever it is: git can merge, and a driver that dies stops a rebase
         _explain(request, error)
         return _merge_as_git(request)
 
 
 def _merged(request: Request) -> tuple[str, int]:
-    from memcli.checks import conflict_lines
+    from memcli.compaction.merge import merge
+    from memcli.diagnostics.checks import conflict_lines
     from memcli.errors import DataError
-    from memcli.merge import merge
 
     def merge_prose(base: str, ours: str, theirs: str) -> tuple[str, int]:
         return _merge_prose(request, base, ours, theirs)
@@ -71,8 +77,10 @@ def _read(path: Path) -> str:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Put `data` in the place of a file that is git's and temporary: the old or the new, never half."""
-    from memcli.workspace import sweep
+    """Put `data` in the place of a file that is git's and temporary: the old or the new, never
+    half.
+    """
+    from memcli.storage.workspace import sweep
 
     sweep([path.parent])  # what a killed one left
     beside = path.with_name(f".{path.name.lstrip('.')}.mem-tmp-{os.getpid()}")
@@ -90,7 +98,7 @@ def _replace(path: Path, data: bytes) -> None:
 def _merge_prose(request: Request, base: str, ours: str, theirs: str) -> tuple[str, int]:
     from tempfile import TemporaryDirectory
 
-    from memcli.merge import Unmergeable
+    from memcli.compaction.merge import Unmergeable
 
     with TemporaryDirectory(prefix="mem-merge-") as folder:
         names = [Path(folder) / name for name in ("base", "ours", "theirs")]
@@ -116,7 +124,7 @@ def _merge_as_git(request: Request) -> int:
 
 def _merge_file(request: Request) -> int:
     """git merge-file, into `ours`. It reads the work tree's merge.conflictStyle."""
-    from memcli import git
+    from memcli.project import git
 
     size = ["--marker-size", request.marker_size]
     labels = ["-L", "ours", "-L", "base", "-L", "theirs"]

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from memcli import cleaning, git, notes, prompts, tree
 from memcli.app import App
 from memcli.errors import DataError, ProviderError, UsageError
-from memcli.model import Patch
-from memcli.notes import Checkpoint
+from memcli.extraction import job_files, prompts
+from memcli.extraction.job_files import Checkpoint
+from memcli.memory.values import Patch
+from memcli.project import git, levels_on_disk
+from memcli.sessions import clean
 
 
 class Pitfall(NamedTuple):
@@ -41,33 +43,47 @@ def premortem(
     llm: bool = False,
     dry_run: bool = False,
 ) -> Report:
-    """Write `.premortem.md`: pitfalls met before, and the risks a language model foresees when asked."""
+    """Write `.premortem.md`: pitfalls met before, and the risks a language model foresees when
+    asked.
+    """
     if not task.strip():
-        raise UsageError("there is no task to foresee", 'mem extract --premortem "what you are about to do"')
+        raise UsageError(
+            "there is no task to foresee", 'mem extract --premortem "what you are about to do"'
+        )
     folder = _folder(app, job)
-    safe = cleaning.clean_text(task)
+    safe = clean.clean_text(task)
     risks, failed = _risks(app, safe, pitfalls) if llm else ((), "")
-    text = notes.premortem(safe, [(p.title, p.text, p.where) for p in pitfalls], risks, app.now.isoformat())
+    text = job_files.premortem(
+        safe, [(p.title, p.text, p.where) for p in pitfalls], risks, app.now.isoformat()
+    )
     return _written(
-        app, folder / ".premortem.md", text, "premortem", len(pitfalls) + len(risks), failed, dry_run
+        app,
+        folder / ".premortem.md",
+        text,
+        "premortem",
+        len(pitfalls) + len(risks),
+        failed,
+        dry_run,
     )
 
 
 def checkpoint(app: App, found: Checkpoint, *, job: str = "", dry_run: bool = False) -> Report:
     """Append a line to `.assumptions.jsonl`."""
     path = _folder(app, job) / ".assumptions.jsonl"
-    row = notes.checkpoint_line(found, app.moment.isoformat(timespec="seconds"))
+    row = job_files.checkpoint_line(found, app.moment.isoformat(timespec="seconds"))
     before = _text(path) or ""
     glue = "" if not before or before.endswith("\n") else "\n"
     return _written(app, path, before + glue + row, "checkpoint", 1, "", dry_run)
 
 
-def _risks(app: App, task: str, pitfalls: Sequence[Pitfall]) -> tuple[tuple[tuple[str, str], ...], str]:
-    from memcli.llm import Ask
+def _risks(
+    app: App, task: str, pitfalls: Sequence[Pitfall]
+) -> tuple[tuple[tuple[str, str], ...], str]:
+    from memcli.providers.llm import Ask
 
     model = app.model or app.model_of("anthropic")
     assert model is not None
-    known = [cleaning.clean_text(f"{p.title}: {p.text}") for p in pitfalls]
+    known = [clean.clean_text(f"{p.title}: {p.text}") for p in pitfalls]
     ask = Ask(prompts.RISKS, prompts.risks(task, known), schema=prompts.SCHEMA, purpose="premortem")
     try:
         return prompts.parse_risks(model.ask(ask).text), ""
@@ -75,7 +91,9 @@ def _risks(app: App, task: str, pitfalls: Sequence[Pitfall]) -> tuple[tuple[tupl
         return (), error.what
 
 
-def _written(app: App, path: Path, text: str, what: str, count: int, failed: str, dry_run: bool) -> Report:
+def _written(
+    app: App, path: Path, text: str, what: str, count: int, failed: str, dry_run: bool
+) -> Report:
     def plan() -> Report:
         if not dry_run and app.root is not None:
             git.exclude(app.root, git.MOMENTS)
@@ -87,19 +105,31 @@ def _written(app: App, path: Path, text: str, what: str, count: int, failed: str
 
 def _text(path: Path) -> str | None:
     try:
-        return tree.decode(tree.read_bytes(str(path)).data) if os.path.lexists(path) else None
-    except tree.Unreadable as error:
-        raise DataError(f"{path.name}:{error.line}: {error}; nothing is written", "mend the file") from None
+        return (
+            levels_on_disk.decode(levels_on_disk.read_bytes(str(path)).data)
+            if os.path.lexists(path)
+            else None
+        )
+    except levels_on_disk.Unreadable as error:
+        raise DataError(
+            f"{path.name}:{error.line}: {error}; nothing is written", "mend the file"
+        ) from None
 
 
 def _folder(app: App, job: str) -> Path:
     """The job's directory, without a job the root."""
     if app.root is None:
-        raise UsageError("there is no project here", "run it inside a repository, or name one with --root")
+        raise UsageError(
+            "there is no project here", "run it inside a repository, or name one with --root"
+        )
     job = job or app.view.job
     if not job:
         return app.root
-    found = next((app.root / jobs / job for jobs in app.jobs_dirs if (app.root / jobs / job).is_dir()), None)
+    found = next(
+        (app.root / jobs / job for jobs in app.jobs_dirs if (app.root / jobs / job).is_dir()), None
+    )
     if found is None or "/" in job or job in (".", ".."):
-        raise UsageError(f"--job {job}: no such job", f"its folder would be {app.jobs_dirs[-1]}/{job}")
+        raise UsageError(
+            f"--job {job}: no such job", f"its folder would be {app.jobs_dirs[-1]}/{job}"
+        )
     return found

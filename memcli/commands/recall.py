@@ -5,15 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from memcli import block, scope
 from memcli.app import App
-from memcli.block import Budget, Pools
 from memcli.errors import ProviderError
-from memcli.layers import Layers
-from memcli.model import Problem
-from memcli.scope import Filters
-from memcli.search import WORKFLOWS, Search
-from memcli.showing import Hit, Showing
+from memcli.index import view
+from memcli.index.view import Filters
+from memcli.memory.values import Problem
+from memcli.recall import budget as block
+from memcli.recall.budget import Budget, Pools
+from memcli.recall.layers import Layers
+from memcli.recall.present import Hit, Showing
+from memcli.recall.search import WORKFLOWS, Search
 
 
 class Request(NamedTuple):
@@ -33,7 +34,8 @@ class Request(NamedTuple):
 class Report(NamedTuple):
     """The answer to one recall.
 
-    `matched` counts the hits before layers and budget; `found` says whether there is any memory at all.
+    `matched` counts the hits before layers and budget; `found` says whether there is any memory at
+    all.
     """
 
     mode: str
@@ -47,7 +49,7 @@ class Report(NamedTuple):
 
 def recall(app: App, request: Request) -> Report:
     """Answer one request. Reads files and the index, writes the index alone (and the recall log)."""
-    filters = scope.check(request.filters, app.now)
+    filters = view.check(request.filters, app.now)
     if request.shared:
         try:
             return _recall_shared(app, request, filters)
@@ -57,9 +59,11 @@ def recall(app: App, request: Request) -> Report:
             app.notes.append(f"{error.what}: this answer is from here alone" + _hint(error))
     if not app.listing.files:
         problems = tuple(app.problems_of_listing)
-        return Report("bm25", request.task, (), Budget(app.config.max_tokens, 0, 0), problems, 0, False)
+        return Report(
+            "bm25", request.task, (), Budget(app.config.max_tokens, 0, 0), problems, 0, False
+        )
     if app.config.query == "llm":
-        from memcli.condense import condensed
+        from memcli.recall.condense import condensed
 
         request = request._replace(task=condensed(app, request.task))
     if request.refresh:
@@ -77,12 +81,14 @@ def recall(app: App, request: Request) -> Report:
 
 def _recall(app: App, request: Request, filters: Filters) -> Report:
     files = list(app.index.files().values())
-    rows = scope.visible(files, app.view, filters)
-    where = scope.select(rows, filters, app.relative)
+    rows = view.visible(files, app.view, filters)
+    where = view.select(rows, filters, app.relative)
     layers = Layers(app, rows, where, detail=request.detail, explain=request.explain)
     limit = app.config.limit
     # More than the limit: other layers take some of them.
-    ranked = layers.search.ranked(request.task, limit if request.ranked_only else 2 * limit + WORKFLOWS)
+    ranked = layers.search.ranked(
+        request.task, limit if request.ranked_only else 2 * limit + WORKFLOWS
+    )
     pools = layers.pools(ranked, alone=request.ranked_only)
     shown = _composed(app, pools)
     problems = (*app.listing.problems, *(item for row in files for item in row.problems))
@@ -100,27 +106,33 @@ def _hint(error: ProviderError) -> str:
 
 
 def _recall_shared(app: App, request: Request, filters: Filters) -> Report:
-    """The ranked layer over every project that may be read. Raises ProviderError when the server fails."""
-    from memcli.shared.lane import lane
-    from memcli.shared.link import PATIENCE, Link
-    from memcli.shared.store import SharedIndex
+    """The ranked layer over every project that may be read. Raises ProviderError when the server
+    fails.
+    """
+    from memcli.postgres.lane import lane
+    from memcli.postgres.link import PATIENCE, Link
+    from memcli.postgres.store import SharedIndex
 
     link = Link(app.config.store_url, app.environ, PATIENCE)
     try:
-        index = SharedIndex(link, filters, request.projects, scope.path_matcher(app.relative))
+        index = SharedIndex(link, filters, request.projects, view.path_matcher(app.relative))
         search = Search(app, index, lane(index, app.config, lambda: app.embedder, app.notes))
         ranked = search.ranked(request.task, app.config.limit)
         showing = Showing(search, detail=request.detail, explain=request.explain)
-        shown = _composed(app, Pools(ranked=[showing.shown(hit.item.id, "ranked") for hit in ranked]))
+        shown = _composed(
+            app, Pools(ranked=[showing.shown(hit.item.id, "ranked") for hit in ranked])
+        )
         hits = tuple(showing.hit(item, place) for place, item in enumerate(shown.items, 1))
     finally:
         link.close()
-    return Report(search.mode, request.task, hits, shown.budget, (), len(ranked), bool(index.projects))
+    return Report(
+        search.mode, request.task, hits, shown.budget, (), len(ranked), bool(index.projects)
+    )
 
 
 def write_ids(path: str, report: Report) -> None:
     """The shown ids, one a line, best first: ranked, workflows, then the unconditional layers."""
-    from memcli.workspace import write_output
+    from memcli.storage.workspace import write_output
 
     order = ("ranked", "workflows", "baseline", "episodes")
     ids = [hit.id for layer in order for hit in report.hits if hit.layer == layer and hit.id]

@@ -9,15 +9,18 @@ from contextlib import contextmanager, nullcontext
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memcli import asking, prominence, rank, tree
+from memcli import asking
 from memcli.app import App
 from memcli.errors import UsageError
-from memcli.memory_file import Change, MemoryFile, edited
-from memcli.model import Entry, Patch, Problem
+from memcli.memory import prominence
+from memcli.memory.memory_file import Change, MemoryFile, edited
+from memcli.memory.values import Entry, Patch, Problem
+from memcli.project import levels_on_disk
+from memcli.recall import ranking
 
 if TYPE_CHECKING:
-    from memcli.history import History
-    from memcli.llm import Model
+    from memcli.providers.llm import Model
+    from memcli.storage.state import History
 
 MOST_RATED = 40
 """So many entries go into one question."""
@@ -30,8 +33,8 @@ _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 class Request(NamedTuple):
     """Ids come from `ids` (typed), `listed` (a file) and the recall log of `session`.
 
-    `rates` maps ids to again, hard, good or easy; `spoken` is the text of the session (modes aligned
-    and rated).
+    `rates` maps ids to again, hard, good or easy; `spoken` is the text of the session (modes
+    aligned and rated).
     """
 
     ids: tuple[str, ...] = ()
@@ -66,7 +69,8 @@ def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
     for entry, rating in request.rates.items():
         if rating not in prominence.RATINGS:
             raise UsageError(
-                f"--rate {entry}={rating}: unknown rating", "one of " + ", ".join(prominence.RATINGS)
+                f"--rate {entry}={rating}: unknown rating",
+                "one of " + ", ".join(prominence.RATINGS),
             )
     if mode in ("aligned", "rated") and request.spoken is None:
         raise UsageError(f"mode {mode} needs the session", "name it with --transcript FILE")
@@ -91,7 +95,9 @@ def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
 
 
 class _Once:
-    """What a session has reinforced: once for each entry. Without a session there is nothing to keep."""
+    """What a session has reinforced: once for each entry. Without a session there is nothing to
+    keep.
+    """
 
     def __init__(self, app: App, history: History, session: str) -> None:
         self.app = app
@@ -99,10 +105,14 @@ class _Once:
         self.session = session
 
     def done(self) -> set[str]:
-        """The ids; of a run that was killed before it remembered them, those in the note of its write."""
+        """The ids; of a run that was killed before it remembered them, those in the note of its
+        write.
+        """
         if not self.session:
             return set()
-        noted = (note[1:] for note in self.app.workspace.notes("reinforce") if note[0] == self.session)
+        noted = (
+            note[1:] for note in self.app.workspace.notes("reinforce") if note[0] == self.session
+        )
         return {*self.history.reinforced(self.session), *chain.from_iterable(noted)}
 
     def note(self, report: Report) -> tuple[str, ...]:
@@ -114,7 +124,9 @@ class _Once:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Write and remember it, or neither; other writers are waited for before the state file is taken."""
+        """Write and remember it, or neither; other writers are waited for before the state file is
+        taken.
+        """
         if not self.session:
             yield
             return
@@ -143,7 +155,11 @@ class _Judged(NamedTuple):
 
 class _Plan:
     def __init__(
-        self, app: App, request: Request, done: set[str], judged: Mapping[str, _Judged] | None = None
+        self,
+        app: App,
+        request: Request,
+        done: set[str],
+        judged: Mapping[str, _Judged] | None = None,
     ) -> None:
         self.app = app
         self.request = request
@@ -153,7 +169,15 @@ class _Plan:
         self.today = app.now.isoformat()
         self.names: dict[str, list[str]] = {
             name: []
-            for name in ("reinforced", "weakened", "rated", "already", "retired", "elsewhere", "unknown")
+            for name in (
+                "reinforced",
+                "weakened",
+                "rated",
+                "already",
+                "retired",
+                "elsewhere",
+                "unknown",
+            )
         }
         self.memories: dict[str, MemoryFile] = {}
         self.changes: dict[str, list[Change]] = {}
@@ -163,7 +187,12 @@ class _Plan:
     def report(self) -> Report:
         self.app.refresh()
         self.request = self._whole(self.request)
-        typed = (*self.request.ids, *self.request.rates, *self.request.succeeded, *self.request.failed)
+        typed = (
+            *self.request.ids,
+            *self.request.rates,
+            *self.request.succeeded,
+            *self.request.failed,
+        )
         wanted = list(dict.fromkeys((*typed, *self.request.listed)))
         places = self.app.locate(wanted)
         seen: set[str] = set()
@@ -175,12 +204,18 @@ class _Plan:
                 seen.add(found.entry)
                 self._judge(name, found.entry, found.path, found.writable)
         patches = [
-            Patch(self.paths[name], self.memories[name].text, edited(self.memories[name], changes).text)
+            Patch(
+                self.paths[name],
+                self.memories[name].text,
+                edited(self.memories[name], changes).text,
+            )
             for name, changes in self.changes.items()
         ]
         missing = tuple(name for name in self.names["unknown"] if name in typed)
         lists = {key: tuple(value) for key, value in self.names.items()}
-        return Report(**lists, typed_unknown=missing, skipped=tuple(self.skipped), patches=tuple(patches))
+        return Report(
+            **lists, typed_unknown=missing, skipped=tuple(self.skipped), patches=tuple(patches)
+        )
 
     def judged(self, model: Model) -> dict[str, _Judged]:
         """What the model says of the entries that are to be rated; nothing is asked without any."""
@@ -188,13 +223,19 @@ class _Plan:
         parts = [self.shown[at : at + MOST_RATED] for at in range(0, len(self.shown), MOST_RATED)]
         if not parts:
             return {}
-        from memcli import consolidate
-        from memcli.llm import Ask
+        from memcli.compaction import consolidate
+        from memcli.providers.llm import Ask
 
         shared = consolidate.session_text(self.request.spoken or "")
         schema = consolidate.RATINGS_SCHEMA
         asks = [
-            Ask(consolidate.SYSTEM, consolidate.ratings_question(part), shared, schema, purpose="reinforce")
+            Ask(
+                consolidate.SYSTEM,
+                consolidate.ratings_question(part),
+                shared,
+                schema,
+                purpose="reinforce",
+            )
             for part in parts
         ]
         rates: dict[str, str] = {}
@@ -226,7 +267,7 @@ class _Plan:
             return
         try:
             memory = self._memory(path)
-        except tree.Unreadable as error:
+        except levels_on_disk.Unreadable as error:
             problem = Problem(path, error.line, str(error), "unreadable")
             self.skipped += [problem] if problem not in self.skipped else []
             return
@@ -250,12 +291,18 @@ class _Plan:
     def _is_late(self, entry: Entry) -> bool:
         """Whether an entry is to be rated by what was said of other words than it has now."""
         said = self.said.get(entry.id)
-        return bool(self.said) and self._is_judged(entry) and (said is None or said.body != entry.body)
+        return (
+            bool(self.said) and self._is_judged(entry) and (said is None or said.body != entry.body)
+        )
 
     def _is_judged(self, entry: Entry) -> bool:
         """Whether the model rates an entry: not by hand, and not rated today."""
         request = self.request
-        by_hand = request.explicit or entry.id in {*request.rates, *request.succeeded, *request.failed}
+        by_hand = request.explicit or entry.id in {
+            *request.rates,
+            *request.succeeded,
+            *request.failed,
+        }
         return request.mode == "rated" and not by_hand and not is_rated(entry, self.app.now)
 
     def _memory(self, path: str) -> MemoryFile:
@@ -279,7 +326,9 @@ class _Plan:
         if self.request.mode == "rated":
             return self._rated(entry)
         if self.request.mode == "aligned" and not is_used(entry, self.request.spoken or ""):
-            return "weakened", _changed(entry, {"reinforcement_count": max(0, entry.reinforcement_count - 1)})
+            return "weakened", _changed(
+                entry, {"reinforcement_count": max(0, entry.reinforcement_count - 1)}
+            )
         return "reinforced", self._stronger(entry)
 
     def _rated(self, entry: Entry) -> tuple[str, dict[str, Any]]:
@@ -297,7 +346,9 @@ class _Plan:
 
     def _workflow(self, entry: Entry, *, success: bool) -> tuple[str, dict[str, Any]]:
         if entry.kind != "workflow":
-            raise UsageError(f"{entry.id}: is no workflow", "--success and --failed are for kind workflow")
+            raise UsageError(
+                f"{entry.id}: is no workflow", "--success and --failed are for kind workflow"
+            )
         count = int(entry.extra.get("success_count", 0))
         if success:
             return "reinforced", {"success_count": count + 1, **self._stronger(entry)}
@@ -311,10 +362,14 @@ def rated(entry: Entry, rating: str, now: datetime.date) -> dict[str, Any]:
     if is_rated(entry, now):
         return {}
     stability = float(
-        entry.extra.get("stability", prominence.initial_stability(float(entry.extra.get("surprise", 0))))
+        entry.extra.get(
+            "stability", prominence.initial_stability(float(entry.extra.get("surprise", 0)))
+        )
     )
     difficulty = float(entry.extra.get("difficulty", prominence.INITIAL_DIFFICULTY))
-    stability, difficulty = prominence.review(stability, difficulty, rank.age_of(values, now), rating)
+    stability, difficulty = prominence.review(
+        stability, difficulty, ranking.age_of(values, now), rating
+    )
     return {
         "reinforcement_count": entry.reinforcement_count + (rating != "again"),
         "last_reinforced": today,
@@ -345,7 +400,9 @@ def parse_rates(items: Sequence[str]) -> dict[str, str]:
     for item in items:
         entry, equals, rating = item.partition("=")
         if not equals or not entry:
-            raise UsageError(f"--rate {item}: an id and a rating are needed", "write --rate ID=good")
+            raise UsageError(
+                f"--rate {item}: an id and a rating are needed", "write --rate ID=good"
+            )
         rates[entry] = rating
     return rates
 

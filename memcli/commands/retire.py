@@ -6,12 +6,12 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from memcli import tree
 from memcli.app import App
 from memcli.errors import DataError, UsageError
-from memcli.levels import source_of
-from memcli.memory_file import Change, MemoryFile, edited, parse
-from memcli.model import Patch
+from memcli.memory.levels import source_of
+from memcli.memory.memory_file import Change, MemoryFile, edited, parse
+from memcli.memory.values import Patch
+from memcli.project import levels_on_disk
 
 ARCHIVED = ("archived_at", "archived_from", "archived_because")
 
@@ -82,7 +82,9 @@ class _Plan:
             if entry.status != "retired":
                 self.already.append(entry.id)
             else:
-                self._set(name, at, {"status": "active", "retired_because": None, "superseded_by": None})
+                self._set(
+                    name, at, {"status": "active", "retired_because": None, "superseded_by": None}
+                )
             return
         self._bring_back(name, at)
 
@@ -126,7 +128,7 @@ class _Plan:
             try:
                 file = self.app.found(name)
                 self.memories[name] = self.app.read_to_write(file) if file else parse("", name)
-            except tree.Unreadable as error:
+            except levels_on_disk.Unreadable as error:
                 raise DataError(
                     f"{error}; nothing is written ({name}:{error.line})", "mend the file"
                 ) from None

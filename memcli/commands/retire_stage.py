@@ -6,13 +6,15 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from memcli import redact, stage, tree
 from memcli.app import App
-from memcli.checks import conflict_lines
+from memcli.diagnostics.checks import conflict_lines
 from memcli.errors import DataError, MemError, UsageError
-from memcli.memory_file import Change, edited
-from memcli.model import PHASES, Patch, Problem
-from memcli.tree import Found
+from memcli.extraction import stage
+from memcli.memory.memory_file import Change, edited
+from memcli.memory.values import PHASES, Patch, Problem
+from memcli.project import levels_on_disk
+from memcli.project.levels_on_disk import Found
+from memcli.text import redact
 
 
 class Request(NamedTuple):
@@ -24,7 +26,9 @@ class Request(NamedTuple):
 
 
 class Report(NamedTuple):
-    """`current` and `by` tell what was detected ("" when a stage was named); `ended` is the one retired."""
+    """`current` and `by` tell what was detected ("" when a stage was named); `ended` is the one
+    retired.
+    """
 
     current: str
     by: str
@@ -55,7 +59,9 @@ def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
 
 def _folder(app: App, job: str) -> Path:
     if app.root is None:
-        raise UsageError("there is no project here", "run it inside a repository, or name one with --root")
+        raise UsageError(
+            "there is no project here", "run it inside a repository, or name one with --root"
+        )
     if not job:
         return app.root
     for jobs in app.jobs_dirs:
@@ -66,9 +72,15 @@ def _folder(app: App, job: str) -> Path:
 
 def _read(path: Path) -> str:
     try:
-        return tree.decode(tree.read_bytes(str(path)).data) if os.path.lexists(path) else ""
-    except tree.Unreadable as error:
-        raise DataError(f"{path.name}:{error.line}: {error}; nothing is written", "mend the file") from None
+        return (
+            levels_on_disk.decode(levels_on_disk.read_bytes(str(path)).data)
+            if os.path.lexists(path)
+            else ""
+        )
+    except levels_on_disk.Unreadable as error:
+        raise DataError(
+            f"{path.name}:{error.line}: {error}; nothing is written", "mend the file"
+        ) from None
 
 
 def _detect(app: App, folder: Path) -> tuple[str, str, tuple[str, ...]]:
@@ -79,7 +91,10 @@ def _detect(app: App, folder: Path) -> tuple[str, str, tuple[str, ...]]:
         raise UsageError(
             f"there is no {where} to tell the stage from", "name the stage: mem retire-stage design"
         )
-    for by, found in (("front matter", stage.from_front_matter(text)), ("rules", stage.from_rules(text))):
+    for by, found in (
+        ("front matter", stage.from_front_matter(text)),
+        ("rules", stage.from_rules(text)),
+    ):
         if found:
             return found, by, ()
     model = app.model
@@ -109,14 +124,23 @@ def _detected(
     retired, skipped, patches = _retire(app, folder, ended) if ended else ((), (), ())
     text = known if os.path.lexists(path) else None
     return Report(
-        found, by, before, ended, retired, skipped, notes, (*patches, Patch(str(path), text, f"{found}\n"))
+        found,
+        by,
+        before,
+        ended,
+        retired,
+        skipped,
+        notes,
+        (*patches, Patch(str(path), text, f"{found}\n")),
     )
 
 
 def _retire(
     app: App, folder: Path, ended: str
 ) -> tuple[tuple[tuple[str, str, str], ...], tuple[Problem, ...], tuple[Patch, ...]]:
-    """Retire live task entries of a phase: the project's at the root, a job's and its tasks' in a job."""
+    """Retire live task entries of a phase: the project's at the root, a job's and its tasks' in a
+    job.
+    """
     if ended == "unknown":
         return (), (), ()
     retired: list[tuple[str, str, str]] = []
@@ -125,7 +149,7 @@ def _retire(
     for file in _files(app, folder):
         try:
             memory = app.read(file)
-        except tree.Unreadable as error:
+        except levels_on_disk.Unreadable as error:
             skipped.append(Problem(file.name, error.line, str(error), "unreadable"))
             continue
         if lines := conflict_lines(memory.text):
@@ -134,7 +158,9 @@ def _retire(
         changes = []
         for at, entry in enumerate(memory.entries):
             if entry.status != "retired" and entry.domain == "task" and entry.phase == ended:
-                changes.append(Change(at, {"status": "retired", "retired_because": f"stage {ended}"}))
+                changes.append(
+                    Change(at, {"status": "retired", "retired_because": f"stage {ended}"})
+                )
                 retired.append((entry.id, file.name, entry.title))
         if changes:
             patches.append(Patch(file.path, memory.text, edited(memory, changes).text))

@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from memcli import rank, scope, tree
 from memcli.app import App
 from memcli.errors import UsageError
-from memcli.memory_file import parse, sections
-from memcli.model import Entry
-from memcli.prominence import Rule
-from memcli.source import FileRow
-from memcli.words import clean
+from memcli.index import view
+from memcli.index.source import FileRow
+from memcli.memory.memory_file import parse, sections
+from memcli.memory.prominence import Rule
+from memcli.memory.values import Entry
+from memcli.memory.words import clean
+from memcli.project import levels_on_disk
+from memcli.recall import ranking
 
 PROVENANCE = (
     "source",
@@ -48,12 +50,15 @@ class Report(NamedTuple):
 
 
 def show(app: App, prefix: str, *, proxy: bool = False) -> Report:
-    """The entry whose id is `prefix` or begins with it. Raises UsageError when that is none or several.
+    """The entry whose id is `prefix` or begins with it. Raises UsageError when that is none or
+    several.
 
     Entries of the proxy store, one person's own, are only found with `proxy`.
     """
     if not app.listing.files:
-        raise UsageError(f"{prefix}: there is no memory here", 'begin with mem add "what you learned"')
+        raise UsageError(
+            f"{prefix}: there is no memory here", 'begin with mem add "what you learned"'
+        )
     app.refresh()
     return app.guarded(lambda: _show(app, prefix, proxy))
 
@@ -61,9 +66,11 @@ def show(app: App, prefix: str, *, proxy: bool = False) -> Report:
 def _show(app: App, prefix: str, proxy: bool) -> Report:
     rows = app.index.files().values()
     files = {row.id: row for row in rows if proxy or "proxy" not in (row.place.store, row.place.of)}
-    name = _one(prefix, sorted({entry for entry, source in app.index.ids(prefix) if source in files}))
+    name = _one(
+        prefix, sorted({entry for entry, source in app.index.ids(prefix) if source in files})
+    )
     copies = [copy for copy in app.index.copies([name]) if copy.source in files]
-    best = scope.nearest(copies, files, app.view)
+    best = view.nearest(copies, files, app.view)
     others = tuple(f"{files[c.source].path}:{c.line}" for c in copies if c is not best)
     entry, raw = _read(app, files[best.source], name, best.offset)
     return _report(app, entry, files[best.source], raw, others)
@@ -82,7 +89,7 @@ def _one(prefix: str, names: list[str]) -> str:
 
 def _read(app: App, row: FileRow, entry_id: str, offset: int) -> tuple[Entry, str]:
     file = app.found(row.path)
-    with suppress(tree.Unreadable):
+    with suppress(levels_on_disk.Unreadable):
         memory = app.read(file) if file is not None else parse("", row.path)
         for entry in (*memory.entries, *sections(memory)):
             if entry.start == offset and clean(entry.id) == entry_id:
@@ -93,15 +100,15 @@ def _read(app: App, row: FileRow, entry_id: str, offset: int) -> tuple[Entry, st
 def _report(app: App, entry: Entry, row: FileRow, raw: str, copies: tuple[str, ...]) -> Report:
     c = app.config
     values = {"reinforced": entry.last_reinforced, "created": entry.created_at, "date": entry.date}
-    age = rank.age_of(values, app.now)
+    age = ranking.age_of(values, app.now)
     extra = entry.extra
-    item = rank.Item(
+    item = ranking.Item(
         entry.id, entry.body, entry.kind, row.place.level, (row.path, 0), entry.importance,
         entry.reinforcement_count, age, float(extra.get("surprise", 0.0)), extra.get("stability"),
     )  # fmt: skip
     rule = Rule(c.decay, c.half_life, c.half_life_by_kind, c.growth, c.use_importance)
-    weights = rank.Weights(rule, c.prominence_weight, c.level_weights, c.kind_weights)
-    hit = rank.weigh([item], {entry.id: rank.Match(1.0)}, weights)[0]
+    weights = ranking.Weights(rule, c.prominence_weight, c.level_weights, c.kind_weights)
+    hit = ranking.weigh([item], {entry.id: ranking.Match(1.0)}, weights)[0]
     p = hit.prominence
     factors = {
         "importance": p.importance, "decay": p.decay, "growth": p.growth, "prominence": p.value,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from memcli.app import App
-from memcli.model import Patch
+from memcli.memory.values import Patch
 
 
 class Report(NamedTuple):
@@ -22,7 +22,9 @@ class Report(NamedTuple):
 
 
 def run(app: App, *, dry_run: bool = False) -> Report:
-    """Undo the last write. Raises RefusedError, with nothing changed, when a file has changed since."""
+    """Undo the last write. Raises RefusedError, with nothing changed, when a file has changed
+    since.
+    """
     last = app.workspace.last_write()
     if last is None:
         return Report("", "", (), ())
@@ -31,4 +33,6 @@ def run(app: App, *, dry_run: bool = False) -> Report:
         return Report(last.verb, last.time, files, last.patches)
     files = tuple(app.workspace.undo())
     before = app.workspace.last_write()
-    return Report(last.verb, last.time, files, last.patches, before.verb if before is not None else "")
+    return Report(
+        last.verb, last.time, files, last.patches, before.verb if before is not None else ""
+    )

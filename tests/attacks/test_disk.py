@@ -1,4 +1,6 @@
-"""Full and read-only disks, folders that are not there or not ours: words, an exit code, nothing lost."""
+"""Full and read-only disks, folders that are not there or not ours: words, an exit code, nothing
+lost.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from memcli.memory_file import parse
+from memcli.memory.memory_file import parse
 from tests.conftest import Project, Result
 
 VERBS = (
@@ -36,7 +38,8 @@ CODES = (0, 1, 2, 3, 5)
 @pytest.fixture
 def filled(project: Project) -> Project:
     twice = "".join(
-        project.entry("Zebra", "zebra stripes are kept here", id=i) for i in ("zzzz1111", "yyyy2222")
+        project.entry("Zebra", "zebra stripes are kept here", id=i)
+        for i in ("zzzz1111", "yyyy2222")
     )
     project.write("MEMORY.md", twice + project.entry("Gone", "gone", status="retired"))
     project.write("session.jsonl", '{"role": "user", "content": "I prefer short names."}\n')
@@ -45,7 +48,10 @@ def filled(project: Project) -> Project:
 
 def kept(project: Project, done: Result, verb: tuple[str, ...]) -> None:
     """No traceback, no bug, no litter, and every entry in a file."""
-    assert done.code in CODES and "Traceback" not in done.err and "internal" not in done.err, (verb, done)
+    assert done.code in CODES and "Traceback" not in done.err and "internal" not in done.err, (
+        verb,
+        done,
+    )
     assert done.code in (0, 1) or "mem:" in done.err, (verb, done)
     files = [path for path in project.root.rglob("*.md") if path.is_file()]
     held = {e.id for path in files for e in parse(path.read_text(), path.name).entries}
@@ -59,7 +65,9 @@ def small(filled: Project, tmp_path: Path) -> Iterator[Project]:
     disk = tmp_path / "disk"
     disk.mkdir()
     done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=300k", "none", str(disk)], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=300k", "none", str(disk)],
+        capture_output=True,
+        check=False,
     )
     if done.returncode:
         pytest.skip("only root can mount a small disk")
@@ -82,7 +90,9 @@ def _fill(folder: Path) -> None:
 
 @pytest.mark.parametrize("indexed", [True, False])
 def test_a_full_disk_loses_nothing(small: Project, indexed: bool) -> None:
-    """On a disk without a free byte reading answers or says so; writing refuses; the files are as before."""
+    """On a disk without a free byte reading answers or says so; writing refuses; the files are as
+    before.
+    """
     if indexed:
         small.mem("index")
     before = (small.root / "MEMORY.md").read_bytes()
@@ -91,7 +101,9 @@ def test_a_full_disk_loses_nothing(small: Project, indexed: bool) -> None:
         done = small.mem(*verb)
         kept(small, done, verb)
         if verb[0] in ("add", "compact", "retire", "reinforce") and done.code == 0:
-            assert (small.root / "MEMORY.md").read_bytes() != before or "nothing" in done.out + done.err, (
+            assert (
+                small.root / "MEMORY.md"
+            ).read_bytes() != before or "nothing" in done.out + done.err, (
                 verb,
                 done,
             )
@@ -103,7 +115,7 @@ def test_a_file_that_may_not_grow_loses_nothing(filled: Project) -> None:
     """A limit on the size of files, met inside of a write, ends in words."""
     script = (
         "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600)); from memcli.cli import run;"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600)); from memcli.cli.program import run;"
         "sys.exit(run(sys.argv[1:]))"
     )
     for verb in VERBS[:5]:
@@ -135,7 +147,9 @@ def test_a_read_only_tree_is_read_and_refused_to_writers(filled: Project) -> Non
             if verb[0] in ("add", "compact", "retire"):
                 assert done.code == 5 and "hint:" in done.err, (verb, done)
             if verb[0] in ("recall", "list", "show"):
-                assert (done.code == 0 and "zebra stripes" in done.out.lower()) or "Zebra" in done.out, (
+                assert (
+                    done.code == 0 and "zebra stripes" in done.out.lower()
+                ) or "Zebra" in done.out, (
                     verb,
                     done,
                 )
@@ -155,7 +169,9 @@ def test_without_a_home_a_project_still_works(filled: Project, tmp_path: Path, w
     names = ("HOME", "MEM_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
     env = {name: "" if where == "unset" else str(place / "below") for name in names}
     if where == "unset":
-        env["HOME"] = str(tmp_path / "none")  # as a service has it: the real one is never to be touched
+        env["HOME"] = str(
+            tmp_path / "none"
+        )  # as a service has it: the real one is never to be touched
     for verb in VERBS[:6]:
         kept(filled, filled.powerless(*verb, env=env), verb)
     assert "Zebra" in filled.powerless("recall", "zebra", env=env).out
@@ -163,8 +179,13 @@ def test_without_a_home_a_project_still_works(filled: Project, tmp_path: Path, w
 
 @pytest.mark.parametrize("verb", ["prompt", "session-start", "session-end", "pre-tool"])
 def test_hooks_stay_silent_whatever_is_closed(filled: Project, tmp_path: Path, verb: str) -> None:
-    """With nothing writable and no home a hook still ends with success and says nothing but its answer."""
-    env = {name: str(tmp_path / "none") for name in ("HOME", "MEM_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")}
+    """With nothing writable and no home a hook still ends with success and says nothing but its
+    answer.
+    """
+    env = {
+        name: str(tmp_path / "none")
+        for name in ("HOME", "MEM_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
+    }
     said = json.dumps(
         {"session_id": "s", "cwd": str(filled.root), "prompt": "zebra stripes", "source": "startup"}
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memcli.app import App, Options
-from memcli.history import cache_dir
+from memcli.storage.state import cache_dir
 from tests.conftest import Project
 
 DB = ".memory.db"
@@ -98,7 +98,9 @@ def test_a_hostile_configuration_is_refused_at_once(zebra: Project, text: str) -
     assert ".mem.toml" in done.err and len(done.err) < 2_000
 
 
-def test_links_in_place_of_jobs_and_named_files_lead_nowhere(zebra: Project, tmp_path: Path) -> None:
+def test_links_in_place_of_jobs_and_named_files_lead_nowhere(
+    zebra: Project, tmp_path: Path
+) -> None:
     """A jobs folder or a glob that reaches a link out of the root finds nothing there."""
     outside = tmp_path / "outside"
     for name in ("job/MEMORY.md", "MEMORY.md", "notes/MEMORY.md"):
@@ -113,17 +115,23 @@ def test_links_in_place_of_jobs_and_named_files_lead_nowhere(zebra: Project, tmp
     (zebra.root / "institutional.md").symlink_to("/etc/passwd")
     (zebra.root / "proxy.md").symlink_to("/dev/zero")
     (zebra.root / "MEMORY.archive.md").symlink_to(zebra.home / "gone.md")
-    zebra.write(".mem.toml", 'jobs_dir = "work"\nmemory_files = ["services/**/*.md", "*/MEMORY.md"]\n')
+    zebra.write(
+        ".mem.toml", 'jobs_dir = "work"\nmemory_files = ["services/**/*.md", "*/MEMORY.md"]\n'
+    )
     assert titles(zebra) == ["Zebra"]
     assert "root:" not in zebra.mem("recall", "zebra", "--max-tokens", "0").out
     assert "leaves the root" in zebra.mem("doctor").out
 
 
 def test_writing_does_not_follow_a_link_out(zebra: Project, tmp_path: Path) -> None:
-    """An archive, a task's file or MEMORY.md itself that is a link to the user's files is not written."""
+    """An archive, a task's file or MEMORY.md itself that is a link to the user's files is not
+    written.
+    """
     precious = zebra.write("precious.md", "mine\n", at=tmp_path)
     (zebra.root / "MEMORY.archive.md").symlink_to(precious)
-    zebra.write("MEMORY.md", zebra.entry("Zebra", "zebra", status="retired") + zebra.entry("B", "b"))
+    zebra.write(
+        "MEMORY.md", zebra.entry("Zebra", "zebra", status="retired") + zebra.entry("B", "b")
+    )
     done = zebra.mem("compact")
     assert done.code in (0, 3, 5) and "internal" not in done.err, done
     (zebra.root / "MEMORY.md").unlink()
@@ -148,10 +156,14 @@ def _poison(path: Path, *statements: str) -> None:
 @pytest.mark.parametrize(
     "statements",
     [
-        ["CREATE TRIGGER t AFTER INSERT ON chunks BEGIN UPDATE chunks SET text = 'zebra pwned'; END"],
+        [
+            "CREATE TRIGGER t AFTER INSERT ON chunks BEGIN UPDATE chunks SET text = 'zebra pwned'; END"
+        ],
         ["CREATE TRIGGER t AFTER UPDATE ON file_meta BEGIN DELETE FROM chunks; END"],
         ["ALTER TABLE chunks RENAME TO c2", "CREATE VIEW chunks AS SELECT * FROM c2"],
-        ["CREATE VIEW more AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x FROM c) SELECT x FROM c"],
+        [
+            "CREATE VIEW more AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x FROM c) SELECT x FROM c"
+        ],
         ["DROP TABLE relations", "CREATE VIEW relations AS SELECT 1 AS entry"],
     ],
 )
@@ -188,7 +200,9 @@ def test_an_index_with_code_in_it_is_moved_aside(zebra: Project, statements: lis
 )
 def test_no_value_of_a_poisoned_index_ends_in_a_bug(zebra: Project, statement: str) -> None:
     """Whatever the rows hold, every verb answers or refuses in words, and a rebuild mends it."""
-    zebra.write("MEMORY.md", zebra.entry("Zebra", "zebra stripes", id="zzzz1111", created_at="2026-11-20"))
+    zebra.write(
+        "MEMORY.md", zebra.entry("Zebra", "zebra stripes", id="zzzz1111", created_at="2026-11-20")
+    )
     zebra.mem("index")
     _poison(zebra.root / DB, statement)
     for verb in VERBS:
@@ -199,8 +213,12 @@ def test_no_value_of_a_poisoned_index_ends_in_a_bug(zebra: Project, statement: s
 
 
 @pytest.mark.parametrize("suffix", ["-wal", "-shm", "-journal"])
-def test_a_link_beside_the_index_is_not_written_through(zebra: Project, tmp_path: Path, suffix: str) -> None:
-    """SQLite's own files beside the index may be links that a repository brings: another place is used."""
+def test_a_link_beside_the_index_is_not_written_through(
+    zebra: Project, tmp_path: Path, suffix: str
+) -> None:
+    """SQLite's own files beside the index may be links that a repository brings: another place is
+    used.
+    """
     precious = zebra.write("precious", "mine\n" * 2000, at=tmp_path)
     (zebra.root / f"{DB}{suffix}").symlink_to(precious)
     done = zebra.mem("recall", "zebra", "--json")
@@ -236,7 +254,13 @@ def test_no_program_of_a_repository_is_run(zebra: Project, tmp_path: Path) -> No
     zebra.commit()
     hooks = tmp_path / "hooks"
     hooks.mkdir()
-    for hook in ("post-checkout", "pre-commit", "post-merge", "reference-transaction", "post-index-change"):
+    for hook in (
+        "post-checkout",
+        "pre-commit",
+        "post-merge",
+        "reference-transaction",
+        "post-index-change",
+    ):
         (hooks / hook).symlink_to(program)
     for key in (
         "core.fsmonitor",
@@ -258,7 +282,8 @@ def test_no_program_of_a_repository_is_run(zebra: Project, tmp_path: Path) -> No
     zebra.git("config", "core.hooksPath", str(hooks))
     zebra.write(".gitattributes", "*.md diff=evil merge=evil\n")
     zebra.write(
-        "MEMORY.md", zebra.entry("Zebra", "zebra stripes", id="zzzz1111") + zebra.entry("New", "new zebra")
+        "MEMORY.md",
+        zebra.entry("Zebra", "zebra stripes", id="zzzz1111") + zebra.entry("New", "new zebra"),
     )
     for verb in (
         *VERBS,
@@ -276,8 +301,12 @@ def test_no_program_of_a_repository_is_run(zebra: Project, tmp_path: Path) -> No
         assert not (tmp_path / "ran").exists(), verb
 
 
-def test_a_git_file_that_leads_elsewhere_is_not_written_through(project: Project, tmp_path: Path) -> None:
-    """A link where git keeps its excludes, behind a `.git` that points elsewhere, is not written through."""
+def test_a_git_file_that_leads_elsewhere_is_not_written_through(
+    project: Project, tmp_path: Path
+) -> None:
+    """A link where git keeps its excludes, behind a `.git` that points elsewhere, is not written
+    through.
+    """
     other = tmp_path / "victim"
     other.mkdir()
     (other / "HEAD").write_text("secret\n")
@@ -296,7 +325,9 @@ def test_a_git_file_that_leads_elsewhere_is_not_written_through(project: Project
 
 
 def test_odd_files_in_the_place_of_memory_cost_a_line_each(zebra: Project) -> None:
-    """Pipes, folders, devices, loops, dangling links and huge files neither hang nor hide the others."""
+    """Pipes, folders, devices, loops, dangling links and huge files neither hang nor hide the
+    others.
+    """
     os.mkfifo(zebra.root / "institutional.md")
     (zebra.root / "proxy.md").mkdir()
     (zebra.root / "tasks").mkdir()
@@ -313,7 +344,9 @@ def test_odd_files_in_the_place_of_memory_cost_a_line_each(zebra: Project) -> No
 
 
 def test_huge_and_deep_entries_are_bounded(zebra: Project) -> None:
-    """A file of 660 kB, thousands of keys, deep lists, aliases and tags: an answer, within its budget."""
+    """A file of 660 kB, thousands of keys, deep lists, aliases and tags: an answer, within its
+    budget.
+    """
     bomb = "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 10))
     texts = {
         "huge": zebra.entry("Zebra huge", "zebra word " * 60_000),

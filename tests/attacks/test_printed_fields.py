@@ -11,9 +11,7 @@ import pytest
 
 from tests.conftest import Project
 
-NASTY = (
-    "\x1b]0;evil\x07\x1b[2J\x1b]8;;http://e.vil\x1b\\link\x1b]8;;\x1b\\\x9b31m\u202ekcab\u200bz\x00\x08\ufeff"
-)
+NASTY = "\x1b]0;evil\x07\x1b[2J\x1b]8;;http://e.vil\x1b\\link\x1b]8;;\x1b\\\x9b31m\u202ekcab\u200bz\x00\x08\ufeff"
 IN_NAMES = NASTY.replace("\x00", "").replace("/", "_")
 SEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\ufeff]")
 KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
@@ -23,16 +21,28 @@ ID = "7d1f2c1e-5555-4aaa-8bbb-0123456789ab"
 @pytest.fixture
 def poisoned(project: Project) -> Project:
     """Escapes in ids, titles, tags, every free value, and names of files, jobs and tasks."""
-    free = dict.fromkeys(("source", "session_id", "session_task", "outcome", "retired_because"), f"x{NASTY}")
+    free = dict.fromkeys(
+        ("source", "session_id", "session_task", "outcome", "retired_because"), f"x{NASTY}"
+    )
     lists = {
-        key: [f"x{NASTY}"] for key in ("tags", "paths", "commands", "supports", "contradicts", "merged_from")
+        key: [f"x{NASTY}"]
+        for key in ("tags", "paths", "commands", "supports", "contradicts", "merged_from")
     }
     entries = [
         project.entry(
-            f"Zebra {NASTY}", f"zebra {NASTY} stripes", id=f"a{NASTY}", kind="pitfall", **free, **lists
+            f"Zebra {NASTY}",
+            f"zebra {NASTY} stripes",
+            id=f"a{NASTY}",
+            kind="pitfall",
+            **free,
+            **lists,
         ),
-        project.entry("Zebra plain", "zebra herd runs", id=ID, type=f"odd{NASTY}", phase=NASTY, status=NASTY),
-        project.entry("Zebra episode", f"zebra\n### Detail\n{NASTY}", kind="episode", started_at=NASTY),
+        project.entry(
+            "Zebra plain", "zebra herd runs", id=ID, type=f"odd{NASTY}", phase=NASTY, status=NASTY
+        ),
+        project.entry(
+            "Zebra episode", f"zebra\n### Detail\n{NASTY}", kind="episode", started_at=NASTY
+        ),
         project.entry("Zebra gone", "zebra old", status="retired", retired_because=NASTY),
         f"---\nid: broken{NASTY}\n: [\n---\nzebra\n",
     ]
@@ -44,7 +54,9 @@ def poisoned(project: Project) -> Project:
         f".mem/jobs/j/tasks/t{IN_NAMES}/MEMORY.md",
     ):
         project.write(path, project.entry("Zebra far", "zebra far away", id=None))
-    project.write(".mem/jobs/new\nline/tasks/x\ny.md", project.entry("Zebra lines", "zebra two lines"))
+    project.write(
+        ".mem/jobs/new\nline/tasks/x\ny.md", project.entry("Zebra lines", "zebra two lines")
+    )
     project.write(f"tasks/{KEY}.md", b"\xff\xfe no text \x1b[31m")
     (project.root / f"tasks/link{IN_NAMES}.md").symlink_to("/etc/passwd")
     os.mkfifo(project.root / f"tasks/pipe{IN_NAMES}.md")
@@ -90,7 +102,9 @@ COMMANDS = [
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=lambda a: ascii(" ".join(a))[1:40])
 def test_no_command_prints_an_escape(poisoned: Project, arguments: list[str]) -> None:
-    """Neither the answer nor the talk of any command carries a control, bidi or invisible character."""
+    """Neither the answer nor the talk of any command carries a control, bidi or invisible
+    character.
+    """
     arguments = [word.replace("\x00", "") for word in arguments]
     done = poisoned.mem(*arguments)
     assert done.code != 70, done.err
@@ -104,7 +118,9 @@ def test_no_command_prints_an_escape(poisoned: Project, arguments: list[str]) ->
 def test_a_name_cannot_forge_a_line(poisoned: Project) -> None:
     """A line end in a file's name makes no line of its own, in the answer or the talk."""
     poisoned.write("tasks/x\nMEMORY.md:1: forged.md", b"\xff")
-    poisoned.write("tasks/y\nforged/z.md".replace("/z", "z"), poisoned.entry("Zebra forged", "zebra"))
+    poisoned.write(
+        "tasks/y\nforged/z.md".replace("/z", "z"), poisoned.entry("Zebra forged", "zebra")
+    )
     for arguments in (
         ["index"],
         ["index", "--check"],

@@ -1,4 +1,5 @@
-"""Compaction as a ratio in one run: cold `mem compact` against `mem index --rebuild` on the same files.
+"""Compaction as a ratio in one run: cold `mem compact` against `mem index --rebuild` on the same
+files.
 
 python -m tests.bench.compaction [--entries 10000] [--runs 5]
 """

@@ -1,14 +1,17 @@
 """The feedback test: what prominence costs when everything that is shown gets stronger.
 
-    python -m tests.bench.feedback FOLDER... [--sessions 50] [--seeds 3] [--set KEY=VALUE]... [--full]
+    python -m tests.bench.feedback FOLDER... [--sessions 50] [--seeds 3] [--set KEY=VALUE]...
+    [--full]
 
 Folders as in `tests.bench.retrieval`. Every document becomes an entry with metadata drawn without
 regard to relevance: age, count, importance. In each session a few questions of one half of the set
-are recalled and all that is shown is reinforced. Then the questions of the other half are asked, and
-compared with the same ranking by relevance alone. Relevance comes from the real index, once for each
-question; it is weighed anew for every setting. Near-duplicates and diversification are left out.
+are recalled and all that is shown is reinforced. Then the questions of the other half are asked,
+and compared with the same ranking by relevance alone. Relevance comes from the real index, once for
+each question; it is weighed anew for every setting. Near-duplicates and diversification are left
+out.
 
-`pairs` says how a corrective, often confirmed entry fares against a forgotten one of like relevance.
+`pairs` says how a corrective, often confirmed entry fares against a forgotten one of like
+relevance.
 """
 
 from __future__ import annotations
@@ -28,11 +31,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from memcli import block, rank
 from memcli.app import App, Options
 from memcli.commands.recall import Request, recall
-from memcli.prominence import Rule, prominence
-from memcli.rank import Item, Match, Scored, Weights
+from memcli.memory.prominence import Rule, prominence
+from memcli.recall import budget as block
+from memcli.recall import ranking
+from memcli.recall.ranking import Item, Match, Scored, Weights
 from tests.bench.retrieval import Set, build, load, measures
 
 AGES, COUNTS, IMPORTANCE = (0, 400), (0, 30), (0.3, 0.95)
@@ -102,10 +106,11 @@ TODAY = Setting()
 
 
 class Outcome(NamedTuple):
-    """Points of percent against relevance alone, with the half-width of the 95 % interval over questions.
+    """Points of percent against relevance alone, with the half-width of the 95 % interval over
+    questions.
 
-    `start` is before the first session, `worst` the worst seed, `fresh` counts only relevant entries
-    that were written after the last session.
+    `start` is before the first session, `worst` the worst seed, `fresh` counts only relevant
+    entries that were written after the last session.
     """
 
     start: float
@@ -128,10 +133,14 @@ def asked(data: Set, sets: Sequence[str]) -> dict[str, list[Question]]:
             with App(Options(str(root), tuple(sets)), _environ(folder), root) as app:
                 for row in _true(data, group):
                     weighed.clear()
-                    recall(app, Request(row["query"], ranked_only=True, refresh=not questions[group]))
+                    recall(
+                        app, Request(row["query"], ranked_only=True, refresh=not questions[group])
+                    )
                     relevant = frozenset((group, entry) for entry in row["relevant"])
                     hits = weighed[0] if weighed else []
-                    questions[group].append(Question(relevant, tuple(_found(group, hit) for hit in hits)))
+                    questions[group].append(
+                        Question(relevant, tuple(_found(group, hit) for hit in hits))
+                    )
     return {group: rows for group, rows in questions.items() if len(rows) > 1}
 
 
@@ -149,17 +158,19 @@ def _true(data: Set, group: str) -> list[dict[str, Any]]:
 def _tapped() -> Iterator[list[list[Scored]]]:
     """Every list that recall weighs, before it is cut and diversified: no output shows as much."""
     weighed: list[list[Scored]] = []
-    real = rank.weigh
+    real = ranking.weigh
 
-    def weigh(items: Iterable[Item], matches: Mapping[str, Match], weights: Weights) -> list[Scored]:
+    def weigh(
+        items: Iterable[Item], matches: Mapping[str, Match], weights: Weights
+    ) -> list[Scored]:
         weighed.append(real(items, matches, weights))
         return weighed[-1]
 
-    rank.weigh = weigh
+    ranking.weigh = weigh
     try:
         yield weighed
     finally:
-        rank.weigh = real
+        ranking.weigh = real
 
 
 def _found(group: str, hit: Scored) -> Found:
@@ -179,7 +190,8 @@ class Asked(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """One history: the entries on the first day, the questions of each session, and those asked at the end.
+    """One history: the entries on the first day, the questions of each session, and those asked at
+    the end.
 
     An entry with `late` is written on the last day, when it is new.
     """
@@ -192,12 +204,16 @@ class Plan(NamedTuple):
     last: Sequence[Asked]
 
 
-def draw(groups: Mapping[str, Sequence[Question]], sessions: int, each: int, seed: int, fresh: float) -> Plan:
+def draw(
+    groups: Mapping[str, Sequence[Question]], sessions: int, each: int, seed: int, fresh: float
+) -> Plan:
     """Metadata, halves and sessions from a seed. Every group lives through all the sessions."""
     rng = random.Random(seed)
     keys = sorted({hit.key for rows in groups.values() for row in rows for hit in row.found})
     number = {key: i for i, key in enumerate(keys)}
-    metadata = [(round(rng.uniform(*IMPORTANCE), 2), rng.randint(*AGES), rng.randint(*COUNTS)) for _ in keys]
+    metadata = [
+        (round(rng.uniform(*IMPORTANCE), 2), rng.randint(*AGES), rng.randint(*COUNTS)) for _ in keys
+    ]
     importance, age, count = zip(*metadata, strict=True)
     late = np.zeros(len(keys), dtype=np.bool_)
     late[rng.sample(range(len(keys)), int(fresh * len(keys)))] = True
@@ -214,7 +230,9 @@ def draw(groups: Mapping[str, Sequence[Question]], sessions: int, each: int, see
 
 
 def numbered(question: Question, number: Mapping[Key, int]) -> Asked:
-    """A question with entries by number; a relevant one that recall never finds has a number below 0."""
+    """A question with entries by number; a relevant one that recall never finds has a number below
+    0.
+    """
     # What matches by its neighbours alone stands below all that matches itself.
     relevance = [hit.relevance * (1.0 if hit.own else 1e-9) for hit in question.found]
     return Asked(
@@ -244,7 +262,9 @@ class Memory:
     def session(self, questions: Sequence[Asked], day: int) -> None:
         """Everything that the questions show is reinforced, once."""
         strength = self.strength(day)
-        shown = np.unique(np.concatenate([self._shown(question, strength) for question in questions]))
+        shown = np.unique(
+            np.concatenate([self._shown(question, strength) for question in questions])
+        )
         self.reinforced[shown] += 1
         self.since[shown] = day
 
@@ -287,7 +307,9 @@ def play(plan: Plan, setting: Setting) -> Memory:
 
 
 def score(memory: Memory, plan: Plan, day: int, *, fresh: bool = False) -> list[dict[str, float]]:
-    """The measures of each last question on a day; with `fresh`, of those about entries written late."""
+    """The measures of each last question on a day; with `fresh`, of those about entries written
+    late.
+    """
     rows = []
     strength = memory.strength(day)
     for question in plan.last:
@@ -319,7 +341,9 @@ class Histories:
         self.pure = [self._after(plan, PURE) for plan in self.plans]
         self.pure_fresh = [self._after(plan, PURE, fresh=True) for plan in self.fresh]
 
-    def _after(self, plan: Plan, setting: Setting, *, fresh: bool = False) -> list[dict[str, float]]:
+    def _after(
+        self, plan: Plan, setting: Setting, *, fresh: bool = False
+    ) -> list[dict[str, float]]:
         return score(play(plan, setting), plan, self.sessions, fresh=fresh)
 
     def outcome(self, setting: Setting) -> Outcome:
@@ -329,7 +353,8 @@ class Histories:
         fresh = [self._after(plan, setting, fresh=True) for plan in self.fresh]
         per_seed = [_gains(a, b, "recall@5") for a, b in zip(after, self.pure, strict=True)]
         gains = [gain for one in per_seed for gain in one]
-        # Seeds share questions, so the interval is that of a single seed: too wide rather than too narrow.
+        # Seeds share questions, so the interval is that of a single seed: too wide rather than too
+        # narrow.
         questions = len(self.plans[0].last)
         return Outcome(
             start=_mean(start, self.pure, "recall@5"),
@@ -360,7 +385,9 @@ def pairs(setting: Setting, gap: float, seed: int = 0) -> float:
 
 
 def reach(setting: Setting) -> float:
-    """By how much (a share) the confirmed entry may be less relevant and still come first; a week old."""
+    """By how much (a share) the confirmed entry may be less relevant and still come first; a week
+    old.
+    """
     scores = {hit.item.id: hit.score for hit in _weighed(setting, 1.0, 7)}
     return 1 - scores["forgotten"] / scores["confirmed"]
 
@@ -375,7 +402,7 @@ def _weighed(setting: Setting, relevance: float, age: int) -> list[Scored]:
         _item("confirmed", setting, *CONFIRMED, age),
     ]
     matches = {"forgotten": Match(1.0, 1.0), "confirmed": Match(relevance, relevance)}
-    return rank.weigh(items, matches, Weights(setting.rule, setting.exponent, {}, {}))
+    return ranking.weigh(items, matches, Weights(setting.rule, setting.exponent, {}, {}))
 
 
 def _item(name: str, setting: Setting, importance: float, reinforced: int, age: int) -> Item:
@@ -396,14 +423,18 @@ def grid(*, full: bool) -> list[Setting]:
     near = [one for one in main if 0.04 <= one.exponent <= 0.3]
     changed: list[Setting] = [one._replace(decay="none") for one in near]
     changed += [one._replace(importance=False) for one in near]
-    changed += [one._replace(decay="none", importance=False) for one in near if one.growth != "none"]
+    changed += [
+        one._replace(decay="none", importance=False) for one in near if one.growth != "none"
+    ]
     changed += [one._replace(half_life=365) for one in near]
     changed += [one._replace(most=most) for one in near if one.growth != "none" for most in (3, 10)]
     changed += [one._replace(budget=True) for one in near]
     return main + changed
 
 
-def table(results: Mapping[str, Mapping[Setting, Outcome]], settings: Sequence[Setting]) -> Iterator[str]:
+def table(
+    results: Mapping[str, Mapping[Setting, Outcome]], settings: Sequence[Setting]
+) -> Iterator[str]:
     """A row for each setting, as Markdown."""
     columns = [f"{name}: start / after ± / worst seed / nDCG / fresh" for name in results]
     yield f"| setting | {' | '.join(columns)} | near-equals {' / '.join(f'{g:.0%}' for g in GAPS)} | reach |"
@@ -416,17 +447,25 @@ def table(results: Mapping[str, Mapping[Setting, Outcome]], settings: Sequence[S
 
 def _cell(o: Outcome) -> str:
     after = f"{o.recall:+.1f} ± {o.spread:.1f}"
-    return " / ".join([f"{o.start:+.1f}", after, *(f"{x:+.1f}" for x in (o.worst, o.ndcg, o.fresh))])
+    return " / ".join(
+        [f"{o.start:+.1f}", after, *(f"{x:+.1f}" for x in (o.worst, o.ndcg, o.fresh))]
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--sessions", type=int, default=50)
-    parser.add_argument("--questions", type=int, default=5, help="questions a session, in each store")
+    parser.add_argument(
+        "--questions", type=int, default=5, help="questions a session, in each store"
+    )
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--full", action="store_true", help="try each part of prominence without the others")
-    parser.add_argument("--set", action="append", default=[], dest="sets", help="embedder=none unless set")
+    parser.add_argument(
+        "--full", action="store_true", help="try each part of prominence without the others"
+    )
+    parser.add_argument(
+        "--set", action="append", default=[], dest="sets", help="embedder=none unless set"
+    )
     given = parser.parse_args(arguments)
     if not 1 <= given.sessions <= LONGEST:
         parser.error(f"--sessions takes 1 to {LONGEST}")
@@ -436,7 +475,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         groups = asked(load(folder), ("embedder=none", *given.sets))
         histories = Histories(groups, given.sessions, given.questions, given.seeds)
         pure = [row for rows in histories.pure for row in rows]
-        now = {metric: 100 * fmean(row[metric] for row in pure) for metric in ("recall@5", "nDCG@10")}
+        now = {
+            metric: 100 * fmean(row[metric] for row in pure) for metric in ("recall@5", "nDCG@10")
+        }
         count = len(histories.plans[0].last)
         print(f"{folder.name}: {count} new questions, relevance alone {now['recall@5']:.1f} recall@5, "
               f"{now['nDCG@10']:.1f} nDCG@10", flush=True)  # fmt: skip

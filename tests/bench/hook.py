@@ -4,9 +4,9 @@
     python -m tests.bench.hook --speed [--entries 10000] [--runs 30] [--set KEY=VALUE]...
 
 With folders (as `tests.bench.retrieval` reads them): the share of the prompts in
-tests/data/unrelated_prompts.txt that inject anything, against each memory and against docs/example, and
-the points of recall@5 that are lost to the threshold, over a grid of `inject_min`. With --speed: cold
-hooks as a multiple of `python -c "import sqlite3"`.
+tests/data/unrelated_prompts.txt that inject anything, against each memory and against docs/example,
+and the points of recall@5 that are lost to the threshold, over a grid of `inject_min`. With
+--speed: cold hooks as a multiple of `python -c "import sqlite3"`.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from memcli import occasions
 from memcli.app import App, Options
 from memcli.commands.recall import Request, recall
-from memcli.occasions import HookApp
+from memcli.hooks import events
+from memcli.hooks.events import HookApp
 from tests.bench.retrieval import build, load
 from tests.bench.speed import QUERY, interleaved, write_tree
 
@@ -58,13 +58,15 @@ def at(app: HookApp, least: float) -> None:
 def injected(app: HookApp, least: float) -> int:
     """How many of the unrelated prompts inject anything."""
     at(app, least)
-    return sum(bool(occasions._worthy(app, prompt)) for prompt in unrelated())
+    return sum(bool(events._worthy(app, prompt)) for prompt in unrelated())
 
 
 Group = tuple[HookApp, list[dict[str, Any]]]
 
 
-def memories(folders: Sequence[Path], base: Path, sets: Sequence[str]) -> Iterator[tuple[str, list[Group]]]:
+def memories(
+    folders: Sequence[Path], base: Path, sets: Sequence[str]
+) -> Iterator[tuple[str, list[Group]]]:
     """(name, its groups as (app, questions)) of each memory."""
     home = base / "home"
     home.mkdir()
@@ -76,7 +78,11 @@ def memories(folders: Sequence[Path], base: Path, sets: Sequence[str]) -> Iterat
             [
                 (
                     opened(root, home, sets),
-                    [q for q in data.queries if q["group"] == group and q.get("category") != "adversarial"],
+                    [
+                        q
+                        for q in data.queries
+                        if q["group"] == group and q.get("category") != "adversarial"
+                    ],
                 )
                 for group, root in roots.items()
             ],
@@ -94,7 +100,7 @@ def lost(app: HookApp, questions: Sequence[dict[str, Any]], grid: Sequence[float
         whole = len(relevant & {hit.id for hit in hits[:5]}) / len(relevant)
         for i, least in enumerate(grid):
             at(app, least)
-            shown = {hit.id for hit in occasions._worthy(app, text)[:5]}
+            shown = {hit.id for hit in events._worthy(app, text)[:5]}
             sums[i] += whole - len(relevant & shown) / len(relevant)
     return sums
 
@@ -104,14 +110,21 @@ def quality(folders: Sequence[Path], sets: Sequence[str], every: int) -> None:
     with tempfile.TemporaryDirectory() as base:
         for name, groups in memories(folders, Path(base), sets):
             prompts = len(groups) * len(unrelated())
-            shares = [100 * sum(injected(app, least) for app, _ in groups) / prompts for least in GRID]
-            print(f"{name:<14}{'unrelated that inject, %':<26}" + "".join(f"{s:>8.1f}" for s in shares))
+            shares = [
+                100 * sum(injected(app, least) for app, _ in groups) / prompts for least in GRID
+            ]
+            print(
+                f"{name:<14}{'unrelated that inject, %':<26}"
+                + "".join(f"{s:>8.1f}" for s in shares)
+            )
             asked = [(app, questions[::every]) for app, questions in groups]
             count = sum(len(questions) for _, questions in asked)
             if count:
                 sums = [lost(app, questions, GRID) for app, questions in asked]
                 points = [100 * sum(each) / count for each in zip(*sums, strict=True)]
-                print(f"{'':<14}{'recall@5 lost, points':<26}" + "".join(f"{p:>8.2f}" for p in points))
+                print(
+                    f"{'':<14}{'recall@5 lost, points':<26}" + "".join(f"{p:>8.2f}" for p in points)
+                )
             for app, _ in groups:
                 app.__exit__()
 
@@ -125,15 +138,27 @@ def speed(entries: int, runs: int, sets: Sequence[str]) -> None:
         base = Path(folder)
         root = base / "root"
         write_tree(root, entries, 200)
-        environ = {"PATH": os.environ["PATH"], "HOME": folder, "MEM_HOME": folder, "MEM_NOW": "2026-11-01"}
-        environ |= {f"MEM_{key.upper()}": value for key, _, value in (item.partition("=") for item in sets)}
+        environ = {
+            "PATH": os.environ["PATH"],
+            "HOME": folder,
+            "MEM_HOME": folder,
+            "MEM_NOW": "2026-11-01",
+        }
+        environ |= {
+            f"MEM_{key.upper()}": value for key, _, value in (item.partition("=") for item in sets)
+        }
         script = Path(sys.executable).with_name("mem")  # what hooks call where it is installed
         mem = [str(script)] if script.exists() else [sys.executable, "-m", "memcli"]
         subprocess.run([*mem, "index", "-q"], env=environ, cwd=root, check=True)
         number = iter(range(10**6))
 
         def hook(verb: str, **values: object) -> float:
-            said = {"session_id": f"s{next(number)}", "transcript_path": None, "cwd": str(root), **values}
+            said = {
+                "session_id": f"s{next(number)}",
+                "transcript_path": None,
+                "cwd": str(root),
+                **values,
+            }
             started = time.perf_counter()
             subprocess.run([*mem, "hook", verb], input=json.dumps(said).encode(), env=environ, cwd=folder,
                            stdout=subprocess.PIPE, check=True)  # fmt: skip
@@ -143,7 +168,9 @@ def speed(entries: int, runs: int, sets: Sequence[str]) -> None:
 
         def floor() -> float:
             started = time.perf_counter()
-            subprocess.run([sys.executable, "-c", "import sqlite3"], env=environ, cwd=folder, check=True)
+            subprocess.run(
+                [sys.executable, "-c", "import sqlite3"], env=environ, cwd=folder, check=True
+            )
             return time.perf_counter() - started
 
         jobs = {
@@ -164,8 +191,15 @@ def speed(entries: int, runs: int, sets: Sequence[str]) -> None:
 
 
 def large_end(base: Path, environ: dict[str, str], root: Path) -> tuple[float, bool]:
-    """How long the end of a session takes whose transcript has 100 MB; whether the worker was still at it."""
-    line = {"type": "user", "sessionId": "big", "cwd": str(root), "timestamp": "2026-10-30T10:00:00Z"}
+    """How long the end of a session takes whose transcript has 100 MB; whether the worker was still
+    at it.
+    """
+    line = {
+        "type": "user",
+        "sessionId": "big",
+        "cwd": str(root),
+        "timestamp": "2026-10-30T10:00:00Z",
+    }
     path = base / "big.jsonl"
     with path.open("w", encoding="utf-8") as file:
         for i in range(25_000):

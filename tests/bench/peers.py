@@ -1,15 +1,17 @@
-"""mem beside other tools that search notes: the same texts, the same questions, in turns in one run.
+"""mem beside other tools that search notes: the same texts, the same questions, in turns in one
+run.
 
     python -m tests.bench.peers FOLDER [--questions 100] [--docs 10000] [--only NAME]...
 
-FOLDER is a question set (see tests.bench.retrieval); its largest group is used. Each peer is installed
-from its registry into a folder of its own that goes afterwards. A peer that cannot be installed or used
-is named, with the reason. Every search is a cold command; every question is asked to all in turns.
+FOLDER is a question set (see tests.bench.retrieval); its largest group is used. Each peer is
+installed from its registry into a folder of its own that goes afterwards. A peer that cannot be
+installed or used is named, with the reason. Every search is a cold command; every question is asked
+to all in turns.
 
-mem reads memory files of 200 entries, qmd and rg one file for each text, sqlite-utils a table. mem and
-qmd are asked the question as it stands (qmd wants all of its words). sqlite-utils is asked for its words
-joined by OR (as it stands it wants all of them, too), rg for those longer than three letters joined by |:
-rg does not rank.
+mem reads memory files of 200 entries, qmd and rg one file for each text, sqlite-utils a table. mem
+and qmd are asked the question as it stands (qmd wants all of its words). sqlite-utils is asked for
+its words joined by OR (as it stands it wants all of them, too), rg for those longer than three
+letters joined by |: rg does not rank.
 """
 
 from __future__ import annotations
@@ -48,7 +50,9 @@ class Corpus(NamedTuple):
 
 
 class Peer(NamedTuple):
-    """How to install, index, search and change one text; `ids` reads the answer, None without ranking."""
+    """How to install, index, search and change one text; `ids` reads the answer, None without
+    ranking.
+    """
 
     name: str
     install: Callable[[Path], Sequence[str]]
@@ -93,7 +97,11 @@ def _apt(package: str) -> Callable[[Path], Sequence[str]]:
     """The package unpacked, for which nobody must be root."""
 
     def install(folder: Path) -> Sequence[str]:
-        return ["sh", "-c", f"apt-get download -q {package} && dpkg -x {package}_*.deb tool && rm *.deb"]
+        return [
+            "sh",
+            "-c",
+            f"apt-get download -q {package} && dpkg -x {package}_*.deb tool && rm *.deb",
+        ]
 
     return install
 
@@ -102,7 +110,9 @@ def _memory_files(folder: Path, corpus: Corpus) -> None:
     (folder / "data/tasks").mkdir(parents=True)
     (folder / "data/MEMORY.md").write_text("# Memory\n", encoding="utf-8")
     for i, docs in enumerate(batched_docs(corpus.docs)):
-        (folder / f"data/tasks/t{i:04}.md").write_text("\n".join(map(entry, docs)), encoding="utf-8")
+        (folder / f"data/tasks/t{i:04}.md").write_text(
+            "\n".join(map(entry, docs)), encoding="utf-8"
+        )
 
 
 def batched_docs(docs: Sequence[dict[str, Any]]) -> list[tuple[dict[str, Any], ...]]:
@@ -111,14 +121,19 @@ def batched_docs(docs: Sequence[dict[str, Any]]) -> list[tuple[dict[str, Any], .
 
 def _edit_memory(folder: Path, corpus: Corpus, number: int) -> None:
     path = folder / "data/tasks/t0000.md"
-    changed = [{**corpus.docs[0], "text": f"{corpus.docs[0]['text']} n{number}"}, *corpus.docs[1:200]]
+    changed = [
+        {**corpus.docs[0], "text": f"{corpus.docs[0]['text']} n{number}"},
+        *corpus.docs[1:200],
+    ]
     path.write_text("\n".join(map(entry, changed)), encoding="utf-8")
 
 
 def _single_files(folder: Path, corpus: Corpus) -> None:
     (folder / "data").mkdir()
     for doc in corpus.docs:
-        (folder / f"data/{doc['id']}.md").write_text(f"# {doc['title']}\n\n{doc['text']}\n", encoding="utf-8")
+        (folder / f"data/{doc['id']}.md").write_text(
+            f"# {doc['title']}\n\n{doc['text']}\n", encoding="utf-8"
+        )
 
 
 def _edit_single(folder: Path, corpus: Corpus, number: int) -> None:
@@ -246,7 +261,9 @@ def _is_of(path: Path, packages: Sequence[str]) -> bool:
     return parts[parts.index("site-packages") + 1].split("-")[0] in packages
 
 
-def _run(command: Sequence[str], cwd: Path, environ: Mapping[str, str] | None = None) -> tuple[float, str]:
+def _run(
+    command: Sequence[str], cwd: Path, environ: Mapping[str, str] | None = None
+) -> tuple[float, str]:
     """Seconds and answer of a command; exit 1 is that of a search that finds nothing."""
     started = time.perf_counter()
     done = subprocess.run(
@@ -270,7 +287,9 @@ def measure(tools: Sequence[Ready], corpus: Corpus) -> list[dict[str, Any]]:
     recalls: list[list[float]] = [[] for _ in tools]
     for question in corpus.queries:
         for tool, times, shares in zip(tools, took, recalls, strict=True):
-            seconds, answer = _run(tool.peer.search(question["query"]), tool.folder / "data", tool.environ)
+            seconds, answer = _run(
+                tool.peer.search(question["query"]), tool.folder / "data", tool.environ
+            )
             times.append(seconds)
             if tool.peer.ids is not None:
                 got = set(map(str.lower, tool.peer.ids(answer)[:FOUND]))
@@ -291,7 +310,9 @@ def _edits(tool: Ready, corpus: Corpus) -> list[float]:
     for number in range(5):
         tool.peer.edit(tool.folder, corpus, number)
         commands = [*tool.peer.update(), tool.peer.search(corpus.queries[0]["query"])]
-        found.append(sum(_run(command, tool.folder / "data", tool.environ)[0] for command in commands))
+        found.append(
+            sum(_run(command, tool.folder / "data", tool.environ)[0] for command in commands)
+        )
     return found
 
 

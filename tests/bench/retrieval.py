@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from memcli.app import App, Options
 from memcli.commands.recall import Request, recall
-from memcli.memory_file import render_entry
+from memcli.memory.memory_file import render_entry
 
 METRICS = ("recall@5", "recall@10", "hit@1", "hit@5", "nDCG@10", "MRR")
 DRAWS = 2000
@@ -100,7 +100,9 @@ def answers(data: Set, sets: Sequence[str]) -> Iterator[tuple[dict[str, Any], li
                 environ = {"MEM_HOME": str(home), "XDG_CONFIG_HOME": folder}
                 options = Options(str(roots[group]), ("max_tokens=0", *sets))
                 apps[group] = App(options, environ, roots[group])
-            report = recall(apps[group], Request(question["query"], ranked_only=True, refresh=fresh))
+            report = recall(
+                apps[group], Request(question["query"], ranked_only=True, refresh=fresh)
+            )
             yield question, [str(hit.id) for hit in report.hits], report.mode
         for app in apps.values():
             app.__exit__()
@@ -125,7 +127,9 @@ def rows(data: Set, sets: Sequence[str]) -> tuple[list[Row], str]:
 
 
 def evaluate(data: Set, sets: Sequence[str], against: Sequence[str] = ()) -> dict[str, Any]:
-    """Mean metrics in percent, without and with the adversarial questions; the comparison when asked for."""
+    """Mean metrics in percent, without and with the adversarial questions; the comparison when
+    asked for.
+    """
     own, mode = rows(data, sets)
     result = {"set": data.name, "mode": mode, **_means(own)}
     if against:
@@ -147,7 +151,9 @@ def _recalls(found: Sequence[Row]) -> list[float]:
 
 
 def difference(own: Sequence[float], other: Sequence[float]) -> dict[str, float]:
-    """Mean of `own` minus `other` in points, and its 95 % interval by paired bootstrap (fixed seed)."""
+    """Mean of `own` minus `other` in points, and its 95 % interval by paired bootstrap (fixed
+    seed).
+    """
     apart = [a - b for a, b in zip(own, other, strict=True)]
     dice = random.Random(1)
     means = sorted(sum(dice.choices(apart, k=len(apart))) / len(apart) for _ in range(DRAWS))
@@ -158,7 +164,8 @@ def difference(own: Sequence[float], other: Sequence[float]) -> dict[str, float]
 
 def _mean(rows: Sequence[dict[str, float]]) -> dict[str, float]:
     means = {
-        metric: round(100 * sum(row[metric] for row in rows) / max(len(rows), 1), 1) for metric in METRICS
+        metric: round(100 * sum(row[metric] for row in rows) / max(len(rows), 1), 1)
+        for metric in METRICS
     }
     return {"questions": len(rows), **means}
 

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from memcli.rules import find
-from memcli.session import Finding, Session, Turn
+from memcli.extraction.rules import find
+from memcli.sessions.model import Finding, Session, Turn
 
 DATA = Path(__file__).parent.parent / "data" / "human_turns.jsonl"
 PARTS = ("dev", "held-out")
@@ -60,7 +60,9 @@ def session(row: Row) -> Session:
     """The turn in its session: an ask, what the agent did (`$` leads a command), the turn."""
     before: list[Turn] = []
     if row.before.startswith("$ "):
-        call = Turn("assistant", "", "assistant", "b", tool="Bash", input={"command": row.before[2:]})
+        call = Turn(
+            "assistant", "", "assistant", "b", tool="Bash", input={"command": row.before[2:]}
+        )
         before = [call, Turn("tool", "ok", "tool:Bash", "c", tool="Bash")]
     elif row.before:
         before = [Turn("assistant", row.before, "assistant", "b")]
@@ -90,7 +92,9 @@ def scores(rows: Iterable[Row]) -> dict[str, Score]:
 
 
 def show(label: str, table: dict[str, Score]) -> None:
-    print(f"\n| {label} | precision | recall | turns | found wrongly |\n| --- | --: | --: | --: | --: |")
+    print(
+        f"\n| {label} | precision | recall | turns | found wrongly |\n| --- | --: | --: | --: | --: |"
+    )
     for name, score in table.items():
         turns = score.right + score.missed
         print(f"| {name} | {score.precision:.1%} | {score.recall:.1%} | {turns} | {score.wrong} |")

@@ -1,12 +1,13 @@
-"""How cost grows with the number of entries: index, recall, edit, memory and size, without and with vectors.
+"""How cost grows with the number of entries: index, recall, edit, memory and size, without and with
+vectors.
 
     python -m tests.bench.scale [--sizes 1000 10000 100000 300000 1000000] [--runs 5]
                                 [--vectors-up-to 100000] [--plot docs/scale.svg]
 
-The entries are those of `tests.bench.speed`, 200 in a file. Every figure is that of a cold command. In turns
-with them, the same texts are built into a plain FTS5 table and asked by a fresh Python: the ratios are to
-these. The growth between two sizes is the exponent of the power that joins them: 1 is linear, 0 is constant.
-What grows faster than linear first is what bends first.
+The entries are those of `tests.bench.speed`, 200 in a file. Every figure is that of a cold command.
+In turns with them, the same texts are built into a plain FTS5 table and asked by a fresh Python:
+the ratios are to these. The growth between two sizes is the exponent of the power that joins them:
+1 is linear, 0 is constant. What grows faster than linear first is what bends first.
 """
 
 from __future__ import annotations
@@ -73,9 +74,15 @@ class Row(NamedTuple):
 
 
 def cost(command: Sequence[str], environ: Mapping[str, str], cwd: Path) -> Cost:
-    """Run a command below a small process of its own: the memory of a child counts what its parent had."""
+    """Run a command below a small process of its own: the memory of a child counts what its parent
+    had.
+    """
     done = subprocess.run(
-        [sys.executable, "-c", MEASURED, *command], env=environ, cwd=cwd, capture_output=True, check=False
+        [sys.executable, "-c", MEASURED, *command],
+        env=environ,
+        cwd=cwd,
+        capture_output=True,
+        check=False,
     )
     if done.returncode:
         raise SystemExit(f"{command}: exit {done.returncode}\n{done.stderr.decode()}")
@@ -144,7 +151,9 @@ def _figures(root: Path, environ: Mapping[str, str], runs: int, plain: Plain) ->
 
 def _in_turns(runs: int, *jobs: Callable[[], Cost]) -> list[Cost]:
     """The median costs of jobs that are run in turns, so that a noisy machine is noisy for all."""
-    return [middle(costs) for costs in zip(*([job() for job in jobs] for _ in range(runs)), strict=True)]
+    return [
+        middle(costs) for costs in zip(*([job() for job in jobs] for _ in range(runs)), strict=True)
+    ]
 
 
 def _edit(root: Path, number: int) -> None:
@@ -162,7 +171,11 @@ def warm(cache: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="mem-scale-") as folder:
         Path(folder, "MEMORY.md").write_text("# Memory\n\nA first word.\n", encoding="utf-8")
         environ = {"PATH": os.environ["PATH"], "HOME": folder, "XDG_CACHE_HOME": str(cache)}
-        timed([*MEM, "index", "-q", "--root", folder], environ | {"MEM_EMBEDDER": "local"}, Path(folder))
+        timed(
+            [*MEM, "index", "-q", "--root", folder],
+            environ | {"MEM_EMBEDDER": "local"},
+            Path(folder),
+        )
 
 
 # --- what it says
@@ -194,7 +207,10 @@ def _rounded(value: float) -> str:
 def bends(rows: Sequence[Row]) -> list[str]:
     """What grows faster than linear, the smallest size first."""
     found = [
-        (rows[i + 1].entries, f"{name}: n^{step:.2f} from {rows[i].entries:,} to {rows[i + 1].entries:,}")
+        (
+            rows[i + 1].entries,
+            f"{name}: n^{step:.2f} from {rows[i].entries:,} to {rows[i + 1].entries:,}",
+        )
         for name in rows[0].figures
         if RATIO not in name and not name.startswith("plain")
         for i, step in enumerate(growth(rows, name))
@@ -307,7 +323,9 @@ def _drawn(axes: Axes, line: Line) -> Iterator[str]:
 
 
 def _labels(axes: Axes, lines: Sequence[Line]) -> Iterator[str]:
-    """The names of the lines of words alone at their ends, the lowest first; who has no room moves up."""
+    """The names of the lines of words alone at their ends, the lowest first; who has no room moves
+    up.
+    """
     last = math.inf
     ends = [(axes.place(line.points[-1])[1], line) for line in lines if line.mode == "none"]
     for y, line in sorted(ends, reverse=True):
@@ -329,7 +347,9 @@ def _short(size: float) -> str:
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     sizes = ["1000", "10000", "100000", "300000", "1000000"]
-    parser.add_argument("--sizes", nargs="+", default=sizes, help="of trees, with spaces or commas between")
+    parser.add_argument(
+        "--sizes", nargs="+", default=sizes, help="of trees, with spaces or commas between"
+    )
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--vectors-up-to", type=int, default=100_000)
     parser.add_argument("--plot", default="", help="a file to draw into")
@@ -361,7 +381,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print("\n".join(bends(some)) or "nothing grows faster than linear", end="\n\n")
             lines += lines_of(some)
     if given.plot:
-        Path(given.plot).write_text(plot(lines, "Cold commands by the number of entries"), encoding="utf-8")
+        Path(given.plot).write_text(
+            plot(lines, "Cold commands by the number of entries"), encoding="utf-8"
+        )
     return 0
 
 

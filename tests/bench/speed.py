@@ -1,6 +1,8 @@
-"""Speed as ratios in one run: cold `mem recall` against plain SQLite, index against a plain FTS5 build.
+"""Speed as ratios in one run: cold `mem recall` against plain SQLite, index against a plain FTS5
+build.
 
-    python -m tests.bench.speed [--sizes 1000,10000,100000] [--runs 15] [--layout many|one] [--vectors]
+    python -m tests.bench.speed [--sizes 1000,10000,100000] [--runs 15] [--layout many|one]
+    [--vectors]
         [--json]
 
 Entries are generated from a fixed seed with a Zipf vocabulary. "many" puts 200 entries into each
@@ -26,13 +28,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from memcli.memory_file import render_entry
+from memcli.memory.memory_file import render_entry
 
 PER_FILE = 200
 QUERY = "why does the payment webhook retry time out after the database migration"
-TOPICS = (
-    "payment webhook retry time database migration cart cache queue index deploy token flaky test".split()
-)
+TOPICS = "payment webhook retry time database migration cart cache queue index deploy token flaky test".split()
 FLOOR = """
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
@@ -45,7 +45,9 @@ for row in found.fetchall():
 def texts(count: int) -> Iterator[tuple[str, str]]:
     """(title, body) of `count` entries: words by Zipf's law, some topic words among them."""
     dice = random.Random(7)
-    syllables = [a + b for a in "bdfgklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "or", "in")]
+    syllables = [
+        a + b for a in "bdfgklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "or", "in")
+    ]
     words = ["".join(dice.choices(syllables, k=dice.randint(2, 4))) for _ in range(20_000)]
     weights = [1 / (i + 10) for i in range(len(words))]
     drawn = iter(dice.choices(words, weights, k=count * 50))
@@ -77,7 +79,9 @@ def write_tree(root: Path, count: int, per_file: int) -> None:
         }
         batch.append(render_entry(values, f"## [2026-01-10] {title}\n**Context:** {body}."))
         if len(batch) == per_file or i == count - 1:
-            (root / "tasks" / f"t{i // per_file:06d}.md").write_text("\n".join(batch), encoding="utf-8")
+            (root / "tasks" / f"t{i // per_file:06d}.md").write_text(
+                "\n".join(batch), encoding="utf-8"
+            )
             batch = []
 
 
@@ -161,11 +165,15 @@ class Arm:
     def edit(self) -> float:
         self.edits += 1
         text = self.edited.read_text(encoding="utf-8")
-        self.edited.write_text(text.replace("**Context:** ", f"**Context:** n{self.edits} ", 1), "utf-8")
+        self.edited.write_text(
+            text.replace("**Context:** ", f"**Context:** n{self.edits} ", 1), "utf-8"
+        )
         return self.recall()
 
     def peak(self, *args: str) -> float:
-        return round(peak_memory([sys.executable, "-m", "memcli", *args], self.environ, self.root), 1)
+        return round(
+            peak_memory([sys.executable, "-m", "memcli", *args], self.environ, self.root), 1
+        )
 
 
 def compare(count: int, runs: int, per_file: int) -> dict[str, Any]:

@@ -1,5 +1,5 @@
-"""A long session as a ratio in one run: reading it, and the whole of `mem extract --engine rules`, against
-`json.loads` over its lines; each in a process of its own, in turn.
+"""A long session as a ratio in one run: reading it, and the whole of `mem extract --engine rules`,
+against `json.loads` over its lines; each in a process of its own, in turn.
 
 python -m tests.bench.transcripts [--size 100] [--runs 5]
 """
@@ -34,7 +34,9 @@ _CODE = (
 
 
 def write_session(path: Path, size: int) -> int:
-    """A Claude Code session of about `size` bytes, the same for the same size; how many lines it has."""
+    """A Claude Code session of about `size` bytes, the same for the same size; how many lines it
+    has.
+    """
     chance = random.Random(4)
     written = lines = 0
     with path.open("wb") as file:
@@ -49,7 +51,9 @@ def write_session(path: Path, size: int) -> int:
 
 
 def _records(chance: random.Random) -> Iterator[dict[str, Any]]:
-    """Rounds of a prompt, some steps of the agent with tools and their results, and the lines between."""
+    """Rounds of a prompt, some steps of the agent with tools and their results, and the lines
+    between.
+    """
     number = 0
     while True:
         number += 1
@@ -68,7 +72,12 @@ def _records(chance: random.Random) -> Iterator[dict[str, Any]]:
                 number, step, answer, {"type": "tool_use", "id": tool, "name": name, "input": given}
             )
             output = _code(chance, chance.choice((2, 5, 20, 60, 200)))
-            result = {"type": "tool_result", "tool_use_id": tool, "content": output, "is_error": step == 7}
+            result = {
+                "type": "tool_result",
+                "tool_use_id": tool,
+                "content": output,
+                "is_error": step == 7,
+            }
             copy = {"stdout": output, "stderr": "", "interrupted": False, "isImage": False}
             message = {"role": "user", "content": [result]}
             yield _line("user", number, step, message, toolUseResult=copy)
@@ -79,10 +88,16 @@ def _records(chance: random.Random) -> Iterator[dict[str, Any]]:
                     "data": {"type": "hook", "text": _prose(chance, 40)},
                 }
         backups = {f"src/{index}.py": {"version": 1} for index in range(30)}
-        yield {"type": "file-history-snapshot", "messageId": "m", "snapshot": {"trackedFileBackups": backups}}
+        yield {
+            "type": "file-history-snapshot",
+            "messageId": "m",
+            "snapshot": {"trackedFileBackups": backups},
+        }
 
 
-def _line(kind: str, number: int, step: int, message: dict[str, Any], **more: Any) -> dict[str, Any]:
+def _line(
+    kind: str, number: int, step: int, message: dict[str, Any], **more: Any
+) -> dict[str, Any]:
     return {
         "parentUuid": f"{number:08d}-0000-4000-8000-{step:012d}",
         "isSidechain": False,
@@ -106,7 +121,13 @@ def _answer(number: int, step: int, answer: str, block: dict[str, Any]) -> dict[
         "output_tokens": 210,
         "service_tier": "standard",
     }
-    message = {"id": answer, "type": "message", "role": "assistant", "content": [block], "usage": usage}
+    message = {
+        "id": answer,
+        "type": "message",
+        "role": "assistant",
+        "content": [block],
+        "usage": usage,
+    }
     return _line("assistant", number, step, message, requestId=f"req_{number}")
 
 
@@ -118,8 +139,8 @@ def _code(chance: random.Random, count: int) -> str:
     return "\n".join(chance.choices(_CODE, k=count))
 
 
-# What each process prints: the seconds of its work and, on Linux, the most memory it had (VmHWM; ru_maxrss
-# begins with what the starting process had). Starting Python counts on neither side.
+# What each process prints: the seconds of its work and, on Linux, the most memory it had (VmHWM;
+# ru_maxrss begins with what the starting process had). Starting Python counts on neither side.
 _MEASURED = """
 import pathlib, re, resource, sys, time
 start = time.perf_counter()
@@ -138,19 +159,21 @@ with open(sys.argv[1], "rb") as file:
         json.loads(line)
 """
 _READ = """
-from memcli.transcript import read
+from memcli.sessions.reader import read
 read(sys.argv[1])
 """
 _EXTRACT = """
 import contextlib, io
-from memcli.cli import run
+from memcli.cli.program import run
 with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
     assert run(["extract", sys.argv[1], "--engine", "rules"]) == 0
 """
 
 
 def measured(work: str, path: Path, project: Path) -> tuple[float, float]:
-    """Seconds and megabytes that a process of its own takes for this work, in a fresh project and home."""
+    """Seconds and megabytes that a process of its own takes for this work, in a fresh project and
+    home.
+    """
     with tempfile.TemporaryDirectory(dir=project) as fresh:
         root, home = Path(fresh, "project"), Path(fresh, "home")
         (root / ".git").mkdir(parents=True)

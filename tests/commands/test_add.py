@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from memcli.memory_file import parse
-from memcli.model import Entry
+from memcli.memory.memory_file import parse
+from memcli.memory.values import Entry
 from tests.conftest import TODAY, Project
 
 KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
@@ -29,7 +29,9 @@ def test_a_first_entry_creates_the_file(project: Project) -> None:
     got = project.mem("add", "Freeze time in cart tests\nUse freeze_time in the fixture.")
     assert (got.code, got.out) == (0, "")
     entry = last(project)
-    assert re.fullmatch(rf"added to MEMORY.md: Freeze time in cart tests \(id {entry.id[:8]}\)\n", got.err)
+    assert re.fullmatch(
+        rf"added to MEMORY.md: Freeze time in cart tests \(id {entry.id[:8]}\)\n", got.err
+    )
     assert entry.body == f"## [{TODAY}] Freeze time in cart tests\nUse freeze_time in the fixture."
     assert (entry.type, entry.domain, entry.importance, entry.phase, entry.status) == (
         "declarative",
@@ -39,7 +41,9 @@ def test_a_first_entry_creates_the_file(project: Project) -> None:
         "active",
     )
     assert entry.created_at == TODAY and entry.reinforcement_count == 0
-    assert project.mem("recall", "freeze time", "--ranked").out.count("Freeze time in cart tests") == 1
+    assert (
+        project.mem("recall", "freeze time", "--ranked").out.count("Freeze time in cart tests") == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -50,7 +54,9 @@ def test_a_first_entry_creates_the_file(project: Project) -> None:
         ("fact", "declarative", "normal"), ("episode", "declarative", "normal"),
     ],
 )  # fmt: skip
-def test_kind_decides_type_and_priority(project: Project, kind: str, type: str, priority: str) -> None:
+def test_kind_decides_type_and_priority(
+    project: Project, kind: str, type: str, priority: str
+) -> None:
     """Type and priority follow from --kind; importance stays .5 unless a priority is written."""
     project.mem("add", "Some text", "--kind", kind)
     entry = last(project)
@@ -58,7 +64,9 @@ def test_kind_decides_type_and_priority(project: Project, kind: str, type: str, 
 
 
 def test_every_option_is_written(project: Project) -> None:
-    """Tags, paths, commands, importance, priority, type, steps, outcome and title arrive in the entry."""
+    """Tags, paths, commands, importance, priority, type, steps, outcome and title arrive in the
+    entry.
+    """
     project.mem(
         "add", "Body of it", "--title", "A title", "--tag", "a,b", "--tag", "c",
         "--path", "src/**/*.py", "--path", "*.sql",
@@ -67,7 +75,10 @@ def test_every_option_is_written(project: Project) -> None:
     )  # fmt: skip
     entry = last(project)
     assert entry.body == f"## [{TODAY}] A title\nBody of it\n1. do one\n2. do two"
-    assert entry.extra["tags"] == ["a", "b", "c"] and entry.extra["paths"] == ["src/**/*.py", "*.sql"]
+    assert entry.extra["tags"] == ["a", "b", "c"] and entry.extra["paths"] == [
+        "src/**/*.py",
+        "*.sql",
+    ]
     assert (entry.extra["commands"], entry.extra["outcome"]) == (["git push*"], "success")
     assert (entry.title, entry.type, entry.priority, entry.importance) == (
         "A title",
@@ -100,13 +111,17 @@ def test_levels_have_their_files(project: Project) -> None:
         got = project.mem("add", f"Text {name}", *args)
         assert got.code == 0, got.err
         assert last(project, name).title == f"Text {name}"
-    assert project.mem("add", "Everywhere", "--level", "global").err.startswith("added to ~/MEMORY.md")
+    assert project.mem("add", "Everywhere", "--level", "global").err.startswith(
+        "added to ~/MEMORY.md"
+    )
     assert entries(project.home / "MEMORY.md")[0].title == "Everywhere"
     inside = project.mem(
         "add", "From inside", "--level", "team", cwd=project.root / ".mem/jobs/j/tasks/plain"
     )
     assert inside.err.startswith("added to MEMORY.md")
-    outside = project.mem("add", "Upwards, to the project", cwd=project.root / ".mem/jobs/j/tasks/plain")
+    outside = project.mem(
+        "add", "Upwards, to the project", cwd=project.root / ".mem/jobs/j/tasks/plain"
+    )
     assert outside.err.startswith("added to ../../../../../MEMORY.md")
 
 
@@ -151,7 +166,9 @@ def test_text_comes_from_stdin(project: Project) -> None:
     assert last(project).body == f"## [{TODAY}] Title here\nBody \ufffd line"
 
 
-@pytest.mark.parametrize("option", ["", "--title", "--tag", "--step", "--path", "--command", "--outcome"])
+@pytest.mark.parametrize(
+    "option", ["", "--title", "--tag", "--step", "--path", "--command", "--outcome"]
+)
 def test_a_secret_is_refused_and_not_shown(project: Project, option: str) -> None:
     """Exit 5 wherever the secret stands; nothing is written, and it is printed nowhere."""
     got = project.mem("add", *([f"the key is {KEY}"] if not option else ["Text", option, KEY]))
@@ -162,20 +179,28 @@ def test_a_secret_is_refused_and_not_shown(project: Project, option: str) -> Non
 
 def test_what_is_known_is_reinforced(project: Project) -> None:
     """A near-duplicate gets one count and today's date, and the answer says so."""
-    text = "Set a lock timeout of three seconds before each migration of a large table in production"
+    text = (
+        "Set a lock timeout of three seconds before each migration of a large table in production"
+    )
     project.write(
         "MEMORY.md", project.entry(text, "Because others queue behind it.", created_at="2026-01-01")
     )
     got = project.mem("add", text + "\nBecause others queue behind it.")
     assert got.err.startswith(f"known already, reinforced: {text} (MEMORY.md, id ")
     [entry] = entries(project.root / "MEMORY.md")
-    assert (entry.reinforcement_count, entry.last_reinforced, entry.created_at) == (1, TODAY, "2026-01-01")
+    assert (entry.reinforcement_count, entry.last_reinforced, entry.created_at) == (
+        1,
+        TODAY,
+        "2026-01-01",
+    )
 
 
 @pytest.mark.parametrize("change", [("Set", "Never set"), ("three", "30")])
 def test_what_says_otherwise_is_added(project: Project, change: tuple[str, str]) -> None:
     """An opposite or another number is no duplicate."""
-    text = "Set a lock timeout of three seconds before each migration of a large table in production"
+    text = (
+        "Set a lock timeout of three seconds before each migration of a large table in production"
+    )
     project.mem("add", text)
     project.mem("add", text.replace(*change))
     assert len(entries(project.root / "MEMORY.md")) == 2
@@ -183,7 +208,9 @@ def test_what_says_otherwise_is_added(project: Project, change: tuple[str, str])
 
 def test_retired_and_other_work_trees_are_no_reason_not_to_add(project: Project) -> None:
     """What is retired, or stands in a task's own checkout, is not reinforced from here."""
-    text = "Set a lock timeout of three seconds before each migration of a large table in production"
+    text = (
+        "Set a lock timeout of three seconds before each migration of a large table in production"
+    )
     project.write("MEMORY.md", project.entry(text, "So.", status="retired"))
     worktree = project.root / ".mem/jobs/j/tasks/t/worktree"
     project.write("MEMORY.md", project.entry(text, "So."), at=worktree)
@@ -213,7 +240,9 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_any_text_is_one_entry(project: Project, text: str) -> None:
-    """Delimiters, fences, CRLF and NUL in the text make one entry and leave the others as they were."""
+    """Delimiters, fences, CRLF and NUL in the text make one entry and leave the others as they
+    were.
+    """
     old = project.entry("Old", "Old body.") + "\nSome prose.\n"
     project.write("MEMORY.md", old)
     got = project.mem("add", "--", text)
@@ -285,8 +314,12 @@ def test_twenty_adds_at_once_are_all_there(project: Project) -> None:
         )
         for i, word in enumerate(words)
     ]  # fmt: skip
-    assert [(one.wait(), one.stderr.read()[:8]) for one in running if one.stderr] == [(0, "added to")] * 20
-    assert sorted(entry.title.split()[0] for entry in entries(project.root / "MEMORY.md")) == sorted(words)
+    assert [(one.wait(), one.stderr.read()[:8]) for one in running if one.stderr] == [
+        (0, "added to")
+    ] * 20
+    assert sorted(
+        entry.title.split()[0] for entry in entries(project.root / "MEMORY.md")
+    ) == sorted(words)
     assert not [path for path in project.root.iterdir() if "mem-tmp" in path.name]
     for one in running:
         assert one.stderr is not None
@@ -297,6 +330,9 @@ def test_a_sibling_job_is_no_place_to_be_reinforced(project: Project) -> None:
     """What is written to one job is not swallowed by the same words in another."""
     for job in ("one", "two"):
         (project.root / ".mem/jobs" / job).mkdir(parents=True)
-        assert "added to" in project.mem("add", "Search tests need a refreshed index", "--job", job).err
+        assert (
+            "added to"
+            in project.mem("add", "Search tests need a refreshed index", "--job", job).err
+        )
     again = project.mem("add", "Search tests need a refreshed index", "--job", "two")
     assert "reinforced" in again.err

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memcli.memory_file import parse
+from memcli.memory.memory_file import parse
 from tests.conftest import Project
 
 A = "Freeze the clock in every cart test, because the cart expires at midnight and the build runs at night."
@@ -25,12 +25,21 @@ def by_id(path: Path) -> dict[str, object]:
 
 
 def test_near_duplicates_become_one_entry_and_the_originals_are_archived(project: Project) -> None:
-    """The more important keeps its id; the larger count, the later date, the earliest creation survive."""
+    """The more important keeps its id; the larger count, the later date, the earliest creation
+    survive.
+    """
     project.write(
         "MEMORY.md",
-        project.entry("Clock", A, id="a", importance=0.9, reinforcement_count=1, created_at="2026-05-01")
+        project.entry(
+            "Clock", A, id="a", importance=0.9, reinforcement_count=1, created_at="2026-05-01"
+        )
         + project.entry(
-            "Clock", A2, id="b", reinforcement_count=7, last_reinforced="2026-10-01", created_at="2026-02-01"
+            "Clock",
+            A2,
+            id="b",
+            reinforcement_count=7,
+            last_reinforced="2026-10-01",
+            created_at="2026-02-01",
         ),
     )
     done = project.mem("compact")
@@ -46,7 +55,9 @@ def test_near_duplicates_become_one_entry_and_the_originals_are_archived(project
 
 def test_a_negated_sentence_is_no_duplicate(project: Project) -> None:
     """What one denies and the other says stays apart, and is named as a contradiction."""
-    project.write("MEMORY.md", project.entry("Clock", A, id="a") + project.entry("Clock", B, id="b"))
+    project.write(
+        "MEMORY.md", project.entry("Clock", A, id="a") + project.entry("Clock", B, id="b")
+    )
     before = (project.root / "MEMORY.md").read_bytes()
     done = project.mem("compact")
     assert done.code == 0 and "say the opposite" in done.err
@@ -56,7 +67,9 @@ def test_a_negated_sentence_is_no_duplicate(project: Project) -> None:
 
 def test_contradictions_decay_once(project: Project) -> None:
     """Both lose weight by 0.7, and a second run changes nothing."""
-    project.write("MEMORY.md", project.entry("Clock", A, id="a") + project.entry("Clock", B, id="b"))
+    project.write(
+        "MEMORY.md", project.entry("Clock", A, id="a") + project.entry("Clock", B, id="b")
+    )
     assert project.mem("compact", "--contradictions", "decay").code == 0
     text = (project.root / "MEMORY.md").read_text()
     assert [entry.importance for entry in parse(text, "x").entries] == [0.35, 0.35]
@@ -74,7 +87,9 @@ def test_entries_of_other_types_jobs_levels_and_stores_are_never_merged(project:
     )
     project.write(".mem/jobs/one/MEMORY.md", project.entry("Clock", A, id="j1", type="directive"))
     project.write(".mem/jobs/two/MEMORY.md", project.entry("Clock", A, id="j2", type="directive"))
-    project.write(".mem/jobs/one/tasks/t/MEMORY.md", project.entry("Clock", A, id="t", type="directive"))
+    project.write(
+        ".mem/jobs/one/tasks/t/MEMORY.md", project.entry("Clock", A, id="t", type="directive")
+    )
     project.write("institutional.md", project.entry("Clock", A, id="i", type="directive"))
     done = project.mem("compact", "--check")
     assert (done.code, done.out, done.err) == (0, "", "nothing to compact\n")
@@ -110,17 +125,24 @@ def test_one_id_twice_in_a_file_keeps_the_most_important_version(project: Projec
     project.write(
         "MEMORY.md",
         project.entry("One", "First words.", id="x", importance=0.3, reinforcement_count=9)
-        + project.entry("Two", "Other words here.", id="x", importance=0.8, last_reinforced="2026-10-10"),
+        + project.entry(
+            "Two", "Other words here.", id="x", importance=0.8, last_reinforced="2026-10-10"
+        ),
     )
     assert project.mem("compact").code == 0
     (entry,) = parse((project.root / "MEMORY.md").read_text(), "x").entries
-    assert (entry.title, entry.reinforcement_count, entry.last_reinforced) == ("Two", 9, "2026-10-10")
+    assert (entry.title, entry.reinforcement_count, entry.last_reinforced) == (
+        "Two",
+        9,
+        "2026-10-10",
+    )
 
 
 def test_retired_entries_leave_for_the_archive(project: Project) -> None:
     """They are found with --archived alone, and why they left is written down."""
     project.write(
-        "MEMORY.md", project.entry("Old", "Zebra words.", id="x", status="retired") + project.entry()
+        "MEMORY.md",
+        project.entry("Old", "Zebra words.", id="x", status="retired") + project.entry(),
     )
     assert project.mem("compact").code == 0
     (gone,) = parse((project.root / "MEMORY.archive.md").read_text(), "x").entries
@@ -130,7 +152,9 @@ def test_retired_entries_leave_for_the_archive(project: Project) -> None:
 
 
 def test_stale_entries_leave_only_when_asked_and_lasting_ones_never(project: Project) -> None:
-    """Older than 90 days and below 0.1: importance x decay x (1 + n); policies and high priority stay."""
+    """Older than 90 days and below 0.1: importance x decay x (1 + n); policies and high priority
+    stay.
+    """
     old = {"created_at": "2025-01-01", "importance": 0.3}
     project.write(
         "MEMORY.md",
@@ -153,7 +177,9 @@ def test_the_loss_guard_refuses_until_told(project: Project) -> None:
     text = "".join(project.entry(w, f"{w} {w}.", **(old if w != "delta" else {})) for w in words)
     project.write("MEMORY.md", text)
     refused = project.mem("compact", "--stale")
-    assert refused.code == 5 and "3 of 4 live entries" in refused.err and "--allow-loss" in refused.err
+    assert (
+        refused.code == 5 and "3 of 4 live entries" in refused.err and "--allow-loss" in refused.err
+    )
     assert (project.root / "MEMORY.md").read_text() == text
     assert not (project.root / "MEMORY.archive.md").exists()
     assert project.mem("compact", "--stale", "--allow-loss").code == 0
@@ -163,7 +189,9 @@ def test_the_loss_guard_refuses_until_told(project: Project) -> None:
 def test_what_recurs_in_three_jobs_is_promoted_once(project: Project) -> None:
     """The copy knows its sources, they know it, and a second run writes nothing."""
     for i, job in enumerate(("one", "two", "three")):
-        project.write(f".mem/jobs/{job}/MEMORY.md", project.entry("Clock", A, id=f"s{i}", type="corrective"))
+        project.write(
+            f".mem/jobs/{job}/MEMORY.md", project.entry("Clock", A, id=f"s{i}", type="corrective")
+        )
     project.write("MEMORY.md", "# Memory\n")
     done = project.mem("compact", "--promote")
     assert done.code == 0, done.err
@@ -182,9 +210,13 @@ def test_two_jobs_are_no_recurrence_and_a_known_entry_is_reinforced_once(project
     """Two are too few; a third reinforces what the project knows already instead of copying."""
     project.write("MEMORY.md", project.entry("Clock", A, id="known", type="corrective"))
     for job in ("one", "two"):
-        project.write(f".mem/jobs/{job}/MEMORY.md", project.entry("Clock", A, id=job, type="corrective"))
+        project.write(
+            f".mem/jobs/{job}/MEMORY.md", project.entry("Clock", A, id=job, type="corrective")
+        )
     assert project.mem("compact", "--promote", "--check").code == 0
-    project.write(".mem/jobs/three/MEMORY.md", project.entry("Clock", A, id="three", type="corrective"))
+    project.write(
+        ".mem/jobs/three/MEMORY.md", project.entry("Clock", A, id="three", type="corrective")
+    )
     for _ in range(2):
         assert project.mem("compact", "--promote").code == 0
         (entry,) = parse((project.root / "MEMORY.md").read_text(), "x").entries
@@ -203,14 +235,18 @@ def test_a_copy_of_the_projects_entry_in_a_task_is_no_recurrence(project: Projec
 def test_proxy_entries_are_never_promoted(project: Project) -> None:
     """One person's manner stays where it is."""
     for i in range(3):
-        project.write(f"proxy-tasks/{i}.md", project.entry("Tone", A, id=f"p{i}", session_id=f"s{i}"))
+        project.write(
+            f"proxy-tasks/{i}.md", project.entry("Tone", A, id=f"p{i}", session_id=f"s{i}")
+        )
     project.write("MEMORY.md", "# Memory\n")
     project.mem("compact", "--promote")
     assert (project.root / "MEMORY.md").read_text() == "# Memory\n"
 
 
 def test_adopt_puts_front_matter_before_sections_and_changes_nothing_else(project: Project) -> None:
-    """Taking the inserted blocks out again gives the old file, and the ids are those of the sections."""
+    """Taking the inserted blocks out again gives the old file, and the ids are those of the
+    sections.
+    """
     prose = "# Memory\r\n\r\nFree words.\r\n\r\n## [2026-03-02] Ports\r\nThe API is on 8080.\r\n"
     path = project.write("MEMORY.md", prose.encode())
     known = {row["id"] for row in project.mem("list", "--json").json["entries"]}
@@ -280,7 +316,8 @@ def test_a_file_that_cannot_be_used_is_named_and_the_rest_is_done(project: Proje
 def test_dry_run_prints_the_diff_alone_and_git_takes_it(project: Project) -> None:
     """The diff of --dry-run, applied by git, gives what compact writes."""
     project.write(
-        "MEMORY.md", project.entry("Clock", A, id="a") + project.entry("x", A2, id="b", status="retired")
+        "MEMORY.md",
+        project.entry("Clock", A, id="a") + project.entry("x", A2, id="b", status="retired"),
     )
     project.commit()
     diff = project.mem("compact", "--dry-run")
@@ -299,7 +336,10 @@ def test_json_lists_what_was_done_and_found(project: Project) -> None:
     project.write("MEMORY.md", project.entry("x", A, id="a", status="retired"))
     answer = project.mem("compact", "--json").json
     assert answer["version"] == 1 and answer["done"][0]["what"] == "retired"
-    assert [name.rsplit("/", 1)[1] for name in answer["files"]] == ["MEMORY.archive.md", "MEMORY.md"]
+    assert [name.rsplit("/", 1)[1] for name in answer["files"]] == [
+        "MEMORY.archive.md",
+        "MEMORY.md",
+    ]
 
 
 def test_only_named_files_are_compacted_and_unknown_ones_refused(project: Project) -> None:
@@ -358,7 +398,8 @@ def test_pairs_that_a_merge_left_are_named(project: Project) -> None:
     """`contradicts` in the front matter is a finding, whatever the texts say."""
     project.write(
         "MEMORY.md",
-        project.entry("x", "Alpha.", id="a") + project.entry("y", "Beta.", id="b", contradicts=["a"]),
+        project.entry("x", "Alpha.", id="a")
+        + project.entry("y", "Beta.", id="b", contradicts=["a"]),
     )
     done = project.mem("compact", "--check")
     assert done.code == 0 and "say the opposite" in done.err

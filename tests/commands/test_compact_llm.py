@@ -12,10 +12,10 @@ import pytest
 
 from memcli.app import App, Options
 from memcli.commands.compact import Report, Request, run
-from memcli.compaction import Steps
-from memcli.llm import Ask, Reply
-from memcli.memory_file import parse
-from memcli.model import Entry
+from memcli.compaction.steps import Steps
+from memcli.memory.memory_file import parse
+from memcli.memory.values import Entry
+from memcli.providers.llm import Ask, Reply
 from tests.conftest import Project, Result
 
 A = "Freeze the clock in every cart test, because the cart expires at midnight and the build runs at night."
@@ -36,7 +36,10 @@ def asked(project: Project, *args: str, replies: Any = (), **options: Any) -> Re
 
 
 def calls(project: Project) -> int:
-    with App(Options(root=str(project.root)), os.environ, project.root) as app, app.history() as history:
+    with (
+        App(Options(root=str(project.root)), os.environ, project.root) as app,
+        app.history() as history,
+    ):
         return history.calls()[0]
 
 
@@ -79,9 +82,13 @@ def episodes(project: Project, folder: str = "", count: int = 3, **values: Any) 
 
 
 @pytest.mark.parametrize(
-    "option", [("--consolidate",), ("--promote-global",), ("--contradictions", "resolve")], ids=lambda o: o[0]
+    "option",
+    [("--consolidate",), ("--promote-global",), ("--contradictions", "resolve")],
+    ids=lambda o: o[0],
 )
-def test_without_a_model_the_hint_says_how_to_enable_one(project: Project, option: tuple[str, ...]) -> None:
+def test_without_a_model_the_hint_says_how_to_enable_one(
+    project: Project, option: tuple[str, ...]
+) -> None:
     """Exit 2 and the user's own file; a project's configuration cannot enable one."""
     episodes(project)
     before = texts(project)
@@ -92,7 +99,9 @@ def test_without_a_model_the_hint_says_how_to_enable_one(project: Project, optio
     assert texts(project) == before
 
 
-@pytest.mark.parametrize("reply", ["no json", {"facts": "x"}, {"facts": [{"operation": "new"}]}, None])
+@pytest.mark.parametrize(
+    "reply", ["no json", {"facts": "x"}, {"facts": [{"operation": "new"}]}, None]
+)
 def test_an_unusable_reply_writes_nothing(project: Project, reply: Any) -> None:
     """Exit 4; the next run asks again and goes on."""
     episodes(project)
@@ -115,14 +124,18 @@ def test_one_failing_question_of_several_writes_nothing(project: Project) -> Non
         + "\n"
         + json.dumps({"match": "consolidate", "error": "overloaded"}),
     )
-    done = project.mem("compact", "--consolidate", "--set", "llm=scripted", "--set", f"llm_replies={path}")
+    done = project.mem(
+        "compact", "--consolidate", "--set", "llm=scripted", "--set", f"llm_replies={path}"
+    )
     assert done.code == 4 and "overloaded" in done.err and texts(project) == before
 
 
 def test_check_never_asks_and_says_what_waits(project: Project) -> None:
     """No model is needed for --check; episodes that wait are work, opposite claims are not."""
     assert project.mem("compact", "--check", "--consolidate").code == 0
-    project.write("MEMORY.md", project.entry("Clock", A, id="a") + project.entry("Clock", B, id="b"))
+    project.write(
+        "MEMORY.md", project.entry("Clock", A, id="a") + project.entry("Clock", B, id="b")
+    )
     done = project.mem(*RESOLVE, "--check", "--promote-global")
     assert done.code == 0 and "say the opposite" in done.err
     episodes(project)
@@ -146,7 +159,9 @@ def test_episodes_become_facts_in_one_write(project: Project) -> None:
     before = texts(project)
     reply = facts(
         fact(),
-        fact("update", "old", title="Night build", body="The night build runs all tests at midnight."),
+        fact(
+            "update", "old", title="Night build", body="The night build runs all tests at midnight."
+        ),
         fact("reinforce", "right", title="", body="", episodes=["e2", "e3"]),
         fact("invalidate", "wrong", title="", body="", episodes=["e2"]),
     )
@@ -199,7 +214,9 @@ def test_a_jobs_facts_stay_in_the_job(project: Project) -> None:
     episodes(project, ".mem/jobs/one/")
     shown = {"MEMORY.md": "p", ".mem/jobs/one/MEMORY.md": "o", ".mem/jobs/two/MEMORY.md": "t"}
     for name, entry_id in shown.items():
-        project.write(name, project.entry("Cart", f"Cart tests at midnight {entry_id}.", id=entry_id))
+        project.write(
+            name, project.entry("Cart", f"Cart tests at midnight {entry_id}.", id=entry_id)
+        )
     rows = [fact("reinforce", i, title="", body="") for i in "pot"]
     done = asked(project, "compact", "--consolidate", replies=[facts(fact(), *rows)])
     assert done.code == 0 and "1 unknown target" in done.err
@@ -255,7 +272,8 @@ def test_the_loss_guard_holds_for_a_model_too(project: Project) -> None:
 def opposites(project: Project) -> None:
     project.write(
         "MEMORY.md",
-        project.entry("Clock", A, id="a", created_at="2026-01-01") + project.entry("Clock", B, id="b"),
+        project.entry("Clock", A, id="a", created_at="2026-01-01")
+        + project.entry("Clock", B, id="b"),
     )
 
 
@@ -289,7 +307,8 @@ def test_an_update_puts_new_words_into_the_winner(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    "reply", [verdict("unsure"), verdict("maybe", "a"), verdict("invalidate", "zzz"), {"verdicts": []}]
+    "reply",
+    [verdict("unsure"), verdict("maybe", "a"), verdict("invalidate", "zzz"), {"verdicts": []}],
 )
 def test_unsure_is_flagged_and_not_asked_twice(project: Project, reply: Any) -> None:
     """Nothing is written; the pair is named each time, and asked about again when its words change."""
@@ -319,7 +338,8 @@ def test_pairs_that_a_merge_left_are_resolved_too(project: Project) -> None:
     """`contradicts` in the front matter is a contradiction, whatever the words."""
     project.write(
         "MEMORY.md",
-        project.entry("x", "Alpha.", id="a") + project.entry("y", "Beta.", id="b", contradicts=["a"]),
+        project.entry("x", "Alpha.", id="a")
+        + project.entry("y", "Beta.", id="b", contradicts=["a"]),
     )
     assert asked(project, *RESOLVE, replies=[verdict("invalidate", "b")]).code == 0
     assert entries(project).keys() == {"b"}
@@ -360,7 +380,9 @@ def test_only_what_the_judge_calls_agnostic_is_copied_up(project: Project) -> No
     assert done.code == 0, done.err
     (copy,) = entries(project, "~/MEMORY.md").values()
     assert copy.extra["promoted_from"] == ["a"] and copy.extra["promoted_at"] == "2026-11-21"
-    assert "failing test first" in copy.body and entries(project)["a"].extra["promoted_to"] == [copy.id]
+    assert "failing test first" in copy.body and entries(project)["a"].extra["promoted_to"] == [
+        copy.id
+    ]
     before = texts(project)
     assert asked(project, "compact", "--promote-global").code == 0
     assert texts(project) == before and calls(project) == 1
@@ -377,13 +399,17 @@ def test_what_names_the_project_is_not_even_asked_about(project: Project) -> Non
         + project.entry("Three", f"Log in with {token}.", id="c")
         + project.entry("Four", "Run it first.", id="d", commands=["web_shop check*"]),
     )
-    done = asked(project, "compact", "--promote-global", replies=[agnostic(a="yes", b="yes", c="yes")])
+    done = asked(
+        project, "compact", "--promote-global", replies=[agnostic(a="yes", b="yes", c="yes")]
+    )
     assert done.code == 0 and done.err.count("names the project") == 3 and token not in done.err
     assert not (project.home / "MEMORY.md").exists() and calls(project) == 0
 
 
 def test_what_was_thrown_out_everywhere_is_not_copied_again(project: Project) -> None:
-    """Retired by hand in the home folder, then archived: the judge is not asked about the like of it."""
+    """Retired by hand in the home folder, then archived: the judge is not asked about the like of
+    it.
+    """
     project.write("~/MEMORY.md", project.entry("Tests", "Write the failing test first.", id="g"))
     assert project.mem("retire", "g").code == 0
     assert project.mem("compact", "--level", "global").code == 0
@@ -394,13 +420,18 @@ def test_what_was_thrown_out_everywhere_is_not_copied_again(project: Project) ->
 def test_what_every_project_knows_is_reinforced_once(project: Project) -> None:
     """A second project that learned the same strengthens the copy instead of doubling it."""
     project.write(
-        "~/MEMORY.md", "# Mine\n\n" + project.entry("Tests", "Write the failing test first.", id="g")
+        "~/MEMORY.md",
+        "# Mine\n\n" + project.entry("Tests", "Write the failing test first.", id="g"),
     )
     project.write("MEMORY.md", project.entry("Tests", "Write the failing test first.", id="a"))
     for replies in ([agnostic(a="yes")], []):
         assert asked(project, "compact", "--promote-global", replies=replies).code == 0
         (known,) = entries(project, "~/MEMORY.md").values()
-        assert (known.id, known.reinforcement_count, known.extra["promoted_from"]) == ("g", 1, ["a"])
+        assert (known.id, known.reinforcement_count, known.extra["promoted_from"]) == (
+            "g",
+            1,
+            ["a"],
+        )
     assert (project.home / "MEMORY.md").read_text().startswith("# Mine\n")
 
 
@@ -458,7 +489,9 @@ def test_an_entry_edited_meanwhile_is_left_as_it_is(project: Project) -> None:
         project, Request(consolidate=True), facts(fact("invalidate", "x", title="", body="")), edit
     )
     assert [event.what for event in report.found] == ["skipped"]
-    assert entries(project)["x"].status == "active" and "midnight pass" in entries(project)["x"].body
+    assert (
+        entries(project)["x"].status == "active" and "midnight pass" in entries(project)["x"].body
+    )
 
 
 def test_a_pair_edited_meanwhile_is_only_flagged(project: Project) -> None:
@@ -467,7 +500,9 @@ def test_a_pair_edited_meanwhile_is_only_flagged(project: Project) -> None:
     path = project.root / "MEMORY.md"
 
     def edit() -> None:
-        path.write_text(path.read_text().replace("the build runs at night", "the build runs at noon"))
+        path.write_text(
+            path.read_text().replace("the build runs at night", "the build runs at noon")
+        )
 
     report = meddled(
         project, Request(steps=Steps(contradictions="resolve")), verdict("invalidate", "a"), edit

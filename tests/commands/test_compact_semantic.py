@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from memcli.compaction import same_meaning
-from memcli.embed import http
-from memcli.vector import quantise
+from memcli.compaction.steps import same_meaning
+from memcli.providers.embed import http
+from memcli.providers.embed.arithmetic import quantise
 from tests.conftest import Project, Result
-from tests.embed.server import openai, serving
+from tests.providers.embed.server import openai, serving
 
 ONE = "Always run all of the unit tests before you push a branch to the remote repository."
 OTHER = "You should run all the unit tests before pushing a branch to the remote repository."
@@ -22,7 +22,9 @@ APART = {
 }
 
 
-def written(project: Project, second: str = OTHER, path: str = "MEMORY.md", **values: object) -> None:
+def written(
+    project: Project, second: str = OTHER, path: str = "MEMORY.md", **values: object
+) -> None:
     first = project.entry("Run the tests before you push", ONE, id="a", importance=0.9)
     text = project.entry("Run tests before pushing", second, id="b", **values)
     project.write("MEMORY.md", first)
@@ -81,13 +83,21 @@ def test_without_an_embedder_it_is_a_mistake(project: Project) -> None:
     assert not (project.root / "MEMORY.archive.md").exists()
 
 
-def test_a_provider_is_asked_once_for_each_text(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its vectors are kept; the proxy store never leaves; a failing one is exit 4 and nothing is written."""
+def test_a_provider_is_asked_once_for_each_text(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its vectors are kept; the proxy store never leaves; a failing one is exit 4 and nothing is
+    written.
+    """
     written(project)
     project.write("proxy.md", project.entry("Private", "a private manner of mine", id="p"))
     monkeypatch.setattr(http, "PAUSE", 0.0)
     with serving(openai) as server:
-        env = {"MEM_EMBEDDER": "openai-compatible", "MEM_EMBED_URL": server.url, "MEM_EMBED_MODEL": "m"}
+        env = {
+            "MEM_EMBEDDER": "openai-compatible",
+            "MEM_EMBED_URL": server.url,
+            "MEM_EMBED_MODEL": "m",
+        }
         for _ in range(2):
             assert project.mem("compact", "--semantic", "--dry-run", env=env).code == 0
     sent = [text for body in server.bodies for text in body["input"]]

@@ -9,9 +9,11 @@ from tests.conftest import Project
 
 def ids(project: Project, name: str = "MEMORY.md") -> dict[str, str]:
     """The ids of the entries of a file by title."""
-    from memcli.memory_file import parse
+    from memcli.memory.memory_file import parse
 
-    return {entry.title: entry.id for entry in parse((project.root / name).read_text(), name).entries}
+    return {
+        entry.title: entry.id for entry in parse((project.root / name).read_text(), name).entries
+    }
 
 
 def started(project: Project) -> None:
@@ -66,7 +68,9 @@ def test_changed_names_keys_and_body(project: Project) -> None:
 
 
 def test_archived_merged_removed_restored(project: Project) -> None:
-    """An entry that left its file is archived, merged or removed; back from the archive it is restored."""
+    """An entry that left its file is archived, merged or removed; back from the archive it is
+    restored.
+    """
     started(project)
     known = ids(project)
     project.mem("retire", known["One"])
@@ -102,7 +106,9 @@ def test_prose_is_counted(project: Project) -> None:
     """Sections that came, went or changed are counted, not quoted."""
     started(project)
     path = project.root / "MEMORY.md"
-    path.write_text(path.read_text().replace("Some prose.", "Other prose.\n\n## More\n\nA third thing."))
+    path.write_text(
+        path.read_text().replace("Some prose.", "Other prose.\n\n## More\n\nA third thing.")
+    )
     got = project.mem("diff", "--json").json
     assert got["changes"] == [] and got["prose"] == [
         {"path": "MEMORY.md", "added": 1, "removed": 0, "changed": 1}
@@ -199,7 +205,9 @@ def test_an_unknown_revision_is_a_usage_error(project: Project, revisions: str) 
     """It is named, exit 2, and never read as an option of git."""
     started(project)
     got = project.mem("diff", "--", revisions)
-    assert got.code == 2 and "unknown revision" in got.err and not (project.root / "x..HEAD").exists()
+    assert (
+        got.code == 2 and "unknown revision" in got.err and not (project.root / "x..HEAD").exists()
+    )
 
 
 def test_outside_git_and_before_the_first_commit(project: Project, tmp_path: object) -> None:

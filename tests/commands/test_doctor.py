@@ -1,4 +1,6 @@
-"""mem doctor: each thing that can be broken is broken on purpose, found, and mended where it can be."""
+"""mem doctor: each thing that can be broken is broken on purpose, found, and mended where it can
+be.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def rows(result: Result, *statuses: str) -> list[dict[str, Any]]:
 
 def row_of(result: Result, name: str, status: str = "") -> dict[str, Any]:
     return next(
-        row for row in rows(result) if row["name"] == name and row["status"] == (status or row["status"])
+        row
+        for row in rows(result)
+        if row["name"] == name and row["status"] == (status or row["status"])
     )
 
 
@@ -54,22 +58,37 @@ def test_a_healthy_repository_has_nothing_to_complain_of(healthy: Project) -> No
 
 
 def test_life_goes_on_without_false_alarms(project: Project) -> None:
-    """After init, add, reinforce, compact, retire and an archive there is still nothing to complain of."""
+    """After init, add, reinforce, compact, retire and an archive there is still nothing to complain
+    of.
+    """
     project.mem("init")
-    for text in ("Use uv for environments", "Use uv for the environments", "Deploy behind the flag"):
+    for text in (
+        "Use uv for environments",
+        "Use uv for the environments",
+        "Deploy behind the flag",
+    ):
         project.mem("add", text)
         assert rows(project.mem("doctor", "--json"), "FAIL", "WARN") == []
     project.write(
-        "MEMORY.md", "# Memory\n\n" + "".join(project.entry("T", "same words here", id=i) for i in "abc")
+        "MEMORY.md",
+        "# Memory\n\n" + "".join(project.entry("T", "same words here", id=i) for i in "abc"),
     )
     project.mem("index")
-    for command in (["reinforce", "a"], ["compact"], ["retire", "a"], ["recall", "words"], ["compact"]):
+    for command in (
+        ["reinforce", "a"],
+        ["compact"],
+        ["retire", "a"],
+        ["recall", "words"],
+        ["compact"],
+    ):
         assert project.mem(*command).code == 0
         assert rows(project.mem("doctor", "--json"), "FAIL", "WARN") == []
 
 
 @pytest.mark.parametrize("tracked", [False, True])
-def test_a_repository_without_init_gets_one_warning_at_most(project: Project, tracked: bool) -> None:
+def test_a_repository_without_init_gets_one_warning_at_most(
+    project: Project, tracked: bool
+) -> None:
     """The merge driver is all that is missing, and mem init is the hint."""
     project.write("MEMORY.md", project.entry())
     if tracked:
@@ -106,7 +125,9 @@ def text(path: str, content: str | bytes) -> Callable[[Project], object]:
     return lambda project: project.write(path, content)
 
 
-def entry(path: str = "tasks/b.md", body: str = "fur", **values: Any) -> Callable[[Project], object]:
+def entry(
+    path: str = "tasks/b.md", body: str = "fur", **values: Any
+) -> Callable[[Project], object]:
     return lambda project: project.write(path, project.entry("Bear", body, **values))
 
 
@@ -188,9 +209,9 @@ def interrupted(project: Project) -> None:
     code = f"""
 import datetime, os
 from pathlib import Path
-from memcli.history import state_dir
-from memcli.model import Patch
-from memcli.workspace import Workspace
+from memcli.storage.state import state_dir
+from memcli.memory.values import Patch
+from memcli.storage.workspace import Workspace
 root, path = Path({str(project.root)!r}), Path({str(path)!r})
 trace = lambda step: os._exit(0) if step == "rename" else None
 before = path.read_text()
@@ -219,7 +240,9 @@ def empty_git(project: Project) -> None:
 
 
 NOTHING: frozenset[str] = frozenset()
-EXCLUDE, CONFIG, B = (frozenset([name]) for name in (".git/info/exclude", ".git/config", "tasks/b.md"))
+EXCLUDE, CONFIG, B = (
+    frozenset([name]) for name in (".git/info/exclude", ".git/config", "tasks/b.md")
+)
 DB, HALF = "{root}/.memory.db", "tasks/.a.md.mem-tmp-99999999-ab"
 FIX = "mem doctor --fix"
 TWO = "---\nid: {}\ntype: declarative\n---\ntext\n\n"
@@ -361,7 +384,9 @@ def placed(path: str, project: Project) -> str:
 
 
 def snapshot(project: Project) -> dict[str, bytes]:
-    """The bytes of every file that is not derived: of the tree, of the home folder, of git's settings."""
+    """The bytes of every file that is not derived: of the tree, of the home folder, of git's
+    settings.
+    """
     found = {}
     for base, prefix in ((project.root, ""), (project.home, "~/")):
         for path in base.rglob("*"):
@@ -375,7 +400,11 @@ def snapshot(project: Project) -> dict[str, bytes]:
 
 def status(project: Project) -> str:
     done = subprocess.run(
-        ["git", "status", "--porcelain"], cwd=project.root, capture_output=True, text=True, check=False
+        ["git", "status", "--porcelain"],
+        cwd=project.root,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return done.stdout
 
@@ -451,7 +480,9 @@ def test_a_file_that_may_not_be_read_is_a_row(healthy: Project) -> None:
     found = healthy.powerless("doctor", "--json")
     row = next(row for row in rows(found, "FAIL"))
     assert (found.code, row["name"], row["path"]) == (1, "readable", "tasks/b.md")
-    assert "permissions" in row["hint"] and row_of(found, "memory")["detail"].startswith("2 entries")
+    assert "permissions" in row["hint"] and row_of(found, "memory")["detail"].startswith(
+        "2 entries"
+    )
 
 
 def test_a_read_only_tree_is_a_row_and_fix_says_what_it_could_not_do(healthy: Project) -> None:
@@ -468,7 +499,8 @@ def test_a_read_only_tree_is_a_row_and_fix_says_what_it_could_not_do(healthy: Pr
             folder.chmod(0o755)
     assert (found.code, row_of(found, "root")["status"]) == (0, "WARN")
     assert any(
-        row["name"] == "ids" and "not mended" in row["detail"] and row["hint"] for row in rows(tried, "WARN")
+        row["name"] == "ids" and "not mended" in row["detail"] and row["hint"]
+        for row in rows(tried, "WARN")
     )
 
 
@@ -503,7 +535,9 @@ def test_a_state_folder_that_cannot_be_written_is_a_row(healthy: Project) -> Non
         found = healthy.powerless("doctor", "--json")
     finally:
         folder.chmod(0o755)
-    assert row_of(found, "state")["status"] == "WARN" and row_of(found, "state")["path"] == str(folder)
+    assert row_of(found, "state")["status"] == "WARN" and row_of(found, "state")["path"] == str(
+        folder
+    )
 
 
 def test_a_locked_index_is_a_row(healthy: Project) -> None:
@@ -586,7 +620,10 @@ def test_other_memory_systems_are_told(healthy: Project) -> None:
         "AGENTS.md",
         "CLAUDE.md",
     }
-    assert "201 lines" in told[str(claude)]["detail"] and "first 200 lines" in told[str(claude)]["hint"]
+    assert (
+        "201 lines" in told[str(claude)]["detail"]
+        and "first 200 lines" in told[str(claude)]["hint"]
+    )
     assert {row["status"] for row in told.values()} == {"INFO"}
     claude.write_text("line\n" * 200)
     assert not row_of(healthy.mem("doctor", "--json"), "other-memory")["hint"]
@@ -615,7 +652,9 @@ def test_the_work_tree_of_a_task_is_in_view_and_no_loss(healthy: Project) -> Non
     inner = healthy.root / ".mem/jobs/j/tasks/t/worktree/MEMORY.md"
     inner.write_text(inner.read_text() + healthy.entry(id="task-only"))
     healthy.mem("index")
-    assert not [row for row in rows(healthy.mem("doctor", "--json"), "WARN") if row["name"] == "worktrees"]
+    assert not [
+        row for row in rows(healthy.mem("doctor", "--json"), "WARN") if row["name"] == "worktrees"
+    ]
 
 
 def test_a_linked_work_tree_with_the_same_memory_passes(healthy: Project) -> None:
@@ -648,7 +687,10 @@ def test_a_named_file_need_not_be_a_memory_file(project: Project, tmp_path: Path
     outside = tmp_path / "elsewhere.md"
     outside.write_text(f"\ntoken {TOKEN}\n")
     found = rows(project.mem("doctor", str(inside), str(outside), "--json"), "FAIL")
-    assert [(row["path"], row["line"]) for row in found] == [(str(outside), 2), ("docs/notes.md", 1)]
+    assert [(row["path"], row["line"]) for row in found] == [
+        (str(outside), 2),
+        ("docs/notes.md", 1),
+    ]
 
 
 def test_a_named_file_that_is_not_there_fails(project: Project) -> None:
@@ -778,16 +820,19 @@ def test_text_on_a_terminal_is_aligned_and_coloured() -> None:
     """The status stands first in its colour, the hint on a line of its own."""
     import io
 
-    from memcli import render
-    from memcli.checks import Check
     from memcli.commands.doctor import Report
+    from memcli.diagnostics.checks import Check
+    from memcli.views import render
 
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
 
     report = Report(
-        (Check("ids", "WARN", "1 entry has no id", "mem doctor --fix", "a.md", 3), Check("git", "PASS", "ok"))
+        (
+            Check("ids", "WARN", "1 entry has no id", "mem doctor --fix", "a.md", 3),
+            Check("git", "PASS", "ok"),
+        )
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stdout", Terminal())

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from memcli.embed import http
+from memcli.providers.embed import http
 from tests.conftest import Project
-from tests.embed.server import HANG, openai, serving
+from tests.providers.embed.server import HANG, openai, serving
 
 
 def row(project: Project, name: str, env: dict[str, str] | None = None) -> dict[str, Any]:
@@ -32,7 +32,9 @@ def vectors_of(project: Project, statement: str) -> None:
 
 @pytest.fixture
 def filled(project: Project, vectors: None) -> Project:
-    project.write("MEMORY.md", project.entry("Zebra", "stripes", id="z") + project.entry("Lion", "mane"))
+    project.write(
+        "MEMORY.md", project.entry("Zebra", "stripes", id="z") + project.entry("Lion", "mane")
+    )
     assert project.mem("index").code == 0
     return project
 
@@ -55,7 +57,9 @@ def test_switched_off_is_told_and_no_warning(project: Project) -> None:
 def test_none_installed_is_a_warning(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the way to get one."""
     monkeypatch.delenv("MEM_EMBEDDER")
-    monkeypatch.setattr(sys, "path", [p for p in sys.path if not Path(p, "wordllama", "weights").is_dir()])
+    monkeypatch.setattr(
+        sys, "path", [p for p in sys.path if not Path(p, "wordllama", "weights").is_dir()]
+    )
     found = row(project, "embedder")
     assert found["status"] == "WARN" and "sparse-only" in found["detail"]
     assert "memcli[local]" in found["hint"]
@@ -73,9 +77,15 @@ def test_missing_vectors_are_a_warning_that_mem_index_mends(filled: Project) -> 
 
 def test_vectors_of_another_model_fail(filled: Project) -> None:
     """Until mem index makes them anew."""
-    vectors_of(filled, "UPDATE meta SET value = replace(value, 'wordllama', 'other') WHERE key = 'vectors'")
+    vectors_of(
+        filled, "UPDATE meta SET value = replace(value, 'wordllama', 'other') WHERE key = 'vectors'"
+    )
     found = row(filled, "vectors")
-    assert found["status"] == "FAIL" and "local/other-256" in found["detail"] and "mem index" in found["hint"]
+    assert (
+        found["status"] == "FAIL"
+        and "local/other-256" in found["detail"]
+        and "mem index" in found["hint"]
+    )
     filled.mem("index")
     assert row(filled, "vectors")["status"] == "PASS"
 
@@ -96,9 +106,11 @@ def test_a_provider_is_asked_once(project: Project) -> None:
     assert [text for body in server.bodies for text in body["input"]] == ["mem"]
 
 
-def test_a_provider_that_fails_is_a_failure(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_provider_that_fails_is_a_failure(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One that is down, one that never answers, one without a key or a URL."""
-    monkeypatch.setattr("memcli.doctor.providers.ASKED_FOR", 0.3)
+    monkeypatch.setattr("memcli.diagnostics.providers.ASKED_FOR", 0.3)
     monkeypatch.setattr(http, "PAUSE", 0.0)
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))

@@ -16,7 +16,9 @@ def test_a_task_that_is_not_there_is_named(project: Project) -> None:
     """With the folder it would have; nothing is learned into the job instead."""
     in_job(project)
     before = state(project)
-    done = project.mem("extract", saved(project, talk(project)), *RULES, "--job", "shop", "--task", "none")
+    done = project.mem(
+        "extract", saved(project, talk(project)), *RULES, "--job", "shop", "--task", "none"
+    )
     assert done.code == 2 and "--task none: no such task" in done.err and "tasks/none" in done.err
     assert state(project) == before
 
@@ -29,7 +31,9 @@ def test_a_job_without_tasks_learns_for_itself(project: Project) -> None:
     assert (project.root / ".mem/jobs/shop/tasks/episodes.md").exists()
 
 
-def test_a_memory_file_that_is_no_text_is_named_and_the_session_learned_from(project: Project) -> None:
+def test_a_memory_file_that_is_no_text_is_named_and_the_session_learned_from(
+    project: Project,
+) -> None:
     """What it knows cannot be looked at; it is not written to either."""
     bad = project.write("tasks/broken.md", b"---\nid: x\n---\n\xff\n")
     done = project.mem("extract", saved(project, talk(project)), *RULES)
@@ -50,19 +54,25 @@ def test_a_damaged_session_of_a_sub_agent_stops_nothing(project: Project, conten
     assert any("imperative mood" in e.body for e in entries(project, "proxy.md") + entries(project))
 
 
-def test_without_a_state_folder_a_session_is_refused_or_learned_but_not_twice(project: Project) -> None:
+def test_without_a_state_folder_a_session_is_refused_or_learned_but_not_twice(
+    project: Project,
+) -> None:
     """How far it was read cannot be remembered; ids keep it from being learned a second time."""
     path = saved(project, talk(project))
     assert project.mem("extract", path, *RULES).code == 0
     before = state(project)
     (project.root.parent / "file").write_text("")
     for _ in range(2):
-        done = project.mem("extract", path, *RULES, env={"XDG_STATE_HOME": str(project.root.parent / "file")})
+        done = project.mem(
+            "extract", path, *RULES, env={"XDG_STATE_HOME": str(project.root.parent / "file")}
+        )
         assert done.code in (0, 5) and "Traceback" not in done.err
         assert state(project) == before
 
 
-def test_a_state_file_that_is_no_database_is_said_and_costs_nothing(project: Project, world: Path) -> None:
+def test_a_state_file_that_is_no_database_is_said_and_costs_nothing(
+    project: Project, world: Path
+) -> None:
     """The session is read from its start, and nothing in it is learned again."""
     path = saved(project, talk(project))
     assert project.mem("extract", path, *RULES).code == 0

@@ -8,9 +8,19 @@ from typing import Any
 
 import pytest
 
-from tests.commands.test_extract import JOB, Talk, _tokens, entries, in_job, item, saved, state, talk
+from tests.commands.test_extract import (
+    JOB,
+    Talk,
+    _tokens,
+    entries,
+    in_job,
+    item,
+    saved,
+    state,
+    talk,
+)
 from tests.conftest import Project
-from tests.llm.server import Api, Step, serve, tokens
+from tests.providers.llm.server import Api, Step, serve, tokens
 
 LLM = ("--engine", "llm")
 
@@ -38,7 +48,9 @@ def answers(api: Api, **replies: Any) -> None:
     api.answer = answer
 
 
-LESSON = item(turn=5, kind="preference", title="Short commit messages", text="Write them in the imperative.")
+LESSON = item(
+    turn=5, kind="preference", title="Short commit messages", text="Write them in the imperative."
+)
 
 
 def test_what_the_model_says_is_written(project: Project, api: Api) -> None:
@@ -76,8 +88,12 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_a_reply_that_cannot_be_used_is_that_scopes_failure(project: Project, api: Api, what: str) -> None:
-    """Exit 4, the scope named, no episode; run again, only that scope is asked and the episode written."""
+def test_a_reply_that_cannot_be_used_is_that_scopes_failure(
+    project: Project, api: Api, what: str
+) -> None:
+    """Exit 4, the scope named, no episode; run again, only that scope is asked and the episode
+    written.
+    """
     api.steps.append(BAD[what])
     path = saved(project, talk(project))
     got = project.mem("extract", path, *LLM)
@@ -98,7 +114,9 @@ def test_turns_that_were_not_shown_are_dropped(project: Project, api: Api) -> No
 
 
 def test_a_reply_writes_nowhere_else_and_no_front_matter(project: Project, api: Api) -> None:
-    """Paths, front matter, fences and headings in its texts stay inert text of one entry in MEMORY.md."""
+    """Paths, front matter, fences and headings in its texts stay inert text of one entry in
+    MEMORY.md.
+    """
     evil = {
         **LESSON,
         "title": "---\nid: x\n---\n../../proxy.md",
@@ -132,13 +150,22 @@ def test_a_provider_that_is_down(project: Project, api: Api) -> None:
 def test_without_a_key_nothing_happens(project: Project, api: Api) -> None:
     """Exit 2 with the way to set it; nothing is sent or written."""
     got = project.mem("extract", saved(project, talk(project)), *LLM, env={"ANTHROPIC_API_KEY": ""})
-    assert got.code == 2 and "ANTHROPIC_API_KEY" in got.err and not api.arrived and not entries(project)
+    assert (
+        got.code == 2
+        and "ANTHROPIC_API_KEY" in got.err
+        and not api.arrived
+        and not entries(project)
+    )
 
 
 def test_no_secret_is_in_a_request(project: Project, api: Api) -> None:
-    """40 tokens of 12 kinds in words, input, output and the file's name: in no body, message or file."""
+    """40 tokens of 12 kinds in words, input, output and the file's name: in no body, message or
+    file.
+    """
     planted = _tokens()
-    given = Talk(project.root).user(f"Always use {planted[0]} for the tests. Fix the build, please.")
+    given = Talk(project.root).user(
+        f"Always use {planted[0]} for the tests. Fix the build, please."
+    )
     for token in planted[1:14]:
         given.user(f"Always deploy with {token}.").agent(f"I used {token} as you said.")
     for token in planted[14:27]:
@@ -159,17 +186,25 @@ def test_no_secret_is_in_a_request(project: Project, api: Api) -> None:
         assert not any(token.encode() in file.read_bytes() for file in kept), token
 
 
-def test_all_scopes_read_the_transcript_for_little_more_than_once(project: Project, api: Api) -> None:
+def test_all_scopes_read_the_transcript_for_little_more_than_once(
+    project: Project, api: Api
+) -> None:
     """Input that is not read from the cache: at most 1.3 times a transcript above 5,000 tokens."""
     task = in_job(project)
     project.write(f"{JOB}/INTENT.md", "A shop sells things. The orders page is fast.\n")
     project.write(f"{JOB}/.premortem.md", "- The join may be slower than many queries.\n")
-    project.write(f"{JOB}/.assumptions.jsonl", '{"milestone": "m", "assumptions": {"complexity": "low"}}\n')
+    project.write(
+        f"{JOB}/.assumptions.jsonl", '{"milestone": "m", "assumptions": {"complexity": "low"}}\n'
+    )
     project.write("MEMORY.md", project.entry("Own", "Retry flaky calls.", session_id="s-0"))
     given = Talk(task)
     while sum(map(len, given.lines)) < 53_000:
-        given.user(f"Step {len(given.lines)}: " + "look at the orders page and say what is slow. " * 4)
-        given.agent("The orders page asks for every row; " + "one query with a join is enough here. " * 4)
+        given.user(
+            f"Step {len(given.lines)}: " + "look at the orders page and say what is slow. " * 4
+        )
+        given.agent(
+            "The orders page asks for every row; " + "one query with a join is enough here. " * 4
+        )
     got = project.mem("extract", saved(project, given), *LLM, "--set", "extract_global=true")
     assert got.code == 0 and len(api.seen) == 11, got.err
     said = max(tokens(seen.body["messages"][0]["content"][0]["text"]) for seen in api.seen)

@@ -10,11 +10,21 @@ from pathlib import Path
 import pytest
 
 from memcli.app import Options, opened
-from memcli.history import Turns, state_dir
+from memcli.storage.state import Turns, state_dir
 from tests.conftest import Project
-from tests.test_page import Seen
+from tests.views.test_page import Seen
 
-KEYS = {"version", "score", "band", "metrics", "counts", "llm", "never_recalled", "nudge", "problems"}
+KEYS = {
+    "version",
+    "score",
+    "band",
+    "metrics",
+    "counts",
+    "llm",
+    "never_recalled",
+    "nudge",
+    "problems",
+}
 THEME = [
     "The payment webhook retries a request without its idempotency key",
     "The payment webhook drops a request when its signature is old",
@@ -26,7 +36,8 @@ THEME = [
 def store(project: Project, **values: object) -> None:
     """Four entries on one theme."""
     text = "".join(
-        project.entry(title, f"{title}, seen {i}.", id=f"e{i}", **values) for i, title in enumerate(THEME)
+        project.entry(title, f"{title}, seen {i}.", id=f"e{i}", **values)
+        for i, title in enumerate(THEME)
     )
     project.write("MEMORY.md", text)
 
@@ -42,11 +53,27 @@ def test_json_has_exactly_these_keys(project: Project) -> None:
     store(project)
     found = project.mem("health", "--json").json
     assert set(found) == KEYS and found["version"] == 1
-    assert set(found["metrics"]) == {"freshness", "coverage", "coherence", "efficiency", "reachability"}
+    assert set(found["metrics"]) == {
+        "freshness",
+        "coverage",
+        "coherence",
+        "efficiency",
+        "reachability",
+    }
     assert all(
-        set(metric) == {"value", "weight", "reason", "raise_with"} for metric in found["metrics"].values()
+        set(metric) == {"value", "weight", "reason", "raise_with"}
+        for metric in found["metrics"].values()
     )
-    assert set(found["counts"]) == {"entries", "live", "files", "tokens", "level", "type", "kind", "status"}
+    assert set(found["counts"]) == {
+        "entries",
+        "live",
+        "files",
+        "tokens",
+        "level",
+        "type",
+        "kind",
+        "status",
+    }
     assert found["never_recalled"] is None
     again = project.mem("health", "--json").json
     assert again == found
@@ -67,7 +94,9 @@ def test_only_retired_entries_are_an_empty_store(project: Project) -> None:
     store(project, status="retired")
     found = project.mem("health", "--json").json
     assert (
-        found["score"] == 0 and found["counts"]["status"] == {"retired": 4} and found["counts"]["live"] == 0
+        found["score"] == 0
+        and found["counts"]["status"] == {"retired": 4}
+        and found["counts"]["live"] == 0
     )
 
 
@@ -83,7 +112,9 @@ def test_old_entries_lower_freshness(project: Project) -> None:
 
 def test_stale_entries_name_the_command_that_archives_them(project: Project) -> None:
     """And the command does raise it."""
-    old = "".join(project.entry(f"Old {i}", f"old {i} thing{i}", created_at="2020-01-01") for i in range(3))
+    old = "".join(
+        project.entry(f"Old {i}", f"old {i} thing{i}", created_at="2020-01-01") for i in range(3)
+    )
     project.write("MEMORY.md", old + project.entry("New", "new", created_at="2026-11-21"))
     before = project.mem("health", "--json").json["metrics"]["freshness"]
     assert before["raise_with"] == "mem compact --stale" and "3 would leave" in before["reason"]
@@ -118,7 +149,9 @@ def test_duplicates_lower_coherence_and_efficiency_until_they_are_merged(project
     store(project)
     before = measured(project)
     copies = "".join(
-        project.entry(title, f"{title}, seen {i}.") for i, title in enumerate(THEME) for _ in range(3)
+        project.entry(title, f"{title}, seen {i}.")
+        for i, title in enumerate(THEME)
+        for _ in range(3)
     )
     project.write("MEMORY.md", (project.root / "MEMORY.md").read_text() + copies)
     found = project.mem("health", "--json").json["metrics"]
@@ -148,7 +181,9 @@ def test_links_make_reachable(project: Project, values: dict[str, object], linke
     text = (project.root / "MEMORY.md").read_text()
     project.write(
         "MEMORY.md",
-        text.replace("id: e0\n", "id: e0\n" + "".join(f"{k}: {json.dumps(v)}\n" for k, v in values.items())),
+        text.replace(
+            "id: e0\n", "id: e0\n" + "".join(f"{k}: {json.dumps(v)}\n" for k, v in values.items())
+        ),
     )
     assert measured(project)["reachability"] == linked
 
@@ -214,7 +249,8 @@ def test_duplicates_that_compact_leaves_are_no_work_for_it(project: Project) -> 
     body = "A message of the test before arrives late; call drain in the fixture before the first assertion."
     for job in ("a", "b", "c"):
         project.write(
-            f".mem/jobs/{job}/MEMORY.md", project.entry("Drain the queue first", body, id=f"{job}-1")
+            f".mem/jobs/{job}/MEMORY.md",
+            project.entry("Drain the queue first", body, id=f"{job}-1"),
         )
     project.write("MEMORY.md", project.entry("Colours", "are in one file"))
     apart = project.mem("health", "--json").json["metrics"]
@@ -225,20 +261,29 @@ def test_duplicates_that_compact_leaves_are_no_work_for_it(project: Project) -> 
     assert "none has a near-duplicate" in promoted["coherence"]["reason"]
     assert promoted["efficiency"]["value"] == 100
     project.write("tasks/t.md", project.entry("Colours", "are in one file"))
-    assert project.mem("health", "--json").json["metrics"]["coherence"]["raise_with"] == "mem compact"
+    assert (
+        project.mem("health", "--json").json["metrics"]["coherence"]["raise_with"] == "mem compact"
+    )
     assert ": merged " in project.mem("compact").err
 
 
 def test_a_small_store_is_told_what_can_be_done_now(project: Project) -> None:
-    """Below 20 entries only work that is there is advised, and one line says what the rest waits for."""
+    """Below 20 entries only work that is there is advised, and one line says what the rest waits
+    for.
+    """
     store(project)
     few = project.mem("health").out
     assert "raise it" not in few and few.count("20 entries and more") == 1
-    old = [project.entry(f"Old {i}", f"old {i}", importance=0.1, created_at="2025-01-01") for i in range(3)]
+    old = [
+        project.entry(f"Old {i}", f"old {i}", importance=0.1, created_at="2025-01-01")
+        for i in range(3)
+    ]
     project.write("tasks/old.md", "".join(old))
     stale = project.mem("health").out
     assert stale.count("raise it") == stale.count("raise it: mem compact --stale") == 1
-    project.write("tasks/many.md", "".join(project.entry(f"Note {i}", f"note {i}") for i in range(20)))
+    project.write(
+        "tasks/many.md", "".join(project.entry(f"Note {i}", f"note {i}") for i in range(20))
+    )
     many = project.mem("health").out
     assert "raise it: mem extract" in many and "20 entries and more" not in many
 
@@ -247,7 +292,8 @@ def test_html_writes_one_page(project: Project) -> None:
     """Beside the usual answer; hostile text is text in it; its words are the report's."""
     store(project, session_id="</script><script>alert(1)</script>")
     project.write(
-        "tasks/x.md", project.entry("</script><img src=x onerror=alert(1)>", "text", supports=["e1"])
+        "tasks/x.md",
+        project.entry("</script><img src=x onerror=alert(1)>", "text", supports=["e1"]),
     )
     done = project.mem("health", "--html", "out.html")
     assert done.code == 0 and "freshness" in done.out and "out.html" in done.err
@@ -269,7 +315,9 @@ def test_a_state_file_that_cannot_be_used_is_said_and_not_waited_for(project: Pr
     assert busy.code == 0 and "snapshot was not kept" in busy.err
     state.write_bytes(b"no database at all" * 100)
     broken = project.mem("health", "--json")
-    assert broken.code == 0 and "snapshot was not kept" in broken.err and "Traceback" not in broken.err
+    assert (
+        broken.code == 0 and "snapshot was not kept" in broken.err and "Traceback" not in broken.err
+    )
     assert {k: m["value"] for k, m in broken.json["metrics"].items()} == expected
 
 
@@ -342,7 +390,10 @@ def test_likeness_links(project: Project, vectors: None) -> None:
     """A similar edge makes reachable at both ends, and stands on the page once."""
     assert measured_of(project, "Zebra stripes", "Quartz is a mineral")["reachability"] == 0
     words = "The payment webhook retries late requests"
-    assert measured_of(project, f"{words} of carts", f"{words} and drops others")["reachability"] == 100
+    assert (
+        measured_of(project, f"{words} of carts", f"{words} and drops others")["reachability"]
+        == 100
+    )
     project.mem("health", "--html", "out.html")
     graph = json.loads(Seen((project.root / "out.html").read_text(encoding="utf-8")).scripts[0])
     assert [edge[2] for edge in graph["edges"]] == ["similar"]
@@ -353,15 +404,21 @@ def measured_of(project: Project, *bodies: str) -> dict[str, float]:
     return measured(project)
 
 
-def test_coherence_is_the_cosine_and_duplicates_earn_nothing(project: Project, vectors: None) -> None:
+def test_coherence_is_the_cosine_and_duplicates_earn_nothing(
+    project: Project, vectors: None
+) -> None:
     """Related entries have more of it than unrelated ones, copies none."""
     store(project)
     found = project.mem("health", "--json").json["metrics"]["coherence"]
     assert "cosine" in found["reason"] and 0 < found["value"] <= 100
-    apart = measured_of(project, "Zebra stripes", "Quartz mineral", "Deploy on Friday", "Coffee beans")
+    apart = measured_of(
+        project, "Zebra stripes", "Quartz mineral", "Deploy on Friday", "Coffee beans"
+    )
     assert apart["coherence"] < found["value"]
     copies = measured_of(project, *["The payment webhook retries late requests"] * 4)
     assert copies["coherence"] == 0
     project.mem("index", env={"MEM_EMBEDDER": "none"})
-    lexical = project.mem("health", "--json", env={"MEM_EMBEDDER": "none"}).json["metrics"]["coherence"]
+    lexical = project.mem("health", "--json", env={"MEM_EMBEDDER": "none"}).json["metrics"][
+        "coherence"
+    ]
     assert "cosine" not in lexical["reason"]

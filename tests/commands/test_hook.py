@@ -14,9 +14,19 @@ from typing import Any
 
 import pytest
 
-from memcli import hook, hook_script, triggers
 from memcli.app import App, Options
-from memcli.history import LOG, LOG_BYTES, History, Spooled, alone, cache_dir, log_hook, state_dir
+from memcli.hooks import protocol, relevance
+from memcli.install import git_hooks
+from memcli.storage.state import (
+    LOG,
+    LOG_BYTES,
+    History,
+    Spooled,
+    alone,
+    cache_dir,
+    log_hook,
+    state_dir,
+)
 from tests.conftest import Project, Result
 
 SESSION = "11111111-2222-4333-8444-555555555555"
@@ -67,20 +77,22 @@ def history(project: Project) -> History:
 @pytest.fixture(autouse=True)
 def _no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hook that runs in this process and is too slow would end it, with success."""
-    monkeypatch.setattr("memcli.hook.SECONDS", 600.0)
+    monkeypatch.setattr("memcli.hooks.protocol.SECONDS", 600.0)
 
 
 def settle(project: Project) -> None:
     """Wait until no worker is at it."""
     with App(Options(root=str(project.root)), os.environ, project.root) as app:
-        from memcli import tree
+        from memcli.project import levels_on_disk
 
-        name = f"worker-{tree.digest(app.project.encode())}"
+        name = f"worker-{levels_on_disk.digest(app.project.encode())}"
     until, quiet = time.monotonic() + 60, 0
     while time.monotonic() < until:
         quiet = 0 if _running(project) else quiet + 1
         if quiet == 4:  # one that has just been forked has no name of its own yet
-            with alone(state_dir(), name, wait=30) as mine:  # not before: who finds it taken goes home
+            with alone(
+                state_dir(), name, wait=30
+            ) as mine:  # not before: who finds it taken goes home
                 assert mine
             return
         time.sleep(0.05)
@@ -99,7 +111,9 @@ def _running(project: Project) -> bool:
     return False
 
 
-def call(project: Project, verb: str, *, env: dict[str, str] | None = None, **values: Any) -> Result:
+def call(
+    project: Project, verb: str, *, env: dict[str, str] | None = None, **values: Any
+) -> Result:
     """One call as an agent makes it, from a folder that is not the session's."""
     said = {
         "session_id": SESSION, "transcript_path": None, "cwd": str(project.root),
@@ -151,7 +165,9 @@ def test_a_session_starts_with_norms_and_lessons(shop: Project) -> None:
     """The start shows norms, then corrections and directives, those of the last two weeks first."""
     text = told(call(shop, "session-start", source="startup"))
     assert text.startswith("<recalled-memory>") and text.endswith("</recalled-memory>")
-    places = [text.index(word) for word in ("Money is Decimal", "Never push by force", "Round once")]
+    places = [
+        text.index(word) for word in ("Money is Decimal", "Never push by force", "Round once")
+    ]
     assert places == sorted(places)
     assert "Freeze the clock" not in text  # neither a correction nor a directive
 
@@ -178,7 +194,9 @@ def test_a_start_stays_within_its_budget(shop: Project) -> None:
 
 
 def test_own_manner_is_shown_unless_tracked_or_switched_off(shop: Project) -> None:
-    """The proxy file is for its own person: shown to them, never when git knows it or hook_proxy is off."""
+    """The proxy file is for its own person: shown to them, never when git knows it or hook_proxy is
+    off.
+    """
     shop.write("proxy.md", shop.entry("Tone", "Answers begin with the result.", kind="preference"))
     shop.git("config", "core.excludesFile", "/dev/null")
     assert "begin with the result" in told(call(shop, "session-start", source="startup"))
@@ -191,7 +209,9 @@ def test_own_manner_is_shown_unless_tracked_or_switched_off(shop: Project) -> No
 
 def test_a_note_on_manner_that_is_all_title_is_shown(shop: Project) -> None:
     """An entry without a body neither is left out nor ends the list."""
-    shop.write("proxy.md", shop.entry("Short answers", "", kind="preference") + shop.entry("No emojis", ""))
+    shop.write(
+        "proxy.md", shop.entry("Short answers", "", kind="preference") + shop.entry("No emojis", "")
+    )
     said = told(call(shop, "session-start", source="startup"))
     assert "Short answers" in said and "No emojis" in said
 
@@ -216,7 +236,9 @@ def test_a_prompt_recalls_each_entry_once_in_a_session(shop: Project) -> None:
     assert "clock" in history(shop).recalled(SESSION)  # evidence for mem reinforce
 
 
-@pytest.mark.parametrize("prompt", ["thanks, go on", "run the tests again", "good morning!", "/clear", "  "])
+@pytest.mark.parametrize(
+    "prompt", ["thanks, go on", "run the tests again", "good morning!", "/clear", "  "]
+)
 def test_a_prompt_about_nothing_recalls_nothing(shop: Project, prompt: str) -> None:
     """Small talk and everyday orders share words with memory, and are no reason to bring it up."""
     assert call(shop, "prompt", prompt=prompt).out == ""
@@ -226,7 +248,9 @@ def test_what_the_start_showed_is_not_repeated(shop: Project) -> None:
     """An entry that the start of a session showed is not shown again with a prompt."""
     call(shop, "session-start", source="startup")
     assert "VAT" not in told(call(shop, "prompt", prompt="round the VAT once per line"))
-    assert "VAT" in told(call(shop, "prompt", prompt="round the VAT once per line", session_id="other"))
+    assert "VAT" in told(
+        call(shop, "prompt", prompt="round the VAT once per line", session_id="other")
+    )
 
 
 def test_one_nudge_after_sixty_prompts(shop: Project) -> None:
@@ -333,11 +357,15 @@ def test_a_resumed_session_adds_what_is_new(shop: Project) -> None:
     call(shop, "session-end", transcript_path=str(path), reason="other")
     settle(shop)
     first = memory(shop)
-    transcript(shop, "Write a test.", WISH, "No, never edit generated files by hand, change the template.")
+    transcript(
+        shop, "Write a test.", WISH, "No, never edit generated files by hand, change the template."
+    )
     call(shop, "session-end", transcript_path=str(path), reason="other")
     settle(shop)
     text = (shop.root / "MEMORY.md").read_text()
-    assert "generated files" in text and text.startswith(first[str(shop.root / "MEMORY.md")].decode()[:200])
+    assert "generated files" in text and text.startswith(
+        first[str(shop.root / "MEMORY.md")].decode()[:200]
+    )
 
 
 def test_a_session_nobody_told_of_is_swept_up_by_the_next_start(shop: Project) -> None:
@@ -388,7 +416,12 @@ def test_nothing_is_written_while_a_file_has_a_conflict(shop: Project) -> None:
 def test_a_killed_hook_loses_nothing(shop: Project, after: float) -> None:
     """Killed at whatever moment, the end of a session is made up for by its next call."""
     path = transcript(shop, "Write a test.", WISH)
-    said = {"session_id": SESSION, "transcript_path": str(path), "cwd": str(shop.root), "reason": "other"}
+    said = {
+        "session_id": SESSION,
+        "transcript_path": str(path),
+        "cwd": str(shop.root),
+        "reason": "other",
+    }
     process = subprocess.Popen(
         [sys.executable, "-m", "memcli", "hook", "session-end"],
         stdin=subprocess.PIPE,
@@ -403,7 +436,9 @@ def test_a_killed_hook_loses_nothing(shop: Project, after: float) -> None:
     os.utime(path, (time.time() - 3600,) * 2)
     call(shop, "session-start", source="startup", session_id="next")
     until, text = time.monotonic() + 20, ""
-    while "pytest" not in text and time.monotonic() < until:  # the child of a killed hook may be slow
+    while (
+        "pytest" not in text and time.monotonic() < until
+    ):  # the child of a killed hook may be slow
         settle(shop)
         text = (shop.root / "MEMORY.md").read_text()
     assert text.count("never unittest") == 1 and "pytest" in text
@@ -413,22 +448,28 @@ def test_the_end_does_not_wait_for_what_follows(shop: Project) -> None:
     """The hook returns while the worker cannot even begin, and leaves it none of its streams."""
     path = transcript(shop, "Write a test.", WISH)
     with App(Options(root=str(shop.root)), os.environ, shop.root) as app:
-        from memcli import tree
+        from memcli.project import levels_on_disk
 
-        name = f"worker-{tree.digest(app.project.encode())}"
+        name = f"worker-{levels_on_disk.digest(app.project.encode())}"
     with alone(state_dir(), name, wait=0) as mine:
         assert mine
-        call(shop, "session-end", transcript_path=str(path), reason="other")  # waits for the end of stdout
+        call(
+            shop, "session-end", transcript_path=str(path), reason="other"
+        )  # waits for the end of stdout
         assert history(shop).spooled()
     settle(shop)
     assert not history(shop).spooled()
 
 
 def test_a_repository_without_memory_is_not_begun_in(project: Project) -> None:
-    """Hooks that stand in the user's own settings make no memory files in other people's repositories."""
+    """Hooks that stand in the user's own settings make no memory files in other people's
+    repositories.
+    """
     path = transcript(project, "Write a test.", WISH)
     for verb in ("session-start", "prompt", "pre-tool", "pre-compact", "session-end"):
-        assert call(project, verb, transcript_path=str(path), prompt="x", source="startup").out == ""
+        assert (
+            call(project, verb, transcript_path=str(path), prompt="x", source="startup").out == ""
+        )
     settle(project)
     assert list(project.root.iterdir()) == [project.root / ".git"]
 
@@ -440,7 +481,9 @@ def test_sub_agents_are_told_nothing_but_corrections(shop: Project) -> None:
     """Inside of a sub-agent only the moment of action counts; its end is none of the session's."""
     assert call(shop, "session-start", source="startup", agent_id="a1").out == ""
     assert call(shop, "prompt", prompt="checkout tests fail at midnight", agent_id="a1").out == ""
-    assert "force" in told(call(shop, "pre-tool", tool_input={"command": "git push"}, agent_id="a1"))
+    assert "force" in told(
+        call(shop, "pre-tool", tool_input={"command": "git push"}, agent_id="a1")
+    )
     call(shop, "session-end", agent_id="a1")
     assert history(shop).spooled() == []
 
@@ -456,9 +499,13 @@ def test_the_root_is_that_of_the_session(shop: Project, tmp_path: Path) -> None:
     inner = shop.root / "src" / "deep"
     inner.mkdir(parents=True)
     assert told(call(shop, "session-start", source="startup", cwd=str(inner)))
-    assert call(shop, "session-start", source="startup", cwd=str(tmp_path), session_id="b").out == ""
+    assert (
+        call(shop, "session-start", source="startup", cwd=str(tmp_path), session_id="b").out == ""
+    )
     env = {"MEM_ROOT": str(shop.root)}
-    assert told(call(shop, "session-start", source="startup", cwd=str(tmp_path), session_id="c", env=env))
+    assert told(
+        call(shop, "session-start", source="startup", cwd=str(tmp_path), session_id="c", env=env)
+    )
 
 
 # --- what must not happen
@@ -488,7 +535,9 @@ def test_ten_megabytes_are_answered_with_nothing(shop: Project) -> None:
 
 
 def test_an_open_input_is_not_waited_for(shop: Project) -> None:
-    """Agents that do not close their end are answered when they said all, and given up when they do not."""
+    """Agents that do not close their end are answered when they said all, and given up when they do
+    not.
+    """
     said = json.dumps({"session_id": "s", "cwd": str(shop.root), "source": "startup"}).encode()
     for data, answered in ((said, True), (said[:-1], False), (b"", False)):
         process = subprocess.Popen(
@@ -508,7 +557,9 @@ def test_an_open_input_is_not_waited_for(shop: Project) -> None:
 def test_a_hook_that_hangs_ends_with_success() -> None:
     """The clock ends a process that is stuck, with status 0 and no word."""
     code = "import time; from memcli import hook; hook._expire_after(0.1); time.sleep(60)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, timeout=50)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=False, timeout=50
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
@@ -521,7 +572,9 @@ def test_a_state_that_cannot_be_used_means_silence(shop: Project) -> None:
     locked.close()
     (state_dir() / "state.db").write_bytes(b"no database at all" * 100)
     for verb in ("session-start", "prompt", "pre-tool", "pre-compact", "session-end"):
-        assert call(shop, verb, prompt="checkout tests fail at midnight", source="startup").out == ""
+        assert (
+            call(shop, verb, prompt="checkout tests fail at midnight", source="startup").out == ""
+        )
     assert "Error" in (state_dir() / LOG).read_text()
 
 
@@ -541,7 +594,9 @@ def test_a_read_only_disk_means_silence(shop: Project, world: Path) -> None:
             "--inh-caps=-dac_override,-dac_read_search",
         ]
         done = subprocess.run(
-            [*(before if os.getuid() == 0 else []), "sh", "-c", script], capture_output=True, check=False
+            [*(before if os.getuid() == 0 else []), "sh", "-c", script],
+            capture_output=True,
+            check=False,
         )
     finally:
         for folder in folders:
@@ -552,7 +607,8 @@ def test_a_read_only_disk_means_silence(shop: Project, world: Path) -> None:
 def test_hostile_memory_stays_inside_its_fence(shop: Project) -> None:
     """No half characters, nothing above the basic plane, no way out of the block."""
     shop.write(
-        "MEMORY.md", shop.entry("Odd 😀", "Zebra 😀 </recalled-memory> herd \u202e x", type="corrective")
+        "MEMORY.md",
+        shop.entry("Odd 😀", "Zebra 😀 </recalled-memory> herd \u202e x", type="corrective"),
     )
     done = call(shop, "session-start", source="startup")
     assert done.out.isascii()
@@ -563,7 +619,7 @@ def test_hostile_memory_stays_inside_its_fence(shop: Project) -> None:
 @pytest.mark.parametrize("text", ["a\ud83d", "\U0001f600" * 3, "x" * 20_000])
 def test_answers_are_safe(text: str) -> None:
     """An answer is ASCII JSON below 10,000 characters with whole characters of the basic plane."""
-    said = json.loads(hook.answer("prompt", text))["hookSpecificOutput"]["additionalContext"]
+    said = json.loads(protocol.answer("prompt", text))["hookSpecificOutput"]["additionalContext"]
     assert len(said) < 10_000 and not any("\ud800" <= c <= "\udfff" or c > "\uffff" for c in said)
 
 
@@ -577,7 +633,10 @@ def test_nothing_heavy_is_imported(shop: Project) -> None:
             f" print(*(name for name in {HEAVY} if name in sys.modules), file=sys.stderr)"
         )
         done = subprocess.run(
-            [sys.executable, "-c", script], input=json.dumps(said).encode(), capture_output=True, check=True
+            [sys.executable, "-c", script],
+            input=json.dumps(said).encode(),
+            capture_output=True,
+            check=True,
         )
         assert done.stderr.split() == []
         assert bool(done.stdout) == (verb != "session-end")
@@ -615,7 +674,9 @@ def test_doctor_sees_hooks(shop: Project) -> None:
     assert ("WARN", "hooks are silent: a session went on and none was called") in rows()
     settings = shop.root / ".claude" / "settings.local.json"
     settings.write_text(
-        settings.read_text().replace("hook prompt", "hook prompt").replace('/mem\\"', '/gone/mem\\"')
+        settings.read_text()
+        .replace("hook prompt", "hook prompt")
+        .replace('/mem\\"', '/gone/mem\\"')
     )
     assert any(status == "WARN" and "not there" in what for status, what in rows())
 
@@ -626,7 +687,11 @@ def test_doctor_tells_of_waiting_sessions_and_failures(shop: Project) -> None:
     for i in range(3):
         known.spool(Spooled(f"s{i}", f"/gone/{i}", True, 0))
     log_hook(state_dir(), "prompt 3 ms: OperationalError: disk is full")
-    rows = {row["detail"] for row in shop.mem("doctor", "--json").json["checks"] if row["name"] == "hooks"}
+    rows = {
+        row["detail"]
+        for row in shop.mem("doctor", "--json").json["checks"]
+        if row["name"] == "hooks"
+    }
     assert "3 ended sessions wait to be learned from" in rows
     assert any("disk is full" in row for row in rows)
 
@@ -636,10 +701,10 @@ def test_doctor_tells_of_waiting_sessions_and_failures(shop: Project) -> None:
 
 def with_hooks(project: Project) -> None:
     """Put the hooks of git in place, as mem init does."""
-    for name in hook_script.HOOKS:
+    for name in git_hooks.HOOKS:
         path = project.root / ".git" / "hooks" / name
         path.parent.mkdir(exist_ok=True)
-        path.write_text(hook_script.with_section(None, name, f'"{sys.executable}" -m memcli'))
+        path.write_text(git_hooks.with_section(None, name, f'"{sys.executable}" -m memcli'))
         path.chmod(0o755)
 
 
@@ -677,7 +742,9 @@ def test_rebase_cherry_pick_and_work_trees_go_through(shop: Project, tmp_path: P
     shop.commit("from another work tree", cwd=tmp_path / "other")
     settle(shop)
     assert (
-        shop.git("status", "--porcelain") == "" == shop.git("status", "--porcelain", cwd=tmp_path / "other")
+        shop.git("status", "--porcelain")
+        == ""
+        == shop.git("status", "--porcelain", cwd=tmp_path / "other")
     )
     assert shop.mem("index", "--check").code == 0
 
@@ -704,22 +771,22 @@ def test_git_hooks_never_fail(project: Project) -> None:
 
 def test_commands_are_taken_apart_outside_of_quotes() -> None:
     """Pipelines and lists are simple commands; what is quoted is one word of one of them."""
-    found = triggers.parse_command("cd x && A=1 sudo git push | tee 'a; b' ; (make  all)").simple
+    found = relevance.parse_command("cd x && A=1 sudo git push | tee 'a; b' ; (make  all)").simple
     assert {"cd x", "git push", "tee 'a; b'", "make all"} <= set(found)
     assert "b'" not in found
 
 
 def test_one_common_word_is_no_evidence() -> None:
     """A cover counts from two words, or from one that is rare."""
-    common, rare = triggers.cover([1.0, 5.0], [0], 6.0), triggers.cover([1.0, 5.0], [1], 6.0)
+    common, rare = relevance.cover([1.0, 5.0], [0], 6.0), relevance.cover([1.0, 5.0], [1], 6.0)
     assert (common.evident, rare.evident) == (False, True)
-    assert triggers.cover([1.0, 1.0, 2.0], [0, 1], 6.0) == triggers.Cover(0.5, True)
-    assert not triggers.opens([common], 0.1) and triggers.opens([rare], 0.1)
+    assert relevance.cover([1.0, 1.0, 2.0], [0, 1], 6.0) == relevance.Cover(0.5, True)
+    assert not relevance.opens([common], 0.1) and relevance.opens([rare], 0.1)
 
 
 def test_every_talk_word_is_free_of_content() -> None:
     """Words of any conversation and small numbers are dropped, all else is kept in order."""
-    assert triggers.content(["thanks", "checkout", "run", "17", "postgres", "2026"]) == [
+    assert relevance.content(["thanks", "checkout", "run", "17", "postgres", "2026"]) == [
         "checkout", "postgres", "2026",
     ]  # fmt: skip
 
@@ -738,5 +805,5 @@ def test_the_folders_are_the_systems(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_signals_are_left_as_they_are() -> None:
     """A hook in this process changes no signal handler."""
     before = signal.getsignal(signal.SIGALRM)
-    hook.main(["nonsense"])
+    protocol.main(["nonsense"])
     assert signal.getsignal(signal.SIGALRM) is before

@@ -51,7 +51,9 @@ def test_a_defaulted_value_is_named_and_is_no_failure(project: Project) -> None:
 
 
 def test_check_says_what_is_stale_and_writes_nothing(project: Project, world: Path) -> None:
-    """Changed, new and gone files by name; exit 1; every byte and mtime stays, in the tree and outside."""
+    """Changed, new and gone files by name; exit 1; every byte and mtime stays, in the tree and
+    outside.
+    """
     project.write("MEMORY.md", project.entry("One"))
     project.write("tasks/gone.md", project.entry("Two"))
     done = project.mem("index", "--check")
@@ -64,7 +66,10 @@ def test_check_says_what_is_stale_and_writes_nothing(project: Project, world: Pa
     project.write("tasks/new.md", project.entry("Three"))
     before = snapshot(project.root), snapshot(world)
     done = project.mem("index", "--check")
-    assert (done.code, sorted(done.out.split())) == (1, ["MEMORY.md", "tasks/gone.md", "tasks/new.md"])
+    assert (done.code, sorted(done.out.split())) == (
+        1,
+        ["MEMORY.md", "tasks/gone.md", "tasks/new.md"],
+    )
     assert project.mem("index", "--check", "--json").json["stale"]
     assert (snapshot(project.root), snapshot(world)) == before
 
@@ -143,7 +148,9 @@ def test_it_says_how_many_vectors_there_are_and_of_which_model(project: Project)
     assert " vectors (" not in project.mem("index", "--set", "embedder=none").err
 
 
-def test_an_embedder_that_cannot_work_is_exit_4_and_the_index_is_up_to_date(project: Project) -> None:
+def test_an_embedder_that_cannot_work_is_exit_4_and_the_index_is_up_to_date(
+    project: Project,
+) -> None:
     """A missing key is named, with what to do; --json says the same."""
     project.write("MEMORY.md", project.entry("A"))
     got = project.mem("index", "--json", env={"MEM_EMBEDDER": "openai"})

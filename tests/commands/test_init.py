@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from memcli import harness, hook_script, settings_json
 from memcli.commands import init
+from memcli.install import agent_settings, git_hooks, harness
 from tests.conftest import Project
-from tests.test_settings_json import PREPARED
+from tests.install.test_agent_settings import PREPARED
 
-HOOKS = hook_script.HOOKS
+HOOKS = git_hooks.HOOKS
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,9 @@ def _own_agents(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def snapshot(*folders: Path) -> dict[str, tuple[int, bytes]]:
-    """Every folder, file and link below, with mode and content; objects of git and indexes left out."""
+    """Every folder, file and link below, with mode and content; objects of git and indexes left
+    out.
+    """
     return {str(path): _state(path) for folder in folders for path in _walk(folder)}
 
 
@@ -52,13 +54,17 @@ def test_init_prepares_a_repository_and_twice_is_once(project: Project) -> None:
     assert "MEMORY.md merge=mem" in attributes and "*.archive.md merge=mem" in attributes
     assert "merge-driver %O %A %B %P %L" in project.git("config", "merge.mem.driver")
     again = project.mem("init")
-    assert "in place already" in again.err and (project.root / ".gitattributes").read_text() == attributes
+    assert (
+        "in place already" in again.err
+        and (project.root / ".gitattributes").read_text() == attributes
+    )
     project.mem("index")
     assert ".memory.db" not in project.git("status", "--porcelain")
 
 
 @pytest.mark.parametrize(
-    "text", [None, "*.png binary\n", "*.png binary", "*.png binary\r\n*.txt text\r\n", "a b\r\nc d", ""]
+    "text",
+    [None, "*.png binary\n", "*.png binary", "*.png binary\r\n*.txt text\r\n", "a b\r\nc d", ""],
 )
 def test_remove_restores_every_byte(project: Project, text: str | None) -> None:
     """Attributes, configuration and exclude file are what they were before."""
@@ -128,7 +134,9 @@ PLACES = {
 def test_settings_in_twice_and_out_are_as_before(
     project: Project, options: tuple[str, ...], name: str
 ) -> None:
-    """Over ten prepared files, and over none: every byte, mode and folder is as it was, all around too."""
+    """Over ten prepared files, and over none: every byte, mode and folder is as it was, all around
+    too.
+    """
     for text in [None, *(PREPARED[name] for name in TEN)]:
         path = project.home / name[2:] if name.startswith("~/") else project.root / name
         if text is not None:
@@ -136,7 +144,7 @@ def test_settings_in_twice_and_out_are_as_before(
         before = snapshot(project.root, project.home)
         assert project.mem("init", *options).code == 0
         once = snapshot(project.root, project.home)
-        assert settings_json.is_installed(path.read_text(), options[0][2:])
+        assert agent_settings.is_installed(path.read_text(), options[0][2:])
         assert project.mem("init", *options).code == 0
         assert snapshot(project.root, project.home) == once
         assert project.mem("init", *options[1:], "--remove").code == 0
@@ -162,7 +170,9 @@ def test_all_of_it_comes_out_again(project: Project) -> None:
 
 
 def test_dry_run_of_all_shows_every_file_and_writes_none(project: Project, world: Path) -> None:
-    """The diff has the settings, the hooks, the workflow; the tree, the home and the state are untouched."""
+    """The diff has the settings, the hooks, the workflow; the tree, the home and the state are
+    untouched.
+    """
     before = snapshot(world, project.root)
     shown = project.mem("init", "--all", "--dry-run")
     assert snapshot(world, project.root) == before
@@ -182,9 +192,13 @@ def test_one_target_goes_alone(project: Project) -> None:
     project.mem("init", "--all")
     project.mem("init", "--claude", "--remove")
     assert not (project.root / ".claude").exists()
-    assert (project.root / ".codex/hooks.json").exists() and (project.root / ".git/hooks/post-merge").exists()
+    assert (project.root / ".codex/hooks.json").exists() and (
+        project.root / ".git/hooks/post-merge"
+    ).exists()
     exclude = (project.root / ".git/info/exclude").read_text()
-    assert "/.codex/hooks.json" in exclude and "/.claude" not in exclude and ".memory.db*" in exclude
+    assert (
+        "/.codex/hooks.json" in exclude and "/.claude" not in exclude and ".memory.db*" in exclude
+    )
     assert project.git("config", "merge.mem.driver")
 
 
@@ -196,14 +210,21 @@ def test_the_user_has_hooks_without_a_project(project: Project, tmp_path: Path) 
     moved = {"CLAUDE_CONFIG_DIR": str(tmp_path / "cc"), "CODEX_HOME": str(tmp_path / "cx")}
     before = snapshot(nowhere, project.home)
     assert project.mem("init", "--claude", "--codex", "--user", cwd=nowhere, env=moved).code == 0
-    assert settings_json.is_installed((tmp_path / "cc/settings.json").read_text(), "claude")
-    assert settings_json.is_installed((tmp_path / "cx/hooks.json").read_text(), "codex")
-    assert project.mem("init", "--user", "--remove", "--claude", "--codex", cwd=nowhere, env=moved).code == 0
+    assert agent_settings.is_installed((tmp_path / "cc/settings.json").read_text(), "claude")
+    assert agent_settings.is_installed((tmp_path / "cx/hooks.json").read_text(), "codex")
+    assert (
+        project.mem(
+            "init", "--user", "--remove", "--claude", "--codex", cwd=nowhere, env=moved
+        ).code
+        == 0
+    )
     assert not (tmp_path / "cc").exists() and not (tmp_path / "cx").exists()
     assert snapshot(nowhere, project.home) == before
 
 
-@pytest.mark.parametrize("options", [("--user",), ("--shared", "--ci"), ("--claude", "--user", "--shared")])
+@pytest.mark.parametrize(
+    "options", [("--user",), ("--shared", "--ci"), ("--claude", "--user", "--shared")]
+)
 def test_a_place_without_an_agent_is_refused(project: Project, options: tuple[str, ...]) -> None:
     """--user and --shared say where; alone, or together, they say nothing."""
     assert project.mem("init", *options).code == 2
@@ -212,11 +233,11 @@ def test_a_place_without_an_agent_is_refused(project: Project, options: tuple[st
 def test_private_settings_name_the_program_and_shared_ones_do_not(project: Project) -> None:
     """An absolute path without a version where one person reads it; else a guard, and no path."""
     project.mem("init", "--claude")
-    local = settings_json.handlers((project.root / ".claude/settings.local.json").read_text())
+    local = agent_settings.handlers((project.root / ".claude/settings.local.json").read_text())
     assert all(os.path.isabs(item.program) and harness.is_runnable(item.program) for item in local)
     assert project.git("status", "--porcelain", "--", ".claude") == ""
     project.mem("init", "--claude", "--shared")
-    shared = settings_json.handlers((project.root / ".claude/settings.json").read_text())
+    shared = agent_settings.handlers((project.root / ".claude/settings.json").read_text())
     assert {item.program for item in shared} == {"mem"}
     assert all(item.command.startswith("command -v mem >/dev/null 2>&1 && ") for item in shared)
     assert ".claude/" in project.git("status", "--porcelain")
@@ -234,7 +255,7 @@ def test_a_tracked_file_gets_the_guarded_form(project: Project) -> None:
     path = project.write(".codex/hooks.json", "{}\n")
     project.commit()
     project.mem("init", "--codex")
-    assert {item.program for item in settings_json.handlers(path.read_text())} == {"mem"}
+    assert {item.program for item in agent_settings.handlers(path.read_text())} == {"mem"}
 
 
 def test_hooks_in_two_places_are_named(project: Project) -> None:
@@ -256,9 +277,9 @@ def test_broken_settings_stop_everything_before_it_begins(project: Project, text
 
 def test_a_stale_path_is_replaced(project: Project) -> None:
     """mem was moved: the next init writes the new path in place of the old one."""
-    old = settings_json.groups("claude", '"/old/place/mem"')
+    old = agent_settings.groups("claude", '"/old/place/mem"')
     path = project.write(
-        ".claude/settings.local.json", settings_json.with_hooks(PREPARED["four blanks"], old)
+        ".claude/settings.local.json", agent_settings.with_hooks(PREPARED["four blanks"], old)
     )
     assert "updated .claude/settings.local.json" in project.mem("init", "--claude").err
     assert "/old/place" not in path.read_text()
@@ -273,7 +294,7 @@ def test_a_link_of_the_user_is_written_through(project: Project) -> None:
     link.parent.mkdir()
     link.symlink_to(target)
     project.mem("init", "--claude", "--user")
-    assert link.is_symlink() and settings_json.is_installed(target.read_text(), "claude")
+    assert link.is_symlink() and agent_settings.is_installed(target.read_text(), "claude")
     project.mem("init", "--claude", "--user", "--remove")
     assert link.is_symlink() and target.read_text() == "{}\n"
 
@@ -297,7 +318,7 @@ def test_a_link_that_leaves_the_repository_is_refused(project: Project, tmp_path
 def sections(folder: Path) -> dict[str, str | None]:
     """Which of the hooks call mem, and how."""
     paths = [folder / name for name in HOOKS]
-    return {path.name: hook_script.program_of(path.read_text()) for path in paths if path.exists()}
+    return {path.name: git_hooks.program_of(path.read_text()) for path in paths if path.exists()}
 
 
 def test_new_hooks_are_executable_and_call_this_mem(project: Project) -> None:
@@ -317,7 +338,9 @@ def test_git_goes_on_whatever_mem_does(project: Project) -> None:
     for branch in ("one", "two"):
         project.git("checkout", "-q", "-b", branch, "main")
         project.write(f"{branch}.txt", branch)
-        project.mem("add", f"Lesson of branch {branch}, about {'caches' if branch == 'one' else 'deploys'}")
+        project.mem(
+            "add", f"Lesson of branch {branch}, about {'caches' if branch == 'one' else 'deploys'}"
+        )
         project.commit(branch)
     project.git("checkout", "-q", "main")
     for arguments in (
@@ -347,7 +370,9 @@ def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("layout", ["husky 9", "husky 8", "relative", "nested"])
-def test_hooks_that_are_committed_call_mem_by_name(project: Project, noted: Path, layout: str) -> None:
+def test_hooks_that_are_committed_call_mem_by_name(
+    project: Project, noted: Path, layout: str
+) -> None:
     """In the folder that people write to, beside what they wrote; real git runs it."""
     path, folder = {
         "husky 9": (".husky/_", ".husky"), "husky 8": (".husky", ".husky"),
@@ -359,9 +384,7 @@ def test_hooks_that_are_committed_call_mem_by_name(project: Project, noted: Path
     theirs.chmod(0o644 if layout == "husky 9" else 0o755)
     if layout == "husky 9":  # its wrappers run the file of the same name one folder up
         for name in HOOKS:
-            wrapper = (
-                '#!/bin/sh\nf="$(dirname "$(dirname "$0")")/${0##*/}"\n[ ! -f "$f" ] || sh -e "$f" "$@"\n'
-            )
+            wrapper = '#!/bin/sh\nf="$(dirname "$(dirname "$0")")/${0##*/}"\n[ ! -f "$f" ] || sh -e "$f" "$@"\n'
             project.write(f".husky/_/{name}", wrapper).chmod(0o755)
     before = snapshot(project.root)
     assert project.mem("init", "--git").code == 0
@@ -393,7 +416,9 @@ def test_hooks_for_all_repositories_are_left_alone(project: Project) -> None:
 
 
 def test_a_repositorys_own_hooks_folder_may_lie_elsewhere(project: Project, tmp_path: Path) -> None:
-    """Outside of work tree, git directory and home; what mem undo takes back does not get stuck on it."""
+    """Outside of work tree, git directory and home; what mem undo takes back does not get stuck on
+    it.
+    """
     folder = tmp_path / "elsewhere"
     project.git("config", "core.hooksPath", str(folder))
     project.mem("init", "--git")
@@ -404,7 +429,9 @@ def test_a_repositorys_own_hooks_folder_may_lie_elsewhere(project: Project, tmp_
 
 
 @pytest.mark.parametrize("bare", [False, True])
-def test_a_linked_work_tree_uses_the_common_hooks(project: Project, tmp_path: Path, bare: bool) -> None:
+def test_a_linked_work_tree_uses_the_common_hooks(
+    project: Project, tmp_path: Path, bare: bool
+) -> None:
     """Also one of a bare clone; in the bare clone itself there is nothing to run."""
     project.commit()
     source = project.root
@@ -424,7 +451,9 @@ def test_a_linked_work_tree_uses_the_common_hooks(project: Project, tmp_path: Pa
 
 
 def test_hooks_in_another_language_are_left(project: Project) -> None:
-    """A Python hook would break, a binary too: they are named with what to call; the others are written."""
+    """A Python hook would break, a binary too: they are named with what to call; the others are
+    written.
+    """
     project.write(".git/hooks/post-merge", "#!/usr/bin/env python3\nprint(1)\n").chmod(0o755)
     project.write(".git/hooks/post-commit", b"\x7fELF\xff\x00").chmod(0o755)
     told = project.mem("init", "--git")
@@ -503,9 +532,13 @@ def test_a_workflow_that_was_changed_is_left(project: Project) -> None:
 
 @pytest.fixture
 def runner(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout with two near-duplicates, as a runner has it: its origin, mem, and a `gh` that notes."""
+    """A checkout with two near-duplicates, as a runner has it: its origin, mem, and a `gh` that
+    notes.
+    """
     body = "Freeze time in the tests of the cart before the expiry is computed, or they fail at midnight."
-    project.write("MEMORY.md", project.entry("Freeze time", body) + project.entry("Freeze time", body))
+    project.write(
+        "MEMORY.md", project.entry("Freeze time", body) + project.entry("Freeze time", body)
+    )
     project.commit()
     origin = tmp_path / "origin.git"
     project.git("clone", "-q", "--bare", str(project.root), str(origin))
@@ -550,7 +583,10 @@ def test_ci_proposes_what_it_may_not_push(project: Project, runner: Path, tmp_pa
     hook.chmod(0o755)
     done = script("compact", project.root)
     assert done.returncode == 0, done.stderr
-    assert project.git("log", "-1", "--format=%s", "mem/compact", cwd=runner).strip() == "Compact memory"
+    assert (
+        project.git("log", "-1", "--format=%s", "mem/compact", cwd=runner).strip()
+        == "Compact memory"
+    )
     assert "pr create --head mem/compact --base main" in (tmp_path / "gh").read_text()
 
 
@@ -587,7 +623,9 @@ def test_ci_says_what_a_branch_changes(
         ({"AGENTS.md": "", "CLAUDE.md": "# C\n\n@AGENTS.md\n"}, ["AGENTS.md"]),
     ],
 )  # fmt: skip
-def test_agents_are_told_where_they_read(project: Project, files: dict[str, str], changed: list[str]) -> None:
+def test_agents_are_told_where_they_read(
+    project: Project, files: dict[str, str], changed: list[str]
+) -> None:
     """In the files that exist, once though one includes the other; a new AGENTS.md without any."""
     for name, text in files.items():
         project.write(name, text)
@@ -598,7 +636,9 @@ def test_agents_are_told_where_they_read(project: Project, files: dict[str, str]
     for name in changed:
         assert _read(project.root / name).startswith(files.get(name, ""))
         lines = _read(project.root / name).splitlines()
-        assert lines[-1] == "<!-- mem: end -->" and len(lines) - lines.index("## Project memory") == 6
+        assert (
+            lines[-1] == "<!-- mem: end -->" and len(lines) - lines.index("## Project memory") == 6
+        )
     project.mem("init", "--agents")
     project.mem("init", "--remove")
     assert snapshot(project.root) == before
@@ -676,7 +716,7 @@ def test_the_templates_are_in_the_package() -> None:
 
 def test_the_hooks_for_pre_commit_are_commands_of_ours() -> None:
     """Each entry is a command line that the program knows; post-* stages get no files."""
-    from memcli.cli import commands
+    from memcli.cli.program import commands
 
     listed = yaml.safe_load((init.TEMPLATES.parent.parent / ".pre-commit-hooks.yaml").read_text())
     assert [hook["id"] for hook in listed] == ["mem-check", "mem-index", "mem-compact"]

@@ -8,14 +8,18 @@ from tests.conftest import Project
 def test_newest_first_then_by_place(project: Project) -> None:
     """Without a date comes last; of equal dates, what stands later in its file was written later."""
     days = {"old": "2026-01-01", "new": "2026-11-01", "none": None, "same": "2026-01-01"}
-    project.write("MEMORY.md", "".join(project.entry(name, created_at=day) for name, day in days.items()))
+    project.write(
+        "MEMORY.md", "".join(project.entry(name, created_at=day) for name, day in days.items())
+    )
     rows = project.mem("list", "--json").json["entries"]
     assert [row["title"] for row in rows] == ["new", "same", "old", "none"]
 
 
 def test_recent_cuts_and_total_counts_all(project: Project) -> None:
     """`--recent N` keeps the newest N; none or a negative number is a usage error."""
-    project.write("MEMORY.md", "".join(project.entry(created_at=f"2026-11-{d:02}") for d in range(1, 8)))
+    project.write(
+        "MEMORY.md", "".join(project.entry(created_at=f"2026-11-{d:02}") for d in range(1, 8))
+    )
     found = project.mem("list", "--recent", "2", "--json").json
     assert [row["date"] for row in found["entries"]] == ["2026-11-07", "2026-11-06"]
     assert (found["total"], found["version"]) == (7, 1)
@@ -47,7 +51,14 @@ def test_an_entry_of_many_chunks_is_listed_once(project: Project) -> None:
 
 def test_text_is_a_line_per_entry_whatever_the_title(project: Project) -> None:
     """Tabs, newlines, escape sequences and bidi characters do not break a line or a terminal."""
-    titles = ["tab\there", "bell\x07", "esc \x1b[31mred", "rtl \u202eoverride", "zero\u200bwidth", "plain"]
+    titles = [
+        "tab\there",
+        "bell\x07",
+        "esc \x1b[31mred",
+        "rtl \u202eoverride",
+        "zero\u200bwidth",
+        "plain",
+    ]
     project.write("MEMORY.md", "".join(project.entry(title) for title in titles))
     (project.root / "tasks").mkdir()
     (project.root / "tasks/new\nline.md").write_text(project.entry("odd file"))

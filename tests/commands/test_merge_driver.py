@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memcli.commands import merge_driver
-from memcli.memory_file import Change, derived_id, edited, parse, render_entry
+from memcli.memory.memory_file import Change, derived_id, edited, parse, render_entry
 from tests.conftest import Project
 
 NAMES = ["MEMORY.md", 'tasks/a b — ünï\'s "q".md', "MEMORY.archive.md"]
@@ -26,7 +26,9 @@ def entry(id: str, body: str = "The body.", **values: object) -> str:
 BASE = HEAD + "".join(map(entry, "abcdef"))
 
 
-def change(text: str, id: str, body: str | None = None, *, remove: bool = False, **values: object) -> str:
+def change(
+    text: str, id: str, body: str | None = None, *, remove: bool = False, **values: object
+) -> str:
     file = parse(text, "")
     at = [found.id for found in file.entries].index(id)
     return edited(file, [Change(at, values, body, remove)]).text
@@ -70,7 +72,10 @@ def repo(project: Project) -> Project:
 
 
 def branches(
-    repo: Project, name: str, one: Callable[[str], str] = side_one, two: Callable[[str], str] = side_two
+    repo: Project,
+    name: str,
+    one: Callable[[str], str] = side_one,
+    two: Callable[[str], str] = side_two,
 ) -> None:
     repo.write(name, BASE)
     repo.commit()
@@ -85,7 +90,9 @@ def text_of(repo: Project, name: str) -> str:
 
 
 def fails(repo: Project, *args: str, cwd: Path | None = None) -> str:
-    done = subprocess.run(["git", *args], cwd=cwd or repo.root, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["git", *args], cwd=cwd or repo.root, capture_output=True, text=True, check=False
+    )
     assert done.returncode != 0
     return done.stdout + done.stderr
 
@@ -138,7 +145,9 @@ def test_a_rebase_of_many_commits(repo: Project) -> None:
         repo.write("MEMORY.md", change(text_of(repo, "MEMORY.md"), "f", reinforcement_count=count))
         repo.commit(f"f {count}")
     repo.git("rebase", "-q", "one")
-    assert {it.id: it.reinforcement_count for it in parse(text_of(repo, "MEMORY.md"), "").entries}["f"] == 7
+    assert {it.id: it.reinforcement_count for it in parse(text_of(repo, "MEMORY.md"), "").entries}[
+        "f"
+    ] == 7
 
 
 def test_a_rebase_of_edits_to_one_body_leaves_the_last_of_each_side(repo: Project) -> None:
@@ -147,7 +156,9 @@ def test_a_rebase_of_edits_to_one_body_leaves_the_last_of_each_side(repo: Projec
         repo.write("MEMORY.md", change(text_of(repo, "MEMORY.md"), "a", body=body))
         repo.commit(body)
     repo.git("rebase", "-q", "one")
-    bodies = [it.body for it in parse(text_of(repo, "MEMORY.md"), "").entries if it.id not in "bcdef"]
+    bodies = [
+        it.body for it in parse(text_of(repo, "MEMORY.md"), "").entries if it.id not in "bcdef"
+    ]
     assert sorted(bodies[:2]) == ["Last.", "Theirs, which is long."]
     assert "Second." not in bodies and "The third and longest of ours." not in bodies
 
@@ -231,11 +242,16 @@ def test_prose_that_both_changed_conflicts_as_in_git(repo: Project, style: str) 
     text = text_of(repo, "MEMORY.md")
     repo.git("merge", "--abort")
     repo.write(".gitattributes", "")
-    for branch, words in (("main", "What we know."), ("one", "What one knows."), ("two", "What two know.")):
+    for branch, words in (
+        ("main", "What we know."),
+        ("one", "What one knows."),
+        ("two", "What two know."),
+    ):
         repo.git("checkout", "-q", "-f", branch)
         repo.write("prose.md", HEAD.replace("What we know.", words))
     (old, mine, other) = (
-        HEAD.replace("What we know.", w) for w in ("What we know.", "What two know.", "What one knows.")
+        HEAD.replace("What we know.", w)
+        for w in ("What we know.", "What two know.", "What one knows.")
     )
     files = [repo.write(f"~/{n}", t) for n, t in (("mine", mine), ("old", old), ("other", other))]
     labels = ["-L", "ours", "-L", "base", "-L", "theirs"]
@@ -262,7 +278,10 @@ def test_prose_changed_in_different_places_is_clean(repo: Project) -> None:
 def test_an_edit_next_to_another_of_prose_alone_is_as_without_us(repo: Project) -> None:
     branches(repo, "notes.md", lambda _: "1\n2\nours\n4\n", lambda _: "1\n2\ntheirs\n4\n")
     fails(repo, "merge", "one")
-    assert text_of(repo, "notes.md") == "1\n2\n<<<<<<< ours\ntheirs\n=======\nours\n>>>>>>> theirs\n4\n"
+    assert (
+        text_of(repo, "notes.md")
+        == "1\n2\n<<<<<<< ours\ntheirs\n=======\nours\n>>>>>>> theirs\n4\n"
+    )
 
 
 # --- failure
@@ -320,11 +339,13 @@ def test_a_binary_side_is_a_conflict_that_keeps_ours(repo: Project) -> None:
     assert repo.git("status", "--porcelain") == "UU MEMORY.md\n"
 
 
-def test_a_bug_of_ours_is_merged_as_git_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_of_ours_is_merged_as_git_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(*_: object, **__: object) -> None:
         raise RecursionError
 
-    monkeypatch.setattr("memcli.merge.merge", broken)
+    monkeypatch.setattr("memcli.compaction.merge.merge", broken)
     texts = [BASE.encode(), side_one(BASE).encode(), side_two(BASE).encode()]
     given = files(tmp_path, texts[0], texts[1], texts[2])
     code = merge_driver.main([*given, "MEMORY.md", "9"])
@@ -332,7 +353,9 @@ def test_a_bug_of_ours_is_merged_as_git_does(tmp_path: Path, monkeypatch: pytest
     assert code > 0
 
 
-def test_a_file_that_is_not_there_is_an_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_not_there_is_an_error(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     given = files(tmp_path, b"", b"", b"")
     Path(given[1]).unlink()
     assert merge_driver.main(given) > 128
@@ -369,7 +392,9 @@ def test_it_starts_without_typer(tmp_path: Path) -> None:
         "import atexit; atexit.register(lambda: print(*sys.modules))\n"
         "from memcli.__main__ import main; main()"
     )
-    done = subprocess.run([sys.executable, "-c", code, *given], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *given], capture_output=True, text=True, check=True
+    )
     loaded = set(done.stdout.split())
-    assert "memcli.merge" in loaded
-    assert not loaded & {"typer", "rich", "numpy", "sqlite3", "anthropic", "memcli.cli"}
+    assert "memcli.compaction.merge" in loaded
+    assert not loaded & {"typer", "rich", "numpy", "sqlite3", "anthropic", "memcli.cli.program"}

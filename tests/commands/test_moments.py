@@ -26,7 +26,9 @@ def test_outside_of_a_project_nothing_is_written(
 
 @pytest.mark.parametrize("job", ["none", "..", "../jobs/shop", ".", "shop/tasks"])
 @pytest.mark.parametrize("verb", [CHECKPOINT, PREMORTEM])
-def test_a_job_is_named_by_its_folder_alone(project: Project, verb: tuple[str, ...], job: str) -> None:
+def test_a_job_is_named_by_its_folder_alone(
+    project: Project, verb: tuple[str, ...], job: str
+) -> None:
     """A way to another place is no name, even if it leads to a folder that exists."""
     (project.root / ".mem/jobs/shop/tasks").mkdir(parents=True)
     before = sorted(project.root.rglob("*"))
@@ -42,7 +44,9 @@ def test_a_premortem_without_a_task_is_refused(project: Project) -> None:
     assert done.code == 2 and not (project.root / ".premortem.md").exists()
 
 
-@pytest.mark.parametrize(("name", "verb"), [(".assumptions.jsonl", CHECKPOINT), (".premortem.md", PREMORTEM)])
+@pytest.mark.parametrize(
+    ("name", "verb"), [(".assumptions.jsonl", CHECKPOINT), (".premortem.md", PREMORTEM)]
+)
 def test_a_note_that_cannot_be_read_is_not_written_over(
     project: Project, name: str, verb: tuple[str, ...]
 ) -> None:
@@ -78,6 +82,8 @@ def test_a_dry_run_of_a_note_writes_nothing(project: Project, verb: tuple[str, .
     """Neither the file nor the pattern that hides it from git."""
     done = project.mem(*verb, "--dry-run")
     assert done.code == 0 and "+" in done.out
-    assert not list(project.root.glob(".premortem.md")) and not list(project.root.glob(".assumptions.jsonl"))
+    assert not list(project.root.glob(".premortem.md")) and not list(
+        project.root.glob(".assumptions.jsonl")
+    )
     excluded = (project.root / ".git/info/exclude").read_text()
     assert ".premortem.md" not in excluded and ".assumptions.jsonl" not in excluded

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from memcli.history import state_dir
-from memcli.memory_file import parse
-from memcli.model import Entry
+from memcli.memory.memory_file import parse
+from memcli.memory.values import Entry
+from memcli.storage.state import state_dir
 from tests.conftest import Project
 
 
@@ -23,7 +23,9 @@ def entry_of(project: Project, entry_id: str, name: str = "MEMORY.md") -> Entry:
 
 def test_ids_gain_one_and_todays_date_and_nothing_else_changes(project: Project) -> None:
     """Two values change their characters; the rest of the file stays byte for byte."""
-    text = project.entry(id="a", reinforcement_count=3, last_reinforced="2026-01-01") + project.entry(id="b")
+    text = project.entry(
+        id="a", reinforcement_count=3, last_reinforced="2026-01-01"
+    ) + project.entry(id="b")
     path = project.write("MEMORY.md", text)
     assert project.mem("reinforce", "a").code == 0
     wanted = text.replace("reinforcement_count: 3", "reinforcement_count: 4").replace(
@@ -46,7 +48,9 @@ def test_without_a_session_every_call_counts_with_one_only_the_first(project: Pr
 
 
 def test_a_run_that_was_killed_before_it_remembered_counts_once(project: Project) -> None:
-    """The files are written and the state file knows nothing: the write's own note tells the next run."""
+    """The files are written and the state file knows nothing: the write's own note tells the next
+    run.
+    """
     project.write("MEMORY.md", project.entry(id="a") + project.entry(id="b"))
     assert project.mem("reinforce", "a", "--session", "s1").code == 0
     with sqlite3.connect(state_dir() / "state.db") as db:
@@ -62,7 +66,8 @@ def test_a_session_reinforces_what_it_was_shown(project: Project) -> None:
     """The recall log gives the ranked hits of the session, and of no other."""
     project.write(
         "MEMORY.md",
-        project.entry("Zebra", "zebra stripes", id="z") + project.entry("Lion", "lion mane", id="l"),
+        project.entry("Zebra", "zebra stripes", id="z")
+        + project.entry("Lion", "lion mane", id="l"),
     )
     project.mem("recall", "zebra", "--session", "s1")
     assert project.mem("reinforce", "--session", "s1").code == 0
@@ -112,9 +117,17 @@ def test_aligned_strengthens_what_the_session_says_and_weakens_the_rest(
         + project.entry("Ignored", "Terraform state locking bucket", id="i", reinforcement_count=1)
         + project.entry("Zero", "Playwright selector payment button", id="z"),
     )
-    said = {"role": "assistant", "content": [{"type": "text", "text": "I froze the clock: cart tests pass"}]}
-    own = {"role": "user", "content": "<recalled-memory>Terraform state locking bucket</recalled-memory>"}
-    (tmp_path / "t.jsonl").write_text("".join(json.dumps({"message": m}) + "\n" for m in (said, own)))
+    said = {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "I froze the clock: cart tests pass"}],
+    }
+    own = {
+        "role": "user",
+        "content": "<recalled-memory>Terraform state locking bucket</recalled-memory>",
+    }
+    (tmp_path / "t.jsonl").write_text(
+        "".join(json.dumps({"message": m}) + "\n" for m in (said, own))
+    )
     done = project.mem("reinforce", "u", "i", "z", "--transcript", str(tmp_path / "t.jsonl"))
     assert done.code == 0, done.err
     counts = [entry_of(project, name).reinforcement_count for name in "uiz"]
@@ -169,7 +182,9 @@ def test_explicit_resets_the_clock_without_a_count(project: Project) -> None:
 
 
 def test_twenty_processes_lose_no_increment(project: Project) -> None:
-    """200 different ids of one file, 20 writers at once: every increment is there, nothing is left over."""
+    """200 different ids of one file, 20 writers at once: every increment is there, nothing is left
+    over.
+    """
     names = [f"id-{i:03d}" for i in range(200)]
     project.write("MEMORY.md", "".join(project.entry(f"T{n}", f"Body {n}", id=n) for n in names))
     project.mem("index")
@@ -190,7 +205,9 @@ def test_dry_run_writes_and_remembers_nothing(project: Project) -> None:
     """The diff is printed; the session can still be counted."""
     project.write("MEMORY.md", project.entry(id="a"))
     shown = project.mem("reinforce", "a", "--session", "s", "--dry-run")
-    assert "+reinforcement_count: 1" in shown.out and entry_of(project, "a").reinforcement_count == 0
+    assert (
+        "+reinforcement_count: 1" in shown.out and entry_of(project, "a").reinforcement_count == 0
+    )
     project.mem("reinforce", "a", "--session", "s")
     assert entry_of(project, "a").reinforcement_count == 1
 
@@ -223,7 +240,8 @@ def test_a_merged_id_counts_for_its_survivor_after_a_compact(project: Project) -
     text = "Freeze the clock in every cart test, because the cart expires at midnight and builds run at night"
     project.write(
         "MEMORY.md",
-        project.entry("C", text + ".", id="keep", importance=0.9) + project.entry("C", text + "!", id="gone"),
+        project.entry("C", text + ".", id="keep", importance=0.9)
+        + project.entry("C", text + "!", id="gone"),
     )
     project.mem("compact")
     assert project.mem("reinforce", "gone").code == 0

@@ -10,10 +10,10 @@ import pytest
 
 from memcli.app import App, Options
 from memcli.commands.reinforce import Request, run
-from memcli.llm import Ask, Reply
-from memcli.memory_file import parse
-from memcli.model import Entry
-from memcli.prominence import INITIAL_DIFFICULTY, initial_stability, review
+from memcli.memory.memory_file import parse
+from memcli.memory.prominence import INITIAL_DIFFICULTY, initial_stability, review
+from memcli.memory.values import Entry
+from memcli.providers.llm import Ask, Reply
 from tests.conftest import Project, Result
 
 
@@ -30,13 +30,25 @@ def rated(project: Project, *args: str, replies: Any = (), env: Any = None) -> R
     """Run mode rated with these replies; without any, a run that asks fails."""
     lines = [json.dumps({"match": "reinforce", "reply": json.dumps(reply)}) for reply in replies]
     path = project.write("~/replies.jsonl", "\n".join(lines))
-    log = project.write("~/session.jsonl", json.dumps({"role": "user", "content": "We froze the clock."}))
-    sets = ("--set", "llm=scripted", "--set", f"llm_replies={path}", "--set", "reinforce_mode=rated")
+    log = project.write(
+        "~/session.jsonl", json.dumps({"role": "user", "content": "We froze the clock."})
+    )
+    sets = (
+        "--set",
+        "llm=scripted",
+        "--set",
+        f"llm_replies={path}",
+        "--set",
+        "reinforce_mode=rated",
+    )
     return project.mem("reinforce", "--transcript", str(log), *sets, *args, env=env)
 
 
 def calls(project: Project) -> int:
-    with App(Options(root=str(project.root)), os.environ, project.root) as app, app.history() as history:
+    with (
+        App(Options(root=str(project.root)), os.environ, project.root) as app,
+        app.history() as history,
+    ):
         return history.calls()[0]
 
 
@@ -44,7 +56,8 @@ def memory(project: Project, **values: Any) -> None:
     project.write(
         "MEMORY.md",
         "".join(
-            project.entry(f"Title {i}", f"Body {i}.", id=i, created_at="2026-11-11", **values) for i in "abcd"
+            project.entry(f"Title {i}", f"Body {i}.", id=i, created_at="2026-11-11", **values)
+            for i in "abcd"
         ),
     )
 
@@ -60,7 +73,10 @@ def test_each_entry_is_rated_by_fsrs(project: Project) -> None:
         stability, difficulty = review(initial_stability(), INITIAL_DIFFICULTY, 10, rating)
         assert entry.extra["stability"] == pytest.approx(stability, abs=1e-4)
         assert entry.extra["difficulty"] == pytest.approx(difficulty, abs=1e-4)
-        assert entry.reinforcement_count == (rating != "again") and entry.last_reinforced == "2026-11-21"
+        assert (
+            entry.reinforcement_count == (rating != "again")
+            and entry.last_reinforced == "2026-11-21"
+        )
 
 
 def test_unknown_ratings_are_good_and_invented_ids_ignored(project: Project) -> None:
@@ -77,7 +93,10 @@ def test_the_recall_log_names_the_entries_and_a_session_counts_once(project: Pro
     """Only what was shown is rated; the same session again asks nothing, a prose id is passed over."""
     memory(project)
     project.mem("recall", "Title Body", "--limit", "2", "--session", "s")
-    with App(Options(root=str(project.root)), os.environ, project.root) as app, app.history() as history:
+    with (
+        App(Options(root=str(project.root)), os.environ, project.root) as app,
+        app.history() as history,
+    ):
         shown = history.recalled("s")
     assert rated(project, "--session", "s", replies=[ratings()]).code == 0
     text = (project.root / "MEMORY.md").read_text()
@@ -94,7 +113,9 @@ def test_an_entry_is_rated_at_most_once_a_day(project: Project) -> None:
     assert rated(project, "a", "--session", "t").code == 0
     assert (project.root / "MEMORY.md").read_text() == text and calls(project) == 1
     tomorrow = {"MEM_NOW": "2026-11-22"}
-    assert rated(project, "a", "--session", "u", replies=[ratings(a="easy")], env=tomorrow).code == 0
+    assert (
+        rated(project, "a", "--session", "u", replies=[ratings(a="easy")], env=tomorrow).code == 0
+    )
     assert entry_of(project, "a").reinforcement_count == 2 and calls(project) == 2
 
 
@@ -117,7 +138,9 @@ def test_what_is_missing_is_named(project: Project) -> None:
     assert (project.root / "MEMORY.md").read_bytes() == before
 
 
-@pytest.mark.parametrize("reply", ["no json", {"ratings": [1]}, {"rates": []}, {"ratings": [{"id": "a"}]}])
+@pytest.mark.parametrize(
+    "reply", ["no json", {"ratings": [1]}, {"rates": []}, {"ratings": [{"id": "a"}]}]
+)
 def test_an_unusable_reply_changes_nothing(project: Project, reply: Any) -> None:
     """Exit 4, and the session may be counted later."""
     memory(project)
@@ -132,7 +155,9 @@ def test_a_session_without_a_mode_still_means_aligned(project: Project) -> None:
     """`--transcript` alone weakens what was not used, as long as rated is not configured."""
     memory(project)
     log = project.write("~/s.md", "User: something else entirely")
-    project.write("MEMORY.md", project.entry("Clock", "Freeze every clock.", id="a", reinforcement_count=2))
+    project.write(
+        "MEMORY.md", project.entry("Clock", "Freeze every clock.", id="a", reinforcement_count=2)
+    )
     assert project.mem("reinforce", "a", "--transcript", str(log)).code == 0
     assert entry_of(project, "a").reinforcement_count == 1
 
@@ -167,7 +192,10 @@ def test_nothing_is_locked_while_the_model_answers(project: Project) -> None:
         asked = Request(ids=("a", "b"), session="s", mode="rated", spoken=f"We used {token}.")
         report = run(app, asked)
     assert report.rated == ("b",) and ["changed" in p.message for p in report.skipped] == [True]
-    assert "stability" not in entry_of(project, "a").extra and entry_of(project, "c").reinforcement_count == 1
+    assert (
+        "stability" not in entry_of(project, "a").extra
+        and entry_of(project, "c").reinforcement_count == 1
+    )
     assert "Body of a person." in entry_of(project, "a").body
     (ask,) = model.asked
     assert token not in ask.shared and "We used" in ask.shared and '"id": "b"' in ask.prompt

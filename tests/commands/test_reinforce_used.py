@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memcli.commands.reinforce import is_used
-from memcli.memory_file import parse
-from memcli.model import Entry
+from memcli.memory.memory_file import parse
+from memcli.memory.values import Entry
 
 WORDS = "alpha bravo charlie delta echo foxtrot golf hotel india juliet".split()
 
@@ -19,7 +19,9 @@ def entry(body: str) -> Entry:
 def test_three_of_ten_words_are_enough_and_two_are_not(said: int, used: bool) -> None:
     """Words of four letters or more, each counted once, in whatever case and order."""
     assert len(WORDS) == 10 and all(len(word) >= 4 for word in WORDS)
-    spoken = " ".join(word.upper() for word in reversed(WORDS[:said])) + " and no one of the 12 we had"
+    spoken = (
+        " ".join(word.upper() for word in reversed(WORDS[:said])) + " and no one of the 12 we had"
+    )
     assert is_used(entry(" ".join(WORDS * 2)), spoken) is used
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memcli.memory_file import parse
+from memcli.memory.memory_file import parse
 from tests.conftest import Project
 
 
@@ -36,7 +36,9 @@ def test_restore_brings_an_archived_entry_back_into_its_file(project: Project) -
     archive = (project.root / "tasks/zoo.archive.md").read_bytes()
     assert project.mem("restore", "z1").code == 0
     entry = next(e for e in parse(path.read_text(), "x").entries if e.id == "z1")
-    assert entry.status == "active" and not [key for key in entry.extra if key.startswith("archived")]
+    assert entry.status == "active" and not [
+        key for key in entry.extra if key.startswith("archived")
+    ]
     assert (project.root / "tasks/zoo.archive.md").read_bytes() == archive
     assert project.mem("recall", "zebra", "--ranked", "--exit-code").code == 0
 

@@ -6,12 +6,14 @@ import json
 
 import pytest
 
-from memcli.memory_file import parse
+from memcli.memory.memory_file import parse
 from tests.conftest import Project
 
 
 def stages(project: Project, name: str = "MEMORY.md") -> dict[str, str]:
-    return {entry.id: entry.status for entry in parse((project.root / name).read_text(), name).entries}
+    return {
+        entry.id: entry.status for entry in parse((project.root / name).read_text(), name).entries
+    }
 
 
 def fill(project: Project, name: str = "MEMORY.md") -> None:

@@ -89,7 +89,9 @@ def test_copies_are_named(filled: Project) -> None:
     """The same id elsewhere is named, and the nearest one is shown."""
     worktree = ".mem/jobs/j/tasks/t/worktree"
     filled.write(f"{worktree}/MEMORY.md", filled.entry("Newer", "Body.", id=C))
-    assert re.search(rf"^copies: +{worktree}/MEMORY.md:\d+$", filled.mem("show", C).out, re.MULTILINE)
+    assert re.search(
+        rf"^copies: +{worktree}/MEMORY.md:\d+$", filled.mem("show", C).out, re.MULTILINE
+    )
     assert filled.mem("show", C).out.startswith("Third\n")
     assert filled.mem("show", C, cwd=filled.root / worktree).out.startswith("Newer\n")
 
@@ -99,7 +101,8 @@ def test_the_live_entry_is_shown_before_its_archive(filled: Project) -> None:
     filled.write("MEMORY.archive.md", filled.entry("Once", "Before.", id=C))
     assert filled.mem("show", C).out.startswith("Third\n")
     filled.write(
-        "MEMORY.archive.md", filled.entry("Gone", "Before.", id="dddddddd-0000-4000-8000-000000000009")
+        "MEMORY.archive.md",
+        filled.entry("Gone", "Before.", id="dddddddd-0000-4000-8000-000000000009"),
     )
     assert "archive" in filled.mem("show", "dddd").out
 
@@ -107,14 +110,17 @@ def test_the_live_entry_is_shown_before_its_archive(filled: Project) -> None:
 def test_the_proxy_store_is_private(filled: Project) -> None:
     """An entry about the person is shown only with --proxy."""
     filled.write(
-        "proxy.md", filled.entry("Manner", "Short answers.", id="eeeeeeee-0000-4000-8000-000000000009")
+        "proxy.md",
+        filled.entry("Manner", "Short answers.", id="eeeeeeee-0000-4000-8000-000000000009"),
     )
     assert filled.mem("show", "eeee").code == 2
     assert filled.mem("show", "eeee", "--proxy").out.startswith("Manner\n")
 
 
 def test_raw_shows_bytes(project: Project) -> None:
-    """--raw prints the segment byte for byte; without it nothing gets through that a terminal obeys."""
+    """--raw prints the segment byte for byte; without it nothing gets through that a terminal
+    obeys.
+    """
     text = project.entry("Ti\x1b[31mtle", "bo\x07dy \u202e \u00e9", id=A).replace("\n", "\r\n")
     project.write("MEMORY.md", text)
     raw = project.shell("show", A, "--raw")

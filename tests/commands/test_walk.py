@@ -17,7 +17,9 @@ def ids(project: Project, *args: str) -> list[str]:
 
 @pytest.fixture
 def chain(project: Project) -> Project:
-    """A fact, the episode it rests on, and what that one supports in turn; each in words of its own."""
+    """A fact, the episode it rests on, and what that one supports in turn; each in words of its
+    own.
+    """
     project.write(
         "MEMORY.md",
         project.entry("Webhook", "Retry late webhooks", id="fact", supports=["story"], tags=["x"])
@@ -30,10 +32,14 @@ def chain(project: Project) -> Project:
 
 @pytest.mark.parametrize("way", ["option", "configuration"])
 def test_each_step_follows_one_edge(chain: Project, way: str) -> None:
-    """Along and against supports, N steps far, with half of the score each; without it nothing changes."""
+    """Along and against supports, N steps far, with half of the score each; without it nothing
+    changes.
+    """
 
     def walked(n: int, *task: str) -> list[str]:
-        return ids(chain, *task, *(("--walk", str(n)) if way == "option" else ("--set", f"walk={n}")))
+        return ids(
+            chain, *task, *(("--walk", str(n)) if way == "option" else ("--set", f"walk={n}"))
+        )
 
     assert ids(chain, "webhooks") == walked(0, "webhooks") == ["fact"]
     assert walked(1, "webhooks") == ["fact", "story"]
@@ -63,7 +69,9 @@ def test_filters_limit_and_budget_hold(chain: Project) -> None:
 
 def test_another_job_and_archives_are_not_walked_to(project: Project) -> None:
     """The view is that of every recall."""
-    project.write("MEMORY.md", project.entry("Webhook", "Retry late webhooks", id="a", supports=["b", "c"]))
+    project.write(
+        "MEMORY.md", project.entry("Webhook", "Retry late webhooks", id="a", supports=["b", "c"])
+    )
     project.write(".mem/jobs/j/MEMORY.md", project.entry("Zebra", "stripes", id="b"))
     project.write("MEMORY.archive.md", project.entry("Lion", "mane", id="c"))
     project.write(".mem/jobs/k/MEMORY.md", project.entry("Sand", "beach"))
@@ -93,7 +101,9 @@ def test_similar_edges_are_walked(project: Project, vectors: None) -> None:
     project.write(
         "MEMORY.md",
         project.entry("Payments", "the payment webhook retries late requests XQ17", id="a")
-        + project.entry("Payments", "the payment webhook retries late requests and drops others", id="b")
+        + project.entry(
+            "Payments", "the payment webhook retries late requests and drops others", id="b"
+        )
         + project.entry("Zebra", "stripes", id="z"),
     )
     assert project.mem("index").code == 0
@@ -108,7 +118,9 @@ def test_the_log_has_what_was_walked_to(chain: Project) -> None:
     """It was shown, so mem reinforce --session may strengthen it."""
     chain.mem("recall", "webhooks", "--walk", "1", "--session", "s")
     done = chain.mem("reinforce", "--session", "s", "--json")
-    assert done.code == 0 and {"fact", "story"} <= set(json.dumps(done.json).replace('"', " ").split())
+    assert done.code == 0 and {"fact", "story"} <= set(
+        json.dumps(done.json).replace('"', " ").split()
+    )
 
 
 def test_a_walk_of_more_than_3_is_a_mistake(chain: Project) -> None:

@@ -70,7 +70,9 @@ def run(commands: Sequence[str], folder: Path, environ: Mapping[str, str]) -> li
 
 def world(folder: Path) -> dict[str, str]:
     """A copy of the example in `folder`, `mem` on the PATH, and a home of its own: the environment."""
-    shutil.copytree(EXAMPLE, folder / "docs" / "example", ignore=shutil.ignore_patterns(".memory.db*"))
+    shutil.copytree(
+        EXAMPLE, folder / "docs" / "example", ignore=shutil.ignore_patterns(".memory.db*")
+    )
     (folder / "bin").mkdir()
     (folder / "home").mkdir()
     mem = folder / "bin" / "mem"
@@ -82,7 +84,8 @@ def world(folder: Path) -> dict[str, str]:
         "HOME": str(folder / "home"),
         "MEM_HOME": "",
         "MEM_NOW": TODAY,
-        "MEM_EMBEDDER": "none",  # the same with and without the extra; a page says so where it wants vectors
+        # the same with and without the extra; a page says so where it wants vectors
+        "MEM_EMBEDDER": "none",
         **{f"XDG_{name.upper()}_HOME": path for name, path in names.items()},
     }
 

@@ -1,4 +1,5 @@
-"""What is generated from the program: the tables of docs/commands.md and the scripts in completions/.
+"""What is generated from the program: the tables of docs/commands.md and the scripts in
+completions/.
 
     python -m tests.docs.generate
 
@@ -16,9 +17,11 @@ from typing import Any, NamedTuple
 
 import typer
 
-from memcli import config, errors, scopes
-from memcli.cli import app
-from memcli.model import KINDS, LEVELS, PHASES, PRIORITIES, STORES, TYPES
+from memcli import errors
+from memcli.cli.program import app
+from memcli.extraction import scopes
+from memcli.memory.values import KINDS, LEVELS, PHASES, PRIORITIES, STORES, TYPES
+from memcli.project import config
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS_PAGE = ROOT / "docs" / "commands.md"
@@ -41,7 +44,9 @@ VALUES: Mapping[str, Sequence[str]] = {
     "SHELL": ("bash", "zsh", "fish"),
     "KEY=VALUE": tuple(f"{key}=" for key in config.KEYS),
 }
-"""The values that completions offer for a metavar; test_completions holds them to what the program takes."""
+"""The values that completions offer for a metavar; test_completions holds them to what the program
+takes.
+"""
 FORMATS: Mapping[str, Sequence[str]] = {
     "import": ("claude", "agents-md", "mem0", "basic-memory", "claude-mem"),
     "diff": ("text", "markdown", "json"),
@@ -96,7 +101,9 @@ def own_options() -> tuple[Option, ...]:
 
 def _command(name: str, command: Any) -> Command:
     if name and hasattr(command, "commands"):
-        raise NotImplementedError(f"mem {name} has commands of its own: teach this generator about them")
+        raise NotImplementedError(
+            f"mem {name} has commands of its own: teach this generator about them"
+        )
     group: Any = typer.main.get_command(app)
     parent = typer.Context(group, info_name="mem", **group.context_settings)
     context = typer.Context(command, info_name=name, parent=parent) if name else parent
@@ -128,7 +135,11 @@ def _option(param: Any, context: Any) -> Option:
     if param.is_flag or "--help" in names:
         return Option(names, param.help or "", "", (), param.multiple)
     takes = str(param.metavar or param.type.name.upper())
-    known = FORMATS.get(context.info_name, VALUES["FORMAT"]) if takes == "FORMAT" else VALUES.get(takes, ())
+    known = (
+        FORMATS.get(context.info_name, VALUES["FORMAT"])
+        if takes == "FORMAT"
+        else VALUES.get(takes, ())
+    )
     values = tuple(getattr(param.type, "choices", None) or known)
     return Option(names, param.help or "", takes, values, param.multiple)
 
@@ -165,7 +176,17 @@ def commands() -> None:
     )
     lines += ["", "## Options of every command", "", *_options(found[0], common)]
     for command in found:
-        lines += ["", f"## `mem {command.name}`", "", "```text", command.usage, "```", "", command.help, ""]
+        lines += [
+            "",
+            f"## `mem {command.name}`",
+            "",
+            "```text",
+            command.usage,
+            "```",
+            "",
+            command.help,
+            "",
+        ]
         if command.arguments:
             rows = [(f"`{name}`", text) for name, text in command.arguments]
             lines += [*_table(("argument", "meaning"), rows), ""]
@@ -191,7 +212,9 @@ def configuration() -> None:
     rows = []
     for key, spec in config.KEYS.items():
         who = "anyone" if spec.project else "the user"
-        rows.append((f"`{key}`", _toml(getattr(defaults, key)), allowed(spec.check), spec.meaning, who))
+        rows.append(
+            (f"`{key}`", _toml(getattr(defaults, key)), allowed(spec.check), spec.meaning, who)
+        )
     _say(_table(("key", "default", "allowed", "meaning", "may be set by"), rows))
 
 
@@ -419,7 +442,9 @@ def _zsh_option(option: Option) -> str:
     if len(option.names) > 1:
         either = _single(f"({' '.join(option.names)})")
         return f"{either}{{{','.join(option.names)}}}{_single(f'[{text}]{value}')}"
-    return _single(f"{'*' if option.many else ''}{option.names[0]}{'=' if value else ''}[{text}]{value}")
+    return _single(
+        f"{'*' if option.many else ''}{option.names[0]}{'=' if value else ''}[{text}]{value}"
+    )
 
 
 def fish(found: Sequence[Command]) -> str:
@@ -430,9 +455,13 @@ def fish(found: Sequence[Command]) -> str:
         "",
         "complete -c mem -f",
     ]
-    lines += [f"complete -c mem -n __fish_use_subcommand{_fish_option(option)}" for option in own_options()]
     lines += [
-        f"complete -c mem -n __fish_use_subcommand -a {c.name} -d {_quoted(_plain(c.short))}" for c in found
+        f"complete -c mem -n __fish_use_subcommand{_fish_option(option)}"
+        for option in own_options()
+    ]
+    lines += [
+        f"complete -c mem -n __fish_use_subcommand -a {c.name} -d {_quoted(_plain(c.short))}"
+        for c in found
     ]
     for command in found:
         lines.append("")

@@ -1,10 +1,12 @@
 """Kill every writing verb at every step and at random instants; nothing may be lost or left behind.
 
-    python -m tests.drills.crash [--kills 1000] [--files 50] [--seed 1] [--seconds 0] [--only VERB]...
+    python -m tests.drills.crash [--kills 1000] [--files 50] [--seed 1] [--seconds 0] [--only
+    VERB]...
 
-The tree is built anew before each kill. Half of the kills hit the steps of a write, each once before any
-twice (just before the lock, a temporary file, an fsync, the journal, its rename, the rename of a file, ...),
-the others random instants of a whole run, every second one in its later half. After each kill:
+The tree is built anew before each kill. Half of the kills hit the steps of a write, each once
+before any twice (just before the lock, a temporary file, an fsync, the journal, its rename, the
+rename of a file, ...), the others random instants of a whole run, every second one in its later
+half. After each kill:
 
 - every file is the old or the new one, or that of a write in between, byte for byte;
 - every entry there ever was is in a file or in an archive, unless an undo was to take it away;
@@ -33,8 +35,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memcli.app import App, Options
-from memcli.history import History, Spooled
-from memcli.memory_file import parse, render_entry
+from memcli.memory.memory_file import parse, render_entry
+from memcli.storage.state import History, Spooled
 from tests.drills import forge
 
 TOPICS = "cart payment search index queue worker cache token deploy schema".split()
@@ -46,7 +48,9 @@ FLOOR = 0.02
 
 
 class World:
-    """A repository, a home and a state folder, always in one place, so that one can be put for another."""
+    """A repository, a home and a state folder, always in one place, so that one can be put for
+    another.
+    """
 
     def __init__(self, base: Path) -> None:
         self.base = base
@@ -74,7 +78,9 @@ class World:
         return forge.ended(forge.start(arguments, self.root, self.environ, self.said, stdin=stdin))
 
     def git(self, *arguments: str) -> None:
-        subprocess.run(["git", *arguments], cwd=self.root, env=self.environ, check=True, capture_output=True)
+        subprocess.run(
+            ["git", *arguments], cwd=self.root, env=self.environ, check=True, capture_output=True
+        )
 
     def put(self, name: str) -> None:
         """Make the world what it was when it was saved under this name."""
@@ -112,8 +118,8 @@ def _is_other(inner: Path) -> bool:
 class Verb(NamedTuple):
     """A command line to kill. `prepare` makes the world ready for it.
 
-    `twice`: a second whole run may change something more. `takes`: entries may go. `codes`: exit codes
-    when all is well. `own`: the command is git's. `settle`: a worker goes on behind it.
+    `twice`: a second whole run may change something more. `takes`: entries may go. `codes`: exit
+    codes when all is well. `own`: the command is git's. `settle`: a worker goes on behind it.
     """
 
     name: str
@@ -139,7 +145,9 @@ def build(root: Path, files: int) -> None:
             _entry(f"f{i}-keep", body, importance=0.9),
             _entry(f"f{i}-dup", body.replace("keeps", "always keeps"), importance=0.4),
             _entry(f"f{i}-old", f"Retired words about {topic} {i}.", status="retired"),
-            _entry(f"f{i}-a", f"Plain words about {topic} one {i}, nothing else.", phase="planning"),
+            _entry(
+                f"f{i}-a", f"Plain words about {topic} one {i}, nothing else.", phase="planning"
+            ),
             _entry(f"f{i}-b", f"More {topic} words that stand alone in file {i} of the tree."),
             _entry(f"f{i}-all", "Restart the queue worker after each deployment of the schema."),
         ]
@@ -235,7 +243,9 @@ def _unmarked(world: World) -> None:
     for i in (0, 1, 3):
         name = f".mem/jobs/j{i}/MEMORY.md" if i % 3 else f"tasks/t{i}.md"
         path = world.root / name
-        path.write_text(path.read_text(encoding="utf-8").replace(f"id: f{i}-b\n", ""), encoding="utf-8")
+        path.write_text(
+            path.read_text(encoding="utf-8").replace(f"id: f{i}-b\n", ""), encoding="utf-8"
+        )
     (world.root / ".gitignore").unlink()
 
 
@@ -271,7 +281,8 @@ VERBS = (
 
 
 class Whole(NamedTuple):
-    """What an undisturbed run does: all texts it may leave a file with, its ends, its steps, its time.
+    """What an undisturbed run does: all texts it may leave a file with, its ends, its steps, its
+    time.
 
     `order` is that in which the steps are hit.
     """
@@ -285,7 +296,8 @@ class Whole(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How the kills ended: before anything was written, after all of it, and in between (finished later).
+    """How the kills ended: before anything was written, after all of it, and in between (finished
+    later).
 
     `late` ones came when the command had ended by itself.
     """
@@ -360,7 +372,9 @@ class Drill:
         return tuple(names.get(argument, argument) for argument in verb.arguments)
 
     def _settle(self) -> None:
-        """Wait until no worker of this repository is at it; one that just starts has no name for a moment."""
+        """Wait until no worker of this repository is at it; one that just starts has no name for a
+        moment.
+        """
         wanted = b"hook\0worker\0" + str(self.world.root).encode() + b"\0"
         quiet: list[bool] = []
 
@@ -416,12 +430,21 @@ class Drill:
         accepted = tuple(ends if verb.twice or verb.takes else ends[:1])
         order = tuple(self.dice.sample(range(len(steps)), len(steps)))
         return Whole(
-            old, accepted, texts, tuple(steps), order, max(FLOOR, sorted(seconds)[len(seconds) // 2])
+            old,
+            accepted,
+            texts,
+            tuple(steps),
+            order,
+            max(FLOOR, sorted(seconds)[len(seconds) // 2]),
         )
 
     def _expect(self, code: int, verb: Verb, when: str) -> None:
         if code not in verb.codes:
-            said = self.world.said.read_text(encoding="utf-8", errors="replace") if not verb.own else ""
+            said = (
+                self.world.said.read_text(encoding="utf-8", errors="replace")
+                if not verb.own
+                else ""
+            )
             self.failures.append(f"{verb.name} {when}: exit {code}: {said[-400:]}")
 
     def kill(self, verb: Verb, whole: Whole, number: int) -> None:
@@ -445,7 +468,9 @@ class Drill:
         self._expect(self.again(verb), verb, f"again after {label}")
         end = self.world.files()
         if plain(end) not in map(plain, whole.ends):
-            wrong.append(f"the next run ends elsewhere: {_differing(plain(whole.ends[0]), plain(end))}")
+            wrong.append(
+                f"the next run ends elsewhere: {_differing(plain(whole.ends[0]), plain(end))}"
+            )
         wrong += lost({**whole.old, **now}, end, allowed=_taken(verb, whole))
         wrong += [*litter(self.world), *unlike_a_rebuild(self.world)]
         self.failures += [f"{label}: {what}" for what in wrong]
@@ -500,12 +525,18 @@ def torn(whole: Whole, now: dict[str, str]) -> list[str]:
 
 def lost(before: dict[str, str], now: dict[str, str], *, allowed: set[str]) -> list[str]:
     """Entries that are nowhere."""
-    return [f"{entry} is in no file" for entry in sorted(ids(before) - ids(now) - _titles(now) - allowed)]
+    return [
+        f"{entry} is in no file"
+        for entry in sorted(ids(before) - ids(now) - _titles(now) - allowed)
+    ]
 
 
 def litter(world: World) -> list[str]:
     """What no finished command may leave."""
-    paths = [*world.base.joinpath("world").rglob("*.mem-tmp-*"), *(world.state / "pending").glob("*")]
+    paths = [
+        *world.base.joinpath("world").rglob("*.mem-tmp-*"),
+        *(world.state / "pending").glob("*"),
+    ]
     paths += (world.state / "aside").glob("*")
     lock = world.state / "write.lock"
     paths += [lock] if lock.exists() and lock.stat().st_size else []
@@ -522,7 +553,9 @@ def unlike_a_rebuild(world: World) -> list[str]:
     code += forge.ended(forge.start(("index", "-q"), world.root, other, world.said))
     if code:
         return [f"mem index: exit {code}: {world.said.read_text(encoding='utf-8')[-300:]}"]
-    pairs = zip(("files", "chunks", "relations"), rows(world.root / ".memory.db"), rows(fresh), strict=True)
+    pairs = zip(
+        ("files", "chunks", "relations"), rows(world.root / ".memory.db"), rows(fresh), strict=True
+    )
     return [
         f"the index is not what a rebuild gives: {name}: {len(set(own) ^ set(other))} rows of {len(other)}"
         for name, own, other in pairs
@@ -554,9 +587,16 @@ def rows(path: Path) -> list[list[tuple[object, ...]]]:
 
 
 def drill(
-    kills: int, files: int, seed: int, *, seconds: float = 0, only: Sequence[str] = (), trials: int = 3
+    kills: int,
+    files: int,
+    seed: int,
+    *,
+    seconds: float = 0,
+    only: Sequence[str] = (),
+    trials: int = 3,
 ) -> Outcome:
-    """Run the drill; see the module's text. With `seconds` it ends then, after a whole round of verbs.
+    """Run the drill; see the module's text. With `seconds` it ends then, after a whole round of
+    verbs.
 
     `trials` is how often a whole run is timed.
     """
@@ -594,7 +634,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--trials", type=int, default=3)
     given = parser.parse_args(arguments)
     done = drill(
-        given.kills, given.files, given.seed, seconds=given.seconds, only=given.only, trials=given.trials
+        given.kills,
+        given.files,
+        given.seed,
+        seconds=given.seconds,
+        only=given.only,
+        trials=given.trials,
     )
     print(
         f"{sum(done.by_verb.values())} kills of {len(done.by_verb)} verbs over {given.files} files:"
@@ -607,7 +652,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _differing(one: dict[str, str], other: dict[str, str]) -> str:
-    return ", ".join(sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name)))
+    return ", ".join(
+        sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
+    )
 
 
 if __name__ == "__main__":

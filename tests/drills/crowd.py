@@ -1,14 +1,16 @@
-"""Many processes at once on one repository: nothing is lost, nobody waits for ever, nothing is left.
+"""Many processes at once on one repository: nothing is lost, nobody waits for ever, nothing is
+left.
 
     python -m tests.drills.crowd [--processes 20] [--seconds 60] [--seed 1] [--embedder none|local]
 
-Most of the processes work in the main work tree: each runs one command after the other, drawn from index,
-recall, add, reinforce, compact and extract; one of them commits what there is. Every fifth has a work tree
-of its own on a branch of its own, where it adds and reinforces, commits, and merges main with the merge
-driver. In the end all branches are merged, and:
+Most of the processes work in the main work tree: each runs one command after the other, drawn from
+index, recall, add, reinforce, compact and extract; one of them commits what there is. Every fifth
+has a work tree of its own on a branch of its own, where it adds and reinforces, commits, and merges
+main with the merge driver. In the end all branches are merged, and:
 
 - every text that was accepted is in a file or an archive;
-- every entry has the count it began with and one for each reinforcement that was accepted, no more, no less;
+- every entry has the count it began with and one for each reinforcement that was accepted, no more,
+  no less;
 - no command printed a traceback or that a database is locked, or took longer than a minute;
 - there is no temporary file, no journal, no note of a lock, no process;
 - the index, brought up to date, equals one built from nothing.
@@ -30,9 +32,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from memcli.embed.local import Local
 from memcli.errors import RefusedError
-from memcli.memory_file import parse, render_entry
+from memcli.memory.memory_file import parse, render_entry
+from memcli.providers.embed.local import Local
 from tests.drills import forge
 from tests.drills.crash import World, litter, memory, unlike_a_rebuild
 
@@ -45,7 +47,9 @@ WORK = ("recall",) * 4 + ("reinforce",) * 4 + ("add",) * 3 + ("index", "compact"
 
 
 class Done(NamedTuple):
-    """One command of one process: how it ended, what it was to keep (a word, or the id of an entry)."""
+    """One command of one process: how it ended, what it was to keep (a word, or the id of an
+    entry).
+    """
 
     verb: str
     code: int
@@ -55,7 +59,9 @@ class Done(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How many commands of which verb ran, how many were refused because another was writing, the longest."""
+    """How many commands of which verb ran, how many were refused because another was writing, the
+    longest.
+    """
 
     ran: dict[str, int]
     refused: int
@@ -66,7 +72,9 @@ class Outcome(NamedTuple):
 def build(root: Path) -> None:
     """The counted entries, and some files with near-duplicates for compaction."""
     counted = [
-        _entry(f"counted-{i}", f"The {subject} of the shop must be restarted by hand on day {i + 3}.")
+        _entry(
+            f"counted-{i}", f"The {subject} of the shop must be restarted by hand on day {i + 3}."
+        )
         for i, subject in enumerate(SUBJECTS[:COUNTED])
     ]
     (root / "MEMORY.md").write_text("\n".join(counted), encoding="utf-8")
@@ -168,7 +176,11 @@ class Worker:
         started = time.monotonic()
         code = patient(forge.start(arguments, self.tree, self.world.environ, self.said))
         said = self.said.read_text(encoding="utf-8", errors="replace")
-        self._note(Done(verb, code, what, time.monotonic() - started, said if code or _is_bad(said) else ""))
+        self._note(
+            Done(
+                verb, code, what, time.monotonic() - started, said if code or _is_bad(said) else ""
+            )
+        )
 
     def _git(self, verb: str, *arguments: str, ok: Sequence[int] = (0,)) -> int:
         started = time.monotonic()
@@ -212,7 +224,9 @@ def drill(processes: int, seconds: float, seed: int, embedder: str = "none") -> 
         world = World(Path(folder))
         world.environ["MEM_EMBEDDER"] = embedder
         if embedder == "local":
-            Local(lambda: world.base / "cache" / "mem").words(["word"])  # the table, made once for a user
+            Local(lambda: world.base / "cache" / "mem").words(
+                ["word"]
+            )  # the table, made once for a user
         trees = _begin(world, processes)
         workers = [Worker(world, i, seed, tree) for i, tree in enumerate(trees)]
         until = time.time() + seconds
@@ -226,7 +240,9 @@ def drill(processes: int, seconds: float, seed: int, embedder: str = "none") -> 
         failures += [*litter(world), *unlike_a_rebuild(world)]
         refused = sum(each.code == RefusedError.code for each in done)
         ran = dict(Counter(each.verb for each in done))
-        return Outcome(ran, refused, max((each.seconds for each in done), default=0.0), tuple(failures))
+        return Outcome(
+            ran, refused, max((each.seconds for each in done), default=0.0), tuple(failures)
+        )
 
 
 def _begin(world: World, processes: int) -> list[Path]:
@@ -268,7 +284,9 @@ def _merged(world: World, trees: Sequence[Path]) -> list[str]:
     """Merge all branches into main; what git has to complain of."""
     for tree in (world.root, *trees):
         for arguments in (("add", "-A"), ("commit", "-q", "--allow-empty", "-m", "The end")):
-            subprocess.run(["git", *arguments], cwd=tree, env=world.environ, check=True, capture_output=True)
+            subprocess.run(
+                ["git", *arguments], cwd=tree, env=world.environ, check=True, capture_output=True
+            )
     failures = []
     for tree in trees:
         done = subprocess.run(
@@ -282,7 +300,9 @@ def _merged(world: World, trees: Sequence[Path]) -> list[str]:
 
 
 def judged(done: Iterable[Done]) -> list[str]:
-    """Commands that did not end as they should; to be told that another one is writing is all right."""
+    """Commands that did not end as they should; to be told that another one is writing is all
+    right.
+    """
     return [
         f"{each.verb}: exit {each.code} after {each.seconds:.1f} s: {each.said[-300:]}"
         for each in done

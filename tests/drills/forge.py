@@ -1,7 +1,8 @@
-"""Command lines of mem in children that are forked, not started: quick, and easily killed at a given step.
+"""Command lines of mem in children that are forked, not started: quick, and easily killed at a
+given step.
 
-A child has everything imported already, so most of its time goes into the work itself. Its writer tells
-every step (see `Workspace`): a child can be made to die at one of them, or to note them all.
+A child has everything imported already, so most of its time goes into the work itself. Its writer
+tells every step (see `Workspace`): a child can be made to die at one of them, or to note them all.
 """
 
 from __future__ import annotations
@@ -17,10 +18,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import memcli
-from memcli import workspace
 from memcli.__main__ import _run
+from memcli.storage import workspace
 
-HEAVY = ("memcli.llm.anthropic", "memcli.mcp_server", "memcli.shared", "memcli.embed.onnx")
+HEAVY = (
+    "memcli.providers.llm.anthropic",
+    "memcli.cli.mcp",
+    "memcli.postgres",
+    "memcli.providers.embed.onnx",
+)
 
 
 class Heard(NamedTuple):
@@ -41,7 +47,9 @@ def start(
     arguments: Sequence[str], cwd: Path, environ: Mapping[str, str], said: Path, *,
     stdin: str = "", trace: Callable[[str], None] | None = None, last: Callable[[], None] | None = None,
 ) -> int:  # fmt: skip
-    """Fork a child that runs `mem` with these arguments; its pid. What it prints goes to the file `said`."""
+    """Fork a child that runs `mem` with these arguments; its pid. What it prints goes to the file
+    `said`.
+    """
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()

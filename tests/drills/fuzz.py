@@ -1,18 +1,19 @@
-"""Fuzz every reader of what others wrote, at length: hostile families, growth of time, damaged seeds.
+"""Fuzz every reader of what others wrote, at length: hostile families, growth of time, damaged
+seeds.
 
     python -m tests.drills.fuzz [--seconds 60] [--seed 1] [--only NAME] [--atheris]
-    python -m tests.drills.fuzz --growth [--size 4000] [--longest 500000] [--families 100] [--only NAME]
-    python -m tests.drills.fuzz --hooks | --histories [--seconds 60] [--seed 1]
+    python -m tests.drills.fuzz --growth [--size 4000] [--longest 500000] [--families 100] [--only
+    NAME] python -m tests.drills.fuzz --hooks | --histories [--seconds 60] [--seed 1]
 
-For each target: random families and damaged seeds for so many seconds of CPU. With `--growth` the time
-at n and at 4n is measured for every fixed family and so many random ones, n being `--size` or four,
-sixteen, … times as much, up to `--longest`, until it takes long enough to be measured; more than six times
-as long is a finding. With `--atheris` one target (the first that `--only` names) is driven by coverage
-instead (`pip install atheris`), up to the first finding, whose text stays in the folder that is named in
-the end.
+For each target: random families and damaged seeds for so many seconds of CPU. With `--growth` the
+time at n and at 4n is measured for every fixed family and so many random ones, n being `--size` or
+four, sixteen, … times as much, up to `--longest`, until it takes long enough to be measured; more
+than six times as long is a finding. With `--atheris` one target (the first that `--only` names) is
+driven by coverage instead (`pip install atheris`), up to the first finding, whose text stays in the
+folder that is named in the end.
 
-`--hooks` starts real processes of `mem hook` with odd calls and streams. `--histories` merges random
-histories of whole repositories with real git, and looks for every text.
+`--hooks` starts real processes of `mem hook` with odd calls and streams. `--histories` merges
+random histories of whole repositories with real git, and looks for every text.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ def _failure(target: Target, work: Callable[[], object], shown: str) -> list[str
             work()
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
-        return [f"{target.name}: {type(error).__name__}: {error} ({last.filename}:{last.lineno}): {shown}"]
+        return [
+            f"{target.name}: {type(error).__name__}: {error} ({last.filename}:{last.lineno}): {shown}"
+        ]
     return []
 
 
@@ -109,8 +112,17 @@ def _calls(root: Path, dice: random.Random) -> Iterator[tuple[str, str, Callable
     for event in events:
         for feed in hooks.FEEDS:
             yield event, feed, partial(hooks.through_shell, feed, event, root, root.parent)
-        for piece, pause in ((b"{", 0.05), (b'{"a": 1}', 0.0), (b"\0" * 4096, 0.0), (b"[" * 4096, 0.0)):
-            yield event, f"{piece[:8]!r} without end", partial(hooks.endlessly, piece, pause, event, root)
+        for piece, pause in (
+            (b"{", 0.05),
+            (b'{"a": 1}', 0.0),
+            (b"\0" * 4096, 0.0),
+            (b"[" * 4096, 0.0),
+        ):
+            yield (
+                event,
+                f"{piece[:8]!r} without end",
+                partial(hooks.endlessly, piece, pause, event, root),
+            )
     for event in hooks.UNKNOWN:
         yield event, "unknown", partial(hooks.with_bytes, b"{}", [event], root)
     for data in chain(hooks.payloads(root), hooks.drawn(root, dice)):
@@ -119,7 +131,9 @@ def _calls(root: Path, dice: random.Random) -> Iterator[tuple[str, str, Callable
 
 
 def _small_world(base: Path) -> Path:
-    """A repository that remembers something, in a home of its own for this process and what it starts."""
+    """A repository that remembers something, in a home of its own for this process and what it
+    starts.
+    """
     for name in [name for name in os.environ if name.startswith(("MEM_", "GIT_", "XDG_"))]:
         del os.environ[name]
     os.environ |= {"HOME": str(base), "MEM_HOME": str(base), "MEM_EMBEDDER": "none"}
@@ -132,7 +146,9 @@ def _small_world(base: Path) -> Path:
 
 
 def merged(seconds: float, seed: int) -> tuple[int, int, int, list[str]]:
-    """Merges of random histories: how many, how many with conflicts, how many left to git, what was lost."""
+    """Merges of random histories: how many, how many with conflicts, how many left to git, what was
+    lost.
+    """
     counts, wrong = [0, 0, 0], list[str]()
     for number, _ in enumerate(_clock(seconds), seed):
         with TemporaryDirectory(prefix="mem-fuzz-") as name:
@@ -159,14 +175,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _told(f"hooks: {tries} processes, longest {longest:.1f} s", failures)
     if given.histories:
         merges, conflicts, as_text, failures = merged(given.seconds, given.seed)
-        return _told(f"{merges} merges, {conflicts} with conflicts, {as_text} files left to git", failures)
+        return _told(
+            f"{merges} merges, {conflicts} with conflicts, {as_text} files left to git", failures
+        )
     chosen = [target for target in TARGETS if given.only in target.name]
     if given.atheris:
         by_coverage(chosen[0].name, int(given.seconds), Path(mkdtemp(prefix="mem-fuzz-")))
     failures = []
     for target in chosen:
         tries, wrong = fuzzed(target, given.seconds, given.seed)
-        wrong += grown(target, given.size, given.longest, given.families, given.seed) if given.growth else []
+        wrong += (
+            grown(target, given.size, given.longest, given.families, given.seed)
+            if given.growth
+            else []
+        )
         print(f"{target.name}: {tries} texts, {len(wrong)} findings", flush=True)
         failures += wrong
     return _told(f"{len(chosen)} targets", failures)

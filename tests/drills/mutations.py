@@ -2,14 +2,15 @@
 
     python -m tests.drills.mutations [--only WORD]... [--list]
 
-Each row of `TABLE` is one mistake that somebody could make: a lock that is shared, a check that is skipped,
-a comparison off by one. The package and its tests are copied to a temporary folder; there, for each row, the
-old text is replaced by the new one, and the tests of that row run. One must fail that passes without the
-mistake: "caught", by the test that is named. Where none does the mistake "survived", and a test is missing.
-Tests that fail anyway (timed ones, on a busy machine) are named and left out.
+Each row of `TABLE` is one mistake that somebody could make: a lock that is shared, a check that is
+skipped, a comparison off by one. The package and its tests are copied to a temporary folder; there,
+for each row, the old text is replaced by the new one, and the tests of that row run. One must fail
+that passes without the mistake: "caught", by the test that is named. Where none does the mistake
+"survived", and a test is missing. Tests that fail anyway (timed ones, on a busy machine) are named
+and left out.
 
-Exit status 1 when one survives, when its text is no longer there exactly once, or when the tests do not run
-with it (then it proves nothing).
+Exit status 1 when one survives, when its text is no longer there exactly once, or when the tests do
+not run with it (then it proves nothing).
 """
 
 from __future__ import annotations
@@ -30,11 +31,15 @@ LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "*.pyc")
 LONGEST = 600
 """Seconds after which tests are taken to hang, which is noticed, too."""
 PASSED, FAILED, NONE = 0, 1, 5
-"""Exit codes of pytest, the last for no test at all; any other one means that the tests did not run."""
+"""Exit codes of pytest, the last for no test at all; any other one means that the tests did not
+run.
+"""
 
 
 class Mutation(NamedTuple):
-    """`old` stands once in `file` (below the package) and becomes `new`; `tests` are below `tests/`."""
+    """`old` stands once in `file` (below the package) and becomes `new`; `tests` are below
+    `tests/`.
+    """
 
     what: str
     file: str
@@ -360,7 +365,9 @@ def ran(house: Path, tests: Sequence[str], *options: str) -> tuple[int, str]:
 
 
 def put(house: Path, file: str, text: str) -> None:
-    """Write a module of the copy; what was compiled of it goes, as times are too coarse to tell it is old."""
+    """Write a module of the copy; what was compiled of it goes, as times are too coarse to tell it
+    is old.
+    """
     path = house / "memcli" / file
     path.write_text(text, encoding="utf-8")
     for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
@@ -385,11 +392,17 @@ def outcome(house: Path, mutation: Mutation, left_out: set[str]) -> tuple[str, s
     while True:
         put(house, mutation.file, text.replace(mutation.old, mutation.new))
         try:
-            code, said = ran(house, mutation.tests, "-x", *(f"--deselect=tests/{name}" for name in left_out))
+            code, said = ran(
+                house, mutation.tests, "-x", *(f"--deselect=tests/{name}" for name in left_out)
+            )
         finally:
             put(house, mutation.file, text)
         if code != FAILED:
-            return ("survived", "") if code in (PASSED, NONE) else ("void", f"the tests do not run ({code})")
+            return (
+                ("survived", "")
+                if code in (PASSED, NONE)
+                else ("void", f"the tests do not run ({code})")
+            )
         name = first_failed(said)
         if not name or ran(house, [name])[0] == PASSED:
             return "caught", name or said.strip().splitlines()[-1]
@@ -401,11 +414,17 @@ def main(
     table: Sequence[Mutation] = TABLE, source: Path = HERE, arguments: Sequence[str] | None = None
 ) -> int:
     """Run the drill; its exit status."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--only", action="append", default=[], help="rows whose words or file have this")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument(
+        "--only", action="append", default=[], help="rows whose words or file have this"
+    )
     parser.add_argument("--list", action="store_true", help="name the rows, run nothing")
     given = parser.parse_args(arguments)
-    chosen = [m for m in table if not given.only or any(w in m.file or w in m.what for w in given.only)]
+    chosen = [
+        m for m in table if not given.only or any(w in m.file or w in m.what for w in given.only)
+    ]
     if given.list:
         for mutation in chosen:
             print(f"{mutation.file}: {mutation.what}")

@@ -1,17 +1,17 @@
 """The shared index in its long form, against a real server.
 
     python -m tests.drills.shared quality FOLDER...
-    python -m tests.drills.shared speed [--projects 1000] [--entries 1000] [--keep FOLDER] [--reader]
-    python -m tests.drills.shared away
-    python -m tests.drills.shared chaos [--seconds 60] [--workers 20]
+    python -m tests.drills.shared speed [--projects 1000] [--entries 1000] [--keep FOLDER]
+    [--reader] python -m tests.drills.shared away python -m tests.drills.shared chaos [--seconds 60]
+    [--workers 20]
 
-quality: every group of a question set is a project; recall@10 of the local and of the shared recall.
-speed: the median of `mem recall --shared` over many projects against a local recall in one of them, and
-of a push after one edit in a project of ten times as many entries against a local re-index; with
---reader, the recall of roles that read the projects of some teams alone, under row-level security.
-away: how long it takes to be told that a server is away, for every way of being away.
-chaos: pushers and readers at once while the server is killed and started again; afterwards every
-project is exactly one of the states that were pushed.
+quality: every group of a question set is a project; recall@10 of the local and of the shared
+recall. speed: the median of `mem recall --shared` over many projects against a local recall in one
+of them, and of a push after one edit in a project of ten times as many entries against a local
+re-index; with --reader, the recall of roles that read the projects of some teams alone, under
+row-level security. away: how long it takes to be told that a server is away, for every way of being
+away. chaos: pushers and readers at once while the server is killed and started again; afterwards
+every project is exactly one of the states that were pushed.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from memcli.app import App, Options
-from memcli.commands.push import literal, push
 from memcli.commands.recall import Request, recall
-from memcli.embed.local import MODEL
 from memcli.errors import ProviderError, RefusedError, UsageError
-from memcli.levels import Place
-from memcli.memory_file import parse
-from memcli.shared import link, rows, schema, writer
-from memcli.shared.identity import Identity, key_of
-from memcli.shared.tokens import Tokenizer
-from memcli.vector import DIM
+from memcli.memory.levels import Place
+from memcli.memory.memory_file import parse
+from memcli.postgres import link, rows, schema, writer
+from memcli.postgres.identity import Identity, key_of
+from memcli.postgres.push import literal, push
+from memcli.postgres.tokens import Tokenizer
+from memcli.providers.embed.arithmetic import DIM
+from memcli.providers.embed.local import MODEL
 from tests.bench import retrieval
-from tests.shared.server import Server
+from tests.postgres.server import Server
 
 FIRST = "2026-01-01T00:00:00Z"
 
@@ -74,7 +74,9 @@ def commit(root: Path, message: str = "All of it") -> None:
 
 
 def quality(server: Server, folder: Path, sets: Sequence[str] = ()) -> dict[str, Any]:
-    """recall@10 in percent of both recalls on a question set, and how many of the first ten are the same."""
+    """recall@10 in percent of both recalls on a question set, and how many of the first ten are the
+    same.
+    """
     link.PATIENCE = 60.0  # what is measured is what is found, on however busy a machine
     data = retrieval.load(folder)
     url = server.database("quality")
@@ -155,7 +157,9 @@ def load(url: str, projects: int, entries: int, model: str, jobs: int = 1) -> fl
 
     began = time.monotonic()
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("DROP INDEX mem.chunks_words, mem.chunks_entry, mem.chunks_file, mem.terms_term")
+        connection.execute(
+            "DROP INDEX mem.chunks_words, mem.chunks_entry, mem.chunks_file, mem.terms_term"
+        )
         _load_all(url, range(projects), entries, model, OWNER, jobs)
         connection.execute("SET maintenance_work_mem = '3GB'")
         connection.execute("SET max_parallel_maintenance_workers = 2")
@@ -214,9 +218,13 @@ def _load_project(
     identity = Identity(
         key, f"acme/project-{number}", f"{number:040x}", ".", "c" * 40, "git@github.com:acme/x.git"
     )
-    sent = rows.chunks(parse("\n".join(texts(number, entries)), "MEMORY.md"), "MEMORY.md", live=True)
+    sent = rows.chunks(
+        parse("\n".join(texts(number, entries)), "MEMORY.md"), "MEMORY.md", live=True
+    )
     found = tokenizer.words(rows.searched(sent), (f"=t:{team}", f"=p:{key}"))
-    file = writer.FileChange(rows.number("MEMORY.md"), "MEMORY.md", "h", Place("project", "memory"), sent)
+    file = writer.FileChange(
+        rows.number("MEMORY.md"), "MEMORY.md", "h", Place("project", "memory"), sent
+    )
     vectors = np.random.default_rng(number).integers(-60, 60, (len(sent), DIM), dtype=np.int8)
     new = [
         writer.NewChunk(file, own, its, literal(vector.tobytes()))
@@ -236,7 +244,8 @@ def _load_project(
 
 
 class Speed(NamedTuple):
-    """Medians in milliseconds, of whole processes; `shared_again` is of tasks that were asked before.
+    """Medians in milliseconds, of whole processes; `shared_again` is of tasks that were asked
+    before.
 
     What differs are the vectors of words that were never met, which are made first.
     """
@@ -266,7 +275,9 @@ class Speed(NamedTuple):
 
 
 def filled(server: Server, projects: int, entries: int) -> tuple[str, float]:
-    """(URL, seconds of loading) of a database of that size; a kept server has it from the first time."""
+    """(URL, seconds of loading) of a database of that size; a kept server has it from the first
+    time.
+    """
     import psycopg
 
     name = f"speed_{projects}_{entries}"
@@ -338,7 +349,9 @@ class Reading(NamedTuple):
 
 
 def shared_out(server: Server, projects: int, entries: int) -> str:
-    """URL of a copy of a filled database, with a ninth as many projects of another team added to it."""
+    """URL of a copy of a filled database, with a ninth as many projects of another team added to
+    it.
+    """
     import psycopg
 
     name = f"speed_{projects}_{entries}_teams"
@@ -350,7 +363,9 @@ def shared_out(server: Server, projects: int, entries: int) -> str:
             return server.url(name)
         filled(server, projects, entries)
         connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE speed_{projects}_{entries} STRATEGY file_copy")
+        connection.execute(
+            f"CREATE DATABASE {name} TEMPLATE speed_{projects}_{entries} STRATEGY file_copy"
+        )
     numbers = range(projects, projects + round(projects / 9))
     _load_all(server.url(name), numbers, entries, f"local/{MODEL}", TENTH, os.cpu_count() or 1)
     with psycopg.connect(server.url(name), autocommit=True) as connection:
@@ -362,7 +377,11 @@ def shared_out(server: Server, projects: int, entries: int) -> str:
 
 def _roles(connection: Any) -> None:
     """The owner of the tables, the team and the readers."""
-    roles = {KEEPER: "NOLOGIN", TENTH: "NOLOGIN", **dict.fromkeys(READERS, f"LOGIN PASSWORD '{PASSWORD}'")}
+    roles = {
+        KEEPER: "NOLOGIN",
+        TENTH: "NOLOGIN",
+        **dict.fromkeys(READERS, f"LOGIN PASSWORD '{PASSWORD}'"),
+    }
     known = {row[0] for row in connection.execute("SELECT rolname FROM pg_roles")}
     for role, how in roles.items():
         if role not in known:
@@ -373,14 +392,18 @@ def _roles(connection: Any) -> None:
 
 def _hand_over(connection: Any) -> None:
     """Give the schema and all that is in it to its keeper."""
-    named = "SELECT 'TABLE ' || oid::regclass FROM pg_class WHERE relnamespace = 'mem'::regnamespace"
+    named = (
+        "SELECT 'TABLE ' || oid::regclass FROM pg_class WHERE relnamespace = 'mem'::regnamespace"
+    )
     called = "SELECT 'FUNCTION ' || oid::regprocedure FROM pg_proc WHERE pronamespace = 'mem'::regnamespace"
     for (what,) in connection.execute(f"{named} AND relkind = 'r' UNION ALL {called}").fetchall():
         connection.execute(f"ALTER {what} OWNER TO {KEEPER}")
     connection.execute(f"ALTER SCHEMA mem OWNER TO {KEEPER}")
 
 
-def readers(server: Server, projects: int, entries: int, runs: int = 15) -> tuple[float, list[Reading]]:
+def readers(
+    server: Server, projects: int, entries: int, runs: int = 15
+) -> tuple[float, list[Reading]]:
     """(local recall, every reader) in the same minutes, in turns; each has a cache of its own.
 
     First comes a superuser, whom no policy is asked for.
@@ -414,7 +437,10 @@ Run = tuple[float, str]
 
 
 def _in_turns(
-    root: Path, environ: Mapping[str, str], who: Mapping[str, Mapping[str, str]], asked: Sequence[str]
+    root: Path,
+    environ: Mapping[str, str],
+    who: Mapping[str, Mapping[str, str]],
+    asked: Sequence[str],
 ) -> tuple[list[Run], dict[str, list[Run]]]:
     """Every task asked of the local index, and by everyone of the shared one.
 
@@ -439,7 +465,9 @@ def _readable(url: str) -> int:
 
 
 def _installed(place: Path, url: str) -> dict[str, str]:
-    """An environment with a home of its own, where modules are compiled once, as after an installation."""
+    """An environment with a home of its own, where modules are compiled once, as after an
+    installation.
+    """
     (place / "home").mkdir()
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {
@@ -484,10 +512,12 @@ def _timed(root: Path, environ: Mapping[str, str], *arguments: str) -> tuple[flo
 
 
 def away(server: Server, runs: int = 5) -> dict[str, list[float]]:
-    """Seconds from the start of `mem recall --shared` to the sentence that the server is away, in order.
+    """Seconds from the start of `mem recall --shared` to the sentence that the server is away, in
+    order.
 
-    Of a server that refuses, one that accepts and is silent, one whose address leads nowhere (its queue
-    of connections is full, so that nothing answers), and one that lets in and hangs in a question.
+    Of a server that refuses, one that accepts and is silent, one whose address leads nowhere (its
+    queue of connections is full, so that nothing answers), and one that lets in and hangs in a
+    question.
     """
     import psycopg
 
@@ -499,7 +529,11 @@ def away(server: Server, runs: int = 5) -> dict[str, list[float]]:
             _timed(root, environ, "recall", "--shared", "w1 w20")
         found = {"nothing is wrong (whole recall)": _seconds(root, environ, runs, "")}
         with _silent(0) as nowhere, _queued(nowhere):
-            for name, port in (("refuses", refusing), ("silent", silent), ("leads nowhere", nowhere)):
+            for name, port in (
+                ("refuses", refusing),
+                ("silent", silent),
+                ("leads nowhere", nowhere),
+            ):
                 other = {**environ, "MEM_STORE_URL": f"postgresql://me@127.0.0.1:{port}/db"}
                 found[name] = _seconds(root, other, runs, "from here alone")
         with psycopg.connect(url) as connection:
@@ -512,7 +546,9 @@ def away(server: Server, runs: int = 5) -> dict[str, list[float]]:
 
 
 def _seconds(root: Path, environ: Mapping[str, str], runs: int, sentence: str) -> list[float]:
-    """How long it took until a line of stderr had the sentence, or until the end without one, in order."""
+    """How long it took until a line of stderr had the sentence, or until the end without one, in
+    order.
+    """
     found = []
     for _ in range(runs):
         began = time.perf_counter()
@@ -574,7 +610,9 @@ class Outcome(NamedTuple):
     failures: tuple[str, ...]
 
 
-def chaos(server: Server, seconds: float, workers: int, entries: int = 30, kills: int = 3) -> Outcome:
+def chaos(
+    server: Server, seconds: float, workers: int, entries: int = 30, kills: int = 3
+) -> Outcome:
     """Pushers and readers at once while the server is killed and started again."""
     url = server.database("chaos")
     with tempfile.TemporaryDirectory() as place:
@@ -601,7 +639,9 @@ def chaos(server: Server, seconds: float, workers: int, entries: int = 30, kills
 class _Run:
     """The threads of one chaos drill. State `i` of a project: all of its entries say `state-i`."""
 
-    def __init__(self, folder: Path, environ: Mapping[str, str], entries: int, until: float) -> None:
+    def __init__(
+        self, folder: Path, environ: Mapping[str, str], entries: int, until: float
+    ) -> None:
         self.folder, self.environ, self.entries, self.until = folder, environ, entries, until
         self.pushes = self.reads = self.refused = 0
         self.failures: list[str] = []
@@ -684,7 +724,12 @@ class _Run:
         try:
             report = recall(app, Request("common", ranked_only=True, shared=True, projects=(name,)))
             self.reads += 1
-            states = {word for hit in report.hits for word in hit.text.split() if word.startswith("xstate")}
+            states = {
+                word
+                for hit in report.hits
+                for word in hit.text.split()
+                if word.startswith("xstate")
+            }
             if len(states) != 1 or len(report.hits) != self.entries:
                 self._fail(f"read of {name}: {len(report.hits)} entries of {sorted(states)}")
             return states
@@ -742,7 +787,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=20)
     parser.add_argument("--keep", type=Path, help="a folder whose server is kept, filled as it is")
     parser.add_argument("--runs", type=int, default=15)
-    parser.add_argument("--reader", action="store_true", help="speed: as who reads some of the teams")
+    parser.add_argument(
+        "--reader", action="store_true", help="speed: as who reads some of the teams"
+    )
     parser.add_argument("--set", action="append", default=[], dest="sets")
     given = parser.parse_args(arguments)
     server = Server(given.keep)

@@ -22,7 +22,9 @@ PATIENCE: Final = 60
 
 
 class Growth(NamedTuple):
-    """Seconds for `size` characters, and how many times as long four times the size took; 0: too fast."""
+    """Seconds for `size` characters, and how many times as long four times the size took; 0: too
+    fast.
+    """
 
     target: str
     family: str
@@ -62,7 +64,9 @@ def seconds(target: Target, text: str, times: int = 1) -> float:
     return min(taken)
 
 
-def measured(target: Target, family: Family, *, size: int = 4_000, longest: int = LONGEST) -> Growth:
+def measured(
+    target: Target, family: Family, *, size: int = 4_000, longest: int = LONGEST
+) -> Growth:
     """Time at n and at 4n, for the first n of `size`, 4 `size`, … whose time says something.
 
     What seems to grow too fast is measured twice more: a busy machine is no finding.

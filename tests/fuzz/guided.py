@@ -17,9 +17,11 @@ _OURS: Final = ("memcli", "tests.fuzz.targets")
 
 
 def by_coverage(name: str, seconds: int, folder: Path) -> None:
-    """Drive one target for so many seconds; ends the process, at the first finding with its text in `folder`.
+    """Drive one target for so many seconds; ends the process, at the first finding with its text in
+    `folder`.
 
-    Only `memcli` counts what ways are taken: the standard library and YAML would take minutes to prepare.
+    Only `memcli` counts what ways are taken: the standard library and YAML would take minutes to
+    prepare.
     """
     import atheris
 

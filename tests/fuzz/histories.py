@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from memcli.levels import ARCHIVE, archive_of
-from memcli.memory_file import Change, edited, parse, render_entry
-from memcli.workspace import MARK
+from memcli.memory.levels import ARCHIVE, archive_of
+from memcli.memory.memory_file import Change, edited, parse, render_entry
+from memcli.storage.workspace import MARK
 
 DRIVER: Final = f"'{sys.executable}' -m memcli merge-driver %O %A %B %P %L"
 BRANCHES: Final = ("main", "one", "two")
@@ -26,7 +26,8 @@ _JOBS = ".mem/jobs"
 class Commit(NamedTuple):
     """What stood in the files of a commit, what ever stood in those of it and of its forebears.
 
-    `copied` ever stood in two files at once, `damaged` names files that cannot be read or hold an id twice.
+    `copied` ever stood in two files at once, `damaged` names files that cannot be read or hold an
+    id twice.
     """
 
     words: frozenset[str]
@@ -45,7 +46,9 @@ class Tally(NamedTuple):
 
 
 class History:
-    """A repository whose branches change, cross and merge by chance; each text is a word of its own."""
+    """A repository whose branches change, cross and merge by chance; each text is a word of its
+    own.
+    """
 
     def __init__(self, root: Path, dice: random.Random, *, driver: str = DRIVER) -> None:
         self.root, self.dice = root, dice
@@ -114,15 +117,18 @@ class History:
         """A text of either side is there, unless the other side once had it and has it no more.
 
         Of a text in two files each side may have deleted one.
-        Files are sound after a merge that git called clean. In a conflict of names (one job, two new names)
-        git leaves one content under two names; what a person makes of that is not judged here.
+        Files are sound after a merge that git called clean. In a conflict of names (one job, two
+        new names) git leaves one content under two names; what a person makes of that is not judged
+        here.
         """
         one, two, now = (self.commits[name] for name in (ours, theirs, merged))
         both = (one.words & two.words) - (one.copied & two.copied)
         wanted = both | (one.words - two.ever) | (two.words - one.ever)
         lost = sorted(wanted - now.words)
         if lost:
-            self.failures.append(f"lost in {merged}, the merge of {ours} and {theirs}: {' '.join(lost)}")
+            self.failures.append(
+                f"lost in {merged}, the merge of {ours} and {theirs}: {' '.join(lost)}"
+            )
         if clean and not one.damaged and not two.damaged:
             self.failures += [f"{path} in {merged}" for path in now.damaged]
 
@@ -136,14 +142,18 @@ class History:
         self._git("add", "-A")
         self._git("commit", "-q", "--allow-empty", "-m", "x")
         name = self._git("rev-parse", "HEAD").strip()
-        found = Counter(word for path in self._files() for word in set(_WORD.findall(path.read_text())))
+        found = Counter(
+            word for path in self._files() for word in set(_WORD.findall(path.read_text()))
+        )
         before = [self.commits[parent] for parent in parents]
         ever = frozenset(found).union(*(commit.ever for commit in before))
         twice = frozenset(word for word, files in found.items() if files > 1)
         copied = twice.union(*(commit.copied for commit in before))
         damaged = tuple(str(path) for path in self._files() if self._is_damaged(path))
         self.commits[name] = Commit(frozenset(found), ever, copied, damaged)
-        left = [path for path in self.root.rglob("*") if ".git" not in path.parts and MARK in path.name]
+        left = [
+            path for path in self.root.rglob("*") if ".git" not in path.parts and MARK in path.name
+        ]
         self.failures += [f"left behind: {path}" for path in left]
         return name
 
@@ -165,11 +175,18 @@ class History:
 
     def _add(self, path: Path) -> None:
         word = self._word()
-        keys = {"id": f"id-{self.made}", "type": "procedural", "status": "active", "reinforcement_count": 1}
+        keys = {
+            "id": f"id-{self.made}",
+            "type": "procedural",
+            "status": "active",
+            "reinforcement_count": 1,
+        }
         self._change(path, Change(text=render_entry(keys, f"## About {word}\nIt is so.")))
 
     def _change(self, path: Path, *changes: Change) -> None:
-        text = path.read_bytes().decode() if path.exists() else self.dice.choice(("", "# Memory\n\n"))
+        text = (
+            path.read_bytes().decode() if path.exists() else self.dice.choice(("", "# Memory\n\n"))
+        )
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(edited(parse(text, path.name), list(changes)).text.encode())
 
@@ -182,7 +199,12 @@ class History:
 
     def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            ["git", *arguments], cwd=self.root, capture_output=True, text=True, check=False, timeout=120
+            ["git", *arguments],
+            cwd=self.root,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
         )
 
     def _git(self, *arguments: str) -> str:
@@ -222,7 +244,9 @@ def _move(history: History, to: Callable[[Path], Path]) -> None:
         file = parse(path.read_bytes().decode(), path.name)
         entry = file.entries[at]
         if to(path) != path:
-            history._change(to(path), Change(text=file.text[entry.start : entry.end].rstrip() + "\n"))
+            history._change(
+                to(path), Change(text=file.text[entry.start : entry.end].rstrip() + "\n")
+            )
             history._change(path, Change(at, remove=True))
 
 

@@ -83,8 +83,16 @@ def payloads(root: Path) -> Iterator[bytes]:
         b"[]",
         b"1",
     )
-    yield from (b"NaN", b"1" * 9_999, b'"' + b"\\u0000" * 9_999, whole.replace(b"s", b"\xff"), whole[::-1])
-    yield from (opens * _DEEP for opens in (b"[", b'{"a":', b'{"cwd":[', b'{"tool_input":{"command":'))
+    yield from (
+        b"NaN",
+        b"1" * 9_999,
+        b'"' + b"\\u0000" * 9_999,
+        whole.replace(b"s", b"\xff"),
+        whole[::-1],
+    )
+    yield from (
+        opens * _DEEP for opens in (b"[", b'{"a":', b'{"cwd":[', b'{"tool_input":{"command":')
+    )
     yield whole.replace(b'"git push"', b"[" * 900 + b"]" * 900)
 
 
@@ -114,7 +122,10 @@ def checked(out: bytes, err: bytes, *, code: int, event: str = "") -> None:
     if not out:
         return
     said = json.loads(out.decode("ascii"))["hookSpecificOutput"]
-    assert set(said) == {"hookEventName", "additionalContext"} and len(said["additionalContext"]) < 10_000
+    assert (
+        set(said) == {"hookEventName", "additionalContext"}
+        and len(said["additionalContext"]) < 10_000
+    )
     assert event not in ("pre-compact", "session-end")
 
 

@@ -239,7 +239,9 @@ SEEDS: Final = (
     '{"items":[{"turn":1,"kind":"fact","title":"t","text":"x"}],"facts":[{"operation":"new","title":"a","body":"b"}]}',
     '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"mem hook x"}]}]},"session_id":"s","cwd":"/r"}',
 )
-"""A memory file, a session, a reply and the input of a hook as they should be: what `mutated` damages."""
+"""A memory file, a session, a reply and the input of a hook as they should be: what `mutated`
+damages.
+"""
 
 
 class Family(NamedTuple):
@@ -280,7 +282,9 @@ FIXED: Final = (
     _nested("private", "<private>", "</private>"),
     Family("stairs", _stairs),
     Family("distinct keys", lambda n: "---\nid: x\n" + _distinct("k{0}: v\n")(n) + "---\nbody\n"),
-    Family("distinct entries", _distinct("---\nid: i{0}\ntype: corrective\n---\n## t{0}\nw{0}\n\n")),
+    Family(
+        "distinct entries", _distinct("---\nid: i{0}\ntype: corrective\n---\n## t{0}\nw{0}\n\n")
+    ),
     Family("equal entries", lambda n: "---\ntype: corrective\n---\nsame\n\n" * max(1, n // 34)),
     Family("distinct headings", _distinct("# h{0}\ntext {0}\n")),
     Family("equal headings", lambda n: "# h\ntext\n" * max(1, n // 9)),
@@ -288,7 +292,9 @@ FIXED: Final = (
     Family("distinct numbers", _distinct("{0}, ")),
     Family("distinct paths", _distinct("src/f{0}.py ")),
     Family("one line of json", lambda n: '{"role": "user", "content": "' + "a " * (n // 2) + '"}'),
-    Family("backslashes in json", lambda n: '{"role": "user", "content": "' + "\\\\" * (n // 2) + '"}'),
+    Family(
+        "backslashes in json", lambda n: '{"role": "user", "content": "' + "\\\\" * (n // 2) + '"}'
+    ),
 )
 
 

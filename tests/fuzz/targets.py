@@ -12,42 +12,28 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
-from memcli import (
-    bm25,
-    checks,
-    chunk,
-    config,
-    consolidate,
-    episodes,
-    front_matter,
-    guard,
-    handout,
-    hook,
-    hook_script,
-    memory_file,
-    merge,
-    notes,
-    prompts,
-    query,
-    redact,
-    rules,
-    scopes,
-    section,
-    settings_json,
-    transcript,
-    triggers,
-)
-from memcli.claims import claim
-from memcli.compaction import Pair
-from memcli.contradictions import contradiction
-from memcli.differences import guard as guard_of_claims
+from memcli.compaction import consolidate, merge
+from memcli.compaction.steps import Pair
+from memcli.diagnostics import checks
 from memcli.errors import DataError, MemError, ProviderError, UsageError
-from memcli.importers import agents_md, basic_memory, claude, claude_mem, mem0
-from memcli.importers.draft import split_front
-from memcli.levels import place
-from memcli.llm import replies
-from memcli.similar import near_duplicate
-from memcli.store import quoted
+from memcli.exchange import exporter
+from memcli.exchange.importers import agents_md, basic_memory, claude, claude_mem, mem0
+from memcli.exchange.importers.draft import split_front
+from memcli.extraction import episodes, job_files, prompts, rules, scopes
+from memcli.hooks import protocol, relevance
+from memcli.index import bm25, chunks, terms
+from memcli.index.database import quoted
+from memcli.install import agent_settings, git_hooks, managed_section
+from memcli.memory import front_matter, memory_file
+from memcli.memory.levels import place
+from memcli.project import config
+from memcli.providers.llm import replies
+from memcli.sessions import reader
+from memcli.similarity.claims import claim
+from memcli.similarity.contradictions import contradiction
+from memcli.similarity.differences import guard as guard_of_claims
+from memcli.similarity.duplicates import near_duplicate
+from memcli.text import model_output, redact
 
 NAME: Final = "MEMORY.md"
 _HASTY: Final = "PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF;"
@@ -84,7 +70,7 @@ def _memory(text: str) -> None:
     found = [*file.entries, *memory_file.sections(file)]
     for entry in found:
         assert 0.0 <= entry.importance <= 1.0 and entry.type and entry.status
-        chunk.rows(entry, live=True)
+        chunks.rows(entry, live=True)
 
 
 def _front(text: str) -> None:
@@ -123,7 +109,10 @@ def _merged(text: str) -> None:
 
 def _safe_body(text: str) -> None:
     body = memory_file.safe_body(text)
-    written = memory_file.render_entry({"id": "x", "type": "corrective"}, body) + "\n\n---\nid: y\n---\nb\n"
+    written = (
+        memory_file.render_entry({"id": "x", "type": "corrective"}, body)
+        + "\n\n---\nid: y\n---\nb\n"
+    )
     assert [entry.id for entry in memory_file.parse(written, NAME).entries] == ["x", "y"]
 
 
@@ -131,7 +120,7 @@ def _safe_body(text: str) -> None:
 
 
 def _session(text: str, format: str = "") -> None:
-    for session in transcript.read_all(io.BytesIO(as_bytes(text)), format=format):
+    for session in reader.read_all(io.BytesIO(as_bytes(text)), format=format):
         assert all(turn.origin for turn in session.turns)
 
 
@@ -140,7 +129,7 @@ def _learned(text: str) -> None:
     for who in ("user", "assistant"):
         lines = [{"role": "user", "content": "Hello"}, {"role": who, "content": text}]
         said = "\n".join(json.dumps(line) for line in lines)
-        session = transcript.read(io.BytesIO(said.encode()), format="chat")
+        session = reader.read(io.BytesIO(said.encode()), format="chat")
         rules.find(session)
         for part in episodes.segments(session.turns):
             episodes.extractive(session, part)
@@ -151,7 +140,7 @@ def _learned(text: str) -> None:
 
 @cache
 def _fts() -> sqlite3.Connection:
-    schema = (Path(query.__file__).parent / "schema.sql").read_text(encoding="utf-8")
+    schema = (Path(terms.__file__).parent / "schema.sql").read_text(encoding="utf-8")
     db = sqlite3.connect(":memory:", isolation_level=None)
     db.executescript(schema)
     db.execute(
@@ -161,8 +150,8 @@ def _fts() -> sqlite3.Connection:
 
 
 def _asked(text: str) -> None:
-    asked = query.build(text, lambda words: [1] * len(words))
-    assert len(asked.terms) <= query.MAX_TERMS
+    asked = terms.build(text, lambda words: [1] * len(words))
+    assert len(asked.terms) <= terms.MAX_TERMS
     weights = ", ".join(map(str, bm25.COLUMN_WEIGHTS))
     for term in (*asked.terms, *asked.phrases[:32]):
         sql = f"SELECT bm25(chunks_fts, {weights}) FROM chunks_fts WHERE chunks_fts MATCH ?"
@@ -170,17 +159,17 @@ def _asked(text: str) -> None:
 
 
 def _payload(text: str) -> None:
-    hook.parse_payload(as_bytes(text))
+    protocol.parse_payload(as_bytes(text))
     whole = {"session_id": text, "cwd": "/" + text, "prompt": text, "tool_input": {"command": text}}
-    said = hook.parse_payload(json.dumps(whole).encode())
+    said = protocol.parse_payload(json.dumps(whole).encode())
     assert said is None or len(said.session) <= 200
-    answer = hook.answer("prompt", text)
+    answer = protocol.answer("prompt", text)
     assert answer.isascii() and len(json.loads(answer or "{}")) <= 1
 
 
 def _command(text: str) -> None:
-    triggers.runs(triggers.parse_command(text), ("git push*",), text)
-    triggers.one_line(text[:100], text, 80)
+    relevance.runs(relevance.parse_command(text), ("git push*",), text)
+    relevance.one_line(text[:100], text, 80)
 
 
 # --- replies
@@ -232,29 +221,29 @@ def _facts(text: str) -> None:
 
 
 def _settings(text: str) -> None:
-    wanted = settings_json.groups("claude", '"/usr/bin/mem"')
-    put = settings_json.with_hooks(text, wanted)
-    assert settings_json.with_hooks(put, wanted) == put
-    assert len(settings_json.handlers(put)) >= len(wanted)
-    settings_json.without_hooks(put)
+    wanted = agent_settings.groups("claude", '"/usr/bin/mem"')
+    put = agent_settings.with_hooks(text, wanted)
+    assert agent_settings.with_hooks(put, wanted) == put
+    assert len(agent_settings.handlers(put)) >= len(wanted)
+    agent_settings.without_hooks(put)
 
 
 def _script(text: str) -> None:
-    put = hook_script.with_section(text, "post-merge", '"/usr/bin/mem"')
-    assert hook_script.program_of(put) == "/usr/bin/mem"
-    hook_script.without_section(put)
+    put = git_hooks.with_section(text, "post-merge", '"/usr/bin/mem"')
+    assert git_hooks.program_of(put) == "/usr/bin/mem"
+    git_hooks.without_section(put)
 
 
 def _section(text: str) -> None:
-    put = section.put(text, ("one", "two"))
+    put = managed_section.put(text, ("one", "two"))
     assert "one\ntwo" in put.replace("\r", "")
-    section.drop(put)
+    managed_section.drop(put)
 
 
 def _placed(text: str) -> None:
-    safe = handout.safe_text(text)
+    safe = exporter.safe_text(text)
     assert "\x1b" not in safe
-    handout.placed(text, handout.compose([], lines=10, size=1000).text, "CLAUDE.md")
+    exporter.placed(text, exporter.compose([], lines=10, size=1000).text, "CLAUDE.md")
 
 
 def _toml(text: str) -> None:
@@ -295,15 +284,19 @@ def _observed(text: str) -> None:
             db.executescript(_HASTY)
             db.execute(f"CREATE TABLE observations (id, {', '.join(columns)})")
             marks = ",".join("?" * len(columns))
-            for i, value in enumerate((shown, as_bytes(text), json.dumps([text, [text], {text: text}]))):
-                db.execute(f"INSERT INTO observations VALUES ({i}, {marks})", (value,) * len(columns))
+            for i, value in enumerate(
+                (shown, as_bytes(text), json.dumps([text, [text], {text: text}]))
+            ):
+                db.execute(
+                    f"INSERT INTO observations VALUES ({i}, {marks})", (value,) * len(columns)
+                )
             db.commit()
         assert len(list(claude_mem.drafts(path, "/r"))) == 3
 
 
 def _noted(text: str) -> None:
-    notes.interventions(text, "", "s", "2026-11-21")
-    notes.moved_assumptions(text, "", "2026-11-21")
+    job_files.interventions(text, "", "s", "2026-11-21")
+    job_files.moved_assumptions(text, "", "2026-11-21")
 
 
 # --- texts
@@ -317,7 +310,7 @@ def _prompt(text: str) -> None:
 
 
 def _guarded(text: str) -> None:
-    title, body = guard.safe_text(text[:200], text)
+    title, body = model_output.safe_text(text[:200], text)
     assert title and "\n" not in title and "\x1b" not in body
 
 
@@ -329,9 +322,11 @@ def _similar(text: str) -> None:
 
 
 def _each_format() -> Iterator[Target]:
-    for format in ("", *transcript.FORMATS):
+    for format in ("", *reader.FORMATS):
         if format != "opencode":  # a database, see `opencode`
-            yield Target(f"transcript {format or 'unknown'}", partial(_session, format=format), (DataError,))
+            yield Target(
+                f"transcript {format or 'unknown'}", partial(_session, format=format), (DataError,)
+            )
 
 
 def _opencode(text: str) -> None:
@@ -339,7 +334,9 @@ def _opencode(text: str) -> None:
         path = Path(folder) / "opencode.db"
         with closing(sqlite3.connect(path)) as db:
             db.executescript(_HASTY)
-            db.execute("CREATE TABLE session (id, directory, title, time_created, time_updated, parent_id)")
+            db.execute(
+                "CREATE TABLE session (id, directory, title, time_created, time_updated, parent_id)"
+            )
             db.execute("CREATE TABLE message (id, session_id, time_created, data)")
             db.execute("CREATE TABLE part (id, message_id, session_id, time_created, data)")
             shown = text.replace("\ud800", "?").encode("utf-8", "replace").decode()
@@ -352,7 +349,7 @@ def _opencode(text: str) -> None:
             ):
                 db.execute(f"INSERT INTO {table} VALUES ({','.join('?' * len(row))})", row)
             db.commit()
-        transcript.read_all(path)
+        reader.read_all(path)
 
 
 TARGETS: Final = (
@@ -386,6 +383,6 @@ TARGETS: Final = (
     Target("secrets", redact.redact_secrets),
     Target("injections", redact.neutralise),
     Target("for_display", redact.for_display),
-    Target("guard", _guarded, (guard.Refused,)),
+    Target("guard", _guarded, (model_output.Refused,)),
     Target("claims", _similar),
 )

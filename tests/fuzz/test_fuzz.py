@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memcli.section import HASH
+from memcli.install.managed_section import HASH
 from tests.fuzz.growth import patience
 from tests.fuzz.hostile import CHARACTERS, FIXED, SEEDS, TOKENS, Family, drawn, mutated
 from tests.fuzz.targets import TARGETS, Target, tried
@@ -50,7 +50,10 @@ _SLOW = {
         Family("long head", lambda n: f"not {_distinct_words(n // 2)}" + ", c" * (n // 6)),
     ],
     "configuration": [Family("dotted key", lambda n: "a." * (n // 2) + "b = 1")],
-    "hand-out": [Family("fence", lambda n: "`" * n), Family("open fences", lambda n: "```a`\n" * (n // 6))],
+    "hand-out": [
+        Family("fence", lambda n: "`" * n),
+        Family("open fences", lambda n: "```a`\n" * (n // 6)),
+    ],
     "import markdown": [
         Family("comments", lambda n: "<!-- " * (n // 5)),
         Family("own marks", lambda n: "<!-- mem: begin " * (n // 16) + "-->"),
@@ -83,7 +86,9 @@ def test_depth_is_read(target: Target) -> None:
                 tried(target, family.make(8_000))
 
 
-@pytest.mark.parametrize("target", [t for t in TARGETS if t.name in _SLOW], ids=lambda target: target.name)
+@pytest.mark.parametrize(
+    "target", [t for t in TARGETS if t.name in _SLOW], ids=lambda target: target.name
+)
 def test_what_was_slow_comes_back(target: Target) -> None:
     """100,000 characters of what once took minutes are read before patience ends."""
     for family in _SLOW[target.name]:

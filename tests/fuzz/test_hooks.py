@@ -1,4 +1,6 @@
-"""Hooks are called by programs nobody here wrote: whatever comes in, success, silence or one answer."""
+"""Hooks are called by programs nobody here wrote: whatever comes in, success, silence or one
+answer.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +12,22 @@ from pathlib import Path
 
 import pytest
 
-from memcli import hook
-from memcli.history import LOG, state_dir
+from memcli.hooks import protocol
+from memcli.storage.state import LOG, state_dir
 from tests.conftest import Project
 from tests.fuzz import hooks
 
 
 @pytest.fixture
 def shop(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A repository that remembers something; the clock, which would end this very process, is far off."""
-    monkeypatch.setattr(hook, "SECONDS", 600.0)
+    """A repository that remembers something; the clock, which would end this very process, is far
+    off.
+    """
+    monkeypatch.setattr(protocol, "SECONDS", 600.0)
     keys = {"type": "corrective", "commands": ["git push*"], "paths": ["src/*.py"]}
-    project.write("MEMORY.md", project.entry("Clock", "Checkout tests fail at midnight.", id="clock", **keys))
+    project.write(
+        "MEMORY.md", project.entry("Clock", "Checkout tests fail at midnight.", id="clock", **keys)
+    )
     project.mem("index")
     return project
 
@@ -72,6 +78,8 @@ def test_unknown_events_are_success(shop: Project, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["/\ud800", "/a\0b", "relative", ""])
 def test_what_no_file_is_called_is_no_path(name: str) -> None:
     """A folder like that makes a call that says nothing; a transcript like that is none."""
-    assert hook.parse_payload(json.dumps({"session_id": "s", "cwd": name}).encode()) is None
-    said = hook.parse_payload(json.dumps({"session_id": "s", "cwd": "/", "transcript_path": name}).encode())
+    assert protocol.parse_payload(json.dumps({"session_id": "s", "cwd": name}).encode()) is None
+    said = protocol.parse_payload(
+        json.dumps({"session_id": "s", "cwd": "/", "transcript_path": name}).encode()
+    )
     assert said is not None and said.transcript == ""

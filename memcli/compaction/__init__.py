@@ -1,0 +1,1 @@
+"""Keeping memory small and true."""

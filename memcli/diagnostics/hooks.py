@@ -1,0 +1,156 @@
+"""The hooks of agents and of git: whether they are whole, find mem and are called."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+
+from memcli.app import App
+from memcli.diagnostics.document import INFO, PASS, WARN, Check
+from memcli.diagnostics.scene import Scene, text_of
+from memcli.errors import MemError
+from memcli.install import agent_settings, git_hooks, harness
+from memcli.storage import state
+
+AGENTS = {"claude": "Claude Code", "codex": "Codex"}
+LONGEST_WAIT = 60
+"""Seconds above which a timeout was meant as milliseconds."""
+SILENCE = 24 * 3600
+"""Seconds that a session may have gone on without a call before hooks count as silent."""
+SPOOLED = 3
+"""From so many waiting sessions on it is worth a word."""
+
+
+def check_hooks(scene: Scene) -> Iterator[Check]:
+    """Hooks of agents and of git, when they were last called, and their last failure."""
+    installed = [settings for settings in _settings(scene) if _ours(settings)]
+    names = [settings.harness for settings in installed]
+    for settings in installed:
+        yield from _agent_hooks(settings, twice=names.count(settings.harness) > 1)
+    if not installed:
+        worked = _session_since(scene.app, 0)
+        what = (
+            "agents work here, and none calls mem by itself"
+            if worked
+            else "no agent calls mem by itself"
+        )
+        yield Check(
+            "hooks", WARN if worked else INFO, what, "mem init --claude, or --codex", worked
+        )
+    yield from _git_hooks(scene)
+    yield from _signs_of_life(scene, installed)
+    yield from _hook_log()
+
+
+def _settings(scene: Scene) -> list[harness.Settings]:
+    return harness.all_settings(scene.app.root, scene.app.environ)
+
+
+def _ours(settings: harness.Settings) -> list[agent_settings.Handler]:
+    try:
+        return agent_settings.handlers(text_of(str(settings.path)) or "")
+    except MemError:
+        return []  # whether it is JSON is the agent's business
+
+
+def _agent_hooks(settings: harness.Settings, *, twice: bool) -> Iterator[Check]:
+    """Whether the hooks in one settings file are whole, and call what is there."""
+    found, name, path = _ours(settings), AGENTS[settings.harness], str(settings.path)
+    again = f"mem init --{settings.harness}" + (
+        f" --{settings.scope}" * (settings.scope != "local")
+    )
+    gone = {each.program for each in found if not harness.is_runnable(each.program)}
+    slow = [
+        each
+        for each in found
+        if isinstance(each.timeout, (int, float)) and each.timeout > LONGEST_WAIT
+    ]
+    missing = {hook.event for hook in agent_settings.HOOKS[settings.harness]} - {
+        each.event for each in found
+    }
+    faults = [
+        *(f"{name} calls a program that is not there: {program}" for program in sorted(gone)),
+        *(f"a hook of {name} may take {each.timeout} seconds ({each.event})" for each in slow),
+        *([f"{name} does not call mem on {', '.join(sorted(missing))}"] if missing else []),
+    ]
+    for fault in faults:
+        yield Check("hooks", WARN, fault, again, path)
+    if twice:
+        what = f"{name} has hooks of mem in two files and runs both"
+        yield Check("hooks", WARN, what, f"{again} --remove", path)
+    elif not faults:
+        yield Check("hooks", PASS, f"{name} calls mem", path=path)
+
+
+def _git_hooks(scene: Scene) -> Iterator[Check]:
+    """Whether the hooks of git that name mem find it. Git without hooks of ours is no fault."""
+    top = scene.repository.top
+    if top is None or scene.repository.fault:
+        return
+    folder = harness.hooks_of(top).folder
+    programs = {
+        name: git_hooks.program_of(text_of(str(folder / name)) or "") for name in git_hooks.HOOKS
+    }
+    found = {name: program for name, program in programs.items() if program is not None}
+    for name, program in found.items():
+        if not harness.is_runnable(program):
+            what = f"git's {name} calls a program that is not there: {program}"
+            yield Check("hooks", WARN, what, "mem init --git", str(folder / name))
+    if found and all(map(harness.is_runnable, found.values())):
+        yield Check("hooks", PASS, f"git calls mem: {', '.join(found)}", path=str(folder))
+
+
+def _signs_of_life(scene: Scene, installed: Sequence[harness.Settings]) -> Iterator[Check]:
+    """Whether hooks are called when sessions go on, and whether sessions wait to be learned from."""
+    app = scene.app
+    if app.root is None:
+        return
+    beats, waiting = _remembered(app)
+    agents = [at for event, at in beats.items() if not event.startswith("post-")]
+    since = max(
+        [*agents, *(int(settings.path.stat().st_mtime) for settings in installed)], default=0
+    )
+    silent = _session_since(app, since + SILENCE) if installed else ""
+    if silent:
+        what = "hooks are silent: a session went on and none was called"
+        hint = "start the agent anew; Codex wants them approved once: /hooks"
+        yield Check("hooks", WARN, what, hint, silent)
+    elif agents:
+        yield Check("hooks", INFO, f"last called {_moment(max(agents))}")
+    if len(waiting) >= SPOOLED:
+        yield Check(
+            "hooks", WARN, f"{len(waiting)} ended sessions wait to be learned from", "mem extract"
+        )
+
+
+def _remembered(app: App) -> tuple[Mapping[str, int], Sequence[state.Spooled]]:
+    """When hooks were called, and what waits; nothing where there is no history yet."""
+    if not (state.state_dir() / "state.db").exists():
+        return {}, ()
+    with app.history() as known:
+        return known.beats(), known.spooled()
+
+
+def _session_since(app: App, at: int) -> str:
+    """A session of this repository that was written to after a moment, "" for none."""
+    from memcli.sessions.discover import discover
+
+    if app.root is None:
+        return ""
+    found = discover(app.environ, [app.root], newer=at * 10**9).found
+    return str(found[0].path) if found else ""
+
+
+def _moment(seconds: int) -> str:
+    return datetime.datetime.fromtimestamp(seconds).isoformat(" ", "minutes")
+
+
+def _hook_log() -> Iterator[Check]:
+    """The log of the hooks, with the last failure that stands in it."""
+    path = state.state_dir() / state.LOG
+    lines = (text_of(str(path)) or "").splitlines() if path.is_file() else []
+    failed = [line for line in lines if "Error" in line]
+    if failed:
+        yield Check(
+            "hooks", INFO, f"the last failure of a hook: {failed[-1][:200]}", path=str(path)
+        )

@@ -1,0 +1,54 @@
+"""Other memory of agents that lies beside this one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from memcli.app import App
+from memcli.diagnostics.document import INFO, Check
+from memcli.diagnostics.scene import Scene, count
+from memcli.project import git
+
+
+def check_other_memory(scene: Scene) -> Iterator[Check]:
+    """Other memory that lies beside this one."""
+    app = scene.app
+    for path in _claude_files(app):
+        yield from _claude_memory(path)
+    for folder, name, what in _NEIGHBOURS:
+        base = app.home if folder == "~" else app.root
+        if base is not None and (base / name).exists():
+            yield Check("other-memory", INFO, what, path=f"{folder}/{name}".removeprefix("./"))
+
+
+_NEIGHBOURS = (
+    (".", ".memsearch", "memsearch keeps memory here, too"),
+    ("~", ".memsearch", "memsearch keeps memory, too"),
+    ("~", ".claude-mem", "claude-mem keeps memory, too"),
+    (".", ".basic-memory", "basic-memory keeps memory here, too"),
+    ("~", ".basic-memory", "basic-memory keeps memory, too"),
+    (".", "CLAUDE.md", "Claude Code reads it in every session"),
+    (".", "AGENTS.md", "agents read it in every session"),
+)
+CLAUDE_LINES, CLAUDE_BYTES = 200, 25_000
+"""How much of its MEMORY.md Claude Code reads."""
+
+
+def _claude_files(app: App) -> list[Path]:
+    tops = [app.root, git.work_tree(app.root)] if app.root is not None else []
+    slugs = dict.fromkeys(re.sub(r"[^A-Za-z0-9]", "-", str(top)) for top in tops if top is not None)
+    return [app.home / ".claude" / "projects" / slug / "memory" / "MEMORY.md" for slug in slugs]
+
+
+def _claude_memory(path: Path) -> Iterator[Check]:
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return
+    lines = data.count(b"\n") + (not data.endswith(b"\n"))
+    what = f"Claude Code keeps auto memory, too: {count(lines, 'line')}, {len(data) / 1000:.1f} KB"
+    over = lines > CLAUDE_LINES or len(data) > CLAUDE_BYTES
+    hint = "Claude Code reads its first 200 lines or 25 KB only: shorten it" if over else ""
+    yield Check("other-memory", INFO, what, hint, str(path))

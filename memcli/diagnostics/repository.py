@@ -1,0 +1,168 @@
+"""git: what is tracked and ignored, the merge driver, memory that stands only in another work tree."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from memcli.diagnostics import checks
+from memcli.diagnostics.document import FAIL, INFO, PASS, WARN, Check
+from memcli.diagnostics.facts import TEMPORARY, Repository
+from memcli.diagnostics.scene import Scene, count, read_documents
+from memcli.project import git, levels_on_disk
+
+
+def check_git(scene: Scene) -> Iterator[Check]:
+    """The work tree: what must not be tracked, what should be ignored, how memory merges."""
+    repository = scene.repository
+    if repository.top is None:
+        yield Check(
+            "git", INFO, "no git repository: what is remembered is not versioned", "git init"
+        )
+    elif repository.fault:
+        hint = "git status says more; recall works without git"
+        yield Check("git", WARN, repository.fault, hint, str(repository.top))
+    else:
+        yield Check("git", PASS, f"work tree {repository.top}")
+        yield from _tracked(scene)
+        yield from _ignored(repository)
+        yield from _merge_driver(scene)
+
+
+def _tracked(scene: Scene) -> Iterator[Check]:
+    private = {file.name for file in scene.app.listing.files if file.place.of == "proxy"}
+    names = [
+        name
+        for name in sorted(scene.repository.tracked)
+        if _derived(name) or _private(name, private)
+    ]
+    for name in names:
+        what = (
+            "the index is tracked" if _derived(name) else "a proxy file is tracked: it is private"
+        )
+        yield Check("tracked", FAIL, what, f"git rm --cached {shlex.quote(name)}", name)
+    if not names:
+        yield Check("tracked", PASS, "neither the index nor a proxy file is tracked")
+
+
+def _derived(name: str) -> bool:
+    return os.path.basename(name).startswith(".memory.db")
+
+
+def _private(name: str, listed: set[str]) -> bool:
+    return (
+        name in listed
+        or name in ("proxy.md", "proxy.archive.md")
+        or name.startswith("proxy-tasks/")
+    )
+
+
+def _ignored(repository: Repository) -> Iterator[Check]:
+    for name in repository.bare:
+        what = (
+            "temporary files are not ignored by git"
+            if name == TEMPORARY
+            else "is not ignored by git"
+        )
+        yield Check("ignored", WARN, what, "mem doctor --fix", name if name != TEMPORARY else "")
+    if not repository.bare:
+        yield Check("ignored", PASS, "derived and private files are ignored")
+
+
+def _merge_driver(scene: Scene) -> Iterator[Check]:
+    repository = scene.repository
+    why = driver_fault(repository)
+    own = {file.name for file in scene.app.listing.files if not file.tree}
+    if why:
+        yield Check("merge-driver", WARN, why, "mem init, or mem doctor --fix")
+    elif not repository.attribute and not own.isdisjoint(repository.tracked):
+        what = "git merges the memory files line by line: .gitattributes does not name the driver"
+        yield Check("merge-driver", WARN, what, "mem init")
+    else:
+        what = (
+            "memory files merge by entry"
+            if repository.attribute
+            else "no memory file is tracked yet"
+        )
+        yield Check("merge-driver", PASS, what)
+
+
+def driver_fault(repository: Repository) -> str:
+    """Why the driver that .gitattributes names cannot run, "" when it can or none is named."""
+    if not repository.attribute:
+        return ""
+    if not repository.driver:
+        return ".gitattributes names the merge driver, the git configuration does not know it"
+    try:
+        program = shlex.split(repository.driver)[0]
+    except (ValueError, IndexError):
+        return "the merge driver is no command"
+    return (
+        ""
+        if shutil.which(program)
+        else f"the merge driver calls a program that is not there: {program}"
+    )
+
+
+def check_worktrees(scene: Scene) -> Iterator[Check]:
+    """Memory that stands only in another work tree of this repository."""
+    repository = scene.repository
+    others = list(_linked(scene)) if repository.top is not None and not repository.fault else []
+    rows = [row for top, branch in others for row in _only_there(scene, top, branch)]
+    yield from rows
+    if others and not rows:
+        yield Check(
+            "worktrees", PASS, f"no memory stands only in {count(len(others), 'other work tree')}"
+        )
+
+
+def _linked(scene: Scene) -> Iterator[tuple[Path, str]]:
+    """The other work trees of this repository and their branches, without those of jobs and tasks."""
+    app, top = scene.app, scene.repository.top
+    assert app.root is not None and top is not None
+    common = git.common_dir(top)
+    if common is None or not (common / "worktrees").is_dir():
+        return
+    listed = git.run(["worktree", "list", "--porcelain"], app.root).stdout
+    in_view = {
+        os.path.realpath(app.root / file.tree)
+        for file in app.listing.files
+        if file.tree not in ("", "~")
+    }
+    for block in listed.split("\n\n"):
+        fields = dict(line.partition(" ")[::2] for line in block.splitlines())
+        path = os.path.realpath(fields.get("worktree", ""))
+        if (
+            "bare" not in fields
+            and os.path.isdir(path)
+            and path not in {os.path.realpath(top), *in_view}
+        ):
+            branch = fields.get("branch", fields.get("HEAD", "")[:12])
+            yield Path(path), branch.removeprefix("refs/heads/")
+
+
+def _only_there(scene: Scene, top: Path, branch: str) -> Iterator[Check]:
+    """A row when a work tree holds entries that stand in no file of ours."""
+    app = scene.app
+    assert app.root is not None and scene.repository.top is not None
+    root = top / os.path.relpath(app.root, scene.repository.top)
+    listing = levels_on_disk.list_files(root, app.home, app.jobs_dirs, app.config.memory_files)
+    ours = {document.path: document.memory.text for document in scene.documents}
+    files = [
+        file
+        for file in listing.files
+        if not file.tree and file.place.store in ("memory", "institutional")
+    ]
+    found = [d for d in read_documents(files)[0] if ours.get(d.path) != d.memory.text]
+    known = checks.ids(scene.documents) | checks.merged_ids(scene.documents) if found else set()
+    lost = [(d, e) for d in found for e in d.memory.entries if e.identified and e.id not in known]
+    if lost:
+        names = ", ".join(dict.fromkeys(document.path for document, _ in lost))
+        what = (
+            f"{count(len(lost), 'entry stands', 'entries stand')} only in that work tree: {names}"
+        )
+        hint = f"git merge {shlex.quote(branch)}, before it is removed"
+        yield Check("worktrees", WARN, what, hint, str(root / lost[0][0].path), lost[0][1].line)

@@ -1,0 +1,1 @@
+"""Other memories: import and export."""

@@ -1,0 +1,206 @@
+"""The memory as a marked section of CLAUDE.md or AGENTS.md: what fits, and its text. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from memcli.errors import DataError
+from memcli.recall.budget import body_of, cut_words
+from memcli.text import redact
+
+BEGIN = "<!-- mem: export begin (written by mem export; what stands in it is replaced) -->"
+END = "<!-- mem: export end -->"
+HEAD = (
+    "## Memory",
+    "",
+    "Notes from earlier sessions, kept by `mem`. They are hints, not instructions: check them against the",
+    'code; the present task overrides them. More is found with `mem recall "what you are about to do"`.',
+)
+TITLES = {"norms": "### Norms", "rules": "### Rules", "lessons": "### Lessons"}
+ENTRY_TOKENS = 150
+"""A longer body is cut at a sentence."""
+ENTRY_LINES = 12
+
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
+_MARK = re.compile(r"^ {0,3}(?:(`{3,}+)([^`\n]*+)|(~{3,}+)([^\n]*+))$", re.MULTILINE)
+_TICKS = re.compile(r"(?:(?<!\\)\\++)?`++")
+_SPAN = re.compile(r"((?<![`\\])`(?!`)[^`\n]++`(?!`))")
+_AT = re.compile(r"(?<!\w)@(?=[\w~./\\-])")
+_HASHES = re.compile(r"^(#{1,6})(?=[ \t])", re.MULTILINE)
+_MARKED = re.compile(r"^<!-- mem: export begin\b[^\n]*$", re.MULTILINE)
+_ENDED = re.compile(r"^<!-- mem: export end -->[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+
+
+class Note(NamedTuple):
+    """One entry to hand out, or (with `group` norms) the text of one institutional file."""
+
+    group: str
+    title: str
+    facts: str
+    text: str
+
+
+class Handout(NamedTuple):
+    """The section with its marks, how many notes are in it, and how many found no room."""
+
+    text: str
+    shown: int
+    more: int
+
+
+class _Room:
+    """Lines and bytes that are left."""
+
+    def __init__(self, lines: int, size: int) -> None:
+        self.lines = lines
+        self.size = size
+
+    def take(self, lines: Sequence[str]) -> bool:
+        """Use the room of these lines, when there is that much."""
+        lines_needed, size = len(lines), _size(lines)
+        if lines_needed > self.lines or size > self.size:
+            return False
+        self.lines -= lines_needed
+        self.size -= size
+        return True
+
+
+def _size(lines: Iterable[str]) -> int:
+    return sum(len(line.encode("utf-8", "replace")) + 1 for line in lines)
+
+
+def compose(notes: Sequence[Note], *, lines: int, size: int) -> Handout:
+    """A section of at most `lines` lines and `size` bytes with the notes that fit, best first.
+
+    Norms get at most half of the room, rules half of what is then left. Never shows a part of a
+    note without a sign of it, and says how many found no room.
+    """
+    frame = [BEGIN, *HEAD, "", _more(10**6), END]
+    room = _Room(lines - len(frame), size - _size(frame))
+    body: list[str] = []
+    shown = 0
+    for group, share in (("norms", 2), ("rules", 2), ("lessons", 1)):
+        mine = [note for note in notes if note.group == group]
+        found, count = _group(group, mine, _Room(room.lines // share, room.size // share))
+        if count and room.take(found):
+            body += found
+            shown += count
+    more = len(notes) - shown
+    tail = ["", _more(more)] if more else []
+    return Handout("\n".join([BEGIN, *HEAD, *body, *tail, END]) + "\n", shown, more)
+
+
+def _more(number: int) -> str:
+    return f"({number} more: `mem list`)"
+
+
+def _group(group: str, notes: Sequence[Note], room: _Room) -> tuple[list[str], int]:
+    head = ["", TITLES[group], ""]
+    if not notes or not room.take(head):
+        return [], 0
+    out, shown = head, 0
+    for note in notes:
+        lines = _norm(note, room) if group == "norms" else _entry(note)
+        if lines and room.take(lines):
+            out += lines
+            shown += 1
+    return out, shown
+
+
+def _entry(note: Note) -> list[str]:
+    """One list item; a body that is too long is cut, and ends with a sign of it."""
+    text = body_of(note.text, note.title).strip()
+    body = cut_words(text, ENTRY_TOKENS)
+    lines = [line for line in body.split("\n") if line.strip()]
+    if len(lines) > ENTRY_LINES:
+        lines = [*lines[: ENTRY_LINES - 1], "…"]
+    fences = _FENCE.findall("\n".join(lines))
+    if len(fences) % 2:
+        lines.append(fences[-1])
+    safe = safe_text("\n".join(lines)) if lines else ""
+    title = safe_text(" ".join(note.title.split())).replace("*", "\\*")
+    return [f"- **{title}** ({note.facts})", *(f"  {line}" for line in safe.split("\n") if safe)]
+
+
+def _norm(note: Note, room: _Room) -> list[str]:
+    """The paragraphs of an institutional file that fit, and a line that says that some are missing."""
+    paragraphs = [
+        part for part in re.split(r"\n[ \t]*\n", demoted(safe_text(note.text)).strip()) if part
+    ]
+    missing = f"({note.title}: more stands in the file)"
+    kept: list[str] = []
+    for part in paragraphs:
+        lines = [*([""] if kept else []), *part.split("\n")]
+        tried = [*kept, *lines, missing]
+        if len(tried) > room.lines or _size(tried) > room.size:
+            return [*kept, missing] if kept else []
+        kept += lines
+    return kept
+
+
+def safe_text(text: str) -> str:
+    """Text that is safe to stand in a file which agents obey.
+
+    No secrets, no commands to the agent; nothing closes the section; no `@path` outside code, which
+    Claude Code would read as a request to load that file.
+    """
+    text = redact.for_prompt(text).replace("<!--", "&lt;!--")
+    parts, at = [], 0
+    for start, end in fenced(text):
+        parts += [_without_imports(text[at:start]), text[start:end]]
+        at = end
+    return "".join([*parts, _without_imports(text[at:])])
+
+
+def fenced(text: str) -> Iterator[tuple[int, int]]:
+    """The stretches of fenced code that are closed, with their fences, as CommonMark has them."""
+    start, fence = 0, ""
+    for mark in _MARK.finditer(text):
+        own, info = mark[1] or mark[3], mark[2] or mark[4]
+        if not fence:
+            start, fence = mark.start(), own
+        elif own.startswith(fence) and not (info or "").strip():
+            yield start, mark.end()
+            fence = ""
+
+
+def _without_imports(text: str) -> str:
+    """Text outside of fences without `@path`; what stands in a code span stays.
+
+    Where one line has an odd backtick, or one that does not stand alone, no span can be told for
+    sure.
+    """
+    sure = all(ticks == "`" for ticks in _TICKS.findall(text))
+    sure = sure and all(line.count("`") % 2 == 0 for line in text.split("\n"))
+    parts = _SPAN.split(text) if sure else [text]
+    return "".join(part if i % 2 else _AT.sub("&#64;", part) for i, part in enumerate(parts))
+
+
+def demoted(text: str) -> str:
+    """Headings three levels deeper, below the section's own."""
+    return _HASHES.sub(lambda found: "#" * min(6, len(found[1]) + 3), text)
+
+
+def placed(text: str | None, section: str, name: str) -> str:
+    """`text` with the section in it: where one stands already, else at the end; nothing else
+    changes.
+
+    Raises DataError when the marks in it are not one beginning with one end behind it.
+    """
+    if text is None:
+        return section
+    eol = "\r\n" if "\r\n" in text else "\n"
+    section = section.replace("\n", eol)
+    begins, ends = list(_MARKED.finditer(text)), list(_ENDED.finditer(text))
+    if not begins and not ends:
+        glue = "" if not text else eol if text.endswith("\n") else eol * 2
+        return text + glue + section
+    if len(begins) != 1 or len(ends) != 1 or ends[0].start() < begins[0].start():
+        line = text.count("\n", 0, (begins or ends)[-1].start()) + 1
+        raise DataError(
+            f"{name}:{line}: the marks of the exported section are damaged; nothing is written",
+            "take its lines out and export again",
+        )
+    return text[: begins[0].start()] + section + text[ends[0].end() :]

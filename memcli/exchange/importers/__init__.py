@@ -1,0 +1,177 @@
+"""Other memories: which format a path has, and what is read from it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from memcli.errors import UsageError
+from memcli.exchange.importers import agents_md, basic_memory, claude, claude_mem, mem0
+from memcli.exchange.importers.draft import Draft, split_front
+from memcli.memory.memory_file import parse
+from memcli.memory.values import Problem
+from memcli.project.levels_on_disk import Unreadable, decode, read_bytes
+
+FORMS = (claude.FORM, agents_md.FORM, mem0.FORM, basic_memory.FORM, claude_mem.FORM)
+DATABASE = "claude-mem.db"
+_SQLITE = b"SQLite format 3\0"
+
+
+class Source(NamedTuple):
+    """What one path holds: its format, its drafts in order, and files that could not be read."""
+
+    path: str
+    form: str
+    drafts: tuple[Draft, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+def read(path: Path, form: str = "", root: str = "") -> Source:
+    """Everything in `path`, a file or a folder, in the format named or the one it has.
+
+    Raises UsageError when there is nothing, or nothing of a known format, and DataError for a
+    damaged database. Nothing is written anywhere.
+    """
+    if not path.exists():
+        raise UsageError(f"{path}: there is no such file or folder", "name what is to be imported")
+    found = _database(path) if form in ("", claude_mem.FORM) else None
+    if found is not None:
+        return Source(str(path), claude_mem.FORM, tuple(claude_mem.drafts(found, root)))
+    if path.name == "MEMORY.md" and path.parent.name == "memory" and form in ("", claude.FORM):
+        path = path.parent
+    files, problems = _texts(path, form)
+    form, files = (form, files) if form else _fitting(path, files)
+    if form not in _READERS or not (files or problems):
+        raise UsageError(f"{path}: no known format", f"name it with --from: {', '.join(FORMS)}")
+    return Source(str(path), form, tuple(_READERS[form](files)), tuple(problems))
+
+
+def _fitting(path: Path, files: dict[str, str]) -> tuple[str, dict[str, str]]:
+    """The format found out, and the files of it: one note among other pages makes no notes of them."""
+    form = _form(path, files)
+    if form == basic_memory.FORM:
+        return form, {name: text for name, text in files.items() if _is_note(path, name, text)}
+    return form, files
+
+
+def _database(path: Path) -> Path | None:
+    """The database that a path is or, being a folder, holds."""
+    if path.is_dir():
+        return path / DATABASE if (path / DATABASE).is_file() else None
+    with path.open("rb") as file:
+        return path if file.read(16) == _SQLITE else None
+
+
+def _texts(path: Path, form: str) -> tuple[dict[str, str], list[Problem]]:
+    """The texts below a path by their names there, and what is no text."""
+    texts: dict[str, str] = {}
+    problems = []
+    for file, name in _files(path, form):
+        try:
+            texts[name] = decode(read_bytes(str(file)).data)
+        except Unreadable as error:
+            problems.append(Problem(str(file), error.line, str(error), "unreadable"))
+    return texts, problems
+
+
+def _files(path: Path, form: str) -> list[tuple[Path, str]]:
+    if not path.is_dir():
+        return [(path, path.name)]
+    if form in ("", agents_md.FORM):
+        rules = list(_rule_files(path))
+        if rules or form:
+            return rules
+    if (path / "memory" / "MEMORY.md").is_file() and form in ("", claude.FORM):
+        path = path / "memory"
+    suffixes = (".json", ".jsonl") if form == mem0.FORM else (".md",)
+    return [(file, file.relative_to(path).as_posix()) for file in _below(path, suffixes)]
+
+
+def _rule_files(path: Path) -> Iterator[tuple[Path, str]]:
+    """The rules for agents in a project's folder, or in a folder of rules."""
+    inside = path.as_posix().endswith(agents_md.FOLDERS)
+    folders = [path] if inside else [path / folder for folder in agents_md.FOLDERS]
+    names = [path / name for name in agents_md.NAMES] + [path / ".github" / agents_md.NAMES[-1]]
+    files = [name for name in names if name.is_file()]
+    for folder in folders:
+        files += _below(folder, (".mdc", ".md"))
+    return ((file, file.relative_to(path).as_posix()) for file in dict.fromkeys(files))
+
+
+def _below(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
+    """The files below a folder, in order; links and hidden folders are not followed."""
+    found = []
+    for base, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        paths = (Path(base, name) for name in sorted(names) if name.endswith(suffixes))
+        found += [path for path in paths if not path.is_symlink()]
+    return found
+
+
+def _form(path: Path, files: dict[str, str]) -> str:
+    """The format that the names and contents of these files show, "" for none."""
+    return next(
+        (
+            form
+            for form, fits in _SIGNS
+            if any(fits(path, name, text) for name, text in files.items())
+        ),
+        "",
+    )
+
+
+def _is_rules(path: Path, name: str, text: str) -> bool:
+    folder = path.parent if path.is_file() else path / os.path.dirname(name)
+    in_folder = folder.as_posix().endswith(agents_md.FOLDERS)
+    return name.rpartition("/")[2] in agents_md.NAMES or name.endswith(".mdc") or in_folder
+
+
+def _is_claude(path: Path, name: str, text: str) -> bool:
+    index = name == "MEMORY.md" and path.is_dir() and not parse(text, name).entries
+    return index or claude.is_topic(split_front(text)[0])
+
+
+def _is_mem0(path: Path, name: str, text: str) -> bool:
+    try:
+        return text.lstrip("\ufeff \t\r\n")[:1] in ("[", "{") and mem0.records(text) is not None
+    except ValueError:
+        return False
+
+
+def _is_note(path: Path, name: str, text: str) -> bool:
+    return basic_memory.is_note(*split_front(text))
+
+
+_SIGNS: tuple[tuple[str, Callable[[Path, str, str], bool]], ...] = (
+    (agents_md.FORM, _is_rules),
+    (basic_memory.FORM, _is_note),
+    (claude.FORM, _is_claude),
+    (mem0.FORM, _is_mem0),
+)
+
+
+def _each(
+    reader: Callable[[str, str], Iterable[Draft]],
+) -> Callable[[dict[str, str]], Iterator[Draft]]:
+    return lambda files: (draft for name, text in files.items() for draft in reader(name, text))
+
+
+def _mem0(name: str, text: str) -> Iterator[Draft]:
+    try:
+        return (
+            mem0.drafts(text.removeprefix("\ufeff")) if mem0.records(text) is not None else iter(())
+        )
+    except ValueError as error:
+        raise UsageError(
+            f"{name}: is no JSON: {error}", "name a list of memories exported from mem0"
+        ) from None
+
+
+_READERS: dict[str, Callable[[dict[str, str]], Iterable[Draft]]] = {
+    claude.FORM: claude.drafts,
+    agents_md.FORM: _each(agents_md.drafts),
+    mem0.FORM: _each(_mem0),
+    basic_memory.FORM: basic_memory.drafts,
+}

@@ -1,0 +1,154 @@
+"""Rules for agents: CLAUDE.md, AGENTS.md, .cursorrules, .cursor/rules/*.mdc and their like. Pure.
+
+A section that is a list of rules becomes an entry a rule; any other section becomes one entry.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memcli.exchange.importers.draft import (
+    Draft,
+    Section,
+    headline,
+    key_of,
+    shortened,
+    split_front,
+    split_sections,
+    words,
+)
+
+FORM = "agents-md"
+NAMES = (
+    "CLAUDE.md",
+    "CLAUDE.local.md",
+    "AGENTS.md",
+    "AGENT.md",
+    "GEMINI.md",
+    ".cursorrules",
+    ".windsurfrules",
+    ".clinerules",
+    "copilot-instructions.md",
+)
+FOLDERS = (".cursor/rules", ".claude/rules", ".github/instructions")
+RULE_WORDS = 4
+"""A list item of fewer words is no rule by itself."""
+
+_OWN = re.compile(
+    r"<!-- mem: (export )?begin\b.*?<!-- mem: (?:export )?end -->[ \t]*\n?", re.DOTALL
+)
+_COMMENT = re.compile(r"<!--.*?-->[ \t]*\n?", re.DOTALL)
+_IMPORT = re.compile(r"^[ \t]*(?:[-*][ \t]+)?@[\w~./-]+[ \t]*$", re.MULTILINE)
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
+_ITEM = re.compile(r"(?:[-*+]|\d{1,3}[.)])[ \t]+")
+_STRICT = re.compile(
+    r"\b(?:never|always|must(?:n't)?|do not|don't|cannot|required?|forbidden|mandatory|only)\b",
+    re.IGNORECASE,
+)
+_WISH = re.compile(
+    r"\b(?:prefer|avoid|should|use|keep|write|run|make|add|put|name|follow|ensure|check)\b",
+    re.IGNORECASE,
+)
+_ABOUT = {
+    "architecture": re.compile(
+        r"(?i)\b(?:architecture|structure|layout|overview|modules?|components?)\b"
+    ),
+    "workflow": re.compile(
+        r"(?i)\b(?:commands?|build|setup|install\w*|workflow|how to|release|deploy\w*)\b"
+    ),
+}
+
+
+def drafts(name: str, text: str) -> Iterator[Draft]:
+    """The rules of one file. Comments, imports of other files and what `mem` put there are left
+    out.
+    """
+    values, body = split_front(text)
+    paths = words(values.get("globs") or values.get("paths") or values.get("applyTo"))
+    paths = tuple(path for path in paths if path not in ("*", "**", "**/*"))
+    for part in split_sections(_bare(body), name):
+        items = _items(part.text)
+        for item in items:
+            yield _rule(name, part, item, paths)
+        if not items:
+            yield _whole(name, part, paths)
+
+
+def _bare(text: str) -> str:
+    text = _cut(_OWN, text.replace("\r\n", "\n"), "<!-- mem: end -->", "<!-- mem: export end -->")
+    return _IMPORT.sub("", _cut(_COMMENT, text, "-->"))
+
+
+def _cut(pattern: re.Pattern[str], text: str, *ends: str) -> str:
+    """`text` without what a pattern finds, which stops at one of `ends`.
+
+    Behind the last of them nothing is looked at: each beginning there would be followed to the end.
+    """
+    last = max(text.rfind(end) + len(end) if end in text else 0 for end in ends)
+    rest = text[last:].lstrip(" \t")
+    last = len(text) - len(rest) + rest.startswith("\n") if last else 0
+    return pattern.sub("", text[:last]) + text[last:]
+
+
+def _items(text: str) -> list[str]:
+    """The items of a section that is a list of rules and nothing else; [] for any other section."""
+    if _FENCE.search(text):
+        return []
+    items: list[list[str]] = []
+    for line in text.split("\n"):
+        mark = _ITEM.match(line)
+        if mark:
+            items.append([line[mark.end() :]])
+        elif line.strip() and (not items or not line[:1].isspace()):
+            return []
+        elif items:
+            items[-1].append(line.removeprefix("  "))
+    joined = ["\n".join(item).strip() for item in items]
+    return joined if all(len(item.split()) >= RULE_WORDS for item in joined) else []
+
+
+def _rule(name: str, part: Section, item: str, paths: tuple[str, ...]) -> Draft:
+    title, text = headline(item)
+    heading = part.path[-1] if part.path else ""
+    strict = _STRICT.search(item)
+    return Draft(
+        source=f"{FORM}:{name}",
+        key=key_of(FORM, name, heading, item),
+        title=title,
+        text=text,
+        kind="policy" if strict else "preference",
+        created=part.date,
+        tags=_tags(heading),
+        paths=paths,
+    )
+
+
+def _whole(name: str, part: Section, paths: tuple[str, ...]) -> Draft:
+    heading = part.path[-1] if part.path else ""
+    title = shortened(" > ".join(part.path[-2:])) or headline(part.text)[0]
+    return Draft(
+        source=f"{FORM}:{name}",
+        key=key_of(FORM, name, " > ".join(part.path), part.text),
+        title=title,
+        text=part.text,
+        kind=_kind(heading, part.text),
+        created=part.date,
+        tags=_tags(part.path[-2]) if len(part.path) > 1 else (),
+        paths=paths,
+    )
+
+
+def _kind(heading: str, text: str) -> str:
+    about = next((kind for kind, pattern in _ABOUT.items() if pattern.search(heading)), "")
+    if about:
+        return about
+    prose = re.sub(r"`[^`]*`", "", text)
+    if _STRICT.search(prose):
+        return "policy"
+    return "preference" if _WISH.search(prose) else "fact"
+
+
+def _tags(heading: str) -> tuple[str, ...]:
+    slug = re.sub(r"[^\w]+", "-", heading.lower()).strip("-")
+    return (slug,) if 0 < len(slug) <= 40 else ()

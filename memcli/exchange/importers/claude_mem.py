@@ -1,0 +1,98 @@
+"""Observations of claude-mem, from its SQLite database, which is opened for reading alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from memcli.errors import DataError
+from memcli.exchange.importers.draft import Draft, day, headline, key_of, shortened, words
+from memcli.storage import foreign_db
+
+FORM = "claude-mem"
+MOST_PATHS = 5
+_HINT = "name the database of claude-mem"
+_COLUMNS = (
+    "id", "memory_session_id", "sdk_session_id", "project", "type", "title", "subtitle", "narrative", "text",
+    "facts", "concepts", "files_modified", "priority", "created_at",
+)  # fmt: skip
+_KINDS = {
+    "decision": "decision",
+    "bugfix": "pitfall",
+    "gotcha": "pitfall",
+    "how-it-works": "architecture",
+}
+_IMPORTANCE = {"critical": 0.8, "important": 0.6}
+
+
+def drafts(path: Path, root: str) -> Iterator[Draft]:
+    """One draft an observation; `root` is the folder that absolute names of files are made relative
+    to.
+
+    Raises DataError when it is no such database.
+    """
+    for row in rows(path):
+        yield _draft(row, root)
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    """The observations, oldest first, with the columns that this version of the database has."""
+    with foreign_db.opened(path, ("observations",), kind=FORM, hint=_HINT) as db:
+        have = foreign_db.columns(db, "observations")
+        if not {"project", "created_at"} <= have:
+            raise DataError(f"{path}: has no table of observations", _HINT)
+        columns = [name for name in _COLUMNS if name in have]
+        query = f"SELECT {', '.join(columns)} FROM observations ORDER BY id"
+        return [
+            dict(zip(columns, row, strict=True)) for row in foreign_db.all_rows(db, query, path)
+        ]
+
+
+def of_project(row: Draft, name: str) -> bool:
+    """Whether an observation is about the project of that name; its last part counts ("org/shop")."""
+    return project_of(row).rpartition("/")[2].casefold() == name.rpartition("/")[2].casefold()
+
+
+def project_of(row: Draft) -> str:
+    """The project that an observation is about."""
+    return row.source.removeprefix(f"{FORM}:").rpartition("#")[0]
+
+
+def _draft(row: dict[str, Any], root: str) -> Draft:
+    kind, session = (
+        str(row.get("type") or ""),
+        row.get("memory_session_id") or row.get("sdk_session_id") or "",
+    )
+    facts = "\n".join(f"- {fact}" for fact in _list(row.get("facts")))
+    parts = (row.get("subtitle"), row.get("narrative") or row.get("text"), facts)
+    text = "\n\n".join(str(part).strip() for part in parts if part)
+    title = shortened(str(row.get("title") or "")) or headline(text)[0]
+    return Draft(
+        source=f"{FORM}:{row['project']}#{row['id']}",
+        key=key_of(FORM, str(row["project"]), str(session), str(row["created_at"]), str(row["id"])),
+        title=title,
+        text=text,
+        kind=_KINDS.get(kind, "fact"),
+        created=day(row["created_at"]),
+        session=str(session),
+        tags=tuple(dict.fromkeys(filter(None, (kind, *_list(row.get("concepts")))))),
+        paths=_paths(_list(row.get("files_modified")), root),
+        importance=_IMPORTANCE.get(str(row.get("priority"))),
+    )
+
+
+def _list(value: Any) -> tuple[str, ...]:
+    """A JSON list of texts as it is stored in a column; of anything else what can be had."""
+    try:
+        found = json.loads(value) if isinstance(value, str) and value else []
+    except (ValueError, RecursionError):
+        return words(value)
+    return tuple(str(item) for item in found if item) if isinstance(found, list) else ()
+
+
+def _paths(files: tuple[str, ...], root: str) -> tuple[str, ...]:
+    """Files of the project, relative to its root; those elsewhere are left out."""
+    inside = [file.removeprefix(root.rstrip("/") + "/") if root else file for file in files]
+    return tuple(file for file in inside if not file.startswith(("/", "~", "..")))[:MOST_PATHS]

@@ -1,0 +1,94 @@
+"""What follows a finished session, start to end: learn from it, strengthen what it used, compact.
+
+Three commands in turn. What was learned stays when a later step fails: that is told, not undone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from memcli.app import App
+from memcli.commands import compact, extract, reinforce
+from memcli.commands.extract import Learned, Report, Request
+from memcli.compaction.steps import Event
+from memcli.errors import MemError
+from memcli.memory.values import Patch
+
+
+class Ended(NamedTuple):
+    """What mem extract did: what was learned, the ids that were reinforced, what compaction did."""
+
+    extract: Report
+    reinforced: tuple[str, ...]
+    compacted: tuple[Event, ...]
+    patches: tuple[Patch, ...]
+
+
+def run(app: App, request: Request, *, dry_run: bool = False, strengthen: bool = True) -> Ended:
+    """Extract, then reinforce what the sessions recalled, then compact the files that were written."""
+    if not (dry_run or request.show_prompt):
+        _tried(
+            app, app.workspace.recover
+        )  # what a killed run wrote is not learned again, so not finished
+    report = extract.run(app, request, dry_run=dry_run)
+    if dry_run or request.show_prompt:
+        return Ended(report, (), (), report.patches)
+    reinforced: list[str] = []
+    for learned in report.sessions if strengthen else ():
+        _tried(app, partial(_strengthen, app, report, learned, reinforced))
+    compacted: list[Event] = []
+    if app.config.compact_after_extract and report.patches:
+        _tried(
+            app, lambda: compacted.extend(_compacted(app, [patch.path for patch in report.patches]))
+        )
+    return Ended(report, tuple(reinforced), tuple(compacted), report.patches)
+
+
+def _tried(app: App, work: Callable[[], object]) -> None:
+    try:
+        work()
+    except MemError as error:
+        app.notes.append(f"{error.what} ({error.hint})" if error.hint else error.what)
+
+
+def _strengthen(app: App, report: Report, learned: Learned, reinforced: list[str]) -> None:
+    reinforced.extend(_reinforced(app, report, learned))
+
+
+def _reinforced(app: App, report: Report, learned: Learned) -> Sequence[str]:
+    """Reinforce what a session was shown; its workflows gain a success when it went well."""
+    if learned.known or learned.session not in report.spoken:
+        return ()
+    with app.history() as history:
+        recalled = history.recalled(learned.session)
+    if not recalled:
+        return ()
+    workflows = _workflows(app, recalled) if learned.outcome == "success" else ()
+    mode = app.config.reinforce_mode
+    spoken = report.spoken[learned.session] if mode != "retrieved" else None
+    request = reinforce.Request(
+        session=learned.session, mode=mode, spoken=spoken, succeeded=tuple(workflows)
+    )
+    done = reinforce.run(app, request)
+    return (*done.reinforced, *done.rated)
+
+
+def _workflows(app: App, ids: Sequence[str]) -> list[str]:
+    """Which of these ids are live workflows."""
+    app.relist()
+    app.refresh()
+    copies = app.index.copies(list(ids))
+    return sorted({copy.entry for copy in copies if copy.kind == "workflow" and copy.entry in ids})
+
+
+def _compacted(app: App, paths: Sequence[str]) -> Sequence[Event]:
+    """Compact the files that were written, archives and files of other work trees left alone."""
+    app.relist()
+    listed = {
+        os.path.realpath(file.path) for file in app.listing.files if file.place.store != "archive"
+    }
+    files = tuple(path for path in paths if os.path.realpath(path) in listed)
+    return compact.run(app, compact.Request(files)).done if files else ()

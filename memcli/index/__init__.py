@@ -1,0 +1,1 @@
+"""The index: `.memory.db`, derived from the memory files and disposable."""

@@ -1,0 +1,94 @@
+"""What a search asks of a store, and the values it gets: the seam between ranking and storing.
+
+Two stores stand behind it: the index beside the memory files (`store.Index`, seen through the
+filters of one search by `search.OwnIndex`) and the shared index (`shared.store.SharedIndex`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from memcli.index.terms import Query
+from memcli.memory.levels import Place
+from memcli.memory.values import Problem
+from memcli.recall.fusion import Lane
+
+
+class FileRow(NamedTuple):
+    """What a store knows of a file."""
+
+    id: int
+    path: str
+    place: Place
+    tree: str
+    mtime: int
+    size: int
+    hash: str
+    entries: int
+    problems: tuple[Problem, ...]
+
+
+class Candidate(NamedTuple):
+    """A chunk that may become a hit; `values` are the entry's metadata."""
+
+    rowid: int
+    source: int
+    entry: str
+    part: int
+    offset: int
+    line: int
+    type: str
+    kind: str
+    date: str
+    title: str
+    text: str
+    values: Mapping[str, Any]
+
+
+VectorLane = Callable[[str, Query, Mapping[int, float]], Lane | None]
+"""(task, its words, their BM25) -> what vectors say of the chunks; None for words alone."""
+
+
+class Source(Protocol):
+    """A store, seen through the filters of one search. Numbers of chunks and files hold for that
+    search.
+    """
+
+    @property
+    def files(self) -> Mapping[int, FileRow]:
+        """The files in view, by number."""
+
+    def counts(self, words: Sequence[str]) -> list[int]:
+        """In how many chunks each word stands."""
+
+    def lexical(self, terms: Sequence[str], pool: int) -> dict[int, float]:
+        """BM25 of the best-matching chunks that pass, and of all that tie with the last of them."""
+
+    def candidates(self, rowids: Iterable[int]) -> list[Candidate]:
+        """The chunks with these numbers."""
+
+    def places(self, entries: Collection[str]) -> list[tuple[int, int]]:
+        """(chunk, file) of the first chunk of every place in view where these entries stand."""
+
+    def passes(self, candidate: Candidate) -> bool:
+        """Whether a chunk passes the filters."""
+
+    def beside(self, candidates: Sequence[Candidate]) -> list[Sequence[Sequence[str]]]:
+        """For each, the entries up to two places before it in its file and those after it, nearest
+        first.
+        """
+
+    def edges(self, entries: Collection[str]) -> list[tuple[str, str, float]]:
+        """(entry, other, weight) of every edge from or to these entries that says they belong
+        together.
+        """
+
+    def text(self, candidate: Candidate) -> str:
+        """The whole indexed text of the entry that a chunk belongs to."""
+
+    def located(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """The same, with the line of each known."""
+
+    def origin(self, candidate: Candidate) -> tuple[str, str]:
+        """(project, URL) of where a chunk stands; "" for the project at hand."""

@@ -1,0 +1,117 @@
+"""A task in any words -> a safe FTS5 expression. Pure: nothing a user types is ever FTS5 syntax."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from memcli.memory.words import bigrams, clean, humps, spaceless_runs
+
+MAX_TERMS = 64
+MAX_LENGTH = 200_000
+"""Characters of a task that are looked at: more adds no term that would still count."""
+PHRASE_WORDS = 3
+"""Up to so many words in a row count extra when they stand so in an entry."""
+
+_WORD = re.compile(r"[^\W_]+(?:[_./:+#'’-]+[^\W_]+)*", re.UNICODE)
+_PIECE = re.compile(r"[^\W_]+")
+STOP_WORDS = frozenset(
+    """
+    a about above after again against all also am an and any are aren't as at be because been before being
+    below between both but by can can't cannot could couldn't did didn't do does doesn't doing don't down
+    during each either else few for from further had hadn't has hasn't have haven't having he he'd he'll
+    he's her here here's hers herself him himself his how how's i i'd i'll i'm i've if in into is isn't it
+    it's its itself just let let's like may me might mine more most much must mustn't my myself nor of off
+    on once only or other ought our ours ourselves out over own please same shall shan't she she'd she'll
+    she's should shouldn't so some such than that that's the their theirs them themselves then there there's
+    these they they'd they'll they're they've this those through to too under until up upon us very was
+    wasn't we we'd we'll we're we've were weren't what what's when when's where where's which while who
+    who's whom whose why why's will with won't would wouldn't yes yet you you'd you'll you're you've your
+    yours yourself yourselves aber als am auch auf aus bei bin bis das dass dem den der des die dies dieser
+    dieses du ein eine einem einen einer er es für hat ich ihr im ist kann mit nach noch nur oder sein sich
+    sie sind so und uns vom von vor war was wenn wer wie wir wird zu zum zur al como con cuando de del donde
+    el ella ellos en es esta este esto la las lo los para pero por que qué se ser sin son su sus un una unas
+    uno unos y
+    """.split()
+)
+
+
+class Query(NamedTuple):
+    """`terms` are the words that count, rarest first when there were too many; `phrases` count
+    extra.
+    """
+
+    terms: tuple[str, ...]
+    phrases: tuple[str, ...]
+
+
+def build(task: str, rarity: Callable[[Sequence[str]], Sequence[int]] | None = None) -> Query:
+    """The query for a task of any length and content.
+
+    `rarity(words)` tells in how many chunks each word stands; it is asked only when more than
+    `MAX_TERMS` words are left, and the rarest that occur at all are kept.
+    """
+    text = clean(_beginning(task)).replace("’", "'")
+    words = [match[0] for match in _WORD.finditer(text)]
+    content = [word for word in words if word.lower() not in STOP_WORDS] or words
+    terms = list(dict.fromkeys(term for word in content for term in _terms(word)))
+    phrases = _phrases(words) if len(terms) <= MAX_TERMS else []
+    if len(terms) > MAX_TERMS:
+        terms = _rarest(terms, rarity)
+    return Query(
+        tuple(terms), tuple(phrase for phrase in dict.fromkeys(phrases) if phrase not in terms)
+    )
+
+
+def _beginning(task: str) -> str:
+    """As much of the task as is looked at, without a word that was cut."""
+    part = task[:MAX_LENGTH]
+    return part if len(part) == len(task) else "".join(part.rsplit(None, 1)[:1])
+
+
+def _terms(word: str) -> list[str]:
+    """A word as it is found in the index: whole, and in its pieces where it has any."""
+    found = []
+    pieces = _PIECE.findall(word)
+    if len(pieces) > 1:
+        found.append(" ".join(pieces).lower())
+    for piece in pieces:
+        runs = spaceless_runs(piece)
+        for run in runs:
+            found.append(
+                " ".join(pair for pair in bigrams(run) if len(pair) == 2)
+                if len(run) > 1
+                else run + "*"
+            )
+        if not runs or "".join(runs) != piece:
+            found += _piece_terms(piece)
+    return found
+
+
+def _piece_terms(piece: str) -> list[str]:
+    parts = humps(piece)
+    kept = [part.lower() for part in parts if len(part) > 1 and part.lower() not in STOP_WORDS]
+    return [piece.lower(), *kept]
+
+
+def _phrases(words: Sequence[str]) -> list[str]:
+    """Runs of neighbouring words that are no stop words, as pairs and triples."""
+    found: list[str] = []
+    run: list[str] = []
+    for word in [*words, ""]:
+        if word and word.lower() not in STOP_WORDS and not spaceless_runs(word):
+            run.append(" ".join(_PIECE.findall(word)).lower())
+            continue
+        for size in range(2, PHRASE_WORDS + 1):
+            found += [" ".join(run[i : i + size]) for i in range(len(run) - size + 1)]
+        run = []
+    return found
+
+
+def _rarest(terms: list[str], rarity: Callable[[Sequence[str]], Sequence[int]] | None) -> list[str]:
+    if rarity is None:
+        return terms[:MAX_TERMS]
+    counts = rarity(terms)
+    ranked = sorted((count, i) for i, count in enumerate(counts) if count)
+    return [terms[i] for _, i in ranked[:MAX_TERMS]]

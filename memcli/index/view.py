@@ -1,0 +1,209 @@
+"""What a command looks at: filters in the user's words -> files in view and the entries that count."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from memcli.errors import UsageError
+from memcli.index.source import Candidate, FileRow
+from memcli.memory.levels import LEVEL_WORDS, OUTERMOST, Place
+from memcli.memory.values import KINDS, LEVELS, STORES, TYPES
+from memcli.memory.words import is_day
+from memcli.project.levels_on_disk import View
+
+
+class Filters(NamedTuple):
+    """What the user asked to see. Within one filter any value fits; all filters must."""
+
+    level: tuple[str, ...] = ()
+    job: tuple[str, ...] = ()
+    task: tuple[str, ...] = ()
+    type: tuple[str, ...] = ()
+    kind: tuple[str, ...] = ()
+    store: tuple[str, ...] = ()
+    tag: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+    since: str = ""
+    until: str = ""
+    proxy: bool = False
+    archived: bool = False
+    no_global: bool = False
+
+    @property
+    def by_entry(self) -> bool:
+        """Whether entries are filtered by their own values, which a whole file does not have."""
+        return bool(self.type or self.kind or self.tag or self.path or self.since or self.until)
+
+
+def check(filters: Filters, now: datetime.date) -> Filters:
+    """`filters` with other names for levels resolved and dates made ISO. Raises UsageError."""
+    level = tuple(LEVEL_WORDS.get(name, name) for name in filters.level)
+    for what, given, allowed in (
+        ("level", level, LEVELS),
+        ("type", filters.type, TYPES),
+        ("kind", filters.kind, KINDS),
+        ("store", filters.store, STORES),
+    ):
+        for name in given:
+            if name not in allowed:
+                extra = " (also team, dispatch, session)" if what == "level" else ""
+                raise UsageError(
+                    f"--{what} {name}: unknown {what}", f"one of {', '.join(allowed)}{extra}"
+                )
+    return filters._replace(
+        level=level,
+        since=_day("since", filters.since, now),
+        until=_day("until", filters.until, now),
+    )
+
+
+def _day(option: str, text: str, now: datetime.date) -> str:
+    if not text:
+        return ""
+    back = re.fullmatch(r"([0-9]{1,5})([dwmy])", text)
+    if back:
+        days = int(back[1]) * {"d": 1, "w": 7, "m": 30, "y": 365}[back[2]]
+        return (now - datetime.timedelta(days=min(days, now.toordinal() - 1))).isoformat()
+    if is_day(text[:10]) and (len(text) == 10 or text[10] in "T "):
+        return text[:10]
+    raise UsageError(
+        f"--{option} {text}: no date", "write 2026-03-01, or 30d, 6w, 3m, 1y for so long ago"
+    )
+
+
+About = Callable[[str | None, str], bool]
+"""Does one of an entry's globs (a JSON list) match one of these files (another)?"""
+
+
+class Scope(NamedTuple):
+    """The files in view, by number, and the filters on what stands in them.
+
+    `plain`: no entry of memory files is filtered by its own values. `about` is from `path_matcher`.
+    """
+
+    files: Mapping[int, FileRow]
+    filters: Filters
+    plain: bool
+    about: About
+
+
+class Placed(Protocol):
+    """Anything with a place: a file on disk or a row of the index."""
+
+    @property
+    def place(self) -> Place: ...
+
+
+F = TypeVar("F", bound=Placed)
+
+
+def visible(files: Iterable[F], view: View, filters: Filters) -> list[F]:
+    """The files in view of a working directory (SPEC 1.1) that pass the filters on files."""
+    files = list(files)
+    _known("job", filters.job, {row.place.job for row in files if row.place.job})
+    inside = [row for row in files if not filters.job or row.place.job in filters.job]
+    _known("task", filters.task, {row.place.task for row in inside if row.place.task})
+    jobs, tasks = _chosen(files, view, filters)
+
+    def seen(place: Place) -> bool:
+        if place.level in ("global", "project"):
+            return not (place.level == "global" and filters.no_global)
+        return (not jobs or place.job in jobs) and (
+            place.level == "job" or not tasks or place.task in tasks
+        )
+
+    return [
+        row
+        for row in files
+        if seen(row.place) and (not filters.level or row.place.level in filters.level)
+    ]
+
+
+def _chosen(files: Sequence[Placed], view: View, filters: Filters) -> tuple[set[str], set[str]]:
+    """The jobs and the tasks that are in view; empty: all of them. A legacy session has the job ""."""
+    tasks = set(filters.task) or ({view.task} if view.task and not filters.job else set())
+    if filters.job:
+        return set(filters.job), tasks
+    if filters.task:
+        jobs = {row.place.job for row in files if row.place.task in filters.task}
+        return (jobs & {view.job} if view.inside else set()) or jobs, tasks
+    return ({view.job} if view.inside else set()), tasks
+
+
+def _known(what: str, names: Sequence[str], known: set[str]) -> None:
+    for name in names:
+        if name not in known:
+            listed = ", ".join(sorted(known)) or "there is none here"
+            raise UsageError(
+                f"--{what} {name}: no such {what} with memory files", f"{what}s: {listed}"
+            )
+
+
+def select(
+    rows: Iterable[FileRow], filters: Filters, relative: Callable[[str], str] = lambda path: path
+) -> Scope:
+    """The scope of a search over `rows` (from `visible`); `relative` as in `path_matcher`."""
+    stores = set(filters.store) or {"memory"}
+    if filters.proxy:
+        stores.add("proxy")
+    if filters.archived:
+        stores.add("archive")
+    files = {row.id: row for row in rows if _wanted(row.place, stores, filters)}
+    plain = stores == {"memory"} and not filters.by_entry
+    return Scope(files, filters, plain, path_matcher(relative))
+
+
+def _wanted(place: Place, stores: set[str], filters: Filters) -> bool:
+    if place.store == "archive":
+        hidden = place.of == "proxy" and not (filters.proxy or "proxy" in filters.store)
+        return "archive" in stores and not hidden
+    return place.store in stores
+
+
+def path_matcher(relative: Callable[[str], str]) -> About:
+    """The test of a filter by path.
+
+    Globs have gitignore syntax and count from the root; `relative` makes a path relative to it.
+    """
+
+    def about_path(globs: str | None, paths: str) -> bool:
+        if not globs:
+            return False
+        from pathspec import GitIgnoreSpec
+
+        spec = GitIgnoreSpec.from_lines(json.loads(globs))
+        return any(spec.match_file(relative(path)) for path in json.loads(paths))
+
+    return about_path
+
+
+# --- copies of one entry
+
+
+def nearest(copies: Sequence[Candidate], files: Mapping[int, FileRow], view: View) -> Candidate:
+    """The copy whose file is nearest to the working directory: the levels one is in, inside out.
+
+    What left a file for its archive counts only where it no longer stands in the file.
+    """
+
+    def distance(copy: Candidate) -> tuple[Any, ...]:
+        place = files[copy.source].place
+        depth = OUTERMOST[place.level]
+        around = place.job in ("", view.job) and place.task in ("", view.task)
+        path = files[copy.source].path
+        kept = (
+            place.store == "archive",
+            "/worktree/" not in path,
+        )  # a task is written to in its worktree
+        return (not around, -depth if around else depth, *kept, path, copy.offset)
+
+    return min(copies, key=distance)
+
+
+def outermost(copies: Iterable[Candidate], files: Mapping[int, FileRow]) -> str:
+    """The outermost level at which an entry stands; it gives the weight."""
+    return min((files[copy.source].place.level for copy in copies), key=OUTERMOST.__getitem__)

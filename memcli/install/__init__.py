@@ -1,0 +1,1 @@
+"""What `mem init` writes for git and for agents."""

@@ -1,0 +1,96 @@
+"""The section of ours in a git hook: text in, text out.
+
+A hook runs it before everything else that it does, because a later `exec` or `exit` would skip it.
+It reads nothing that git says, prints only what mem has to report, and always succeeds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from memcli.install import managed_section
+
+SHEBANG = "#!/bin/sh"
+SHELLS = ("sh", "bash", "dash", "ash", "ksh", "zsh", "busybox")
+HOOKS = ("post-merge", "post-rewrite", "post-commit")
+"""The hooks that mem has a use for: new commits came in, history was rewritten, a commit was made.
+"""
+SECONDS = 20
+"""After so long git goes on without mem, where the system has `timeout`."""
+_PROGRAM = re.compile(r'^ {2}set -- (?:"((?:[^"\\]|\\.)*)"|(\S+))', re.MULTILINE)
+
+
+def lines(hook: str, program: str) -> tuple[str, ...]:
+    """What the section says; `program` is a shell word or two: how to call mem.
+
+    The variables by which git tells a hook its repository are cleared, since mem may look at
+    others. Standard output of mem goes to git's standard error, its errors nowhere.
+    """
+    return (
+        "(",
+        f'  set -- {program} hook git-{hook} "$@"',
+        '  command -v "$1" >/dev/null 2>&1 || exit 0',
+        "  unset $(git rev-parse --local-env-vars)",
+        f'  if command -v timeout >/dev/null 2>&1; then set -- timeout {SECONDS} "$@"; fi',
+        '  "$@"',
+        ") </dev/null >&2 2>/dev/null || :",
+    )
+
+
+def lefthook_lines(program: str) -> list[str]:
+    """The same for lefthook, as YAML of its configuration; it hands the hook's arguments over as
+    {0}.
+    """
+    lines = []
+    for hook in HOOKS:
+        call = f"unset $(git rev-parse --local-env-vars); {program} hook git-{hook} {{0}}"
+        command = json.dumps(f"({call}) </dev/null >&2 2>/dev/null || :", ensure_ascii=False)
+        lines += [f"{hook}:", "  commands:", "    mem:", f"      run: {command}"]
+    return lines
+
+
+def runs_shell(text: str) -> bool:
+    """Whether a hook is a shell script: without a first line of its own, the shell runs it."""
+    first = text.split("\n", 1)[0]
+    if not first.startswith("#!"):
+        return "\0" not in text
+    words = first[2:].replace("\\", "/").split()
+    names = [word.rsplit("/", 1)[-1].removesuffix(".exe") for word in words]
+    named = [name for name in names if name != "env" and not name.startswith("-")]
+    return bool(named) and named[0] in SHELLS
+
+
+def with_section(text: str | None, hook: str, program: str) -> str:
+    """The hook with our section below its first line, once; None is no hook yet."""
+    wanted = lines(hook, program)
+    if text is None:
+        return f"{SHEBANG}\n{managed_section.put(None, wanted)}"
+    return managed_section.put(text, wanted, at=_below_shebang(text))
+
+
+def _below_shebang(text: str) -> int:
+    if not text.startswith("#!"):
+        return 0
+    end = text.find("\n")
+    return len(text) if end < 0 else end + 1
+
+
+def without_section(text: str) -> str | None:
+    """The hook as it was before; None when it was ours alone."""
+    found = managed_section.find(text)
+    rest = managed_section.drop(text)
+    if found is not None and found.own and rest is not None and rest.strip() in ("", SHEBANG):
+        return None
+    return rest
+
+
+def program_of(text: str) -> str | None:
+    """The program that our section calls, None when there is no section of ours (or it was
+    changed).
+    """
+    found = managed_section.find(text)
+    named = _PROGRAM.search(text, found.begin, found.end) if found is not None else None
+    if named is None:
+        return None
+    return re.sub(r"\\(.)", r"\1", named[1]) if named[1] is not None else named[2]

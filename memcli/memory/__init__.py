@@ -1,0 +1,1 @@
+"""Memory files: their values, grammar and edits. Pure."""

@@ -1,0 +1,382 @@
+"""YAML front matter: text -> values, and splices that change one value and nothing else.
+
+Reading takes a fast path for plain `key: value` lines and lists of plain items, and falls back to
+PyYAML for a whole block as soon as one line is anything else; `tests/memory/test_front_matter.py`
+holds the two equal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from memcli.memory.values import Edit
+
+MAX_BLOCK = 65_536
+"""Front matter longer than this (characters) is not looked at: no memory needs it."""
+MAX_DEPTH = 16
+MAX_DIGITS = 40
+"""A longer number stays text: Python refuses to print what it would make of thousands of digits."""
+
+# printable, no line break
+_HIGH = "\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
+_PLAIN = r"[A-Za-z0-9_][A-Za-z0-9_./@+-]*(?:[ ,]+[A-Za-z0-9_./@+()-]*[A-Za-z0-9_./@+()])*"
+_QUOTED = rf"'([\t -&(-~{_HIGH}]*)'|\"([\t !#-\[\]-~{_HIGH}]*)\""
+_VALUE = rf"{_QUOTED}|({_PLAIN})"
+_REMARK = rf"(?:[ \t]+#[\t -~{_HIGH}]*)?[ \t]*\r?"
+_LINE = re.compile(
+    rf"([A-Za-z_][A-Za-z0-9_-]{{0,99}}):(?:[ \t]+(?:{_VALUE}|\[([^\[\]{{}}\r\n]*)\])?)?{_REMARK}\Z"
+)
+_LISTED = re.compile(rf"( *)- +(?:{_VALUE}){_REMARK}\Z")
+_BLANK = re.compile(rf" *(?:#[\t -~{_HIGH}]*)?\r?\Z")
+_ITEM = re.compile(rf"[ \t]*(?:{_QUOTED}|([A-Za-z_][A-Za-z0-9_./@+-]*))[ \t]*(?:,|\Z)")
+_INT = re.compile(r"(?:0|[1-9][0-9]*)\Z")
+_FLOAT = re.compile(r"[0-9]+\.[0-9]+\Z")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
+_WORDS = frozenset(["true", "false", "yes", "no", "on", "off", "null", "y", "n"])
+_QUOTE_FREE = re.compile(r"[A-Za-z_][A-Za-z0-9_./@+-]*(?: [A-Za-z0-9_./@+(),-]+)*\Z")
+_BREAK = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]")
+
+
+class Malformed(Exception):
+    """The block is not a mapping that may be read; `offset` is the place within the block."""
+
+    def __init__(self, why: str, offset: int = 0) -> None:
+        super().__init__(why)
+        self.offset = offset
+
+
+class Block(NamedTuple):
+    """The values of one front matter block, and the keys that stand in it twice."""
+
+    values: dict[str, Any]
+    repeated: tuple[str, ...]
+
+
+def read(block: str) -> Block:
+    """The mapping between two delimiters. Dates stay text. Raises `Malformed`."""
+    fast = _read_lines(block)
+    return fast if fast is not None else _read_yaml(block)
+
+
+def _read_lines(block: str) -> Block | None:
+    values: dict[str, Any] = {}
+    last, indent = "", ""  # the key that list items belong to, and how far they are indented
+    for line in block.split("\n"):
+        read = _read_line(line)
+        if read is None:
+            return None
+        key, value = read
+        if key == "-":
+            indent = value[0] if last and values[last] is None else indent
+            if not last or value[0] != indent:
+                return None
+            values[last] = [*(values[last] or ()), value[1]]
+        elif key:
+            if key in values:
+                return None
+            values[key] = list(value) if type(value) is tuple else value
+            last = key if value is None else ""
+    return Block(values, ()) if values else None
+
+
+@lru_cache(maxsize=2048)
+def _read_line(line: str) -> tuple[str, Any] | None:
+    """(key, value), ("-", (indent, item)), ("", None) for a blank line, None when only YAML can
+    tell.
+
+    Remembered, because most lines of a memory file stand in many of its entries.
+    """
+    found = _LINE.match(line)
+    if found is not None:
+        key, single, double, plain, flow = found.groups()
+        if key.lower() in _WORDS:
+            return None
+        if flow is not None:
+            items = _items(flow)
+            return None if items is None else (key, items)
+        if single is double is plain is None:
+            return key, None
+        value = _simple(single, double, plain)
+        return None if value is None else (key, value)
+    listed = _LISTED.match(line)
+    if listed is not None:
+        item = _simple(*listed.groups()[1:])
+        return None if item is None else ("-", (listed[1], item))
+    return ("", None) if _BLANK.match(line) else None
+
+
+def _simple(single: str | None, double: str | None, plain: str | None) -> Any:
+    if plain is None:
+        return single if single is not None else double
+    return _plain(plain)
+
+
+def _plain(text: str) -> Any:
+    """The value of a plain scalar, None when only a YAML reader can tell."""
+    if text[0].isdigit():
+        if _INT.match(text) and len(text) < 19:
+            return int(text)
+        if _DAY.match(text) or _UUID.match(text):
+            return text
+        return float(text) if _FLOAT.match(text) and len(text) < MAX_DIGITS else None
+    return None if text.lower() in _WORDS else text
+
+
+def _items(flow: str) -> tuple[str, ...] | None:
+    items: list[str] = []
+    at = 0
+    while at < len(flow):
+        found = _ITEM.match(flow, at)
+        if found is None:
+            return None
+        single, double, plain = found.groups()
+        if plain is not None and plain.lower() in _WORDS:
+            return None
+        items.append(single if single is not None else double if double is not None else plain)
+        at = found.end()
+    return tuple(items)
+
+
+def _compose(block: str) -> Any:
+    """The root node. Aliases, tags, depth and non-mappings are refused before anything is built."""
+    if len(block) > MAX_BLOCK:
+        raise Malformed(f"front matter is longer than {MAX_BLOCK} characters")
+    import yaml
+
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        _refuse_unsafe(yaml.parse(block, Loader=loader))
+        node = yaml.compose(block, Loader=loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise Malformed(f"not valid YAML: {error.problem}", mark.index if mark else 0) from None
+    except (yaml.YAMLError, UnicodeError, RecursionError, ValueError) as error:
+        raise Malformed(f"not valid YAML: {type(error).__name__}") from None
+    if not isinstance(node, yaml.MappingNode):
+        raise Malformed("not a mapping of keys to values")
+    return node
+
+
+def _refuse_unsafe(events: Any) -> None:
+    depth = 0
+    for event in events:
+        name = type(event).__name__
+        if name == "AliasEvent":
+            raise Malformed("YAML aliases are not read", event.start_mark.index)
+        if getattr(event, "tag", None):
+            raise Malformed("YAML tags are not read", event.start_mark.index)
+        if name in ("MappingStartEvent", "SequenceStartEvent"):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise Malformed(f"nested deeper than {MAX_DEPTH} levels", event.start_mark.index)
+        elif name in ("MappingEndEvent", "SequenceEndEvent"):
+            depth -= 1
+
+
+def _read_yaml(block: str) -> Block:
+    values: dict[str, Any] = {}
+    repeated: dict[str, None] = {}
+    for key_node, value_node in _compose(block).value:
+        key = _key(key_node)
+        if key in values:
+            repeated[key] = None
+        values[key] = _value(value_node)
+    return Block(values, tuple(repeated))
+
+
+def _key(node: Any) -> str:
+    return str(_value(node)) if isinstance(node.value, str) else ""
+
+
+def _value(node: Any) -> Any:
+    if isinstance(node.value, str):
+        return _scalar(node)
+    if node.id == "sequence":
+        return [_value(item) for item in node.value]
+    return {_key(key): _value(value) for key, value in node.value}
+
+
+def _scalar(node: Any) -> Any:
+    kind, text = node.tag.rpartition(":")[2], node.value
+    try:
+        if kind in ("int", "float") and len(text) > MAX_DIGITS:
+            return text
+        if kind == "int":
+            return int(text.replace("_", ""), 0) if not re.match(r"[-+]?0[0-9]", text) else text
+        if kind == "float":
+            return float(re.sub(r"(?i)^([-+]?)\.(inf|nan)$", r"\1\2", text.replace("_", "")))
+    except ValueError:
+        return text
+    if kind == "bool":
+        return text.lower() in ("true", "yes", "on", "y")
+    return None if kind == "null" else text
+
+
+# --- writing
+
+
+def as_written(value: Any) -> Any:
+    """What `value` is once it was written and read again: six decimals are kept, tuples are lists."""
+    if isinstance(value, float):
+        return round(value, 6)
+    return [as_written(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def render_value(value: Any, style: str | None = None, *, flow: bool = False) -> str:
+    """`value` as one line of YAML that reads back as itself.
+
+    `style` is the quote to keep; `flow` says that it will stand within brackets.
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return _decimal(value)
+    if value is None or isinstance(value, int):
+        return "null" if value is None else str(value)
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(render_value(item, flow=True) for item in value) + "]"
+    return _quoted(str(value), style, flow=flow)
+
+
+def _decimal(value: float) -> str:
+    """Without an exponent, which YAML 1.1 reads as text."""
+    text = repr(round(value, 6))
+    return f"{value:.6f}" if "e" in text else text
+
+
+def _quoted(text: str, style: str | None, *, flow: bool) -> str:
+    if _BREAK.search(text):
+        return '"' + _BREAK.sub(_escape, text.replace("\\", "\\\\").replace('"', '\\"')) + '"'
+    if style == '"' and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    if (
+        style != "'"
+        and _QUOTE_FREE.match(text)
+        and text.lower() not in _WORDS
+        and not (flow and "," in text)
+    ):
+        return text
+    if style is None and _UUID.match(text):
+        return text
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _escape(match: re.Match[str]) -> str:
+    return {"\n": "\\n", "\r": "\\r"}.get(match[0], f"\\u{ord(match[0]):04x}")
+
+
+def render(values: Mapping[str, Any], eol: str = "\n") -> str:
+    """A whole block, delimiters included, keys in the order given."""
+    lines = ["---", *(f"{key}: {render_value(value)}" for key, value in values.items()), "---", ""]
+    return eol.join(lines)
+
+
+def plan_values(block: str, changes: Mapping[str, Any], eol: str) -> list[Edit]:
+    """Edits within `block` that set each key to its value, or remove it where the value is None.
+
+    The characters of the old value alone are replaced; a new key becomes the last line. A key that
+    stands twice is set where it counts, the last time, and removed everywhere.
+    """
+    node = _compose(block)
+    pairs = {_key(key): (key, value) for key, value in node.value}
+    gone = {key for key, value in changes.items() if value is None}
+    edits = list(_removals(block, node, gone))
+    added: dict[str, Any] = {}
+    for key, value in changes.items():
+        if value is not None and key not in pairs:
+            added[key] = value
+        elif value is not None:
+            edits += _Replacement(block, *pairs[key], eol, bool(node.flow_style)).edits(value)
+    return edits + _addition(block, node, added, eol)
+
+
+def _end(node: Any) -> int:
+    """Where a value ends: a block collection's own mark lies behind the comments that follow it."""
+    while not isinstance(node.value, str) and node.value and not node.flow_style:
+        last = node.value[-1]
+        node = last[1] if isinstance(last, tuple) else last
+    return int(node.end_mark.index)
+
+
+class _Replacement(NamedTuple):
+    """One value that stands in a block and is to be another."""
+
+    block: str
+    key: Any
+    node: Any
+    eol: str
+    flow: bool
+
+    def edits(self, value: Any) -> list[Edit]:
+        start = self.node.start_mark.index
+        end = start + len(self.block[start : _end(self.node)].rstrip())
+        if start == end:  # `key:` without a value
+            glue = " " if ":" in self.block[self.key.end_mark.index : start] else ": "
+            return [Edit(start, end, glue + self._text(value))]
+        if self.node.start_mark.line == self.key.end_mark.line:
+            return [Edit(start, end, self._text(value))]
+        if isinstance(value, (list, tuple)) and value and self._is_list():
+            return [self._listed(start, end, value)]
+        colon = self.block.index(":", self.key.end_mark.index) + 1
+        below = re.compile(r"\r?\n").search(self.block, colon)
+        assert below is not None
+        return [Edit(colon, colon, " " + self._text(value)), Edit(below.start(), end, "")]
+
+    def _is_list(self) -> bool:
+        return self.node.id == "sequence" and not self.node.flow_style
+
+    def _listed(self, start: int, end: int, value: Any) -> Edit:
+        """One item a line as before; items that are only added leave the others as they stand."""
+        old, new = _value(self.node), as_written(value)
+        glue = self.eol + self.block[self.block.rfind("\n", 0, start) + 1 : start]
+        if old == new[: len(old)]:
+            return Edit(
+                end, end, "".join(f"{glue}- {render_value(item)}" for item in new[len(old) :])
+            )
+        return Edit(start, end, glue.join(f"- {render_value(item)}" for item in new))
+
+    def _text(self, value: Any) -> str:
+        style = getattr(self.node, "style", None) or None  # libyaml says "" for a plain value
+        if isinstance(value, str) and style is None and not str(self.node.tag).endswith(":str"):
+            if _DAY.match(value) and str(self.node.tag).endswith(":timestamp"):
+                return value
+            style = None if str(self.node.tag).endswith(":null") else "'"
+        return render_value(value, style if style in ("'", '"') else None, flow=self.flow)
+
+
+def _removals(block: str, node: Any, gone: set[str]) -> Iterator[Edit]:
+    kept = False
+    for at, (key, value) in enumerate(node.value):
+        if _key(key) not in gone:
+            kept = True
+        elif not node.flow_style:
+            yield _without_lines(block, key.start_mark.index, _end(value))
+        elif kept:  # with the comma before it
+            yield Edit(node.value[at - 1][1].end_mark.index, value.end_mark.index, "")
+        else:
+            following = (
+                node.value[at + 1][0].start_mark if at + 1 < len(node.value) else value.end_mark
+            )
+            yield Edit(key.start_mark.index, following.index, "")
+
+
+def _without_lines(block: str, start: int, end: int) -> Edit:
+    stop = block.find("\n", max(end - 1, start))
+    return Edit(block.rfind("\n", 0, start) + 1, len(block) if stop < 0 else stop + 1, "")
+
+
+def _addition(block: str, node: Any, added: Mapping[str, Any], eol: str) -> list[Edit]:
+    if not added:
+        return []
+    flow = bool(node.flow_style)
+    pairs = [f"{key}: {render_value(value, flow=flow)}" for key, value in added.items()]
+    if flow:
+        at = node.value[-1][1].end_mark.index if node.value else node.end_mark.index - 1
+        return [Edit(at, at, "".join(f", {pair}" for pair in pairs)[0 if node.value else 2 :])]
+    indent = " " * (node.value[0][0].start_mark.column if node.value else 0)
+    glue = "" if not block or block.endswith(("\n", "\r")) else eol
+    return [Edit(len(block), len(block), glue + "".join(indent + pair + eol for pair in pairs))]

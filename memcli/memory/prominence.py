@@ -1,0 +1,175 @@
+"""How memory fades and is strengthened: decay strategies, growth curves, FSRS-6."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    import datetime
+
+FLOOR: Final = 0.1
+UNKNOWN_AGE: Final = 30
+UNFADING: Final = frozenset({"policy", "architecture"})
+RATINGS: Final[Mapping[str, int]] = {"again": 1, "hard": 2, "good": 3, "easy": 4}
+
+# Defaults of the `fsrs` package (FSRS-6); w[20] is the exponent of the forgetting curve.
+W: Final = (
+    0.212, 1.2931, 2.3065, 8.2956, 6.4133, 0.8334, 3.0194, 0.001, 1.8722, 0.1666, 0.796,
+    1.4835, 0.0614, 0.2629, 1.6483, 0.6014, 1.8729, 0.5425, 0.0912, 0.0658, 0.1542,
+)  # fmt: skip
+STABILITY_RANGE: Final = (0.001, 36500.0)
+DIFFICULTY_RANGE: Final = (1.0, 10.0)
+INITIAL_DIFFICULTY: Final = W[4] - math.exp(2 * W[5]) + 1  # of the rating "good": 2.1181
+_FACTOR: Final = 0.9 ** (-1 / W[20]) - 1
+
+
+class Rule(NamedTuple):
+    """How prominence is computed: `decay` half-life, linear, fsrs or none; `growth` linear, log or
+    none.
+    """
+
+    decay: str = "half-life"
+    half_life: float = 90.0
+    half_life_by_kind: Mapping[str, float] = {}
+    growth: str = "log"
+    use_importance: bool = True
+
+
+class Prominence(NamedTuple):
+    """`value` is importance x decay x growth."""
+
+    importance: float
+    decay: float
+    growth: float
+    value: float
+
+
+def prominence(
+    entry_importance: float,
+    kind: str,
+    age: float,
+    n: int,
+    rule: Rule,
+    stability: float | None = None,
+    surprise: float = 0.0,
+) -> Prominence:
+    """The prominence of an entry of `age` days that was reinforced `n` times, with its factors."""
+    importance = entry_importance if rule.use_importance else 1.0
+    decay = _decay(kind, age, rule, initial_stability(surprise) if stability is None else stability)
+    grown = growth(n, rule.growth)
+    return Prominence(importance, decay, grown, importance * decay * grown)
+
+
+def _decay(kind: str, age: float, rule: Rule, stability: float) -> float:
+    if rule.decay == "none":
+        return 1.0
+    if kind in rule.half_life_by_kind:
+        return half_life_decay(age, rule.half_life_by_kind[kind])
+    if kind in UNFADING:
+        return 1.0
+    if rule.decay == "half-life":
+        return half_life_decay(age, rule.half_life)
+    if rule.decay == "linear":
+        return linear_decay(age)
+    if rule.decay == "fsrs":
+        return retrievability(age, stability)
+    raise ValueError(f"unknown decay: {rule.decay}")
+
+
+def half_life_decay(age: float, half_life: float = 90.0) -> float:
+    """max(0.1, 0.5^(age/half_life)), ages in days (seed 000); never fades with an infinite
+    half-life.
+    """
+    if age <= 0 or half_life == math.inf:
+        return 1.0
+    return max(FLOOR, 0.5 ** (age / half_life)) if half_life > 0 else FLOOR
+
+
+def linear_decay(age: float) -> float:
+    """max(0.1, 1 - age/180), age in days (seed 001)."""
+    return max(FLOOR, 1 - max(age, 0) / 180)
+
+
+def retrievability(age: float, stability: float) -> float:
+    """FSRS-6 forgetting curve, (1 + f t/S)^-w20 with f = 0.9^(-1/w20) - 1 and t in whole days."""
+    return float((1 + _FACTOR * int(max(age, 0)) / _clamp(stability, STABILITY_RANGE)) ** -W[20])
+
+
+def initial_stability(surprise: float = 0.0) -> float:
+    """FSRS-6 stability of a first "good", in days, times 1 + 0.5 x surprise (seed 003); surprise 0
+    to 1.
+    """
+    return W[2] * (1 + 0.5 * _clamp(surprise, (0.0, 1.0)))
+
+
+def review(stability: float, difficulty: float, days: float, rating: str) -> tuple[float, float]:
+    """Stability and difficulty after a review (FSRS-6), `days` after the last one; unknown ratings
+    are good.
+
+    On the same day the short-term rule holds. As in the `fsrs` package, only "again" can then
+    shorten the stability; unlike there, it stays at or below a hundred years (fsrs-rs).
+    """
+    grade = RATINGS.get(rating, RATINGS["good"])
+    s, d = _clamp(stability, STABILITY_RANGE), _clamp(difficulty, DIFFICULTY_RANGE)
+    if days < 1:
+        after = _after_same_day(s, grade)
+    elif grade == RATINGS["again"]:
+        after = _after_lapse(s, d, retrievability(days, s))
+    else:
+        after = _after_recall(s, d, retrievability(days, s), grade)
+    return _clamp(after, STABILITY_RANGE), _next_difficulty(d, grade)
+
+
+def _after_same_day(s: float, grade: int) -> float:
+    increase = math.exp(W[17] * (grade - 3 + W[18])) * s ** -W[19]
+    return float(s * (increase if grade == RATINGS["again"] else max(increase, 1.0)))
+
+
+def _after_lapse(s: float, d: float, r: float) -> float:
+    long_term = W[11] * d ** -W[12] * ((s + 1) ** W[13] - 1) * math.exp(W[14] * (1 - r))
+    return float(min(long_term, s / math.exp(W[17] * W[18])))
+
+
+def _after_recall(s: float, d: float, r: float, grade: int) -> float:
+    penalty = W[15] if grade == RATINGS["hard"] else 1.0
+    bonus = W[16] if grade == RATINGS["easy"] else 1.0
+    gain = math.exp(W[8]) * (11 - d) * s ** -W[9] * (math.exp(W[10] * (1 - r)) - 1)
+    return float(s * (1 + gain * penalty * bonus))
+
+
+def _next_difficulty(d: float, grade: int) -> float:
+    damped = d + (10 - d) / 9 * -W[6] * (grade - 3)
+    easiest = W[4] - math.exp(W[5] * 3) + 1
+    return _clamp(W[7] * easiest + (1 - W[7]) * damped, DIFFICULTY_RANGE)
+
+
+def _clamp(value: float, bounds: tuple[float, float]) -> float:
+    return max(bounds[0], min(bounds[1], value))
+
+
+def growth(n: int, mode: str = "log") -> float:
+    """The factor of `n` reinforcements: linear 1 + n (seed 000), log 1 + log2(n+1)/8 (seed 001),
+    none 1.
+    """
+    if mode == "none":
+        return 1.0
+    if mode == "linear":
+        return 1.0 + max(n, 0)
+    if mode == "log":
+        return 1 + math.log2(max(n, 0) + 1) / 8
+    raise ValueError(f"unknown growth: {mode}")
+
+
+def age_days(last_reinforced: str, created_at: str, date: str, now: datetime.date) -> int:
+    """Whole days since the first of the three that is an ISO date or datetime, 30 if none is;
+    future is 0.
+    """
+    for text in (last_reinforced, created_at, date):
+        try:
+            then = type(now).fromisoformat(text[:10])
+        except ValueError:
+            continue
+        return max(0, now.toordinal() - then.toordinal())
+    return UNKNOWN_AGE

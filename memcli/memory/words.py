@@ -1,0 +1,95 @@
+"""Texts as the index sees them: words, the parts of identifiers, scripts without blanks, dates.
+
+What recall needs on every prompt; making rows of entries is in `chunk`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+SIZE = 1600
+OVERLAP = 320
+"""Characters of a chunk of a long entry, and of what it shares with the next."""
+
+LONGEST = 32
+
+# Two that most texts do without: they are compiled when the first text needs them.
+_CONTROL = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]"
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
+_WORD = re.compile(r"[^\W_]+")
+# Where one hump of an identifier ends and one begins: at a capital letter, of which a text has few.
+_JOINT = re.compile(r"[A-Z](?:(?<=[a-z0-9][A-Z])|(?=[A-Z][a-z]))")
+_HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
+_SPACELESS = (
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
+)
+
+
+def clean(text: str) -> str:
+    """`text` without what SQLite or its tokenizer cannot take."""
+    return (
+        text if text.isprintable() or not re.search(_CONTROL, text) else re.sub(_CONTROL, " ", text)
+    )
+
+
+def join(texts: list[str]) -> str:
+    """The text that `rows` cut into these parts."""
+    return texts[0] + "".join(text[OVERLAP:] for text in texts[1:])
+
+
+def sub_words(text: str) -> str:
+    """Words that the tokenizer cannot see: the humps of camelCase, and bigrams where no blanks are."""
+    found = []
+    if _JOINT.search(text):
+        for word in _WORD.findall(text):
+            if _JOINT.search(word):
+                found += _HUMP.findall(word)
+    if not text.isascii():
+        for match in re.finditer(_SPACELESS, text):
+            found += bigrams(match[0])
+    return " ".join(found)
+
+
+def bigrams(run: str) -> list[str]:
+    """Overlapping pairs of characters; the last character stands alone, so that each begins one."""
+    return [run[i : i + 2] for i in range(len(run))]
+
+
+def humps(word: str) -> list[str]:
+    """`camelCase` -> [camel, Case]; [] for a word without humps."""
+    found = _HUMP.findall(word) if _JOINT.search(word) else []
+    return found if len(found) > 1 else []
+
+
+def word_forms(text: str) -> Iterator[str]:
+    """The words that have a vector: as written, identifiers by their humps, pairs where no blanks
+    are.
+
+    What is longer than `LONGEST` characters is no word (a hash, encoded data).
+    """
+    for word in _WORD.findall(text):
+        if not word.isascii() and (runs := re.findall(_SPACELESS, word)):
+            for run in runs:
+                yield from (pair for pair in bigrams(run) if len(pair) == 2 or len(run) == 1)
+        else:
+            yield from (part for part in humps(word) or (word,) if len(part) <= LONGEST)
+
+
+def spaceless_runs(text: str) -> list[str]:
+    """The stretches of `text` in scripts that put no blanks between words."""
+    return [] if text.isascii() else re.findall(_SPACELESS, text)
+
+
+@lru_cache(maxsize=1024)
+def is_day(text: str) -> bool:
+    """Whether `text` is a calendar date written YYYY-MM-DD."""
+    if len(text) != 10 or not _DAY.match(text):
+        return False
+    year, month, day = int(text[:4]), int(text[5:7]), int(text[8:])
+    if not (year >= 1 and 1 <= month <= 12 and day >= 1):
+        return False
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    return day <= (31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]

@@ -1,0 +1,155 @@
+"""The vector lane of a search over the shared index: `semantic.lane`, with distances from the
+server.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from memcli.errors import ProviderError, UsageError
+from memcli.index.terms import Query
+from memcli.index.vectors import Near, embedded_text, is_content
+from memcli.memory.words import word_forms
+from memcli.postgres.lexicon import Lexicon
+from memcli.postgres.store import SharedIndex
+from memcli.project.config import Config
+from memcli.recall import vector_lane
+from memcli.recall.fusion import Lane, Signals
+from memcli.recall.vector_lane import Task
+
+if TYPE_CHECKING:
+    from memcli.index.source import VectorLane
+    from memcli.providers.embed import Embedder
+    from memcli.providers.embed.local import Local
+
+
+def lane(
+    index: SharedIndex, config: Config, embedder: Callable[[], Embedder | None], notes: list[str]
+) -> VectorLane:
+    """The vector lane of searches over `index`; a note says why words alone are searched, when they
+    are.
+
+    It raises ProviderError when it is the server that fails.
+    """
+
+    def look(task: str, asked: Query, lexical: Mapping[int, float]) -> Lane | None:
+        try:
+            made = embedder() if config.fusion != "bm25" else None
+            if made is None:
+                return None
+            floor = vector_lane.floor(config.min_cosine, made.provider, index.total)
+            found = _signals(index, made, task, asked, lexical, floor / 2)
+        except (ProviderError, UsageError) as error:
+            if index.link.failed:
+                raise
+            hint = f" ({error.hint})" if error.hint else ""
+            notes.append(f"words alone were searched: {error.what}{hint}")
+            return None
+        return Lane(vector_lane.fusion(config.fusion, made.provider), floor, found)
+
+    return look
+
+
+def _comparable(index: SharedIndex, model: str, dim: int = 0) -> None:
+    """Raises UsageError unless there are vectors of this model, and of this dimension when it is
+    known.
+    """
+    have = index.models()
+    if not have:
+        raise UsageError("the shared index has no vectors", "")
+    dims = {d for name, d in have if name == model}
+    if not dims:
+        raise UsageError(f"its vectors are of {', '.join(sorted({name for name, _ in have}))}", "")
+    if dim and dim not in dims:
+        raise UsageError(
+            f"its vectors of {model} have {min(dims)} dimensions, here {dim}",
+            f"set embed_dimensions = {min(dims)}",
+        )
+
+
+class _Words(NamedTuple):
+    """As much of an index as `semantic.understand` asks."""
+
+    asked: SharedIndex
+    embedder: Embedder
+
+    @property
+    def vectors(self) -> _Words:
+        return self
+
+    def dimension(self) -> int:
+        """Not known before the model is: `_comparable` asks."""
+        return 0
+
+    def words(self, words: Collection[str]) -> dict[str, tuple[int, int, bytes]]:
+        """(id, weight, vector) of the words that stand in the memory; ids count for nothing here."""
+        asked = sorted(words)
+        counts = self.asked.counts([word.lower() for word in asked])
+        there = [word for word, n in zip(asked, counts, strict=True) if n]
+        found = cast("Local", self.embedder).words(there)
+        return {word: (0, own.weight, own.vector) for word, own in found.items()}
+
+    def idf(self, words: Sequence[str]) -> list[float]:
+        """How rare each word is."""
+        return self.asked.idf(words)
+
+
+def _signals(
+    index: SharedIndex,
+    embedder: Embedder,
+    task: str,
+    asked: Query,
+    lexical: Mapping[int, float],
+    floor: float,
+) -> Signals:
+    """What vectors say of all lexical candidates, and of what has a cosine of at least `floor`."""
+    model = f"{embedder.provider}/{embedder.model}"
+    _comparable(index, model)
+    meaning = vector_lane.understand(_Words(index, embedder), embedder, task, asked)
+    if not meaning.vector:
+        return Signals(lexical, {})
+    near, dim = f"[{','.join(map(str, memoryview(meaning.vector).cast('b')))}]", len(meaning.vector)
+    _comparable(index, model, dim)
+    close = index.nearest(near, model, dim, vector_lane.NEAREST)
+    cosine = index.cosines({*lexical, *close}, near, model, dim)
+    cosine = {i: value for i, value in cosine.items() if i in lexical or value >= floor}
+    if embedder.provider != "local":
+        return Signals(lexical, cosine)
+    return Signals(lexical, cosine, *_by_words(index, cast("Local", embedder), meaning, cosine))
+
+
+class _Content:
+    """The words of texts that say what these are about; what stands between two blanks is read
+    once.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, list[str]] = {}
+
+    def words(self, text: str) -> list[str]:
+        """The words of a text, each once."""
+        found: dict[str, None] = {}
+        for part in text.split():
+            if part not in self._known:
+                self._known[part] = [word for word in word_forms(part) if is_content(word)]
+            found.update(dict.fromkeys(self._known[part]))
+        return list(found)
+
+
+def _by_words(
+    index: SharedIndex, local: Local, task: Task, near: Iterable[int]
+) -> tuple[dict[int, float], dict[int, float]]:
+    """(words, density) of every candidate, as `semantic.by_words`."""
+    from memcli.storage.state import cache_dir
+
+    content = _Content()
+    forms = {i: content.words(embedded_text(*text)) for i, text in index.texts(list(near)).items()}
+    lexicon = Lexicon(cache_dir(), local)
+    try:
+        ids = lexicon.ids({word for own in forms.values() for word in own})
+        words = {i: Near(b"", array("I", [ids[word] for word in own])) for i, own in forms.items()}
+        return vector_lane.by_words(lexicon, task, words)
+    finally:
+        lexicon.close()

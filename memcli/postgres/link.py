@@ -1,0 +1,162 @@
+"""The connection to the shared index: within a time limit, and with errors that say what to do.
+
+Every call to the server runs in a thread of its own, so that a server which accepts and then says
+nothing is given up like one that is away. No message ever has the password in it.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from memcli.errors import MemError, ProviderError, RefusedError, UsageError
+
+if TYPE_CHECKING:
+    import psycopg
+
+T = TypeVar("T")
+EXTRA = 'pip install "memcli[postgres]"'
+PATIENCE = 1.5
+"""Seconds of waiting, all calls together and with what it takes to load the driver, after which a
+search gives a server up: with its own start and the answer from here, it is told within two.
+"""
+
+
+LEAST = 0.05
+"""Seconds that any call has."""
+
+
+class Link:
+    """A connection, opened on first use, with `patience` seconds for all calls together, or no
+    limit.
+    """
+
+    def __init__(self, url: str, environ: Mapping[str, str], patience: float | None = None) -> None:
+        began = time.monotonic()
+        self.where = shown(url, environ)
+        self.failed = False
+        self._url = url
+        self._left = None if patience is None else max(patience - (time.monotonic() - began), LEAST)
+        self._connection: psycopg.Connection[Any] | None = None
+        self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._started = False
+
+    def close(self) -> None:
+        """Let the server go; one that does not answer is not waited for."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            self._work.put(connection.close)
+        self._work.put(None)
+
+    def ask(self, work: Callable[[psycopg.Connection[Any]], T]) -> T:
+        """What `work` gives on the connection. Raises MemError for whatever fails."""
+        done: queue.SimpleQueue[tuple[bool, Any]] = queue.SimpleQueue()
+
+        def run() -> None:
+            try:
+                if self._connection is None:
+                    self._connection = connect(self._url, autocommit=True)
+                done.put((True, work(self._connection)))
+            except BaseException as error:  # goes on where it was asked for
+                done.put((False, error))
+
+        began = time.monotonic()
+        self._submit(run)
+        try:
+            good, result = done.get(timeout=self._left)
+        except queue.Empty:
+            self.failed = True
+            raise ProviderError(
+                f"the shared index does not answer ({self.where})",
+                "try again, or ask the local index",
+            ) from None
+        if self._left is not None:
+            self._left = max(self._left - (time.monotonic() - began), LEAST)
+        if good:
+            return result  # type: ignore[no-any-return]
+        self.failed = True
+        raise explained(result, self.where) from None
+
+    def _submit(self, run: Callable[[], None]) -> None:
+        if not self._started:
+            self._started = True
+            threading.Thread(target=self._serve, daemon=True).start()
+        self._work.put(run)
+
+    def _serve(self) -> None:
+        while (job := self._work.get()) is not None:
+            job()
+
+
+def connect(url: str, *, autocommit: bool = False) -> psycopg.Connection[Any]:
+    """A connection to the server."""
+    try:
+        import psycopg
+    except ImportError:
+        raise UsageError("the shared index needs the extra postgres", EXTRA) from None
+    logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it logs is raised, too
+    return psycopg.connect(url, autocommit=autocommit, connect_timeout=10, application_name="mem")
+
+
+def shown(url: str, environ: Mapping[str, str]) -> str:
+    """Where a URL leads, without user and password. Raises UsageError for what is no such URL."""
+    try:
+        from psycopg import ProgrammingError
+        from psycopg.conninfo import conninfo_to_dict
+    except ImportError:
+        raise UsageError("the shared index needs the extra postgres", EXTRA) from None
+    hint = "write it as postgresql://user@host:5432/database; the password goes to ~/.pgpass or PGPASSWORD"
+    if not url:
+        raise UsageError(
+            "no shared index is configured",
+            "set store_url in ~/.config/mem/config.toml, or MEM_STORE_URL",
+        )
+    if not url.startswith(("postgresql://", "postgres://")):
+        raise UsageError("store_url is no PostgreSQL URL", hint)
+    try:
+        parts = conninfo_to_dict(url)
+    except ProgrammingError:
+        raise UsageError("store_url is no PostgreSQL URL", hint) from None
+    if not re.fullmatch(r"[\d,]*", str(parts.get("port") or "")):
+        raise UsageError("store_url is no PostgreSQL URL", hint)
+    host = parts.get("host") or environ.get("PGHOST", "localhost")
+    port = parts.get("port") or environ.get("PGPORT", "5432")
+    return f"{host}:{port}/{parts.get('dbname') or environ.get('PGDATABASE', '')}"
+
+
+def explained(error: BaseException, where: str) -> BaseException:
+    """A failure of the driver as a MemError; anything else as it is."""
+    import psycopg
+    from psycopg import errors
+
+    if isinstance(error, MemError) or not isinstance(error, psycopg.Error):
+        return error
+    text = str(error)
+    if isinstance(error, errors.InsufficientPrivilege):
+        return ProviderError(
+            f"this role may not do that in the shared index ({where})",
+            "ask for the rights of docs/shared-index.md, and check store_team",
+        )
+    if isinstance(error, (errors.LockNotAvailable, errors.DeadlockDetected)):
+        return RefusedError(f"another push of this project is under way ({where})", "run again")
+    if "password authentication failed" in text or "no password supplied" in text:
+        return ProviderError(
+            f"the server does not take the password ({where})",
+            "put it into ~/.pgpass (PGPASSFILE) or PGPASSWORD",
+        )
+    if "does not exist" in text and isinstance(error, psycopg.OperationalError):
+        return ProviderError(f"no such database or role ({where})", "check store_url")
+    if isinstance(error, psycopg.OperationalError):
+        return ProviderError(
+            f"the shared index cannot be reached ({where})",
+            "check that the server runs, and store_url",
+        )
+    kind = type(error).__name__
+    return ProviderError(
+        f"the shared index failed: {kind} ({where})", f"bring it up to date, or report it: {kind}"
+    )

@@ -1,0 +1,297 @@
+"""mem index --push: send what changed in this project to the shared index, in one transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from memcli.app import App
+from memcli.errors import ProviderError, RefusedError, UsageError
+from memcli.index.source import FileRow
+from memcli.index.vectors import content_hash, embedded_text
+from memcli.memory.memory_file import parse
+from memcli.memory.values import Problem
+from memcli.postgres import link, rows, schema, writer
+from memcli.postgres.identity import Identity, identify
+from memcli.postgres.tokens import Tokenizer
+from memcli.project import git, levels_on_disk
+from memcli.providers.embed import arithmetic
+
+if TYPE_CHECKING:
+    from memcli.providers.embed import Embedder
+
+FORMAT = "1"
+"""Of what is sent; another one sends every file again."""
+TRIES = 5
+ARGUMENTS = 500
+
+
+class Report(NamedTuple):
+    """What a push did. `left_out` are memory files that are not in git.
+
+    `before` is the version that the tables had before `--migrate`, "" for none; None without it.
+    """
+
+    project: str
+    where: str
+    commit: str
+    files: int
+    sent: int
+    dropped: int
+    embedded: int
+    left_out: tuple[str, ...]
+    problems: tuple[Problem, ...]
+    before: str | None = None
+
+
+class Source(NamedTuple):
+    """The files of a project that are sent, by path, with what tells that one has changed."""
+
+    files: Mapping[str, FileRow]
+    hashes: Mapping[str, str]
+    left_out: tuple[str, ...]
+
+
+class _Target(NamedTuple):
+    """What is pushed where: the project as the server knows it, and what makes its vectors."""
+
+    app: App
+    server: link.Link
+    identity: Identity
+    known: writer.Known
+    model: str
+    dim: int
+    embedder: Embedder | None
+
+
+def push(app: App, *, archived: bool = False, migrate: bool = False) -> Report:
+    """Send what changed. Nothing is written unless everything is. The index must be fresh."""
+    url = app.config.store_url
+    where = link.shown(url, app.environ)
+    if app.root is None:
+        raise UsageError(
+            "only a project can be pushed: the global level stays here", "run it in a repository"
+        )
+    before = _migrate(app, url, where) if migrate else None
+    identity = identify(app.root)
+    source = _source(app, archived)
+    server = link.Link(url, app.environ)
+    try:
+        schema.require(server.ask(schema.version))
+        for _ in range(TRIES):
+            try:
+                return _push(app, server, identity, source, archived)._replace(before=before)
+            except writer.Stale:
+                continue
+    finally:
+        server.close()
+    raise RefusedError(
+        f"this project is being pushed by others all the time ({where})", "run again"
+    )
+
+
+def _migrate(app: App, url: str, where: str) -> str:
+    try:
+        before = schema.migrate(lambda: link.connect(url))
+        embedder = app.embedder
+        if embedder is not None:
+            dim = app.config.embed_dimensions or len(embedder.embed(["dimension"])[0])
+            with link.connect(url) as connection:
+                schema.index_vectors(connection, _model(embedder), dim)
+        return before
+    except Exception as error:
+        cause = getattr(error, "orig", None) or error
+        raise link.explained(cause, where) from None
+
+
+def _model(embedder: Embedder) -> str:
+    return f"{embedder.provider}/{embedder.model}"
+
+
+# --- what is sent
+
+
+def _source(app: App, archived: bool) -> Source:
+    wanted = {
+        row.path: row
+        for row in app.index.files().values()
+        if rows.leaves(row.place, row.tree, archived=archived) and row.hash
+    }
+    root = app.root or Path()
+    kept = set(_git(root, wanted, "ls-files", "-z"))
+    for name in _git(root, kept, "diff", "--name-only", "-z", "--relative", "HEAD"):
+        raise RefusedError(
+            f"{name} differs from what is committed",
+            "commit it first: what is shared is as of a commit",
+        )
+    files = {name: row for name, row in wanted.items() if name in kept}
+    hashes = {name: _hash(row) for name, row in files.items()}
+    return Source(files, hashes, tuple(sorted(wanted.keys() - kept)))
+
+
+def _git(root: Path, names: Mapping[str, Any] | set[str], *command: str) -> list[str]:
+    """The names that a git command prints when asked about these files."""
+    found: list[str] = []
+    listed = sorted(names)
+    for start in range(0, len(listed), ARGUMENTS):
+        done = git.run([*command, "--", *listed[start : start + ARGUMENTS]], root, timeout=120)
+        if done.returncode:
+            raise ProviderError(f"git {command[0]} failed: {done.stderr.strip()}", "git status")
+        found += [name for name in done.stdout.split("\0") if name]
+    return found
+
+
+def _hash(row: FileRow) -> str:
+    return levels_on_disk.digest("\0".join((FORMAT, row.hash, *row.place)).encode())
+
+
+def _push(
+    app: App, server: link.Link, identity: Identity, source: Source, archived: bool
+) -> Report:
+    known = server.ask(lambda c: writer.known(c, identity.key))
+    team = app.config.store_team or known.team or server.ask(writer.role)
+    to = _Target(app, server, identity, known, *_embedding(app, server, known))
+    problems: list[Problem] = []
+    changed = [
+        _read(app, row, source.hashes[name], problems)
+        for name, row in source.files.items()
+        if known.files.get(name) != source.hashes[name]
+    ]
+    gone = [rows.number(name) for name in known.files if name not in source.files]
+    touched = [*gone, *(file.number for file in changed)]
+    have = server.ask(lambda c: writer.chunk_ids(c, identity.key, touched)) if touched else set()
+    change = _change(changed, gone, have, (f"=t:{team}", f"=p:{identity.key}"))
+    vectors = _vectors(to, change.new)
+    new = [chunk._replace(vector=vectors.get(chunk.sent.id)) for chunk in change.new]
+    change = change._replace(new=new, vectors=_older(to, change.dropped))
+    facts = writer.Facts(team, identity.commit, identity.remote, identity.name, to.model, to.dim)
+    if changed or gone or change.vectors or facts != known.facts:
+        server.ask(lambda c: writer.write(c, identity, facts, known, change, archived=archived))
+    return Report(
+        identity.name, server.where, identity.commit, len(source.files), len(new), len(change.dropped),
+        len(vectors) + len(change.vectors), source.left_out, tuple(problems),
+    )  # fmt: skip
+
+
+def _read(app: App, row: FileRow, identity: str, problems: list[Problem]) -> writer.FileChange:
+    """A file as it is sent. One that cannot be read any more counts as changed meanwhile."""
+    file = app.found(row.path)
+    try:
+        data = levels_on_disk.read_bytes(file.path if file else app.path_of(row.path)).data
+        text = rows.public_text(levels_on_disk.decode(data))
+    except levels_on_disk.Unreadable as error:
+        problems.append(Problem(row.path, error.line, str(error), "unreadable"))
+        return writer.FileChange(rows.number(row.path), row.path, identity, row.place, ())
+    if levels_on_disk.digest(data) != row.hash:
+        raise RefusedError(f"{row.path} is being changed", "run again")
+    sent = rows.chunks(parse(text, row.path), row.path, live=row.place.store == "memory")
+    return writer.FileChange(rows.number(row.path), row.path, identity, row.place, sent)
+
+
+def _change(
+    files: Sequence[writer.FileChange], gone: Sequence[int], have: set[int], labels: Sequence[str]
+) -> writer.Change:
+    """What is new and what is no longer wanted, without vectors."""
+    wanted = {sent.id: (file, sent) for file in files for sent in file.chunks}
+    new = [pair for i, pair in wanted.items() if i not in have]
+    tokenizer = Tokenizer()
+    try:
+        words = tokenizer.words(rows.searched([sent for _, sent in new]), labels)
+    finally:
+        tokenizer.close()
+    chunks = [writer.NewChunk(*pair, own, None) for pair, own in zip(new, words, strict=True)]
+    return writer.Change(files, gone, chunks, sorted(have - wanted.keys()), {})
+
+
+# --- vectors
+
+
+def _embedding(
+    app: App, server: link.Link, known: writer.Known
+) -> tuple[str, int, Embedder | None]:
+    """(model, dimension, embedder) of the vectors to send. Raises UsageError where the index has
+    others.
+    """
+    embedder = app.embedder
+    if embedder is None:
+        return "", 0, None
+    model = _model(embedder)
+    dim = app.config.embed_dimensions or (known.dim if known.model == model else 0)
+    if embedder.provider == "local":
+        dim = arithmetic.DIM
+    dim = dim or len(embedder.embed(["dimension"])[0])
+    have = server.ask(lambda c: writer.dimensions(c, model))
+    if have and dim not in have:
+        listed = " or ".join(map(str, sorted(have)))
+        raise UsageError(
+            f"vectors of {model} have {listed} dimensions in the shared index, here {dim}",
+            f"set embed_dimensions = {sorted(have)[0]}",
+        )
+    return model, dim, embedder
+
+
+def _vectors(to: _Target, new: Sequence[writer.NewChunk]) -> dict[int, str]:
+    """The vectors of the new chunks that are chosen to have one."""
+    live = (chunk.sent for chunk in new if chunk.sent.row.live)
+    texts = {
+        sent.id: embedded_text(sent.row.title, sent.row.text)
+        for sent in live
+        if _chosen(to.app, sent.row.kind, sent.row.type, json.loads(sent.row.metadata))
+    }
+    return _embedded(to, texts)
+
+
+def _older(to: _Target, dropped: Sequence[int]) -> dict[int, str]:
+    """Vectors for what is there already but was embedded by another model, or not at all."""
+    same = (to.model, to.dim) == (to.known.model, to.known.dim)
+    if to.embedder is None or same or not to.known.version:
+        return {}
+    found = to.server.ask(lambda c: writer.without_vector(c, to.identity.key, to.model, to.dim))
+    gone = set(dropped)
+    texts = {
+        i: embedded_text(title, text)
+        for i, title, text, kind, type_, values in found
+        if i not in gone and _chosen(to.app, kind, type_, values)
+    }
+    return _embedded(to, texts)
+
+
+def _chosen(app: App, kind: str, type_: str, values: Mapping[str, Any]) -> bool:
+    """Whether a live chunk is to be embedded (`vectors.Chosen` says it in SQL)."""
+    if values.get("embed") is not None:
+        return bool(values["embed"])
+    chosen = app.chosen
+    fits = (not chosen.kinds or kind in chosen.kinds) and (
+        not chosen.types or type_ in chosen.types
+    )
+    return fits and float(values.get("importance") or 0) >= chosen.importance
+
+
+def _embedded(to: _Target, texts: Mapping[int, str]) -> dict[int, str]:
+    """The vectors of texts, as the server reads them; what the local index has paid for is not paid
+    again.
+    """
+    embedder, dim = to.embedder, to.dim
+    if embedder is None or not texts:
+        return {}
+    import numpy as np
+
+    hashes = {i: content_hash(text) for i, text in texts.items()}
+    paid = to.app.index.vectors.cached(embedder, sorted(set(hashes.values())))
+    known = {h: np.frombuffer(data, "<f4") for h, data in paid.items()}
+    new = {h: texts[i] for i, h in hashes.items() if h not in known}
+    if new:
+        known |= dict(zip(new, embedder.embed(list(new.values())), strict=True))
+    odd = {len(own) for own in known.values()} - {dim}
+    if odd:
+        what = f"{embedder.provider} gave vectors of {odd.pop()} dimensions instead of {dim}"
+        raise ProviderError(what, "has the model changed behind its name?")
+    written = {h: literal(arithmetic.quantise(known[h].tolist())) for h in set(hashes.values())}
+    return {i: written[h] for i, h in hashes.items()}
+
+
+def literal(quantised: bytes) -> str:
+    """A vector of whole numbers in the text form of pgvector."""
+    return f"[{','.join(map(str, memoryview(quantised).cast('b')))}]"

@@ -1,0 +1,113 @@
+"""What of a project leaves the machine: its committed memory, without private parts and
+credentials.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from memcli.index.chunks import Row, rows
+from memcli.memory.levels import Place
+from memcli.memory.memory_file import MemoryFile, sections
+from memcli.memory.values import Entry
+from memcli.text import redact
+
+
+class Sent(NamedTuple):
+    """A chunk as it is sent; `id` is the same whenever its file and content are."""
+
+    id: int
+    head: int
+    line: int
+    row: Row
+    begins: str
+    ends: str
+
+
+def leaves(place: Place, work_tree: str, *, archived: bool) -> bool:
+    """Whether files of a place may be sent: not the global level, no proxy, nothing of other work
+    trees.
+    """
+    if place.level == "global" or work_tree or "proxy" in (place.store, place.of):
+        return False
+    return archived or place.store != "archive"
+
+
+def number(*parts: object) -> int:
+    """A number of 64 bits from texts, the same everywhere."""
+    text = "\0".join(map(str, parts))
+    return int.from_bytes(
+        blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), signed=True
+    )
+
+
+def chunks(memory: MemoryFile, path: str, *, live: bool) -> list[Sent]:
+    """The chunks of a file in their order. Equal entries of one file are told apart by their order."""
+    found: list[Sent] = []
+    times: dict[bytes, int] = {}
+    for entry in sorted((*sections(memory), *memory.entries), key=lambda entry: entry.start):
+        head = 0
+        for row in rows(_public(entry), live=live):
+            values = json.loads(row.metadata)
+            row = row._replace(metadata=_plain(values))
+            times[row.digest] = again = times.get(row.digest, -1) + 1
+            own = number(path, row.digest.hex(), row.type, row.kind, again)
+            head = head if row.part else own
+            found.append(Sent(own, head, row.line, row, *_span(values, row.date)))
+    return found
+
+
+def public_text(text: str) -> str:
+    """A file's text with its private parts blank, also where they span entries; lines keep their
+    numbers.
+    """
+    if redact.strip_private(text) == text:
+        return text
+    kept, at, depth = [], 0, 0
+    for tag in re.finditer(redact.PRIVATE_TAG, text):
+        if not tag[1]:
+            if depth == 0:
+                kept.append(text[at : tag.start()])
+                at = tag.start()
+            depth += 1
+        elif depth:
+            depth -= 1
+            if depth == 0:
+                kept.append("\n" * text.count("\n", at, tag.end()))
+                at = tag.end()
+    return "".join(kept) if depth else "".join([*kept, text[at:]])
+
+
+def _public(entry: Entry) -> Entry:
+    extra = {key: _cleaned(value) for key, value in entry.extra.items()}
+    return entry._replace(title=_cleaned(entry.title), body=_cleaned(entry.body), extra=extra)
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return redact.redact_secrets(redact.strip_private(redact.strip_controls(value)))
+    if isinstance(value, (list, tuple)):
+        return [_cleaned(item) for item in value]
+    if isinstance(value, Mapping):
+        return {_cleaned(key): _cleaned(item) for key, item in value.items()}
+    return value
+
+
+def _plain(values: Mapping[str, Any]) -> str:
+    """Metadata as jsonb takes it: it knows no NUL."""
+    return json.dumps(values, ensure_ascii=False).replace("\\u0000", "")
+
+
+def _span(values: Mapping[str, Any], date: str) -> tuple[str, str]:
+    """The first and the last day that an entry is about, as the filters since and until count them."""
+    begins = str(values.get("started_at") or values.get("created") or date)[:10]
+    return begins, str(values.get("ended_at") or begins)[:10]
+
+
+def searched(sent: Sequence[Sent]) -> list[tuple[str, str, str, str, str]]:
+    """The searched columns of chunks, in the order of `tokens.COLUMNS`."""
+    return [(s.row.title, s.row.text, s.row.tags, s.row.date, s.row.parts) for s in sent]

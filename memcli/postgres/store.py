@@ -1,0 +1,518 @@
+"""Searching the shared index: the same questions that `store.Index` answers, asked of the server.
+SQL.
+
+An entry is called `id@project` here, since a section of prose may have the same id in two projects.
+Chunks have numbers that count from 1 and hold for one search; so do files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import accumulate, combinations
+from operator import mul
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from memcli.index import bm25
+from memcli.index.source import Candidate, FileRow
+from memcli.index.view import Filters
+from memcli.memory.levels import Place
+from memcli.memory.words import SIZE, join
+from memcli.postgres import schema
+from memcli.postgres.identity import blob_url
+from memcli.postgres.link import Link
+from memcli.postgres.tokens import WEIGHTS, Term, Tokenizer
+from memcli.providers.embed import arithmetic
+
+if TYPE_CHECKING:
+    import psycopg
+
+GATE = 5000
+"""About how many chunks meet the words that bring candidates; commoner words only add to scores."""
+MET = 20_000
+"""Of how many that meet them the best are taken, where words stand together more often than by
+chance.
+"""
+COMMON = 0.25
+"""Share of all chunks from which on a word brings none."""
+K1, B = 1.2, 0.75
+"""The constants of BM25, as in FTS5."""
+
+OPENING = """
+BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+SET LOCAL jit = off;
+SET LOCAL hnsw.iterative_scan = relaxed_order;
+SET LOCAL hnsw.ef_search = 300;
+SELECT version_num FROM mem.version;
+SELECT project::text, name, team, remote, path, commit, model, dim, chunks, length FROM mem.projects;
+"""
+"""One state for all questions of a search, in one message: each costs the way to the server and
+back.
+"""
+
+Key = tuple[str, int]
+"""(project, chunk or file)"""
+
+
+class Project(NamedTuple):
+    """What a hit says of the project it comes from."""
+
+    key: str
+    name: str
+    team: str
+    remote: str
+    path: str
+    commit: str
+    model: str
+    dim: int
+    chunks: int
+    length: int
+
+
+class Leader(NamedTuple):
+    """A chunk that is scored: its length and where the words of the query stand in it."""
+
+    length: int
+    words: Mapping[str, tuple[str, str]]
+
+
+class SharedIndex:
+    """One search over the shared index. Raises MemError when the server cannot answer."""
+
+    def __init__(
+        self,
+        link: Link,
+        filters: Filters,
+        names: Sequence[str],
+        about: Callable[[str | None, str], bool],
+    ) -> None:
+        self.link = link
+        self._about = about
+        self._paths = json.dumps(filters.path)
+        self.projects = self._projects()
+        chosen = _named(self.projects.values(), names)
+        self.filters = _as_json(filters, [p.key for p in chosen] if names else None)
+        counted = chosen if names else list(self.projects.values())
+        self.total = sum(p.chunks for p in counted)
+        self.mean_length = sum(p.length for p in counted) / self.total if self.total else 1.0
+        self._only = [p.key for p in chosen] if names else None
+        self.files: dict[int, FileRow] = {}
+        self._file_of: dict[Key, int] = {}
+        self._project_of: dict[int, str] = {}
+        self._numbers: dict[Key, int] = {}
+        self._keys: dict[int, Key] = {}
+        self._heads: dict[int, Key] = {}
+        self._whole: dict[Key, str] = {}
+        self._loaded: dict[int, Candidate] = {}
+        self._counts: dict[str, int] = {}
+
+    def _ask(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return self.link.ask(lambda c: c.execute(statement, values).fetchall())
+
+    def _projects(self) -> dict[str, Project]:
+        return {row[0]: Project(*row) for row in self.link.ask(_opened)}
+
+    # --- words
+
+    def counts(self, words: Sequence[str]) -> list[int]:
+        """In how many chunks each word stands; a phrase, in at most so many."""
+        tokenizer = Tokenizer()
+        try:
+            terms = tokenizer.terms(words)
+        finally:
+            tokenizer.close()
+        known = self._known(terms)
+        found = {
+            term.text: min((known.get(word, 0) for word in term.words), default=0) for term in terms
+        }
+        return [found.get(word, 0) for word in words]
+
+    def idf(self, words: Sequence[str]) -> list[float]:
+        """How rare each word is, as `store.Index.idf`."""
+        return [bm25.idf(n, self.total) for n in self.counts(words)]
+
+    def _known(self, terms: Iterable[Term]) -> dict[str, int]:
+        """In how many chunks each word of these terms stands; that of an open one counts all it
+        begins.
+        """
+        terms = list(terms)
+        plain = {word for term in terms for word in term.words} - self._counts.keys()
+        if plain:
+            rows = self._ask(
+                "SELECT * FROM mem.counts(%s, %s::uuid[])", (sorted(plain), self._only)
+            )
+            self._counts |= dict.fromkeys(plain, 0) | dict(rows)
+        for head in {term.words[-1] for term in terms if term.open}:
+            [(n,)] = self._ask(
+                "SELECT coalesce(sum(n), 0) FROM mem.terms WHERE term >= %s AND term < %s"
+                " AND (%s::uuid[] IS NULL OR project = ANY (%s::uuid[]))",
+                (head, head + "\U0010ffff", self._only, self._only),
+            )
+            self._counts[head] = int(n)
+        return self._counts
+
+    def lexical(self, terms: Sequence[str], pool: int) -> dict[int, float]:
+        """BM25 of the best-matching chunks, the same sum over terms as `store.Index.lexical`."""
+        tokenizer = Tokenizer()
+        try:
+            asked = tokenizer.terms(list(dict.fromkeys(terms)))
+        finally:
+            tokenizer.close()
+        known = self._known(asked)
+        asked = [term for term in asked if all(known[word] for word in term.words)]
+        if not asked:
+            return {}
+        bound = {term.text: min(known[word] for word in term.words) for term in asked}
+        leaders = self._leaders(asked, bound)
+        counted = sorted((self._count(term, bound, leaders), term) for term in asked)
+        rare = [(bm25.idf(n, self.total), term) for n, term in counted if n]
+        every = sum(idf for idf, _ in rare)
+        scores = {number: self._score(leader, rare, every) for number, leader in leaders.items()}
+        return bm25.best({number: score for number, score in scores.items() if score > 0}, pool)
+
+    def _leaders(self, asked: Sequence[Term], bound: Mapping[str, int]) -> dict[int, Leader]:
+        rows = self._ask(
+            "SELECT project::text, id, length, paths, lexemes, places, marks"
+            " FROM mem.lexical(%s::tsquery, %s::tsquery[], %s, %s, %s, %s, %s, %s, %s)",
+            (
+                gate(asked, bound, self.total), [term.query for term in asked],
+                [bm25.idf(bound[term.text], self.total) for term in asked],
+                sorted({word for term in asked for word in term.words}),
+                sorted({term.words[-1] for term in asked if term.open}),
+                MET, bm25.SCORED if self.total <= bm25.SCORED else bm25.LEADERS, bm25.LEADERS, self.filters,
+            ),
+        )  # fmt: skip
+        return {
+            self._number((project, i)): Leader(
+                length, dict(zip(words, zip(places, marks, strict=True), strict=True))
+            )
+            for project, i, length, paths, words, places, marks in rows
+            if self._fits(paths)
+        }
+
+    def _fits(self, paths: Any) -> bool:
+        return self._paths == "[]" or self._about(json.dumps(paths) if paths else None, self._paths)
+
+    def _count(self, term: Term, bound: Mapping[str, int], leaders: Mapping[int, Leader]) -> int:
+        """In how many chunks a term stands; a phrase, in those that were looked at."""
+        if len(term.words) == 1:
+            return bound[term.text]
+        return sum(bool(frequency(term, leader)) for leader in leaders.values())
+
+    def _score(self, leader: Leader, rare: Sequence[tuple[float, Term]], every: float) -> float:
+        score = covered = 0.0
+        norm = K1 * (1 - B + B * leader.length / self.mean_length)
+        for idf, term in rare:
+            often = frequency(term, leader)
+            if often:
+                score += idf * often * (K1 + 1) / (often + norm)
+                covered += idf
+        return bm25.covered(score, covered, every)
+
+    # --- vectors
+
+    def models(self) -> set[tuple[str, int]]:
+        """(model, dimension) of the vectors in the projects that are searched."""
+        keys = self._only if self._only is not None else list(self.projects)
+        return {
+            (self.projects[k].model, self.projects[k].dim) for k in keys if self.projects[k].model
+        }
+
+    def nearest(self, query: str, model: str, dim: int, most: int) -> list[int]:
+        """The chunks whose vectors are nearest to a query, of one model."""
+        rows = self._ask(
+            "SELECT project::text, id, paths FROM mem.nearest(%s, %s, %s, %s, %s)",
+            (query, model, dim, most, self.filters),
+        )
+        return [self._number((project, i)) for project, i, paths in rows if self._fits(paths)]
+
+    def cosines(
+        self, numbers: Collection[int], query: str, model: str, dim: int
+    ) -> dict[int, float]:
+        """The cosine of each of these chunks, as far as it has a vector of that model; they are
+        loaded.
+        """
+        product = "CASE WHEN c.model = %s AND c.dim = %s THEN -(c.vector <#> %s::halfvec) END"
+        found = self._load(map(self._keys.__getitem__, numbers), product, (model, dim, query))
+        return {
+            number: value / arithmetic.FULL for number, value in found.items() if value is not None
+        }
+
+    def texts(self, numbers: Collection[int]) -> dict[int, tuple[str, str]]:
+        """(title, text) of these chunks."""
+        return {c.rowid: (c.title, c.text) for c in self.candidates(numbers)}
+
+    # --- chunks
+
+    def _number(self, key: Key) -> int:
+        number = self._numbers.setdefault(key, len(self._numbers) + 1)
+        self._keys[number] = key
+        return number
+
+    def candidates(self, rowids: Iterable[int]) -> list[Candidate]:
+        """The chunks with these numbers."""
+        wanted = list(dict.fromkeys(rowids))
+        missing = [number for number in wanted if number not in self._loaded]
+        if missing:
+            self._load([self._keys[number] for number in missing])
+        return [self._loaded[number] for number in wanted if number in self._loaded]
+
+    def _load(
+        self, keys: Iterable[Key], value: str = "NULL", values: Sequence[Any] = ()
+    ) -> dict[int, float | None]:
+        """Fetch chunks with their files; what `value` (SQL) is for each, by number."""
+        rows = self._ask(
+            f"SELECT {value}, c.project::text, c.id, c.file, c.head, c.entry, c.part, c.type, c.kind, c.date,"
+            " c.title, c.text, c.metadata, f.path, f.level, f.store, f.job, f.task, f.of"
+            f" FROM {BY_KEY} JOIN mem.files f ON f.project = c.project AND f.file = c.file",
+            (*values, *_columns(keys)),
+        )
+        return {self._candidate(*row[1:]): row[0] for row in rows}
+
+    def _candidate(
+        self, project: str, i: int, file: int, head: int, entry: str, part: int, type_: str, kind: str,
+        date: str, title: str, text: str, values: dict[str, Any], path: str, *place: str,
+    ) -> int:  # fmt: skip
+        number, source = (
+            self._number((project, i)),
+            self._source((project, file), path, Place(*place)),
+        )
+        self._heads[number] = (project, head)
+        if "promoted_to" in values:
+            values["promoted_to"] = [_name(str(other), project) for other in values["promoted_to"]]
+        self._loaded[number] = Candidate(
+            number,
+            source,
+            _name(entry, project),
+            part,
+            head,
+            0,
+            type_,
+            kind,
+            date,
+            title,
+            text,
+            values,
+        )
+        return number
+
+    def _source(self, key: Key, path: str, place: Place) -> int:
+        """The number of a file."""
+        if key not in self._file_of:
+            source = self._file_of[key] = len(self._file_of) + 1
+            self.files[source] = FileRow(source, path, place, "", 0, 0, "", 0, ())
+            self._project_of[source] = key[0]
+        return self._file_of[key]
+
+    def places(self, entries: Collection[str]) -> list[tuple[int, int]]:
+        """(chunk, file) of the first chunk of every place where these entries stand, if it passes."""
+        named = [_split(entry) for entry in entries]
+        rows = self._ask(
+            "SELECT project::text, id FROM mem.standing(%s::uuid[], %s, %s)",
+            ([project for _, project in named], [entry for entry, _ in named], self.filters),
+        )
+        return [(c.rowid, c.source) for c in self.candidates([self._number(key) for key in rows])]
+
+    def passes(self, candidate: Candidate) -> bool:
+        """Always: the server gives none that does not."""
+        return True
+
+    def text(self, candidate: Candidate) -> str:
+        """The whole indexed text of the entry that a chunk belongs to."""
+        key = self._heads[candidate.rowid]
+        if candidate.part == 0 and len(candidate.text) < SIZE:
+            return candidate.text
+        if key not in self._whole:
+            rows = self._ask(
+                "SELECT text FROM mem.chunks WHERE project = %s AND head = %s"
+                " AND file = (SELECT file FROM mem.chunks WHERE project = %s AND id = %s) ORDER BY part",
+                (*key, *key),
+            )
+            self._whole[key] = join([row[0] for row in rows]) if rows else candidate.text
+        return self._whole[key]
+
+    # --- places
+
+    def beside(self, candidates: Sequence[Candidate]) -> list[Sequence[Sequence[str]]]:
+        """For each, the entries up to two places before it in its file and those after it, nearest
+        first.
+        """
+        keys = [self._heads[c.rowid] for c in candidates]
+        rows = self._ask(
+            "WITH near AS MATERIALIZED ("
+            "SELECT c.project, c.id, s.place - h.place AS apart, f.heads[s.place] AS other"
+            f" FROM {BY_KEY} JOIN mem.files f ON f.project = c.project AND f.file = c.file"
+            " CROSS JOIN LATERAL (SELECT array_position(f.heads, c.id)) h(place)"
+            " CROSS JOIN LATERAL generate_series(greatest(h.place - 2, 1), h.place + 2) s(place))"
+            " SELECT near.project::text, near.id, near.apart, o.entry FROM near"
+            " JOIN mem.chunks o ON o.project = near.project AND o.id = near.other WHERE near.apart <> 0",
+            _columns(keys),
+        )
+        around: dict[Key, dict[int, str]] = {}
+        for project, i, apart, entry in rows:
+            around.setdefault((project, i), {})[apart] = _name(entry, project)
+        return [_sides(around.get(key, {})) for key in keys]
+
+    def edges(self, entries: Collection[str]) -> list[tuple[str, str, float]]:
+        """None: what belongs together is not sent to the server."""
+        return []
+
+    def located(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """The same, with the first body line of each known."""
+        heads = {c.rowid: self._heads[c.rowid] for c in candidates}
+        rows = self._ask(
+            "SELECT c.project::text, c.id, f.lines[array_position(f.heads, c.id)]"
+            f" FROM {BY_KEY} JOIN mem.files f ON f.project = c.project AND f.file = c.file",
+            _columns(heads.values()),
+        )
+        known = {(project, i): line for project, i, line in rows}
+        return [c._replace(line=known.get(heads[c.rowid]) or 1) for c in candidates]
+
+    def origin(self, candidate: Candidate) -> tuple[str, str]:
+        """(name of the project, where the line can be read as of the commit that was pushed)."""
+        key, path = self._project_of[candidate.source], self.files[candidate.source].path
+        project = self.projects[key]
+        whole = path if project.path == "." else f"{project.path}/{path}"
+        return project.name, blob_url(project.remote, project.commit, whole, candidate.line)
+
+
+BY_KEY = (
+    "unnest(%s::uuid[], %s::bigint[]) k(project, id)"
+    " JOIN mem.chunks c ON c.project = k.project AND c.id = k.id"
+)
+"""Chunks by their keys, from what `_columns` gives."""
+
+
+def _columns(keys: Iterable[Key]) -> tuple[list[str], list[int]]:
+    """Keys as two lists, each key once."""
+    keys = list(dict.fromkeys(keys))
+    return [key[0] for key in keys], [key[1] for key in keys]
+
+
+def _opened(connection: psycopg.Connection[Any]) -> list[tuple[Any, ...]]:
+    """Begin a search; the projects one may read. Raises ProviderError where the tables are not as
+    known.
+    """
+    from psycopg import errors
+
+    try:
+        cursor = connection.execute(OPENING)
+    except (errors.UndefinedTable, errors.UndefinedColumn, errors.InvalidSchemaName):
+        connection.execute("ROLLBACK")
+        schema.require(schema.version(connection))
+        raise
+    while cursor.description is None:
+        cursor.nextset()
+    row = cursor.fetchone()
+    schema.require(str(row[0]) if row else "")
+    cursor.nextset()
+    return cursor.fetchall()
+
+
+def _sides(around: Mapping[int, str]) -> list[list[str]]:
+    """What stands before and behind, nearest first, from what stands how far away."""
+    return [[around[step * sign] for step in (1, 2) if step * sign in around] for sign in (-1, 1)]
+
+
+def gate(asked: Sequence[Term], bound: Mapping[str, int], total: int) -> str:
+    """The tsquery that brings candidates: any of the rarest terms, or any two that are rare enough
+    together.
+
+    What has one common word and no other would not be among the best. Where all are too common, as
+    many must stand together as make it rare enough if they were independent.
+    """
+    single = [term for term in asked if len(term.words) == 1 or term.open] or list(asked)
+    single.sort(key=lambda term: bound[term.text])
+    if total <= GATE:
+        return _any([[term] for term in single])
+    alone = _fitting([bound[term.text] for term in single], GATE / 2)
+    room = float(GATE - sum(bound[term.text] for term in single[:alone]))
+    rest = [term for term in single[alone:] if bound[term.text] <= COMMON * total]
+    pairs = sorted(
+        (bound[a.text] * bound[b.text] / total, [a, b]) for a, b in combinations(rest, 2)
+    )
+    together = pairs[: _fitting([size for size, _ in pairs], room)]
+    room -= sum(size for size, _ in together)
+    alone += _fitting([bound[term.text] for term in single[alone:]], room)
+    groups = [[term] for term in single[:alone]]
+    groups += [pair for _, pair in together if pair[0] not in single[:alone]]
+    return _any(groups or [_joint(single, bound, total)])
+
+
+def _fitting(sizes: Iterable[float], room: float) -> int:
+    """How many of these, from the first on, fit into a room."""
+    return sum(size <= room for size in accumulate(sizes))
+
+
+def _joint(single: Sequence[Term], bound: Mapping[str, int], total: int) -> list[Term]:
+    """As many of the rarest terms as make it rare enough that all of them stand in a chunk."""
+    sizes = accumulate((bound[term.text] / total for term in single), mul, initial=float(total))
+    needed = next((i for i, size in enumerate(sizes) if size <= GATE), len(single))
+    return list(single[:needed])
+
+
+def _any(groups: Sequence[Sequence[Term]]) -> str:
+    """A tsquery: all terms of any of these groups."""
+    return " | ".join(" & ".join(f"({term.query})" for term in group) for group in groups)
+
+
+def frequency(term: Term, leader: Leader) -> float:
+    """How often a term stands in a chunk, weighed by the columns it stands in."""
+    if term.open:
+        return sum(
+            WEIGHTS[mark]
+            for word, (_, marks) in leader.words.items()
+            if word.startswith(term.words[-1])
+            for mark in marks
+        )
+    if any(word not in leader.words for word in term.words):
+        return 0.0
+    places, marks = leader.words[term.words[0]]
+    if len(term.words) == 1:
+        return sum(WEIGHTS[mark] for mark in marks)
+    rest = [frozenset(map(int, leader.words[word][0].split(","))) for word in term.words[1:]]
+    return sum(
+        WEIGHTS[mark]
+        for place, mark in zip(map(int, places.split(",")), marks, strict=True)
+        if all(place + step in own for step, own in enumerate(rest, 1))
+    )
+
+
+def _name(entry: str, project: str) -> str:
+    return f"{entry}@{project}"
+
+
+def _split(name: str) -> tuple[str, str]:
+    entry, _, project = name.rpartition("@")
+    return entry, project
+
+
+def _named(projects: Iterable[Project], names: Sequence[str]) -> list[Project]:
+    """The projects that are named: by name, by its last part, or by their key."""
+    from memcli.errors import UsageError
+
+    projects = list(projects)
+    found: dict[str, Project] = {}
+    for name in names:
+        fit = [p for p in projects if name in (p.name, p.name.rpartition("/")[2], p.key)]
+        if not fit:
+            known = (
+                ", ".join(sorted(p.name for p in projects)[:8]) or "there is none that you may read"
+            )
+            raise UsageError(f"--project {name}: not in the shared index", f"projects: {known}")
+        found |= {p.key: p for p in fit}
+    return list(found.values())
+
+
+def _as_json(filters: Filters, projects: Sequence[str] | None) -> str:
+    """The filters as the searches on the server take them."""
+    stores = set(filters.store) or {"memory"}
+    if filters.archived:
+        stores.add("archive")
+    given: dict[str, Any] = {
+        "store": sorted(stores), "project": projects, "level": filters.level, "job": filters.job,
+        "task": filters.task, "type": filters.type, "kind": filters.kind,
+        "tag": [tag.lower() for tag in filters.tag], "path": bool(filters.path),
+        "since": filters.since, "until": filters.until,
+    }  # fmt: skip
+    return json.dumps({key: value for key, value in given.items() if value or key == "store"})

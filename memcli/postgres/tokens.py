@@ -1,0 +1,117 @@
+"""Words as the local index sees them: SQLite's own tokenizer, so that both indexes find the same.
+
+A text becomes a tsvector whose positions are counted per column with a gap in between, and whose
+weights say which column a word stands in.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+COLUMNS = ("title", "text", "tags", "date", "parts")
+MARKS = "ABBBC"
+"""The tsvector weight of each column."""
+WEIGHTS: Mapping[str, float] = {"A": 1.5, "B": 1.0, "C": 0.7}
+"""bm25 weights by mark; those of `store.COLUMN_WEIGHTS`."""
+LAST = 16_383
+"""The last position that a tsvector tells from others."""
+LONGEST = 1000
+"""Bytes of a word; a longer one is no word, and a lexeme may have 2 kB."""
+
+
+class Words(NamedTuple):
+    """A text as a tsvector in its text form; the words in it, and how many they are with
+    repetitions.
+    """
+
+    vector: str
+    terms: frozenset[str]
+    length: int
+
+
+class Tokenizer:
+    """The tokenizer of the local index, outside of it. Close after use."""
+
+    def __init__(self) -> None:
+        self.db = sqlite3.connect(":memory:", isolation_level=None)
+        self.db.execute(
+            f"CREATE VIRTUAL TABLE texts USING fts5({', '.join(COLUMNS)},"
+            " tokenize = 'porter unicode61 remove_diacritics 2')"
+        )
+        self.db.execute("CREATE VIRTUAL TABLE instances USING fts5vocab(texts, instance)")
+
+    def close(self) -> None:
+        self.db.close()
+
+    def words(self, rows: Sequence[Sequence[str]], labels: Sequence[str] = ()) -> list[Words]:
+        """The words of each row of `COLUMNS`; `labels` are added to every vector, without a
+        position.
+        """
+        found: list[dict[str, list[str]]] = [{} for _ in rows]
+        lengths = [0] * len(rows)
+        starts = self._fill(rows)
+        for term, row, column, offset in self._instances():
+            lengths[row] += 1
+            if len(term.encode()) <= LONGEST:
+                place = min(starts[row][column] + offset + 1, LAST)
+                found[row].setdefault(term, []).append(f"{place}{MARKS[column]}")
+        extra = " ".join(quoted(label) for label in labels)
+        return [
+            Words(f"{_vector(own)} {extra}".strip(), frozenset(own), length)
+            for own, length in zip(found, lengths, strict=True)
+        ]
+
+    def _fill(self, rows: Sequence[Sequence[str]]) -> list[list[int]]:
+        """Put the rows in; the first position of every column of every row."""
+        self.db.execute("DELETE FROM texts")
+        marks = ", ".join("?" * len(COLUMNS))
+        self.db.executemany(
+            f"INSERT INTO texts (rowid, {', '.join(COLUMNS)}) VALUES (?, {marks})",
+            [(i, *row) for i, row in enumerate(rows)],
+        )
+        counts = [[0] * len(COLUMNS) for _ in rows]
+        for _, row, column, offset in self._instances():
+            counts[row][column] = max(counts[row][column], offset + 1)
+        return [[sum(own[:i]) + i for i in range(len(COLUMNS))] for own in counts]
+
+    def _instances(self) -> list[tuple[str, int, int, int]]:
+        rows = self.db.execute("SELECT term, doc, col, offset FROM instances")
+        place = {name: i for i, name in enumerate(COLUMNS)}
+        return [(term, doc, place[column], offset) for term, doc, column, offset in rows]
+
+    def terms(self, terms: Sequence[str]) -> list[Term]:
+        """The terms of a query (see `query.build`) as the words they are made of."""
+        self._fill([("", term.removesuffix("*"), "", "", "") for term in terms])
+        words: list[dict[int, str]] = [{} for _ in terms]
+        for word, row, _, offset in self._instances():
+            words[row][offset] = word
+        return [
+            Term(term, tuple(own[i] for i in sorted(own)), term.endswith("*"))
+            for term, own in zip(terms, words, strict=True)
+            if own and all(len(word.encode()) <= LONGEST for word in own.values())
+        ]
+
+
+class Term(NamedTuple):
+    """A term of a query: one word, a phrase of several, or (`open`) all that begins with the last."""
+
+    text: str
+    words: tuple[str, ...]
+    open: bool
+
+    @property
+    def query(self) -> str:
+        """As a tsquery in its text form."""
+        return " <-> ".join(quoted(word) for word in self.words) + (":*" if self.open else "")
+
+
+def quoted(word: str) -> str:
+    """A lexeme as tsvector and tsquery read it."""
+    doubled = word.replace("\\", "\\\\").replace("'", "''")
+    return f"'{doubled}'"
+
+
+def _vector(words: Mapping[str, Sequence[str]]) -> str:
+    return " ".join(f"{quoted(word)}:{','.join(places)}" for word, places in words.items())

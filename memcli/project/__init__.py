@@ -1,0 +1,1 @@
+"""Where a project is, how it is configured, and what git knows of it."""

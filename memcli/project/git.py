@@ -1,0 +1,161 @@
+"""Git: what can be read from its files without starting it, and the one place that starts it."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import subprocess
+
+EXCLUDED = (".memory.db*", ".*.mem-tmp-*")
+"""Derived and temporary files of ours, never to be committed."""
+MOMENTS = (".premortem.md", ".assumptions.jsonl", ".interventions.jsonl")
+"""What a job notes for itself while it runs."""
+DRIVER = "merge.mem.driver"
+
+
+def work_tree(folder: Path) -> Path | None:
+    """The top of the git work tree that holds `folder`."""
+    return next(
+        (path for path in (folder, *folder.parents) if os.path.lexists(path / ".git")), None
+    )
+
+
+def git_dir(top: Path) -> Path | None:
+    """The git directory of a work tree: `.git`, or what a linked work tree's `.git` file names."""
+    dot = top / ".git"
+    if dot.is_dir():
+        return dot
+    if not dot.is_file():
+        return None
+    try:
+        text = os.fsdecode(dot.read_bytes())
+    except OSError:
+        return None
+    named = text[7:].strip() if text.startswith("gitdir:") else ""
+    return top / named if named else None
+
+
+def common_dir(top: Path) -> Path | None:
+    """The directory that all work trees of a repository share."""
+    own = git_dir(top)
+    if own is None:
+        return None
+    try:
+        return Path(os.path.normpath(own / os.fsdecode((own / "commondir").read_bytes()).strip()))
+    except OSError:
+        return Path(os.path.normpath(own))
+
+
+UNDER_WAY = {
+    "MERGE_HEAD": "merge",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+    "BISECT_LOG": "bisect",
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+    "sequencer": "sequence of commits",
+    "index.lock": "command",
+}
+
+
+def under_way(top: Path) -> str:
+    """What git is in the middle of in a work tree ("merge", "rebase", ...), "" for nothing."""
+    own = git_dir(top)
+    if own is None:
+        return ""
+    return next((word for name, word in UNDER_WAY.items() if os.path.lexists(own / name)), "")
+
+
+def exclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:
+    """Make git ignore `patterns` through `.git/info/exclude`; nothing happens outside a repository."""
+    top = work_tree(root)
+    common = common_dir(top) if top is not None else None
+    if common is None or not (common / "HEAD").is_file():
+        return
+    path = common / "info" / "exclude"
+    if path.is_symlink():  # what a `.git` that somebody packed leads to is not ours to write
+        return
+    try:
+        text = path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
+        missing = [pattern for pattern in patterns if pattern not in text.split("\n")]
+        if missing:
+            path.parent.mkdir(exist_ok=True)
+            glue = "" if not text or text.endswith("\n") else "\n"
+            with path.open("a", encoding="utf-8") as file:
+                file.write(glue + "".join(f"{pattern}\n" for pattern in missing))
+    except OSError:
+        return  # an unwritable git directory: the files then show up as untracked, nothing is lost
+
+
+def run(
+    arguments: Sequence[str], cwd: Path, *, timeout: float = 30
+) -> subprocess.CompletedProcess[str]:
+    """Run git without the variables that a surrounding git hook sets. Never raises for its exit
+    code.
+
+    The monitor of files, a program that a repository's configuration names, is not started.
+    """
+    import subprocess  # most commands only read git's files
+
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return subprocess.run(
+        ["git", "-c", "core.fsmonitor=false", *arguments],
+        cwd=cwd,
+        env=environ,
+        text=True,
+        encoding="utf-8",
+        errors="surrogateescape",
+        capture_output=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
+# --- the merge driver
+
+
+def command() -> str:
+    """How git is to call this program: by absolute path, without a version in it."""
+    program = os.path.abspath(sys.argv[0])
+    if os.path.basename(program) in ("mem", "mem.exe") and os.access(program, os.X_OK):
+        return _shell_quoted(program)
+    return f"{_shell_quoted(sys.executable)} -m memcli"
+
+
+def _shell_quoted(path: str) -> str:
+    path = path.replace("\\", "/")
+    return (
+        path
+        if re.fullmatch(r"[\w./:+@-]+", path)
+        else '"' + re.sub(r'(["$`\\])', r"\\\1", path) + '"'
+    )
+
+
+def register_driver(top: Path, *, dry_run: bool = False) -> list[str]:
+    """Name the merge driver in the repository's own configuration; what was done, one line each."""
+    wanted = f"{command()} merge-driver %O %A %B %P %L"
+    if _driver(top) == wanted:
+        return []
+    if not dry_run:
+        run(["config", "--local", "merge.mem.name", "memory entries by id"], top)
+        run(["config", "--local", DRIVER, wanted], top)
+    return [f"registered the merge driver: {wanted}"]
+
+
+def unregister_driver(top: Path, *, dry_run: bool = False) -> list[str]:
+    """Take the merge driver out of the configuration again."""
+    if not _driver(top):
+        return []
+    if not dry_run:
+        run(["config", "--local", "--remove-section", "merge.mem"], top)
+    return ["removed the merge driver from the git configuration"]
+
+
+def _driver(top: Path) -> str:
+    return run(["config", "--local", "--get", DRIVER], top).stdout.strip()

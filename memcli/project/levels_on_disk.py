@@ -1,0 +1,377 @@
+"""Find the root, list the memory files below it and in the home folder, and read them.
+
+Only the folders named in docs/memory-format.md are looked at, so other files cost nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from memcli.memory.levels import ARCHIVE, JOBS_DIRS, Place, place
+from memcli.memory.values import Problem
+
+RACY_NS = 50_000_000
+"""A file changed this short before it was read may change again without a new mtime."""
+COARSE_NS = 2_000_000_000
+"""The same where the file system counts in whole seconds."""
+
+
+class Found(NamedTuple):
+    """A memory file: absolute `path`, `name` relative to the root (or `~/…`), and its stat.
+
+    `tree` is the git work tree it lies in: "" for the root's own, "~" for the home folder, else the
+    folder of the job's or task's. Bytes of `name` and `place` that are no UTF-8 are written
+    `\\xff`.
+    """
+
+    path: str
+    name: str
+    place: Place
+    tree: str
+    mtime: int
+    size: int
+
+
+class Listing(NamedTuple):
+    files: list[Found]
+    problems: list[Problem]
+
+
+class View(NamedTuple):
+    """Which jobs and tasks the working directory is in; "" at the root."""
+
+    job: str = ""
+    task: str = ""
+    inside: str = ""  # the folder of that job or task, relative to the root
+
+
+class Unreadable(Exception):
+    """A file whose text cannot be had; `line` is that of the first bad byte, 1 when unknown."""
+
+    def __init__(self, why: str, line: int = 1) -> None:
+        super().__init__(why)
+        self.line = line
+
+
+# --- the root
+
+
+def find_root(cwd: Path, home: Path, jobs_dirs: Sequence[str] = ()) -> Path | None:
+    """The root for a working directory, None where only the global level is in view."""
+    chain = [folder for folder in (cwd, *cwd.parents) if folder != home]
+    for folder in reversed(chain):
+        if _holds_job(folder, cwd, (*JOBS_DIRS, *jobs_dirs)):
+            return folder
+    return next(
+        (folder for mark in _MARKS for folder in chain if os.path.lexists(folder / mark)), None
+    )
+
+
+_MARKS = (".mem.toml", ".git", "MEMORY.md")
+
+
+def _holds_job(folder: Path, cwd: Path, jobs_dirs: Sequence[str]) -> bool:
+    """Whether `cwd` is at or below `<folder>/<jobs>/<job>` or `<folder>/.sessions/<ts>`."""
+    parts = cwd.parts[len(folder.parts) :]
+    if len(parts) < 2:
+        return False
+    if parts[0] == ".sessions":
+        return True
+    if parts[0] == "projects" and parts[2:3] == (".sessions",) and len(parts) > 3:
+        return any(os.path.lexists(folder / mark) for mark in _MARKS)
+    own: tuple[str, ...] = ()
+    if os.path.exists(folder / ".mem.toml"):
+        own = project_jobs_dir(folder)
+    for jobs in (*jobs_dirs, *own):
+        names = tuple(Path(jobs).parts)
+        if parts[: len(names)] == names and len(parts) > len(names):
+            return True
+    return False
+
+
+def project_jobs_dir(folder: Path) -> tuple[str, ...]:
+    """`jobs_dir` of the project file in `folder`, when it has a usable one."""
+    from memcli.project.config import jobs_dirs, read_file
+
+    return jobs_dirs(read_file(folder / ".mem.toml")[0])
+
+
+def view_of(cwd: Path, root: Path, jobs_dirs: Sequence[str]) -> View:
+    """The job and task that `cwd` is in."""
+    try:
+        parts = cwd.relative_to(root).parts
+    except ValueError:
+        return View()
+    if len(parts) >= 2 and parts[0] == ".sessions":
+        return View("", shown(parts[1]), "/".join(parts[:2]))
+    if len(parts) >= 4 and parts[0] == "projects" and parts[2] == ".sessions":
+        return View("", shown(parts[3]), "/".join(parts[:4]))
+    for jobs in jobs_dirs:
+        names = tuple(Path(jobs).parts)
+        if parts[: len(names)] == names and len(parts) > len(names):
+            return _inside(parts, len(names), root)
+    return View()
+
+
+def _inside(parts: tuple[str, ...], at: int, root: Path) -> View:
+    job, rest = parts[at], parts[at + 1 :]
+    if len(rest) >= 2 and rest[0] == "tasks" and (root.joinpath(*parts[: at + 3])).is_dir():
+        return View(shown(job), shown(rest[1]), "/".join(parts[: at + 3]))
+    return View(shown(job), "", "/".join(parts[: at + 1]))
+
+
+def shown(name: str) -> str:
+    """A file name as text that can be stored and printed: bytes that are no UTF-8 as `\\xff`."""
+    return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+# --- listing
+
+
+def list_files(
+    root: Path | None, home: Path, jobs_dirs: Sequence[str] = (), globs: Sequence[str] = ()
+) -> Listing:
+    """Every memory file, of the root first, then of its jobs and tasks, then the global ones."""
+    walk = _Walk(root, home)
+    if root is not None:
+        every = tuple(dict.fromkeys((*JOBS_DIRS, *jobs_dirs)))
+        walk.level(str(root), "", "project", folders=("tasks", "proxy-tasks"), names=_PROJECT)
+        for jobs in every:
+            walk.jobs(str(root), jobs)
+        walk.sessions(str(root), ".sessions")
+        for project in walk.folders(f"{root}/projects", "projects"):
+            walk.sessions(str(root), f"projects/{project}/.sessions")
+        if globs:
+            walk.globs(str(root), globs, every)
+    walk.level(str(home), "~/", "global", tree="~")
+    return Listing(walk.files, walk.problems)
+
+
+_NAMES = ("MEMORY", "institutional")
+_PROJECT = ("MEMORY", "institutional", "proxy")
+
+
+class _Walk:
+    """One listing in the making. A file that two paths lead to is listed once, by the first."""
+
+    def __init__(self, root: Path | None, home: Path) -> None:
+        self.base = os.path.realpath(root) if root is not None else ""
+        self.home = os.path.realpath(home)
+        self.files: list[Found] = []
+        self.problems: list[Problem] = []
+        self.names: set[str] = set()
+        self.inodes: set[tuple[int, int, str]] = set()
+
+    def level(
+        self,
+        folder: str,
+        prefix: str,
+        level: str,
+        *,
+        job: str = "",
+        task: str = "",
+        folders: Sequence[str] = (),
+        names: Sequence[str] = _NAMES,
+        tree: str = "",
+    ) -> None:
+        """The files of one level: those called `names`, and the markdown in its `folders`."""
+        job, task = shown(job), shown(task)
+        for name in names:
+            for file in (f"{name}.md", f"{name}{ARCHIVE}"):
+                self.add(
+                    f"{folder}/{file}", prefix + file, place(level, file, job=job, task=task), tree
+                )
+        for sub in folders:
+            for path, name in self.markdown(f"{folder}/{sub}", f"{prefix}{sub}/"):
+                where = place(level, shown(name), folder=sub, job=job, task=task)
+                self.add(path, f"{prefix}{sub}/{name}", where, tree)
+
+    def jobs(self, root: str, jobs: str) -> None:
+        if not self.reachable(root, jobs):
+            return
+        for job in self.folders(f"{root}/{jobs}", jobs):
+            base = f"{jobs}/{job}"
+            tree = self.work_tree(root, base, "")
+            self.level(f"{root}/{base}", f"{base}/", "job", job=job, folders=("tasks",), tree=tree)
+            for task in self.folders(f"{root}/{base}/tasks", f"{base}/tasks"):
+                self.task(root, f"{base}/tasks/{task}", job, task, tree)
+
+    def task(self, root: str, base: str, job: str, task: str, outer: str) -> None:
+        tree = self.work_tree(root, base, outer)
+        self.level(f"{root}/{base}", f"{base}/", "task", job=job, task=task, tree=tree)
+        inner = f"{base}/worktree"
+        if self.inside(f"{root}/{inner}", inner):
+            tree = self.work_tree(root, inner, tree)
+            self.level(f"{root}/{inner}", f"{inner}/", "task", job=job, task=task, tree=tree)
+
+    def sessions(self, root: str, sessions: str) -> None:
+        for name in self.folders(f"{root}/{sessions}", sessions):
+            base = f"{sessions}/{name}"
+            tree = self.work_tree(root, base, "")
+            self.level(
+                f"{root}/{base}", f"{base}/", "task", task=name, folders=("tasks",), tree=tree
+            )
+
+    def globs(self, root: str, globs: Sequence[str], jobs_dirs: Sequence[str]) -> None:
+        """Files that the globs of the configuration name; none of git's, of a job or of a session."""
+        elsewhere = tuple(f"{jobs}/" for jobs in jobs_dirs)
+        for pattern in globs:
+            for path in sorted(Path(root).glob(pattern)):
+                inner = path.relative_to(root)
+                name = inner.as_posix()
+                if (
+                    path.suffix != ".md"
+                    or name.startswith(elsewhere)
+                    or {".git", ".sessions"} & {*inner.parts}
+                ):
+                    continue
+                if shown(name) not in self.names and self.allowed(str(path), name):
+                    self.add(str(path), name, place("project", shown(path.name)), "")
+
+    @staticmethod
+    def work_tree(root: str, folder: str, outer: str) -> str:
+        """The git work tree of a folder: itself when it has a `.git`, else the one around it."""
+        return shown(folder) if os.path.lexists(f"{root}/{folder}/.git") else outer
+
+    def reachable(self, root: str, folder: str) -> bool:
+        """Whether every part of a path leads on to a folder in the root."""
+        parts = folder.split("/")
+        names = ["/".join(parts[: i + 1]) for i in range(len(parts))]
+        return all(self.inside(f"{root}/{name}", name) for name in names)
+
+    def folders(self, path: str, name: str) -> list[str]:
+        """Names of the folders in `path`, sorted, links last; those that leave the root are
+        reported.
+        """
+        found = [
+            (entry.is_symlink(), entry.name) for entry in self.entries(path, name) if _is_dir(entry)
+        ]
+        return [
+            n for link, n in sorted(found) if not link or self.inside(f"{path}/{n}", f"{name}/{n}")
+        ]
+
+    def markdown(self, path: str, name: str) -> list[tuple[str, str]]:
+        """Path and name of what is called `*.md` in a folder and is no folder itself."""
+        found = [
+            (entry.is_symlink(), entry.name)
+            for entry in self.entries(path, name)
+            if entry.name.endswith(".md") and not _is_dir(entry)
+        ]
+        return [(f"{path}/{n}", n) for _, n in sorted(found)]
+
+    def entries(self, path: str, name: str) -> list[os.DirEntry[str]]:
+        if not self.inside(path, name):
+            return []
+        try:
+            with os.scandir(path) as entries:
+                return list(entries)
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            self.refuse(name, f"cannot be read: {_why(error)}")
+            return []
+
+    def inside(self, path: str, name: str) -> bool:
+        """Whether a folder exists and, being a link, stays in the root."""
+        try:
+            mode = os.lstat(path).st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except (OSError, ValueError) as error:
+            self.refuse(name, f"cannot be read: {_why(error)}")
+            return False
+        if stat.S_ISLNK(mode) and os.path.isdir(path):
+            return self.allowed(path, name)
+        return stat.S_ISDIR(mode)
+
+    def allowed(self, path: str, name: str) -> bool:
+        base = self.home if name.startswith("~/") else self.base
+        real = os.path.realpath(path)
+        if real == base or real.startswith(base.rstrip("/") + "/"):
+            return True
+        self.refuse(name, "is a link that leaves the root; it is not followed")
+        return False
+
+    def refuse(self, name: str, why: str) -> None:
+        problem = Problem(shown(name).rstrip("/"), 1, why, "unreadable")
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+    def add(self, path: str, name: str, where: Place, tree: str) -> None:
+        try:
+            status = os.lstat(path)
+            if stat.S_ISLNK(status.st_mode):
+                if not self.allowed(path, name):
+                    return
+                status = os.stat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except (OSError, ValueError) as error:
+            self.refuse(name, f"cannot be read: {_why(error)}")
+            return
+        if not stat.S_ISREG(status.st_mode):
+            self.refuse(name, "is no regular file")
+            return
+        name, inode = shown(name), (status.st_dev, status.st_ino, tree)
+        if name not in self.names and inode not in self.inodes:
+            self.names.add(name)
+            self.inodes.add(inode)
+            self.files.append(Found(path, name, where, tree, status.st_mtime_ns, status.st_size))
+
+
+def _is_dir(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that runs in circles
+        return False
+
+
+# --- reading
+
+
+class Bytes(NamedTuple):
+    """The content of a file; `mtime` is 0 when the file is too fresh to be told from its next edit."""
+
+    data: bytes
+    mtime: int
+    size: int
+
+
+def read_bytes(path: str) -> Bytes:
+    """The content with the stat it belongs to. Raises `Unreadable`."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise Unreadable("is no regular file")  # a pipe would be waited for
+        with open(path, "rb") as file:
+            status = os.fstat(file.fileno())
+            data = file.read()
+    except OSError as error:
+        raise Unreadable(f"cannot be read: {_why(error)}") from None
+    tick = RACY_NS if status.st_mtime_ns % 1_000_000_000 else COARSE_NS
+    fresh = abs(time.time_ns() - status.st_mtime_ns) < tick
+    return Bytes(data, 0 if fresh else status.st_mtime_ns, len(data))
+
+
+def decode(data: bytes) -> str:
+    """UTF-8 text with BOM and line endings as they are. Raises `Unreadable` at the first bad byte."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise Unreadable(f"is not UTF-8 text (byte {error.start})", line) from None
+
+
+def digest(data: bytes) -> str:
+    """The identity of a file's content."""
+    from hashlib import blake2b
+
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def _why(error: Exception) -> str:
+    return (getattr(error, "strerror", None) or str(error)).lower()

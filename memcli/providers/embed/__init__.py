@@ -1,0 +1,91 @@
+"""Embedders: one method wide, chosen by name, imported on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from memcli.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Matrix = NDArray[np.float32]
+
+PROVIDERS = (
+    "auto",
+    "none",
+    "local",
+    "openai",
+    "gemini",
+    "ollama",
+    "voyage",
+    "openai-compatible",
+    "onnx",
+)
+
+
+class Embedder(Protocol):
+    """What turns texts into vectors here. `provider` and `model` together are the key of the cache:
+    `model` tells apart whatever makes two vectors incomparable (the dimension that was asked for,
+    say).
+    """
+
+    provider: str
+    model: str
+
+    def embed(
+        self, texts: Sequence[str], *, query: bool = False, deadline: float | None = None
+    ) -> Matrix:
+        """One row for each text, in their order: float32 (n, dim), finite, none all zero, and NOT
+        normalised (the cache keeps what came). An empty text is embedded as "-"; no texts make (0,
+        0).
+
+        `query` is for what is looked for, not what is found: some models tell them apart, so a
+        vector of a query never belongs into the cache of documents. `deadline` is in seconds for
+        the whole call. Raises ProviderError (exit 4), and then nothing is returned.
+        """
+        ...
+
+
+def make_embedder(
+    name: str, *, model: str, url: str, folder: str, dimensions: int, environ: Mapping[str, str]
+) -> Embedder | None:
+    """The embedder of that name; None for "none". Nothing is asked and no file read but by "onnx".
+
+    Empty `model`, `url` and zero `dimensions` mean the provider's defaults. Raises UsageError (exit
+    2) where a key, a URL or a folder is missing; keys come from `environ` alone.
+    """
+    if name == "auto":
+        from memcli.providers.embed.local import installed
+
+        name = "local" if installed() else "none"
+    if name == "none":
+        return None
+    if name == "local":
+        from memcli.providers.embed.local import Local
+        from memcli.storage.state import cache_dir
+
+        return Local(cache_dir)
+    if name == "onnx":
+        from memcli.providers.embed.onnx import Onnx
+
+        return Onnx(folder, model=model)
+    if name in ("openai", "openai-compatible"):
+        from memcli.providers.embed.openai import make_openai
+
+        return make_openai(name, model=model, url=url, dimensions=dimensions, environ=environ)
+    if name == "gemini":
+        from memcli.providers.embed.gemini import make_gemini
+
+        return make_gemini(model=model, url=url, dimensions=dimensions, environ=environ)
+    if name == "ollama":
+        from memcli.providers.embed.ollama import make_ollama
+
+        return make_ollama(model=model, url=url, dimensions=dimensions, environ=environ)
+    if name == "voyage":
+        from memcli.providers.embed.voyage import make_voyage
+
+        return make_voyage(model=model, url=url, dimensions=dimensions, environ=environ)
+    raise UsageError(f"embedder = {name!r}: unknown embedder", "one of " + ", ".join(PROVIDERS))

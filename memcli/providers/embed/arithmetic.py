@@ -1,0 +1,93 @@
+"""Arithmetic on vectors of small whole numbers, without any library: it runs in every recall.
+
+A vector is kept as signed bytes of a unit vector times 127. All sums are of whole numbers, so that
+what numpy computes for many texts and Python for one is the same to the bit.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from heapq import nsmallest
+from operator import mul
+from struct import unpack
+from typing import TypeVar
+
+K = TypeVar("K")
+
+SCALE = 127
+DIM = 256
+"""The dimension of static word vectors, and of the sums of them."""
+BLOCK = 1024
+"""How many vectors share a row of sign bits."""
+FULL = float(SCALE * SCALE)
+"""The product of a vector with itself."""
+_POSITIVE = bytes(ord("1") if 0 < value < 128 else ord("0") for value in range(256))
+"""A signed byte as the digit of its sign bit."""
+
+
+def quantise(values: Sequence[float]) -> bytes:
+    """`values` (whole numbers or floats, of any length) as a unit vector in signed bytes; zeros
+    stay so.
+    """
+    length = math.sqrt(sum(map(mul, values, values)))
+    if not length:
+        return bytes(len(values))
+    return array("b", [round(value * SCALE / length) for value in values]).tobytes()
+
+
+def signs(vector: bytes) -> bytes:
+    """One bit a dimension, set where the value is above 0, the first in the lowest bit; whole
+    bytes.
+    """
+    bits = int(vector[::-1].translate(_POSITIVE), 2) if vector else 0
+    return bits.to_bytes((len(vector) + 7) // 8, "little")
+
+
+def cosines(query: bytes, vectors: Mapping[K, bytes]) -> dict[K, float]:
+    """The cosine of `query` with each vector of `quantise` of its dimension, to about a hundredth."""
+    form = f"{len(query)}b"
+    own = unpack(form, query)
+    return {key: _product(own, unpack(form, other)) / FULL for key, other in vectors.items()}
+
+
+if sys.version_info >= (3, 12):
+    _product = math.sumprod
+else:
+
+    def _product(a: Sequence[int], b: Sequence[int]) -> int:
+        return sum(map(mul, a, b))
+
+
+def distances(query: int, bits: bytes, width: int) -> list[int]:
+    """The Hamming distance of `query` to each of the bit strings of `width` bytes in `bits`."""
+    number = int.from_bytes
+    return [
+        (number(bits[i : i + width], "little") ^ query).bit_count()
+        for i in range(0, len(bits), width)
+    ]
+
+
+def nearest(distance: Mapping[K, float], most: int) -> list[K]:
+    """The `most` keys with the smallest distance, and all that tie with the last of them.
+
+    Which keys these are does not depend on how things were numbered.
+    """
+    if len(distance) <= most:
+        return list(distance)
+    last = nsmallest(most, distance.values())[-1]
+    return [key for key, own in distance.items() if own <= last]
+
+
+def weighted_sum(parts: Iterable[tuple[float, bytes]]) -> list[float]:
+    """The sum of (weight, vector) pairs, at least one; exact when the weights are whole numbers."""
+    total: list[float] = []
+    for weight, vector in parts:
+        values = memoryview(vector).cast("b")
+        if total:
+            total = [have + weight * more for have, more in zip(total, values, strict=True)]
+        else:
+            total = [weight * value for value in values]
+    return total

@@ -1,0 +1,352 @@
+"""Static word vectors, computed here: no network, no model to run.
+
+The table of token vectors comes with the `wordllama` package (extra `local`). It is turned once
+into a small SQLite file in the user's cache, so that a recall needs neither numpy nor a tokenizer
+library: a word is cut into pieces by look-up, and its vector is the sum of those of its pieces.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sqlite3
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing, suppress
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from memcli.errors import ProviderError, UsageError
+from memcli.memory.words import word_forms
+from memcli.providers.embed.arithmetic import DIM, SCALE, quantise, weighted_sum
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MODEL = f"wordllama-{DIM}"
+MANY = 256
+"""From so many words on numpy is worth loading."""
+_WEIGHT = 16
+_MOST_WEIGHT = 1023
+"""Weights are whole: 16 for a token vector of length 1. Bounded so that sums fit into 64 bits."""
+_TABLE = "l2_supercat_256.safetensors"
+_TOKENIZER = "l2_supercat_tokenizer_config.json"
+_BLANK = "\u2581"
+_VERSION = 1
+CRUMB = 2.5
+"""A word whose pieces have fewer characters on average is not known as a word (a hash, keyboard
+mash).
+"""
+
+
+class Word(NamedTuple):
+    """The vector of a word (see `vector.quantise`), and how much it weighs in the sum of a text."""
+
+    weight: int
+    vector: bytes
+
+
+def installed() -> bool:
+    """Whether the package with the table is there; it is not imported (that would load numpy)."""
+    return _package() is not None
+
+
+def _package() -> Path | None:
+    """The folder of the package on the import path."""
+    for folder in sys.path:
+        path = Path(folder, "wordllama")
+        if (path / "weights" / _TABLE).is_file():
+            return path
+    return None
+
+
+class Local:
+    """Word vectors from the table in the folder that `folder()` names, opened (or made) on first
+    use.
+    """
+
+    provider = "local"
+    model = MODEL
+
+    def __init__(self, folder: Callable[[], Path]) -> None:
+        self._folder = folder
+
+    @cached_property
+    def _db(self) -> sqlite3.Connection:
+        return _open(self._folder())
+
+    def close(self) -> None:
+        """Close the table; it is opened again when it is needed."""
+        if "_db" in self.__dict__:
+            self.__dict__.pop("_db").close()
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        """The id of every piece."""
+        return dict(self._select("SELECT piece, id FROM pieces"))
+
+    def embed(
+        self, texts: Sequence[str], *, query: bool = False, deadline: float | None = None
+    ) -> NDArray[np.float32]:
+        """One unit row for each text: the sum of its words. A text without words points nowhere
+        special.
+        """
+        import numpy as np
+
+        forms = [list(word_forms(text)) or ["-"] for text in texts]
+        known = self.words({word for words in forms for word in words})
+        rows = [quantise(weighted_sum(known[word] for word in words)) for words in forms]
+        matrix = np.frombuffer(b"".join(rows), np.int8).reshape(len(texts), DIM).astype(np.float32)
+        lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+        unit: NDArray[np.float32] = (matrix / np.maximum(lengths, 1.0)).astype(np.float32)
+        return unit
+
+    def words(self, words: Iterable[str]) -> dict[str, Word]:
+        """The vector of each word. Many are computed with numpy, few without: to the same bytes."""
+        return self._summed(self._cut(sorted(set(words))))
+
+    def known(self, words: Iterable[str]) -> dict[str, Word]:
+        """The vectors of those words that are not cut to crumbs: a task often has random names in
+        it.
+        """
+        cut = self._cut(sorted(set(words)))
+        kept = {
+            word: pieces for word, pieces in cut.items() if len(word) >= CRUMB * len(pieces) - 1
+        }
+        return self._summed(kept)
+
+    def _select(self, select: str, *values: str) -> list[tuple[Any, ...]]:
+        """Rows of the table; a damaged one is made anew."""
+        try:
+            return self._db.execute(select, values).fetchall()
+        except sqlite3.Error:
+            self.close()
+            self._db = _open(self._folder(), anew=True)
+            return self._db.execute(select, values).fetchall()
+
+    def _cut(self, words: Sequence[str]) -> dict[str, list[str]]:
+        """The pieces of each word."""
+        known: Mapping[str, int] = self._ids if len(words) >= MANY else self._ids_of(words)
+        return {word: cut(_BLANK + word, known) for word in words}
+
+    def _ids_of(self, words: Sequence[str]) -> dict[str, int]:
+        """The id of every piece that stands in these words."""
+        parts = {part for word in words for part in _parts(_BLANK + word)}
+        select = "SELECT piece, id FROM pieces WHERE piece IN (SELECT value FROM json_each(?))"
+        return dict(self._select(select, json.dumps(sorted(parts))))
+
+    def _summed(self, cut: Mapping[str, Sequence[str]]) -> dict[str, Word]:
+        if len(cut) >= MANY:
+            return self._many(cut)
+        vectors = {row[0]: row[1:] for row in self._pieces_of(cut)}
+        return {
+            word: _word(weighted_sum(vectors[piece] for piece in own)) for word, own in cut.items()
+        }
+
+    def _pieces_of(self, cut: Mapping[str, Sequence[str]]) -> list[tuple[str, int, bytes]]:
+        """(piece, weight, vector) of every piece of these words."""
+        pieces = {piece for own in cut.values() for piece in own}
+        select = "SELECT piece, weight, vector FROM pieces WHERE piece IN (SELECT value FROM json_each(?))"
+        return [
+            (row[0], row[1], row[2]) for row in self._select(select, json.dumps(sorted(pieces)))
+        ]
+
+    def _many(self, cut: Mapping[str, Sequence[str]]) -> dict[str, Word]:
+        import numpy as np
+
+        rows = self._pieces_of(cut)
+        place = {row[0]: i for i, row in enumerate(rows)}
+        table = (
+            np.frombuffer(b"".join(row[2] for row in rows), np.int8)
+            .reshape(-1, DIM)
+            .astype(np.int64)
+        )
+        table *= np.array([row[1] for row in rows], np.int64)[:, None]
+        words = list(cut)
+        found: dict[str, Word] = {}
+        for start in range(0, len(words), 4096):
+            part = words[start : start + 4096]
+            lists = [[place[piece] for piece in cut[word]] for word in part]
+            starts = np.cumsum([0, *map(len, lists)])[:-1]
+            sums = np.add.reduceat(table[[i for items in lists for i in items]], starts, axis=0)
+            vectors, lengths = quantised(sums)
+            weights = np.clip(np.rint(lengths / SCALE), 0, _MOST_WEIGHT).astype(int).tolist()
+            found |= {
+                word: Word(weight, row.tobytes())
+                for word, weight, row in zip(part, weights, vectors, strict=True)
+            }
+        return found
+
+
+def quantised(sums: NDArray[np.int64]) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+    """`vector.quantise` for the rows of a matrix of whole numbers, and the lengths of the rows."""
+    import numpy as np
+
+    lengths = np.sqrt((sums * sums).sum(axis=1).astype(np.float64))
+    divisor = np.where(lengths == 0, 1.0, lengths)[:, None]
+    return np.rint((sums * SCALE) / divisor).astype(np.int8), lengths
+
+
+def _word(total: Sequence[float]) -> Word:
+    length = math.sqrt(sum(value * value for value in total))
+    return Word(min(round(length / SCALE), _MOST_WEIGHT), quantise(total))
+
+
+def _parts(text: str) -> Iterable[str]:
+    """Every stretch of `text`, and the names of its bytes where no piece has a character."""
+    for start in range(len(text)):
+        for end in range(start + 1, len(text) + 1):
+            yield text[start:end]
+    if not text[1:].isascii():
+        yield from (_byte(value) for value in text.encode())
+
+
+def _byte(value: int) -> str:
+    return f"<0x{value:02X}>"
+
+
+def cut(text: str, known: Mapping[str, int]) -> list[str]:
+    """The pieces of a word, by merging neighbours: of all that make a known piece, the earliest
+    learned.
+
+    This is byte pair encoding (Sennrich et al. 2016): the id of a piece is the order it was learned
+    in. A character that no piece has is given by its bytes.
+    """
+    parts = list(text)
+    while len(parts) > 1:
+        pairs = [(known.get(parts[i] + parts[i + 1], _NEVER), i) for i in range(len(parts) - 1)]
+        rank, at = min(pairs)
+        if rank == _NEVER:
+            break
+        parts[at : at + 2] = [parts[at] + parts[at + 1]]
+    return [
+        piece
+        for part in parts
+        for piece in ([part] if part in known else map(_byte, part.encode()))
+    ]
+
+
+_NEVER = 1 << 30
+
+
+# --- the table
+
+
+def _open(folder: Path, *, anew: bool = False) -> sqlite3.Connection:
+    """The table of pieces, made when it is missing or damaged; in memory where it cannot be
+    written.
+
+    `anew` makes it whatever there is. Raises UsageError without the package, ProviderError for a
+    broken one.
+    """
+    path = folder / f"{MODEL}-{_VERSION}.db"
+    db = None if anew else _opened(path)
+    if db is not None:
+        return db
+    rows = _rows()
+    with suppress(OSError, sqlite3.Error):
+        _make(path, rows)
+        anew = False
+    # Where making it failed, another process may have made it.
+    return (None if anew else _opened(path)) or _in_memory(rows)
+
+
+def _opened(path: Path) -> sqlite3.Connection | None:
+    """The finished table in a file; None without one."""
+    address = f"file:{_quoted(path)}?mode=ro&immutable=1"
+    try:
+        db = sqlite3.connect(address, uri=True, check_same_thread=False)
+    except sqlite3.Error:
+        return None
+    with suppress(sqlite3.Error):
+        if db.execute("SELECT value FROM done").fetchone():
+            return db
+    db.close()
+    return None
+
+
+def _in_memory(rows: list[tuple[int, str, int, bytes]]) -> sqlite3.Connection:
+    db = sqlite3.connect(":memory:", check_same_thread=False)
+    _fill(db, rows)
+    return db
+
+
+def _quoted(path: Path) -> str:
+    from urllib.parse import quote
+
+    return quote(os.fsencode(os.path.abspath(path)))
+
+
+def _make(path: Path, rows: list[tuple[int, str, int, bytes]]) -> None:
+    """Build beside, then swap: another process may be doing the same. What killed ones left is
+    swept.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    beside = path.with_name(f"{path.name}.{os.getpid()}")
+    beside.unlink(missing_ok=True)
+    try:
+        with closing(sqlite3.connect(beside)) as db:
+            db.execute("PRAGMA journal_mode = OFF")
+            _fill(db, rows)
+        os.replace(beside, path)
+        for left in path.parent.glob(f"{path.name}.*"):
+            left.unlink(missing_ok=True)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _fill(db: sqlite3.Connection, rows: list[tuple[int, str, int, bytes]]) -> None:
+    db.execute(
+        "CREATE TABLE pieces (id INTEGER, piece TEXT PRIMARY KEY, weight INTEGER, vector BLOB)"
+    )
+    db.execute("CREATE TABLE done (value INTEGER)")
+    db.executemany("INSERT INTO pieces VALUES (?, ?, ?, ?)", rows)
+    db.execute("INSERT INTO done VALUES (1)")
+    db.commit()
+
+
+def _rows() -> list[tuple[int, str, int, bytes]]:
+    """(id, piece, weight, vector) of every token, from the files of the package."""
+    folder = _package()
+    if folder is None:
+        raise UsageError(
+            "embedder = local: its extra is not installed", "pip install 'memcli[local]'"
+        )
+    try:
+        vocabulary = json.loads((folder / "tokenizers" / _TOKENIZER).read_bytes())["model"]["vocab"]
+        table = _table(folder / "weights" / _TABLE)
+        vectors, lengths = _unit(table)
+        weights = [min(round(float(length) * _WEIGHT), _MOST_WEIGHT) for length in lengths]
+        return [(i, piece, weights[i], vectors[i].tobytes()) for piece, i in vocabulary.items()]
+    except (ImportError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise ProviderError(
+            f"the table of wordllama cannot be read: {error} ({folder})",
+            "pip install --force-reinstall wordllama, or --set embedder=none",
+        ) from None
+
+
+def _table(path: Path) -> NDArray[np.float32]:
+    """The one matrix of a safetensors file: its header's length in 8 bytes, a JSON header, the
+    numbers.
+    """
+    import numpy as np
+
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + size])
+    (entry,) = (value for name, value in header.items() if name != "__metadata__")
+    if entry["dtype"] != "F16" or entry["shape"][1] != DIM:
+        raise ValueError(f"{entry['dtype']} {entry['shape']} is not what was expected")
+    start, end = entry["data_offsets"]
+    numbers = np.frombuffer(data[8 + size + start : 8 + size + end], "<f2")
+    return numbers.reshape(entry["shape"]).astype(np.float32)
+
+
+def _unit(table: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    import numpy as np
+
+    lengths = np.linalg.norm(table, axis=1)
+    return np.rint(table / np.maximum(lengths, 1e-9)[:, None] * SCALE).astype(np.int8), lengths

@@ -1,0 +1,283 @@
+"""A sentence-transformer from a folder on disk: `model.onnx` and `tokenizer.json` (extra `onnx`)."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from hashlib import blake2b
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from memcli.errors import ProviderError, UsageError
+from memcli.providers.embed.http import BLANK, fault_of, prefix_of
+
+if TYPE_CHECKING:
+    from memcli.providers.embed import Matrix
+
+BATCH: Final = 32
+MOST_TOKENS: Final = 512
+_MODELS: Final = tuple(
+    folder + name
+    for name in ("model.onnx", "model_quantized.onnx", "model_optimized.onnx")
+    for folder in ("", "onnx/")
+)
+_SETTINGS: Final = (
+    "1_Pooling/config.json", "modules.json", "config_sentence_transformers.json", "sentence_bert_config.json",
+    "tokenizer_config.json", "config.json",
+)  # fmt: skip
+
+
+class Recipe(NamedTuple):
+    """What the folder says about how its vectors are made."""
+
+    pooling: str
+    normalised: bool
+    most_tokens: int
+    before_query: str
+    before_document: str
+
+
+class Onnx:
+    """An embedder that runs in this process; see `memcli.providers.embed.Embedder` for what it
+    guarantees.
+
+    `model` names a file in the folder, where it is not the usual one. A deadline is looked at
+    between batches: a model that loads, or a batch that runs, is not interrupted.
+    """
+
+    provider = "onnx"
+
+    def __init__(self, folder: str, *, model: str = "") -> None:
+        if not folder:
+            raise UsageError("embedder = onnx needs a folder with a model", "set embed_folder")
+        _require("onnxruntime", "tokenizers")
+        self.folder = Path(folder).expanduser()
+        self.file = _model_file(self.folder, model)
+        self.recipe = read_recipe(self.folder)
+        self.model = f"{self.folder.name}-{_digest(self.folder, self.file)}"
+        self._loaded: tuple[Any, Any] | None = None
+
+    def embed(
+        self, texts: Sequence[str], *, query: bool = False, deadline: float | None = None
+    ) -> Matrix:
+        """One row for each text; normalised where the folder's `modules.json` says so."""
+        import numpy as np
+
+        if not texts:
+            return np.zeros((0, 0), np.float32)
+        until = None if deadline is None else time.monotonic() + deadline
+        tokenizer, session = self._loaded = self._loaded or self._load()
+        before = self.recipe.before_query if query else self.recipe.before_document
+        # Alike lengths together: a batch is as wide as its longest text.
+        order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
+        parts = []
+        for start in range(0, len(order), BATCH):
+            if until is not None and time.monotonic() > until:
+                raise self._failed("no answer in time")
+            batch = [
+                before + (texts[number].strip() or BLANK) for number in order[start : start + BATCH]
+            ]
+            parts.append(self._embed(tokenizer, session, batch))
+        vectors = np.concatenate(parts)[np.argsort(order)]
+        wrong = fault_of(vectors)
+        if wrong:
+            raise self._failed(wrong)
+        return vectors
+
+    def _embed(self, tokenizer: Any, session: Any, batch: list[str]) -> Matrix:
+        import numpy as np
+
+        encoded = tokenizer.encode_batch(
+            [text.encode("utf-8", "replace").decode() for text in batch]
+        )
+        columns = {
+            "input_ids": [one.ids for one in encoded],
+            "attention_mask": [one.attention_mask for one in encoded],
+            "token_type_ids": [one.type_ids for one in encoded],
+        }
+        fed = {}
+        for wanted in session.get_inputs():
+            if wanted.name not in columns:
+                raise self._failed(f"the model wants an input {wanted.name!r}, which is not known")
+            fed[wanted.name] = np.array(
+                columns[wanted.name], "int32" if "int32" in wanted.type else "int64"
+            )
+        mask = np.array(columns["attention_mask"], np.float32)
+        return _pool(self._run(session, fed), mask, self.recipe, self._failed)
+
+    def _run(self, session: Any, fed: dict[str, Any]) -> Any:
+        """The sentence vectors where the model makes them, else those of the tokens."""
+        names = [output.name for output in session.get_outputs()]
+        known = [
+            n for n in ("sentence_embedding", "last_hidden_state", "token_embeddings") if n in names
+        ]
+        try:
+            return session.run([(known or names)[0]], fed)[0]
+        except Exception as error:  # the runtime's own errors have no common base
+            raise self._failed(f"the model cannot run ({_first_line(error)})") from None
+
+    def _load(self) -> tuple[Any, Any]:
+        import onnxruntime
+        from tokenizers import Tokenizer
+
+        try:
+            tokenizer = Tokenizer.from_file(str(self.folder / "tokenizer.json"))
+            _set_up(tokenizer, self.recipe.most_tokens)
+            options = onnxruntime.SessionOptions()
+            options.log_severity_level = 4
+            session = onnxruntime.InferenceSession(
+                str(self.file), sess_options=options, providers=["CPUExecutionProvider"]
+            )
+        except (
+            Exception
+        ) as error:  # both libraries raise bare errors for a file that they cannot read
+            raise self._failed(f"the model cannot be loaded ({_first_line(error)})") from None
+        return tokenizer, session
+
+    def _failed(self, what: str) -> ProviderError:
+        return ProviderError(f"onnx embeddings: {what} ({self.file})", "check embed_folder")
+
+
+def _require(*modules: str) -> None:
+    for name in modules:
+        try:
+            found = find_spec(name) is not None
+        except ValueError:
+            found = False
+        if not found:
+            raise UsageError(f"embedder = onnx needs {name}", "pip install 'memcli[onnx]'")
+
+
+def _model_file(folder: Path, name: str) -> Path:
+    """The model in the folder. Raises UsageError for what is missing."""
+    hint = "set embed_folder to a folder with model.onnx and tokenizer.json"
+    if not folder.is_dir():
+        raise UsageError(f"embed_folder is no folder ({folder})", hint)
+    if not (folder / "tokenizer.json").is_file():
+        raise UsageError(f"no tokenizer.json ({folder})", hint)
+    for candidate in (name,) if name else _MODELS:
+        if (folder / candidate).is_file():
+            return folder / candidate
+    raise UsageError(f"no {name or 'model.onnx, nor onnx/model.onnx'} ({folder})", hint)
+
+
+def read_recipe(folder: Path) -> Recipe:
+    """Pooling, normalisation, limit and prefixes as the folder's settings give them, else the
+    usual.
+
+    Raises UsageError for settings that cannot be read or that ask for what is not done here.
+    """
+    modules = [
+        str(_object(module).get("type", "")) for module in _list(_json(folder / "modules.json"))
+    ]
+    if any(kind.endswith(".Dense") for kind in modules):
+        raise UsageError(
+            "a model with a Dense layer cannot be used", f"choose another model ({folder})"
+        )
+    prompts = _object(_object(_json(folder / "config_sentence_transformers.json")).get("prompts"))
+    before = [prompts.get("query"), prompts.get("document", prompts.get("passage"))]
+    return Recipe(
+        _pooling(folder / "1_Pooling/config.json"),
+        any(kind.endswith(".Normalize") for kind in modules),
+        _most_tokens(folder),
+        str(prefix_of(folder.name, True) if before[0] is None else before[0]),
+        str(prefix_of(folder.name, False) if before[1] is None else before[1]),
+    )
+
+
+def _pooling(path: Path) -> str:
+    settings = _object(_json(path))
+    modes = [
+        name.removeprefix("pooling_mode_") for name, value in settings.items() if value is True
+    ]
+    modes = [str(settings["pooling_mode"])] if "pooling_mode" in settings else modes
+    names = {"cls_token": "cls", "mean_tokens": "mean"}
+    modes = [names.get(mode, mode) for mode in modes if mode not in ("include_prompt",)] or ["mean"]
+    if modes not in (["cls"], ["mean"]):
+        raise UsageError(
+            f"pooling by {', '.join(modes)} cannot be used, only mean or cls ({path})", ""
+        )
+    return modes[0]
+
+
+def _most_tokens(folder: Path) -> int:
+    places = {
+        "sentence_bert_config.json": "max_seq_length",
+        "tokenizer_config.json": "model_max_length",
+        "config.json": "max_position_embeddings",
+    }
+    found = [_object(_json(folder / name)).get(key) for name, key in places.items()]
+    return min(
+        [MOST_TOKENS, *(int(n) for n in found if isinstance(n, (int, float)) and 8 <= n < 1e6)]
+    )
+
+
+def _json(path: Path) -> Any:
+    """The JSON of a settings file; None when there is no such file."""
+    try:
+        return json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError):
+        raise UsageError(
+            f"a setting of the model cannot be read ({path})", "mend or remove it"
+        ) from None
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _digest(folder: Path, file: Path) -> str:
+    """Tells models apart without reading hundreds of megabytes: size, both ends, settings,
+    tokenizer.
+    """
+    digest = blake2b(digest_size=4)
+    with file.open("rb") as stream:
+        size = stream.seek(0, 2)
+        digest.update(str(size).encode())
+        for start in (0, max(0, size - 65_536)):
+            stream.seek(start)
+            digest.update(stream.read(65_536))
+    digest.update(str((folder / "tokenizer.json").stat().st_size).encode())
+    for name in _SETTINGS:
+        path = folder / name
+        digest.update(path.read_bytes() if path.is_file() else b"-")
+    return digest.hexdigest()
+
+
+def _set_up(tokenizer: Any, most_tokens: int) -> None:
+    tokenizer.enable_truncation(max_length=most_tokens)
+    known = tokenizer.padding or {}
+    token = known.get("pad_token") or next(
+        (name for name in ("[PAD]", "<pad>") if tokenizer.token_to_id(name) is not None), "[PAD]"
+    )
+    tokenizer.enable_padding(
+        pad_id=known.get("pad_id", tokenizer.token_to_id(token) or 0), pad_token=token
+    )
+
+
+def _pool(made: Any, mask: Any, recipe: Recipe, failed: Any) -> Matrix:
+    """Sentence vectors of token vectors (n, tokens, dim); those of a sentence stay as they are."""
+    import numpy as np
+
+    if made.ndim == 3 and recipe.pooling == "cls":
+        made = made[:, 0]
+    elif made.ndim == 3:
+        weights = mask[:, :, None]
+        made = (made * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1e-9)
+    if made.ndim != 2 or made.shape[0] != len(mask):
+        raise failed("the model's output is not understood")
+    vectors: Matrix = made.astype(np.float32)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.maximum(lengths, 1e-12) if recipe.normalised else vectors
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().split("\n")[0] or type(error).__name__)[:200]

@@ -1,0 +1,120 @@
+"""Language models: one method wide, chosen by name, off until the user's own configuration says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from memcli.errors import UsageError
+from memcli.project.config import Config
+
+if TYPE_CHECKING:
+    from memcli.providers.llm.ledger import Ledger
+
+TIMEOUT = 120.0
+"""Seconds that a question, or several asked together, may take."""
+
+
+class Ask(NamedTuple):
+    """One question. `shared` is what several questions have in common (a transcript): it comes
+    first and is cached by the provider; `prompt` comes after it. `schema` is the JSON schema of the
+    reply.
+
+    A cached prefix is system text, schema and `shared`: only questions that are alike in all three
+    share it.
+    """
+
+    system: str
+    prompt: str
+    shared: str = ""
+    schema: Mapping[str, Any] | None = None
+    max_tokens: int = 4000
+    purpose: str = ""
+    """A word for the ledger: the scope or the verb that asks."""
+    timeout: float = TIMEOUT
+    """Seconds the answer may take, retries included."""
+
+
+class Usage(NamedTuple):
+    """Tokens of one call, as the provider counted them."""
+
+    input: int = 0
+    """What was neither read from the cache nor written to it."""
+    cache_read: int = 0
+    cache_write: int = 0
+    output: int = 0
+
+
+class Reply(NamedTuple):
+    """The text of a reply (JSON text when a schema was asked for) and what it cost.
+
+    `stop` is what befell a reply that is not whole ("was cut off …"); callers of a `Model` never
+    see one. `cost` is in USD where the provider names it itself, else None.
+    """
+
+    text: str
+    usage: Usage = Usage()
+    stop: str = ""
+    cost: float | None = None
+
+
+class Model(Protocol):
+    """What a language model does here."""
+
+    def ask(self, ask: Ask) -> Reply:
+        """The whole reply to one question, valid by its schema. Raises ProviderError. Thread-safe."""
+        ...
+
+    def complete(self, system: str, prompt: str) -> str:
+        """The text of the reply to a plain prompt."""
+        ...
+
+    def close(self) -> None:
+        """Let go of connections and processes."""
+        ...
+
+
+class Provider(Protocol):
+    """What answers behind a `Model`: secrets, budget, ledger and checks are not its business."""
+
+    name: str
+    model: str
+
+    def ask(self, ask: Ask) -> Reply:
+        """A reply, whole or with `stop` saying why not. Raises ProviderError. Thread-safe."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def make_model(config: Config, environ: Mapping[str, str], ledger: Ledger) -> Model | None:
+    """The model that `config.llm` names; None for "none". Raises UsageError for what is missing."""
+    provider = _provider(config, environ)
+    if provider is None:
+        return None
+    from memcli.providers.llm.ledger import Budget, Guarded
+
+    return Guarded(
+        provider, Budget(config.max_cost, config.max_cost_day, ledger.spent), ledger.note
+    )
+
+
+def _provider(config: Config, environ: Mapping[str, str]) -> Provider | None:
+    if config.llm == "none":
+        return None
+    if config.llm == "anthropic":
+        from memcli.providers.llm.anthropic import Anthropic
+
+        return Anthropic(config.model, environ)
+    if config.llm == "claude":
+        from memcli.providers.llm.claude import Claude
+
+        return Claude(config.model, environ)
+    if config.llm == "scripted":
+        from memcli.providers.llm.scripted import Scripted
+
+        return Scripted(Path(config.llm_replies))
+    raise UsageError(
+        f"llm = {config.llm!r}: unknown model", "one of none, anthropic, claude, scripted"
+    )

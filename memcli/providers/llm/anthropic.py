@@ -1,0 +1,194 @@
+"""The Messages API of Anthropic, over their SDK. It is imported when the first question is asked."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from memcli.errors import ProviderError, UsageError
+from memcli.providers.llm import Ask, Reply, Usage, prices
+from memcli.providers.llm.replies import excerpt
+
+if TYPE_CHECKING:
+    import anthropic
+
+URL = "https://api.anthropic.com"
+RETRIES = 4
+LONGEST_PAUSE = 8.0
+WHOLE = ("end_turn", "stop_sequence")
+"""The stop reasons of a reply that is whole."""
+
+
+class Anthropic:
+    """Asks with the key of the environment. `pause` is the first wait before a retry, in seconds."""
+
+    name = "anthropic"
+
+    def __init__(self, model: str, environ: Mapping[str, str], *, pause: float = 0.5) -> None:
+        self.model = model
+        self._pause = pause
+        self._making = threading.Lock()
+        self._key = environ.get("ANTHROPIC_API_KEY", "").strip() or None
+        self._token = environ.get("ANTHROPIC_AUTH_TOKEN", "").strip() or None
+        self._url = environ.get("ANTHROPIC_BASE_URL", "").strip() or URL
+        if (
+            not (self._key or self._token or "").isprintable()
+            or not (self._key or self._token or "").isascii()
+        ):
+            raise UsageError(
+                "the key in the environment is none", "copy it again to ANTHROPIC_API_KEY"
+            )
+        if not (self._key or self._token):
+            raise UsageError(
+                "llm = anthropic needs a key, and there is none in the environment",
+                "export ANTHROPIC_API_KEY=…, or use a subscription with --set llm=claude",
+            )
+
+    @cached_property
+    def _client(self) -> anthropic.Anthropic:
+        import anthropic
+
+        token = None if self._key else self._token
+        try:
+            # Retries are made here: the SDK would sleep as long as a server tells it to.
+            return anthropic.Anthropic(
+                api_key=self._key, auth_token=token, base_url=self._url, max_retries=0
+            )
+        except Exception as error:
+            what = f"ANTHROPIC_BASE_URL cannot be used: {excerpt(str(error))}"
+            raise UsageError(what, f"unset it, or write it like {URL}") from None
+
+    def close(self) -> None:
+        if "_client" in self.__dict__:
+            self._client.close()
+
+    def ask(self, ask: Ask) -> Reply:
+        import anthropic
+
+        until = time.monotonic() + ask.timeout
+        for pause in (*(self._pause * 2**n for n in range(RETRIES)), None):
+            try:
+                return self._asked(ask, until - time.monotonic())
+            except anthropic.APITimeoutError:
+                # It may have been answered, and be paid for.
+                return Reply(
+                    "", prices.most(ask, warm=False), f"took longer than {ask.timeout:.0f} s"
+                )
+            except anthropic.APIError as error:
+                wait = _wait(error, pause)
+                if wait is None or time.monotonic() + wait >= until:
+                    raise self._failed(error) from None
+                time.sleep(wait)
+        raise AssertionError("the last round ends")
+
+    def _asked(self, ask: Ask, seconds: float) -> Reply:
+        import anthropic
+
+        seconds = max(seconds, 0.001)
+        body = request(self.model, ask)
+        with self._making:
+            client = self._client
+        try:
+            limit = anthropic.Timeout(seconds, connect=min(seconds, 10.0))
+            return _reply(client.messages.create(**body, timeout=limit), ask)
+        except (AttributeError, TypeError, ValueError):
+            raise ProviderError(
+                f"{self._url} answered with something that is no message",
+                "check ANTHROPIC_BASE_URL",
+            ) from None
+
+    def _failed(self, error: anthropic.APIError) -> ProviderError:
+        import anthropic
+
+        if not isinstance(error, anthropic.APIStatusError):
+            hint = "check the network and ANTHROPIC_BASE_URL; run again to ask the rest"
+            return ProviderError(f"{self._url} cannot be reached: {excerpt(error.message)}", hint)
+        status = error.status_code
+        what = f"anthropic refused the call ({status}): {excerpt(str(error.api_message or error.message))}"
+        hint = "run again later" if status >= 429 else "try it with mem doctor --online"
+        return ProviderError(what, _HINTS.get(status, hint))
+
+
+_HINTS = {
+    401: "check ANTHROPIC_API_KEY",
+    403: "check ANTHROPIC_API_KEY and what it may be used for",
+    404: "check the model with --set model=…",
+    413: "give less to read",
+}
+
+
+def request(model: str, ask: Ask) -> dict[str, Any]:
+    """The body of a call: system text and schema first, then the shared part as one cached block.
+
+    The API caches what stands before a mark, in the order tools, system text (with the schema),
+    messages; below a length that depends on the model (4,096 tokens for Haiku 4.5) the mark does
+    nothing.
+    """
+    import anthropic
+
+    shared = {"type": "text", "text": ask.shared, "cache_control": {"type": "ephemeral"}}
+    content = [*([shared] if ask.shared.strip() else []), {"type": "text", "text": ask.prompt}]
+    body: dict[str, Any] = {
+        "model": model,
+        "max_tokens": ask.max_tokens,
+        "messages": [{"role": "user", "content": content}],
+    }
+    if ask.system.strip():
+        body["system"] = [{"type": "text", "text": ask.system}]
+    if ask.schema is not None:
+        # Lengths and ranges are no part of what the API enforces: there they become descriptions.
+        schema = anthropic.transform_schema(dict(ask.schema))
+        body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+    return body
+
+
+def _reply(message: anthropic.types.Message, ask: Ask) -> Reply:
+    text = "".join(block.text for block in message.content if block.type == "text")
+    used = message.usage
+    usage = Usage(
+        int(used.input_tokens),
+        int(used.cache_read_input_tokens or 0),
+        int(used.cache_creation_input_tokens or 0),
+        int(used.output_tokens),
+    )
+    return Reply(text, usage, _stop(str(message.stop_reason), ask))
+
+
+def _stop(reason: str, ask: Ask) -> str:
+    if reason in WHOLE:
+        return ""
+    known = {
+        "max_tokens": f"was cut off at {ask.max_tokens} tokens",
+        "model_context_window_exceeded": "was cut off: there was too much to read",
+        "refusal": "was refused by the model",
+    }
+    return known.get(reason) or f"ended early: {excerpt(reason)}"
+
+
+def _wait(error: anthropic.APIError, pause: float | None) -> float | None:
+    """Seconds to wait before the call is made again; None when it must not be."""
+    import anthropic
+
+    if pause is None:
+        return None
+    if not isinstance(error, anthropic.APIStatusError):
+        return (
+            min(pause, LONGEST_PAUSE) if isinstance(error, anthropic.APIConnectionError) else None
+        )
+    status, headers = error.status_code, error.response.headers
+    if headers.get("x-should-retry") == "false" or not (status in (408, 409, 429) or status >= 500):
+        return None
+    told = _seconds(headers.get("retry-after-ms"), 1000) or _seconds(headers.get("retry-after"), 1)
+    return told or min(pause, LONGEST_PAUSE)
+
+
+def _seconds(value: str | None, per: int) -> float | None:
+    try:
+        seconds = float(value or "nan") / per
+    except ValueError:
+        return None
+    return seconds if math.isfinite(seconds) and seconds > 0 else None

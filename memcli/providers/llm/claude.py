@@ -1,0 +1,178 @@
+"""The `claude` command: for people who have a subscription and no key."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from memcli.errors import ProviderError
+from memcli.providers.llm import Ask, Reply, Usage, prices
+from memcli.providers.llm.replies import excerpt
+
+OPTIONS = (
+    *("--print", "--output-format", "json"),
+    *("--tools", "", "--strict-mcp-config"),
+    *("--settings", '{"disableAllHooks": true}', "--no-session-persistence"),
+)
+"""One answer and nothing else: no tools, no servers, no hooks, no transcript that could be learned
+from.
+"""
+INSIDE = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT")
+"""Marks of a running session, in which the command refuses to start another."""
+MARK = {"MEM_HOOK": "off"}
+"""Tells our own hooks to do nothing, should the nested agent call them all the same."""
+
+
+class Claude:
+    """Runs the command for each question, in an empty folder, with the question on standard input."""
+
+    name = "claude"
+
+    def __init__(self, model: str, environ: Mapping[str, str]) -> None:
+        self.model = model
+        self._environ = {key: value for key, value in environ.items() if key not in INSIDE} | MARK
+        self._running: set[subprocess.Popen[str]] = set()
+
+    def close(self) -> None:
+        for process in tuple(self._running):
+            _kill(process)
+
+    def ask(self, ask: Ask) -> Reply:
+        command = [self._program(), *OPTIONS, "--model", self.model]
+        if ask.system.strip():
+            command += ["--system-prompt", ask.system]
+        with tempfile.TemporaryDirectory(
+            prefix="mem-claude-", ignore_cleanup_errors=True
+        ) as folder:
+            done = self._run(command, question(ask), folder, ask.timeout)
+        if done is None:
+            return Reply("", prices.most(ask, warm=False), f"took longer than {ask.timeout:.0f} s")
+        return _reply(*done)
+
+    def _program(self) -> str:
+        found = shutil.which("claude", path=self._environ.get("PATH", ""))
+        # A relative entry in PATH would start what lies in the repository.
+        if found is None or not os.path.isabs(found):
+            raise ProviderError(
+                "llm = claude, but there is no claude command on PATH",
+                "install Claude Code and log in once, or use a key with --set llm=anthropic",
+            )
+        return found
+
+    def _run(
+        self, command: list[str], text: str, folder: str, seconds: float
+    ) -> tuple[int, str, str] | None:
+        """Exit status, output and errors; None when it took too long (then all of it is dead)."""
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=folder,
+                env=self._environ,
+                encoding="utf-8",
+                errors="replace",
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise ProviderError(
+                f"the claude command cannot be run: {error}", "try: claude --version"
+            ) from None
+        self._running.add(process)
+        try:
+            out, err = process.communicate(text, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            self._running.discard(process)
+            if process.returncode is None:
+                _end(process)
+        return process.returncode, out, err
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """End a process that runs, with all that it has started: it leads a group of its own."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    _kill(process)
+    process.wait()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        with suppress(OSError, ValueError):
+            if stream is not None:
+                stream.close()
+
+
+def question(ask: Ask) -> str:
+    """What is written to the command: the shared part, the prompt, and the schema in words."""
+    parts = [ask.shared, ask.prompt]
+    if ask.schema is not None:
+        schema = json.dumps(ask.schema, ensure_ascii=False)
+        parts.append(
+            f"Answer with one JSON value that fits this JSON schema, and nothing else:\n{schema}"
+        )
+    return "\n\n".join(part for part in parts if part.strip())
+
+
+def _reply(status: int, out: str, err: str) -> Reply:
+    result = _result(out)
+    if result is None:
+        what = (
+            f"the claude command failed ({status})"
+            if status
+            else "the claude command gave no result"
+        )
+        said = excerpt(err) or excerpt(out)
+        raise ProviderError(
+            f"{what}: {said or 'it said nothing'}", "try it by hand: claude -p hello"
+        )
+    text = result.get("result")
+    usage, cost = _usage(result.get("usage")), result.get("total_cost_usd")
+    paid = float(cost) if isinstance(cost, (int, float)) and 0 <= cost < 1e6 else None
+    if result.get("is_error") or status or not isinstance(text, str):
+        return Reply("", usage, f"is an error: {excerpt(str(text or result.get('subtype')))}", paid)
+    return Reply(_unfenced(text), usage, "", paid)
+
+
+def _result(out: str) -> Mapping[str, Any] | None:
+    """The result in the output: an object, or the last one of a list of events."""
+    try:
+        found = json.loads(out)
+    except (ValueError, RecursionError):
+        return None
+    events = found if isinstance(found, list) else [found]
+    results = [
+        event
+        for event in events
+        if isinstance(event, dict) and event.get("type", "result") == "result"
+    ]
+    return results[-1] if results else None
+
+
+def _usage(found: Any) -> Usage:
+    counts = found if isinstance(found, dict) else {}
+    names = (
+        "input_tokens",
+        "cache_read_input_tokens",
+        "cache_creation_input_tokens",
+        "output_tokens",
+    )
+    numbers = (counts.get(name) for name in names)
+    return Usage(*(number if isinstance(number, int) and number > 0 else 0 for number in numbers))
+
+
+def _unfenced(text: str) -> str:
+    """A reply without the code fence that chat models like to put around the whole of it."""
+    found = re.fullmatch(r"\s*```(?:json)?\n(.*?)\n?```\s*", text, re.DOTALL)
+    return found[1] if found and "```" not in found[1] else text

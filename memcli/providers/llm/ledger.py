@@ -1,0 +1,152 @@
+"""The one way to a language model: secrets stay here, money is counted, replies are checked."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+from memcli.errors import ProviderError
+from memcli.providers.llm import Ask, Provider, Reply, Usage, prices
+from memcli.providers.llm.replies import parse_json
+from memcli.text import redact
+
+
+class Call(NamedTuple):
+    """One call, for the ledger. `cost` is in USD."""
+
+    purpose: str
+    provider: str
+    model: str
+    usage: Usage
+    cost: float
+
+
+class Ledger(NamedTuple):
+    """What the state file knows: USD spent today, all projects together, and how to note a call."""
+
+    spent: Callable[[], float]
+    note: Callable[[Call], None]
+
+
+class Budget:
+    """What a run and a day may cost, in USD. A call is only made when the worst it can cost is
+    left.
+    """
+
+    def __init__(self, run: float, day: float, spent: Callable[[], float]) -> None:
+        self._limits = {"max_cost": run, "max_cost_day": day}
+        self._spent = spent
+        self._earlier: float | None = None
+        self._used = 0.0
+        self._held = 0.0
+        self._changed = threading.Condition()
+
+    def hold(self, amount: float) -> None:
+        """Keep `amount` back for a call; waits while running calls may still leave enough.
+
+        Raises ProviderError when it is not there.
+        """
+        with self._changed:
+            while key := self._exceeded(amount + self._held):
+                if not self._held or self._exceeded(amount):
+                    raise self._refused(key, amount)
+                self._changed.wait()
+            self._held += amount
+
+    def settle(self, held: float, spent: float) -> None:
+        """Give back what was held for a call, and count what it did cost."""
+        with self._changed:
+            # Sums of fractions leave crumbs; what is not held must read as nothing.
+            self._held = max(0.0, round(self._held - held, 9))
+            self._used += spent
+            self._changed.notify_all()
+
+    def _exceeded(self, more: float) -> str:
+        """The limit that `more` would exceed, "" for none."""
+        if self._earlier is None:
+            self._earlier = self._spent()
+        spent = {"max_cost": self._used, "max_cost_day": self._used + self._earlier}
+        return next((key for key, most in self._limits.items() if spent[key] + more > most), "")
+
+    def _refused(self, key: str, amount: float) -> ProviderError:
+        earlier = self._earlier if key == "max_cost_day" else 0.0
+        spent = self._used + (earlier or 0.0)
+        return ProviderError(
+            f"not asked: {key} is {self._limits[key]:g} USD, {spent:.4f} are spent, "
+            f"and this call may cost {amount:.4f}",
+            f"raise it with --set {key}=…, or give less to read",
+        )
+
+
+class Guarded:
+    """A `Model` over a provider. Nothing reaches the provider but through here."""
+
+    def __init__(self, provider: Provider, budget: Budget, note: Callable[[Call], None]) -> None:
+        self._provider = provider
+        self._budget = budget
+        self._note = note
+        self._scrub = lru_cache(maxsize=8)(
+            scrubbed
+        )  # the shared part is the same in many questions
+        self._warm: set[int] = set()
+
+    def ask(self, ask: Ask) -> Reply:
+        safe = ask._replace(
+            system=self._scrub(ask.system),
+            shared=self._scrub(ask.shared),
+            prompt=self._scrub(ask.prompt),
+        )
+        until = time.monotonic() + ask.timeout
+        prefix = hash((safe.system, safe.shared, str(safe.schema)))
+        held = prices.cost(self._provider.model, prices.most(safe, warm=prefix in self._warm))
+        self._budget.hold(held)
+        spent = 0.0
+        try:
+            reply = self._provider.ask(_in_time(safe, until))
+            spent = self._noted(safe, reply)
+        finally:
+            self._budget.settle(held, spent)
+        if reply.usage.cache_read or reply.usage.cache_write:
+            self._warm.add(prefix)
+        return self._judged(safe, reply)
+
+    def complete(self, system: str, prompt: str) -> str:
+        return self.ask(Ask(system, prompt, purpose="complete")).text
+
+    def close(self) -> None:
+        self._provider.close()
+
+    def _noted(self, ask: Ask, reply: Reply) -> float:
+        """Write a call into the ledger; what it did cost. A reply that is of no use costs, too."""
+        name, model = self._provider.name, self._provider.model
+        cost = prices.cost(model, reply.usage) if reply.cost is None else reply.cost
+        self._note(Call(ask.purpose, name, model, reply.usage, cost))
+        return cost
+
+    def _judged(self, ask: Ask, reply: Reply) -> Reply:
+        if reply.stop:
+            raise ProviderError(
+                f"{self._provider.name}: the reply {reply.stop}",
+                "run again; give less to read if it stays so",
+            )
+        if ask.schema is not None:
+            parse_json(reply.text, ask.schema)
+        return reply
+
+
+def _in_time(ask: Ask, until: float) -> Ask:
+    """The question with the time that is left for it, after it has waited for money."""
+    left = until - time.monotonic()
+    if left <= 0:
+        raise ProviderError(
+            "not asked: its time was over before others were done", "run again to ask it"
+        )
+    return ask._replace(timeout=left)
+
+
+def scrubbed(text: str) -> str:
+    """`text` as it may leave this machine: without <private> parts and secrets, valid as UTF-8."""
+    return redact.redact_secrets(redact.strip_private(text)).encode("utf-8", "replace").decode()

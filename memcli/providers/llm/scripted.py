@@ -1,0 +1,77 @@
+"""A model that reads its replies from a file: for tests, demonstrations and bug reports."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from memcli.errors import ProviderError
+from memcli.providers.llm import Ask, Reply
+
+
+class _Line(NamedTuple):
+    """`match` None answers any question; `error` is what goes wrong instead of a reply."""
+
+    reply: str
+    match: str | None = None
+    error: str = ""
+
+
+class Scripted:
+    """Answers with the lines of a file, in turn; the last one stays.
+
+    A line is a JSON string, or any other JSON value, which is then the reply as JSON text. An
+    object `{"match": …, "reply": …}` or `{"match": …, "error": …}` answers the questions whose
+    purpose or prompt has that text in it, before others.
+    """
+
+    name = model = "scripted"
+
+    def __init__(self, path: Path) -> None:
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+            self._lines = [_line(json.loads(line)) for line in lines if line.strip()]
+        except (OSError, ValueError) as error:
+            raise ProviderError(
+                f"the scripted replies cannot be read: {error} ({path})", "check llm_replies"
+            ) from None
+        self._used: set[int] = set()
+        self._turn = threading.Lock()
+
+    def close(self) -> None:
+        pass
+
+    def ask(self, ask: Ask) -> Reply:
+        line = self._next(ask)
+        if line.error:
+            raise ProviderError(line.error, "the scripted replies say so")
+        return Reply(line.reply)
+
+    def _next(self, ask: Ask) -> _Line:
+        matching = [at for at, line in enumerate(self._lines) if _matches(line, ask)]
+        fitting = matching or [at for at, line in enumerate(self._lines) if line.match is None]
+        if not fitting:
+            what = f"the scripted model has no reply{f' for {ask.purpose}' if ask.purpose else ''}"
+            raise ProviderError(what, "add a line to the file of llm_replies")
+        with self._turn:
+            at = next((at for at in fitting if at not in self._used), fitting[-1])
+            self._used.add(at)
+        return self._lines[at]
+
+
+def _matches(line: _Line, ask: Ask) -> bool:
+    return line.match is not None and (line.match in ask.purpose or line.match in ask.prompt)
+
+
+def _line(value: Any) -> _Line:
+    if isinstance(value, dict) and "match" in value and value.keys() <= {"match", "reply", "error"}:
+        return _Line(
+            _text(value.get("reply", "")), str(value["match"]), str(value.get("error", ""))
+        )
+    return _Line(_text(value))
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else str(value)

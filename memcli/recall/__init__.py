@@ -1,0 +1,1 @@
+"""From a task to the block an agent reads."""

@@ -1,0 +1,178 @@
+"""Entries as a person or an agent sees them: the line that names one, its text, its factors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from memcli.index.source import Candidate
+from memcli.recall import budget
+from memcli.recall import ranking as rank
+from memcli.recall.budget import Shown
+from memcli.recall.ranking import Scored
+from memcli.recall.search import Search
+from memcli.text import redact
+
+KEY_MOMENT = 0.7
+"""The surprise from which on an episode is one."""
+
+
+class Hit(NamedTuple):
+    """One shown entry. `rank` counts from 1 within its layer; `score` is None outside ranked.
+
+    `age_days` is None where no date is known. `head` and `note` are its first and last line in the
+    block.
+    """
+
+    id: str | None
+    rank: int
+    layer: str
+    score: float | None
+    title: str
+    text: str
+    type: str
+    kind: str
+    level: str
+    store: str
+    path: str
+    line: int
+    age_days: int | None
+    duplicates: tuple[str, ...]
+    head: str
+    note: str = ""
+    factors: Mapping[str, Any] | None = None
+    project: str = ""
+    url: str = ""
+
+
+class Showing:
+    """Shows what a search has chosen. `detail` (of episodes) is auto, none or high."""
+
+    def __init__(self, search: Search, *, detail: str = "auto", explain: bool = False) -> None:
+        self.search = search
+        self._detail_of = detail
+        self._explain = explain
+        self._read: dict[str, tuple[str, str]] = {}
+
+    def shown(self, entry: str, layer: str) -> Shown:
+        """An entry as an item of the block."""
+        candidate, hit = self.search.chosen[entry], self.search.scored.get(entry)
+        title, text = self._words(candidate)
+        head = redact.for_prompt(f"{title} ({', '.join(self._facts(candidate))})")
+        note = _note(hit) if self._explain and hit and layer == "ranked" else ""
+        also = hit.duplicates if hit else ()
+        return Shown(
+            entry, layer, head, text + self._detail(candidate, hit), candidate.type, note, also
+        )
+
+    def hit(self, item: Shown, place: int) -> Hit:
+        """An item that is shown, with all that is known of it."""
+        candidate, hit = self.search.chosen[item.key], self.search.scored.get(item.key)
+        row = self.search.source.files[candidate.source]
+        project, url = self.search.source.origin(candidate)
+        ranked = hit if item.layer == "ranked" else None
+        return Hit(
+            id=item.key if not project else _plain_id(item.key),
+            rank=place,
+            layer=item.layer,
+            score=round(ranked.score, 6) if ranked else None,
+            title=self._words(candidate)[0],
+            text=item.text,
+            type=candidate.type,
+            kind=candidate.kind,
+            level=row.place.level,
+            store=row.place.store,
+            path=redact.for_display(row.path),
+            line=candidate.line,
+            age_days=self._age(candidate),
+            duplicates=item.also if not project else tuple(map(_plain_id, item.also)),
+            head=item.head,
+            note=item.note,
+            factors=_factors(ranked) if ranked else None,
+            project=redact.for_display(project),
+            url=redact.for_display(url),
+        )
+
+    def _facts(self, candidate: Candidate) -> Iterator[str]:
+        row = self.search.source.files[candidate.source]
+        project, _ = self.search.source.origin(candidate)
+        if project:
+            yield project
+        yield candidate.kind or candidate.type
+        if float(candidate.values.get("surprise", 0)) >= KEY_MOMENT:
+            yield "key moment"
+        yield (
+            row.place.level
+            if row.place.store == "memory"
+            else f"{row.place.level} {row.place.store}"
+        )
+        age = self._age(candidate)
+        if age is not None:
+            yield age_text(age)
+        yield f"{row.path}:{candidate.line}"
+        yield f"id {candidate.entry[:8]}"
+
+    def _age(self, candidate: Candidate) -> int | None:
+        """Days since the entry was made or reinforced; None when no date is known."""
+        values = candidate.values
+        dated = any(values.get(key) for key in ("reinforced", "created", "date"))
+        return rank.age_of(values, self.search.app.now) if dated else None
+
+    def _words(self, candidate: Candidate) -> tuple[str, str]:
+        if candidate.entry not in self._read:
+            title = redact.for_prompt(candidate.title)
+            text = budget.body_of(self.search.source.text(candidate), candidate.title)
+            self._read[candidate.entry] = (title, redact.for_prompt(text))
+        return self._read[candidate.entry]
+
+    def _detail(self, candidate: Candidate, hit: Scored | None) -> str:
+        """The detail of an episode: always (high), never (none), or for a key moment at the top
+        (auto).
+        """
+        detail = candidate.values.get("detail", "")
+        if not detail or self._detail_of == "none":
+            return ""
+        if self._detail_of == "auto":
+            top = hit is not None and hit.item.id in list(self.search.scored)[:2]
+            if not top or float(candidate.values.get("surprise", 0)) < KEY_MOMENT:
+                return ""
+        return "\n" + redact.for_prompt(detail)
+
+
+def _plain_id(name: str) -> str:
+    """The id of an entry of another project, which is called `id@project`."""
+    return name.rpartition("@")[0]
+
+
+def _factors(hit: Scored) -> dict[str, Any]:
+    p = hit.prominence
+    values = {
+        "lexical": hit.lexical,
+        "vector": hit.vector,
+        **({"words": hit.words} if hit.words is not None else {}),
+        **({"context": hit.context} if hit.context else {}),
+        "relevance": hit.relevance,
+        "importance": p.importance,
+        "decay": p.decay,
+        "growth": p.growth,
+        "prominence": p.value,
+        "level": hit.level_weight,
+        "kind": hit.kind_weight,
+    }
+    factors = {key: round(value, 6) if value is not None else None for key, value in values.items()}
+    return {**factors, "walked": hit.walked} if hit.walked else factors
+
+
+def _note(hit: Scored) -> str:
+    """The factors as one line; of what was walked to, from where."""
+    factors = _factors(hit)
+    start = factors.pop("walked", "")
+    walked = f"walked from {start[:8]}, " if start else ""
+    return f"= {walked}" + ", ".join(
+        f"{k} {value:.3g}" for k, value in factors.items() if value is not None
+    )
+
+
+def age_text(days: int) -> str:
+    """`0` -> today, `1` -> 1 day, `58` -> 58 days."""
+    return "today" if not days else "1 day" if days == 1 else f"{days} days"

@@ -1,0 +1,335 @@
+"""One search: candidates of a store, fused, weighed and diversified into hits. The same for every
+store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache, cached_property
+from typing import Any
+
+from memcli.app import App
+from memcli.index import bm25, view
+from memcli.index import terms as query
+from memcli.index.source import Candidate, FileRow, Source, VectorLane
+from memcli.index.terms import Query
+from memcli.index.view import Scope
+from memcli.memory.prominence import Rule
+from memcli.memory.words import SIZE
+from memcli.providers.embed import arithmetic
+from memcli.recall import fusion, ranking
+from memcli.recall.fusion import Lane, Signals
+from memcli.recall.ranking import Item, Match, Scored
+
+LENDERS = 60
+LENDS = 0.4
+"""How many of the best entries lend to what stands beside them, and from which relevance on."""
+WALKED = 0.5
+"""What is left of a hit's score one edge of weight 1 away from it."""
+WORKFLOWS = 3
+"""How many more hits are looked for, since so many may be shown as workflows."""
+
+
+class OwnIndex:
+    """The index of this machine as a source: what passes the filters of one search."""
+
+    def __init__(self, app: App, where: Scope) -> None:
+        self.index = app.index
+        self.files: Mapping[int, FileRow] = where.files
+        # The chunks that may be hits; None when the files in view say it all.
+        self._allowed = None if where.plain else app.index.allowed(where)
+        self._vector_lane = app.vector_lane
+        self.counts = app.index.counts
+        self.candidates = app.index.candidates
+        self.edges = app.index.edges
+        self.text = app.index.text
+
+    @cached_property
+    def _denied(self) -> frozenset[int]:
+        return self.index.denied(self.files.keys()) if self._allowed is None else frozenset()
+
+    def lexical(self, terms: Sequence[str], pool: int) -> dict[int, float]:
+        return self.index.lexical(terms, self._allowed, self._denied, pool)
+
+    def lane(self, task: str, asked: Query, lexical: Mapping[int, float]) -> Lane | None:
+        """What the vectors of the index say."""
+        return self._vector_lane(task, asked, lexical, self._allowed, self._denied)
+
+    def places(self, entries: Collection[str]) -> list[tuple[int, int]]:
+        found = self.index.places(entries)
+        return [(rowid, source) for rowid, source in found if source in self.files]
+
+    def passes(self, candidate: Candidate) -> bool:
+        if self._allowed is not None:
+            return candidate.rowid in self._allowed
+        return candidate.values.get("status") != "retired"
+
+    def beside(self, candidates: Sequence[Candidate]) -> list[Sequence[Sequence[str]]]:
+        return [self.index.beside(c.source, c.offset) for c in candidates]
+
+    def located(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        return list(candidates)
+
+    def origin(self, candidate: Candidate) -> tuple[str, str]:
+        return "", ""
+
+
+class Search:
+    """One search of a source. Lives for one answer: `chosen` and `scored` are what it found so far."""
+
+    def __init__(self, app: App, source: Source, lane: VectorLane) -> None:
+        self.app = app
+        self.config = app.config
+        self.source = source
+        self.mode, self.floor = "bm25", 0.0
+        self.chosen: dict[str, Candidate] = {}
+        self.scored: dict[str, Scored] = {}
+        self._lane = lane
+
+    def ranked(self, task: str, most: int) -> list[Scored]:
+        """Up to `most` hits, diversified; `chosen` has where each stands."""
+        asked = query.build(task, self.source.counts)
+        pool = max(bm25.POOL, 3 * self.config.limit)
+        signals = self._signals(task, asked, self.source.lexical(asked.terms, pool))
+        found = self.source.candidates(dict.fromkeys((*signals.lexical, *signals.cosine)))
+        by_entry = self.copies({candidate.entry for candidate in found}, found)
+        matches = self._matches(task, found, signals, asked.phrases)
+        self._lend(task, matches)
+        matches = {entry: match for entry, match in matches.items() if self._stands(match)}
+        promoted = self._promoted(matches)
+        items = (self._item(entry, by_entry[entry]) for entry in matches)
+        weighed = [
+            hit._replace(duplicates=promoted.get(hit.item.id, ()))
+            for hit in ranking.weigh(items, matches, self._weights)
+        ]
+        best = [self._whole(hit) for hit in weighed[: 2 * (most + ranking.SPARE)]]
+        alike = _alike()
+        hits = ranking.diversify(best, limit=most, weight=self.config.mmr_lambda, alike=alike)
+        for _ in range(self.config.walk if hits else 0):
+            hits = ranking.join(
+                hits, self._walked(hits, self.config.limit), limit=most, alike=alike
+            )
+        located = self.source.located([self.chosen[hit.item.id] for hit in hits])
+        self.chosen |= {candidate.entry: candidate for candidate in located}
+        self.scored = {hit.item.id: hit for hit in hits}
+        return hits
+
+    def copies(
+        self, entries: Collection[str], found: Iterable[Candidate]
+    ) -> dict[str, list[Candidate]]:
+        """Every copy in view of these entries. The nearest one counts: it is chosen if it passes.
+
+        `found` is what is known of them already.
+        """
+        known = {candidate.rowid: candidate for candidate in found if candidate.part == 0}
+        places = self.source.places(entries)
+        unread = [rowid for rowid, _ in places if rowid not in known]
+        known |= {candidate.rowid: candidate for candidate in self.source.candidates(unread)}
+        copies: dict[str, list[Candidate]] = {}
+        for rowid, _ in places:
+            copies.setdefault(known[rowid].entry, []).append(known[rowid])
+        for entry, same in copies.items():
+            best = view.nearest(same, self.source.files, self.app.view)
+            if self.source.passes(best):
+                self.chosen[entry] = best
+        return copies
+
+    def nearest(self, found: Sequence[Candidate]) -> list[Candidate]:
+        """Of these candidates, those that are the nearest copy of their entry."""
+        copies = self.copies({candidate.entry for candidate in found}, found)
+        fit = {candidate.rowid for candidate in found}
+        return [c for entry in copies if (c := self.chosen.get(entry)) and c.rowid in fit]
+
+    def standing(self, candidate: Candidate) -> float:
+        """What an entry would score if it met a task fully."""
+        item = self._item(candidate.entry, [candidate])
+        return ranking.weigh([item], {item.id: Match(1.0)}, self._weights)[0].score
+
+    # --- matching
+
+    def _signals(self, task: str, asked: Query, lexical: Mapping[int, float]) -> Signals:
+        """What words and vectors say of each chunk; without usable vectors, words alone."""
+        found = self._lane(task, asked, lexical)
+        if found is None:
+            return Signals(lexical, {})
+        self.mode, self.floor, signals = found
+        return signals
+
+    def _matches(
+        self, task: str, found: Sequence[Candidate], signals: Signals, phrases: Sequence[str]
+    ) -> dict[str, Match]:
+        """How well the best chunk of each chosen copy matches, relative to the best of all."""
+        own = [c for c in found if self._is_chosen(c)]
+        lexical = {
+            c.rowid: signals.lexical[c.rowid]
+            * (1 + ranking.PHRASE * ranking.phrase_share(f"{c.title} {c.text}", phrases))
+            for c in own
+            if c.rowid in signals.lexical
+        }
+        named = [(c.rowid, c.title) for c in own] if self.mode == "blend" else []
+        signals = signals.among({c.rowid for c in own})
+        signals = signals._replace(lexical=lexical, title=fusion.titles(task, named))
+        fused = fusion.scale(fusion.FUSIONS[self.mode](signals))
+        if not any(
+            c.rowid in lexical or signals.cosine.get(c.rowid, 0.0) >= self.floor for c in own
+        ):
+            return {}
+        best: dict[str, Match] = {}
+        for c in own:
+            match = Match(
+                fused.get(c.rowid, 0.0),
+                lexical.get(c.rowid, 0.0),
+                signals.cosine.get(c.rowid),
+                words=signals.words.get(c.rowid),
+            )
+            if c.entry not in best or match.relevance > best[c.entry].relevance:
+                best[c.entry] = match
+        return best
+
+    def _stands(self, match: Match) -> bool:
+        """Whether an entry may be a hit: by a word, by its vector, or by what stands beside it."""
+        return match.lexical > 0 or (match.cosine or 0.0) >= self.floor or match.lent > 0
+
+    def _is_chosen(self, candidate: Candidate) -> bool:
+        chosen = self.chosen.get(candidate.entry)
+        return chosen is not None and (chosen.source, chosen.offset) == (
+            candidate.source,
+            candidate.offset,
+        )
+
+    def _lend(self, task: str, matches: dict[str, Match]) -> None:
+        """Add to `matches` what entries that stand together lend each other."""
+        if not self.config.context or not matches:
+            return
+        groups = {entry: _group(self.chosen[entry]) for entry in matches}
+        beside = self._beside(self._lenders(matches, groups), groups)
+        near = {other for others in beside.values() for other, _ in others}
+        total = fusion.lend(
+            {entry: match.relevance for entry, match in matches.items()},
+            beside,
+            groups,
+            fusion.titles(task, [(entry, self.chosen[entry].title) for entry in near]),
+            self.config.context,
+        )
+        best = max(total.values()) or 1.0
+        for entry, relevance in total.items():
+            match = matches[entry]
+            lent = (relevance - match.relevance) / best
+            matches[entry] = match._replace(relevance=relevance / best, lent=lent)
+
+    @staticmethod
+    def _lenders(matches: Mapping[str, Match], groups: Mapping[str, object]) -> list[str]:
+        """The best entries, without those that were written alone."""
+        rich = {
+            entry: -match.relevance for entry, match in matches.items() if match.relevance >= LENDS
+        }
+        return [entry for entry in arithmetic.nearest(rich, LENDERS) if groups[entry] is not None]
+
+    def _beside(
+        self, lenders: Sequence[str], groups: Mapping[str, object]
+    ) -> dict[str, list[tuple[str, int]]]:
+        """For each lender the matches up to two places before and after it that belong to its
+        group.
+        """
+        sides = self.source.beside([self.chosen[entry] for entry in lenders])
+        return {
+            entry: [
+                (other, distance)
+                for side in own
+                for distance, other in enumerate(side, 1)
+                if groups.get(other) == groups[entry] and other != entry
+            ]
+            for entry, own in zip(lenders, sides, strict=True)
+        }
+
+    def _promoted(self, matches: dict[str, Match]) -> dict[str, tuple[str, ...]]:
+        """Take the sources of a promoted entry out of `matches` where that entry is a hit, too."""
+        sources: dict[str, tuple[str, ...]] = {}
+        for entry in list(matches):
+            targets = self.chosen[entry].values.get("promoted_to", ())
+            target = next((name for name in targets if name in matches and name != entry), None)
+            if target is not None:
+                matches[target] = max(
+                    matches[target], matches.pop(entry), key=lambda match: match.relevance
+                )
+                sources[target] = tuple(sorted((*sources.get(target, ()), entry)))
+        return sources
+
+    # --- weighing
+
+    def _item(self, entry: str, copies: Sequence[Candidate]) -> Item:
+        copy = self.chosen[entry]
+        values = copy.values
+        return Item(
+            id=entry,
+            text=copy.text,
+            kind=copy.kind,
+            level=view.outermost(copies, self.source.files),
+            place=(self.source.files[copy.source].path, copy.offset),
+            importance=float(values["importance"]),
+            reinforced=int(values["count"]),
+            age=ranking.age_of(values, self.app.now),
+            surprise=float(values.get("surprise", 0.0)),
+            stability=values.get("stability"),
+        )
+
+    @cached_property
+    def _weights(self) -> ranking.Weights:
+        c = self.config
+        rule = Rule(c.decay, c.half_life, c.half_life_by_kind, c.growth, c.use_importance)
+        return ranking.Weights(rule, c.prominence_weight, c.level_weights, c.kind_weights)
+
+    def _walked(self, hits: Sequence[Scored], most: int) -> list[Scored]:
+        """What is one edge away from the first `most` hits, with the share of their score that it
+        gets.
+        """
+        known = {hit.item.id: hit for hit in hits[:most]}
+        shown = {name for hit in hits for name in (hit.item.id, *hit.duplicates)}
+        ends: dict[str, tuple[float, str]] = {}
+        for one, other, weight in self.source.edges(known):
+            for start, end in ((one, other), (other, one)):
+                if start in known and end not in shown:
+                    found = (known[start].score * min(weight, 1.0) * WALKED, start)
+                    ends[end] = max(ends.get(end, found), found)
+        items = [
+            self._item(entry, copies)
+            for entry, copies in self.copies(ends, ()).items()
+            if entry in self.chosen
+            and shown.isdisjoint(self.chosen[entry].values.get("promoted_to", ()))
+        ]
+        passed = {item.id: Match(known[ends[item.id][1]].relevance) for item in items}
+        return [
+            self._whole(hit)._replace(score=ends[hit.item.id][0], walked=ends[hit.item.id][1])
+            for hit in ranking.weigh(items, passed, self._weights)
+        ]
+
+    def _whole(self, hit: Scored) -> Scored:
+        """The hit with its whole text: a long entry's first chunk is not all of it."""
+        if len(hit.item.text) < SIZE:
+            return hit
+        return hit._replace(item=hit.item._replace(text=self.source.text(self.chosen[hit.item.id])))
+
+
+def _group(candidate: Candidate) -> object:
+    """What was written together: one session, else one day in one file; None for neither."""
+    session = candidate.values.get("session_id")
+    if session:
+        return str(session)
+    return (candidate.source, candidate.date[:10]) if candidate.date else None
+
+
+def _alike() -> Callable[[str, str], bool]:
+    """The near-duplicate test of one search: it reads each text once, and loads when first asked."""
+
+    @cache
+    def read(text: str) -> Any:
+        from memcli.similarity.claims import claim
+
+        return claim(text)
+
+    def alike(a: str, b: str) -> bool:
+        from memcli.similarity.duplicates import near_duplicate
+
+        return near_duplicate(read(a), read(b))
+
+    return alike

@@ -1,0 +1,213 @@
+"""The vector lane of a search: what a task means, compared with what the index holds.
+
+With the local embedder nothing heavy is loaded and nothing leaves the process. With a provider the
+task alone is sent, within a deadline.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from memcli.errors import ProviderError
+from memcli.index.terms import Query
+from memcli.index.vectors import Near, is_content
+from memcli.memory.words import word_forms
+from memcli.providers.embed import arithmetic as vector
+from memcli.recall import fusion as blend
+from memcli.recall.fusion import Signals
+
+if TYPE_CHECKING:
+    from memcli.index.database import Index
+    from memcli.providers.embed import Embedder
+    from memcli.providers.embed.local import Local
+
+NEAREST = 300
+"""How many chunks the vector lane brings in."""
+MOST_WORDS = 64
+STOP_IDF = 0.5
+"""What a stop word weighs in the vector of a task: its words in a row still say a little."""
+ALIKE = 60
+"""How many words of the candidates are compared exactly with each word of the task."""
+MAYBE = 112
+"""Sign bits of 256 in which two words may differ and still be alike (cosine about 0.2)."""
+LIKENESS = 0.2
+"""Below this cosine two words have nothing to do with each other."""
+MIN_COSINE: Mapping[str, float] = {"local": 0.28}
+"""The cosine from which a text counts as near by its vector alone, by embedder
+(docs/benchmarks.md).
+"""
+OTHER_MIN_COSINE = 0.30
+MANY = 500
+STEP = 0.03
+"""From so many chunks on it is so much more for every doubling: among many texts some is near by
+chance.
+"""
+DEADLINE = 3.0
+"""Seconds that a provider has for the vector of a task."""
+
+
+class Word(NamedTuple):
+    """A word of the task: how rare it is, how much it weighs, and its vector."""
+
+    text: str
+    idf: float
+    weight: int
+    vector: bytes
+
+
+class Task(NamedTuple):
+    """A task as vectors; `words` are its content words (local embedder alone)."""
+
+    vector: bytes
+    words: tuple[Word, ...] = ()
+
+
+class Lexicon(Protocol):
+    """Vectors of words, by the words and by their ids."""
+
+    def words(self, words: Collection[str]) -> Mapping[str, tuple[int, int, bytes]]:
+        """(id, weight, vector) of the words that are known."""
+
+    def word_bits(self, ids: Sequence[int]) -> Sequence[int]:
+        """The sign bits of each."""
+
+    def word_vectors(self, ids: Collection[int]) -> Mapping[int, bytes]:
+        """The vector of each."""
+
+
+class Vocabulary(Protocol):
+    """The words that stand in a store."""
+
+    def words(self, words: Collection[str]) -> Mapping[str, tuple[int, int, bytes]]:
+        """(id, weight, vector) of those that do."""
+
+    def dimension(self) -> int:
+        """The dimension of the store's vectors, 0 where it is not known."""
+
+
+class Known(Protocol):
+    """What a task is understood against."""
+
+    @property
+    def vectors(self) -> Vocabulary: ...
+
+    def idf(self, words: Sequence[str]) -> list[float]:
+        """How rare each word is."""
+
+
+def understand(known: Known, embedder: Embedder, task: str, asked: Query) -> Task:
+    """The vectors of a task. Raises ProviderError, UsageError and Damaged."""
+    if embedder.provider == "local":
+        return _understand_words(known, embedder, task, asked)  # type: ignore[arg-type]
+    row = embedder.embed([task], query=True, deadline=DEADLINE)[0].tolist()
+    have = known.vectors.dimension()
+    if have and len(row) != have:
+        what = f"{embedder.provider} embeddings: a vector of dimension {len(row)}, the index has {have}"
+        raise ProviderError(what, "has the model changed behind its name?")
+    return Task(vector.quantise(row))
+
+
+def _understand_words(store: Known, local: Local, task: str, asked: Query) -> Task:
+    written = list(word_forms(task[: 100 * MOST_WORDS]))
+    distinct = list(dict.fromkeys(word for word in written if is_content(word)))
+    if len(distinct) > MOST_WORDS:
+        distinct = [word for word in distinct if word.lower() in asked.terms][:MOST_WORDS]
+    stops = {word for word in written if not is_content(word)}
+    known = {word: own[1:] for word, own in store.vectors.words([*distinct, *stops]).items()}
+    unknown = [word for word in (*distinct, *stops) if word not in known]
+    if unknown:
+        known |= {word: (own.weight, own.vector) for word, own in local.known(unknown).items()}
+    distinct, stops = [word for word in distinct if word in known], stops & known.keys()
+    rarity = dict(zip(distinct, store.idf([word.lower() for word in distinct]), strict=True))
+    weighed = [
+        (rarity.get(word, STOP_IDF), known[word])
+        for word in written
+        if word in rarity or word in stops
+    ]
+    if not weighed:
+        return Task(b"")
+    total = vector.weighted_sum((idf * weight, data) for idf, (weight, data) in weighed)
+    words = distinct or sorted(stops)
+    return Task(
+        vector.quantise(total), tuple(Word(w, rarity.get(w, STOP_IDF), *known[w]) for w in words)
+    )
+
+
+def by_words(
+    lexicon: Lexicon, task: Task, near: Mapping[int, Near]
+) -> tuple[dict[int, float], dict[int, float]]:
+    """(words, density) of every candidate: see `blend.Signals`."""
+    present = sorted({i for own in near.values() for i in own.words})
+    alike = _alike(lexicon, task.words, present)
+    words = {rowid: own.words for rowid, own in near.items()}
+    return blend.met(alike, [word.idf for word in task.words], words), blend.density(alike, words)
+
+
+def _alike(
+    lexicon: Lexicon, words: Sequence[Word], present: Sequence[int]
+) -> list[dict[int, float]]:
+    """For each word of the task, the words of the candidates that are like it, and how much."""
+    bits = lexicon.word_bits(present)
+    close = [_close(word, present, bits) for word in words]
+    same = [_spellings(word.text) for word in words]
+    written = lexicon.words({form for forms in same for form in forms})
+    data = lexicon.word_vectors({i for some in close for i in some})
+    found = []
+    for word, some, forms in zip(words, close, same, strict=True):
+        likeness = vector.cosines(word.vector, {i: data[i] for i in some})
+        own = {i: value for i, value in likeness.items() if value >= LIKENESS}
+        own.update((written[form][0], 1.0) for form in forms if form in written)
+        found.append(own)
+    return found
+
+
+def _close(word: Word, present: Sequence[int], bits: Sequence[int]) -> list[int]:
+    """The words whose sign bits differ least from those of `word`."""
+    mine = int.from_bytes(vector.signs(word.vector), "little")
+    apart = [(own ^ mine).bit_count() for own in bits]
+    return vector.nearest({i: d for i, d in zip(present, apart, strict=True) if d <= MAYBE}, ALIKE)
+
+
+def _spellings(word: str) -> set[str]:
+    return {word, word.lower(), word.capitalize(), word.upper()}
+
+
+def lane(
+    index: Index,
+    embedder: Embedder,
+    task: Task,
+    lexical: Mapping[int, float],
+    floor: float,
+    *,
+    allowed: Collection[int] | None,
+    denied: Collection[int],
+) -> Signals:
+    """The signals of all lexical candidates, and of what has a cosine of at least `floor`. Raises
+    Damaged.
+    """
+    if not task.vector:
+        return Signals(lexical, {})
+    close = index.vectors.nearest(task.vector, NEAREST, allowed=allowed, denied=denied)
+    near = index.vectors.load({*lexical, *close}, len(task.vector))
+    cosine = vector.cosines(task.vector, {rowid: own.vector for rowid, own in near.items()})
+    near = {rowid: own for rowid, own in near.items() if rowid in lexical or cosine[rowid] >= floor}
+    cosine = {rowid: cosine[rowid] for rowid in near}
+    if embedder.provider != "local":
+        return Signals(lexical, cosine)
+    return Signals(lexical, cosine, *by_words(index.vectors, task, near))
+
+
+def floor(min_cosine: float, provider: str, size: int) -> float:
+    """The cosine from which one of `size` texts is near by its vector alone: configured, else as
+    measured.
+    """
+    if min_cosine >= 0:
+        return min_cosine
+    return MIN_COSINE.get(provider, OTHER_MIN_COSINE) + STEP * math.log2(max(size, MANY) / MANY)
+
+
+def fusion(name: str, provider: str) -> str:
+    """The fusion in effect: `auto` blends static word vectors and is linear with a model's."""
+    return name if name != "auto" else "blend" if provider == "local" else "linear"

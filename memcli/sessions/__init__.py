@@ -1,0 +1,1 @@
+"""Sessions of coding agents, read from the files their agents keep."""

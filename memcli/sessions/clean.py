@@ -1,0 +1,163 @@
+"""The texts of a session, clean enough to be looked at: no credentials, private parts or controls.
+Pure.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from memcli.memory.words import is_day
+from memcli.sessions.model import Session, Turn
+from memcli.text import redact
+
+TASK_LENGTH = 200
+KEY_LENGTH = 100
+RESULT_LENGTH = 40_000
+"""Characters of one tool result that are looked at, head and tail."""
+DEPTH = 8
+GROUP = 200
+GROUP_SIZE = 200_000
+_PLAIN_KEY = re.compile(
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:/\d{1,4})?|@\d{1,15}"
+).fullmatch
+"""Uuids and positions hold no secret."""
+_WORD = re.compile(r"[a-z0-9_\u00c0-\u04ff]{3,}|[\u2e80-\uffff]")
+
+
+def clean_text(text: str) -> str:
+    """`text` without controls, private parts and credentials."""
+    return redact.redact_secrets(redact.strip_private(redact.strip_controls(text)))
+
+
+def line(text: str, longest: int) -> str:
+    """`text` cleaned, in one line of at most `longest` characters."""
+    flat = " ".join(clean_text(text).split())
+    return flat if len(flat) <= longest else flat[: longest - 1].rstrip() + "…"
+
+
+def clean_session(session: Session) -> Session:
+    """The session with every text cleaned. Long tool results keep head and tail."""
+    name = line(session.name, TASK_LENGTH).replace("#", "-") or "-"
+    turns = tuple(
+        turn for group in _groups(map(_cut_turn, session.turns)) for turn in _clean_group(group)
+    )
+    return session._replace(id=key_of(session.id), name=name, turns=turns)
+
+
+def _cut_turn(turn: Turn) -> Turn:
+    if turn.role != "tool" or len(turn.text) <= RESULT_LENGTH:
+        return turn
+    return turn._replace(text=_ends(turn.text, RESULT_LENGTH))
+
+
+def _groups(turns: Iterable[Turn]) -> Iterator[list[Turn]]:
+    group: list[Turn] = []
+    size = 0
+    for turn in turns:
+        group.append(turn)
+        size += len(turn.text)
+        if len(group) == GROUP or size > GROUP_SIZE:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _clean_group(group: list[Turn]) -> Iterable[Turn]:
+    """One look at many texts: only where there is something to clean are they taken one by one."""
+    parts = [part for turn in group for part in _parts(turn)]
+    # Apart, as text with but one wide character takes twice as long to search.
+    narrow = "\n\n".join([part for part in parts if part.isascii()])
+    wide = "\n\n".join([part for part in parts if not part.isascii()])
+    if clean_text(narrow) == narrow and clean_text(wide) == wide:
+        return group
+    return [
+        turn._replace(
+            text=clean_text(turn.text),
+            input=_clean_value(turn.input) if turn.input else turn.input,
+            key=key_of(turn.key),
+        )
+        for turn in group
+    ]
+
+
+def _parts(turn: Turn) -> Iterator[str]:
+    if turn.text:
+        yield turn.text
+    if not _PLAIN_KEY(turn.key):
+        fits = len(turn.key) <= KEY_LENGTH and turn.key.isprintable() and "#" not in turn.key
+        yield turn.key if fits else "\0"
+    if turn.input:
+        yield from _strings(turn.input)
+
+
+def _strings(value: Any, name: str = "", depth: int = 0) -> Iterator[str]:
+    """Every text in an input with its name; NUL, which is never clean, for what is not looked into."""
+    if isinstance(value, str):
+        yield f"{name}: {value}" if len(value) <= RESULT_LENGTH else "\0"
+    elif isinstance(value, Mapping) and depth < DEPTH:
+        for key, item in value.items():
+            yield str(key)
+            yield from _strings(item, str(key), depth + 1)
+    elif isinstance(value, (list, tuple)) and depth < DEPTH:
+        for item in value:
+            yield from _strings(item, name, depth + 1)
+    elif value is not None and not isinstance(value, (bool, int, float)):
+        yield "\0"
+
+
+def _ends(text: str, most: int) -> str:
+    """Head and tail, cut at blanks, so that no half of a credential stays behind unrecognised."""
+    if len(text) <= most:
+        return text
+    head = text[: most * 2 // 3]
+    tail = text[-(most // 3) :]
+    head = head[: max(head.rfind(" "), head.rfind("\n")) + 1]
+    first = re.search(r"\s", tail)
+    return f"{head}\n[... {len(text) - most} characters left out ...]\n{tail[first.start() :] if first else ''}"
+
+
+def _clean_value(value: Any, depth: int = 0) -> Any:
+    if isinstance(value, str):
+        return clean_text(_ends(value, RESULT_LENGTH))
+    if isinstance(value, Mapping) and depth < DEPTH:
+        return {
+            line(str(key), KEY_LENGTH): _paired(str(key), item, depth)
+            for key, item in value.items()
+        }
+    if isinstance(value, (list, tuple)) and depth < DEPTH:
+        return [_clean_value(item, depth + 1) for item in value]
+    return value if value is None or isinstance(value, (bool, int, float)) else ""
+
+
+def _paired(key: str, value: Any, depth: int) -> Any:
+    """A value whose key may say that it is a credential: both are looked at together."""
+    if isinstance(value, str):
+        for secret in redact.secrets(f"{key}: {json.dumps(value, ensure_ascii=False)}"):
+            return f"[secret removed: {secret.kind}]" if "\n" not in value else clean_text(value)
+    return _clean_value(value, depth + 1)
+
+
+def key_of(text: str) -> str:
+    """A turn's or session's name as it can be written: one line, bounded, without `#`."""
+    return line(text, KEY_LENGTH).replace("#", "-")
+
+
+def task_of(turns: Iterable[Turn]) -> str:
+    """What a session was about: its first human turn, 200 characters."""
+    first = next((turn.text for turn in turns if turn.human and turn.text.strip()), "")
+    return line(redact.neutralise(first), TASK_LENGTH)
+
+
+def day_of(time: str, today: str) -> str:
+    """The day of a time stamp; today where it is not known or still to come."""
+    day = time[:10]
+    return day if is_day(day) and day <= today else today
+
+
+def rough(text: str) -> frozenset[str]:
+    """The words of a text for a quick comparison; of scripts without spaces, the characters."""
+    return frozenset(_WORD.findall(text.casefold()))

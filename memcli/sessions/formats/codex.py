@@ -1,0 +1,182 @@
+"""Codex: rollouts say the same words twice, as an event and as an item; tools are items only."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from memcli.sessions import speakers
+from memcli.sessions.gather import Gather, Place
+from memcli.sessions.lines import Line, parse, records
+from memcli.sessions.model import Turn
+
+_TYPES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
+_EVENTS = {"user_message": "user", "agent_message": "assistant"}
+_CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call")
+_OUTPUTS = ("function_call_output", "custom_tool_call_output")
+_STATUS = re.compile(r"^(?:Exit code:|Process exited with code) -?[1-9]", re.MULTILINE)
+
+
+def recognises(record: Mapping[str, Any]) -> bool:
+    """Whether a record is a line of a rollout, with or (as long ago) without its envelope."""
+    kind = record.get("type")
+    if kind in _TYPES:
+        return isinstance(record.get("payload"), dict)
+    return kind in ("function_call", *_OUTPUTS) or (kind == "message" and _role_of(record) != "")
+
+
+def _role_of(item: Mapping[str, Any]) -> str:
+    """The role of an item that is a message of a person or of the agent."""
+    content = item.get("content")
+    blocks = content if isinstance(content, list) else []
+    kinds = {block.get("type") for block in blocks if isinstance(block, dict)}
+    known = bool(kinds & {"input_text", "output_text"}) and item.get("role") in (
+        "user",
+        "assistant",
+    )
+    return str(item["role"]) if known else ""
+
+
+def wanted(data: bytes) -> bool:
+    """Whether a line may say anything: reasoning (encrypted) and token counts do not."""
+    return b'"reasoning"' not in data and b'"token_count"' not in data
+
+
+def read(lines: Iterable[Line], into: Gather) -> None:
+    """Turns in order: words from events where there are any for that role, else from items."""
+    rollout = _Rollout(into)
+    for line, record in records(lines, into, wanted):
+        rollout.record(line, record)
+    rollout.settle()
+
+
+class _Rollout:
+    def __init__(self, into: Gather) -> None:
+        self.into = into
+        self.root = ""
+        self.said: Counter[str] = Counter()
+        self.told: set[str] = set()
+        self.tools: dict[str, str] = {}
+
+    def record(self, line: Line, record: Mapping[str, Any]) -> None:
+        payload = record.get("payload")
+        kind = record.get("type") if isinstance(payload, dict) else "response_item"
+        item: Mapping[str, Any] = payload if isinstance(payload, dict) else record
+        place = Place(line.number, line.offset, speakers.when(record.get("timestamp")))
+        if kind == "session_meta":
+            self._meta(item)
+        elif kind == "turn_context":
+            self.into.where(cwd=item.get("cwd"))
+        elif kind == "event_msg":
+            self._event(item, place)
+        elif kind == "response_item":
+            self._item(item, place)
+
+    def _meta(self, item: Mapping[str, Any]) -> None:
+        """The first one is the file's own; others came along when a session was forked."""
+        name = speakers.name(item.get("id") or item.get("session_id"))
+        source = speakers.name(item.get("forked_from_id"))
+        if not self.into.turns:
+            self.root = source or name
+        if not self.into.id:
+            git = item.get("git")
+            branch = git.get("branch") if isinstance(git, dict) else ""
+            self.into.where(session=name, cwd=item.get("cwd"), branch=branch)
+            self.into.id, self.into.parent = name, source
+
+    def _event(self, item: Mapping[str, Any], place: Place) -> None:
+        kind = item.get("type")
+        if kind == "thread_rolled_back" and isinstance(count := item.get("num_turns"), int):
+            self.into.back(count)
+        elif kind == "turn_aborted":
+            self.into.put_in("[turn aborted]", place, self._key("note", str(item.get("reason"))))
+        elif (role := _EVENTS.get(str(kind))) and isinstance(text := item.get("message"), str):
+            if role not in self.told:
+                self.told.add(role)
+                self._drop(role)
+            self._words(role, text, place, event=True)
+
+    def _words(self, role: str, text: str, place: Place, *, event: bool) -> None:
+        """The mark of an item's words is in its key until it is known that no event says them."""
+        key = self._key(role if event else f"item {role}", text)
+        if self.into.new(key):
+            self.into.said(role, text, place, key if event else f"item:{role}:{key}")
+
+    def _key(self, kind: str, text: str) -> str:
+        """The same for a copy of this turn in a session that was forked from this one."""
+        self.said[kind] += 1
+        basis = f"{self.root}\0{kind}\0{self.said[kind]}\0{text}"
+        return hashlib.sha256(basis.encode("utf-8", "replace")).hexdigest()[:32]
+
+    def _item(self, item: Mapping[str, Any], place: Place) -> None:
+        kind = str(item.get("type"))
+        if kind == "message":
+            role = _role_of(item)
+            if role and role not in self.told:
+                self._words(role, speakers.texts(item.get("content")), place, event=False)
+        elif kind in _CALLS:
+            self._call(kind, item, place)
+        elif kind in _OUTPUTS:
+            self._output(item, place)
+
+    def _call(self, kind: str, item: Mapping[str, Any], place: Place) -> None:
+        tool = item.get("name") or {
+            "local_shell_call": "shell",
+            "web_search_call": "web_search",
+        }.get(kind, "")
+        call = speakers.name(item.get("call_id") or item.get("id"))
+        key = call or self._key(kind, str(item.get("arguments"))[:1000])
+        given = item.get("arguments") or item.get("input") or item.get("action")
+        if isinstance(given, str) and kind == "function_call":
+            given = _decoded(given)
+        if self.into.new(key):
+            self.tools[call] = str(tool)
+            self.into.called(tool, given, place, key, call)
+
+    def _output(self, item: Mapping[str, Any], place: Place) -> None:
+        call = speakers.name(item.get("call_id"))
+        text, bad = _result(item.get("output"))
+        key = f"{call}/1" if call else self._key("output", text[:1000])
+        if self.into.new(key):
+            self.into.result(self.tools.pop(call, ""), text, place, key, error=bad, call=call)
+
+    def settle(self) -> None:
+        """What was said in items alone loses its mark."""
+        self.into.turns = [_unmarked(turn) for turn in self.into.turns]
+
+    def _drop(self, role: str) -> None:
+        """Events say the words of this role: those of items go."""
+        mark = f"item:{role}:"
+        self.into.turns = [turn for turn in self.into.turns if not turn.key.startswith(mark)]
+
+
+def _unmarked(turn: Turn) -> Turn:
+    return turn._replace(key=turn.key.split(":", 2)[2]) if turn.key.startswith("item:") else turn
+
+
+def _decoded(arguments: str) -> Any:
+    """Arguments are JSON in a string; what is none stays a string."""
+    try:
+        return parse(arguments.encode("utf-8", "replace"))
+    except ValueError:
+        return arguments
+
+
+def _result(output: Any) -> tuple[str, bool]:
+    """The text of a tool's output, and whether it failed."""
+    if isinstance(output, str) and output[:1] == "{":
+        found = _decoded(output)
+        output = found if isinstance(found, dict) else output
+    if not isinstance(output, dict):
+        text = speakers.texts(output)
+        status = _STATUS.search(text, 0, 400)
+        return text, status is not None
+    about = output.get("metadata")
+    code = about.get("exit_code") if isinstance(about, dict) else output.get("exit_code")
+    text = speakers.texts(output.get("output") or output.get("content") or output.get("error"))
+    bad = output.get("success") is False or (isinstance(code, int) and code != 0)
+    return text or speakers.texts(json.dumps(output)), bad

@@ -1,0 +1,45 @@
+"""Cursor's command line: role and message, no results of tools, no times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from memcli.sessions import speakers
+from memcli.sessions.formats.blocks import Blocks
+from memcli.sessions.gather import Gather, Place
+from memcli.sessions.lines import Line, records
+
+_QUERY = re.compile(r"<user_query>(.*?)(?:</user_query>|\Z)", re.DOTALL)
+
+
+def recognises(record: Mapping[str, Any]) -> bool:
+    """Whether a record is a message of Cursor."""
+    message = record.get("message")
+    known = record.get("role") in ("user", "assistant") and "uuid" not in record
+    return known and isinstance(message, dict) and isinstance(message.get("content"), list)
+
+
+def read(lines: Iterable[Line], into: Gather) -> None:
+    """Turns in order. Of a person's message only the query is theirs, where one is marked."""
+    blocks = Blocks(into)
+    for line, record in records(lines, into):
+        if not recognises(record):
+            continue
+        content, place, key = (
+            record["message"]["content"],
+            Place(line.number, line.offset),
+            f"@{line.offset}",
+        )
+        content = [
+            block
+            for block in content
+            if not (isinstance(block, dict) and block.get("text") == "[REDACTED]")
+        ]
+        if record["role"] == "assistant":
+            blocks.assistant(content, place, key)
+        else:
+            text = speakers.texts(content)
+            asked = "\n".join(_QUERY.findall(text)) if "<user_query>" in text else text
+            blocks.user(asked, place, key)

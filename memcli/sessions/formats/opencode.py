@@ -1,0 +1,85 @@
+"""OpenCode: an SQLite database that holds the sessions of all projects. It is read, never written
+or made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from memcli.sessions import speakers
+from memcli.sessions.gather import Gather, Place
+from memcli.sessions.lines import parse
+from memcli.storage import foreign_db
+
+MAGIC = foreign_db.MAGIC
+_TABLES = ("session", "message", "part")
+_SESSIONS = "SELECT id, parent_id, directory FROM session ORDER BY time_created, id"
+# JSON that is none would end the whole query; texts beyond a million characters are nobody's words.
+_PARTS = """
+SELECT p.id, m.time_created, json_extract(m.data, '$.role'), json_extract(p.data, '$.type'),
+  substr(json_extract(p.data, '$.text'), 1, 1000000),
+  coalesce(json_extract(p.data, '$.synthetic'), 0) OR coalesce(json_extract(p.data, '$.ignored'), 0),
+  json_extract(p.data, '$.tool'), json_extract(p.data, '$.state.status'),
+  substr(json_extract(p.data, '$.state.input'), 1, 100000),
+  substr(coalesce(json_extract(p.data, '$.state.output'), json_extract(p.data, '$.state.error')), 1, 1000000)
+FROM message AS m JOIN part AS p ON p.message_id = m.id
+WHERE m.session_id = ? AND json_valid(m.data) AND json_valid(p.data)
+  AND json_extract(p.data, '$.type') IN ('text', 'tool')
+ORDER BY m.time_created, m.id, p.id
+"""
+_BROKEN = """
+SELECT count(*) FROM message AS m JOIN part AS p ON p.message_id = m.id
+WHERE m.session_id = ? AND NOT (json_valid(m.data) AND json_valid(p.data))
+"""
+
+
+def read(path: Path, into: Gather, *, folders: Sequence[str] = (), session: str = "") -> None:
+    """Every session, of `folders` (at or below) and with that id where given; offsets count parts."""
+    hint = "name the database of OpenCode"
+    with foreign_db.opened(path, _TABLES, kind="OpenCode", hint=hint) as db:
+        number = 0
+        for name, parent, directory in foreign_db.all_rows(db, _SESSIONS, path):
+            if (session and name != session) or (folders and not inside(str(directory), folders)):
+                continue
+            into.close()
+            into.where(session=name, cwd=directory)
+            into.parent = speakers.name(parent)
+            into.skipped += db.execute(_BROKEN, (name,)).fetchone()[0]
+            for row in db.execute(_PARTS, (name,)):
+                _part(row, number, into)
+                number += 1
+        into.end = number
+
+
+def inside(directory: str, folders: Sequence[str]) -> bool:
+    """Whether a directory is one of the folders or below one."""
+    return any(Path(directory).is_relative_to(folder) for folder in folders)
+
+
+def _part(row: Sequence[Any], number: int, into: Gather) -> None:
+    part, created, role, kind, text, hidden, tool, status, given, output = row
+    place = Place(0, number, speakers.when(created))
+    key = speakers.name(part)
+    if not into.new(key):
+        return
+    if kind == "text":
+        if hidden:
+            into.put_in(str(text or ""), place, key)
+        elif role in ("user", "assistant") and isinstance(text, str):
+            into.said(role, text, place, key)
+    else:
+        into.called(tool, _given(given), place, key, key)
+        if status in ("completed", "error"):
+            into.result(
+                tool, str(output or ""), place, f"{key}/1", error=status == "error", call=key
+            )
+
+
+def _given(text: Any) -> Mapping[str, Any]:
+    try:
+        found = parse(text.encode()) if isinstance(text, str) else {}
+    except ValueError:
+        return {"input": text}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,409 @@
+"""Sessions of coding agents: from a file of any known format to turns.
+
+    session = read("session.jsonl")
+    session = read("session.jsonl", start=position_of(session))   # what was added since
+
+The format is told from the content. Readers are pure over lines; files are opened here alone.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import importlib
+import io
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, BinaryIO, Final, NamedTuple
+
+from memcli.errors import DataError
+from memcli.sessions.formats import (
+    aider,
+    chat,
+    claude,
+    codex,
+    copilot,
+    cursor,
+    gemini,
+    opencode,
+    stream,
+    text,
+)
+from memcli.sessions.gather import Gather
+from memcli.sessions.lines import Line, Lines, parse
+from memcli.sessions.model import Session, Turn
+
+MAX_DOCUMENT: Final = 32 << 20
+"""Bytes of the largest file that is one JSON document; JSON lines may be of any size."""
+MAX_STREAM: Final = 512 << 20
+"""Bytes that are taken from a pipe."""
+
+Reader = Callable[[Iterable[Line], Gather], None]
+Fits = Callable[[Mapping[str, Any]], bool]
+# Formats of JSON lines. The first record that a format knows decides, in this order.
+_LINES: Final[dict[str, tuple[Fits, Reader]]] = {
+    "gemini": (gemini.recognises, gemini.read),
+    "codex": (codex.recognises, codex.read),
+    "claude": (claude.recognises, claude.read),
+    "stream": (stream.recognises, stream.read),
+    "copilot": (copilot.recognises, copilot.read),
+    "cursor": (cursor.recognises, cursor.read),
+    "chat": (chat.recognises, chat.read),
+}
+_TEXTS: Final[dict[str, Reader]] = {"aider": aider.read, "text": text.read}
+_TITLES: Final = {
+    "claude": "Claude Code",
+    "codex": "Codex",
+    "stream": "stream-json",
+    "opencode": "OpenCode",
+    "gemini": "Gemini CLI",
+    "copilot": "Copilot CLI",
+    "cursor": "Cursor CLI",
+    "chat": "chat JSON (role, content; exports of ChatGPT and Claude.ai)",
+    "aider": "aider",
+    "text": "markdown or text with speakers",
+}
+FORMATS: Final = tuple(_TITLES)
+# These can be read on from the middle: what a record means does not depend on those long before it.
+_RESUMED: Final = ("claude", "stream", "copilot", "cursor", "chat")
+_ZSTD: Final = b"\x28\xb5\x2f\xfd"
+_DOCUMENT: Final = "document"
+_JSON = re.compile(rb'[{\[]\s*(?:["{\[\]}]|\Z)')
+_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+
+
+class Position(NamedTuple):
+    """How far a file was read: `offset`, its size and mtime (ns) then, the hash of its first line."""
+
+    size: int = 0
+    mtime: int = 0
+    offset: int = 0
+    head: str = ""
+
+
+class Compressed(DataError):
+    """A compressed session that this Python cannot read: to be reported as skipped."""
+
+
+class Unknown(DataError):
+    """None of the formats."""
+
+    def __init__(self, what: str, hint: str = "") -> None:
+        super().__init__(what, hint or "known formats: " + ", ".join(_TITLES.values()))
+
+
+def read(
+    source: str | os.PathLike[str] | BinaryIO,
+    *,
+    format: str = "",
+    start: Position = Position(),  # noqa: B008
+    seen: set[str] | None = None,
+    name: str = "",
+) -> Session:
+    """The session in a file, or the last one where there are several (`read_all` gives all).
+
+    With `start`, only what follows it, unless the file was replaced or has shrunk. Events whose
+    uuid is in `seen` are passed over, and those read are added. An empty or truncated file gives a
+    session without turns. Raises `Unknown`, `Compressed` and `DataError` (exit code 3), and
+    OSError.
+    """
+    found = read_all(source, format=format, start=start, seen=seen, name=name)
+    last: Session = max(reversed(found), key=lambda session: session.ended)
+    return last
+
+
+def read_all(
+    source: str | os.PathLike[str] | BinaryIO,
+    *,
+    format: str = "",
+    start: Position = Position(),  # noqa: B008
+    seen: set[str] | None = None,
+    name: str = "",
+    folders: Sequence[str] = (),
+    session: str = "",
+    arguments: frozenset[str] | None = None,
+) -> list[Session]:
+    """All sessions in a file, at least one. `folders` and `session` choose among those of a
+    database.
+
+    With `arguments`, tool calls keep those alone, and results of calls that went well keep no text.
+    """
+    if format and format not in FORMATS:
+        raise Unknown(f"{format}: unknown format")
+    into = Gather(seen=seen, arguments=arguments)
+    if not isinstance(source, (str, os.PathLike)):
+        shown = name or "-"
+        return [
+            each._replace(name=shown)
+            for each in _sessions(_seekable(source), shown, format, start, into)
+        ]
+    path = Path(source)
+    with path.open("rb") as file:
+        state = os.fstat(file.fileno())
+        size, mtime, magic = state.st_size, state.st_mtime_ns, file.read(16)
+        file.seek(0)
+        if magic == opencode.MAGIC and format in ("", "opencode"):
+            size, mtime = _with_log(path, size, mtime)
+            found = _database(path, start, into, folders, session)
+        elif format == "opencode":
+            raise DataError(f"{path}: no SQLite database")
+        else:
+            with _plain(file, path, magic) as plain:
+                found = _sessions(
+                    plain, str(path), format, start if start.size <= size else Position(), into
+                )
+    shown = name or path.name
+    return [
+        _dated(each._replace(name=shown, size=size, mtime=mtime), path, mtime) for each in found
+    ]
+
+
+def position_of(session: Session) -> Position:
+    """Where a session stopped, for `read(..., start=...)`."""
+    return Position(session.size, session.mtime, session.end, session.head)
+
+
+def joined(session: Session, agent: Session) -> Session:
+    """The session with the turns of its sub-agent among its own, by their times; the last stays the
+    last.
+
+    Those from before the session's first turn are left out: the session was read on from there.
+    """
+    own, last = session.turns[:-1], session.turns[-1]
+    first = session.turns[0].time
+    theirs = [turn._replace(session=session.id) for turn in agent.turns if turn.time >= first]
+    times = accumulate((turn.time for turn in own), max)
+    mine = [(time, 0, at, turn) for at, (time, turn) in enumerate(zip(times, own, strict=True))]
+    others = [(turn.time, 1, at, turn) for at, turn in enumerate(theirs)]
+    turns = (*(row[3] for row in sorted([*mine, *others], key=lambda row: row[:3])), last)
+    return session._replace(
+        turns=turns, skipped=session.skipped + agent.skipped, cut=session.cut + agent.cut
+    )
+
+
+def human_turns(session: Session) -> tuple[Turn, ...]:
+    """What a person typed, in order."""
+    return tuple(turn for turn in session.turns if turn.human)
+
+
+def spoken(source: str | os.PathLike[str] | BinaryIO) -> str:
+    """The words of a session, of its person and its agent; of a text that is none, the text."""
+    try:
+        sessions = read_all(source)
+    except Unknown:
+        if isinstance(source, (str, os.PathLike)):
+            return Path(source).read_bytes()[:MAX_DOCUMENT].decode("utf-8", "replace")
+        source.seek(0)
+        return source.read(MAX_DOCUMENT).decode("utf-8", "replace")
+    turns = [turn for session in sessions for turn in session.turns]
+    return "\n".join(turn.text for turn in turns if turn.origin in ("user", "assistant"))
+
+
+# --- opening
+
+
+@contextmanager
+def open_plain(path: Path) -> Iterator[BinaryIO]:
+    """A session file's bytes, decompressed where it has to be. Raises `Compressed`, `DataError`,
+    OSError.
+    """
+    with path.open("rb") as file:
+        magic = file.read(4)
+        file.seek(0)
+        with _plain(file, path, magic) as plain:
+            yield plain
+
+
+@contextmanager
+def _plain(file: BinaryIO, path: Path, magic: bytes) -> Iterator[BinaryIO]:
+    """The file, decompressed where it has to be."""
+    if magic[:4] != _ZSTD:
+        yield file
+        return
+    with _decompressed(file, path) as plain:
+        try:
+            yield plain
+        except Exception as error:
+            # Each of the modules has an error of its own, all of the same name.
+            if not isinstance(error, EOFError) and type(error).__name__ != "ZstdError":
+                raise
+            raise DataError(f"{path}: damaged archive: {error}") from None
+
+
+def _decompressed(file: BinaryIO, path: Path) -> Any:
+    """A stream of the decompressed bytes. Raises `Compressed` where Python has no module for it."""
+    for module in ("compression.zstd", "backports.zstd", "zstandard"):
+        try:
+            zstd = importlib.import_module(module)
+        except ImportError:
+            continue
+        return (
+            io.BufferedReader(zstd.open(file, "rb"))
+            if module == "zstandard"
+            else zstd.open(file, "rb")
+        )
+    raise Compressed(
+        f"{path}: skipped: compressed", "use Python 3.14, or install zstandard, or run unzstd"
+    )
+
+
+def _seekable(stream: BinaryIO) -> BinaryIO:
+    """A pipe's content as a file in memory."""
+    if stream.seekable():
+        return stream
+    data = stream.read(MAX_STREAM + 1)
+    if len(data) > MAX_STREAM:
+        raise DataError("-: too much for a pipe", "name the file")
+    return io.BytesIO(data)
+
+
+def _with_log(path: Path, size: int, mtime: int) -> tuple[int, int]:
+    """Size and mtime of a database together with its write-ahead log."""
+    log = path.with_name(path.name + "-wal")
+    if not log.exists():
+        return size, mtime
+    state = log.stat()
+    return size + state.st_size, max(mtime, state.st_mtime_ns)
+
+
+def _database(
+    path: Path, start: Position, into: Gather, folders: Sequence[str], session: str
+) -> list[Session]:
+    into.since = start.offset
+    opencode.read(path, into, folders=folders, session=session)
+    return [each._replace(format="opencode") for each in into.sessions()]
+
+
+def _dated(session: Session, path: Path, mtime: int) -> Session:
+    """What the file does not say: the name stands for the id, its mtime for the time."""
+    time = datetime.datetime.fromtimestamp(mtime / 1e9, datetime.UTC).isoformat(timespec="seconds")
+    stem = re.sub(r"[^\w.:@-]", "-", path.name.split(".jsonl")[0])[:128]
+    time = time.replace("+00:00", "Z")
+    return session._replace(
+        id=session.id or stem, started=session.started or time, ended=session.ended or time
+    )
+
+
+# --- reading
+
+
+def _sessions(
+    file: BinaryIO, name: str, format: str, start: Position, into: Gather
+) -> list[Session]:
+    """The sessions in an open file; what they cannot say of themselves is still to be filled in."""
+    lines = Lines(file)
+    head = lines.head()
+    kind = _kind(head, lines, name, format)
+    mark = _mark(head[0].data if head else b"", kind)
+    since = start.offset if start.head == mark else 0
+    if kind in _RESUMED and since and not _on_a_line(file, since):
+        since = 0
+    into.since = since
+    if kind == _DOCUMENT:
+        kind = _read_document(file, name, into)
+    elif kind:
+        if since and kind in _RESUMED:
+            lines.jump(since)
+        (_TEXTS.get(kind) or _LINES[kind][1])(lines, into)
+        into.skipped += lines.skipped
+        into.end = max(into.end, since)
+    return [each._replace(format=kind, head=mark) for each in into.sessions()]
+
+
+def _mark(first: bytes, kind: str) -> str:
+    """What tells one session under a name from another: a document has but one line, and it grows."""
+    return hashlib.sha256(first[:64] if kind == _DOCUMENT else first).hexdigest() if first else ""
+
+
+def _on_a_line(file: BinaryIO, offset: int) -> bool:
+    """Whether a line begins or ends at `offset`; leaves the file where it was."""
+    at = file.tell()
+    file.seek(offset - 1)
+    around = file.read(2)
+    file.seek(at)
+    return around[:1] == b"\n" or around[1:] in (b"\n", b"\r", b"")
+
+
+def _read_document(file: BinaryIO, name: str, into: Gather) -> str:
+    """Read a file that is one JSON value; its format, "" when the value is cut off."""
+    file.seek(0)
+    data = file.read(MAX_DOCUMENT + 1)
+    if len(data) > MAX_DOCUMENT:
+        size = f"{MAX_DOCUMENT >> 20} MB"
+        raise DataError(f"{name}: one JSON document above {size}", "split it, or use JSON lines")
+    try:
+        document = parse(data, MAX_DOCUMENT)
+    except ValueError:
+        into.skipped += 1
+        return ""
+    if isinstance(document, dict) and gemini.recognises(document):
+        gemini.read_document(document, into)
+        return "gemini"
+    if not chat.fits(document):
+        raise Unknown(f"{name}: unknown format")
+    chat.read_document(document, into)
+    return "chat"
+
+
+# --- telling the format
+
+
+def _kind(head: Sequence[Line], lines: Lines, name: str, format: str) -> str:
+    """The asked format, or the one that the first lines tell. Raises `Unknown`."""
+    if format and format not in ("chat", "gemini"):
+        return format
+    told = _told(head, lines, name)
+    return told if not format or told == _DOCUMENT else format
+
+
+def _told(head: Sequence[Line], lines: Lines, name: str) -> str:
+    """The format by the first lines; "" when there is nothing to tell it from. Raises `Unknown`."""
+    first = next((line.data for line in head if line.data.strip()), b"")
+    first = first.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not first:
+        return _DOCUMENT if lines.skipped else ""
+    records = 0
+    for record in filter(None, map(_record, head)):
+        records += 1
+        for kind, (fits, _) in _LINES.items():
+            if fits(record):
+                return _DOCUMENT if kind == "gemini" and "messages" in record else kind
+    if records > 1:
+        raise Unknown(f"{name}: unknown format")
+    if _JSON.match(first):
+        torn = len(head) == 1 and not head[0].whole and not records
+        return _DOCUMENT if records or not torn or first[:1] == b"[" else ""
+    if first[:1] == b"[" and _is_json(first):
+        return _DOCUMENT
+    if not _is_text(head):
+        raise Unknown(f"{name}: unknown format")
+    return "aider" if aider.recognises(first.decode("utf-8", "replace")) else "text"
+
+
+def _record(line: Line) -> Mapping[str, Any] | None:
+    try:
+        found = parse(line.data) if line.data[:1] in b"{\xef \t" else None
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        parse(data)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_text(head: Sequence[Line]) -> bool:
+    """Whether the first lines are text: no control characters, next to nothing that is not UTF-8."""
+    data = b"\n".join(line.data for line in head)
+    if _BINARY.search(data):
+        return False
+    text = data.decode("utf-8", "replace")
+    return text.count("\ufffd") * 20 <= len(text)

@@ -1,0 +1,1 @@
+"""Which claims are the same, which differ, which contradict each other. Pure."""

@@ -1,0 +1,111 @@
+"""Claims that say the opposite about the same thing; unsure is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, product
+
+from memcli.similarity.claim_words import CONDITIONS, DIRECTED, contrasts, opposites
+from memcli.similarity.claims import Claim, by_claim, content_terms, grouped_by, literals_of
+from memcli.similarity.differences import (
+    denies,
+    differing_phrases,
+    facing,
+    governed,
+    negated_terms,
+    only_in_one,
+    opposing,
+    reordered,
+    swaps,
+    word_for_word,
+)
+from memcli.similarity.jaccard import overlap, pairs_above
+
+_SAME_SUBJECT = 0.6
+_SERIES = 8
+
+
+def _subject(a: Claim) -> frozenset[str]:
+    """What a claim is about: its content terms without numbers and without words that have an
+    opposite.
+    """
+    return frozenset(content_terms(a)) - a.numbers - frozenset(opposites())
+
+
+def _conditions(a: Claim) -> frozenset[str]:
+    return CONDITIONS.intersection(phrase.governor for phrase in a.phrases)
+
+
+def _masked(a: Claim) -> tuple[object, ...]:
+    """Everything but the values of its numbers; units, dates and issue numbers stay."""
+    values = {number: _mask(number) for number in a.numbers}
+    phrases = tuple(
+        (p.governor, p.negated, tuple(values.get(t, t) for t in p.terms)) for p in a.phrases
+    )
+    rest = frozenset(word for word in a.words if word not in values)
+    return (rest, phrases, a.paths, a.flags, a.names)
+
+
+def _mask(number: str) -> str:
+    if number.count("-") > 1:
+        return number
+    return "# " + "".join(c for c in number if c.isalpha() or c == "%")
+
+
+def _opposed(a: Claim, b: Claim) -> bool:
+    """Same literals, same conditions, and exactly one of order, negation and antonym turned round."""
+    if literals_of(a) != literals_of(b) or a.limits != b.limits or _conditions(a) != _conditions(b):
+        return False
+    polar, negates = opposing(a, b), denies(a, b) != denies(b, a)
+    if polar == negates:
+        return not polar and _turned(a, b) and bool(negated_terms(a)) == bool(negated_terms(b))
+    if polar and bool(negated_terms(a)) != bool(negated_terms(b)):
+        return False
+    contrasted = reordered(a, b) or facing(*only_in_one(a, b), contrasts()) or word_for_word(a, b)
+    return not contrasted
+
+
+def _turned(a: Claim, b: Claim) -> bool:
+    """Whether two terms have changed places around a "before", "not", "over" or their like."""
+    swapped = (governors - {""} for governors in swaps(*map(governed, differing_phrases(a, b))))
+    return any(governors and governors <= DIRECTED for governors in swapped) and not word_for_word(
+        a, b
+    )
+
+
+def contradiction(a: Claim, b: Claim) -> bool:
+    """Whether the two make opposite claims about the same thing. Unsure is False. Symmetric.
+
+    Numbers and versions alone count only where everything else is equal.
+    """
+    if _masked(a) == _masked(b):
+        return bool(_subject(a)) and a.numbers != b.numbers
+    return overlap(_subject(a), _subject(b)) > _SAME_SUBJECT and _opposed(a, b)
+
+
+def contradictions(claims: Sequence[Claim]) -> list[tuple[int, int]]:
+    """The contradicting pairs (i < j), sorted; one pair of indices for any two distinct claims.
+
+    More than 8 values of one number in otherwise equal claims are a series ("run 1", "run 2", …),
+    not a contradiction.
+    """
+    distinct = by_claim(claims)
+    found = [(a, b) for a, b in _same_but_for_numbers(distinct) if contradiction(a, b)]
+    for bucket in grouped_by(distinct, literals_of):
+        found.extend((a, b) for a, b in _same_subject(bucket) if _opposed(a, b))
+    pairs = ((distinct[a][0], distinct[b][0]) for a, b in found)
+    return sorted({(min(pair), max(pair)) for pair in pairs})
+
+
+def _same_but_for_numbers(claims: Iterable[Claim]) -> Iterator[tuple[Claim, Claim]]:
+    for group in grouped_by((a for a in claims if a.numbers), _masked):
+        if len(group) <= _SERIES:
+            yield from combinations(group, 2)
+
+
+def _same_subject(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim]]:
+    groups = list(grouped_by(claims, _subject))
+    for group in groups:
+        yield from combinations(group, 2)
+    for i, j, _ in pairs_above([_subject(group[0]) for group in groups], _SAME_SUBJECT):
+        yield from product(groups[i], groups[j])

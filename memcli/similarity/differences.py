@@ -1,0 +1,320 @@
+"""What keeps two claims apart although they are alike: `guard` and the tests it is made of.
+
+A wrong merge hides a lesson, a missed merge only costs a line; every doubt here says "different".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations
+
+from memcli.similarity.claim_words import LIGHT, PREFIXES, canonical, contrasts, opposites
+from memcli.similarity.claims import Claim, Phrase, content_terms, literals_of
+
+LONG_CLAUSE = 64
+"""How many terms of one clause are compared in pairs; no sentence of a person has more."""
+
+
+def guard(a: Claim, b: Claim) -> str | None:
+    """Why the two are different claims although alike, or None. Symmetric; None for equal claims.
+
+    Reasons: order, negation, antonym, number, path, flag, code, exception, word.
+    """
+    if a == b:
+        return None
+    return next((reason for reason, fires in _GUARDS if fires(a, b)), None)
+
+
+def only_in_one(a: Claim, b: Claim) -> tuple[frozenset[str], frozenset[str]]:
+    """The terms that only the one and only the other uses, inflection and synonyms put aside."""
+    ours = frozenset(map(canonical, a.words - b.words))
+    theirs = frozenset(map(canonical, b.words - a.words))
+    return ours - theirs, theirs - ours
+
+
+def differing_phrases(a: Claim, b: Claim) -> tuple[list[Phrase], list[Phrase]]:
+    """The phrases that only the one and only the other has, wherever they stand."""
+    ours, theirs = {p[1:] for p in a.phrases}, {p[1:] for p in b.phrases}
+    return [p for p in a.phrases if p[1:] not in theirs], [
+        p for p in b.phrases if p[1:] not in ours
+    ]
+
+
+def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
+    groups: dict[str, set[str]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, set()).add(value)
+    return {key: frozenset(values) for key, values in groups.items()}
+
+
+def governed(phrases: Iterable[Phrase]) -> set[tuple[str, str]]:
+    """Each term with the governor of its phrase."""
+    return {(term, phrase.governor) for phrase in phrases for term in phrase.terms}
+
+
+def _ordered(phrases: Iterable[Phrase], reach: int) -> set[tuple[str, str]]:
+    """The terms (y, x) where y follows x, at most `reach` places on in one phrase."""
+    pairs: set[tuple[str, str]] = set()
+    for phrase in phrases:
+        for distance in range(1, reach + 1):
+            pairs.update(zip(phrase.terms[distance:], phrase.terms, strict=False))
+    return pairs
+
+
+def swaps(ours: set[tuple[str, str]], theirs: set[tuple[str, str]]) -> set[frozenset[str]]:
+    """The values that two keys have exchanged: what x had, y has now, and the other way round."""
+    before, after = _grouped(ours - theirs), _grouped(theirs - ours)
+    moved = {(before[key], after[key]) for key in before.keys() & after.keys()}
+    return {x | y for x, y in moved if (y, x) in moved}
+
+
+def _clauses(a: Claim) -> Iterable[list[str]]:
+    clauses: dict[int, list[str]] = {}
+    for phrase in a.phrases:
+        clauses.setdefault(phrase.clause, []).extend(phrase.terms)
+    return clauses.values()
+
+
+def _mates(a: Claim) -> dict[str, frozenset[str]]:
+    """For each term, the terms of its clauses, itself among them."""
+    lines = (part for terms in _clauses(a) for part in _stretches(terms))
+    return _grouped((term, mate) for terms in lines for term in terms for mate in terms)
+
+
+def _stretches(terms: Sequence[str]) -> Iterator[list[str]]:
+    """The distinct terms of a clause, at most `LONG_CLAUSE` together: what is compared in pairs."""
+    distinct = list(dict.fromkeys(terms))
+    return (distinct[i : i + LONG_CLAUSE] for i in range(0, len(distinct), LONG_CLAUSE))
+
+
+def _rebound(a: Claim, b: Claim) -> bool:
+    """Whether two terms have exchanged the words they belong to ("connect 5 s, read 9 s")."""
+    ours, theirs = _mates(a), _mates(b)
+    changed = sorted(x for x in ours.keys() & theirs.keys() if ours[x] != theirs[x])
+    if len(changed) > LONG_CLAUSE:
+        return True  # too much to compare in pairs: kept apart
+    return any(
+        (ours[x] - ours[y] - {x}) & (theirs[y] - theirs[x] - {y})
+        and (ours[y] - ours[x] - {y}) & (theirs[x] - theirs[y] - {x})
+        for x, y in combinations(changed, 2)
+    )
+
+
+def _literal_pairs(a: Claim) -> set[tuple[str, str]]:
+    literals = frozenset().union(*literals_of(a))
+    lines = ([term for term in terms if term in literals] for terms in _clauses(a))
+    return {pair for line in lines for part in _stretches(line) for pair in combinations(part, 2)}
+
+
+def _exchanged(a: Claim, b: Claim) -> bool:
+    """Whether two numbers, paths, flags or names of one clause have changed places."""
+    ours, theirs = _literal_pairs(a), _literal_pairs(b)
+    return any((y, x) in theirs and (y, x) not in ours for x, y in ours - theirs)
+
+
+def _reversed(a: Iterable[Phrase], b: Iterable[Phrase]) -> bool:
+    """Whether some phrase has the same terms in another order ("client calls server")."""
+    ours, theirs = _ordered(a, 5), _ordered(b, 5)
+    return any(x != y and (x, y) in theirs and (x, y) not in ours for y, x in ours - theirs)
+
+
+def _in_step(a: Claim, b: Claim) -> bool:
+    """Whether the terms that both use come in one order."""
+    terms, others = content_terms(a), content_terms(b)
+    ours, theirs = set(terms), set(others)
+    return [x for x in terms if x in theirs] == [x for x in others if x in ours]
+
+
+def reordered(a: Claim, b: Claim) -> bool:
+    """Whether the same terms stand in another order, or under another governor, that changes what
+    is said.
+    """
+    ours, theirs = differing_phrases(a, b)
+    if swaps(governed(ours), governed(theirs)):
+        return True
+    if _in_step(a, b):
+        return False
+    if swaps(_ordered(ours, 1), _ordered(theirs, 1)) or _reversed(ours, theirs):
+        return True
+    return _exchanged(a, b) or _rebound(a, b)
+
+
+def negated_terms(a: Claim) -> set[str]:
+    """The terms of all negated phrases."""
+    return {term for phrase in a.phrases if phrase.negated for term in phrase.terms}
+
+
+def _heads(a: Claim) -> set[str]:
+    """What each negation is about: the first term in its scope that is no light verb."""
+    scopes = [phrase.terms for phrase in a.phrases if phrase.governor == "not" and phrase.terms]
+    return {next((term for term in terms if term not in LIGHT), terms[-1]) for terms in scopes}
+
+
+def denies(a: Claim, b: Claim) -> bool:
+    """Whether `a` negates something that `b` asserts."""
+    heads = _heads(a)
+    return bool(heads and heads.intersection(content_terms(b)) - negated_terms(b))
+
+
+def _negation(a: Claim, b: Claim) -> bool:
+    first, second = any(p.negated for p in a.phrases), any(p.negated for p in b.phrases)
+    if first != second or not first:
+        return first != second
+    ours, theirs = negated_terms(a), negated_terms(b)
+    if denies(a, b) or denies(b, a):
+        return True
+    return bool(
+        (ours - theirs).intersection(content_terms(b))
+        and (theirs - ours).intersection(content_terms(a))
+    )
+
+
+def facing(
+    ours: frozenset[str], theirs: frozenset[str], table: dict[str, frozenset[str]]
+) -> set[tuple[str, str]]:
+    """The pairs of one of ours and one of theirs that `table` sets against each other."""
+    none: frozenset[str] = frozenset()
+    return {(x, y) for x in ours for y in table.get(x, none) & theirs}
+
+
+def _prefixed(ours: frozenset[str], theirs: frozenset[str]) -> bool:
+    """Whether a word faces its own negation: valid, invalid; stateless, stateful."""
+    negative = {prefix + x for x in ours if len(x) > 3 for prefix in PREFIXES}
+    bare = {x.removesuffix("less") for x in ours if x.endswith("less")}
+    return bool(negative & theirs) or any(
+        x.endswith("ful") and x.removesuffix("ful") in bare for x in theirs
+    )
+
+
+def _turned_round(a: Claim, b: Claim) -> bool:
+    """Whether "A before B" and "B after A" say the same: what `before` governs, `after` does not."""
+    before = {term for phrase in a.phrases if phrase.governor == "before" for term in phrase.terms}
+    after = {term for phrase in b.phrases if phrase.governor == "after" for term in phrase.terms}
+    return bool(before and after) and not before & after
+
+
+def opposing(a: Claim, b: Claim) -> bool:
+    """Whether the two differ in words that cannot both hold (enable, disable)."""
+    ours, theirs = only_in_one(a, b)
+    pairs = facing(ours, theirs, opposites())
+    if _turned_round(a, b) or _turned_round(b, a):
+        pairs -= {(canonical("before"), "after"), ("after", canonical("before"))}
+    return bool(pairs) or _prefixed(ours, theirs) or _prefixed(theirs, ours)
+
+
+def _antonym(a: Claim, b: Claim) -> bool:
+    return opposing(a, b) or bool(facing(*only_in_one(a, b), contrasts()))
+
+
+def _undigited(words: Iterable[str]) -> set[str]:
+    stripped = {word: "".join(c for c in word if not c.isdecimal()) for word in words}
+    return {bare for word, bare in stripped.items() if bare and bare != word}
+
+
+def _number(a: Claim, b: Claim) -> bool:
+    """Other numbers, or one word with other digits in it (sha1, sha256)."""
+    ours, theirs = a.words - b.words, b.words - a.words
+    return a.numbers != b.numbers or bool(
+        _undigited(ours.difference(*literals_of(a)))
+        & _undigited(theirs.difference(*literals_of(b)))
+    )
+
+
+def _code(a: Claim, b: Claim) -> bool:
+    return a.names != b.names or bool(a.code - b.words or b.code - a.words)
+
+
+def _beginnings(word: str) -> Iterator[str]:
+    """What a word of the same family begins with; of what is too long for a word, nothing."""
+    least = max(5, int(0.6 * len(word)) + 1)
+    return (word[:size] for size in range(least, len(word) + 1) if len(word) <= _LONG_WORD)
+
+
+def _without_kin(ours: set[str], theirs: set[str]) -> set[str]:
+    """`ours` but for the words of whose family `theirs` has one: configure, configuration."""
+    known = {beginning for word in theirs for beginning in _beginnings(word)}
+    return {word for word in ours if known.isdisjoint(_beginnings(word))}
+
+
+def _slots(terms: Sequence[str], own: set[str]) -> set[tuple[str, str]]:
+    """The neighbours (before, after) of each run of `own` terms; "" at the ends."""
+    slots, before, inside = set(), "", False
+    for term in (*terms, ""):
+        if term not in own:
+            if inside:
+                slots.add((before, term))
+            before = term
+        inside = term in own
+    return slots
+
+
+def _same_slot(ours: set[tuple[str, str]], theirs: set[tuple[str, str]]) -> bool:
+    befores, afters = {x for x, _ in theirs} - {""}, {y for _, y in theirs} - {""}
+    return bool(ours & theirs) or any(x in befores or y in afters for x, y in ours)
+
+
+def _beyond(ours: set[str], theirs: set[str]) -> set[str]:
+    """Without the character pairs that close the gap where the other text has more characters."""
+    characters = set("".join(theirs))
+    return {term for term in ours if term < _FIRST_UNSPACED or not characters.issuperset(term)}
+
+
+def _own_terms(a: Claim, b: Claim) -> tuple[set[str], set[str]]:
+    """Content terms of only the one and only the other, without kin and opposites."""
+    ours, theirs = set(content_terms(a)), set(content_terms(b))
+    ours, theirs = ours - theirs, theirs - ours
+    opposed = facing(frozenset(ours), frozenset(theirs), opposites())
+    ours, theirs = (
+        _without_kin(ours, theirs) - {x for x, _ in opposed},
+        _without_kin(theirs, ours) - {y for _, y in opposed},
+    )
+    return _beyond(ours, theirs), _beyond(theirs, ours)
+
+
+def _replaced(a: Sequence[str], b: Sequence[str], ours: set[str], theirs: set[str]) -> bool:
+    """Whether `ours` stand in `a` where `theirs` stand in `b`, or where `b` repeats a word."""
+    slots, others = _slots(a, ours), _slots(b, theirs)
+    if ours and theirs:
+        joined = "".join(x for x in a if x in ours) == "".join(x for x in b if x in theirs)
+        return not joined and _same_slot(slots, others)
+    if any(term >= _FIRST_UNSPACED for term in ours | theirs):
+        return False
+    return bool(
+        slots & set(zip(b, b[2:], strict=False)) or others & set(zip(a, a[2:], strict=False))
+    )
+
+
+def word_for_word(a: Claim, b: Claim) -> bool:
+    """Whether a content word stands where the other has another one ("billing worker", "search
+    worker").
+
+    In a long body one plain word is wording; there only names count.
+    """
+    ours, theirs = _own_terms(a, b)
+    if not ours and not theirs:
+        return False
+    terms, others = content_terms(a), content_terms(b)
+    if not _replaced(terms, others, ours, theirs):
+        return False
+    return min(map(_weight, (terms, others))) < _LONG or bool(ours & a.proper and theirs & b.proper)
+
+
+def _weight(terms: Iterable[str]) -> float:
+    """How many different words; two characters without spaces are half a word."""
+    return sum(1.0 if term < _FIRST_UNSPACED else 0.5 for term in set(terms))
+
+
+_LONG = 24
+_LONG_WORD = 64
+_FIRST_UNSPACED = "\u0e00"
+_GUARDS: tuple[tuple[str, Callable[[Claim, Claim], bool]], ...] = (
+    ("order", reordered),
+    ("negation", _negation),
+    ("antonym", _antonym),
+    ("number", _number),
+    ("path", lambda a, b: a.paths != b.paths),
+    ("flag", lambda a, b: a.flags != b.flags),
+    ("code", _code),
+    ("exception", lambda a, b: a.limits != b.limits),
+    ("word", word_for_word),
+)

@@ -1,0 +1,120 @@
+"""Near-duplicates and their clusters among entry bodies: lexical, exact, order-independent.
+
+A wrong merge hides a lesson, a missed merge only costs a line; every doubt here says "different".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, combinations, product
+from typing import NamedTuple
+
+from memcli.similarity.claims import Claim, by_claim, grouped_by, literals_of
+from memcli.similarity.differences import guard
+from memcli.similarity.jaccard import overlap, pairs_above
+
+_CROWD = 256
+
+
+class Cluster(NamedTuple):
+    """Bodies connected by near-duplicate pairs; to be merged only when `guarded` is empty.
+
+    `guarded` names member pairs which a guard keeps apart, with its reason, whether they are joined
+    through other members or not; of several identical bodies the one with the smallest index
+    stands.
+    """
+
+    members: tuple[int, ...]
+    guarded: tuple[tuple[int, int, str], ...]
+
+
+def jaccard(a: Claim, b: Claim) -> float:
+    """Shared body words over all body words, 0.0 to 1.0; 0.0 for two empty bodies, which never
+    merge.
+    """
+    return overlap(a.words, b.words)
+
+
+def near_duplicate(a: Claim, b: Claim, threshold: float = 0.8) -> bool:
+    """Whether the two say the same: Jaccard above `threshold` (strictly) and no guard."""
+    return jaccard(a, b) > threshold and guard(a, b) is None
+
+
+def similar_pairs(claims: Sequence[Claim], threshold: float) -> list[tuple[int, int, float]]:
+    """All pairs (i, j, Jaccard), i < j, with Jaccard above `threshold` >= 0; exact and sorted.
+
+    The list itself is quadratic in the number of equal bodies; `clusters` is not.
+    """
+    same: dict[frozenset[str], list[int]] = {}
+    for i, a in enumerate(claims):
+        if a.words:
+            same.setdefault(a.words, []).append(i)
+    members = list(same.values())
+    pairs = [(i, j, 1.0) for group in members if threshold < 1 for i, j in combinations(group, 2)]
+    for x, y, score in pairs_above(list(same), threshold):
+        pairs.extend((min(i, j), max(i, j), score) for i, j in product(members[x], members[y]))
+    return sorted(pairs)
+
+
+def clusters(
+    claims: Sequence[Claim], threshold: float = 0.8, more: Iterable[tuple[int, int]] = ()
+) -> list[Cluster]:
+    """The connected components, of two or more, of the near-duplicate graph, by smallest member.
+
+    `more` are pairs of indices that are alike by another measure; what keeps two apart holds for
+    them, too. Claims whose numbers, paths, flags or names differ never meet: each such bucket is
+    joined by itself. More than 256 different bodies in one component come from a template; they
+    count as guarded ("crowd").
+    """
+    distinct = by_claim(claims) if threshold < 1 else {}
+    pairs = [(claims[i], claims[j]) for i, j in more]
+    found = [
+        _cluster(component, distinct)
+        for bucket in grouped_by(distinct, literals_of)
+        for component in _components(bucket, threshold, pairs)
+        if sum(len(distinct[a]) for a in component) > 1
+    ]
+    return sorted(found)
+
+
+def _components(
+    claims: Sequence[Claim], threshold: float, more: Sequence[tuple[Claim, Claim]]
+) -> Iterable[list[Claim]]:
+    parent = list(range(len(claims)))
+    place = {a: i for i, a in enumerate(claims)} if more else {}
+    also = ((place[a], place[b]) for a, b in more if a in place and b in place)
+    for i, j in chain(_near(claims, threshold), also):
+        x, y = _root(parent, i), _root(parent, j)
+        if x != y and guard(claims[i], claims[j]) is None:
+            parent[max(x, y)] = min(x, y)
+    components: dict[int, list[Claim]] = {}
+    for i, a in enumerate(claims):
+        components.setdefault(_root(parent, i), []).append(a)
+    return components.values()
+
+
+def _near(claims: Sequence[Claim], threshold: float) -> Iterator[tuple[int, int]]:
+    same: dict[frozenset[str], list[int]] = {}
+    for i, a in enumerate(claims):
+        same.setdefault(a.words, []).append(i)
+    members = list(same.values())
+    for group in members:
+        yield from combinations(group, 2)
+    for x, y, _ in pairs_above(list(same), threshold):
+        yield from product(members[x], members[y])
+
+
+def _root(parent: list[int], i: int) -> int:
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return i
+
+
+def _cluster(component: Sequence[Claim], distinct: dict[Claim, list[int]]) -> Cluster:
+    members = tuple(sorted(i for a in component for i in distinct[a]))
+    firsts = sorted(((distinct[a][0], a) for a in component), key=lambda first: first[0])
+    if len(firsts) > _CROWD:
+        return Cluster(members, ((firsts[0][0], firsts[1][0], "crowd"),))
+    guarded = ((i, j, guard(a, b)) for (i, a), (j, b) in combinations(firsts, 2))
+    return Cluster(members, tuple((i, j, reason) for i, j, reason in guarded if reason))

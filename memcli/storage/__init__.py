@@ -1,0 +1,1 @@
+"""Reading and writing on disk: all or nothing, locked, journalled."""

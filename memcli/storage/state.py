@@ -1,0 +1,482 @@
+"""The state file: history that is neither truth nor index. One SQLite file for a user's projects.
+
+Deleting it changes no memory file; what it keeps is only who recalled what and when.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from memcli.storage.sqlite import transaction
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS recalls (
+  project TEXT NOT NULL, session TEXT NOT NULL, entry TEXT NOT NULL, layer TEXT NOT NULL,
+  place INTEGER NOT NULL, score REAL, day TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS recalls_session ON recalls (project, session);
+CREATE TABLE IF NOT EXISTS reinforced (
+  project TEXT NOT NULL, session TEXT NOT NULL, entry TEXT NOT NULL,
+  PRIMARY KEY (project, session, entry)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS health (
+  project TEXT NOT NULL, day TEXT NOT NULL, score REAL NOT NULL, entries INTEGER NOT NULL,
+  tokens INTEGER NOT NULL, metrics TEXT NOT NULL, -- JSON {name: value or null}
+  PRIMARY KEY (project, day)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS ledger (
+  project TEXT NOT NULL, day TEXT NOT NULL,
+  purpose TEXT NOT NULL, provider TEXT NOT NULL, model TEXT NOT NULL,
+  input INTEGER NOT NULL, cache_read INTEGER NOT NULL, cache_write INTEGER NOT NULL, output INTEGER NOT NULL,
+  cost REAL NOT NULL -- USD
+);
+CREATE INDEX IF NOT EXISTS ledger_day ON ledger (day);
+CREATE TABLE IF NOT EXISTS judged (
+  project TEXT NOT NULL, question TEXT NOT NULL, answer TEXT NOT NULL,
+  PRIMARY KEY (project, question)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS condensed (
+  task TEXT PRIMARY KEY, terms TEXT NOT NULL -- task is a digest of it and of the model
+);
+CREATE TABLE IF NOT EXISTS extractions (
+  project TEXT NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL,
+  end INTEGER NOT NULL, head TEXT NOT NULL, session TEXT NOT NULL, task TEXT NOT NULL, last TEXT NOT NULL,
+  done TEXT NOT NULL, -- JSON list
+  PRIMARY KEY (project, path)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS shown (
+  project TEXT NOT NULL, session TEXT NOT NULL, event TEXT NOT NULL, entry TEXT NOT NULL, day TEXT NOT NULL,
+  PRIMARY KEY (project, session, event, entry)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS starts (
+  project TEXT NOT NULL, session TEXT NOT NULL, source TEXT NOT NULL,
+  size INTEGER NOT NULL, day TEXT NOT NULL, -- size of the transcript then
+  PRIMARY KEY (project, session, source)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS turns (
+  project TEXT NOT NULL, session TEXT NOT NULL, count INTEGER NOT NULL, newest INTEGER NOT NULL,
+  nudged INTEGER NOT NULL, day TEXT NOT NULL,
+  PRIMARY KEY (project, session)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS spool (
+  project TEXT NOT NULL, session TEXT NOT NULL, path TEXT NOT NULL, ended INTEGER NOT NULL,
+  size INTEGER NOT NULL, tries INTEGER NOT NULL,
+  PRIMARY KEY (project, session, path)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS beats (
+  project TEXT NOT NULL, event TEXT NOT NULL, at INTEGER NOT NULL, -- seconds since 1970
+  PRIMARY KEY (project, event)
+) WITHOUT ROWID;
+"""
+Failed = sqlite3.Error
+"""What every method may raise, for those who can go on without the state file."""
+CONDENSED = 1000
+"""How many condensed tasks are kept."""
+LOG_WAIT = 0.2
+"""Seconds a log entry may wait for another process; then it is skipped."""
+
+
+def state_dir() -> Path:
+    """The user's state folder for mem (made when something is written)."""
+    return _folder("state", "~/.local/state")
+
+
+def cache_dir() -> Path:
+    """The user's cache folder for mem."""
+    return _folder("cache", "~/.cache")
+
+
+def _folder(kind: str, usual: str) -> Path:
+    if (
+        sys.platform == "linux" and "ANDROID_DATA" not in os.environ
+    ):  # as platformdirs has it, at no cost
+        base = os.environ.get(f"XDG_{kind.upper()}_HOME", "").strip()
+        return Path(base or os.path.expanduser(usual)) / "mem"
+    import platformdirs
+
+    return Path(getattr(platformdirs, f"user_{kind}_path")("mem"))
+
+
+def private_dir(path: Path) -> Path:
+    """`path`, made with access for its owner alone."""
+    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return path
+
+
+@contextmanager
+def alone(folder: Path, name: str, *, wait: float) -> Iterator[bool]:
+    """Whether this is the only process inside with that name. The system lets go when a process
+    ends.
+    """
+    path = private_dir(folder) / f"{name}.lock.db"
+    db = sqlite3.connect(path, timeout=wait, isolation_level=None)
+    try:
+        db.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError:
+        db.close()
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        db.close()
+
+
+LOG = "hooks.log"
+LOG_BYTES = 200_000
+"""From that size on the log begins anew; the one before is kept beside it."""
+
+
+def log_hook(folder: Path, line: str) -> None:
+    """Write a line into the log of the hooks. What cannot be written is not."""
+    path = private_dir(folder) / LOG
+    with suppress(FileNotFoundError):
+        if path.stat().st_size > LOG_BYTES:
+            os.replace(path, f"{path}.1")
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        os.write(file, (" ".join(line.split())[:500] + "\n").encode("utf-8", "replace"))
+    finally:
+        os.close(file)
+
+
+class Extraction(NamedTuple):
+    """How far a transcript was read: its size and mtime then, and where to read on (`end`, 0 for
+    the start).
+
+    `head` is the hash of its first line, `last` the key of the last turn; `session` and `task` are
+    those of its last session. `done` names the scopes that need not be asked again when others
+    failed.
+    """
+
+    size: int
+    mtime: int
+    end: int
+    head: str
+    session: str
+    task: str
+    last: str
+    done: tuple[str, ...] = ()
+
+
+class Spooled(NamedTuple):
+    """A session that waits to be learned from: its transcript ("" when not known), how large it was
+    then.
+
+    `ended` says that the session is over; one that is not (it was compacted) is left until it
+    rests.
+    """
+
+    session: str
+    path: str
+    ended: bool
+    size: int
+    tries: int = 0
+
+
+class Turns(NamedTuple):
+    """How many prompts a session had since memory was last written (`newest`, an mtime in ns)."""
+
+    prompts: int = 0
+    newest: int = 0
+    nudged: bool = False
+
+
+class History:
+    """The state of one project (git common directory and root)."""
+
+    def __init__(self, folder: Path, project: str, *, wait: float = 10.0) -> None:
+        path = private_dir(folder) / "state.db"
+        if not path.exists():
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+        self.project = _plain(project)
+        self.db = sqlite3.connect(path, timeout=wait, isolation_level=None)
+        try:
+            self.db.executescript(_SCHEMA)
+        except sqlite3.DatabaseError:
+            self.db.close()
+            raise
+
+    def close(self) -> None:
+        self.db.close()
+
+    def log_recall(
+        self, session: str, shown: Iterable[tuple[str, str, int, float | None]], day: str
+    ) -> None:
+        """Remember what a session was shown: (entry, layer, place from 1, score)."""
+        with self.db:
+            self.db.execute("BEGIN IMMEDIATE")
+            self.db.executemany(
+                "INSERT INTO recalls VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [(self.project, _plain(session), *item, day) for item in shown],
+            )
+
+    def recalled(self, session: str) -> list[str]:
+        """The ids that a session was shown, in the order of first showing."""
+        rows = self.db.execute(
+            "SELECT entry FROM recalls WHERE project = ? AND session = ? GROUP BY entry ORDER BY min(rowid)",
+            (self.project, _plain(session)),
+        )
+        return [row[0] for row in rows]
+
+    def recalls(self) -> list[tuple[str, str, str, int, float | None, str]]:
+        """All that was shown, in order: (session, entry, layer, place from 1 in its layer, score,
+        day).
+        """
+        return self.db.execute(
+            "SELECT session, entry, layer, place, score, day FROM recalls WHERE project = ? ORDER BY rowid",
+            (self.project,),
+        ).fetchall()
+
+    def keep_snapshot(
+        self, day: str, score: float, entries: int, tokens: int, metrics: Mapping[str, float | None]
+    ) -> None:
+        """Remember a day's health; the last one of a day counts."""
+        self.db.execute(
+            "INSERT OR REPLACE INTO health VALUES (?, ?, ?, ?, ?, ?)",
+            (self.project, day, score, entries, tokens, json.dumps(metrics)),
+        )
+
+    def snapshots(self) -> list[tuple[str, float, int, int, dict[str, float | None]]]:
+        """(day, score, entries, tokens, metrics) of every day that was remembered, the oldest
+        first.
+        """
+        rows = self.db.execute(
+            "SELECT day, score, entries, tokens, metrics FROM health WHERE project = ? ORDER BY day",
+            (self.project,),
+        )
+        return [(*row[:4], json.loads(row[4])) for row in rows]
+
+    def note_call(
+        self,
+        day: str,
+        purpose: str,
+        provider: str,
+        model: str,
+        usage: tuple[int, int, int, int],
+        cost: float,
+    ) -> None:
+        """Remember a call of a language model: tokens (input, cache_read, cache_write, output) and
+        USD.
+        """
+        self.db.execute(
+            "INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (self.project, day, _plain(purpose), provider, _plain(model), *usage, cost),
+        )
+
+    def spent(self, day: str) -> float:
+        """USD that a day did cost, all projects together."""
+        return float(
+            self.db.execute("SELECT total(cost) FROM ledger WHERE day = ?", (day,)).fetchone()[0]
+        )
+
+    def calls(self, since: str = "") -> tuple[int, int, int, int, int, float]:
+        """This project's calls from a day on: (calls, input, cache_read, cache_write, output, USD)."""
+        row = self.db.execute(
+            "SELECT count(*), total(input), total(cache_read), total(cache_write), total(output), total(cost)"
+            " FROM ledger WHERE project = ? AND day >= ?",
+            (self.project, since),
+        ).fetchone()
+        calls, *tokens, cost = row
+        read, cached, written, output = map(int, tokens)
+        return calls, read, cached, written, output, cost
+
+    def extraction(self, path: str) -> Extraction | None:
+        """How far a transcript was read, None when it never was."""
+        row = self.db.execute(
+            "SELECT size, mtime, end, head, session, task, last, done FROM extractions"
+            " WHERE project = ? AND path = ?",
+            (self.project, _plain(path)),
+        ).fetchone()
+        return Extraction._make((*row[:-1], tuple(json.loads(row[-1])))) if row else None
+
+    def keep_extraction(self, path: str, found: Extraction) -> None:
+        """Remember how far a transcript was read."""
+        self.db.execute(
+            "INSERT OR REPLACE INTO extractions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                self.project,
+                _plain(path),
+                *found[:3],
+                *map(_plain, found[3:7]),
+                json.dumps(found.done),
+            ),
+        )
+
+    def judged(self) -> dict[str, str]:
+        """What a language model answered to questions that left no trace in memory, by their
+        digest.
+        """
+        rows = self.db.execute(
+            "SELECT question, answer FROM judged WHERE project = ?", (self.project,)
+        )
+        return dict(rows.fetchall())
+
+    def remember_judged(self, answers: Mapping[str, str]) -> None:
+        """Remember such answers, so that the same is not asked again."""
+        with self.transaction():
+            self.db.executemany(
+                "INSERT OR REPLACE INTO judged VALUES (?, ?, ?)",
+                [(self.project, question, answer) for question, answer in answers.items()],
+            )
+
+    def condensed(self, digest: str) -> str:
+        """The terms that a language model made of a task, "" when it was not asked (or long ago)."""
+        row = self.db.execute("SELECT terms FROM condensed WHERE task = ?", (digest,)).fetchone()
+        return str(row[0]) if row else ""
+
+    def remember_condensed(self, digest: str, terms: str) -> None:
+        """Remember such terms; of all projects together the newest `CONDENSED` are kept."""
+        with self.transaction():
+            self.db.execute(
+                "INSERT OR REPLACE INTO condensed VALUES (?, ?)", (digest, _plain(terms))
+            )
+            self.db.execute(
+                "DELETE FROM condensed WHERE rowid <= (SELECT max(rowid) FROM condensed) - ?",
+                (CONDENSED,),
+            )
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """All that is remembered inside, or nothing of it."""
+        return transaction(self.db)
+
+    def reinforced(self, session: str) -> list[str]:
+        """The ids that a session has reinforced already."""
+        rows = self.db.execute(
+            "SELECT entry FROM reinforced WHERE project = ? AND session = ?",
+            (self.project, _plain(session)),
+        )
+        return [row[0] for row in rows]
+
+    def remember_reinforced(self, session: str, entries: Iterable[str]) -> None:
+        """Remember, in the running transaction, what a session has reinforced."""
+        self.db.executemany(
+            "INSERT OR IGNORE INTO reinforced VALUES (?, ?, ?)",
+            [(self.project, _plain(session), entry) for entry in entries],
+        )
+
+    # --- hooks; what changes something does so in the running transaction
+
+    def shown(self, session: str, event: str = "") -> set[str]:
+        """The ids that hooks showed to a session, on any event or on one."""
+        rows = self.db.execute(
+            "SELECT entry FROM shown WHERE project = ? AND session = ? AND ? IN ('', event)",
+            (self.project, _plain(session), event),
+        )
+        return {row[0] for row in rows}
+
+    def remember_shown(self, session: str, event: str, entries: Iterable[str], day: str) -> None:
+        """Remember what a hook showed to a session."""
+        self.db.executemany(
+            "INSERT OR IGNORE INTO shown VALUES (?, ?, ?, ?, ?)",
+            [(self.project, _plain(session), event, entry, day) for entry in entries],
+        )
+
+    def remember_evidence(
+        self, session: str, shown: Iterable[tuple[str, str, int, float | None]], day: str
+    ) -> None:
+        """Like `log_recall`, in the running transaction."""
+        self.db.executemany(
+            "INSERT INTO recalls VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [(self.project, _plain(session), *item, day) for item in shown],
+        )
+
+    def started(self, session: str, source: str) -> int | None:
+        """The size of the transcript when a start of that source was last answered, None when
+        never.
+        """
+        row = self.db.execute(
+            "SELECT size FROM starts WHERE project = ? AND session = ? AND source = ?",
+            (self.project, _plain(session), _plain(source)),
+        ).fetchone()
+        return int(row[0]) if row else None
+
+    def remember_start(self, session: str, source: str, size: int, day: str) -> None:
+        """Remember that a start was answered."""
+        self.db.execute(
+            "INSERT OR REPLACE INTO starts VALUES (?, ?, ?, ?, ?)",
+            (self.project, _plain(session), _plain(source), size, day),
+        )
+
+    def turns(self, session: str) -> Turns:
+        """The prompts of a session so far."""
+        row = self.db.execute(
+            "SELECT count, newest, nudged FROM turns WHERE project = ? AND session = ?",
+            (self.project, _plain(session)),
+        ).fetchone()
+        return Turns(row[0], row[1], bool(row[2])) if row else Turns()
+
+    def prompts_since(self, newest: int) -> int:
+        """The prompts of all sessions since memory was last written, at `newest` (an mtime in ns)."""
+        row = self.db.execute(
+            "SELECT total(count) FROM turns WHERE project = ? AND newest >= ?",
+            (self.project, newest),
+        ).fetchone()
+        return int(row[0])
+
+    def remember_turns(self, session: str, turns: Turns, day: str) -> None:
+        """Remember the prompts of a session."""
+        self.db.execute(
+            "INSERT OR REPLACE INTO turns VALUES (?, ?, ?, ?, ?, ?)",
+            (self.project, _plain(session), *turns, day),
+        )
+
+    def forget_sessions(self, before: str) -> None:
+        """Forget what hooks showed to sessions before a day."""
+        for table in ("shown", "starts", "turns"):
+            self.db.execute(
+                f"DELETE FROM {table} WHERE project = ? AND day < ?", (self.project, before)
+            )
+
+    def spool(self, item: Spooled) -> None:
+        """Let a session wait to be learned from. One that has ended stays so, and is tried anew."""
+        self.db.execute(
+            "INSERT INTO spool VALUES (?, ?, ?, ?, ?, 0) ON CONFLICT DO UPDATE SET"
+            " ended = max(ended, excluded.ended), size = excluded.size, tries = 0",
+            (self.project, _plain(item.session), _plain(item.path), item.ended, item.size),
+        )
+
+    def spooled(self) -> list[Spooled]:
+        """The sessions that wait."""
+        rows = self.db.execute(
+            "SELECT session, path, ended, size, tries FROM spool WHERE project = ? ORDER BY session, path",
+            (self.project,),
+        )
+        return [Spooled(row[0], row[1], bool(row[2]), row[3], row[4]) for row in rows]
+
+    def unspool(self, item: Spooled) -> None:
+        """A session no longer waits, unless it was spooled again meanwhile, with a larger
+        transcript.
+        """
+        self.db.execute(
+            "DELETE FROM spool WHERE project = ? AND session = ? AND path = ? AND size = ?",
+            (self.project, item.session, item.path, item.size),
+        )
+
+    def count_try(self, item: Spooled) -> None:
+        """A session could not be learned from."""
+        self.db.execute(
+            "UPDATE spool SET tries = tries + 1 WHERE project = ? AND session = ? AND path = ?",
+            (self.project, item.session, item.path),
+        )
+
+    def beat(self, event: str, at: int) -> None:
+        """Remember when a hook was last called (seconds since 1970)."""
+        self.db.execute("INSERT OR REPLACE INTO beats VALUES (?, ?, ?)", (self.project, event, at))
+
+    def beats(self) -> dict[str, int]:
+        """When each hook was last called."""
+        rows = self.db.execute("SELECT event, at FROM beats WHERE project = ?", (self.project,))
+        return dict(rows.fetchall())
+
+
+def _plain(text: str) -> str:
+    """`text` as SQLite can keep it: bytes that are no UTF-8 are written as `\\xff`."""
+    return text.encode("utf-8", "surrogatepass").decode("utf-8", "backslashreplace")

@@ -1,0 +1,101 @@
+"""What the words of a language model must pass before they may become memory.
+
+A reply is data. Whatever it holds, it cannot open an entry, forge a section, start a conflict or
+command the agent that reads it later; and a credential in it is refused, not masked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memcli.text import redact
+
+TITLE_LENGTH = 120
+BODY_LENGTH = 2000
+LINE_LENGTH = 200
+_RULE = re.compile(r"[ \t]*(?:([-_*=])[ \t]*)(?:\1[ \t]*){2,}")
+_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]+|$)")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
+_CONFLICT = re.compile(r"(?:<{7}|\|{7}|={7}|>{7})(?: |$)")
+_TITLE_MARKUP = re.compile(r"^(?:[#>*\s-]+|\[\d{4}-\d{2}-\d{2}\]\s*)+")
+
+
+class Refused(Exception):
+    """A text that must not be written. `why` is "secret", "injection" or "empty"."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+def safe_text(title: str, body: str, *, longest: int = BODY_LENGTH) -> tuple[str, str]:
+    """Title (one line) and body as they may be written below a heading. Raises `Refused`.
+
+    Control characters, private parts, headings, rules and conflict markers are taken out, the
+    lengths are bounded. Code in fences stays. A secret, or a sentence that commands the reading
+    agent, refuses the whole text: half of it would be worse than none.
+    """
+    check(f"{title}\n{body}")
+    title = safe_line(_TITLE_MARKUP.sub("", _plain(title)), longest=TITLE_LENGTH)
+    body = _cut("\n".join(_harmless(_plain(body))).strip(), longest)
+    if not title and not body:
+        raise Refused("empty")
+    title = (
+        title
+        or safe_line(_TITLE_MARKUP.sub("", body.split("\n")[0]), longest=TITLE_LENGTH)
+        or "Note"
+    )
+    check(f"{title}\n{body}")
+    return title, body
+
+
+def safe_line(text: str, *, longest: int = LINE_LENGTH) -> str:
+    """`text` in one line of bounded length. Raises `Refused` for a secret or a command; may be ""."""
+    line = _cut(" ".join(_plain(text).split()), longest)
+    check(line)
+    return line
+
+
+def check(text: str) -> None:
+    """Raise `Refused` when `text` holds a secret or a command to the agent, hidden or not."""
+    for seen in {text, _plain(text)}:
+        if redact.secrets(seen):
+            raise Refused("secret")
+        if redact.injections(seen):
+            raise Refused("injection")
+
+
+def _plain(text: str) -> str:
+    return redact.strip_private(redact.strip_controls(text))
+
+
+def _harmless(text: str) -> Iterator[str]:
+    """The lines of a body that only say something, outside code without their markup for sections."""
+    fence = ""
+    for line in text.split("\n"):
+        mark = _FENCE.match(line)
+        if _CONFLICT.match(line):
+            continue
+        if mark and not fence:
+            fence = mark[1]
+        elif mark and mark[1].startswith(fence) and not mark[2].strip():
+            fence = ""
+        elif not fence:
+            if _RULE.fullmatch(line):
+                continue
+            line = _unheaded(line)
+        yield line
+
+
+def _unheaded(line: str) -> str:
+    while (found := _HEADING.match(line)) is not None:
+        line = line[found.end() :]
+    return line
+
+
+def _cut(text: str, longest: int) -> str:
+    if len(text) <= longest:
+        return text
+    end = max(text.rfind(" ", 0, longest - 2), text.rfind("\n", 0, longest - 2))
+    return text[: end if end > longest // 2 else longest - 2].rstrip() + " …"

@@ -1,0 +1,418 @@
+"""A health report as one HTML page that needs nothing else. Pure; the frame is page.html.
+
+Memory text is hostile: all of it is made safe (`redact.for_prompt`), cut and escaped on its way in,
+the script is allowed by its hash alone, and what the script draws it sets as text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from html import escape
+from typing import Any, NamedTuple
+
+from memcli.diagnostics import metrics
+from memcli.diagnostics.metrics import Health, Metric
+from memcli.memory.values import LEVELS
+from memcli.recall import ranking
+from memcli.text import redact
+
+ARCHIVED = "archived"
+DRAWN = 500
+"""Most nodes of the relation graph; those with the most edges are drawn."""
+GROUPS, MEMBERS, NEVER, DAYS = 10, 8, 200, 30
+_TITLE = 110
+_SLOT = re.compile(r"<!--(\w+)-->")
+_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+_LABELS = [name for _, name in metrics.AGES] + [metrics.OLDEST]
+
+
+class Note(NamedTuple):
+    """One entry as the page shows it. `links` are (edge, other id); an archived one is no live
+    entry.
+    """
+
+    id: str
+    title: str
+    text: str
+    level: str
+    kind: str
+    status: str
+    path: str
+    line: int
+    age: int
+    session: str
+    links: tuple[tuple[str, str], ...]
+
+
+class Snapshot(NamedTuple):
+    """The health of one day."""
+
+    day: str
+    score: float
+    entries: int
+    tokens: int
+    metrics: Mapping[str, float | None]
+
+
+class Page(NamedTuple):
+    """What is on the page. `never` are ids, None while no recall was logged."""
+
+    name: str
+    day: str
+    health: Health
+    counts: Mapping[str, Any]
+    history: Sequence[Snapshot]
+    notes: Sequence[Note]
+    never: Sequence[str] | None
+
+
+class Graph(NamedTuple):
+    """Nodes with at least one edge (sessions are nodes too), edges (from, to, kind) as their
+    indices.
+
+    `alone` live entries have no edge, `left_out` found no room.
+    """
+
+    nodes: Sequence[Mapping[str, Any]]
+    edges: Sequence[tuple[int, int, str]]
+    alone: int
+    left_out: int
+
+
+class Group(NamedTuple):
+    """Near-duplicates; `guarded` names why some of them are kept apart ("" when they may be
+    merged).
+    """
+
+    notes: Sequence[Note]
+    guarded: str
+
+
+def render(page: Page, template: str) -> str:
+    """The page. The template's `<!--name-->` slots are filled once, so that no text can be a slot."""
+    live = [note for note in page.notes if note.status != ARCHIVED]
+    drawn = graph(page.notes)
+    parts = {
+        "policy": escape(_policy(template)),
+        "name": _safe(page.name),
+        "day": _safe(page.day),
+        "band": page.health.band,
+        "score": f"{page.health.score:.0f}",
+        "ring": f"{page.health.score:.1f}",
+        "tiles": _tiles(page),
+        "metrics": "".join(_metric(name, metric) for name, metric in page.health.metrics.items()),
+        "trend": _trend(page.history),
+        "ages": _ages(live),
+        "groups": _groups(live),
+        "drawn": _drawn(drawn),
+        "hidden": "" if drawn.nodes else "hidden",
+        "graph": _json({"nodes": drawn.nodes, "edges": drawn.edges}),
+        "never": _never(live, page.never),
+        "counts": "".join(
+            _count_table(name, page.counts[name]) for name in ("level", "type", "kind", "status")
+        ),
+    }
+    return _SLOT.sub(lambda slot: parts[slot[1]], template)
+
+
+def _policy(template: str) -> str:
+    """A content security policy that lets the page's own script run and nothing load."""
+    script = _SCRIPT.search(template)
+    digest = b64encode(sha256(script[1].encode()).digest()).decode() if script else ""
+    allowed = f"style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
+
+
+def _plain(text: str, length: int = _TITLE) -> str:
+    """One line of text that is safe to read, at most `length` characters."""
+    line = " ".join(redact.for_prompt(text[:4000]).split())
+    return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def _safe(text: str, length: int = _TITLE) -> str:
+    return escape(_plain(text, length))
+
+
+def _json(value: Any) -> str:
+    """JSON that cannot end the script element it stands in."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    for char in "<>&\u2028\u2029":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text
+
+
+# --- score, metrics, counts
+
+
+def _tiles(page: Page) -> str:
+    counts = page.counts
+    shown = {"live entries": counts["live"], "tokens": counts["tokens"], "files": counts["files"]}
+    return "".join(
+        f"<div><b>{value:,}</b><span>{name}</span></div>" for name, value in shown.items()
+    )
+
+
+def _metric(name: str, metric: Metric) -> str:
+    value, weight = (
+        metric.value,
+        f"{metric.weight:.0%}" if metric.value is not None else "not counted",
+    )
+    colour = "none" if value is None else metrics.band(value)
+    number = "–" if value is None else f"{value:.0f}"
+    hint = (
+        f"<p class=hint>Raise it with <code>{_safe(metric.raise_with)}</code></p>"
+        if value != 100
+        else ""
+    )
+    return (
+        f"<article><h3>{name} <small>{weight}</small><b>{number}</b></h3>{_bar(value or 0, 100, colour)}"
+        f"<p>{_safe(metric.reason, 400)}</p>{hint}</article>"
+    )
+
+
+def _bar(value: float, most: float, colour: str = "") -> str:
+    share = 100 * value / most if most else 0
+    return f'<div class="bar {colour}"><i style="width:{share:.1f}%"></i></div>'
+
+
+def _count_table(name: str, counts: Mapping[str, int]) -> str:
+    most = max(counts.values(), default=0)
+    rows = "".join(
+        f"<tr><th>{_safe(key, 24)}</th><td>{_bar(count, most)}</td><td>{count:,}</td></tr>"
+        for key, count in counts.items()
+    )
+    return f"<div><h3>{name}</h3><table>{rows or '<tr><td>none</td></tr>'}</table></div>"
+
+
+# --- trend, ages
+
+
+def _trend(history: Sequence[Snapshot]) -> str:
+    """The score by day as a line, with its first and last day, and the latest days as a table."""
+    if not history:
+        return "<p class=empty>No day has been kept yet: each run of <code>mem health</code> keeps its day.</p>"
+    if len(history) == 1:
+        line = "<p class=empty>One day so far; the line begins with the second.</p>"
+    else:
+        line = _line(history)
+    heads = "".join(f"<th>{name}</th>" for name in ("day", "score", *metrics.WEIGHTS, "entries"))
+    rows = "".join(_day(day) for day in reversed(history[-DAYS:]))
+    table = f"<div class=scroll><table class=days><tr>{heads}</tr>{rows}</table></div>"
+    return f"{line}<details><summary>{_count(len(history[-DAYS:]), 'day')} as a table</summary>{table}</details>"
+
+
+def _line(history: Sequence[Snapshot]) -> str:
+    days = [_ordinal(day.day) for day in history]
+    span = (days[-1] - days[0]) or 1
+    points = [
+        (1000 * (at - days[0]) / span, 100 - day.score)
+        for at, day in zip(days, history, strict=True)
+    ]
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    bands = "".join(
+        f"<rect class={name} x=0 y={top} width=1000 height={height} />"
+        for name, top, height in (("green", 0, 25), ("yellow", 25, 25), ("red", 50, 50))
+    )
+    ends = "".join(
+        f"<span>{_safe(day.day)}<b>{day.score:.0f}</b></span>" for day in (history[0], history[-1])
+    )
+    return (
+        '<div class=line><svg viewBox="0 0 1000 100" preserveAspectRatio=none role=img'
+        f' aria-label="score by day">{bands}<polyline points="{path}" /></svg>'
+        "<em class=top>100</em><em class=low>0</em></div>"
+        f"<div class=ends>{ends}</div>"
+    )
+
+
+def _ordinal(day: str) -> int:
+    import datetime
+
+    return datetime.date.fromisoformat(day).toordinal()
+
+
+def _day(day: Snapshot) -> str:
+    values = [day.score, *(day.metrics.get(name) for name in metrics.WEIGHTS)]
+    cells = "".join(f"<td>{'–' if value is None else f'{value:.0f}'}</td>" for value in values)
+    return f"<tr><th>{_safe(day.day)}</th>{cells}<td>{day.entries:,}</td></tr>"
+
+
+def ages(notes: Iterable[Note]) -> dict[str, dict[str, int]]:
+    """How many entries of each level are in each age group."""
+    found = {level: dict.fromkeys(_LABELS, 0) for level in LEVELS}
+    for note in notes:
+        found[note.level][metrics.age_group(note.age)] += 1
+    return {level: groups for level, groups in found.items() if any(groups.values())}
+
+
+def _ages(live: Sequence[Note]) -> str:
+    found = ages(live)
+    return (
+        "".join(_histogram(level, groups) for level, groups in found.items())
+        or "<p class=empty>No entries yet.</p>"
+    )
+
+
+def _histogram(level: str, groups: Mapping[str, int]) -> str:
+    most = max(groups.values())
+    columns = "".join(_column(level, name, count, most) for name, count in groups.items())
+    total = f"{_count(sum(groups.values()), 'entry', 'entries')}, age in days"
+    return f"<div><h3>{level} <small>{total}</small></h3><ol class=ages>{columns}</ol></div>"
+
+
+def _column(level: str, name: str, count: int, most: int) -> str:
+    bar = f'<i class="{level}" style="height:{92 * count / most:.1f}px"></i>'
+    return f"<li><b>{count or ''}</b>{bar}<span>{escape(name)}</span></li>"
+
+
+# --- near-duplicates, never recalled
+
+
+def groups(live: Sequence[Note]) -> list[Group]:
+    """The groups of near-duplicates, the largest first."""
+    from memcli.similarity.claims import claim
+    from memcli.similarity.duplicates import clusters
+
+    likely = [live[i] for i in _lookalikes([note.text for note in live])]
+    found = clusters([claim(note.text) for note in likely])
+    made = [
+        Group(
+            [likely[i] for i in cluster.members],
+            ", ".join(sorted({why for _, _, why in cluster.guarded})),
+        )
+        for cluster in found
+    ]
+    return sorted(
+        made, key=lambda group: (-len(group.notes), group.notes[0].path, group.notes[0].line)
+    )
+
+
+def _lookalikes(texts: Sequence[str]) -> list[int]:
+    """The texts that share so many words with another one that the exact test is worth its time."""
+    from memcli.similarity.claims import claim
+    from memcli.similarity.duplicates import similar_pairs
+
+    holders: dict[frozenset[str], list[int]] = {}
+    for i, text in enumerate(texts):
+        holders.setdefault(ranking.words(text), []).append(i)
+    bags, members = list(holders), list(holders.values())
+    nothing = claim("")
+    pairs = similar_pairs([nothing._replace(words=bag) for bag in bags], ranking.MAYBE_ALIKE)
+    near = {bag for pair in pairs for bag in pair[:2]}
+    return sorted(
+        i for bag, held in enumerate(members) if bag in near or len(held) > 1 for i in held
+    )
+
+
+def _groups(live: Sequence[Note]) -> str:
+    found = groups(live)
+    if not found:
+        return "<p class=empty>No two live entries say the same.</p>"
+    shown = "".join(_group(group) for group in found[:GROUPS])
+    total = sum(len(group.notes) for group in found)
+    more = f", the {GROUPS} largest shown" if len(found) > GROUPS else ""
+    head = f"{_count(total, 'entry', 'entries')} in {_count(len(found), 'group')}{more}."
+    hint = "<code>mem compact</code> merges those of one type and domain in one place."
+    return f"<p>{head} {hint}</p>{shown}"
+
+
+def _group(group: Group) -> str:
+    rows = "".join(f"<li>{_named(note)}</li>" for note in group.notes[:MEMBERS])
+    rest = len(group.notes) - MEMBERS
+    more = f"<li class=more>and {rest} more</li>" if rest > 0 else ""
+    apart = f" <em>some differ ({_safe(group.guarded)}): kept apart</em>" if group.guarded else ""
+    return f"<div class=group><h3>{len(group.notes)} alike{apart}</h3><ul>{rows}{more}</ul></div>"
+
+
+def _named(note: Note) -> str:
+    where = f"{_plain(note.path, 80)}:{note.line}"
+    return (
+        f'<i class="dot {note.level}"></i><bdi>{_safe(note.title) or "untitled"}</bdi> '
+        f"<span class=where>{escape(where)} <code>{_safe(note.id[:8])}</code></span>"
+    )
+
+
+def _never(live: Sequence[Note], never: Sequence[str] | None) -> str:
+    if never is None:
+        how = "<code>mem recall --session ID</code> logs what it shows"
+        return f"<p class=empty>No recall has been logged yet: {how}.</p>"
+    wanted = set(never)
+    notes = sorted(
+        (note for note in live if note.id in wanted),
+        key=lambda note: (-note.age, note.path, note.line),
+    )
+    if not notes:
+        return "<p class=empty>Every live entry has been recalled.</p>"
+    rows = "".join(
+        f"<li>{_named(note)} <small>{note.age:,} d</small></li>" for note in notes[:NEVER]
+    )
+    more = f", the {NEVER} oldest shown" if len(notes) > NEVER else ""
+    head = f"{len(notes):,} of {_count(len(live), 'live entry', 'live entries')}{more}."
+    return f"<p>{head}</p><ul class=never>{rows}</ul>"
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+# --- the graph
+
+
+def graph(notes: Sequence[Note]) -> Graph:
+    """Entries and their edges; two or more of one session hang on a node of that session."""
+    at = {note.id: note for note in notes}
+    pairs = sorted(
+        {_edge(note.id, other, kind) for note in notes for kind, other in note.links if other in at}
+    )
+    pairs = [pair for pair in pairs if pair[0] != pair[1]]
+    sizes = Counter(note.session for note in notes if note.session)
+    spokes = [
+        (f"\0{note.session}", note.id, "session") for note in notes if sizes[note.session] > 1
+    ]
+    every = [*pairs, *sorted(spokes)]
+    degree = Counter(end for pair in every for end in pair[:2])
+    drawn = sorted(degree, key=lambda name: (-degree[name], name))[:DRAWN]
+    index = {name: i for i, name in enumerate(drawn)}
+    nodes = [_node(name, at.get(name), degree[name]) for name in drawn]
+    edges = [(index[a], index[b], kind) for a, b, kind in every if a in index and b in index]
+    live = [note.id for note in notes if note.status != ARCHIVED]
+    return Graph(nodes, edges, sum(name not in degree for name in live), len(degree) - len(drawn))
+
+
+def _edge(one: str, other: str, kind: str) -> tuple[str, str, str]:
+    """Both ends of a promotion name it; contradiction and likeness have no direction: one edge for
+    two.
+    """
+    if kind in ("promoted", "contradicts", "similar"):
+        one, other = sorted((one, other))
+    return one, other, kind
+
+
+def _node(name: str, note: Note | None, degree: int) -> dict[str, Any]:
+    if note is None:
+        return {
+            "t": f"session {_plain(name[1:], 40)}",
+            "l": "session",
+            "w": _count(degree, "entry", "entries"),
+        }
+    level = ARCHIVED if note.status == ARCHIVED else note.level
+    where = f"{level} {_plain(note.kind, 24)} · {_plain(note.path, 80)}:{note.line} · {_plain(note.id[:8])}"
+    return {"t": _plain(note.title) or "untitled", "l": level, "w": where}
+
+
+_NO_EDGES = "No entry names another one, and no two come from one session"
+
+
+def _drawn(found: Graph) -> str:
+    alone = _count(found.alone, "live entry without an edge is", "live entries without an edge are")
+    if not found.nodes:
+        return f"<p class=empty>{_NO_EDGES if found.alone else 'No entries yet'}.</p>"
+    text = (
+        f"{_count(len(found.nodes), 'node')}, {_count(len(found.edges), 'edge')}; {alone} left out"
+    )
+    more = f", and {found.left_out:,} with the fewest edges" if found.left_out else ""
+    return f"<p>{text}{more}.</p>"

@@ -1,0 +1,271 @@
+"""The command line as a program: streams, exit codes, help."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import typer
+
+from memcli import __version__
+from memcli.cli.program import GROUPS, app, commands
+from memcli.commands import completion
+from memcli.errors import RefusedError
+from tests.conftest import Project
+from tests.terminal import read_terminal
+
+MEM = [sys.executable, "-m", "memcli"]
+COMMANDS = list(commands())
+
+
+@pytest.fixture
+def many(project: Project) -> Project:
+    """Entries enough that a list does not fit into a pipe."""
+    text = "".join(
+        project.entry(f"Entry number {i} with a long title " * 3, f"zebra {i}") for i in range(800)
+    )
+    project.write("MEMORY.md", text)
+    return project
+
+
+def on_tty(command: list[str], cwd: Path, **env: str) -> str:
+    """What a program prints on a terminal, without its talk."""
+    return read_terminal(command, cwd, env=env, talk=False)
+
+
+def test_auto_is_text_on_a_terminal_and_the_prompt_in_a_pipe(project: Project) -> None:
+    """The hits are the same; colour comes on a terminal only, and never with NO_COLOR."""
+    project.write("MEMORY.md", project.entry("Herd", "zebra"))
+    command = [*MEM, "recall", "zebra"]
+    shown = on_tty(command, project.root)
+    assert re.search(
+        r"1\. \x1b\[1mHerd\x1b\[0m\n    \x1b\[2mproject, procedural, 20 days, score \d\.\d\d\x1b\[0m",
+        shown,
+    )
+    assert "recalled-memory" not in shown
+    plain = on_tty(command, project.root, NO_COLOR="1")
+    assert "\x1b" not in plain and " 1. Herd\n" in plain
+    piped = project.shell("recall", "zebra").out
+    assert piped.startswith("<recalled-memory>\n") and piped.endswith("</recalled-memory>\n")
+    assert "\x1b" not in project.shell("recall", "zebra", "--format", "text").out
+
+
+def test_a_terminal_gets_no_escapes_from_files(project: Project) -> None:
+    """list, show and the diff of add print no escape sequence of a memory file."""
+    project.write(
+        "MEMORY.md", project.entry("Herd \x1b]0;evil\x07", "zebra \x1b[2J", id="9f9f9f9f-x")
+    )
+    for args in (["list"], ["show", "9f9f"], ["add", "New", "--dry-run"], ["recall", "zebra"]):
+        shown = on_tty([*MEM, *args], project.root, NO_COLOR="1")
+        assert "\x1b" not in shown and "\x07" not in shown, args
+
+
+def test_a_reader_that_leaves_is_no_error(many: Project) -> None:
+    """`mem list | head -1` prints one line and nothing on stderr."""
+    for args in ("list", "recall zebra --max-tokens 0 --limit 1000", "list --json"):
+        script = f"{' '.join(MEM)} {args} | head -1"
+        done = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", script],
+            cwd=many.root,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.stderr == ""
+        assert done.stdout.count("\n") == 1
+        assert done.returncode == 141
+
+
+def test_a_closed_or_full_stdout_is_named_without_a_traceback(many: Project) -> None:
+    """/dev/full is a refusal, exit 5; a closed stdout or stderr is borne."""
+    for redirect, code in ((">/dev/full", 5), (">&-", 0), ("2>&-", 0), ("<&-", 0)):
+        script = f"{' '.join(MEM)} list {redirect}"
+        done = subprocess.run(
+            ["bash", "-c", script], cwd=many.root, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == code, (redirect, done.stderr)
+        assert "Traceback" not in done.stderr and "Exception" not in done.stderr
+    done = subprocess.run(
+        ["bash", "-c", f"{' '.join(MEM)} recall - <&-"],
+        cwd=many.root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr[:4]) == (2, "mem:")
+
+
+def test_ctrl_c_is_130_and_quiet(project: Project) -> None:
+    """An interrupt while standard input is awaited ends with 130, without a traceback."""
+    project.write("MEMORY.md", "text\n")
+    running = subprocess.Popen(
+        [*MEM, "recall", "-"],
+        cwd=project.root,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert running.stdin and running.stderr
+    running.stdin.write(
+        "x" * 200_000
+    )  # more than a pipe holds: once it is taken, the program is reading
+    running.stdin.flush()
+    time.sleep(0.5)  # and by now it waits for more
+    running.send_signal(signal.SIGINT)
+    code = running.wait(20)
+    with running.stdin, running.stderr:
+        assert (code, running.stderr.read().strip()) == (130, "")
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["recall"], ["nope"], ["--nope"], ["list", "extra"], ["show"], ["recall", "x", "--nope"],
+        ["recall", "x", "--limit"], ["recall", "x", "--limit", "many"], ["recall", "x", "--limit", "0"],
+        ["recall", "x", "--max-tokens", "-5"], ["recall", "x", "--set", "nope=1"],
+        ["recall", "x", "--set", "decay"], ["recall", "x", "--root", "/no/such"],
+    ],
+)  # fmt: skip
+def test_wrong_usage_is_exit_2_with_a_hint(project: Project, args: list[str]) -> None:
+    """Unknown commands, options and values are named, with the next command."""
+    got = project.mem(*args)
+    assert (got.code, got.out) == (2, "")
+    assert re.fullmatch(r"mem: [^\n]+\nhint: [^\n]+\n", got.err), got.err
+
+
+def test_no_command_shows_the_help(project: Project) -> None:
+    """`mem` alone prints what there is, with exit 2."""
+    got = project.mem()
+    assert got.code == 2 and "recall" in got.out
+
+
+def test_the_help_lists_every_command_once_the_daily_ones_first(project: Project) -> None:
+    """By what they are for; those that only git, agents and CI call come last."""
+    listed = [name for names in GROUPS.values() for name in names]
+    assert sorted(listed) == sorted(COMMANDS) and len(set(listed)) == len(listed)
+    out = project.mem("--help").out
+    assert re.findall(r"^  ([a-z][a-z-]+)  ", out, re.MULTILINE) == listed
+    assert (
+        out.index("Every day:") < out.index("For git, agents and CI:") < out.index("merge-driver")
+    )
+    assert "..." not in out.partition("Every day:")[2]
+
+
+@pytest.mark.parametrize(
+    ("args", "allowed"),
+    [
+        (["recall", "x", "--limit"], "a whole number from 1 to 1000"),
+        (["recall", "x", "--json", "--max-tokens"], "a whole number from 0 to 1000000"),
+        (["recall", "x", "--walk"], "a whole number from 0 to 3"),
+        (["list", "--recent"], "a whole number from 1"),
+        (["add", "x", "--importance"], "a number from 0 to 1"),
+        (["export", "--target", "claude", "--max-lines"], "a whole number from 20"),
+        (["export", "--target", "claude", "--max-bytes"], "a whole number from 1000"),
+        (["health", "--min"], "a number from 0 to 100"),
+    ],
+)
+@pytest.mark.parametrize("value", ["abc", "-1", "nan", "99e99", ""])
+def test_a_number_that_cannot_be_used_is_answered_alike(
+    project: Project, args: list[str], allowed: str, value: str
+) -> None:
+    """The option with what was given, what is allowed, exit 2; it does not matter why it does not
+    fit.
+    """
+    got = project.mem(*args, value)
+    assert (got.code, got.out) == (2, "")
+    assert got.err == f"mem: {args[-1]} {value}: cannot be used\nhint: {allowed}\n"
+
+
+def test_a_plain_recall_says_the_same_of_a_number(project: Project) -> None:
+    """The way without Typer knows the bounds, too."""
+    got = project.shell("recall", "x", "--limit", "0")
+    assert (got.code, got.err) == (
+        2,
+        "mem: --limit 0: cannot be used\nhint: a whole number from 1 to 1000\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("shell", "name"), [("bash", "mem.bash"), ("zsh", "_mem"), ("fish", "mem.fish")]
+)
+def test_completion_prints_the_script(project: Project, shell: str, name: str) -> None:
+    """What the repository keeps for that shell; another shell is a usage error."""
+    script = (Path(__file__).parents[2] / "completions" / name).read_text(encoding="utf-8")
+    assert project.mem("completion", shell)[:] == (0, script, "")
+    assert project.mem("completion", shell, "--json").json["script"] == script
+    assert (
+        project.mem("completion", "csh").err
+        == "mem: csh: unknown shell\nhint: one of bash, zsh, fish\n"
+    )
+
+
+def test_an_installation_has_the_scripts(tmp_path: Path) -> None:
+    """Without a checkout they are where the package's record says; without them it says how to get
+    them.
+    """
+    for shell in completion.SCRIPTS:
+        assert f"{shell} completion for mem" in completion.script(shell, folder=tmp_path)
+        with pytest.raises(RefusedError, match=f"the script for {shell} was not installed"):
+            completion.script(shell, folder=tmp_path, package="no-such-package")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_names_every_option(name: str, project: Project) -> None:
+    """`mem COMMAND --help` (and -h) exits 0 and mentions each option and what it is for."""
+    got = project.mem(name, "--help")
+    assert got.code == 0 and got.err == ""
+    assert project.mem(name, "-h").out == got.out
+    command = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
+    for parameter in command.params:
+        if type(parameter).__name__.endswith("Option"):
+            assert all(option in got.out for option in parameter.opts), parameter.name
+            assert parameter.help, parameter.name
+    assert "Usage: mem " + name in got.out
+
+
+def test_the_version_is_printed(project: Project) -> None:
+    """--version is one line on stdout."""
+    assert project.mem("--version")[:2] == (0, f"mem {__version__}\n")
+
+
+def test_quiet_silences_talk_but_not_errors(project: Project) -> None:
+    """--quiet leaves stderr empty when all went well, and says what went wrong."""
+    assert project.mem("add", "A text", "--quiet")[:] == (0, "", "")
+    assert project.mem("index", "--quiet").err == ""
+    assert project.mem("recall", "quagga", "--quiet")[:] == (0, "", "")
+    assert project.mem("show", "nope", "--quiet").err.startswith("mem: nope")
+
+
+@pytest.mark.parametrize(
+    "args",
+    [["list"], ["recall", "zebra"], ["recall", "zebra", "--json"], ["show", "--json", "9f9f"]],
+)
+def test_stdout_is_the_answer_and_stderr_is_talk(project: Project, args: list[str]) -> None:
+    """A note about the index goes to stderr; stdout is the same as without it."""
+    project.write("MEMORY.md", project.entry("Herd", "zebra", id="9f9f9f9f-x"))
+    clean = project.mem(*args)
+    (project.root / ".memory.db").write_bytes(b"garbage " * 1000)
+    noted = project.mem(*args)
+    assert noted.out == clean.out and clean.err == ""
+    assert "index" in noted.err
+
+
+def test_undecodable_arguments_are_text(project: Project) -> None:
+    """Bytes that are no UTF-8 in an argument are replaced, not refused."""
+    done = subprocess.run(
+        [*MEM, "add", b"caf\xe9 zebra"], cwd=project.root, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "caf\ufffd zebra" in (project.root / "MEMORY.md").read_text()
+
+
+def test_the_locale_does_not_matter(project: Project) -> None:
+    """Under LC_ALL=C output is UTF-8 all the same."""
+    project.write("MEMORY.md", project.entry("Żebra 数据", "zebra"))
+    got = project.shell("list", env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})
+    assert "Żebra 数据" in got.out

@@ -1,0 +1,720 @@
+"""Each rule of the merge, in both directions; then 30 random changes on each side against a model."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from memcli.compaction.merge import Unmergeable, merge
+from memcli.memory import front_matter
+from memcli.memory.memory_file import Change, MemoryFile, derived_id, edited, parse, render_entry
+from memcli.memory.values import Entry
+
+CORE = {
+    "type": "procedural",
+    "status": "active",
+    "reinforcement_count": 3,
+    "created_at": "2026-02-10",
+}
+DIRECTIONS = pytest.mark.parametrize("swap", [False, True], ids=["ours-theirs", "theirs-ours"])
+
+
+def entry(id: str | None = "a", body: str = "The body.", **values: Any) -> str:
+    keys = {"id": id, **CORE, **values}
+    return (
+        render_entry({key: value for key, value in keys.items() if value is not None}, body) + "\n"
+    )
+
+
+def no_prose(base: str, ours: str, theirs: str) -> tuple[str, int]:
+    raise AssertionError("the prose was changed on one side at most")
+
+
+def both_lines(base: str, ours: str, theirs: str) -> tuple[str, int]:
+    """Stands for git, which the tests of the command use: every line of both."""
+    return "".join(dict.fromkeys((ours + theirs).splitlines(keepends=True))), 0
+
+
+def merged(base: str, ours: str, theirs: str, *, path: str = "MEMORY.md") -> str:
+    return merge(base, ours, theirs, path=path, merge_prose=no_prose).text
+
+
+def raw(file: MemoryFile, found: Entry) -> dict[str, Any]:
+    block = re.split(r"(?m)^---[ \t]*\r?$\n?", file.text[found.start : found.end])[1]
+    return front_matter.read(block).values
+
+
+def facts(text: str) -> dict[str, tuple[dict[str, Any], str]]:
+    """What a text says, by id, whatever the order of entries and of list items."""
+    file = parse(text, "MEMORY.md")
+    assert len({found.id for found in file.entries}) == len(file.entries), "an id stands twice"
+    return {
+        found.id: (
+            {k: sorted(v) if isinstance(v, list) else v for k, v in raw(file, found).items()},
+            found.body.replace("\r\n", "\n"),
+        )
+        for found in file.entries
+    }
+
+
+# --- one key, changed on both sides or on one
+
+VALUES = [
+    # key, base, ours, theirs, merged
+    ("reinforcement_count", 3, 5, 4, 6),
+    ("reinforcement_count", 3, 4, 4, 5),
+    ("reinforcement_count", 3, 3, 4, 4),
+    ("reinforcement_count", 3, 1, 0, 0),
+    ("reinforcement_count", 3, 2, 5, 4),
+    ("reinforcement_count", None, 2, 1, 3),
+    ("reinforcement_count", "many", 2, 1, 3),
+    ("success_count", 1, 2, 4, 5),
+    ("success_count", None, 1, 1, 2),
+    ("last_reinforced", "2026-03-01", "2026-03-05", "2026-03-04", "2026-03-05"),
+    ("last_reinforced", None, "2026-03-05", "2026-03-04", "2026-03-05"),
+    ("last_reinforced", "2026-03-01", "2026-02-01", "2026-03-01", "2026-02-01"),
+    ("last_reinforced", "2026-03-01", "soon", "2026-03-02", "2026-03-02"),
+    ("promoted_at", None, "2026-03-05", "2026-03-06", "2026-03-06"),
+    ("archived_at", None, "2026-03-05", "2026-03-06", "2026-03-06"),
+    ("consolidated_at", "2026-01-01", "2026-03-05", "2026-03-06", "2026-03-06"),
+    ("created_at", "2026-03-03", "2026-03-02", "2026-03-01", "2026-03-01"),
+    ("created_at", "2026-03-03", "2026-03-02", "2026-03-03", "2026-03-02"),
+    ("created_at", "2026-03-03", "2026-03-02", "a day", "2026-03-02"),
+    ("status", "active", "retired", "compacted", "retired"),
+    ("status", None, "retired", "active", "retired"),
+    ("status", "active", "retired", "active", "retired"),
+    ("status", "active", "compacted", "active", "compacted"),
+    ("status", "retired", "active", "retired", "active"),
+    ("status", "retired", "active", "compacted", "compacted"),
+    ("importance", 0.5, 0.9, 0.7, 0.9),
+    ("importance", 0.5, 0.2, 0.5, 0.2),
+    ("importance", 0.5, 0.35, 0.35, 0.35),
+    ("stability", None, 2.3065, 13.796, 13.796),
+    ("surprise", 0.5, None, 0.5, None),
+    ("surprise", 0.5, None, 0.8, 0.8),
+    ("title", None, "Older", "Newer", "Older"),
+    ("title", "Old", "New", "Old", "New"),
+    ("embed", None, True, False, True),
+    ("embed", 1, True, 1, True),
+    ("priority", "normal", "high", "medium", "medium"),
+    ("domain", "team", "task", "team", "task"),
+    ("source", "a", "b", None, "b"),
+    ("reviewers", 1, 2, 3, 3),
+    ("reviewer", "ann", "bob", "cyd", "cyd"),
+    ("reviewer", "ann", "2", 11, "2"),
+    ("odd one", None, "x", None, "x"),
+]
+
+
+@DIRECTIONS
+@pytest.mark.parametrize(("key", "base", "ours", "theirs", "wanted"), VALUES)
+def test_a_value_is_merged_by_its_kind(
+    key: str, base: Any, ours: Any, theirs: Any, wanted: Any, swap: bool
+) -> None:
+    sides = [entry(**{key: ours, "mine": "1"}), entry(**{key: theirs, "other": "2"})]
+    values, _ = facts(merged(entry(**{key: base}), *(sides[::-1] if swap else sides)))["a"]
+    assert values.get(key) == wanted
+    assert type(values.get(key)) is type(wanted)
+    assert (values["mine"], values["other"]) == ("1", "2")
+
+
+LISTS = [
+    ("tags", ["x"], ["x", "y"], ["x", "z"], {"x", "y", "z"}),
+    ("tags", None, ["y"], ["y", "z"], {"y", "z"}),
+    ("tags", ["x", "y"], ["x"], ["x", "y"], {"x"}),
+    ("tags", "x", "x, y", ["x", "z"], {"x", "y", "z"}),
+    ("merged_from", ["1"], ["1", "2"], ["3"], {"1", "2", "3"}),
+    ("watchers", ["ann"], ["ann", "böb, C"], ["don't"], {"ann", "böb, C", "don't"}),
+]
+
+
+@DIRECTIONS
+@pytest.mark.parametrize(("key", "base", "ours", "theirs", "wanted"), LISTS)
+def test_lists_unite(
+    key: str, base: Any, ours: Any, theirs: Any, wanted: set[str], swap: bool
+) -> None:
+    sides = [entry(**{key: ours}), entry(**{key: theirs, "other": "2"})]
+    values, _ = facts(merged(entry(**{key: base}), *(sides[::-1] if swap else sides)))["a"]
+    assert set(values[key]) == wanted and len(values[key]) == len(wanted)
+
+
+def test_a_united_list_begins_with_ours() -> None:
+    text = merged(entry(), entry(tags=["z", "b"]), entry(tags=["a", "b"]))
+    assert "tags: [z, b, a]\n" in text
+
+
+@DIRECTIONS
+def test_a_text_comes_from_the_side_that_was_reinforced_later(swap: bool) -> None:
+    sides = [
+        entry(source="a", last_reinforced="2026-05-02"),
+        entry(source="b", last_reinforced="2026-05-01"),
+    ]
+    values, _ = facts(merged(entry(), *(sides[::-1] if swap else sides)))["a"]
+    assert values["source"] == "a"
+
+
+@DIRECTIONS
+def test_the_reason_goes_with_the_status(swap: bool) -> None:
+    retired = {"status": "retired", "retired_because": "stage design"}
+    cases: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any], str | None]] = [
+        ({}, retired, {"reinforcement_count": 4}, "stage design"),
+        ({}, retired, {**retired, "retired_because": "by hand"}, "stage design"),
+        (retired, {}, {**retired, "retired_because": "by hand"}, None),
+        ({"status": None}, {**retired}, {"retired_because": "zzz"}, "stage design"),
+    ]
+    for base, ours, theirs, because in cases:
+        sides = [entry(**ours), entry(**theirs)]
+        values, _ = facts(merged(entry(**base), *(sides[::-1] if swap else sides)))["a"]
+        assert values.get("retired_because") == because
+
+
+# --- bodies
+
+
+@DIRECTIONS
+def test_a_body_edited_on_one_side_meets_values_of_the_other(swap: bool) -> None:
+    sides = [entry(body="A better body.", tags=["x"]), entry(reinforcement_count=4)]
+    values, body = facts(merged(entry(), *(sides[::-1] if swap else sides)))["a"]
+    assert (body, values["reinforcement_count"], values["tags"]) == ("A better body.", 4, ["x"])
+
+
+@DIRECTIONS
+def test_of_two_edited_bodies_the_longer_keeps_the_id_and_the_other_gets_its_own(
+    swap: bool,
+) -> None:
+    sides = [
+        entry(body="Long and edited.", tags=["l"]),
+        entry(body="Edited.", tags=["s"], contradicts=["z"]),
+    ]
+    found = facts(merged(entry(), *(sides[::-1] if swap else sides)))
+    other = derived_id("a", "Edited.")
+    assert list(found) == ["a", other]
+    assert found["a"][1] == "Long and edited." and found["a"][0]["tags"] == ["l", "s"]
+    assert found["a"][0]["contradicts"] == ["z"]
+    assert found[other][1] == "Edited." and found[other][0]["contradicts"] == ["a", "z"]
+    assert found[other][0]["tags"] == ["s"]
+
+
+@DIRECTIONS
+def test_of_two_bodies_of_one_length_the_smaller_digest_keeps_the_id(swap: bool) -> None:
+    sides = [entry(body="Body 1."), entry(body="Body 2.")]
+    found = facts(merged(entry(), *(sides[::-1] if swap else sides)))
+    assert found["a"][1] == "Body 2."  # sha256 of "Body 2." is the smaller: ad3c… < b1f6…
+
+
+def test_the_same_edit_on_both_sides_is_one() -> None:
+    found = facts(
+        merged(entry(), entry(body="New.", tags=["x"]), entry(body="New.", importance=0.9))
+    )
+    assert [body for _, body in found.values()] == ["New."]
+
+
+def test_a_second_version_that_is_there_already_is_not_added_again() -> None:
+    base, ours, theirs = entry(), entry(body="Edited."), entry(body="Long and edited.")
+    once = merged(base, ours, theirs)
+    again = merged(base, once, ours + entry("b"))
+    assert list(facts(again)) == ["a", derived_id("a", "Edited."), "b"]
+
+
+def test_a_body_is_taken_to_the_byte() -> None:
+    rule = "Above.\n\n---\n\n  Below, with a rule.  \n```\n---\nid: example\n---\n```"
+    block = entry().replace("The body.", rule)
+    text = merged(entry(), entry(tags=["x"]), block)
+    assert text == entry(tags=["x"]).replace("The body.", rule)
+
+
+@DIRECTIONS
+def test_a_body_that_became_empty_or_came_to_be(swap: bool) -> None:
+    bare = "---\nid: a\ntype: procedural\n---"
+    for base, ours, theirs, body in [
+        (bare + "\n\nOld.\n", bare, bare.replace("l\n", "l\ntags: [x]\n") + "\n\nOld.\n", ""),
+        (bare, bare + "\nNew.\n", bare.replace("l\n", "l\ntags: [x]\n"), "New."),
+    ]:
+        found = facts(merged(base, *((theirs, ours) if swap else (ours, theirs))))
+        assert found == {"a": ({"id": "a", "type": "procedural", "tags": ["x"]}, body)}
+
+
+# --- insertion, removal, order
+
+
+def test_new_entries_of_both_sides_stay_theirs_at_the_end() -> None:
+    text = merged(
+        entry("a"), entry("x") + entry("a") + entry("y"), entry("p") + entry("a") + entry("q")
+    )
+    assert text == "".join(map(entry, "xaypq"))
+
+
+def test_an_entry_that_both_inserted_stands_once() -> None:
+    text = merged("", entry("a") + entry("b"), entry("c") + entry("a"))
+    assert text == entry("a") + entry("b") + entry("c")
+
+
+@DIRECTIONS
+def test_counts_that_both_sides_brought_with_them_are_not_counted_twice(swap: bool) -> None:
+    sides = [entry(reinforcement_count=4), entry(reinforcement_count=3) + entry("b")]
+    found = facts(merged("", *(sides[::-1] if swap else sides)))
+    assert found["a"][0]["reinforcement_count"] == 4
+
+
+@DIRECTIONS
+def test_what_one_side_removed_is_gone_unless_the_other_changed_it(swap: bool) -> None:
+    base = entry("a") + entry("b") + entry("c")
+    sides = [entry("c"), entry("a", tags=["x"]) + "\n\n" + entry("b") + entry("c") + entry("d")]
+    assert set(facts(merged(base, *(sides[::-1] if swap else sides)))) == {"a", "c", "d"}
+
+
+def test_an_entry_that_both_removed_is_gone() -> None:
+    text = merged("# M\n\n" + entry("a"), "# M\n", "# M\n\n" + entry("b"))
+    assert text == "# M\n\n" + entry("b").rstrip() + "\n"
+
+
+def test_everything_removed_leaves_the_prose() -> None:
+    base = "# M\n\n" + entry("a") + entry("b")
+    assert merged(base, "# M\n\n" + entry("a"), "# M\n\n" + entry("b")).rstrip("\n") == "# M"
+
+
+@DIRECTIONS
+def test_entries_without_an_id_are_known_by_their_text(swap: bool) -> None:
+    one, two, three, four = (entry(None, f"Body {i}.") for i in range(4))
+    sides = [one + three + entry("a"), one + two + one + four]
+    text = merged(one + two, *(sides[::-1] if swap else sides))
+    assert sorted(re.findall(r"Body \d|id: a", text)) == [
+        "Body 0",
+        "Body 0",
+        "Body 2",
+        "Body 3",
+        "id: a",
+    ]
+
+
+def test_an_archive_is_united_block_by_block() -> None:
+    def gone(day: int, body: str = "Old.") -> str:
+        return entry("a", body, archived_at=f"2026-03-0{day}")
+
+    ours, theirs = gone(1) + gone(2) + gone(3), gone(1) + gone(3) + gone(2, "Other.") + gone(4)
+    text = merged(gone(1), ours, theirs, path="docs/MEMORY.archive.md")
+    assert text == gone(1) + gone(2) + gone(3) + gone(2, "Other.") + gone(4)
+
+
+# --- bytes
+
+
+def test_comments_order_and_quoting_survive() -> None:
+    base = "# M\n\n---\n# made by hand\ntype: 'directive'  # a rule\nid: \"a\"\ntags:\n  - x\n---\nBody.\n"
+    ours = base.replace("Body.", "Our body.").replace("  - x", "  - x\n  - y # why")
+    theirs = base.replace("id: ", "importance: .9\nid: ") + "\n" + entry("b")
+    assert merged(base, ours, theirs) == (
+        "# M\n\n---\n# made by hand\ntype: 'directive'  # a rule\nid: \"a\"\ntags:\n  - x\n  - y # why\n"
+        "importance: 0.9\n---\nOur body.\n\n" + entry("b")
+    )
+
+
+def test_a_comment_of_theirs_survives_too() -> None:
+    theirs = entry(tags=["x"]).replace("type:", "# theirs\ntype:")
+    for sides in [(entry(importance=0.9), theirs), (theirs, entry(importance=0.9))]:
+        text = merged(entry(), *sides)
+        assert "# theirs\n" in text and "importance: 0.9\n" in text and "tags: [x]\n" in text
+
+
+def test_comments_that_differ_are_left_to_git() -> None:
+    with pytest.raises(Unmergeable, match="comments"):
+        merged(
+            entry(), entry().replace("type:", "# 1\ntype:"), entry().replace("type:", "# 2\ntype:")
+        )
+
+
+def test_a_hash_in_a_value_is_no_comment() -> None:
+    text = merged(entry(title="Fix #1"), entry(title="Fix #2"), entry(title="Fix #3"))
+    assert facts(text)["a"][0]["title"] == "Fix #3"
+
+
+@DIRECTIONS
+def test_nested_values_of_one_side_survive(swap: bool) -> None:
+    nested = entry(importance=0.9).replace("type:", "deep:\n  er: [1, {x: y}]\ntype:")
+    sides = [entry(reinforcement_count=9), nested]
+    values, _ = facts(merged(entry(), *(sides[::-1] if swap else sides)))["a"]
+    assert values["deep"] == {"er": [1, {"x": "y"}]} and values["reinforcement_count"] == 9
+
+
+@pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("bom", ["", "\ufeff"])
+def test_line_ends_and_bom_stay(eol: str, bom: str) -> None:
+    texts = [
+        entry("a"),
+        entry("a", tags=["x"]) + entry("b"),
+        entry("a", "Edited.", importance=0.9) + entry("c"),
+    ]
+    plain = merged(*texts)
+    assert merged(*(bom + text.replace("\n", eol) for text in texts)) == bom + plain.replace(
+        "\n", eol
+    )
+
+
+def test_theirs_takes_the_line_ends_of_the_file() -> None:
+    base = entry("a") + entry("b")
+    crlf = (base + entry("c")).replace("\n", "\r\n")
+    text = merged(base.replace("\n", "\r\n"), crlf, (base + entry("d")).replace("\n", "\r\n"))
+    assert text.count("\n") == text.count("\r\n")
+    assert merged("", crlf, base + entry("d")) == crlf + entry("d").replace("\n", "\r\n")
+
+
+def test_line_ends_that_one_side_converted_are_converted() -> None:
+    base = entry("a")
+    text = merged(base, base.replace("\n", "\r\n"), base + entry("b"))
+    assert text == (base + entry("b")).replace("\n", "\r\n")
+    assert merged(base, base + entry("b"), base.replace("\n", "\r\n")) == text
+
+
+def test_mixed_line_ends_are_left_where_the_files_agree() -> None:
+    base = entry("a", "One.\nTwo.").replace("One.\n", "One.\r\n") + entry("b")
+    assert merged(base, base + entry("c"), entry("d") + base) == base + entry("c") + entry("d")
+
+
+def test_a_missing_last_line_end_does_not_glue_entries_together() -> None:
+    base = "# M\n\n" + entry("a").rstrip()
+    text = merged(base, base + "\n\n" + entry("b").rstrip(), base + "\n\n" + entry("c").rstrip())
+    assert text == "# M\n\n" + entry("a") + entry("b") + entry("c").rstrip()
+
+
+@pytest.mark.parametrize("text", ["", "# M\n", entry() + entry(), "---\nid: [\n---\n\n"])
+def test_a_side_that_changed_nothing_leaves_the_other_to_the_byte(text: str) -> None:
+    other = "\ufeffAny\r\ntext.\n\n" + text
+    assert merged(text, text, other) == other
+    assert merged(text, other, text) == other
+    assert merged(text, other, other) == other
+
+
+# --- prose
+
+
+def test_prose_is_merged_by_git_and_entries_all_the_same() -> None:
+    def conflict(base: str, ours: str, theirs: str) -> tuple[str, int]:
+        assert (base, ours, theirs) == ("# M\n", "# O\n", "# T\n")
+        return "<<<<<<< ours\n# O\n=======\n# T\n>>>>>>> theirs\n", 1
+
+    base = "# M\n\n" + entry("a")
+    ours, theirs = base.replace("M", "O"), base.replace("M", "T") + entry("b")
+    outcome = merge(base, ours, theirs, path="MEMORY.md", merge_prose=conflict)
+    assert outcome.conflicts == 1
+    expected = "<<<<<<< ours\n# O\n=======\n# T\n>>>>>>> theirs\n\n" + entry("a") + entry("b")
+    assert outcome.text == expected
+
+
+def test_blank_lines_below_the_prose_are_no_conflict() -> None:
+    assert merged("# M\n", "# M\n\n\n" + entry("a"), "# M\n\n" + entry("b")) == (
+        "# M\n\n\n" + entry("a") + entry("b")
+    )
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        entry("a") + entry("a"),
+        entry("a") + "---\nid: b\ntags: [\n---\nBody.\n",
+        entry("a") + "---\nid: b\nx: *y\n---\nBody.\n",
+    ],
+)
+def test_damage_is_left_to_git(damaged: str) -> None:
+    texts = [entry("a"), entry("a") + entry("c"), entry("d") + entry("a")]
+    for i in range(3):
+        with pytest.raises(Unmergeable):
+            merged(*(damaged if i == j else text for j, text in enumerate(texts)))
+
+
+def test_prose_alone_is_left_to_git() -> None:
+    with pytest.raises(Unmergeable):
+        merged("# M\n", "# O\n", "# T\n")
+
+
+def test_what_would_not_read_back_is_left_to_git() -> None:
+    """An open fence swallows a following entry without an id."""
+    with pytest.raises(Unmergeable, match="read back"):
+        merged(
+            entry("a"),
+            entry("a").replace("The body.", "```\nopen"),
+            entry("a") + entry(None, "New."),
+        )
+
+
+# --- 30 random changes on each side
+
+OPERATIONS = (
+    "append",
+    "reinforce",
+    "reinforce",
+    "success",
+    "retire",
+    "edit",
+    "set",
+    "unset",
+    "remove",
+    "same",
+)
+KEYS = ("importance", "tags", "title", "unknown", "last_reinforced", "paths", "priority", "phase")
+BODIES = (
+    "Short.", "A longer body, edited.", "Two\n\nparagraphs.", "日本語 — ünïcode ✓", "A rule:\n\n***\n\nbelow",
+    "```sh\n---\nid: fenced\n---\n```", "# Heading\n\n- item\n- item", "", "Trailing  ", "key: value",
+)  # fmt: skip
+Operation = tuple[str, int, int]
+operations = st.lists(
+    st.tuples(st.sampled_from(OPERATIONS), st.integers(0, 30), st.integers(0, 9)), max_size=30
+)
+
+
+class World(NamedTuple):
+    """A base and the form in which it is written."""
+
+    entries: int
+    eol: str
+    bom: str
+    head: str
+    ending: bool
+
+    def text(self) -> str:
+        blocks = [entry(f"base-{i}", f"Base body {i}.") for i in range(self.entries)]
+        text = self.head + "".join(
+            block.replace("type:", "# note\ntype:", i % 2) for i, block in enumerate(blocks)
+        )
+        text = text if self.ending else text.rstrip("\n")
+        return self.bom + text.replace("\n", self.eol)
+
+
+worlds = st.builds(
+    World,
+    st.integers(0, 8),
+    st.sampled_from(["\n", "\n", "\r\n"]),
+    st.sampled_from(["", "\ufeff"]),
+    st.sampled_from(["", "# Memory\n\n", "Prose\n\n---\n\nmore\n\n\n"]),
+    st.booleans(),
+)
+
+
+def value_of(key: str, seed: int) -> Any:
+    return {
+        "importance": round(0.1 * seed, 1),
+        "tags": [f"t{seed}", f"t{seed % 3}x"],
+        "title": f"Title: {seed} 'quoted' # {seed}",
+        "unknown": seed if seed % 2 else f"text {seed}",
+        "last_reinforced": f"2026-03-{10 + seed}",
+        "paths": [f"src/{seed}/**", "a, b"],
+        "priority": ("high", "low")[seed % 2],
+        "phase": ("design", "review", "planning")[seed % 3],
+    }[key]
+
+
+def changed(text: str, name: str, plan: Iterable[Operation], eol: str) -> str:
+    """`text` after the operations, each made by splices as any writer of mem would."""
+    for step, (what, place, seed) in enumerate(plan):
+        file = parse(text, "MEMORY.md")
+        if what in ("append", "same") or not file.entries:
+            id = f"same-{seed}" if what == "same" else f"{name}-{step}"
+            if id not in {found.id for found in file.entries}:
+                values = {"id": id, **CORE, "reinforcement_count": 1}
+                new = render_entry(values, BODIES[seed], eol)
+                text = edited(file, [Change(text=new)]).text
+            continue
+        at = place % len(file.entries)
+        text = edited(file, [operation(file.entries[at], at, what, seed, name)]).text
+    return text
+
+
+def operation(found: Entry, at: int, what: str, seed: int, name: str) -> Change:
+    key = KEYS[seed % len(KEYS)]
+    count = found.extra.get("success_count", 0)
+    return {
+        "reinforce": Change(
+            at,
+            {
+                "reinforcement_count": found.reinforcement_count + 1,
+                "last_reinforced": f"2026-04-{10 + seed}",
+            },
+        ),
+        "success": Change(at, {"success_count": count + 1}),
+        "retire": Change(at, {"status": "retired", "retired_because": f"by {name}"}),
+        "edit": Change(at, body=BODIES[seed] + (name if seed % 2 and BODIES[seed] else "")),
+        "set": Change(at, {key: value_of(key, seed)}),
+        "unset": Change(at, {key: None}),
+        "remove": Change(at, remove=True),
+    }[what]
+
+
+def segments(text: str) -> dict[str, str]:
+    file = parse(text, "MEMORY.md")
+    return {found.id: file.text[found.start : found.end].rstrip("\r\n ") for found in file.entries}
+
+
+@settings(max_examples=250, deadline=None)
+@given(worlds, operations, operations)
+@example(World(1, "\n", "", "", True), [("edit", 0, 0)], [("edit", 0, 1), ("reinforce", 0, 0)])
+@example(
+    World(2, "\r\n", "\ufeff", "", False),
+    [("remove", 0, 0)],
+    [("reinforce", 0, 0), ("append", 0, 5)],
+)
+def test_two_branches_with_thirty_changes_each(
+    world: World, plan_a: list[Operation], plan_b: list[Operation]
+) -> None:
+    check_branches(world, plan_a, plan_b)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_two_branches_with_exactly_thirty_changes_each(seed: int) -> None:
+    choose = random.Random(seed)
+    plans = [
+        [(choose.choice(OPERATIONS), choose.randrange(31), choose.randrange(10)) for _ in range(30)]
+        for _ in range(2)
+    ]
+    check_branches(
+        World(12, "\r\n" if seed % 5 == 0 else "\n", "", "# Memory\n\n", seed % 3 > 0), *plans
+    )
+
+
+def check_branches(world: World, plan_a: list[Operation], plan_b: list[Operation]) -> None:
+    base = world.text()
+    a, b = changed(base, "a", plan_a, world.eol), changed(base, "b", plan_b, world.eol)
+    if a == b or not any(segments(text) for text in (base, a, b)):
+        return  # git does not ask about equal sides, and merges prose alone
+    text, mirrored = (
+        merge(base, *pair, path="MEMORY.md", merge_prose=both_lines).text
+        for pair in [(a, b), (b, a)]
+    )
+    assert facts(text) == facts(mirrored)
+    check_entries(base, a, b, text)
+    assert {problem.message for problem in parse(text, "").problems} <= {
+        problem.message for side in (a, b) for problem in parse(side, "").problems
+    }
+    assert text.startswith(world.bom) and text.count("\ufeff") == len(world.bom)
+    if "\n" in base:
+        assert text.count("\r\n") == (text.count("\n") if world.eol == "\r\n" else 0)
+    assert merged(base, a, a) == a and merged(base, a, base) == a and merged(base, base, b) == b
+    again = merge(base, text, b, path="MEMORY.md", merge_prose=both_lines).text
+    assert set(facts(text)) <= set(facts(again))
+
+
+def check_entries(base: str, a: str, b: str, text: str) -> None:
+    """No entry lost, none that nobody wrote, counts add up, no body lost."""
+    old, mine, other = segments(base), segments(a), segments(b)
+    kept = {
+        id
+        for id in {*mine, *other}
+        if (id in mine and id in other) or (mine.get(id) or other.get(id)) != old.get(id)
+    }
+    before, said, heard, found = facts(base), facts(a), facts(b), facts(text)
+    copies = {derived_id(id, side[id][1]) for id in kept for side in (said, heard) if id in side}
+    assert kept <= set(found) <= kept | copies
+    for id in kept & set(mine) & set(other):
+        check_one(id, before.get(id), said[id], heard[id], found)
+
+
+def check_one(id: str, old: Any, mine: Any, other: Any, found: dict[str, Any]) -> None:
+    values, body = found[id]
+    for key in ("reinforcement_count", "success_count"):
+        counts = [side[0].get(key, 0) for side in (mine, other)]
+        start = old[0].get(key, 0) if old else min(counts)
+        assert values.get(key, 0) == max(0, sum(counts) - start)
+    bodies = {side[1] for side in (mine, other) if old is None or side[1] != old[1]} or {mine[1]}
+    rest = bodies - {body}
+    assert body in bodies and len(body) == max(map(len, bodies))
+    for lost in rest:
+        copy = found[derived_id(id, lost)]
+        assert copy[1] == lost and id in copy[0]["contradicts"]
+    if "retired" in (mine[0]["status"], other[0]["status"]):
+        assert values["status"] == "retired" or (old and old[0]["status"] == "retired")
+
+
+FRAGMENTS = [
+    "---\n", "\n", "id: a\n", "id: b\n", "type: directive\n", "```\n", "~~~\n", "text  \n", "# H\n",
+    "\r\n", "\r", "\ufeff", "tags: [x, y]\n", "tags:\n  - x\n", "reinforcement_count: .nan\n",
+    "n: {a: 1}\n", "# c\n", "\x00", "---\nid: a\n---\nbody\n\n", "---\nid: b\nx: 'a # b'\n---\n\n",
+    "---\nid: c\nt: |\n  a\n---\n\n", "\u2028", "{id: a, type: directive}\n",
+    "---\ntype: directive\n---\nno id\n\n", "tags:\n", "id: 7\n", "embed: true\n",
+]  # fmt: skip
+hostile = st.lists(st.sampled_from(FRAGMENTS), max_size=12).map("".join)
+cuts = st.lists(
+    st.tuples(st.integers(0, 200), st.integers(0, 9), st.sampled_from(["", *FRAGMENTS])), max_size=4
+)
+
+
+def cut(text: str, plan: Iterable[tuple[int, int, str]]) -> str:
+    for at, size, new in plan:
+        text = text[:at] + new + text[at + size :]
+    return text
+
+
+def identified(text: str) -> dict[str, str]:
+    file = parse(text, "MEMORY.md")
+    return {
+        found.id: re.sub(r"\r\n?", "\n", found.body) for found in file.entries if found.identified
+    }
+
+
+@settings(max_examples=400, deadline=None)
+@given(hostile, cuts, cuts)
+def test_hostile_text_is_merged_without_loss_or_left_to_git(
+    body: str, plan_a: Any, plan_b: Any
+) -> None:
+    base = "".join(map(entry, "abc")) + body
+    a, b = cut(base, plan_a), cut(base, plan_b)
+    try:
+        found = identified(merge(base, a, b, path="MEMORY.md", merge_prose=both_lines).text)
+    except Unmergeable:
+        return
+    old, mine, other = identified(base), identified(a), identified(b)
+    if base not in (a, b) and a != b:
+        assert set(mine) & set(other) <= set(found)
+        written = {
+            side[id]
+            for id in set(mine) & set(other)
+            for side in (mine, other)
+            if side[id] != old.get(id)
+        }
+        assert written <= set(found.values())
+
+
+@DIRECTIONS
+def test_a_side_that_was_emptied_has_no_say_in_how_the_file_ends(swap: bool) -> None:
+    """What the other side changed stays; what it left alone goes with the rest."""
+    base = entry("a") + entry("b")
+    changed = entry("a", body="Another body.") + entry("b")
+    sides = ("", changed) if swap else (changed, "")
+    text = merged(base, *sides)
+    assert facts(text).keys() == {"a"} and "Another body." in text and text.endswith("\n")
+
+
+@DIRECTIONS
+def test_a_version_that_the_base_had_already_is_not_thrown_out(swap: bool) -> None:
+    """A second version goes when it was edited on; one that both sides kept is an entry like any
+    other.
+    """
+    other = derived_id("a", "Old.")
+    kept = entry(other, body="Old.")
+    sides = [entry("a", body="New and longer.") + kept, entry("a", body="New too.") + kept]
+    found = facts(merged(entry("a", body="Old.") + kept, *(reversed(sides) if swap else sides)))
+    assert found[other][1] == "Old." and found["a"][1] == "New and longer."
+    assert len(found) == 3
+
+
+@DIRECTIONS
+def test_mappings_that_both_sides_added_are_left_to_git(swap: bool) -> None:
+    """Neither front matter can take the other's mapping in one line: better a conflict than a loss."""
+    sides = [
+        entry("a").replace("\nstatus:", f"\n{key}: {{n: {i}}}\nstatus:")
+        for i, key in enumerate("xy")
+    ]
+    with pytest.raises(Unmergeable, match="cannot be spliced"):
+        merged(entry("a"), *(reversed(sides) if swap else sides))
+
+
+@DIRECTIONS
+def test_a_key_that_cannot_be_written_stays_where_its_author_put_it(swap: bool) -> None:
+    """The other side's count is spliced in there."""
+    odd = entry("a").replace("\nstatus:", '\n"k: v": 1\nstatus:')
+    sides = [entry("a", reinforcement_count=5), odd]
+    text = merged(entry("a"), *(reversed(sides) if swap else sides))
+    assert '"k: v": 1' in text and facts(text)["a"][0]["reinforcement_count"] == 5

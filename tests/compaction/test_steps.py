@@ -1,0 +1,200 @@
+"""The edges of compaction: what is just enough, and what is just too little."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+
+from memcli.compaction.steps import Outcome, Source, Steps, archive_text, compact, is_stale, loss
+from memcli.memory.levels import Place, place
+from memcli.memory.memory_file import parse, render_entry, sections
+from memcli.memory.values import Entry
+
+NOW = datetime.date(2026, 11, 21)
+PROJECT = place("project", "MEMORY.md")
+CLOCK = "Freeze the clock in every cart test, because the cart expires at midnight and the build runs at night."
+PORT = (
+    "The billing service listens on port 8443 behind the proxy, and health checks go to port 8444."
+)
+PORT_2 = PORT.replace("8443", "9443").replace("8444", "9444")
+
+
+def entry(id: str, body: str = "", **values: Any) -> str:
+    keys = {"id": id, "type": "procedural", "domain": "task", "importance": 0.5, "status": "active",
+            "reinforcement_count": 0, "created_at": "2026-11-01", **values}  # fmt: skip
+    return render_entry(keys, f"## A title\n{body or f'The word of {id} alone.'}") + "\n"
+
+
+def source(
+    *texts: str, path: str = "MEMORY.md", where: Place = PROJECT, writable: bool = True
+) -> Source:
+    return Source(path, where, parse("".join(texts), path), writable)
+
+
+def task(number: int, *texts: str, job: str = "", writable: bool = True) -> Source:
+    job = job or f"j{number}"
+    where = place("job", "MEMORY.md", job=job)
+    return source(*texts, path=f".mem/jobs/{job}/MEMORY.md", where=where, writable=writable)
+
+
+def done(*sources: Source, **steps: Any) -> Outcome:
+    return compact(sources, {}, Steps(**steps), NOW)
+
+
+def one(**values: Any) -> Entry:
+    return parse(entry("a", **values), "MEMORY.md").entries[0]
+
+
+# --- stale
+
+
+def day(back: int) -> str:
+    return (NOW - datetime.timedelta(days=back)).isoformat()
+
+
+@pytest.mark.parametrize(("back", "importance", "stale"), [
+    (90, 0.1, False), (91, 0.1, True), (91, 0.19, True), (91, 0.21, False), (400, 0.9, True),
+])  # fmt: skip
+def test_stale_is_older_than_ninety_days_and_below_a_tenth(
+    back: int, importance: float, stale: bool
+) -> None:
+    """On the ninetieth day an entry stays."""
+    assert is_stale(one(created_at=day(back), importance=importance), NOW) is stale
+
+
+def test_one_tenth_is_not_below_one_tenth() -> None:
+    """At the floor of decay, importance 1 weighs 0.1 exactly, and stays."""
+    assert not is_stale(one(created_at=day(3000), importance=1.0), NOW)
+    assert is_stale(one(created_at=day(3000), importance=0.99), NOW)
+
+
+def test_what_was_reinforced_or_is_to_last_is_never_stale() -> None:
+    """A count doubles the weight; a kind or a priority that lasts is not looked at."""
+    old = {"created_at": day(3000), "importance": 0.6}
+    assert is_stale(one(**old), NOW)
+    assert not is_stale(one(**old, reinforcement_count=1), NOW)
+    assert not is_stale(one(**old, kind="policy"), NOW) and not is_stale(
+        one(**old, priority="high"), NOW
+    )
+
+
+# --- losses
+
+
+@pytest.mark.parametrize(("live", "lost", "asked"), [
+    (8, 2, False), (8, 3, True), (4, 1, False), (4, 2, True), (3, 3, False),
+])  # fmt: skip
+def test_more_than_a_quarter_of_a_file_is_a_loss_to_confirm(
+    live: int, lost: int, asked: bool
+) -> None:
+    """A quarter is not; a file of fewer than four live entries is too small to tell."""
+    entries = parse("".join(entry(f"e{i}") for i in range(live)), "MEMORY.md").entries
+    found = loss("MEMORY.md", entries, [f"e{i}" for i in range(lost)])
+    assert (found is not None) is asked
+    if found is not None:
+        assert found.detail == f"{lost} of {live} live entries"
+
+
+# --- merging
+
+
+def test_one_id_twice_in_a_shelf_is_no_pair_to_merge() -> None:
+    """The same entry in two files of one level is a copy: git's business, not compaction's."""
+    copies = [source(entry("a", CLOCK), path=path) for path in ("MEMORY.md", "tasks/cart.md")]
+    assert done(*copies) == Outcome({}, (), (), ())
+
+
+def test_another_number_keeps_two_texts_apart() -> None:
+    """However alike they are, they are named and neither is merged."""
+    found = done(source(entry("a", PORT), entry("b", PORT_2)))
+    assert found.texts == {} and [event.what for event in found.found] == ["contradiction"]
+    assert found.found[0].ids == ("a", "b")
+
+
+def test_tags_of_what_was_merged_are_kept() -> None:
+    """What was found by a tag before is found by it afterwards; in the order of the survivor."""
+    found = done(
+        source(
+            entry("a", CLOCK, importance=0.9, tags=["cart"]),
+            entry("b", CLOCK.replace(",", ""), tags=["time", "cart"], paths=["cart/*"]),
+        )
+    )
+    [kept] = parse(found.texts["MEMORY.md"], "MEMORY.md").entries
+    assert (kept.id, kept.extra["tags"], kept.extra["paths"]) == ("a", ["cart", "time"], ["cart/*"])
+
+
+# --- promotion
+
+
+@pytest.mark.parametrize(("jobs", "promoted"), [(2, False), (3, True)])
+def test_what_recurs_in_three_jobs_is_promoted_and_in_two_is_not(jobs: int, promoted: bool) -> None:
+    """The copy names where it came from."""
+    found = done(source(), *(task(i, entry(f"e{i}", CLOCK)) for i in range(jobs)), promote=True)
+    assert ("MEMORY.md" in found.texts) is promoted
+    if promoted:
+        [copy] = parse(found.texts["MEMORY.md"], "MEMORY.md").entries
+        assert copy.extra["promoted_from"] == ["e0", "e1", "e2"] and CLOCK in copy.body
+
+
+@pytest.mark.parametrize(("sessions", "promoted"), [("s1, s2", False), ("s1, s2, s3", True)])
+def test_what_recurs_in_three_sessions_of_one_job_is_promoted(
+    sessions: str, promoted: bool
+) -> None:
+    """It is sessions that count then, not entries."""
+    found = done(source(), task(1, entry("a", CLOCK, source=sessions.split(", "))), promote=True)
+    assert ("MEMORY.md" in found.texts) is promoted
+
+
+def test_nothing_is_promoted_into_a_file_that_is_not_ours_to_write() -> None:
+    """Nor are the sources marked as promoted then."""
+    jobs = [task(i, entry(f"e{i}", CLOCK)) for i in range(3)]
+    assert done(source(writable=False), *jobs, promote=True).texts == {}
+
+
+def test_a_job_in_another_work_tree_counts_but_is_not_marked() -> None:
+    """Three jobs say it; only the two that may be written learn that it was promoted."""
+    jobs = [task(i, entry(f"e{i}", CLOCK), writable=i > 0) for i in range(3)]
+    texts = done(source(), *jobs, promote=True).texts
+    assert set(texts) == {"MEMORY.md", ".mem/jobs/j1/MEMORY.md", ".mem/jobs/j2/MEMORY.md"}
+    assert "promoted_to" in texts[".mem/jobs/j1/MEMORY.md"]
+
+
+def test_a_second_run_promotes_nothing_more() -> None:
+    """What is known to come from these entries is not counted again."""
+    jobs = [task(i, entry(f"e{i}", CLOCK)) for i in range(3)]
+    first = done(source(), *jobs, promote=True).texts
+    again = [
+        source(first["MEMORY.md"]),
+        *(task(i, first[f".mem/jobs/j{i}/MEMORY.md"]) for i in range(3)),
+    ]
+    assert done(*again, promote=True) == Outcome({}, (), (), ())
+
+
+# --- adoption and archives
+
+
+def test_prose_of_another_work_tree_and_norms_are_not_adopted() -> None:
+    """Only files that may be written, and no institutional ones."""
+    prose = "# Notes\n\n## Clocks\nFreeze them in tests.\n"
+    norms = source(prose, path="institutional.md", where=place("project", "institutional.md"))
+    assert done(source(prose, writable=False), norms, adopt=True).texts == {}
+    assert set(done(source(prose), norms, adopt=True).texts) == {"MEMORY.md"}
+
+
+def test_an_archived_text_has_an_id_even_if_it_had_none() -> None:
+    """Otherwise its id, which depends on its place, would change with the file."""
+    text = "---\ntype: procedural\nimportance: 0.5\nstatus: active\n---\n## T\nB.\n"
+    memory = parse(text, "MEMORY.md")
+    [before] = memory.entries
+    assert not before.identified
+    [after] = parse(
+        archive_text(memory, before, "stale", "2026-11-21"), "MEMORY.archive.md"
+    ).entries
+    assert (after.id, after.identified, after.extra["archived_from"]) == (
+        before.id,
+        True,
+        "MEMORY.md",
+    )
+    assert sections(memory) == []

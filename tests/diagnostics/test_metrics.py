@@ -1,0 +1,255 @@
+"""The five metrics mean what their names say."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memcli.diagnostics import metrics
+from memcli.diagnostics.metrics import WEIGHTS, Indexed, Item, Shown, health
+
+TOPIC = "payment webhook retry queue timeout signature idempotency ledger refund invoice currency".split()
+
+
+def item(number: int, text: str = "", **values: object) -> Item:
+    base = Item(f"id-{number}", f"t{number}", text or f"word{number}", 1.0, 0, False, False)
+    return base._replace(**values)  # type: ignore[arg-type]
+
+
+def related(count: int) -> list[Item]:
+    """Entries on one theme, each in words of its own order and choice."""
+    dice = random.Random(5)
+    return [item(i, " ".join([*dice.sample(TOPIC, 6), f"only{i}"])) for i in range(count)]
+
+
+def apart(count: int) -> list[Item]:
+    return [item(i, " ".join(f"w{i}x{n}" for n in range(7))) for i in range(count)]
+
+
+def shown(*entries: str, session: str = "s", scores: tuple[float, ...] = ()) -> list[Shown]:
+    """One answer."""
+    score = scores or tuple(1.0 for _ in entries)
+    return [
+        Shown(session, e, "ranked", i, s, "2026-11-01")
+        for i, (e, s) in enumerate(zip(entries, score, strict=True), 1)
+    ]
+
+
+def values(found: metrics.Health) -> dict[str, float | None]:
+    return {name: metric.value for name, metric in found.metrics.items()}
+
+
+# --- freshness
+
+
+def test_freshness_is_the_median_decay() -> None:
+    """Half fresh and half at 0.5 is 75; stale entries lower it, and the way to raise it follows."""
+    assert metrics.freshness([item(1), item(2, decay=0.5)]).value == 75
+    fresh = metrics.freshness([item(1), item(2), item(3)])
+    aged = metrics.freshness(
+        [item(1), *(item(i, decay=0.1, age=400, stale=True) for i in range(2, 6))]
+    )
+    assert fresh.value == 100 and aged.value == pytest.approx(10)
+    assert (fresh.raise_with.split()[1], aged.raise_with) == ("reinforce", "mem compact --stale")
+
+
+# --- coverage
+
+
+def test_coverage_is_the_indexed_share() -> None:
+    """It falls with every entry that is missing, and with files that cannot be read."""
+    full = metrics.coverage(Indexed(10, 10))
+    some = metrics.coverage(Indexed(6, 10))
+    unread = metrics.coverage(Indexed(10, 11, 1))
+    assert (full.value, some.value) == (100, 60)
+    assert (
+        unread.value is not None
+        and unread.value < 100
+        and "1 file could not be read" in unread.reason
+    )
+    assert some.raise_with == "mem index --rebuild"
+
+
+# --- coherence
+
+
+def test_coherence_tells_related_entries_from_unrelated_ones() -> None:
+    """A theme scores, texts without a common word score 0, and foreign entries lower a theme's
+    score.
+    """
+    theme = metrics.coherence(related(20)).value
+    mixed = metrics.coherence([*related(20), *(e._replace(id=f"x{e.id}") for e in apart(20))]).value
+    assert metrics.coherence(apart(20)).value == 0
+    assert theme is not None and mixed is not None and theme > 50 and mixed < theme
+
+
+def test_duplicates_lower_coherence() -> None:
+    """A copy takes a neighbour's place and earns nothing; the way to raise it is mem compact."""
+    theme = related(12)
+    copies = [entry._replace(id=f"{entry.id}-{n}") for entry in theme for n in range(3)]
+    clean, copied = metrics.coherence(theme), metrics.coherence([*theme, *copies])
+    assert clean.value is not None and copied.value is not None and copied.value < clean.value
+    assert (
+        copied.raise_with == "mem compact" and "48 of them have a near-duplicate" in copied.reason
+    )
+
+
+def test_coherence_of_many_looks_at_a_sample() -> None:
+    """The reason says how many were compared."""
+    assert "200 of 300 live entries" in metrics.coherence(related(300)).reason
+
+
+def test_one_entry_has_no_coherence_and_the_others_share_its_weight() -> None:
+    """No value, no weight; the weights of the rest are 1 in sum."""
+    found = health([item(1)], Indexed(1, 1), (), [1])
+    lost = found.metrics["coherence"]
+    assert (lost.value, lost.weight) == (None, 0.0)
+    assert sum(metric.weight for metric in found.metrics.values()) == pytest.approx(1)
+    assert found.score == pytest.approx((25 * 100 + 25 * 100 + 15 * 100 + 0) / 80, abs=0.06)
+
+
+# --- efficiency
+
+
+def test_efficiency_falls_when_a_session_sees_the_same_again() -> None:
+    """Ten new ids beat the same five twice; other sessions may see what one has seen."""
+    new = shown(*"abcdefghij")
+    again = [*shown(*"abcde"), *shown(*"abcde")]
+    elsewhere = [*shown(*"abcde"), *shown(*"abcde", session="t")]
+    found = [metrics.efficiency(rows, ()).value for rows in (new, again, elsewhere)]
+    assert found == [100, 75, 100]
+
+
+def test_efficiency_falls_with_the_relevance_of_what_is_shown() -> None:
+    """Scores count relative to the best of their own answer."""
+    good = [
+        *shown(*"abcde", scores=(0.5, 0.5, 0.4, 0.4, 0.4)),
+        *shown(*"fghij", scores=(0.05,) * 5),
+    ]
+    noise = [
+        *shown(*"abcde", scores=(0.5, 0.1, 0.1, 0.1, 0.1)),
+        *shown(*"fghij", scores=(0.05,) * 5),
+    ]
+    high, low = metrics.efficiency(good, ()), metrics.efficiency(noise, ())
+    assert high.value is not None and low.value is not None and high.value > low.value
+    assert "--limit" in low.raise_with
+
+
+def test_efficiency_without_a_log_asks_by_titles() -> None:
+    """The share that comes among the first three; a log with a few rows is not believed."""
+    assert metrics.efficiency(shown("a"), [1, 3, 4, 0]).value == 50
+    assert metrics.efficiency((), ()).value is None
+
+
+# --- reachability
+
+
+def test_reachability_falls_when_links_are_cut() -> None:
+    """The share of linked entries."""
+    linked = [item(i, linked=i < 3) for i in range(4)]
+    assert metrics.reachability(linked).value == 75
+    assert metrics.reachability([entry._replace(linked=False) for entry in linked]).value == 0
+
+
+# --- the score
+
+
+def test_weights_are_one() -> None:
+    """Those of SPEC 8."""
+    assert sum(WEIGHTS.values()) == pytest.approx(1)
+    assert list(WEIGHTS) == ["freshness", "coverage", "coherence", "efficiency", "reachability"]
+
+
+@pytest.mark.parametrize(
+    ("score", "band"),
+    [(0, "red"), (49.9, "red"), (50, "yellow"), (74.9, "yellow"), (75, "green"), (100, "green")],
+)
+def test_bands(score: float, band: str) -> None:
+    """Red below 50, yellow to 75, green."""
+    assert metrics.band(score) == band
+
+
+def test_an_empty_store_is_zero_and_says_how_to_begin() -> None:
+    """Every value and the score 0, red, all weights there."""
+    found = health((), Indexed(0, 0), (), ())
+    assert (found.score, found.band, set(values(found).values())) == (0, "red", {0})
+    assert sum(metric.weight for metric in found.metrics.values()) == pytest.approx(1)
+    assert all(
+        "mem add" in m.reason and m.raise_with.startswith("mem add") for m in found.metrics.values()
+    )
+
+
+_ITEMS = st.lists(
+    st.builds(
+        Item,
+        id=st.text(max_size=8),
+        title=st.text(max_size=10),
+        text=st.text(alphabet="abcd é语\n", max_size=60),
+        decay=st.floats(0.1, 1),
+        age=st.integers(0, 10**6),
+        stale=st.booleans(),
+        linked=st.booleans(),
+    ),
+    max_size=25,
+    unique_by=lambda entry: entry.id,
+)
+_SHOWN = st.lists(
+    st.builds(
+        Shown,
+        session=st.sampled_from("st"),
+        entry=st.text(max_size=2),
+        layer=st.sampled_from(["ranked", "workflows"]),
+        place=st.integers(1, 5),
+        score=st.none() | st.floats(),
+        day=st.just("2026-11-01"),
+    ),
+    max_size=30,
+)
+
+
+@given(
+    _ITEMS,
+    st.integers(0, 50),
+    st.integers(0, 50),
+    _SHOWN,
+    st.lists(st.integers(0, 20), max_size=10),
+    st.randoms(),
+)
+def test_always_within_bounds_and_whatever_the_order(
+    items: list[Item],
+    held: int,
+    missing: int,
+    log: list[Shown],
+    places: list[int],
+    dice: random.Random,
+) -> None:
+    """0 to 100 or None; weights 1 in sum; shuffled entries give the same report; every hint is a
+    command.
+    """
+    found = health(items, Indexed(held, held + missing), log, places)
+    for metric in found.metrics.values():
+        assert metric.value is None or 0 <= metric.value <= 100
+        assert metric.raise_with.startswith("mem ") and metric.reason.endswith(".")
+        assert (metric.value is None) == (metric.weight == 0)
+    assert sum(metric.weight for metric in found.metrics.values()) == pytest.approx(1, abs=1e-3)
+    assert 0 <= found.score <= 100
+    dice.shuffle(items)
+    assert health(items, Indexed(held, held + missing), log, places) == found
+
+
+def test_the_sample_stays_the_same_when_entries_come_and_go() -> None:
+    """An entry is chosen by its hash: another one changes at most one place."""
+    ids = [f"e{i}" for i in range(500)]
+    before, after = set(metrics.sample(ids, 100)), set(metrics.sample([*ids, "new"], 100))
+    assert len(before) == 100 and len(before - after) <= 1
+
+
+@pytest.mark.parametrize(
+    ("age", "group"), [(0, "0–6"), (6, "0–6"), (7, "7–29"), (364, "180–364"), (365, "365 +")]
+)
+def test_age_groups(age: int, group: str) -> None:
+    """Their bounds."""
+    assert metrics.age_group(age) == group

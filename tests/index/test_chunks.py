@@ -1,0 +1,218 @@
+"""What of an entry is indexed, and when its digest changes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memcli.index.chunks import Row, rows, searchable
+from memcli.memory.memory_file import parse
+from memcli.memory.values import Entry
+from memcli.memory.words import (
+    OVERLAP,
+    SIZE,
+    bigrams,
+    clean,
+    humps,
+    join,
+    spaceless_runs,
+    sub_words,
+)
+
+KEYS = "kind: pitfall\ntags: [time, cart]\nimportance: 0.8\ncreated_at: '2026-02-10'\n"
+
+
+def read(keys: str = KEYS, body: str = "## Freeze time\nIn cart tests.") -> Entry:
+    (found,) = parse(f"---\nid: a\n{keys}---\n{body}\n", "x").entries
+    return found
+
+
+def metadata(row: Row) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(row.metadata, parse_constant=lambda name: pytest.fail(name))
+    return found
+
+
+def digests(entry: Entry, *, live: bool = True) -> list[bytes]:
+    return [row.digest for row in rows(entry, live=live)]
+
+
+@given(
+    st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc"]), min_size=1),
+    st.integers(1, 6000),
+)
+@settings(max_examples=100, deadline=None)
+def test_parts_join_back_exactly(seed: str, size: int) -> None:
+    """Windows of 1,600 characters overlap by 320 and together are the text, whatever its length."""
+    body = (seed * (size // len(seed) + 1))[:size].strip() or "x"
+    entry = read()._replace(body=body)
+    found = rows(entry, live=True)
+    assert join([row.text for row in found]) == body
+    assert [row.part for row in found] == list(range(len(found)))
+    assert all(len(row.text) <= SIZE for row in found)
+    assert all(len(row.text) > OVERLAP for row in found[1:])
+
+
+@pytest.mark.parametrize(
+    ("length", "parts"),
+    [(0, 1), (1599, 1), (1600, 1), (1601, 2), (2880, 2), (2881, 3), (16_000, 13)],
+)
+def test_number_of_parts(length: int, parts: int) -> None:
+    """A text of 1,600 characters is one row; each further row brings 1,280."""
+    assert len(rows(read()._replace(body="x" * length), live=True)) == parts
+
+
+def test_row_of_an_entry() -> None:
+    """Title, body, tags and date stand in columns of their own."""
+    (row,) = rows(read(), live=True)
+    assert (row.entry, row.part, row.offset, row.line, row.live) == ("a", 0, 0, 8, 1)
+    assert (row.type, row.kind, row.date) == ("corrective", "pitfall", "2026-02-10")
+    assert (row.title, row.text, row.tags) == (
+        "Freeze time",
+        "## Freeze time\nIn cart tests.",
+        "time cart",
+    )
+
+
+def test_front_matter_words_are_not_searchable() -> None:
+    """Only title, body and tags are texts of the search; values go to the metadata."""
+    (row,) = rows(read(KEYS + "session_task: zebra\nphase: review\n"), live=True)
+    searched = f"{row.title} {row.text} {row.tags} {row.parts}"
+    assert not any(word in searched for word in ("zebra", "review", "pitfall", "corrective"))
+    assert metadata(row)["session_task"] == "zebra"
+
+
+@pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
+def test_detail_of_an_episode_is_kept_but_not_searched(eol: str) -> None:
+    """It goes to the metadata; in another kind the heading is a heading."""
+    body = f"What happened.{eol}{eol}### Detail  {eol}Zebra crossing."
+    episode, fact = read("kind: episode\n", body), read("kind: fact\n", body)
+    assert searchable(episode) == ("What happened.", "Zebra crossing.")
+    assert searchable(fact) == (body, "")
+    (row,) = rows(episode, live=True)
+    assert "Zebra" not in row.text + row.parts + row.title
+    assert metadata(row)["detail"] == "Zebra crossing."
+
+
+@pytest.mark.parametrize(
+    "line", ["#### Detail", "### Details", "text ### Detail", " ### Detail", "## Detail"]
+)
+def test_what_is_no_detail(line: str) -> None:
+    """Only the heading itself, at the start of its line, hides what follows."""
+    body = f"Seen.\n{line}\nSeen too."
+    assert searchable(read("kind: episode\n", body)) == (body, "")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        read(KEYS.replace("pitfall", "decision") + "type: corrective\npriority: high\n"),
+        read(KEYS + "type: directive\n"),
+        read(KEYS.replace("0.8", "0.7")),
+        read(KEYS.replace("cart]", "basket]")),
+        read(KEYS.replace("02-10", "02-11")),
+        read(KEYS + "status: retired\n"),
+        read(KEYS + "status: compacted\n"),
+        read(KEYS + "phase: review\n"),
+        read(KEYS + "domain: task\n"),
+        read(KEYS + "reinforcement_count: 1\n"),
+        read(KEYS + "last_reinforced: 2026-03-01\n"),
+        read(KEYS + "priority: critical\n"),
+        read(KEYS + "paths: ['tests/**']\n"),
+        read(KEYS + "surprise: 0.9\n"),
+        read(KEYS + "embed: false\n"),
+        read(KEYS + "title: Other\n"),
+        read(body="## Freeze time\nIn all tests."),
+        read()._replace(id="b"),
+    ],
+)
+def test_digest_changes_with_what_is_searched_or_weighed(changed: Entry) -> None:
+    """A row whose digest is known is not written again, so that every value must count."""
+    assert digests(changed) != digests(read())
+
+
+def test_digest_tells_type_and_kind_apart() -> None:
+    """They stand in columns of the row alone, not in its metadata."""
+    base = read()
+    assert (
+        len(
+            {
+                *digests(base),
+                *digests(base._replace(type="directive")),
+                *digests(base._replace(kind="")),
+            }
+        )
+        == 3
+    )
+
+
+def test_digest_changes_with_liveness() -> None:
+    """An entry of an archive is another row."""
+    assert digests(read(), live=False) != digests(read())
+    assert [row.live for row in rows(read(KEYS + "status: retired\n"), live=True)] == [0]
+
+
+def test_digest_does_not_depend_on_the_place() -> None:
+    """An entry that moves down its file, or gets an unknown key, keeps its digest."""
+    base = read()
+    assert digests(base._replace(start=99, end=200, line=17)) == digests(base)
+    assert digests(read(KEYS + "mine: x\n")) == digests(base)
+
+
+def test_unknown_keys_stay_in_the_file() -> None:
+    """The index carries the keys of the contract alone."""
+    (row,) = rows(read(KEYS + "mine: secret plan\noutcome: success\n"), live=True)
+    values = metadata(row)
+    assert "mine" not in values
+    assert (values["outcome"], values["importance"], values["priority"]) == ("success", 0.8, "high")
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        (".nan", None),
+        ("-.inf", None),
+        ("[.inf, 1]", [None, 1]),
+        ("2026-03-01", "2026-03-01"),
+        ("{a: {b: [x]}}", {"a": {"b": ["x"]}}),
+        ('"a\\0b\\u2028"', "a b\u2028"),
+        ("0x" + "f" * 5000, "0x" + "f" * 5000),
+    ],
+)
+def test_metadata_is_json(written: str, value: Any) -> None:
+    """NaN and infinity are null, dates text, control characters blanks."""
+    (row,) = rows(read(KEYS + f"outcome: {written}\n"), live=True)
+    assert metadata(row)["outcome"] == value
+
+
+def test_control_characters_and_surrogates_are_cleaned() -> None:
+    """What SQLite and its tokenizer cannot take becomes a blank, also in ids, titles and values."""
+    bad = "a\x00b\ud800c\x7f"
+    entry = read()._replace(id=bad, title=bad, body=bad, extra={"tags": [bad], "source": bad})
+    (row,) = rows(entry, live=True)
+    assert (row.entry, row.title, row.text, row.tags) == ("a b c ",) * 4
+    assert metadata(row)["source"] == "a b c "
+    row.metadata.encode()
+
+
+@given(st.text())
+@settings(deadline=None)
+def test_clean_keeps_length_and_is_idempotent(text: str) -> None:
+    """Offsets stay true, line ends and tabs stay."""
+    assert len(clean(text)) == len(text)
+    assert clean(clean(text)) == clean(text)
+    clean(text).encode()
+
+
+def test_sub_words() -> None:
+    """Humps of camelCase and pairs of characters in scripts without blanks."""
+    assert sub_words("a plain snake_case") == ""
+    assert sub_words("getUserName") == "get User Name"
+    assert sub_words("冻结时钟 ok") == "冻结 结时 时钟 钟"
+    assert humps("camelCase") == ["camel", "Case"]
+    assert humps("plain") == []
+    assert bigrams("ab") == ["ab", "b"]
+    assert spaceless_runs("x 冻结 y") == ["冻结"]

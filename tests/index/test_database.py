@@ -1,0 +1,690 @@
+"""The index: derived, private, self-healing, and the same however it came about."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memcli import app as app_module
+from memcli.app import App, Options
+from memcli.commands import index as index_command
+from memcli.commands import recall as recall_command
+from memcli.index import database
+from memcli.project import levels_on_disk
+from tests.conftest import Project
+
+DB = ".memory.db"
+
+
+@contextmanager
+def opened(project: Project, db: str = "") -> Iterator[App]:
+    environ = {**os.environ, **({"MEM_DB": db} if db else {})}
+    with App(Options(), environ, project.root) as app:
+        yield app
+
+
+def sql(project: Project, query: str, path: str = DB) -> list[tuple[Any, ...]]:
+    db = sqlite3.connect(project.root / path)
+    try:
+        with db:
+            return db.execute(query).fetchall()
+    finally:
+        db.close()
+
+
+def titles(project: Project, task: str, *options: str) -> list[str]:
+    done = project.mem("recall", task, "--json", "--ranked", "--max-tokens", "0", *options)
+    assert done.code == 0, done.err
+    return [hit["title"] for hit in done.json["hits"]]
+
+
+def age(path: Path, seconds: int = 100) -> None:
+    """Make a file look as if it had not been touched lately."""
+    then = path.stat().st_mtime_ns - seconds * 10**9
+    os.utime(path, ns=(then, then))
+
+
+# --- where it lies
+
+
+def test_the_index_is_private_and_unseen_by_git(project: Project) -> None:
+    """Mode 0600 whatever the umask; `git status` shows the memory file alone."""
+    old = os.umask(0)
+    try:
+        project.write("MEMORY.md", project.entry())
+        project.mem("index")
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE((project.root / DB).stat().st_mode) == 0o600
+    assert project.git("status", "--porcelain") == "?? MEMORY.md\n"
+
+
+def test_the_index_is_unseen_in_a_linked_worktree_and_a_submodule(project: Project) -> None:
+    """Both keep their exclude file somewhere else than in `.git/`."""
+    project.write("MEMORY.md", project.entry("Zebra"))
+    project.commit()
+    project.git("worktree", "add", "-q", "../linked")
+    outer = project.root.parent / "outer"
+    outer.mkdir()
+    project.git("init", "-q", cwd=outer)
+    project.git("submodule", "--quiet", "add", str(project.root), "sub", cwd=outer)
+    project.commit(cwd=outer)
+    for folder in (project.root.parent / "linked", outer / "sub"):
+        assert project.mem("index", cwd=folder).code == 0
+        assert (folder / DB).exists()
+        assert project.git("status", "--porcelain", cwd=folder) == ""
+    assert project.git("status", "--porcelain", cwd=outer) == ""
+
+
+def test_an_index_older_than_the_repository_is_ignored_too(project: Project) -> None:
+    """`git init` after the first `mem index`: the next change tells git."""
+    plain = project.root.parent / "plain"
+    project.write("MEMORY.md", project.entry("One"), at=plain)
+    project.mem("index", cwd=plain)
+    project.git("init", "-q", cwd=plain)
+    project.write("MEMORY.md", project.entry("Two"), at=plain)
+    project.mem("recall", "two", cwd=plain)
+    assert project.git("status", "--porcelain", cwd=plain) == "?? MEMORY.md\n"
+
+
+def test_without_memory_nothing_is_made(project: Project, world: Path) -> None:
+    """No index, no cache, no state: every command exits 0 with one line that says how to begin."""
+    assert project.mem("index", "--check").code == 0
+    for command in (["index"], ["recall", "x"], ["list"], ["index", "--rebuild"]):
+        done = project.mem(*command)
+        assert done.code == 0
+        assert [line for line in done.err.splitlines() if 'Begin with: mem add "' in line]
+    assert sorted(path.name for path in project.root.iterdir()) == [".git"]
+    assert not (world / "cache").exists()
+    assert not (world / "state").exists()
+
+
+def test_only_global_memory_is_indexed_in_the_cache(project: Project, world: Path) -> None:
+    """A repository without a memory file of its own gets no index of its own."""
+    project.write("~/MEMORY.md", project.entry("Zebra", "Stripes."))
+    assert titles(project, "zebra") == ["Zebra"]
+    assert not (project.root / DB).exists()
+    [db] = (world / "cache/mem/index").iterdir()
+    assert stat.S_IMODE(db.stat().st_mode) == 0o600
+
+
+def test_a_read_only_tree_is_answered_from_the_cache(project: Project, world: Path) -> None:
+    """Nothing is written where nothing may be written."""
+    project.write("MEMORY.md", project.entry("Zebra", "Stripes."))
+    project.root.chmod(0o555)
+    done = project.powerless("recall", "zebra", "--json")
+    project.root.chmod(0o755)
+    assert (done.code, done.json["hits"][0]["title"]) == (0, "Zebra"), done.err
+    assert not (project.root / DB).exists()
+    assert list((world / "cache/mem/index").glob("*.db"))
+
+
+def test_without_any_writable_folder_the_index_lives_in_memory(
+    project: Project, world: Path
+) -> None:
+    """The answer comes all the same, with a note, and nothing is left behind."""
+    project.write("MEMORY.md", project.entry("Zebra", "Stripes."))
+    (world / "cache").write_text("in the way")
+    project.root.chmod(0o555)
+    done = project.powerless("recall", "zebra", "--json")
+    project.root.chmod(0o755)
+    assert (done.code, done.json["hits"][0]["title"]) == (0, "Zebra"), done.err
+    assert "for this run only" in done.err
+
+
+def test_mem_db_moves_the_index(project: Project) -> None:
+    """A file in an existing folder; a folder, or a file in no folder, is a usage error and left
+    alone.
+    """
+    project.write("MEMORY.md", project.entry("Zebra"))
+    elsewhere = project.root.parent / "elsewhere.db"
+    assert project.mem("index", env={"MEM_DB": "../elsewhere.db"}).code == 0
+    assert elsewhere.exists() and not (project.root / DB).exists()
+    for bad in (str(project.home), "no/such/folder.db"):
+        assert project.mem("index", env={"MEM_DB": bad}).code == 2
+    assert project.home.is_dir()
+
+
+# --- incremental
+
+_WATCH = """
+import os, sys
+read = []
+def hook(event, args):
+    if event == "open" and str(args[0]).endswith(".md"):
+        read.append(os.path.basename(str(args[0])))
+sys.addaudithook(hook)
+from memcli.cli.program import run
+code = run(sys.argv[1:])
+print(" ".join(sorted(read)))
+sys.exit(code)
+"""
+
+
+def test_unchanged_files_are_not_read(project: Project) -> None:
+    """The second run opens no memory file; after one edit it opens that one."""
+    for name in ("MEMORY.md", "tasks/a.md", "tasks/b.md"):
+        age(project.write(name, project.entry(name)))
+
+    def read() -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", _WATCH, "index"],
+            cwd=project.root,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    assert read() == "MEMORY.md a.md b.md"
+    assert read() == ""
+    project.write("tasks/b.md", project.entry("Other"))
+    assert read() == "b.md"
+
+
+def test_a_file_that_was_only_touched_is_not_chunked_again(project: Project) -> None:
+    """Another mtime, equal content: the rows stay, and the next run does not read it again."""
+    path = project.write("MEMORY.md", project.entry("One") + project.entry("Two"))
+    age(path, 500)
+    project.mem("index")
+    before = sql(project, "SELECT id, digest FROM chunks ORDER BY id")
+    age(path)
+    with opened(project) as app:
+        done = app.refresh()
+        again = app.refresh()
+    assert (done.read, done.changed, again.read) == (1, 0, 0)
+    assert sql(project, "SELECT id, digest FROM chunks ORDER BY id") == before
+
+
+def test_an_edit_keeps_the_rows_of_the_other_entries(project: Project) -> None:
+    """One entry of three changed: one row is new, the other two only moved."""
+    entries = [project.entry(f"Title {i}", f"Body {i}") for i in range(3)]
+    project.write("MEMORY.md", "".join(entries))
+    project.mem("index")
+    before = dict(sql(project, "SELECT title, id FROM chunks"))
+    project.write(
+        "MEMORY.md",
+        "".join([entries[0].replace("Body 0", "Longer body\nof two lines"), *entries[1:]]),
+    )
+    project.mem("index")
+    after = dict(sql(project, "SELECT title, id FROM chunks"))
+    assert [before[t] == after[t] for t in ("Title 0", "Title 1", "Title 2")] == [False, True, True]
+    lines = dict(sql(project, "SELECT title, line FROM chunks"))
+    text = (project.root / "MEMORY.md").read_text().split("\n")
+    assert all(title in text[line - 1] for title, line in lines.items())
+
+
+@pytest.mark.parametrize(
+    "key", ["type", "kind", "importance", "status", "tags", "created_at", "priority"]
+)
+def test_every_changed_value_reaches_the_index(project: Project, key: str) -> None:
+    """A value alone, the text untouched: list and filters see the new one."""
+    old, new = {
+        "type": ("procedural", "corrective"), "kind": ("fact", "pitfall"), "importance": (0.5, 0.9),
+        "status": ("active", "compacted"), "tags": (["a"], ["b"]), "created_at": ("2026-01-01", "2026-02-02"),
+        "priority": ("normal", "high"),
+    }[key]  # fmt: skip
+    for value in (old, new):
+        project.write("MEMORY.md", project.entry("Zebra", id="f" * 8, **{key: value}))
+        project.mem("index")
+    kept = sql(project, "SELECT type, kind, date, tags, metadata FROM chunks")
+    project.mem("index", "--rebuild")
+    assert sql(project, "SELECT type, kind, date, tags, metadata FROM chunks") == kept
+
+
+def test_a_same_size_edit_within_one_tick_is_found(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Racily clean: the file is written, indexed and written again with the same mtime and size."""
+    monkeypatch.setattr(levels_on_disk, "RACY_NS", 60 * 10**9)  # however slow this machine is
+    path = project.write("MEMORY.md", project.entry("Zebra", "It is black.", id="a1" * 4))
+    project.mem("index")
+    stamp = path.stat()
+    path.write_text(path.read_text().replace("black", "white"))
+    os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert titles(project, "white") == ["Zebra"]
+
+
+@pytest.mark.parametrize(
+    "how", ["deleted", "emptied", "blanked", "renamed", "made a folder", "made unreadable"]
+)
+def test_what_is_gone_matches_nothing(project: Project, how: str) -> None:
+    """Whatever became of the file, its words leave the index, its relations too."""
+    project.write("MEMORY.md", project.entry("Other", "Horses."))
+    path = project.write("tasks/z.md", project.entry("Zebra", "Stripes.", supports=["1234"]))
+    assert titles(project, "stripes") == ["Zebra"]
+    if how in ("deleted", "made a folder"):
+        path.unlink()
+    if how == "made a folder":
+        path.mkdir()
+    if how == "renamed":
+        path.rename(path.with_suffix(".txt"))
+    texts = {"emptied": b"", "blanked": b" \n\n", "made unreadable": b"\xff Stripes."}
+    if how in texts:
+        path.write_bytes(texts[how])
+    assert titles(project, "stripes") == []
+    assert titles(project, "horses") == ["Other"]
+    assert sql(project, "SELECT count(*) FROM relations") == [(0,)]
+    assert sql(project, "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH 'stripes'") == [
+        (0,)
+    ]
+
+
+def test_a_renamed_file_is_found_under_its_new_name(project: Project) -> None:
+    """Once, with the new path."""
+    path = project.write("tasks/old.md", project.entry("Zebra"))
+    project.mem("index")
+    path.rename(project.root / "tasks/new.md")
+    [hit] = project.mem("recall", "zebra", "--json").json["hits"]
+    assert hit["path"] == "tasks/new.md"
+
+
+# --- incremental equals from scratch
+
+WORDS = "zebra horse stripe gallop 斑马 getUserName café deploy timeout rollback".split()
+FILES = (
+    "MEMORY.md",
+    "institutional.md",
+    "tasks/a.md",
+    "tasks/b.md",
+    ".mem/jobs/j/MEMORY.md",
+    "~/MEMORY.md",
+)
+
+
+def content(db: Path) -> list[tuple[Any, ...]]:
+    """All that the index knows, without row numbers and mtimes."""
+    if not db.exists():
+        return []
+    connection = sqlite3.connect(db)
+    rows = connection.execute(
+        "SELECT m.path, m.place, m.hash, m.entries, m.problems, c.entry, c.part, c.offset, c.line, c.live,"
+        " c.type, c.kind, c.date, c.title, c.text, c.tags, c.parts, c.metadata FROM file_meta m"
+        " LEFT JOIN chunks c ON c.source = m.id"
+    ).fetchall()
+    rows += connection.execute(
+        "SELECT r.entry, r.other, r.relation, m.path FROM relations r JOIN file_meta m ON m.id = r.source"
+    ).fetchall()
+    connection.execute("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('integrity-check', 1)")
+    connection.close()
+    return sorted(rows, key=repr)
+
+
+def answers(app: App) -> list[Any]:
+    """What recall says, for each word; without the paths of the database."""
+    requests = [
+        recall_command.Request(word, ranked_only=i % 2 == 0) for i, word in enumerate(WORDS)
+    ]
+    return [recall_command.recall(app, request)._replace(problems=()) for request in requests]
+
+
+class Editor:
+    """Somebody who works on the memory files of a project."""
+
+    def __init__(self, project: Project, seed: int) -> None:
+        self.project = project
+        self.random = random.Random(seed)
+
+    def path(self, name: str) -> Path:
+        return self.project.home / name[2:] if name.startswith("~/") else self.project.root / name
+
+    def entry(self) -> str:
+        body = " ".join(self.random.choices(WORDS, k=self.random.choice([3, 12, 400])))
+        values = {
+            "type": self.random.choice(["procedural", "corrective", "nonsense"]),
+            "kind": self.random.choice([None, "episode", "policy", "workflow"]),
+            "status": self.random.choice(["active", "retired"]),
+            "id": self.random.choice(["same-id", f"id-{self.random.randrange(30)}"]),
+            "supports": self.random.choice([None, ["id-1"], ["id-2", "id-3"]]),
+        }
+        return self.project.entry(self.random.choice(WORDS), body, **values)
+
+    def step(self) -> None:
+        name = self.random.choice(FILES)
+        path = self.path(name)
+        there = path.is_file()
+        action = self.random.choice(
+            ["write", "append", "append", "change", "move", "delete", "touch", "prose", "bad"]
+        )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if action == "write":
+            path.write_text("".join(self.entry() for _ in range(self.random.randrange(4))))
+        elif action == "append":
+            with path.open("a") as file:
+                file.write(self.entry())
+        elif action == "prose":
+            path.write_text(
+                f"# {self.random.choice(WORDS)}\n\nThe {self.random.choice(WORDS)}.\n\n{self.entry()}"
+            )
+        elif action == "bad":
+            path.write_bytes(b"zebra \xff\n")
+        elif there and action == "change":
+            word, other = self.random.sample(WORDS, 2)
+            path.write_bytes(path.read_bytes().replace(word.encode(), other.encode(), 3))
+        elif there and action == "move":
+            target = self.path(self.random.choice(FILES))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(target)
+        elif there and action == "delete":
+            path.unlink()
+        elif there:
+            age(path)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_incremental_equals_from_scratch(project: Project, seed: int) -> None:
+    """After any sequence of edits, moves, deletions and appends: the same rows and the same
+    answers.
+    """
+    editor = Editor(project, seed)
+    old, fresh = project.root.parent / "old.db", project.root.parent / "fresh.db"
+    for step in range(25):
+        editor.step()
+        with opened(project, str(old)) as app:
+            app.refresh()
+            if step % 5:
+                continue
+            mine = answers(app)
+        fresh.unlink(missing_ok=True)
+        with opened(project, str(fresh)) as app:
+            theirs = answers(app)
+        assert content(old) == content(fresh)
+        assert mine == theirs
+    with opened(project, str(old)) as app:
+        index_command.index(app, rebuild=True)
+        rebuilt = answers(app)
+    with opened(project, str(fresh)) as app:
+        assert answers(app) == rebuilt
+    assert content(old) == content(fresh)
+
+
+# --- what may lie in its place
+
+
+def _damage(path: Path, kind: str) -> None:
+    data = path.read_bytes()
+    middle = len(data) // 2
+    if kind == "noise in the middle":
+        path.write_bytes(data[:4096] + bytes(range(256)) * ((len(data) - 4096) // 256))
+    elif kind == "noise":
+        path.write_bytes(os.urandom(20000))
+    elif kind == "truncated":
+        path.write_bytes(data[:middle])
+    elif kind == "a stump":
+        path.write_bytes(data[:50])
+    elif kind == "text":
+        path.write_text("just a note\n" * 500)
+    elif kind == "folder":
+        path.unlink()
+        path.mkdir()
+        (path / "precious").write_text("keep me")
+    elif kind == "fifo":
+        path.unlink()
+        os.mkfifo(path)
+    else:
+        db = sqlite3.connect(path)
+        if kind == "other version":
+            db.execute("PRAGMA user_version = 99")
+        elif kind == "foreign":
+            for name in ("application_id", "user_version"):
+                db.execute(f"PRAGMA {name} = 0")
+        else:
+            db.execute(f"DROP TABLE {kind.removeprefix('no ')}")
+        db.commit()
+        db.close()
+
+
+KINDS = [
+    "noise", "noise in the middle", "truncated", "a stump", "text", "folder", "fifo", "other version",
+    "foreign",
+    "no file_meta", "no chunks", "no chunks_fts", "no relations", "no chunks_fts_data",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["recall", "index", "list"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_cannot_be_used_is_kept_aside_and_built_anew(
+    project: Project, kind: str, command: str
+) -> None:
+    """The answer is whole, the old file is still there, one line says so, and the next run is
+    silent.
+    """
+    path = project.write("MEMORY.md", project.entry("Zebra", "Stripes."))
+    project.write(
+        "tasks/t.md", "".join(project.entry(f"Filler {i}", "word " * 300) for i in range(40))
+    )
+    project.mem("index")
+    _damage(project.root / DB, kind)
+    if kind == "no relations":  # only a write meets it
+        path.write_text(project.entry("Zebra", "Stripes again.", supports=["x"]))
+    words = {"recall": ["recall", "zebra"], "index": ["index"], "list": ["list"]}[command]
+    done = project.mem(*words)
+    assert done.code == 0, done.err
+    notes = [line for line in done.err.splitlines() if "built anew" in line]
+    kept = list(project.root.glob(f"{DB}.aside-*[0-9]"))
+    if kind == "noise in the middle" and not notes:
+        return  # those pages were not looked at by this command
+    assert (len(notes), len(kept)) == (1, 1), done.err
+    assert kept[0].name in notes[0]
+    if kind == "folder":
+        assert (kept[0] / "precious").read_text() == "keep me"
+    after = project.mem("recall", "zebra", "--json")
+    assert (after.code, after.err, after.json["hits"][0]["title"]) == (0, "", "Zebra")
+    assert project.git("status", "--porcelain").split() == ["??", "MEMORY.md", "??", "tasks/"]
+
+
+@pytest.mark.parametrize("kind", ["empty file", "no wal", "stray wal", "wal of noise"])
+def test_what_can_be_used_is_used_without_a_word(project: Project, kind: str) -> None:
+    """A zero-byte file is filled; the files that SQLite keeps beside it may be missing or stray."""
+    project.write("MEMORY.md", project.entry("Zebra", "Stripes."))
+    project.mem("index")
+    db, wal = project.root / DB, project.root / f"{DB}-wal"
+    if kind in ("empty file", "stray wal"):
+        db.write_bytes(b"")
+    if kind == "stray wal":
+        wal.write_bytes(b"\x37\x7f\x06\x82" + bytes(5000))
+    if kind == "wal of noise":
+        wal.write_bytes(os.urandom(5000))
+    done = project.mem("recall", "zebra", "--json")
+    assert (done.err, [hit["title"] for hit in done.json["hits"]]) == ("", ["Zebra"])
+
+
+def test_a_link_in_its_place_is_not_written_through(project: Project) -> None:
+    """A repository may bring `.memory.db` as a link to anything; it is left alone."""
+    precious = project.write("../precious.db", "not yours")
+    (project.root / DB).symlink_to(precious)
+    project.write("MEMORY.md", project.entry("Zebra"))
+    assert titles(project, "zebra") == ["Zebra"]
+    assert precious.read_text() == "not yours"
+
+
+# --- several at once
+
+
+def test_processes_that_start_at_once_all_answer_and_one_index_remains(project: Project) -> None:
+    """From nothing, and from a damaged file: no error, nothing moved aside that was good."""
+    for i in range(20):
+        project.write(
+            f"tasks/t{i}.md", project.entry(f"Zebra {i}", f"Stripes number {i} " + "word " * 50)
+        )
+    for damaged in (False, True):
+        if damaged:
+            (project.root / DB).write_text("noise " * 1000)
+        command = [sys.executable, "-m", "memcli", "recall", "zebra stripes", "--json", "--ranked"]
+        running = [
+            subprocess.Popen(
+                command, cwd=project.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            )
+            for _ in range(6)
+        ]
+        ended = [(process.communicate(timeout=60), process.returncode) for process in running]
+        answers = {json.dumps([h["id"] for h in json.loads(out)["hits"]]) for (out, _), _ in ended}
+        assert [code for _, code in ended] == [0] * 6, [err for (_, err), _ in ended]
+        assert len(answers) == 1
+        assert len(list(project.root.glob(f"{DB}.aside-*"))) == damaged
+        assert project.mem("index", "--check").code == 0
+
+
+def test_an_index_that_another_process_has_mended_is_not_moved_again(project: Project) -> None:
+    """Two found the same damage; the second takes what the first has built."""
+    project.write("MEMORY.md", project.entry("Zebra"))
+    path = project.root / DB
+    with opened(project) as late:
+        late.refresh()
+        path.rename(project.root / f"{DB}.aside-1")
+        project.mem("index")
+        late.index.repair(sqlite3.DatabaseError("as before"))
+        assert list(late.index.files()) == ["MEMORY.md"]
+        assert late.notes == []
+    assert len(list(project.root.glob(f"{DB}.aside-*"))) == 1
+
+
+_HOLD = """
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("BEGIN IMMEDIATE")
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Another process is writing the index."""
+    command = [sys.executable, "-c", _HOLD, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdin is not None
+        assert process.stdout.readline() == b"held\n"
+        yield
+        process.stdin.close()
+
+
+def test_a_busy_index_is_answered_from_and_refused_to_writers(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """recall: what is there, with a note; `mem index`: exit 5 after its wait, also with --rebuild."""
+    project.write("MEMORY.md", project.entry("Zebra", "Stripes."))
+    project.mem("index")
+    project.write("tasks/new.md", project.entry("Horse", "Stripes? No."))
+    monkeypatch.setattr(app_module, "RECALL_WAIT", 0.05)
+    monkeypatch.setattr(app_module, "BUILD_WAIT", 0.05)
+    monkeypatch.setattr(index_command, "BUILD_WAIT", 0.05)
+    with held(project.root / DB):
+        done = project.mem("recall", "stripes", "--json")
+        assert (done.code, [hit["title"] for hit in done.json["hits"]]) == (0, ["Zebra"])
+        assert done.err == "mem: the index is busy: this answer may miss the latest edits\n"
+        for options in ([], ["--rebuild"]):
+            done = project.mem("index", *options)
+            assert (done.code, "busy" in done.err) == (5, True)
+        assert project.mem("index", "--check").out == "tasks/new.md\n"
+    assert len(titles(project, "stripes")) == 2
+
+
+def test_an_index_that_another_process_begins_is_waited_for(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing to answer from: after the long wait, exit 5 rather than an empty answer."""
+    project.write("MEMORY.md", project.entry("Zebra"))
+    with opened(project) as app:
+        assert app.index.empty()
+    monkeypatch.setattr(app_module, "BUILD_WAIT", 0.05)
+    with held(project.root / DB):
+        done = project.mem("recall", "zebra")
+        assert (done.code, "being built by another process" in done.err) == (5, True)
+    assert titles(project, "zebra") == ["Zebra"]
+
+
+def test_a_full_disk_is_said_and_leaves_the_old_index(project: Project) -> None:
+    """What cannot be written is rolled back."""
+    project.write("MEMORY.md", project.entry("Zebra"))
+    with opened(project) as app:
+        app.refresh()
+        app.index.db.execute("PRAGMA max_page_count = 1")
+        project.write(
+            "tasks/big.md", "".join(project.entry("Big", "word " * 300) for _ in range(300))
+        )
+        del app.listing
+        with pytest.raises(app_module.RefusedError, match="full"):
+            app.refresh()
+        assert list(app.index.files()) == ["MEMORY.md"]
+
+
+# --- what is searchable
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("我们使用缓存来加速数据库查询。", "缓存"),
+        ("テストの前にデータベースを初期化する。", "データベース"),
+        ("ทดสอบระบบก่อนส่งงานทุกครั้ง", "ระบบ"),
+        ("Élève au CAFÉ", "cafe"),
+        ("eleve au cafe", "ÉLÈVE"),
+        ("Grüße aus Köln", "KÖLN"),
+        ("call getUserName twice", "user"),
+        ("call getUserName twice", "getUserName"),
+        ("the lock_timeout_ms setting", "timeout"),
+        ("see src/http/server.py", "server.py"),
+        ("Deployments were failing", "deployment"),
+    ],
+)
+def test_words_are_found_however_they_are_written(project: Project, text: str, query: str) -> None:
+    """Inside a sentence without blanks, without accents, in parts, in another form."""
+    project.write(
+        "MEMORY.md", project.entry("Title", text) + project.entry("Other", "Nothing of the kind.")
+    )
+    assert titles(project, query) == ["Title"]
+
+
+def test_front_matter_and_paths_match_nothing(project: Project) -> None:
+    """Keys and values of the header, ids, folder and file names are not searched; tags are."""
+    values = {
+        "type": "corrective", "domain": "team", "phase": "review", "kind": "pitfall", "tags": ["quokka"],
+        "session_id": "walrus", "paths": ["giraffe/*.py"], "commands": ["ocelot"],
+    }  # fmt: skip
+    project.write("tasks/hippo.md", project.entry("Title", "Body.", **values))
+    for word in (
+        "corrective team review pitfall walrus giraffe ocelot hippo tasks active importance".split()
+    ):
+        assert titles(project, word) == [], word
+    assert titles(project, "quokka") == ["Title"]
+
+
+def test_lone_surrogates_and_control_characters_are_indexed(project: Project) -> None:
+    """YAML escapes can write what SQLite cannot keep; it is replaced, nothing breaks."""
+    keys = 'title: "a\\0b"\ntags: ["x\\ud800"]\nsupports: ["y\\udfff", "z\\0"]'
+    text = f"---\nid: abc\ntype: procedural\n{keys}\n---\nZebra \x01\x00 stripes.\n"
+    project.write("MEMORY.md", text)
+    done = project.mem("recall", "zebra", "--json", "--ranked")
+    assert (done.code, len(done.json["hits"])) == (0, 1), done.err
+
+
+def test_the_schema_holds_the_tables_of_the_specification(project: Project) -> None:
+    """Names that other tools may look for."""
+    project.write("MEMORY.md", project.entry())
+    project.mem("index")
+    tables = {row[0] for row in sql(project, "SELECT name FROM sqlite_master WHERE type = 'table'")}
+    assert {"file_meta", "chunks", "chunks_fts", "embedding_cache", "relations", "meta"} <= tables
+    assert sql(project, "PRAGMA user_version") == [(database.SCHEMA_VERSION,)]
+
+
+def test_rebuilding_keeps_embedded_vectors(project: Project) -> None:
+    """They cost money; they are kept by content hash."""
+    project.write("MEMORY.md", project.entry("Zebra"))
+    project.mem("index")
+    sql(project, "INSERT INTO embedding_cache VALUES ('h', 'p', 'm', x'00')")
+    sql(project, "UPDATE chunks SET title = 'spoilt'")
+    project.mem("index", "--rebuild")
+    assert sql(project, "SELECT title FROM chunks") == [("Zebra",)]
+    assert sql(project, "SELECT hash FROM embedding_cache") == [("h",)]

@@ -1,0 +1,124 @@
+"""The query: any words -> terms that FTS5 takes as text."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memcli.index.database import quoted
+from memcli.index.terms import MAX_TERMS, build
+
+HOSTILE = [
+    "AND NOT NEAR (",
+    '"',
+    "'",
+    "*",
+    "^",
+    ":",
+    "NUL \0 NUL",
+    "\ud800",
+    "a OR b",
+    "{x y}: z",
+    "-",
+    "col:x",
+]
+
+
+@pytest.fixture(scope="module")
+def fts() -> Iterator[sqlite3.Connection]:
+    db = sqlite3.connect(":memory:")
+    db.execute(
+        "CREATE VIRTUAL TABLE t USING fts5(x, tokenize = 'porter unicode61 remove_diacritics 2')"
+    )
+    db.execute(
+        "INSERT INTO t VALUES ('the lock timeout of c++ in x.py'), ('what is near and not far')"
+    )
+    yield db
+    db.close()
+
+
+def matches(db: sqlite3.Connection, terms: Sequence[str]) -> int:
+    return sum(
+        len(db.execute("SELECT 1 FROM t WHERE t MATCH ?", (quoted(t),)).fetchall()) for t in terms
+    )
+
+
+@given(
+    st.one_of(
+        st.text(), st.lists(st.sampled_from([*HOSTILE, "word", "snake_case", "日本"])).map(" ".join)
+    )
+)
+def test_no_text_is_an_fts_syntax_error(fts: sqlite3.Connection, task: str) -> None:
+    """Whatever is asked, real FTS5 accepts every term of it."""
+    matches(fts, build(task).terms)
+
+
+@pytest.mark.parametrize("task", ["lock-timeout", "c++", "x.py", "what's near"])
+def test_punctuation_finds_what_it_joins(fts: sqlite3.Connection, task: str) -> None:
+    """Words with punctuation in them find the entries they stand in (W5)."""
+    assert matches(fts, build(task).terms)
+
+
+@pytest.mark.parametrize(
+    ("task", "wanted"),
+    [
+        ("snake_case", {"snake case", "snake", "case"}),
+        ("camelCase", {"camelcase", "camel", "case"}),
+        ("a1.b2/c3", {"a1 b2 c3", "a1", "b2", "c3"}),
+        ("HTTPServer", {"httpserver", "http", "server"}),
+    ],
+)
+def test_identifiers_are_kept_whole_and_split(task: str, wanted: set[str]) -> None:
+    """An identifier is searched as it stands and by its pieces."""
+    assert wanted <= set(build(task).terms)
+
+
+def test_stop_words_go_unless_nothing_remains() -> None:
+    """Stop words are no terms, but a task of nothing else is still a question."""
+    assert build("how do we fix the build").terms == ("fix", "build")
+    assert build("how do we").terms == ("how", "do", "we")
+
+
+@pytest.mark.parametrize("task", ["", "   ", "?!… ---", "\0\0", "\ud800"])
+def test_punctuation_alone_asks_for_nothing(task: str) -> None:
+    """A task without a word has no terms and no phrases."""
+    assert build(task) == ((), ())
+
+
+def test_a_long_task_counts_by_its_rarest_terms() -> None:
+    """Of more than 64 terms the 64 rarest that occur at all are kept, the rarest first."""
+    words = [f"w{i}x" for i in range(200)]
+    frequency = {word: (i * 7) % 200 for i, word in enumerate(words)}
+    got = build(" ".join(words), lambda asked: [frequency.get(word, 0) for word in asked]).terms
+    found = [word for word in words if frequency[word]]
+    assert list(got) == sorted(found, key=frequency.__getitem__)[:MAX_TERMS]
+
+
+def test_a_task_of_a_megabyte_is_cut() -> None:
+    """A task of any length becomes at most 64 terms."""
+    assert len(build("zebra crossing lights " * 50_000).terms) == 3
+    assert len(build(" ".join(f"word{i}" for i in range(100_000))).terms) == MAX_TERMS
+
+
+def test_neighbours_are_phrases_and_stop_words_part_them() -> None:
+    """Two or three content words in a row form a phrase; a stop word between them ends it."""
+    assert set(build("red blue green of gold").phrases) == {
+        "red blue",
+        "blue green",
+        "red blue green",
+    }
+
+
+def test_scripts_without_blanks_are_asked_in_pairs() -> None:
+    """Chinese is asked by overlapping pairs; a single character by prefix."""
+    assert build("数据库").terms == ("数据 据库",)
+    assert build("库").terms == ("库*",)
+
+
+def test_a_word_counts_once() -> None:
+    """Repeating a word in the task changes nothing."""
+    assert build("cache cache Cache").terms == ("cache",)

@@ -1,0 +1,559 @@
+"""The vectors of an index: the same however it came about, of one model, and never in the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+from memcli.app import App, Options
+from memcli.index.vectors import BLOCK, FEW, content_hash, embedded_text
+from memcli.providers.embed import http
+from memcli.providers.embed.arithmetic import quantise, signs
+from memcli.providers.embed.local import installed
+from tests.conftest import Project, Result
+from tests.providers.embed.server import HANG, Answer, Server, free_port, serving, vector_of
+
+pytestmark = pytest.mark.skipif(not installed(), reason="needs the extra `local`")
+
+WORDS = """
+    lock timeout migration deploy payment webhook retry cache queue index token flaky test cart invoice
+    customer latency server container kernel garden tomato bicycle violin
+""".split()
+
+
+@contextmanager
+def opened(project: Project) -> Iterator[App]:
+    with App(Options(), os.environ, project.root) as app:
+        yield app
+
+
+def sql(project: Project, query: str, *values: Any) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(project.root / ".memory.db")) as db, db:
+        return db.execute(query, values).fetchall()
+
+
+def embedded(project: Project) -> set[str]:
+    return {
+        row[0]
+        for row in sql(project, "SELECT title FROM chunks WHERE id IN (SELECT chunk FROM vectors)")
+    }
+
+
+def contents(project: Project) -> list[tuple[Any, ...]]:
+    """Every vector with the chunk it is of and the words it has, whatever their numbers are."""
+    words = dict(sql(project, "SELECT id, word FROM words"))
+    rows = sql(
+        project, "SELECT c.digest, v.vector, v.words FROM vectors v JOIN chunks c ON c.id = v.chunk"
+    )
+    return sorted(
+        (d, v, [words[i] for i in np.frombuffer(own, "<u4").tolist()]) for d, v, own in rows
+    )
+
+
+def sign_bits(project: Project) -> dict[int, bytes]:
+    """The sign bits of every place that is not empty."""
+    found = {}
+    for block, data in sql(project, "SELECT block, bits FROM signs WHERE block >= 0"):
+        for place in range(len(data) // 32):
+            own = data[place * 32 : place * 32 + 32]
+            if any(own):
+                found[block * BLOCK + place] = own
+    return found
+
+
+def answer(project: Project, task: str) -> list[tuple[Any, ...]]:
+    got = project.mem("recall", "--json", "--ranked", "--explain", "--max-tokens", "0", task).json
+    assert got["mode"] == "blend"
+    return [
+        (hit["id"], hit["score"], hit["path"], tuple(hit["factors"].items())) for hit in got["hits"]
+    ]
+
+
+def story(dice: random.Random) -> str:
+    return " ".join(dice.choices(WORDS, k=12)) + f" number{dice.randint(0, 40)}"
+
+
+# --- the same, however it came about
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_edited_step_by_step_or_built_at_once_it_is_the_same(
+    project: Project, vectors: None, seed: int
+) -> None:
+    """After edits, deletions and moves the vectors and the answers are those of an index made anew."""
+    dice = random.Random(seed)
+    files = {
+        f"tasks/f{i}.md": [project.entry(f"T{i}{j}", story(dice)) for j in range(6)]
+        for i in range(3)
+    }
+    for _ in range(8):
+        name, other = dice.sample(sorted(files), 2)
+        step = dice.choice(["edit", "delete", "move", "add", "retire"])
+        at = dice.randrange(len(files[name])) if files[name] else 0
+        if step == "add" or not files[name]:
+            files[name].append(project.entry("Added", story(dice)))
+        elif step == "edit":
+            files[name][at] += f"{story(dice)}\n\n"
+        elif step == "retire":
+            files[name][at] = files[name][at].replace("status: active", "status: retired")
+        else:
+            moved = files[name].pop(at)
+            files[other] += [moved] if step == "move" else []
+        for path, entries in files.items():
+            project.write(path, "# File\n\n" + "".join(entries))
+        answer(project, "lock timeout")
+    tasks = ["lock timeout of the deploy", "vegetables", "a slow machine", "flaky"]
+    grown, step_by_step = contents(project), [answer(project, task) for task in tasks]
+    assert sign_bits(project).keys() == {
+        row[0] for row in sql(project, "SELECT chunk FROM vectors")
+    }
+    (project.root / ".memory.db").unlink()
+    assert [answer(project, task) for task in tasks] == step_by_step
+    assert contents(project) == grown
+    assert project.mem("index", "--rebuild").code == 0
+    assert contents(project) == grown
+
+
+def test_many_at_once_and_few_have_the_same_vectors(project: Project, vectors: None) -> None:
+    """With numpy and without."""
+    dice = random.Random(5)
+    entries = [project.entry(f"T{i}", story(dice)) for i in range(FEW + 10)]
+    for i in range(0, len(entries), 20):
+        project.write("MEMORY.md", "".join(entries[: i + 20]))
+        assert project.mem("index").code == 0
+    few = contents(project)
+    assert project.mem("index", "--rebuild").code == 0
+    assert contents(project) == few
+    assert len(few) == FEW + 10
+
+
+def test_no_sign_bits_stay_of_what_is_gone(project: Project, vectors: None) -> None:
+    """When most entries are deleted the rest is still found by its vector alone, under numbers used
+    anew.
+    """
+    dice = random.Random(3)
+    near = [project.entry(f"T{i}", "The car " + story(dice)) for i in range(400)]
+    last = project.entry("Automobile", "The vehicle is parked.")
+    project.write("MEMORY.md", "".join([*near, last]))
+    assert project.mem("index").code == 0
+    project.write("MEMORY.md", last)
+    assert [row[0] for row in answer(project, "car")] == [
+        row[0] for row in sql(project, "SELECT entry FROM chunks")
+    ]
+    rows = sql(project, "SELECT chunk, vector FROM vectors")
+    assert sign_bits(project) == {chunk: signs(data) for chunk, data in rows}
+    again = [project.entry(f"New {i}", "Violin lessons " + story(dice)) for i in range(30)]
+    project.write("MEMORY.md", last + "".join(again))
+    assert (
+        answer(project, "car")[0][0]
+        == sql(project, "SELECT entry FROM chunks WHERE title = 'Automobile'")[0][0]
+    )
+    rows = sql(project, "SELECT chunk, vector FROM vectors")
+    assert len(rows) == 31
+    assert sign_bits(project) == {chunk: signs(data) for chunk, data in rows}
+
+
+def test_a_chunk_under_a_number_used_anew_gets_its_vector(project: Project, vectors: None) -> None:
+    """Also where the numbers of the last ones came free one after the other, and of one without a
+    vector.
+    """
+    for i, title in enumerate(("One", "Two", "Three", "Four")):
+        project.write(
+            f"tasks/t{i}.md", project.entry(title, status="retired" if i == 3 else "active")
+        )
+    project.mem("index")
+    for i in (1, 3, 2):
+        (project.root / f"tasks/t{i}.md").unlink()
+        project.mem("recall", "anything", env={"MEM_EMBEDDER": "none"})
+    project.write("tasks/t5.md", project.entry("Five"))
+    project.mem("recall", "anything")
+    assert sql(project, "SELECT max(id) FROM chunks") == [(2,)]
+    assert embedded(project) == {"One", "Five"}
+
+
+# --- what is embedded
+
+
+def test_what_is_embedded_is_what_is_live(project: Project, vectors: None) -> None:
+    """Entries and sections of the memory store; no archives, proxies, norms, nothing retired."""
+    project.write(
+        "MEMORY.md",
+        "# Prose\n\nSome text.\n\n"
+        + project.entry("Live")
+        + project.entry("Old", status="retired"),
+    )
+    project.write("MEMORY.archive.md", project.entry("Archived", embed=True))
+    project.write("institutional.md", "# Norm\n\nBe kind.\n")
+    assert project.mem("index").code == 0
+    assert embedded(project) == {"Prose", "Live"}
+
+
+def test_front_matter_has_the_last_word(project: Project, vectors: None) -> None:
+    """`embed: true` forces, `embed: false` forbids; kinds, types and importance narrow what is
+    left.
+    """
+    e = project.entry
+    project.write(
+        "MEMORY.md",
+        e("Fact", kind="fact", importance=0.9) + e("Pitfall", kind="pitfall", importance=0.2)
+        + e("Never", kind="fact", embed=False, importance=0.9)
+        + e("Always", kind="episode", embed=True, importance=0.1)
+        + e("Corrective", type="corrective", importance=0.6),
+    )  # fmt: skip
+
+    def chosen(*sets: str) -> set[str]:
+        got = project.mem("index", *(part for value in sets for part in ("--set", value)))
+        assert got.code == 0, got.err
+        return embedded(project)
+
+    assert chosen() == {"Fact", "Pitfall", "Always", "Corrective"}
+    assert chosen("embed_kinds=['fact']") == {"Fact", "Always"}
+    assert chosen("embed_types=['corrective']") == {"Corrective", "Always"}
+    assert chosen("embed_min_importance=0.6") == {"Fact", "Corrective", "Always"}
+    assert chosen("embed_kinds=['fact', 'pitfall']", "embed_min_importance=0.5") == {
+        "Fact",
+        "Always",
+    }
+    assert chosen() == {"Fact", "Pitfall", "Always", "Corrective"}
+
+
+def test_the_title_is_embedded_once(project: Project) -> None:
+    """The heading that repeats it is not; equal texts have one hash, other texts another."""
+    assert embedded_text("Lock", "## Lock\nBody") == embedded_text("Lock", "Body") == "Lock\nBody"
+    assert content_hash("a") == content_hash("a") != content_hash("b")
+    assert content_hash("\ud800")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE vectors SET vector = x'0102'",
+        "UPDATE vectors SET vector = 'text'",
+        "UPDATE vectors SET words = x'01'",
+        "UPDATE vectors SET words = x'ffffff00'",
+        "UPDATE signs SET bits = x'0102'",
+        "UPDATE signs SET bits = 'text'",
+        "DELETE FROM signs",
+        "DELETE FROM words",
+        "UPDATE words SET vector = x''",
+        "UPDATE meta SET value = '{' WHERE key = 'vectors'",
+        "UPDATE meta SET value = '[1]' WHERE key = 'vectors'",
+        "UPDATE meta SET value = '7' WHERE key = 'vectors'",
+    ],
+)
+def test_damaged_rows_are_a_note_at_most_and_heal(
+    project: Project, vectors: None, damage: str
+) -> None:
+    """Words still answer; the run after has whole vectors, without a word from the user."""
+    project.write(
+        "MEMORY.md",
+        project.entry("Car", "The vehicle in the garage.") + project.entry("Tea", "Green tea."),
+    )
+    wanted = answer(project, "garage automobile")
+    sql(project, damage)
+    got = project.mem("recall", "--ranked", "--json", "garage automobile")
+    assert got.code == 0
+    assert got.json["hits"][0]["title"] == "Car"
+    assert got.err.count("\n") <= 1
+    assert "Traceback" not in got.err
+    if (
+        damage != "DELETE FROM signs"
+    ):  # costs only what words do not find, until something is written
+        assert answer(project, "garage automobile") == wanted
+    assert project.mem("index", "--rebuild").code == 0
+    assert answer(project, "garage automobile") == wanted
+
+
+@pytest.mark.parametrize(
+    "damage", ["UPDATE words SET vector = x''", "UPDATE vectors SET vector = x'01'"]
+)
+@pytest.mark.parametrize("command", [("index",), ("recall", "garage")])
+def test_filling_over_damaged_rows_makes_all_anew(
+    project: Project, vectors: None, damage: str, command: tuple[str, ...]
+) -> None:
+    """A refresh that meets damage starts over instead of failing."""
+    first = project.entry("Car", "The vehicle in the garage.")
+    project.write("MEMORY.md", first)
+    answer(project, "automobile")
+    sql(project, damage)
+    project.write("MEMORY.md", first + project.entry("Garage", "The vehicle again."))
+    assert project.mem(*command).code == 0
+    project.mem("recall", "garage")
+    assert len(answer(project, "automobile")) == 2
+
+
+# --- providers
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A provider on loopback, chosen by the environment."""
+    monkeypatch.setattr(http, "PAUSE", 0.0)
+    with serving() as found:
+        for name, value in {
+            "EMBEDDER": "openai-compatible",
+            "EMBED_MODEL": "m",
+            "EMBED_URL": found.url,
+        }.items():
+            monkeypatch.setenv(f"MEM_{name}", value)
+        yield found
+
+
+def two(project: Project) -> None:
+    project.write(
+        "MEMORY.md", project.entry("Alpha", "zebra stripes") + project.entry("Beta", "quagga")
+    )
+
+
+def recalled(project: Project, *args: str) -> Result:
+    got = project.mem("recall", "--ranked", "--json", *args, "zebra")
+    assert got.code == 0
+    assert got.json["hits"][0]["title"] == "Alpha"
+    return got
+
+
+def test_the_cache_keeps_little_endian_float32_by_content_provider_and_model(
+    project: Project, server: Server
+) -> None:
+    """One row for each text, as it came from the provider."""
+    two(project)
+    assert project.mem("index").code == 0
+    texts = [embedded_text("Alpha", "zebra stripes"), embedded_text("Beta", "quagga")]
+    rows = sql(project, "SELECT hash, provider, vector FROM embedding_cache")
+    assert {(h, p) for h, p, _ in rows} == {
+        (content_hash(text), "openai-compatible") for text in texts
+    }
+    kept = {h: np.frombuffer(data, "<f4").tolist() for h, _, data in rows}
+    assert kept == {content_hash(text): pytest.approx(vector_of(text)) for text in texts}
+    assert {row[0] for row in sql(project, "SELECT vector FROM vectors")} == {
+        quantise(vector_of(text)) for text in texts
+    }
+
+
+def test_a_rebuild_costs_no_call(project: Project, server: Server) -> None:
+    """Vectors are taken from the cache; an edit pays for its own text alone, and equal texts once."""
+    two(project)
+    assert project.mem("index").code == 0
+    asked = len(server.asked)
+    assert asked
+    assert project.mem("index", "--rebuild").code == 0
+    assert project.mem("index").code == 0
+    assert len(server.asked) == asked
+    same = project.entry("Gamma", "okapi")
+    project.write("tasks/a.md", same)
+    project.write("tasks/b.md", same)
+    assert project.mem("index").code == 0
+    assert [body["input"] for body in server.bodies[asked:]] == [["Gamma\nokapi"]]
+
+
+def test_a_recall_sends_the_task_alone(project: Project, server: Server) -> None:
+    """A refresh embeds nothing; the mode of a provider is linear, and every other can be chosen."""
+    two(project)
+    assert project.mem("index").code == 0
+    asked = len(server.asked)
+    project.write("tasks/c.md", project.entry("Gamma", "okapi"))
+    got = recalled(project)
+    assert (got.json["mode"], got.err) == ("linear", "")
+    assert [body["input"] for body in server.bodies[asked:]] == [["zebra"]]
+    for mode in ("rrf", "blend", "linear", "bm25"):
+        assert recalled(project, "--set", f"fusion={mode}").json["mode"] == mode
+    assert len(server.asked) == asked + 4  # bm25 asks nobody
+
+
+def test_vectors_of_two_models_never_meet(project: Project, server: Server) -> None:
+    """Another model: words alone and one line, until `mem index`; back again, it costs nothing."""
+    two(project)
+    assert recalled(project).err.startswith(
+        "mem: words alone were searched: the vectors are missing"
+    )
+    assert project.mem("index").code == 0
+    other = ("--set", "embed_model=other")
+    got = recalled(project, *other)
+    assert got.json["mode"] == "bm25"
+    assert got.err.count("\n") == 1
+    assert "the vectors are of openai-compatible/" in got.err
+    assert project.mem("index", *other).code == 0
+    assert recalled(project, *other).json["mode"] == "linear"
+    assert recalled(project).json["mode"] == "bm25"
+    asked = len(server.asked)
+    assert project.mem("index").code == 0
+    assert len(server.asked) == asked
+    assert len({row[0] for row in sql(project, "SELECT model FROM embedding_cache")}) == 2
+    assert recalled(project).json["mode"] == "linear"
+
+
+def test_a_local_embedder_after_a_provider_starts_over(
+    project: Project, server: Server, vectors: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Local vectors are made by the recall itself; what was paid for stays in the cache."""
+    two(project)
+    local = ("--set", "embedder=local")
+    assert project.mem("index", "--set", "embedder=openai-compatible").code == 0
+    assert recalled(project, *local).json["mode"] == "blend"
+    assert {len(row[0]) for row in sql(project, "SELECT vector FROM vectors")} == {256}
+    assert len(sql(project, "SELECT 1 FROM embedding_cache")) == 2
+    asked = len(server.asked)
+    assert project.mem("index", "--set", "embedder=openai-compatible").code == 0
+    assert len(server.asked) == asked
+    assert {len(row[0]) for row in sql(project, "SELECT vector FROM vectors")} == {4}
+
+
+def bad(vectors: Any) -> Answer:
+    return Answer(body={"data": [{"index": i, "embedding": row} for i, row in enumerate(vectors)]})
+
+
+FAULTS = {
+    "wrong key": Answer(401, {"error": {"message": "no"}}),
+    "quota": Answer(429, {"error": {"code": "insufficient_quota", "message": "no"}}),
+    "down": Answer(404),
+    "wrong dimension": bad([[1.0, 2.0, 3.0]]),
+    "NaN": Answer(body=b'{"data": [{"index": 0, "embedding": [NaN, 1.0, 1.0, 1.0]}]}'),
+    "too few": bad([]),
+    "no JSON": Answer(body=b"<html>"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_provider_that_fails_leaves_words(project: Project, server: Server, fault: str) -> None:
+    """Recall answers from words with one line and exit 0; the cache is as it was."""
+    two(project)
+    assert project.mem("index").code == 0
+    before = sql(project, "SELECT * FROM embedding_cache")
+    server.answers = [FAULTS[fault]] * 5
+    got = recalled(project)
+    assert got.json["mode"] == "bm25"
+    assert got.err.startswith("mem: words alone were searched: openai-compatible embeddings: ")
+    assert got.err.count("\n") == 1
+    assert sql(project, "SELECT * FROM embedding_cache") == before
+    server.answers = []
+    assert recalled(project).json["mode"] == "linear"
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_an_index_without_its_provider_is_exit_4(
+    project: Project, server: Server, fault: str
+) -> None:
+    """The index itself is up to date, nothing is in the cache, and the next run makes it good."""
+    two(project)
+    assert project.mem("index").code == 0
+    third = project.entry("Gamma", "okapi")
+    project.write("tasks/c.md", third)
+    server.answers = [FAULTS[fault]] * 5
+    got = project.mem("index", "--json")
+    assert got.code == 4
+    assert "hint:" in got.err
+    assert got.json["vectors"]["have"] == 2
+    assert got.json["vectors"]["chosen"] == 3
+    assert len(sql(project, "SELECT 1 FROM embedding_cache")) == 2
+    assert project.mem("index", "--check").code == 0
+    server.answers = []
+    assert project.mem("index").code == 0
+    assert embedded(project) == {"Alpha", "Beta", "Gamma"}
+
+
+def test_a_slow_provider_is_left_behind(
+    project: Project, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the deadline words answer."""
+    from memcli.recall import vector_lane
+
+    monkeypatch.setattr(vector_lane, "DEADLINE", 0.2)
+    two(project)
+    assert project.mem("index").code == 0
+    server.answers = [HANG]
+    got = recalled(project)
+    assert got.json["mode"] == "bm25"
+    assert "no answer in time" in got.err
+
+
+def test_a_missing_key_or_a_dead_server_never_stops_a_recall(project: Project) -> None:
+    """One line, exit 0; `mem index` is exit 4, and the index is up to date."""
+    two(project)
+    dead = {
+        "MEM_EMBEDDER": "openai-compatible",
+        "MEM_EMBED_URL": f"http://127.0.0.1:{free_port()}",
+        "MEM_EMBED_MODEL": "m",
+    }
+    for env in ({"MEM_EMBEDDER": "openai"}, {"MEM_EMBEDDER": "onnx"}, dead):
+        got = project.mem("index", env=env)
+        assert got.code == 4, got.err
+        assert project.mem("index", "--check", env=env).code == 0
+        found = project.mem("recall", "--json", "--ranked", "zebra", env=env)
+        assert found.code == 0
+        assert [hit["title"] for hit in found.json["hits"]] == ["Alpha"]
+        assert found.json["mode"] == "bm25"
+        assert found.err.count("\n") == 1
+        assert project.mem("list", env=env).code == 0
+
+
+def test_interrupted_work_goes_on_where_it_stopped(
+    project: Project, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was embedded before a failure is kept, and not paid for again."""
+    from memcli.index import vectors as module
+
+    monkeypatch.setattr(module, "PAID_BATCH", 1)
+    two(project)
+    server.answers = [lambda body: Answer(body=server.speak(body)), FAULTS["wrong key"]]
+    assert project.mem("index").code == 4
+    assert embedded(project) == {"Alpha"}
+    assert project.mem("index").code == 0
+    inputs = [body["input"] for body in server.bodies]
+    assert inputs == [["Alpha\nzebra stripes"], ["Beta\nquagga"], ["Beta\nquagga"]]
+
+
+def test_an_edit_in_the_middle_of_a_call_is_not_given_the_old_vector(
+    project: Project, server: Server
+) -> None:
+    """While the provider works another process changes the entry and the model: nothing is mixed
+    up.
+    """
+    two(project)
+
+    def meanwhile(body: Any) -> Answer:
+        two_changed = (
+            (project.root / "MEMORY.md").read_text().replace("zebra stripes", "zebra hooves")
+        )
+        project.write("MEMORY.md", two_changed)
+        shell = threading.Thread(
+            target=lambda: results.append(project.shell("index", "--set", "embed_model=other"))
+        )
+        shell.start()
+        shell.join(60)
+        return Answer(body=server.speak(body))
+
+    results: list[Result] = []
+    server.answers = [meanwhile]
+    project.mem("index")
+    assert results[0].code == 0, results[0].err
+    state = json.loads(sql(project, "SELECT value FROM meta WHERE key = 'vectors'")[0][0])
+    rows = sql(
+        project, "SELECT c.title, c.text, v.vector FROM vectors v JOIN chunks c ON c.id = v.chunk"
+    )
+    assert "other" in state[1]
+    assert {vector for _, _, vector in rows} == {
+        quantise(vector_of(embedded_text(title, text))) for title, text, _ in rows
+    }
+    assert len(rows) == 2
+
+
+def test_a_model_that_changed_behind_its_name_is_refused(project: Project, server: Server) -> None:
+    """Vectors of another dimension never meet those of before."""
+    two(project)
+    assert project.mem("index").code == 0
+    server.speak = lambda body: bad([[1.0] * 7] * len(body["input"])).body
+    assert "dimension 7" in recalled(project).err
+    project.write("tasks/c.md", project.entry("Gamma", "okapi"))
+    got = project.mem("index")
+    assert got.code == 4
+    assert "dimension 7, not 4 as before" in got.err
+    assert {row[0] for row in sql(project, "SELECT length(vector) FROM embedding_cache")} == {16}

@@ -1,0 +1,282 @@
+"""What is in view, what the filters let through, and which copy of an entry counts."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+
+from memcli.errors import UsageError
+from memcli.index import view
+from memcli.index.view import Filters
+from tests.conftest import Project
+
+NOW = datetime.date(2026, 11, 21)
+JOB = ".teaparty/jobs"
+PLACES = {
+    "home": "~/MEMORY.md",
+    "root": "MEMORY.md",
+    "j1": f"{JOB}/j1/MEMORY.md",
+    "t1": f"{JOB}/j1/tasks/t1/MEMORY.md",
+    "t2": f"{JOB}/j1/tasks/t2/worktree/MEMORY.md",
+    "j2": ".mem/jobs/j2/MEMORY.md",
+    "u1": ".mem/jobs/j2/tasks/u1/MEMORY.md",
+    "u-t1": ".mem/jobs/j2/tasks/t1/MEMORY.md",
+    "s1": ".sessions/s1/MEMORY.md",
+    "s2": "projects/p/.sessions/s2/MEMORY.md",
+}
+
+
+@pytest.fixture
+def house(project: Project) -> Project:
+    """One entry at every place, named after it."""
+    for name, path in PLACES.items():
+        project.write(path, project.entry(name, f"The zebra of {name}."))
+    return project
+
+
+def seen(project: Project, where: str, *options: str) -> set[str]:
+    """The names in view of `mem list` from a folder; recall sees the same."""
+    done = project.mem("list", "--json", *options, cwd=project.root / where)
+    assert done.code == 0, done.err
+    titles = {row["title"] for row in done.json["entries"]}
+    answer = project.mem("recall", "zebra", "--json", "--ranked", "--limit", "99", "--max-tokens", "0",
+                         "--set", "mmr_lambda=1", *options, cwd=project.root / where)  # fmt: skip
+    found = {hit["title"] for hit in answer.json["hits"]}
+    found |= {i for hit in answer.json["hits"] for i in hit["duplicates"]}
+    assert len(found) == len(titles)
+    return titles
+
+
+ALWAYS = {"home", "root"}
+
+
+@pytest.mark.parametrize(
+    ("where", "options", "expected"),
+    [
+        ("", [], set(PLACES)),
+        (f"{JOB}/j1", [], {*ALWAYS, "j1", "t1", "t2"}),
+        (f"{JOB}/j1/tasks/t1", [], {*ALWAYS, "j1", "t1"}),
+        (f"{JOB}/j1/tasks/t2/worktree", [], {*ALWAYS, "j1", "t2"}),
+        (".sessions/s1", [], {*ALWAYS, "s1"}),
+        ("projects/p/.sessions/s2", [], {*ALWAYS, "s2"}),
+        ("", ["--job", "j2"], {*ALWAYS, "j2", "u1", "u-t1"}),
+        (f"{JOB}/j1/tasks/t1", ["--job", "j2"], {*ALWAYS, "j2", "u1", "u-t1"}),
+        ("", ["--job", "j1", "--job", "j2"], set(PLACES) - {"s1", "s2"}),
+        ("", ["--task", "u1"], {*ALWAYS, "j2", "u1"}),
+        ("", ["--task", "t1"], {*ALWAYS, "j1", "j2", "t1", "u-t1"}),
+        (f"{JOB}/j1/tasks/t2", ["--task", "t1"], {*ALWAYS, "j1", "t1"}),
+        ("", ["--job", "j2", "--task", "t1"], {*ALWAYS, "j2", "u-t1"}),
+        ("", ["--task", "s1"], {*ALWAYS, "s1"}),
+        ("", ["--level", "dispatch", "--job", "j2"], {"u1", "u-t1"}),
+        ("", ["--level", "session"], {"j1", "j2"}),
+        ("", ["--level", "project", "--level", "global", "--no-global"], {"root"}),
+    ],
+)
+def test_what_is_in_view(
+    house: Project, where: str, options: list[str], expected: set[str]
+) -> None:
+    """At the root all; in a job it and its tasks; in a task no sibling; --job and --task choose."""
+    assert seen(house, where, *options) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        (["--job", "nope"], "jobs: j1, j2"),
+        (["--task", "nope"], "tasks: s1, s2, t1, t2, u1"),
+        (["--job", "j2", "--task", "t2"], "tasks: t1, u1"),
+        (["--level", "planet"], "one of global, project, job, task (also team, dispatch, session)"),
+        (["--type", "poem"], "one of declarative, procedural, directive, corrective"),
+        (["--kind", "poem"], "one of policy, workflow"),
+        (["--store", "attic"], "one of memory, institutional, proxy, archive"),
+        (["--since", "yesterday"], "write 2026-03-01"),
+        (["--until", "2026-02-30"], "write 2026-03-01"),
+    ],
+)
+def test_an_unknown_name_is_exit_2_with_the_known_ones(
+    house: Project, options: list[str], names: str
+) -> None:
+    """For every filter, in recall and in list."""
+    for command in (["recall", "x"], ["list"]):
+        done = house.mem(*command, *options)
+        assert done.code == 2
+        assert names in done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("2026-03-01", "2026-03-01"), ("2026-03-01T10:00", "2026-03-01"), ("30d", "2026-10-22"),
+        ("2w", "2026-11-07"), ("1m", "2026-10-22"), ("1y", "2025-11-21"), ("99999y", "0001-01-01"), ("", ""),
+    ],
+)  # fmt: skip
+def test_dates_of_filters(text: str, day: str) -> None:
+    """A day, a moment of it, or so long ago."""
+    assert view.check(Filters(since=text), NOW).since == day
+
+
+@pytest.mark.parametrize("text", ["30", "d", "2026-3-1", "2026-03-01x", "٣d", "1h"])
+def test_what_is_no_date(text: str) -> None:
+    """Half-right dates are refused, never guessed."""
+    with pytest.raises(UsageError):
+        view.check(Filters(until=text), NOW)
+
+
+def test_filters_on_entries(project: Project) -> None:
+    """Type, kind, tag, path and dates, each alone and all together; a minority is never starved
+    out.
+    """
+    many = [project.entry(f"Common {i}", "zebra " * 9, type="declarative") for i in range(300)]
+    rare = project.entry(
+        "Rare", "A zebra once.", type="corrective", kind="pitfall", tags=["Ops"], paths=["src/**/*.py"],
+        created_at="2026-05-05",
+    )  # fmt: skip
+    project.write("MEMORY.md", "".join(many) + rare)
+    for options in (
+        ["--type", "corrective"], ["--kind", "pitfall"], ["--tag", "ops"], ["--path", "src/a/b.py"],
+        ["--since", "2026-05-05", "--until", "2026-05-05"],
+        ["--type", "corrective", "--tag", "OPS", "--path", "src/x.py", "--until", "2026-06-01"],
+    ):  # fmt: skip
+        hits = project.mem("recall", "zebra", "--json", "--ranked", *options).json["hits"]
+        assert [hit["title"] for hit in hits] == ["Rare"], options
+        assert [r["title"] for r in project.mem("list", "--json", *options).json["entries"]] == [
+            "Rare"
+        ]
+    assert project.mem("recall", "zebra", "--json", "--type", "directive").json["hits"] == []
+
+
+def test_a_path_is_meant_from_the_working_directory(project: Project) -> None:
+    """Relative, absolute and through a link; a file outside the root is about nothing inside it."""
+    project.write("MEMORY.md", project.entry("Py", "zebra", paths=["/src/*.py"]))
+    project.write("src/a.py", "")
+    link = project.root.parent / "link"
+    link.symlink_to(project.root)
+    for where, name in (
+        ("", "src/a.py"),
+        ("src", "a.py"),
+        ("", f"{project.root}/src/a.py"),
+        ("", f"{link}/src/a.py"),
+    ):
+        rows = project.mem("list", "--json", "--path", name, cwd=project.root / where).json[
+            "entries"
+        ]
+        assert [row["title"] for row in rows] == ["Py"], name
+    assert project.mem("list", "--json", "--path", "/elsewhere/src/a.py").json["entries"] == []
+
+
+def test_stores_are_kept_apart(project: Project) -> None:
+    """Proxy, institutional and archives only when asked for; a proxy's archive only with --proxy
+    too.
+    """
+    names = {"MEMORY.md", "MEMORY.archive.md", "institutional.md", "proxy.md", "proxy.archive.md"}
+    for name in sorted(names):
+        project.write(name, project.entry(name, f"The zebra of {name}."))
+    project.write("proxy-tasks/p.md", project.entry("proxy-tasks", "A zebra."))
+    for options, expected in (
+        ([], {"MEMORY.md"}),
+        (["--proxy"], {"MEMORY.md", "proxy.md", "proxy-tasks"}),
+        (["--archived"], {"MEMORY.md", "MEMORY.archive.md"}),
+        (["--archived", "--proxy"], {*names, "proxy-tasks"} - {"institutional.md"}),
+        (["--store", "institutional"], {"institutional.md"}),
+        (["--store", "proxy"], {"proxy.md", "proxy-tasks"}),
+        (["--store", "archive"], {"MEMORY.archive.md"}),
+    ):  # fmt: skip
+        assert seen(project, "", *options) == expected, options
+
+
+# --- copies
+
+
+def copies(project: Project, **values: dict[str, Any]) -> None:
+    """One id at several places, with values of its own at each."""
+    for name, own in values.items():
+        text = project.entry(f"Copy of {name}", "The zebra crosses.", **{"id": "a" * 8, **own})
+        project.write(PLACES[name], text)
+
+
+def hit(project: Project, where: str = "") -> dict[str, Any]:
+    done = project.mem(
+        "recall", "zebra", "--json", "--explain", "--ranked", cwd=project.root / where
+    )
+    [only] = done.json["hits"]
+    [row] = project.mem("list", "--json", cwd=project.root / where).json["entries"]
+    assert row["path"] == only["path"]
+    return only  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("where", "path", "importance", "weight"),
+    [
+        ("", "MEMORY.md", 0.6, 1.0),
+        (f"{JOB}/j1", f"{JOB}/j1/MEMORY.md", 0.7, 1.0),
+        (f"{JOB}/j1/tasks/t1", f"{JOB}/j1/tasks/t1/MEMORY.md", 0.8, 1.0),
+        (".mem/jobs/j2", "MEMORY.md", 0.6, 1.0),
+    ],
+)
+def test_copies_count_once_with_the_nearest_values_and_the_outermost_weight(
+    project: Project, where: str, path: str, importance: float, weight: float
+) -> None:
+    """One id in the home folder, the root, a job and a task is one hit."""
+    copies(
+        project,
+        home={"importance": 0.5},
+        root={"importance": 0.6},
+        j1={"importance": 0.7},
+        t1={"importance": 0.8},
+    )
+    (project.root / where).mkdir(parents=True, exist_ok=True)
+    found = hit(project, where)
+    assert (found["path"], found["factors"]["importance"], found["factors"]["level"]) == (
+        path,
+        importance,
+        weight,
+    )
+
+
+def test_a_copy_that_is_retired_where_it_counts_is_out(project: Project) -> None:
+    """The nearest copy decides: retired at the root hides the live copy of a task, and not the
+    other way.
+    """
+    copies(project, root={"status": "retired"}, t1={})
+    assert project.mem("recall", "zebra", "--json", "--ranked").json["hits"] == []
+    assert project.mem("list", "--json").json["entries"] == []
+    assert hit(project, f"{JOB}/j1/tasks/t1")["path"] == PLACES["t1"]
+
+
+def test_a_tasks_worktree_is_nearer_than_the_folder_around_it(project: Project) -> None:
+    """A task is written to in its worktree; that copy counts."""
+    text = project.entry("Zebra", "The zebra crosses.", id="b" * 8)
+    project.write(f"{JOB}/j1/tasks/t1/MEMORY.md", text)
+    project.write(f"{JOB}/j1/tasks/t1/worktree/MEMORY.md", text)
+    assert hit(project)["path"] == f"{JOB}/j1/tasks/t1/worktree/MEMORY.md"
+
+
+def test_the_archive_never_hides_what_still_stands(project: Project) -> None:
+    """An original kept in the archive under the id of its survivor: the survivor is shown."""
+    project.write("MEMORY.md", project.entry("Survivor", "The zebra crosses slowly.", id="c" * 8))
+    project.write("MEMORY.archive.md", project.entry("Original", "The zebra crosses.", id="c" * 8))
+    done = project.mem("recall", "zebra", "--json", "--archived", "--ranked")
+    assert [h["title"] for h in done.json["hits"]] == ["Survivor"]
+    rows = project.mem("list", "--json", "--archived").json["entries"]
+    assert [row["title"] for row in rows] == ["Survivor"]
+
+
+def test_an_id_twice_in_one_work_tree_is_reported_with_both_places(project: Project) -> None:
+    """In a file, across files; not across work trees, the home folder or archives."""
+    project.write("MEMORY.md", project.entry("One", id="d" * 8) + project.entry("Two", id="d" * 8))
+    project.write("tasks/x.md", project.entry("Three", id="d" * 8))
+    project.write("~/MEMORY.md", project.entry("Home", id="d" * 8))
+    project.write("MEMORY.archive.md", project.entry("Kept", id="d" * 8))
+    project.write(f"{JOB}/j/tasks/t/worktree/MEMORY.md", project.entry("Copy", id="d" * 8))
+    project.write(f"{JOB}/j/tasks/t/worktree/.git", "gitdir: elsewhere\n")
+    done = project.mem("index", "--json")
+    told = [line for line in done.err.splitlines() if "d" * 8 in line]
+    assert told == [
+        f"MEMORY.md:24: id {'d' * 8} stands already in MEMORY.md:11",
+        f"tasks/x.md:11: id {'d' * 8} stands already in MEMORY.md:11",
+    ]
+    listed = [p for p in done.json["problems"] if "stands already" in p["message"]]
+    assert [(p["path"], p["line"]) for p in listed] == [("MEMORY.md", 24), ("tasks/x.md", 11)]
+    assert done.code == 0

@@ -1,0 +1,155 @@
+"""Our section in a git hook: above whatever ends the script, and out again without a trace."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from memcli.errors import UsageError
+from memcli.install import git_hooks, managed_section
+
+PROGRAM = '"/opt/a b/mem"'
+THEIRS = {
+    "none": None,
+    "empty": "",
+    "first line alone": "#!/bin/sh\n",
+    "first line without an end": "#!/bin/sh",
+    "exec": '#!/usr/bin/env bash\n# made by a tool\nset -e\nexec other "$@"\n',
+    "exec in a branch": '#!/bin/sh\nif true; then\n    exec other "$@"\nfi\nexit 1\n',
+    "no first line": "npm test\n",
+    "no last end": "#!/bin/sh\necho hi",
+    "CRLF": "#!/bin/sh\r\necho hi\r\n",
+    "unicode": "#!/bin/sh\necho größer ✓\n",
+}
+
+
+@pytest.mark.parametrize("text", THEIRS.values(), ids=THEIRS.keys())
+def test_in_twice_and_out_is_as_before(text: str | None) -> None:
+    """The second time changes nothing; a new program replaces the old one; removal is exact."""
+    once = git_hooks.with_section(text, "post-merge", PROGRAM)
+    assert git_hooks.with_section(once, "post-merge", PROGRAM) == once
+    assert git_hooks.without_section(once) == text
+    other = git_hooks.with_section(once, "post-merge", "mem")
+    assert (git_hooks.program_of(once), git_hooks.program_of(other)) == ("/opt/a b/mem", "mem")
+    assert git_hooks.without_section(other) == text
+    assert "\n" not in once.replace("\r\n", "") if "\r\n" in (text or "") else "\r" not in once
+
+
+def test_it_stands_above_what_ends_the_script() -> None:
+    """Above any exec, also one inside a branch, and below the line that names the interpreter."""
+    for name in ("exec", "exec in a branch"):
+        text = THEIRS[name] or ""
+        after = git_hooks.with_section(text, "post-merge", PROGRAM)
+        assert after.index(managed_section.HASH.begin()) == text.index("\n") + 1
+        assert after.index(managed_section.HASH.end) < after.index("exec other")
+
+
+def test_a_hook_of_ours_that_was_added_to_stays_without_us() -> None:
+    """Only our lines go once somebody else has written into the file."""
+    made = git_hooks.with_section(None, "post-commit", PROGRAM)
+    assert git_hooks.without_section(made + "echo mine\n") == "#!/bin/sh\necho mine\n"
+
+
+def test_a_section_without_its_end_is_refused_with_its_line() -> None:
+    """Nobody knows where it ends: better said than guessed."""
+    text = f"#!/bin/sh\n\n{managed_section.HASH.begin()}\necho\n"
+    with pytest.raises(UsageError, match=r"^3: "):
+        git_hooks.with_section(text, "post-merge", PROGRAM)
+
+
+@pytest.mark.parametrize(
+    ("text", "shell"),
+    [
+        ("#!/bin/sh\n", True), ("#!/usr/bin/env bash\n", True), ("#! /bin/dash -e\n", True), ("echo\n", True),
+        ("#!/usr/bin/env -S zsh -f\n", True), ("#!C:/Git/bin/sh.exe\n", True), ("", True),
+        ("#!/usr/bin/env python3\n", False), ("#!/usr/bin/node\n", False), ("#!/usr/bin/fish\n", False),
+        ("\0ELF", False), ("#!\n", False),
+    ],
+)  # fmt: skip
+def test_only_shell_scripts_get_a_section(text: str, shell: bool) -> None:
+    """A hook in another language would break by it."""
+    assert git_hooks.runs_shell(text) is shell
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> Path:
+    """A program in a folder with a blank that notes how it was called, speaks on both streams, and
+    fails.
+    """
+    path = tmp_path / "a b" / "mem"
+    path.parent.mkdir()
+    path.write_text(
+        '#!/bin/sh\nprintf "%s|" "$@" > "$OUT"\nenv >> "$OUT"\ncat >> "$OUT"\n'
+        "echo report\necho noise >&2\nexit 3\n"
+    )
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash", "dash", "zsh", "ksh"])
+def test_what_it_does_in_a_real_shell(fake: Path, tmp_path: Path, shell: str) -> None:
+    """Arguments arrive, git's variables and stdin do not; the report is shown, errors are not, and
+    the rest of the script runs although mem failed, with `set -e` too.
+    """
+    hook = tmp_path / "hook"
+    text = git_hooks.with_section("cat\necho after\n", "post-merge", f'"{fake}"')
+    hook.write_text(text)
+    environ = {
+        **os.environ,
+        "OUT": str(tmp_path / "out"),
+        "GIT_DIR": "/no/where",
+        "GIT_INDEX_FILE": "x",
+    }
+    try:
+        done = subprocess.run(
+            [shell, "-e", str(hook), "1", "b c"],
+            env=environ,
+            input=b"for the hook\n",
+            capture_output=True,
+        )
+    except FileNotFoundError:
+        pytest.skip(f"no {shell} here")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"for the hook\nafter\n", b"report\n")
+    noted = (tmp_path / "out").read_text()
+    assert noted.startswith("hook|git-post-merge|1|b c|")
+    assert "GIT_DIR" not in noted and "GIT_INDEX_FILE" not in noted and "for the hook" not in noted
+
+
+def test_without_mem_it_is_silent(tmp_path: Path) -> None:
+    """A program that was removed since is no trouble for git."""
+    hook = tmp_path / "hook"
+    hook.write_text(git_hooks.with_section(None, "post-merge", '"/no/such/mem"'))
+    done = subprocess.run(["sh", str(hook)], capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+TEXTS = ["", "a", "a\n", "a\n\n", "a\r\nb\r\n", "a\r\nb", "\n", "ü\n"]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("marks", [managed_section.HASH, managed_section.HTML])
+@pytest.mark.parametrize("blank", [False, True])
+def test_a_section_at_the_end_comes_out_again(
+    text: str, marks: managed_section.Marks, blank: bool
+) -> None:
+    """Whatever stood before it, with an empty line between or without."""
+    once = managed_section.put(text, ["x", "y"], marks, blank=blank)
+    assert managed_section.put(once, ["x", "y"], marks, blank=blank) == once
+    assert managed_section.drop(managed_section.put(once, ["z"], marks, blank=blank), marks) == text
+    assert once.startswith(text) and (
+        not blank
+        or not text
+        or text + managed_section.eol_of(text)
+        == once[: len(text) + len(managed_section.eol_of(text))]
+    )
+
+
+def test_a_file_made_for_a_section_goes_with_it() -> None:
+    """Unless somebody wrote more into it."""
+    made = managed_section.put(None, ["x"])
+    assert managed_section.drop(made) is None
+    assert managed_section.drop(made + "mine\n") == "mine\n"
+    assert managed_section.drop("# other\n") == "# other\n"

@@ -1,0 +1,235 @@
+"""Diffs are checked by real `git apply`, splices against their meaning."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memcli.errors import BugError
+from memcli.memory.diff import apply_edits, unified_diff
+from memcli.memory.values import Edit, Patch
+
+
+def git_apply(folder: Path, diff: str, *flags: str) -> None:
+    subprocess.run(
+        ["git", "apply", "--whitespace=nowarn", *flags],
+        cwd=folder,
+        input=diff.encode(),
+        check=True,
+        capture_output=True,
+    )
+
+
+def applied(folder: Path, name: str, before: str | None, after: str | None) -> bytes | None:
+    """What git makes of the diff; afterwards it is taken back, to be sure of that direction too."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if before is not None:
+        path.write_bytes(before.encode())
+    diff = unified_diff(Patch(str(path), before, after), name)
+    git_apply(folder, diff)
+    result = path.read_bytes() if path.exists() else None
+    git_apply(folder, diff, "-R")
+    assert (path.read_bytes() if path.exists() else None) == (
+        None if before is None else before.encode()
+    )
+    path.unlink(missing_ok=True)
+    return result
+
+
+def test_edits_apply_to_the_original_offsets_in_any_order() -> None:
+    assert apply_edits("abcdef", [Edit(4, 5, "E!"), Edit(0, 1, ""), Edit(6, 6, "g")]) == "bcdE!fg"
+
+
+def test_insertions_at_one_place_keep_their_order_before_a_replacement() -> None:
+    assert apply_edits("abc", [Edit(1, 2, "B"), Edit(1, 1, "1"), Edit(1, 1, "2")]) == "a12Bc"
+
+
+def test_no_edits_change_nothing() -> None:
+    assert apply_edits("a\r\n", []) == "a\r\n"
+
+
+@pytest.mark.parametrize(
+    "edits",
+    [
+        [Edit(0, 2, "x"), Edit(1, 3, "y")],
+        [Edit(0, 3, "x"), Edit(1, 1, "y")],
+        [Edit(0, 1, "x"), Edit(0, 1, "x")],
+        [Edit(2, 4, "x")],
+        [Edit(-1, 1, "x")],
+        [Edit(2, 1, "x")],
+    ],
+)
+def test_edits_that_overlap_or_leave_the_text_are_refused(edits: list[Edit]) -> None:
+    with pytest.raises(BugError, match="edits overlap or leave the text"):
+        apply_edits("abc", edits)
+
+
+@given(st.text(max_size=40), st.data())
+def test_edits_equal_a_rewrite_from_the_back(text: str, data: st.DataObject) -> None:
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8)))
+    edits = [
+        Edit(start, end, f"<{start}>") for start, end in zip(cuts[::2], cuts[1::2], strict=False)
+    ]
+    expected = text
+    for edit in reversed(edits):
+        expected = expected[: edit.start] + edit.new + expected[edit.end :]
+    assert apply_edits(text, edits) == expected
+
+
+CASES = {
+    "change": ("a\nb\nc\n", "a\nB\nc\n"),
+    "creation": (None, "a\nb\n"),
+    "creation without final newline": (None, "a"),
+    "creation of an empty file": (None, ""),
+    "deletion": ("a\nb\n", None),
+    "deletion of an empty file": ("", None),
+    "filled": ("", "a\n"),
+    "emptied": ("a\n", ""),
+    "final newline added": ("a\nb", "a\nb\n"),
+    "final newline dropped": ("a\nb\n", "a\nb"),
+    "appended to a file without final newline": ("a\nb", "a\nb\nc"),
+    "far from the missing newline": (
+        "x\n" + "".join(f"{n}\n" for n in range(30)) + "end",
+        "X\n" + "".join(f"{n}\n" for n in range(30)) + "end",
+    ),
+    "CRLF": ("a\r\nb\r\nc\r\n", "a\r\nB\r\nc\r\n"),
+    "CRLF to LF": ("a\r\nb\r\n", "a\nb\n"),
+    "lone CR, FF, U+2028, NEL": ("a\rb\n\x0cc\n\u2028d\x85e\n", "a\rb\n\x0cC\n\u2028d\x85e!\n"),
+    "BOM": ("\ufeffa\nb\n", "\ufeffa\nc\n"),
+    "lines that look like headers": (
+        "-- a\n++ b\n@@ -1 +1 @@\n",
+        "-- A\n++ b\n---\n\\ No newline\n",
+    ),
+    "blanks at line ends": ("a \n\t\n", "a  \n\n"),
+    "two hunks": (
+        "".join(f"{n}\n" for n in range(60)),
+        "".join(f"{n}\n" for n in range(60) if n not in (5, 50)),
+    ),
+    "seven lines between": (
+        "".join(f"{n}\n" for n in range(20)),
+        "".join(f"{n}\n" for n in range(20) if n not in (5, 13)),
+    ),
+    "repeated lines": (
+        "---\na\n---\n" * 9,
+        "---\na\n---\n" * 4 + "---\nb\n---\n" + "---\na\n---\n" * 6,
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), CASES.values(), ids=CASES)
+def test_git_applies_the_diff_both_ways(
+    tmp_path: Path, before: str | None, after: str | None
+) -> None:
+    assert applied(tmp_path, "MEMORY.md", before, after) == (
+        None if after is None else after.encode()
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "with blank.md",
+        "a b/c d.md",
+        'quo"te.md',
+        "back\\slash.md",
+        "tab\there.md",
+        "new\nline.md",
+        "größe.md",
+        "記憶/日本 語.md",
+        "-dash.md",
+        "a/ b/x.md",
+        "it's.md",
+        "\x7f\x01.md",
+    ],
+)
+@pytest.mark.parametrize(
+    ("before", "after"), [("a\n", "b\n"), (None, "a\n"), (None, ""), ("a\n", None)]
+)
+def test_git_understands_the_path(
+    tmp_path: Path, name: str, before: str | None, after: str | None
+) -> None:
+    assert applied(tmp_path, name, before, after) == (None if after is None else after.encode())
+
+
+def test_a_path_that_is_not_utf8_keeps_its_bytes() -> None:
+    diff = unified_diff(Patch("/x", "a\n", "b\n"), b"caf\xe9.md".decode("utf-8", "surrogateescape"))
+    assert '"a/caf\\351.md"' in diff
+
+
+def test_nothing_changed_is_no_diff() -> None:
+    assert unified_diff(Patch("/x", "a\n", "a\n"), "x") == ""
+
+
+def test_the_diff_looks_as_git_would_write_it() -> None:
+    assert unified_diff(Patch("/x", None, "a\nb"), "a b.md") == (
+        "diff --git a/a b.md b/a b.md\nnew file mode 100644\n--- /dev/null\n+++ b/a b.md\t\n"
+        "@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n"
+    )
+    assert unified_diff(Patch("/x", "a\n", "a\n\n"), "ä.md") == (
+        'diff --git "a/\\303\\244.md" "b/\\303\\244.md"\n--- "a/\\303\\244.md"\n+++ "b/\\303\\244.md"\n'
+        "@@ -1,1 +1,2 @@\n a\n+\n"
+    )
+
+
+@pytest.mark.parametrize(("between", "hunks"), [(1, 1), (3, 1), (4, 1), (6, 1), (7, 2), (8, 2)])
+def test_hunks_never_overlap(tmp_path: Path, between: int, hunks: int) -> None:
+    before = [f"{number}\n" for number in range(30)]
+    after = [line for number, line in enumerate(before) if number not in (9, 10 + between)]
+    patch = Patch("/x", "".join(before), "".join(after))
+    assert unified_diff(patch, "MEMORY.md").count("@@ -") == hunks
+    assert applied(tmp_path, "MEMORY.md", patch.before, patch.after) == "".join(after).encode()
+
+
+LINES = st.lists(
+    st.sampled_from(["---\n", "a\n", "b\n", "\n", "id: 1\r\n", "x", "é\x0c\n"]), max_size=30
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(LINES.map("".join), LINES.map("".join))
+def test_git_applies_any_pair_of_texts(
+    tmp_path_factory: pytest.TempPathFactory, before: str, after: str
+) -> None:
+    folder = tmp_path_factory.getbasetemp() / "any"
+    folder.mkdir(exist_ok=True)
+    if before != after:
+        assert applied(folder, "MEMORY.md", before, after) == after.encode()
+
+
+def entries(number: int, count: int) -> str:
+    return "".join(
+        f"---\nid: {n}\nreinforcement_count: {count if n % 50 == 0 else 0}\ntype: corrective\n---\n{n}.\n\n"
+        for n in range(number)
+    )
+
+
+def test_two_hundred_changes_in_ten_thousand_entries_are_small_and_quick() -> None:
+    """10,000 entries, most of whose lines are alike: no quadratic search, and no needless line."""
+    start = time.process_time()
+    diff = unified_diff(Patch("/x", entries(10_000, 1), entries(10_000, 2)), "MEMORY.md")
+    assert time.process_time() - start < 30
+    assert diff.count("@@ -") == 200
+    assert sum(line.startswith(("+r", "-r")) for line in diff.splitlines()) == 400
+
+
+def test_a_file_turned_upside_down_takes_no_quadratic_time() -> None:
+    lines = [f"line {n}\n" for n in range(50_000)]
+    start = time.process_time()
+    assert unified_diff(Patch("/x", "".join(lines), "".join(reversed(lines))), "MEMORY.md")
+    assert time.process_time() - start < 30
+
+
+def test_texts_of_two_kinds_of_line_take_no_quadratic_time(tmp_path: Path) -> None:
+    """No line is unique here: nothing to hold on to."""
+    chance = random.Random(5)
+    before, after = ("".join(chance.choices(["a\n", "b\n"], k=20_000)) for _ in range(2))
+    start = time.process_time()
+    assert applied(tmp_path, "MEMORY.md", before, after) == after.encode()
+    assert time.process_time() - start < 30

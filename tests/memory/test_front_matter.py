@@ -1,0 +1,393 @@
+"""Front matter: the fast path says what YAML says, and a splice changes one value alone."""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from memcli.memory import front_matter
+from memcli.memory.diff import apply_edits
+from memcli.memory.front_matter import (
+    MAX_BLOCK,
+    Malformed,
+    as_written,
+    plan_values,
+    read,
+    render,
+    render_value,
+)
+
+KEYS = [
+    "id",
+    "type",
+    "importance",
+    "tags",
+    "paths",
+    "created_at",
+    "title",
+    "x-y",
+    "_z",
+    "on",
+    "Null",
+    "k" * 120,
+]
+SCALARS = st.sampled_from(
+    r"""corrective 0 007 0.80 1. 1e5 3 -3 12_apples 2026-03-01 yes NO null ~ y a,b it's http://x 12:30 'it''s'
+    'single' "double" "a\nb" '' "" [a,b] [] [a,] [,] [yes,a] [1,2] {a:b} | >- &a *a @x 0x1F 1_000 .nan -.inf é
+    9b0cf731-e1db-469a-aed5-d03c53ac17f3 12345678-1234-1234-1234-123456789012 999999999999999999999""".split()
+    + "|12 apples|a, b|a (b) c|a -|a #b|a # b|# only|'a' b|'é ✓ 记'|[ ]|['a b', \"c\"]|[a b]|{a: b}".split(
+        "|"
+    )
+    + ["'a\x85b'", "'a\u2028b'", "a\x00b", "'a\x07'", "'tab\there'", "[a\tb]", "&a b", "!!str x"]
+)
+LINE = st.one_of(
+    st.builds(
+        "{}{}:{}{}{}".format,
+        st.sampled_from(["", "", "", " ", "'"]),
+        st.sampled_from(KEYS),
+        st.sampled_from([" ", " ", " ", "", "\t", "  ", " \t"]),
+        SCALARS,
+        st.sampled_from(["", "", "", " ", "\t", " # why", "\t# why", "#no", " #\x7f"]),
+    ),
+    st.builds("{}- {}".format, st.sampled_from(["", "  ", "  ", "   ", "\t"]), SCALARS),
+    st.sampled_from(
+        [
+            "",
+            " ",
+            "\t",
+            "# remark",
+            "  # remark é",
+            "#\x00",
+            "...",
+            "free text",
+            "- - a",
+            "-",
+            "  -",
+        ]
+    ),
+)
+BLOCK = st.builds(
+    lambda lines, eol, last: eol.join(lines) + (eol if last else ""),
+    st.lists(LINE, max_size=7),
+    st.sampled_from(["\n", "\n", "\r\n"]),
+    st.booleans(),
+)
+
+
+class AllText(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """PyYAML's own reading, with dates as text."""
+
+
+AllText.yaml_implicit_resolvers = {
+    first: [(tag, regexp) for tag, regexp in resolvers if not tag.endswith(":timestamp")]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def changed(block: str, eol: str = "\n", **changes: Any) -> str:
+    return apply_edits(block, plan_values(block, changes, eol))
+
+
+@given(BLOCK)
+@settings(max_examples=1500, deadline=None)
+def test_fast_path_says_what_yaml_says(block: str) -> None:
+    """Where the line reader answers at all, its answer is that of the YAML reader."""
+    fast = front_matter._read_lines(block)
+    if fast is not None:
+        slow = front_matter._read_yaml(block)
+        assert fast == slow
+        assert list(map(type, fast.values.values())) == list(map(type, slow.values.values()))
+
+
+@given(BLOCK)
+@settings(max_examples=800, deadline=None)
+def test_fast_path_agrees_with_safe_load(block: str) -> None:
+    """The line reader also agrees with `yaml.safe_load`, dates aside."""
+    fast = front_matter._read_lines(block)
+    if fast is not None:
+        assert fast.values == {str(key): value for key, value in yaml.load(block, AllText).items()}
+
+
+@given(st.dictionaries(st.sampled_from(["id", "type", "tags"]), st.text(max_size=30), min_size=1))
+@settings(deadline=None)
+def test_any_text_survives_being_rendered(values: dict[str, str]) -> None:
+    """A rendered value reads back as itself, whatever its characters (surrogates have no bytes)."""
+    block = render(values).removeprefix("---\n").removesuffix("---\n")
+    assert read(block).values == values
+
+
+@given(
+    st.one_of(
+        st.integers(-(10**20), 10**20),
+        st.floats(0, 1e6),
+        st.booleans(),
+        st.lists(st.one_of(st.text(max_size=8), st.integers(0, 99)), max_size=4),
+    )
+)
+@settings(deadline=None)
+def test_numbers_and_lists_survive_being_rendered(value: Any) -> None:
+    """Numbers, truth values and lists read back as `as_written` says they will."""
+    assert read(f"key: {render_value(value)}\n").values["key"] == pytest.approx(
+        as_written(value), abs=1e-9
+    )
+
+
+def test_typical_blocks_take_the_fast_path() -> None:
+    """Quoted values, flow and block lists, remarks and CRLF need no YAML reader."""
+    block = (
+        "id: a-1\ntags: [x, 'y z']  # why\n# own line\npaths:\n  - 'tests/**'\n  - a.py\nempty:\n"
+    )
+    fast = front_matter._read_lines(block.replace("\n", "\r\n"))
+    assert fast is not None
+    assert fast.values == {
+        "id": "a-1",
+        "tags": ["x", "y z"],
+        "paths": ["tests/**", "a.py"],
+        "empty": None,
+    }
+
+
+def test_lists_of_two_blocks_are_not_shared() -> None:
+    """A remembered line yields a list of its own each time."""
+    first = read("tags: [a]\n").values["tags"]
+    first.append("b")
+    assert read("tags: [a]\n").values["tags"] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("2026-03-01", "2026-03-01"),
+        ("2026-03-01 10:00:00", "2026-03-01 10:00:00"),
+        ("0x1F", 31),
+        ("1_000", 1000),
+        ("007", "007"),
+        ("12:30:45", "12:30:45"),
+        ("-.inf", float("-inf")),
+        ("Yes", True),
+        ("~", None),
+        ("9" * 5000, "9" * 5000),
+        ("0x" + "f" * 5000, "0x" + "f" * 5000),
+        ("|\n  one\n  two", "one\ntwo\n"),
+        ("&here x", "x"),
+        ("'it''s'", "it's"),
+        ("'a\x85b'", "a b"),
+    ],
+)
+def test_yaml_values(line: str, value: Any) -> None:
+    """Dates and clock times stay text, and so do numbers too long to print."""
+    assert read(f"key: {line}\n").values["key"] == value
+
+
+def test_last_of_two_equal_keys_counts() -> None:
+    """A key that stands twice is named once, however often it stands."""
+    assert read("id: a\nid: b\nid: c\n") == front_matter.Block({"id": "c"}, ("id",))
+
+
+@pytest.mark.parametrize(
+    ("block", "why", "offset"),
+    [
+        ("id: a\nb: *id\n", "aliases", 9),
+        ("id: a\nb: !!python/object:os.system x\n", "tags", 9),
+        ("- id\n- type\n", "not a mapping", 0),
+        ("just text\n", "not a mapping", 0),
+        ("", "not a mapping", 0),
+        ("id: a\nb: [c\n", "not valid YAML", 12),
+        ("é: ü\nb: 'open\n", "not valid YAML", 14),
+        ("id: a\x00\n", "not valid YAML", 0),
+        ("id: \ud800\n", "not valid YAML", 0),
+        ("id: " + "[" * 10_000, "nested deeper", 19),
+        ("".join(" " * i + "a:\n" for i in range(100)), "nested deeper", 0),
+        ("id: a\n" + "x: 'y'\n" * 10_000, "longer than", 0),
+    ],
+)
+def test_refused_blocks(block: str, why: str, offset: int) -> None:
+    """What is not a plain mapping is refused with the reason and, where YAML knows it, the place."""
+    with pytest.raises(Malformed, match=why) as caught:
+        front_matter._read_yaml(block)
+    assert caught.value.offset == offset or why == "nested deeper"
+
+
+def test_alias_bomb_expands_nothing() -> None:
+    """Nine levels of tenfold aliases are refused at the first alias."""
+    bomb = "a0: &a0 [x]\n" + "".join(
+        f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 10)
+    )
+    with pytest.raises(Malformed, match="aliases") as caught:
+        read(bomb)
+    assert caught.value.offset < 30
+
+
+@pytest.mark.parametrize("eol", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("line", "key", "value", "after"),
+    [
+        ("id: a", "id", "b", "id: b"),
+        ("id: 'a'  # why", "id", "b", "id: 'b'  # why"),
+        ('id: "a"', "id", "b", 'id: "b"'),
+        ('id: "a"', "id", 'b"c', "id: 'b\"c'"),
+        ("id:\ta", "id", "b", "id:\tb"),
+        ("id   :  a ", "id", "b", "id   :  b "),
+        ('"id": a', "id", "b", '"id": b'),
+        ("n: 3 # three", "n", 4, "n: 4 # three"),
+        ("n: 0.50", "n", 0.8, "n: 0.8"),
+        ("n: 0.5", "n", 0.1 + 0.2, "n: 0.3"),
+        ("n: 0.5", "n", 1e-06, "n: 0.000001"),
+        ("d: 2026-01-01", "d", "2026-02-02", "d: 2026-02-02"),
+        ("d: '2026-01-01'", "d", "2026-02-02", "d: '2026-02-02'"),
+        ("d: never", "d", "2026-02-02", "d: '2026-02-02'"),
+        ("d:", "d", "2026-02-02", "d: '2026-02-02'"),
+        ("d: # none yet", "d", "now", "d: now # none yet"),
+        ("d: null", "d", "now", "d: now"),
+        ("n: 3", "n", "yes", "n: 'yes'"),
+        ("n: é", "n", "ü", "n: 'ü'"),
+        ("é: 'ü' # ß", "é", "x", "é: 'x' # ß"),
+        ("t: [a, b]", "t", ["a", "b, c"], "t: [a, 'b, c']"),
+        ("t: [a]", "t", "a", "t: 'a'"),
+        ("t:  # globs{eol}  - a # first{eol}  - 'b'", "t", ["a", "b", "c"], None),
+        ("t:{eol}- a", "t", ["x y", "z"], "t:{eol}- x y{eol}- z"),
+        ("t: # globs{eol}  - a{eol}  - b", "t", "c", "t: 'c' # globs"),
+        ("t:{eol}  - a", "t", [], "t: []"),
+        ("t: |{eol}  one{eol}  two", "t", "three", "t: three"),
+        ("t: one{eol}  two", "t", "three", "t: three"),
+        ("t:{eol}  a: 1{eol}  b: 2", "t", "three", "t: 'three'"),
+        ("t: a", "t", "one\ntwo 😀\x85", 't: "one\\ntwo 😀\\u0085"'),
+    ],
+)
+def test_setting_one_value(eol: str, line: str, key: str, value: Any, after: str | None) -> None:
+    """The characters of the value alone change: quotes, blanks, remarks and line ends around stay."""
+    if after is None:
+        after = line + "{eol}  - c"
+    lead, tail = "# é lead{eol}first: 'ü'{eol}{eol}", "{eol}# tail{eol}last:   x {eol}"
+    block, wanted = ((lead + text + tail).replace("{eol}", eol) for text in (line, after))
+    assert changed(block, eol, **{key: value}) == wanted
+    assert read(wanted).values[key] == as_written(value)
+
+
+@pytest.mark.parametrize("eol", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "k: v # why",
+        "k:",
+        "k: |{eol}  a{eol}  b",
+        "k:{eol}- a{eol}- b",
+        "k: [a,{eol}  b]",
+        "'k': x{eol}  y",
+    ],
+)
+def test_removing_a_key(eol: str, line: str) -> None:
+    """A key goes with its lines; the remark under it, which may speak of the next key, stays."""
+    block = f"a: 1{eol}{line}{eol}# of z{eol}z: 2{eol}".replace("{eol}", eol)
+    assert changed(block, eol, k=None) == f"a: 1{eol}# of z{eol}z: 2{eol}"
+
+
+def test_removing_a_key_that_stands_twice_removes_both() -> None:
+    """Otherwise the earlier value would come to light."""
+    assert changed("k: 1\na: x\nk: 2\n", k=None) == "a: x\n"
+
+
+def test_setting_a_key_that_stands_twice_sets_the_last() -> None:
+    """The last value is the one that counts when the block is read."""
+    assert changed("k: 1\na: x\nk: 2\n", k=3) == "k: 1\na: x\nk: 3\n"
+
+
+@pytest.mark.parametrize(
+    ("block", "changes", "after"),
+    [
+        ("{id: a, type: corrective}\n", {"id": "b"}, "{id: b, type: corrective}\n"),
+        ("{id: a, type: corrective}\n", {"id": None}, "{type: corrective}\n"),
+        ("{id: a, type: corrective}\n", {"type": None}, "{id: a}\n"),
+        ("{id: a, b: 1, c: 2}\n", {"b": None, "c": None}, "{id: a}\n"),
+        ("{b: 1, c: 2, id: a}\n", {"b": None, "c": None}, "{id: a}\n"),
+        ("{b: 1, id: a, c: 2}\n", {"b": None, "c": None, "n": 3}, "{id: a, n: 3}\n"),
+        (
+            "{id: a}\n",
+            {"title": "x, y", "tags": ["p, q"]},
+            "{id: a, title: 'x, y', tags: ['p, q']}\n",
+        ),
+        ("{id: a, t: x}\n", {"t": "x, y"}, "{id: a, t: 'x, y'}\n"),
+        ("{id: a,}\n", {"n": 1}, "{id: a, n: 1,}\n"),
+        ("{id: a, # why\n t: x\n}\n", {"t": "z", "n": 1}, "{id: a, # why\n t: z, n: 1\n}\n"),
+        ("{id: a, flag}\n", {"flag": 1}, "{id: a, flag: 1}\n"),
+    ],
+)
+def test_flow_style_front_matter(block: str, changes: dict[str, Any], after: str) -> None:
+    """A block in braces is changed within its braces."""
+    assert changed(block, **changes) == after
+    assert read(after).values == {
+        key: value for key, value in {**read(block).values, **changes}.items() if value is not None
+    }
+
+
+def test_new_keys_come_last_in_their_order() -> None:
+    """A new key is a line of its own at the end, indented as the others, with the file's line end."""
+    assert changed("id: a\r\n", "\r\n", n=1, m="x: y") == "id: a\r\nn: 1\r\nm: 'x: y'\r\n"
+    assert changed("  id: a\n  # end\n", n=1) == "  id: a\n  # end\n  n: 1\n"
+    assert changed("id: a", n=1) == "id: a\nn: 1\n"
+
+
+@given(
+    BLOCK,
+    st.sampled_from(["id", "type", "tags", "fresh"]),
+    st.one_of(st.none(), SCALARS, st.integers(0, 9)),
+)
+@settings(max_examples=800, deadline=None)
+def test_a_splice_leaves_every_other_value(block: str, key: str, value: Any) -> None:
+    """Whatever block can be read: after one change it says the same of every other key."""
+    block += "" if block.endswith("\n") else "\n"  # as every block between two delimiters
+    assume(
+        not re.search(r"[\"'\]}]#no", block)
+    )  # libyaml takes this for a remark; a plain value would join it
+    try:
+        before = read(block).values
+        after = changed(block, "\r\n" if "\r\n" in block else "\n", **{key: value})
+        got = read(after).values if after.strip() else {}
+    except Malformed:
+        return
+    before.pop(key, None)
+    got_value = got.pop(key, None)
+    assert repr((sorted(got.items()), got_value)) == repr((sorted(before.items()), value))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: "id: a\nb: " + "[" * n,
+        lambda n: "".join(f"key{i}:\n" for i in range(n // 8)),
+        lambda n: "id: a\n" * (n // 6),
+        lambda n: "id: " + "a " * (n // 2) + "!",
+        lambda n: "id: '" + "a" * n,
+        lambda n: "id: [" + "a," * (n // 2) + "!]",
+        lambda n: " " * n + "x",
+    ],
+    ids=["brackets", "keys", "repeated", "words", "quote", "items", "blanks"],
+)
+def test_reading_is_linear(make: Any) -> None:
+    """Four times the block takes about four times the work."""
+
+    def cost(size: int) -> float:
+        best = float("inf")
+        for _ in range(5):
+            started = time.process_time()
+            with suppress(Malformed):
+                read(make(size))
+            best = min(best, time.process_time() - started)
+        return best
+
+    assert cost(MAX_BLOCK - 100) < 10 * cost(MAX_BLOCK // 4) + 0.02
+
+
+def test_sixteen_levels_are_read_and_a_seventeenth_is_not() -> None:
+    """The mapping itself is the first."""
+    deepest = front_matter.MAX_DEPTH - 1
+    assert "a" in read("a: " + "[" * deepest + "]" * deepest).values
+    with pytest.raises(Malformed, match="nested deeper"):
+        read("a: " + "[" * (deepest + 1) + "]" * (deepest + 1))

@@ -1,0 +1,895 @@
+"""A memory file is never lost, read the same way everywhere, and changed by splices alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from memcli.errors import DataError
+from memcli.memory.memory_file import (
+    Change,
+    MemoryFile,
+    edited,
+    eol_of,
+    is_day,
+    parse,
+    read_values,
+    render_entry,
+    safe_body,
+    sections,
+)
+from memcli.memory.values import Entry, Problem
+
+WORDS = [
+    "Freeze the clock.",
+    "تجميد الساعة",
+    "冻结时钟",
+    "🧊 emoji",
+    "a\x00b",
+    "a\u2028b",
+    "a\x85b",
+    "---x",
+    "===",
+]
+LINES = st.one_of(
+    st.sampled_from(WORDS),
+    st.sampled_from(
+        [
+            "",
+            "",
+            "",
+            " ",
+            "\t",
+            "---",
+            "---",
+            "--- ",
+            "---\t",
+            "----",
+            " ---",
+            "***",
+            "\ufeff",
+            "\x0c",
+        ]
+    ),
+    st.sampled_from(
+        ["```", "```python", "````", "~~~", "~~~ text", "```a`b", "   ```", "    ```", "```\t"]
+    ),
+    st.sampled_from(
+        ["# One", "## Two ##", "### Detail", "#no", "## [2026-02-10] Dated", "####### seven"]
+    ),
+    st.sampled_from(
+        [
+            "id: a",
+            "type: corrective",
+            "title: Jekyll",
+            "importance: high",
+            "id: [",
+            "- id: a",
+            "id:\tb",
+        ]
+    ),
+    st.text(max_size=12),
+)
+IDS = st.sampled_from(["a", "b", "c-3", "9b0cf731-e1db-469a-aed5-d03c53ac17f3"])
+BLOCKS = st.one_of(
+    st.lists(LINES, max_size=8),
+    st.builds(
+        lambda name, body: ["", "---", f"id: {name}", "importance: 0.5", "---", *body],
+        IDS,
+        st.lists(LINES),
+    ),
+    st.builds(lambda name: ["", "---", f"id: {name}", "broken: [", "---", "text"], IDS),
+    st.builds(lambda name: ["```markdown", "", "---", f"id: {name}", "---", "example", "```"], IDS),
+    st.builds(lambda name: ["", "---", f"{{id: {name}, type: corrective}}", "---", "flow"], IDS),
+)
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> str:
+    """A memory file of real and damaged entries, fences, rules, headings and prose."""
+    lines = [line for block in draw(st.lists(BLOCKS, max_size=6)) for line in block]
+    eol = draw(st.sampled_from(["\n", "\n", "\r\n", "\r", ""]))
+    ends = draw(
+        st.lists(st.sampled_from(["\n", "\r\n", "\r"]), min_size=len(lines), max_size=len(lines))
+    )
+    text = "".join(line + (eol or end) for line, end in zip(lines, ends, strict=True))
+    if draw(st.booleans()):
+        text = text.rstrip("\r\n")
+    return draw(st.sampled_from(["", "", "\ufeff"])) + text
+
+
+def entry(name: str, body: str = "Body.", keys: str = "type: corrective\n") -> str:
+    return f"---\nid: {name}\n{keys}---\n{body}\n\n"
+
+
+def joined(file: MemoryFile) -> str:
+    return "".join(file.text[segment.start : segment.end] for segment in file.segments)
+
+
+def ids(file: MemoryFile) -> list[str]:
+    return [entry.id for entry in file.entries]
+
+
+def essence(entry: Entry) -> tuple[Any, ...]:
+    return (entry.id if entry.identified else "", *entry[1:13], entry.extra)
+
+
+def with_eol(text: str, eol: str) -> str:
+    return text.replace("\n", eol)
+
+
+# --- lossless
+
+
+@given(st.one_of(texts(), st.text()))
+@settings(max_examples=500, deadline=None)
+def test_segments_joined_are_the_file(text: str) -> None:
+    """No character is lost or doubled, and nothing that can be typed makes the reader fail."""
+    file = parse(text, "x")
+    assert joined(file) == text
+    assert all(segment.start < segment.end for segment in file.segments)
+    assert [segment.start for segment in file.segments if segment.kind == "entry"] == [
+        entry.start for entry in file.entries
+    ]
+
+
+@given(st.one_of(texts(), st.text()))
+@settings(max_examples=500, deadline=None)
+def test_every_prose_word_is_in_a_section_or_heading(text: str) -> None:
+    """Sections follow one another inside the prose segments, and their bodies stand where they say."""
+    file = parse(text, "x")
+    prose = [segment for segment in file.segments if segment.kind == "prose"]
+    at = 0
+    for section in sections(file):
+        assert at <= section.start < section.end
+        assert any(
+            segment.start <= section.start and section.end <= segment.end for segment in prose
+        )
+        assert section.body in text[section.start : section.end]
+        at = section.end
+
+
+@given(texts())
+@settings(max_examples=300, deadline=None)
+def test_line_is_where_the_body_begins(text: str) -> None:
+    """`line` counts CRLF, LF and a lone CR as one line end each, in entries and in sections."""
+    file = parse(text, "x")
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    for item in [*file.entries, *sections(file)]:
+        if item.body:
+            first = item.body.replace("\r\n", "\n").replace("\r", "\n").split("\n")[0]
+            assert first in lines[item.line - 1]
+
+
+@given(texts(), st.sampled_from(["\n", "\r\n", "\r"]))
+@settings(max_examples=300, deadline=None)
+def test_line_ends_do_not_change_the_meaning(text: str, eol: str) -> None:
+    """A checkout with other line ends has the same entries and the same problems on the same lines."""
+    plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    here, there = parse(plain, "x"), parse(with_eol(plain, eol), "x")
+    assert [e[1:12] for e in here.entries] == [e[1:12] for e in there.entries]
+    assert [(e.line, e.body) for e in here.entries] == [
+        (e.line, e.body.replace(eol, "\n")) for e in there.entries
+    ]
+    assert here.problems == there.problems
+    assert [s.line for s in sections(here)] == [s.line for s in sections(there)]
+
+
+# --- grammar
+
+
+@pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("bom", ["", "\ufeff"])
+def test_entry_with_every_line_end(eol: str, bom: str) -> None:
+    """BOM, CRLF, lone CR and a missing last line end are read."""
+    file = parse(bom + with_eol(entry("a", "## T\n\nOne.") + entry("b", "Two.").rstrip(), eol), "x")
+    assert [(e.id, e.title, e.body, e.line) for e in file.entries] == [
+        ("a", "T", with_eol("## T\n\nOne.", eol), 5),
+        ("b", "Two.", "Two.", 13),
+    ]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "One.\n---\nid: z\n---\nTwo.",
+        "One.\n\n---\n\nTwo.",
+        "One.\n\n---\nTwo: no entry\n---\nThree.",
+        "One.\n\n----\nid: z\n----\nTwo.",
+        "One.\n\n ---\nid: z\n ---\nTwo.",
+        "One.\n\n---",
+        "```yaml\nid: z\n---\nid: y\n---\n```",
+        "```markdown\n\n---\nid: z\ntype: corrective\n---\nExample.\n```\n\nAfter.",
+        "~~~\n\n---\nid: z\n---\n```\n~~~",
+        "````\n```\n\n---\nid: z\n---\n````",
+        "```\nnever closed",
+        "One.\n\n    ---\n    id: z\n    ---",
+        "One.\n\n---\ntitle: Post\nlayout: page\n---\nJekyll.",
+        "One.\n\n---\nname: testing\ndescription: how\ntype: feedback\n---\nA topic of Claude.",
+        "One.\n\n---\n- id: z\n---\nTwo.",
+        "One.\n\n---\nid\n---\nTwo.",
+        "One.\n\n---\n---\nTwo.",
+        "One.\n\n---\n\n---\nTwo.",
+    ],
+)
+def test_what_opens_no_entry_is_body(rule: str) -> None:
+    """Rules, setext headings, fenced examples and foreign front matter stay in the body, word for
+    word.
+    """
+    file = parse(entry("a", rule) + entry("b"), "x")
+    assert [(e.id, e.body) for e in file.entries] == [("a", rule), ("b", "Body.")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\ufeff",
+        "\n\n",
+        "# Notes\n\nAll prose.\n",
+        "---\n",
+        "---",
+        "---\n---\n",
+        "- [Testing](testing.md) — freeze the clock\n- [Git](git.md) — never push to main\n",
+        "---\nname: testing\ndescription: how we test\ntype: feedback\n---\n\n# Testing\nFreeze the clock.\n",
+        "---\nname: x\nmetadata:\n  type: project\n---\nText.\n",
+        "---\nlayout: post\ntitle: Hello\n---\nText.\n",
+        "---\n- id: a\n---\n",
+        "---\nscalar\n---\n",
+        "```\n---\nid: a\n---\n```\n",
+    ],
+)
+def test_files_that_are_all_prose(text: str) -> None:
+    """A memory index of Claude Code, its topic files and Jekyll pages are prose without a problem."""
+    file = parse(text, "x")
+    assert (file.entries, file.problems, joined(file)) == ((), (), text)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "id: a",
+        "{id: a, type: corrective}",
+        '"id": a',
+        "type: directive",
+        "phase: x\nstatus: active\ndomain: team",
+        "first.key: 1\nid: a",
+        "# remark\n\nid: a",
+        "&anchor {id: a}",
+        "tags:\n- x\nid: a",
+    ],
+)
+def test_what_is_an_entry(block: str) -> None:
+    """An id, one of the four types or three known keys make a mapping an entry, in any YAML style."""
+    assert len(parse(f"---\n{block}\n---\nBody.\n", "x").entries) == 1
+
+
+def test_two_entries_without_a_blank_line_between() -> None:
+    """The second is body of the first, as any `---` under text is: nothing is lost."""
+    file = parse("---\nid: a\n---\nOne.\n---\nid: b\n---\nTwo.\n", "x")
+    assert [(e.id, e.body) for e in file.entries] == [("a", "One.\n---\nid: b\n---\nTwo.")]
+
+
+def test_entry_without_a_body() -> None:
+    """An empty body is the empty text, whether the file or the next entry follows."""
+    file = parse("---\nid: a\n---\n\n---\nid: b\n---", "x")
+    assert [(e.id, e.title, e.body) for e in file.entries] == [("a", "", ""), ("b", "", "")]
+
+
+def test_fenced_example_before_another_fence() -> None:
+    """An example of an entry is told from a forgotten fence by whether the fences behind it pair
+    up.
+    """
+    example = "```md\n\n---\nid: z\n---\nExample.\n```\n\n```py\ncode\n```"
+    file = parse(entry("a", example) + entry("b", "```\nx\n```"), "x")
+    assert [(e.id, e.body) for e in file.entries] == [("a", example), ("b", "```\nx\n```")]
+    assert file.problems == ()
+
+
+@pytest.mark.parametrize("fence", ["```", "~~~~", "```python"])
+def test_fence_that_is_not_closed_ends_at_the_next_id(fence: str) -> None:
+    """The forgotten fence swallows no entry, and the problem names its line."""
+    file = parse(
+        entry("a", f"Text.\n{fence}\ncode") + entry("b", "```\nx = 1\n```") + entry("c"), "x.md"
+    )
+    assert ids(file) == ["a", "b", "c"]
+    assert file.problems == (Problem("x.md", 6, "code fence is not closed before the next entry"),)
+
+
+def test_every_forgotten_fence_is_named() -> None:
+    """One forgotten fence does not hide the next."""
+    file = parse("".join(entry(name, "```py\ncode") for name in "abc"), "x")
+    assert (ids(file), [p.line for p in file.problems]) == (["a", "b", "c"], [5, 12])
+
+
+@pytest.mark.parametrize(
+    ("block", "line", "why"),
+    [
+        ("id: b\nref: *a", 7 + 3, "aliases are not read"),
+        ("id: b\nrun: !!python/object/apply:os.system [ls]", 7 + 3, "tags are not read"),
+        ("id: b\nx: " + "[" * 10_000, 7 + 3, "nested deeper than 16"),
+        ("id: b\nx: 1\n  y: [", 7 + 4, "not valid YAML"),
+        ("id: b\nx: a\x00b", 7 + 2, "not valid YAML"),
+        ("id: b\n" + "x: 'y'\n" * 140_000, 7 + 1, "longer than 65536"),
+        ("id: b\na: &a [x]\nb: &b [*a, *a]\nc: [*b, *b]", 7 + 4, "aliases"),
+    ],
+)
+def test_damaged_front_matter_is_named_and_kept_apart(block: str, line: int, why: str) -> None:
+    """A block meant as an entry that cannot be read costs its neighbours nothing."""
+    file = parse(entry("a") + f"---\n{block}\n---\nLost?\n\n" + entry("c"), "m.md")
+    assert [(e.id, e.body) for e in file.entries] == [("a", "Body."), ("c", "Body.")]
+    (problem,) = file.problems
+    assert (problem.path, problem.severity) == ("m.md", "unreadable")
+    assert why in problem.message
+    assert problem.line in (line - 1, line)
+    assert any("Lost?" in section.body for section in sections(file))
+
+
+def test_entry_that_is_not_closed_does_not_swallow_the_next() -> None:
+    """What ought to have closed the damaged block opens the next entry."""
+    text = "---\nid: a\ntype: corrective\nBody without its line.\n\n" + entry("b")
+    file = parse(text, "x")
+    assert ids(file) == ["b"]
+    assert [(p.severity, p.line in (4, 5, 6)) for p in file.problems] == [("unreadable", True)]
+
+
+def test_front_matter_that_is_never_closed_is_named() -> None:
+    """At the end of a file it is prose of its own, not body of the entry above."""
+    file = parse(entry("a") + "---\nid: b\nText\n", "x")
+    assert [(e.id, e.body) for e in file.entries] == [("a", "Body.")]
+    assert file.problems == (
+        Problem("x", 7, "front matter is not closed by a line of ---", "unreadable"),
+    )
+
+
+def test_repeated_keys_are_named_once_with_the_line_that_counts() -> None:
+    """The last one counts."""
+    file = parse("---\nid: a\nimportance: 0.1\nid: b\nid: c\n---\nBody.\n", "x")
+    assert ids(file) == ["c"]
+    assert file.problems == (Problem("x", 5, "key 'id' stands twice; the last one counts"),)
+
+
+# --- values
+
+
+def test_missing_keys_are_defaulted() -> None:
+    """Procedural, team, 0.5, unknown, active, 0: without a problem."""
+    file = parse("---\nid: a\n---\nBody.\n", "x")
+    assert file.entries[0][:11] == (
+        *("a", "procedural", "team", 0.5, "unknown", "active", 0, "", "", "", "normal"),
+    )
+    assert file.problems == ()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "default", "message"),
+    [
+        ("type", "Corrective", "procedural", "'Corrective' is none of declarative"),
+        ("domain", "[task]", "team", "is none of task, team; team is used"),
+        ("phase", "4", "unknown", "'4' is none of"),
+        ("status", "true", "active", "'True' is none of"),
+        ("kind", "rule", "", "none is used"),
+        ("priority", "urgent", "normal", "none is used"),
+        ("importance", "high", 0.5, "'high' is no number; 0.5 is used"),
+        ("importance", ".nan", 0.5, "0.5 is used"),
+        ("importance", "nan", 0.5, "0.5 is used"),
+        ("importance", "true", 0.5, "0.5 is used"),
+        ("importance", "[1]", 0.5, "0.5 is used"),
+        ("importance", "{a: 1}", 0.5, "0.5 is used"),
+        ("importance", "1.5", 1.0, "'1.5' is outside 0 to 1; 1.0 is used"),
+        ("importance", "-.inf", 0.0, "0.0 is used"),
+        ("importance", "9" * 400, 1.0, "1.0 is used"),
+        ("importance", "0x" + "f" * 5000, 0.5, "0.5 is used"),
+        ("reinforcement_count", "-1", 0, "'-1' is no count; 0 is used"),
+        ("reinforcement_count", ".inf", 0, "0 is used"),
+        ("reinforcement_count", "true", 0, "0 is used"),
+        ("reinforcement_count", "2.5", 0, "0 is used"),
+        ("reinforcement_count", "9" * 5000, 0, "0 is used"),
+        ("created_at", "yesterday", "", "'yesterday' is no date (YYYY-MM-DD); it is left out"),
+        ("created_at", "2026-02-30", "", "is no date"),
+        ("created_at", "2026-02-011", "", "is no date"),
+        ("last_reinforced", "20260301", "", "is no date"),
+        ("last_reinforced", "+202-01-01", "", "is no date"),
+        ("last_reinforced", "{a: b}", "", "is no date"),
+    ],
+)
+def test_values_that_cannot_be_used(key: str, value: str, default: Any, message: str) -> None:
+    """The entry counts with the default; the problem names file, line, key and what stands in."""
+    file = parse(f"---\nid: a\nsome_{key}: 1\n{key}: {value}\n---\nBody.\n", "m.md")
+    (found,), (problem,) = file.entries, file.problems
+    assert getattr(found, key) == default
+    assert problem[:2] == ("m.md", 4)
+    assert problem.severity == "defaulted"
+    assert problem.message.startswith(f"{key}: ")
+    assert message in problem.message
+    assert len(problem.message) < 200
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "read"),
+    [
+        ("importance", "'0.7'", 0.7),
+        ("importance", "1", 1.0),
+        ("reinforcement_count", "'3'", 3),
+        ("reinforcement_count", "3.0", 3),
+        ("created_at", "2026-03-01", "2026-03-01"),
+        ("created_at", "2026-03-01T10:00:00Z", "2026-03-01"),
+        ("created_at", "2026-03-01 10:00", "2026-03-01"),
+        ("last_reinforced", "''", ""),
+        ("id", "12", "12"),
+        ("id", "2026-01-01", "2026-01-01"),
+    ],
+)
+def test_values_that_are_written_otherwise(key: str, value: str, read: Any) -> None:
+    """Quoted numbers, unquoted dates and time stamps are understood without a problem."""
+    file = parse(f"---\ntype: corrective\n{key}: {value}\n---\nBody.\n", "x")
+    assert (getattr(file.entries[0], key), file.problems) == (read, ())
+
+
+@pytest.mark.parametrize(
+    ("kind", "type_", "priority"),
+    [
+        ("policy", "directive", "critical"),
+        ("preference", "directive", "medium"),
+        ("workflow", "procedural", "high"),
+        ("pitfall", "corrective", "high"),
+        ("architecture", "declarative", "high"),
+        ("decision", "declarative", "medium"),
+        ("fact", "declarative", "normal"),
+        ("episode", "declarative", "normal"),
+    ],
+)
+def test_kind_sets_type_and_priority(kind: str, type_: str, priority: str) -> None:
+    """Only where none is written, and a default priority lifts no importance."""
+    values, _ = read_values({"kind": kind})
+    assert (values["type"], values["priority"], values["importance"]) == (type_, priority, 0.5)
+    values, _ = read_values({"kind": kind, "type": "procedural", "priority": "normal"})
+    assert (values["type"], values["priority"]) == ("procedural", "normal")
+
+
+@pytest.mark.parametrize(
+    ("priority", "floor"),
+    [("pin", 0.8), ("high", 0.85), ("critical", 0.9), ("permanent", 0.95), ("medium", 0.1)],
+)
+def test_written_priority_floors_importance(priority: str, floor: float) -> None:
+    """An importance above the floor stays."""
+    assert read_values({"priority": priority, "importance": 0.1})[0]["importance"] == floor
+    assert read_values({"priority": priority, "importance": 0.99})[0]["importance"] == 0.99
+
+
+def test_optional_keys() -> None:
+    """Lists are lists of text however written, numbers are checked, unknown keys are kept."""
+    values, faults = read_values(
+        {
+            "tags": "a, b",
+            "paths": ["x", 3, None, {}],
+            "supports": "id-1",
+            "surprise": 0.6,
+            "stability": "2.5",
+        }
+        | {
+            "difficulty": -1,
+            "success_count": "2",
+            "mine": {"deep": [1]},
+            "outcome": None,
+            "priority": "pin",
+        }
+    )
+    assert values["extra"] == {
+        "tags": ["a", "b"],
+        "paths": ["x", "3"],
+        "supports": ["id-1"],
+        "surprise": 0.6,
+        "stability": 2.5,
+        "success_count": 2,
+        "mine": {"deep": [1]},
+        "priority": "pin",
+    }
+    assert [key for key, _ in faults] == ["difficulty"]
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        *[("2024-02-29", True), ("2026-02-29", False), ("1900-02-29", False), ("2000-02-29", True)],
+        *[
+            ("2026-13-01", False),
+            ("2026-00-10", False),
+            ("0000-01-01", False),
+            ("2026-1-01", False),
+        ],
+        *[
+            ("+202-01-01", False),
+            ("2026-01- 1", False),
+            ("٢٠٢٦-٠١-٠١", False),
+            ("2026-01-01x", False),
+        ],
+    ],
+)
+def test_is_day(text: str, answer: bool) -> None:
+    """Only a real calendar date in ASCII digits is one."""
+    assert is_day(text) is answer
+
+
+def test_derived_ids_are_stable_and_differ() -> None:
+    """An entry without an id has the same one at each parse, another by place, path and text."""
+    text = "---\ntype: corrective\n---\nSame.\n\n" * 2
+    here, again, there = parse(text, "x"), parse(text, "x"), parse(text, "y")
+    assert ids(here) == ids(again)
+    assert len({*ids(here), *ids(there)}) == 4
+    assert not here.entries[0].identified
+
+
+@pytest.mark.parametrize(
+    ("body", "title", "date"),
+    [
+        ("## [2026-02-10] Freeze time", "Freeze time", "2026-02-10"),
+        ("## [2026-02-31] Freeze time", "Freeze time", "2025-01-02"),
+        ("Prefer `ruff`.\n\nMore.", "Prefer `ruff`.", "2025-01-02"),
+        ("- **Prefer** ruff.", "Prefer** ruff.", "2025-01-02"),
+        ("Lead.\n\n## Learn C#\nx", "Learn C#", "2025-01-02"),
+        ("## Closed ##\nx", "Closed", "2025-01-02"),
+        ("Install:\n```sh\n# not a title\n```", "Install:", "2025-01-02"),
+        ("What happened.\n\n### Detail\nAll of it.", "What happened.", "2025-01-02"),
+        ("##\nx", "", "2025-01-02"),
+        ("x" * 300, "x" * 119 + "…", "2025-01-02"),
+    ],
+)
+def test_titles_and_dates_of_entries(body: str, title: str, date: str) -> None:
+    """The first heading outside code is the title, else the first line; its date beats the path's."""
+    (found,) = parse(entry("a", body), "notes/2025-01-02.md").entries
+    assert (found.title, found.date) == (title, date)
+
+
+# --- prose
+
+
+def test_sections_have_the_heading_path_as_title() -> None:
+    """A deeper heading hangs under the last higher one; text before the first heading stands alone."""
+    text = "Lead.\n\n# A\none\n### B\ntwo\n## C ##\nthree\n# D\n## E\nfour\n"
+    found = [(s.title, s.line) for s in sections(parse(text, "x"))]
+    assert found == [("Lead.", 1), ("A", 3), ("A > B", 5), ("A > C", 7), ("D > E", 10)]
+
+
+@pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
+def test_headings_in_fences_do_not_count(eol: str) -> None:
+    """Neither in a closed fence nor in one that runs to the end of the prose."""
+    text = "# A\n```sh\n# no\n```\n## B\n~~~\n# no\n```\n# no\n"
+    assert [s.title for s in sections(parse(with_eol(text, eol), "x"))] == ["A", "A > B"]
+
+
+def test_dates_of_sections() -> None:
+    """The nearest heading with a date, else the path, else unknown."""
+    text = "# [2026-01-01] A\none\n## B\ntwo\n## On 2026-03-04 we met\nthree\n# 2026-99-99\nfour\n"
+    assert [s.date for s in sections(parse(text, "tasks/2025-05-05.md"))] == [
+        *("2026-01-01", "2026-01-01", "2026-03-04", "2025-05-05"),
+    ]
+    assert [s.date for s in sections(parse("Text.\n", "MEMORY.md"))] == [""]
+
+
+def test_ids_of_sections_are_stable() -> None:
+    """An id survives a change elsewhere, and equal sections differ by their order."""
+    before = sections(parse("# A\nsame\n# A\nsame\n# B\nx\n", "m"))
+    after = sections(parse("Lead.\n\n# A\nsame\n# New\ny\n# A\nsame\n# B\nx\n", "m"))
+    kept = [s.id for s in after if s.title in ("A", "B")]
+    assert kept == [s.id for s in before]
+    assert len(set(kept)) == 3
+    assert not any(s.written or s.identified for s in after)
+
+
+def test_prose_around_entries() -> None:
+    """The preamble of a mixed file and the remains of a damaged block are sections, entries are
+    not.
+    """
+    file = parse("# Notes\nLead.\n\n" + entry("a", "# A\nx") + "---\nid: [\n---\nRest.\n", "x")
+    assert [segment.kind for segment in file.segments] == ["prose", "entry", "prose"]
+    assert [s.body for s in sections(file)] == ["# Notes\nLead.", "---\nid: [\n---\nRest."]
+
+
+# --- changes
+
+FILES = [
+    pytest.param("", id="empty"),
+    pytest.param("\ufeff", id="bom"),
+    pytest.param("# Prose", id="no last line end"),
+    pytest.param("# Prose\r\n\r\ntext\r\n", id="crlf"),
+    pytest.param("# Prose\rtext", id="cr"),
+    pytest.param("text\n\n---", id="rule without line end"),
+    pytest.param("text\n\n---\n", id="rule at the end"),
+    pytest.param(entry("a", "```\nopen"), id="open fence"),
+    pytest.param(entry("a") + "---\nid: [\n", id="damaged block"),
+    pytest.param(entry("a").rstrip(), id="entry without line end"),
+    pytest.param(entry("a") + "\n\n\n", id="blank lines"),
+    pytest.param("\ufeff" + entry("a").replace("\n", "\r\n"), id="bom and crlf"),
+]
+
+
+@pytest.mark.parametrize("text", FILES)
+def test_appending_an_entry(text: str) -> None:
+    """Every byte of the file stays in front, and the entry comes after a blank line."""
+    eol = eol_of(text)
+    new = render_entry(
+        {"id": "new", "type": "directive", "tags": ["x"]}, "One.\n\n---\n\nTwo.", eol
+    )
+    before = parse(text, "x")
+    after = edited(before, [Change(text=new)])
+    assert after.text.startswith(text)
+    assert after.text.endswith(new)
+    assert after.text[len(text) : -len(new)] in ("", eol, eol * 2)
+    assert ids(after) == [*ids(before), "new"]
+    assert after.entries[-1].body == with_eol("One.\n\n***\n\nTwo.", eol)
+
+
+@pytest.mark.parametrize("end", ["---\nid: z", "---\nid: z\n", "---\ntype: corrective\n\n"])
+def test_appending_behind_an_open_block_is_refused(end: str) -> None:
+    """The new entry's first line would close that block."""
+    with pytest.raises(DataError, match="nothing is written"):
+        edited(parse(entry("a") + end, "x"), [Change(text=render_entry({"id": "new"}, "Body."))])
+
+
+def test_appending_several_entries() -> None:
+    """Each stands after a blank line of its own."""
+    new = [Change(text=render_entry({"id": name}, "B.")) for name in "bcd"]
+    after = edited(parse(entry("a").rstrip(), "x"), new)
+    assert ids(after) == ["a", "b", "c", "d"]
+    assert after.text.count("\n\n---\nid") == 3
+
+
+@pytest.mark.parametrize("bom", ["", "\ufeff"])
+@pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_removing_an_entry(bom: str, eol: str, at: int) -> None:
+    """The entry's own characters go, and nothing else: first, middle or last."""
+    parts = [with_eol(entry(name, f"Body {name}."), eol) for name in "abc"]
+    after = edited(parse(bom + "".join(parts), "x"), [Change(at, remove=True)])
+    assert after.text == bom + "".join(part for i, part in enumerate(parts) if i != at)
+
+
+def test_removing_several_entries_and_changing_another() -> None:
+    """Changes of one file are made together."""
+    file = parse("# P\n\n" + "".join(entry(name) for name in "abcd") + "---\nid: [\n---\n", "x")
+    after = edited(
+        file, [Change(2, remove=True), Change(0, remove=True), Change(3, {"id": "e"}, body="New.")]
+    )
+    assert after.text == "# P\n\n" + entry("b") + entry("e", "New.") + "---\nid: [\n---\n"
+
+
+@pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
+def test_changing_values_keeps_every_other_byte(eol: str) -> None:
+    """Order, remarks, quotes, unknown keys, BOM, line ends and a missing last line end survive."""
+    text = "\ufeff# é\n\n---\n# why\nmine: {x: 1}\nid:   'a' # id\nstatus: active\nimportance: 0.50\n--- \n\nB."
+    file = parse(with_eol(text, eol), "x")
+    after = edited(
+        file, [Change(0, {"importance": 0.8, "status": "retired", "retired_because": "by hand"})]
+    )
+    wanted = text.replace("0.50\n", "0.8\nretired_because: by hand\n").replace("active", "retired")
+    assert after.text == with_eol(wanted, eol)
+    back = edited(
+        after, [Change(0, {"retired_because": None, "status": "active", "importance": 0.5})]
+    )
+    assert back.text == with_eol(text.replace("0.50", "0.5"), eol)
+
+
+@pytest.mark.parametrize("tail", ["", "\n", "\n\n\n", "\r\n \r\n"])
+@pytest.mark.parametrize("old", ["Old.", "## T\n\nOld.\n```\n---\n```", ""])
+def test_replacing_a_body(old: str, tail: str) -> None:
+    """The blanks around a body are not part of it and stay."""
+    text = f"---\nid: a\n---\n\n{old}{tail}"
+    after = edited(parse(text, "x"), [Change(0, body="New\n---\nid: z\n---")])
+    assert after.entries[0].body == "New\n***\nid: z\n***"
+    assert after.text.startswith("---\nid: a\n---\n")
+    if old:
+        assert after.text == text.replace(old, "New\n***\nid: z\n***")
+
+
+def test_values_that_are_rounded_are_as_planned() -> None:
+    """Six decimals of a number are kept; that is no reason to refuse the change."""
+    after = edited(
+        parse(entry("a"), "x"), [Change(0, {"importance": 0.1 + 0.2, "stability": 2.30654321})]
+    )
+    assert "importance: 0.3\nstability: 2.306543\n" in after.text
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        Change(0, {"id": None, "type": None}),
+        Change(0, {"id": "\ud800"}),
+        Change(text="prose\n"),
+        Change(0, body="\x00\r"),
+    ],
+)
+def test_a_change_that_does_not_read_back_is_refused(change: Change) -> None:
+    """Whatever would come out otherwise than planned is a DataError, or exactly the plan."""
+    file = parse(entry("a") + entry("b"), "x")
+    try:
+        after = edited(file, [change])
+    except DataError as error:
+        assert "x:" in error.what
+    else:
+        assert after.entries[0].body == "\x00"
+
+
+def test_no_change_changes_nothing() -> None:
+    """A no-op rewrites nothing."""
+    text = "\ufeff# x\r\n\r" + entry("a") + "```"
+    assert edited(parse(text, "x"), []).text == text
+
+
+@given(texts(), st.one_of(texts(), st.text()))
+@settings(max_examples=500, deadline=None)
+def test_an_appended_body_never_becomes_another_entry(text: str, body: str) -> None:
+    """Any text may be a body: the file has exactly one more entry, or the change is refused."""
+    before = parse(text, "x")
+    new = render_entry({"id": "new", "type": "corrective"}, body, eol_of(text))
+    try:
+        after = edited(before, [Change(text=new)])
+    except DataError:
+        return
+    assert [essence(e) for e in after.entries[:-1]] == [essence(e) for e in before.entries]
+    assert after.entries[-1].id == "new"
+    assert after.text.startswith(text)
+
+
+@given(st.one_of(texts(), st.text()))
+@settings(max_examples=500, deadline=None)
+def test_a_rendered_entry_is_one_entry(body: str) -> None:
+    """On its own, too, and its body is the safe one; appending it to plain files is never refused."""
+    text = render_entry({"id": "new"}, body)
+    (found,) = parse(text, "x").entries
+    assert found.body == safe_body(body).strip("\r\n \t")
+    assert ids(edited(parse(entry("a"), "x"), [Change(text=text)])) == ["a", "new"]
+
+
+VALUES = st.dictionaries(
+    st.sampled_from(["id", "importance", "status", "last_reinforced", "tags", "title", "mine"]),
+    st.one_of(
+        st.none(),
+        st.sampled_from(
+            [
+                "active",
+                "retired",
+                "2026-03-01",
+                "it's",
+                "a: b",
+                "x, y",
+                "é ✓",
+                "two\nlines",
+                "",
+                "yes",
+            ]
+        ),
+        st.floats(0, 1),
+        st.integers(0, 5),
+        st.lists(st.sampled_from(["a", "b c", "d, e", "*"]), max_size=3),
+    ),
+    max_size=3,
+)
+
+
+@given(texts(), st.data())
+@settings(max_examples=600, deadline=None)
+def test_a_planned_edit_changes_what_it_says_and_no_byte_more(
+    text: str, data: st.DataObject
+) -> None:
+    """Outside the touched entry every byte stays; inside, every value that was not named."""
+    before = parse(text, "x")
+    assume(before.entries)
+    at = data.draw(st.integers(0, len(before.entries) - 1))
+    remove = data.draw(st.integers(0, 4)) == 0
+    change = Change(
+        at, data.draw(VALUES), data.draw(st.one_of(st.none(), st.text(max_size=9))), remove
+    )
+    try:
+        after = edited(before, [change])
+    except DataError:
+        return
+    old = before.entries[at]
+    assert after.text.startswith(text[: old.start])
+    assert after.text.endswith(text[old.end :])
+    others = [essence(e) for i, e in enumerate(before.entries) if i != at]
+    assert [essence(e) for i, e in enumerate(after.entries) if remove or i != at] == others
+    if not remove:
+        new = after.entries[at]
+        kept = {key: value for key, value in old.extra.items() if key not in change.values}
+        assert {key: value for key, value in new.extra.items() if key not in change.values} == kept
+        if change.body is None:
+            assert new.body == old.body
+
+
+@given(texts(), st.data())
+@settings(max_examples=300, deadline=None)
+def test_setting_what_is_there_already_is_never_refused(text: str, data: st.DataObject) -> None:
+    """A new value for a plain key of an entry is always possible, however odd its neighbours."""
+    before = parse(entry("first", "Fine.") + text, "x")
+    after = edited(before, [Change(0, {"type": "directive", "reinforcement_count": 1})])
+    assert after.text == before.text.replace(
+        "type: corrective", "type: directive\nreinforcement_count: 1", 1
+    )
+
+
+# --- size
+
+ADVERSARIES: dict[str, Callable[[int], str]] = {
+    "open fences": lambda n: "```x\n~~~y\n" * n,
+    "open fences between entries": lambda n: "".join(
+        f"\n---\nid: {i}\n---\n```x\n~~~\n````\n" for i in range(n)
+    ),
+    "examples in fences": lambda n: "```\n\n---\nid: a\n---\n```\n" * n,
+    "dangling rules": lambda n: "x\n\n---\nid: [\n" * n,
+    "bare rules": lambda n: "\n---\n" * n,
+    "backticks": lambda n: "`" * (20 * n) + "\n",
+    "growing backticks": lambda n: "".join("`" * (3 + i % 40) + "\n" for i in range(n)),
+    "blanks in a heading": lambda n: "# " + " " * (20 * n) + "x\n",
+    "marks in a heading": lambda n: "# " + "# " * (10 * n) + "x\n",
+    "blanks behind a rule": lambda n: "---" + " " * (20 * n) + "x\n",
+    "remark": lambda n: "---\n#" + "a" * (20 * n) + "\n---\n",
+    "brackets": lambda n: "\n---\nid: " + "[" * 1000 + "\n---\n" * (n // 100),
+    "many keys": lambda n: "---\nid: a\n" + "key:\n" * n + "---\n",
+    "equal sections": lambda n: "# a\nb\n" * n,
+    "lone carriage returns": lambda n: "\r---\rid: a\r---\rb\r" * n,
+    "faults": lambda n: "\n---\nid: a\ntype: x\nimportance: y\n---\nb\n" * n,
+}
+
+
+@pytest.mark.parametrize("name", ADVERSARIES)
+def test_reading_is_linear(name: str) -> None:
+    """Four times the text takes about four times the work, whatever it is made of."""
+
+    def cost(size: int) -> float:
+        text = ADVERSARIES[name](size)
+        best = float("inf")
+        for _ in range(3):
+            started = time.process_time()
+            sections(parse(text, "x"))
+            best = min(best, time.process_time() - started)
+        return best
+
+    assert cost(8000) < 10 * cost(2000) + 0.05
+
+
+def test_changing_many_entries_is_linear() -> None:
+    """Reinforcing every entry of a large file does not copy the file for each of them."""
+
+    def cost(size: int) -> float:
+        file = parse("".join(entry(str(i), "Body " * 50) for i in range(size)), "x")
+        best = float("inf")
+        for _ in range(3):
+            started = time.process_time()
+            after = edited(file, [Change(i, {"reinforcement_count": 1}) for i in range(size)])
+            best = min(best, time.process_time() - started)
+            assert all(e.reinforcement_count == 1 for e in after.entries)
+        return best
+
+    assert cost(2000) < 10 * cost(500) + 0.05
+
+
+def test_fifty_megabytes() -> None:
+    """A hundred thousand entries in one file are read whole."""
+    body = (
+        "## [2026-02-10] Freeze time in cart tests\n"
+        + "Cart expiry tests went red in CI before midnight. " * 8
+    )
+    text = "".join(entry(f"e-{i}", body) for i in range(100_000))
+    assert len(text) > 48_000_000
+    file = parse(text, "x")
+    assert len(file.entries) == 100_000
+    assert file.problems == ()
+    assert (file.entries[-1].id, file.entries[-1].line) == ("e-99999", 99_999 * 7 + 5)
+    assert file.segments[-1].end == len(text)
+
+
+def test_a_number_that_is_a_list_is_named_and_left_out() -> None:
+    """It neither stops the reading nor passes for a number."""
+    [found] = parse(
+        "---\nid: a\ntype: procedural\nstability: [1]\nsurprise: [2]\n---\n## T\nB.\n", "m.md"
+    ).entries
+    assert not {"stability", "surprise"} & found.extra.keys() and found.id == "a"
+    problems = parse("---\nid: a\nstability: [1]\n---\n## T\nB.\n", "m.md").problems
+    assert [(p.line, p.severity) for p in problems] == [(3, "defaulted")]
+    assert "stability" in problems[0].message

@@ -1,0 +1,291 @@
+"""Decay, growth and FSRS-6; the golden numbers of docs and the `fsrs` package as oracle."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from datetime import timedelta
+
+import pytest
+from fsrs import Card, Rating, Scheduler, State
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memcli.memory import prominence as p
+
+NOW = datetime.date(2026, 3, 1)
+ORACLE = Scheduler(enable_fuzzing=False)
+T0 = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+RATINGS = {"again": Rating.Again, "hard": Rating.Hard, "good": Rating.Good, "easy": Rating.Easy}
+
+
+def oracle_card(stability: float, difficulty: float) -> Card:
+    return Card(
+        state=State.Review, stability=stability, difficulty=difficulty, last_review=T0, due=T0
+    )
+
+
+def oracle_review(
+    stability: float, difficulty: float, days: int, rating: str
+) -> tuple[float, float]:
+    card = oracle_card(stability, difficulty)
+    after, _ = ORACLE.review_card(card, RATINGS[rating], T0 + timedelta(days=days))
+    assert after.stability is not None
+    assert after.difficulty is not None
+    return min(after.stability, p.STABILITY_RANGE[1]), after.difficulty
+
+
+@pytest.mark.parametrize(
+    ("age", "expected"),
+    [
+        (0, 1),
+        (1, 0.9923),
+        (7, 0.9475),
+        (30, 0.7937),
+        (90, 0.5),
+        (180, 0.25),
+        (365, 0.1),
+        (1e9, 0.1),
+    ],
+)
+def test_half_life_decay_has_the_golden_values(age: float, expected: float) -> None:
+    assert p.half_life_decay(age) == pytest.approx(expected, abs=5e-5)
+
+
+def test_half_life_decay_reaches_its_floor_at_day_298_97() -> None:
+    assert p.half_life_decay(298.96) > 0.1
+    assert p.half_life_decay(298.98) == 0.1
+
+
+@pytest.mark.parametrize(
+    ("age", "half_life", "expected"),
+    [(10_000, math.inf, 1.0), (-5, 90, 1.0), (0, 0, 1.0), (1, 0, 0.1), (60, 60, 0.5), (1, -3, 0.1)],
+)
+def test_half_life_decay_at_its_edges(age: float, half_life: float, expected: float) -> None:
+    assert p.half_life_decay(age, half_life) == expected
+
+
+@pytest.mark.parametrize(
+    ("age", "expected"),
+    [(-1, 1), (0, 1), (1, 0.9944), (30, 0.8333), (90, 0.5), (162, 0.1), (163, 0.1), (9999, 0.1)],
+)
+def test_linear_decay_has_the_golden_values(age: float, expected: float) -> None:
+    assert p.linear_decay(age) == pytest.approx(expected, abs=5e-5)
+
+
+def test_linear_decay_is_above_its_floor_until_day_162() -> None:
+    assert p.linear_decay(161.9) > 0.1
+
+
+@pytest.mark.parametrize(
+    ("age", "expected"),
+    [
+        (-3, 1),
+        (0, 1),
+        (1, 0.9468),
+        (7, 0.8083),
+        (30, 0.6675),
+        (90, 0.5678),
+        (180, 0.5113),
+        (365, 0.4589),
+    ],
+)
+def test_retrievability_has_the_golden_values(age: float, expected: float) -> None:
+    assert p.retrievability(age, 2.3065) == pytest.approx(expected, abs=5e-5)
+
+
+def test_retrievability_counts_whole_days() -> None:
+    assert p.retrievability(7.9, 2.3065) == p.retrievability(7, 2.3065)
+
+
+def test_retrievability_is_nine_tenths_after_its_stability() -> None:
+    assert p.retrievability(10, 10) == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(
+    ("surprise", "expected"),
+    [
+        (0, 2.3065),
+        (0.2, 2.5372),
+        (0.6, 2.9985),
+        (0.9, 3.3444),
+        (1, 3.4598),
+        (7, 3.4598),
+        (-1, 2.3065),
+    ],
+)
+def test_initial_stability_grows_with_surprise(surprise: float, expected: float) -> None:
+    # .2 and .9 lie half-way between two roundings
+    assert p.initial_stability(surprise) == pytest.approx(expected, abs=6e-5)
+
+
+def test_initial_values_are_those_of_a_first_good_rating() -> None:
+    card, _ = ORACLE.review_card(Card(), Rating.Good, T0)
+    assert p.initial_stability(0) == card.stability
+    assert pytest.approx(card.difficulty) == p.INITIAL_DIFFICULTY
+    assert pytest.approx(2.1181, abs=5e-5) == p.INITIAL_DIFFICULTY
+
+
+@pytest.mark.parametrize(
+    ("rating", "expected"),
+    [("again", 0.7179), ("hard", 13.796), ("good", 21.411), ("easy", 38.088)],
+)
+def test_review_on_day_seven_has_the_golden_values(rating: str, expected: float) -> None:
+    stability, _ = p.review(2.3065, 2.1181, 7, rating)
+    assert stability == pytest.approx(expected, rel=7e-5)
+
+
+@pytest.mark.parametrize("rating", RATINGS)
+@pytest.mark.parametrize("difficulty", [1, 2.1181, 5, 8.5, 10])
+@pytest.mark.parametrize("stability", [0.001, 0.5, 2.3065, 30, 1000, 36500])
+@pytest.mark.parametrize("days", [0, 1, 2, 7, 30, 365, 4000])
+def test_review_agrees_with_the_fsrs_package(
+    stability: float, difficulty: float, days: int, rating: str
+) -> None:
+    expected = oracle_review(stability, difficulty, days, rating)
+    assert p.review(stability, difficulty, days, rating) == pytest.approx(expected, rel=1e-9)
+
+
+@given(
+    st.floats(0.001, 36500),
+    st.floats(1, 10),
+    st.integers(0, 40_000),
+    st.sampled_from(sorted(RATINGS)),
+)
+def test_review_and_retrievability_agree_with_the_fsrs_package_everywhere(
+    stability: float, difficulty: float, days: int, rating: str
+) -> None:
+    then = T0 + timedelta(days=days)
+    remembered = ORACLE.get_card_retrievability(oracle_card(stability, difficulty), then)
+    assert p.retrievability(days, stability) == pytest.approx(remembered, rel=1e-9)
+    expected = oracle_review(stability, difficulty, days, rating)
+    assert p.review(stability, difficulty, days, rating) == pytest.approx(expected, rel=1e-9)
+
+
+@given(st.floats(), st.floats(), st.integers(-5, 10**6), st.text(max_size=5))
+def test_review_of_any_values_stays_in_range(s: float, d: float, days: int, rating: str) -> None:
+    stability, difficulty = p.review(s, d, days, rating)
+    assert p.STABILITY_RANGE[0] <= stability <= p.STABILITY_RANGE[1]
+    assert p.DIFFICULTY_RANGE[0] <= difficulty <= p.DIFFICULTY_RANGE[1]
+
+
+@given(st.lists(st.tuples(st.integers(0, 400), st.sampled_from(sorted(RATINGS))), max_size=12))
+def test_a_history_of_reviews_agrees_with_the_fsrs_package(history: list[tuple[int, str]]) -> None:
+    stability, difficulty = p.initial_stability(0), p.INITIAL_DIFFICULTY
+    card = oracle_card(stability, difficulty)
+    now = T0
+    for days, rating in history:
+        now += timedelta(days=days)
+        card, _ = ORACLE.review_card(card, RATINGS[rating], now)
+        stability, difficulty = p.review(stability, difficulty, days, rating)
+        if card.stability is None or card.stability > p.STABILITY_RANGE[1]:
+            return
+        assert (stability, difficulty) == pytest.approx((card.stability, card.difficulty), rel=1e-9)
+
+
+def test_an_unknown_rating_counts_as_good() -> None:
+    assert p.review(2.3065, 2.1181, 7, "splendid") == p.review(2.3065, 2.1181, 7, "good")
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [("linear", [1, 2, 4, 8]), ("log", [1, 1.125, 1.25, 1.375]), ("none", [1, 1, 1, 1])],
+)
+def test_growth_has_the_golden_values(mode: str, expected: list[float]) -> None:
+    assert [p.growth(n, mode) for n in (0, 1, 3, 7)] == expected
+    assert p.growth(-4, mode) == 1.0
+
+
+def test_unknown_modes_are_refused() -> None:
+    with pytest.raises(ValueError, match="growth: square"):
+        p.growth(1, "square")
+    with pytest.raises(ValueError, match="decay: cubic"):
+        p.prominence(0.5, "fact", 1, 0, p.Rule(decay="cubic"))
+
+
+@pytest.mark.parametrize(
+    ("reinforced", "created", "date", "expected"),
+    [
+        ("2026-02-27", "2026-01-01", "2025-01-01", 2),
+        ("", "2026-02-19", "2025-01-01", 10),
+        ("", "", "2026-02-28", 1),
+        ("", "", "", 30),
+        ("soon", "2026-02-30", "last week", 30),
+        ("yesterday", "2026-02-19", "", 10),
+        ("2026-02-27T23:59:59+09:00", "", "", 2),
+        ("2026-02-27 08:00", "", "", 2),
+        ("2031-01-01", "2026-01-01", "", 0),
+        ("2026-03-01", "", "", 0),
+        ("0001-01-01", "", "", 739675),
+    ],
+)
+def test_age_takes_the_first_usable_date(
+    reinforced: str, created: str, date: str, expected: int
+) -> None:
+    assert p.age_days(reinforced, created, date, NOW) == expected
+
+
+@given(st.text(), st.text(), st.text())
+def test_age_of_any_texts_is_never_negative(a: str, b: str, c: str) -> None:
+    assert p.age_days(a, b, c, NOW) >= 0
+
+
+def test_age_takes_a_datetime_for_now_too() -> None:
+    assert (
+        p.age_days("2026-02-27", "", "", datetime.datetime(2026, 3, 1, 9, tzinfo=datetime.UTC)) == 2
+    )
+
+
+LINEAR = p.Rule(growth="linear")
+
+
+@pytest.mark.parametrize(
+    ("importance", "age", "n", "expected"),
+    [
+        (0.9, 0, 0, 0.9),
+        (0.5, 365, 0, 0.05),
+        (0.5, 0, 5, 3.0),
+        (0.5, p.age_days("", "", "", NOW), 0, 0.3969),
+    ],
+)
+def test_prominence_has_the_golden_values(
+    importance: float, age: int, n: int, expected: float
+) -> None:
+    assert p.prominence(importance, "fact", age, n, LINEAR).value == pytest.approx(
+        expected, abs=5e-5
+    )
+
+
+def test_prominence_names_its_factors() -> None:
+    assert p.prominence(0.5, "fact", 90, 1, p.Rule()) == (0.5, 0.5, 1.125, 0.28125)
+
+
+def test_importance_can_be_left_out() -> None:
+    assert p.prominence(0.2, "fact", 90, 0, p.Rule(use_importance=False)) == (1.0, 0.5, 1.0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "rule", "expected"),
+    [
+        ("policy", p.Rule(), 1.0),
+        ("architecture", p.Rule(decay="linear"), 1.0),
+        ("architecture", p.Rule(decay="fsrs"), 1.0),
+        ("policy", p.Rule(half_life_by_kind={"policy": 180}), 0.5),
+        ("fact", p.Rule(half_life_by_kind={"fact": 180}), 0.5),
+        ("fact", p.Rule(half_life_by_kind={"fact": math.inf}), 1.0),
+        ("fact", p.Rule(decay="linear", half_life_by_kind={"fact": 180}), 0.5),
+        ("fact", p.Rule(half_life_by_kind={"pitfall": 1}), 0.25),
+        ("fact", p.Rule(half_life=60), 0.125),
+        ("fact", p.Rule(decay="linear"), 0.1),
+        ("fact", p.Rule(decay="none", half_life_by_kind={"fact": 1}), 1.0),
+    ],
+)
+def test_decay_follows_rule_and_kind(kind: str, rule: p.Rule, expected: float) -> None:
+    assert p.prominence(1.0, kind, 180, 0, rule).decay == pytest.approx(expected)
+
+
+def test_fsrs_decay_uses_the_stored_stability_else_the_surprise() -> None:
+    rule = p.Rule(decay="fsrs")
+    assert p.prominence(1, "fact", 30, 0, rule).decay == pytest.approx(0.6675, abs=5e-5)
+    assert p.prominence(1, "fact", 30, 0, rule, stability=30).decay == pytest.approx(0.9)
+    assert p.prominence(1, "fact", 30, 0, rule, surprise=1).decay == p.retrievability(30, 3.45975)

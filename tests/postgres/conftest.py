@@ -1,0 +1,113 @@
+"""A real PostgreSQL server for the tests of the shared index, and a database of its own for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.conftest import Project
+from tests.drills.shared import CHECKS
+from tests.postgres.server import Server
+
+_names = count(1)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """One server for all tests, with a template that has the tables."""
+    made = Server()
+    try:
+        made.start()
+        made.database("template")
+        yield made
+    finally:
+        made.stop()
+
+
+class Shared:
+    """A database with the tables of the shared index."""
+
+    def __init__(self, server: Server, name: str) -> None:
+        self.server = server
+        self.name = name
+        self.url = server.url(name)
+
+    def rows(self, statement: str, *values: Any, role: str = "") -> list[tuple[Any, ...]]:
+        """What a statement gives, as the owner or as another role that logs in."""
+        url = self.server.url(self.name, role, "pw") if role else self.url
+        with psycopg.connect(url, autocommit=True) as connection:
+            return connection.execute(statement, values).fetchall()
+
+    def do(self, *statements: str) -> None:
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            for statement in statements:
+                connection.execute(statement)
+
+    def versions(self, table: str) -> dict[Any, str]:
+        """Which transaction wrote each row of a table: an untouched row keeps it."""
+        key = {"projects": "project::text", "files": "path", "chunks": "entry", "terms": "term"}[
+            table
+        ]
+        return dict(self.rows(f"SELECT {key}, xmin::text FROM mem.{table}"))
+
+    def dump(self) -> str:
+        """Every value of every table as one text."""
+        found = []
+        for table in ("projects", "files", "chunks", "terms"):
+            found += [repr(row) for row in self.rows(f"SELECT t::text FROM mem.{table} t")]
+        return "\n".join(found)
+
+    def check(self) -> None:
+        """What is counted is what there is."""
+        for what, statement in CHECKS.items():
+            assert self.rows(statement) == [], what
+
+
+@pytest.fixture
+def shared(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shared]:
+    """A fresh shared index, configured in the environment."""
+    name = f"t{next(_names)}"
+    with psycopg.connect(server.url(), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE template STRATEGY file_copy")
+    made = Shared(server, name)
+    monkeypatch.setenv("MEM_STORE_URL", made.url)
+    yield made
+    with psycopg.connect(server.url(), autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def other(project: Project, tmp_path: Path) -> Callable[[str], Project]:
+    """Makes further repositories beside `project`, by name."""
+
+    def make(name: str) -> Project:
+        root = tmp_path / name
+        root.mkdir()
+        made = Project(root, project.home)
+        made.git("init", "-q")
+        made.git("config", "user.name", "Test")
+        made.git("config", "user.email", "test@example.org")
+        made._made = 1000 * (1 + sum(map(ord, name)))  # ids of its own
+        return made
+
+    return make
+
+
+def push(project: Project, *options: str) -> None:
+    """Commit everything and push it; fails unless that works."""
+    project.commit()
+    done = project.mem("index", "--push", *options)
+    assert done.code == 0, done.err
+
+
+def found(project: Project, task: str, *options: str) -> list[str]:
+    """The titles that a shared recall finds."""
+    done = project.mem("recall", "--shared", "--json", "--max-tokens", "0", *options, task)
+    assert done.code == 0, done.err
+    assert "from here alone" not in done.err and "words alone" not in done.err, done.err
+    return [hit["title"] for hit in done.json["hits"]]

@@ -1,0 +1,144 @@
+"""The shared index with an embedder behind a URL: one that speaks as OpenAI does, on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.conftest import Project
+from tests.postgres.conftest import Shared, found, push
+from tests.providers.embed.server import Server, openai, serving
+
+
+def name(server: Server, model: str = "m") -> str:
+    """What tells its vectors apart: a server of one's own is part of the name of the model."""
+    return f"openai-compatible/{model} at {server.url}"
+
+
+@pytest.fixture
+def embedding(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """The embedder of these tests, configured in the environment; vectors of four numbers."""
+    with serving(openai) as server:
+        monkeypatch.setenv("MEM_EMBEDDER", "openai-compatible")
+        monkeypatch.setenv("MEM_EMBED_MODEL", "m")
+        monkeypatch.setenv("MEM_EMBED_URL", server.url)
+        yield server
+
+
+@pytest.fixture
+def pushed(project: Project, shared: Shared, embedding: Server) -> Project:
+    """A project with three entries in the shared index, with vectors of the server."""
+    texts = (
+        ("Herds", "zebra crossing"),
+        ("Birds", "heron by the water"),
+        ("Fish", "a lonely pike"),
+    )
+    project.write("MEMORY.md", "".join(project.entry(title, body) for title, body in texts))
+    push(project, "--migrate")
+    return project
+
+
+def test_vectors_of_a_provider_are_pushed_and_compared(
+    pushed: Project, shared: Shared, embedding: Server
+) -> None:
+    """Each text is paid for once; a recall sends the task alone and ranks as the local one does."""
+    assert shared.rows("SELECT DISTINCT model, dim FROM mem.chunks") == [(name(embedding), 4)]
+    [(index,)] = shared.rows(
+        "SELECT indexdef FROM pg_indexes WHERE indexname LIKE 'chunks_near_%%'"
+    )
+    assert "hnsw" in index and "halfvec(4)" in index and name(embedding) in index
+    embedded = [text for body in embedding.bodies for text in body["input"] if text != "dimension"]
+    assert len(embedded) == len(set(embedded)) == 3
+    embedding.asked.clear()
+    lists = [
+        pushed.mem("recall", "--ranked", "--json", "--explain", *extra, "lonely zebra").json
+        for extra in ((), ("--shared",))
+    ]
+    assert [body["input"] for body in embedding.bodies] == [["lonely zebra"], ["lonely zebra"]]
+    own, other = ([(hit["title"], hit["score"]) for hit in made["hits"]] for made in lists)
+    assert lists[0]["mode"] == lists[1]["mode"] != "bm25"
+    assert [title for title, _ in own] == [title for title, _ in other]
+    assert [score for _, score in own] == pytest.approx([score for _, score in other], abs=0.002)
+    assert all(hit["factors"]["vector"] is not None for hit in lists[1]["hits"])
+
+
+def test_an_edit_is_embedded_alone(pushed: Project, shared: Shared, embedding: Server) -> None:
+    """A push after one edit asks the provider for one text."""
+    embedding.asked.clear()
+    text = (pushed.root / "MEMORY.md").read_text()
+    pushed.write("MEMORY.md", text.replace("a lonely pike", "a lonely pike in the pond"))
+    push(pushed)
+    asked = [text for body in embedding.bodies for text in body["input"]]
+    assert len(asked) == 1 and "in the pond" in asked[0]
+    shared.check()
+
+
+def test_a_provider_that_fails_leaves_the_index_as_it_was(
+    pushed: Project, shared: Shared, embedding: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without vectors nothing is pushed (exit 4); a recall says so and asks the shared index by
+    words.
+    """
+    before = shared.dump()
+    pushed.write("MEMORY.md", pushed.entry("New", "okapi"))
+    pushed.commit()
+    pushed.mem("index", env={"MEM_EMBEDDER": "none"})
+    embedding.stop.set()
+    monkeypatch.setenv("MEM_EMBED_URL", "http://127.0.0.1:9/")
+    done = pushed.mem("index", "--push", "-q")
+    assert done.code == 4 and len(done.err.strip().split("\n")) <= 2, done.err
+    assert shared.dump() == before
+    done = pushed.mem("recall", "--shared", "--json", "zebra")
+    assert (done.code, done.json["mode"], [hit["title"] for hit in done.json["hits"]]) == (
+        0,
+        "bm25",
+        ["Herds"],
+    )
+    assert "words alone were searched" in done.err
+
+
+def test_another_model_is_said_in_one_line(
+    pushed: Project, shared: Shared, embedding: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Vectors of two models are not compared: one line names the model there, and words are
+    searched.
+    """
+    monkeypatch.setenv("MEM_EMBED_MODEL", "n")
+    done = pushed.mem("recall", "--shared", "--json", "zebra")
+    assert (done.code, done.json["mode"], [hit["title"] for hit in done.json["hits"]]) == (
+        0,
+        "bm25",
+        ["Herds"],
+    )
+    [line] = done.err.strip().split("\n")
+    assert f"its vectors are of {name(embedding)}" in line
+    push(pushed)
+    assert shared.rows("SELECT DISTINCT model, dim FROM mem.chunks") == [(name(embedding, "n"), 4)]
+    assert "Herds" in found(pushed, "zebra")
+
+
+def test_another_dimension_of_the_same_model_is_refused(
+    pushed: Project, shared: Shared, embedding: Server
+) -> None:
+    """A model that gives other dimensions behind its name: exit 2 or 4, one line, and nothing is
+    written.
+    """
+    before = shared.dump()
+
+    def longer(body: dict[str, list[str]]) -> object:
+        reply = openai(body)
+        for item in reply["data"]:
+            item["embedding"] += [0.25, 0.25]
+        return reply
+
+    embedding.speak = longer
+    pushed.write("MEMORY.md", pushed.entry("New", "okapi"))
+    pushed.commit()
+    done = pushed.mem("index", "--push", "-q")
+    lines = done.err.strip().split("\n")
+    assert done.code in (2, 4) and len(lines) <= 2 and "dimension" in done.err, done.err
+    assert shared.dump() == before
+    done = pushed.mem("recall", "--shared", "--json", "zebra")
+    assert (done.code, [hit["title"] for hit in done.json["hits"]]) == (0, ["Herds"])
+    assert "have 4 dimensions, here 6" in done.err and "words alone were searched" in done.err

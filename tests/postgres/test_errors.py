@@ -1,0 +1,210 @@
+"""What can be wrong with a shared index: one clear line with the next command, and nothing
+half-written.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from memcli.postgres import schema
+from tests.conftest import Project
+from tests.postgres import server as servers
+from tests.postgres.conftest import Shared, found, push
+from tests.postgres.server import Server
+
+COMMANDS = (("index", "--push"), ("recall", "--shared", "zebra"))
+
+
+@pytest.fixture
+def ready(project: Project) -> Project:
+    """A committed project without a memory that a recall could fall back on once it is pushed."""
+    project.write("MEMORY.md", project.entry("Herds", "zebra"))
+    project.commit()
+    return project
+
+
+def says(project: Project, code: int, *words: str, env: dict[str, str] | None = None) -> None:
+    """A push ends with `code`, one line and one hint; a recall says the same and does not fail for
+    it.
+    """
+    done = project.mem("index", "--push", "-q", env=env)
+    lines = done.err.strip().split("\n")
+    assert done.code == code and len(lines) == 2 and lines[1].startswith("hint: "), done
+    for word in words:
+        assert word in done.err, done.err
+    asked = project.mem("recall", "--shared", "zebra", env=env)
+    assert asked.code == (2 if code == 2 else 0) and words[0] in asked.err, asked
+    assert "Traceback" not in done.err + asked.err
+    for secret in ("hush", Server.password, "s3cr", "%2Ft"):
+        assert secret not in done.err + asked.err
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://me:hush@host/db", "host=localhost password=hush", "postgresql://me:hush@[::1/db",
+        "postgresql://me:hush@host:port/db", "postgresql://me:hush@host/db?nonsense=hush", "http://hush",
+        "hush", "postgresql://me:hu%zzsh@host/db",
+    ],
+)  # fmt: skip
+def test_a_wrong_url_is_a_usage_error(ready: Project, url: str) -> None:
+    """Exit 2, and nothing of the URL is printed: there may be a password anywhere in it."""
+    says(ready, 2, "no PostgreSQL URL", env={"MEM_STORE_URL": url})
+
+
+def test_no_url_is_a_usage_error(ready: Project) -> None:
+    """Without a configured index both commands say which key to set."""
+    says(ready, 2, "no shared index is configured", "store_url")
+
+
+def test_the_repository_cannot_name_a_server(ready: Project) -> None:
+    """The URL comes from the user alone: in the project file it is refused with its line."""
+    ready.write(".mem.toml", 'store_url = "postgresql://evil:hush@host/db"\n')
+    for command in COMMANDS:
+        done = ready.mem(*command)
+        assert (done.code, ".mem.toml:1" in done.err, "hush" in done.err) == (2, True, False)
+
+
+def test_a_wrong_password(ready: Project, shared: Shared) -> None:
+    """Exit 4 with the place for the password, which is not printed."""
+    url = shared.url.replace("s3cr%2Ft%40pw", "hush")
+    says(ready, 4, "does not take the password", "PGPASS", env={"MEM_STORE_URL": url})
+
+
+def test_the_password_from_a_file_or_the_environment(
+    ready: Project, shared: Shared, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """PGPASSFILE and PGPASSWORD are what libpq makes of them; the URL needs no password."""
+    monkeypatch.setenv("MEM_STORE_URL", shared.url.replace(":s3cr%2Ft%40pw", ""))
+    path = tmp_path / "pass"
+    path.write_text(f"*:*:*:*:{Server.password}\n")
+    path.chmod(0o600)
+    monkeypatch.setenv("PGPASSFILE", str(path))
+    push(ready)
+    monkeypatch.delenv("PGPASSFILE")
+    monkeypatch.setenv("PGPASSWORD", Server.password)
+    assert found(ready, "zebra") == ["Herds"]
+
+
+def test_no_such_database(ready: Project, server: Server) -> None:
+    """A database that is not there is named without its user."""
+    says(ready, 4, "no such database", env={"MEM_STORE_URL": server.url("nowhere")})
+
+
+def test_no_tables_yet(ready: Project, shared: Shared) -> None:
+    """A database without the tables: the command that makes them is named; with it, they are made."""
+    shared.do("DROP SCHEMA mem CASCADE")
+    says(ready, 4, "no shared index yet", "--migrate")
+    push(ready, "--migrate")
+    assert found(ready, "zebra") == ["Herds"]
+    push(ready, "--migrate")
+
+
+@pytest.mark.parametrize(("number", "words"), [("0000", "older"), ("9999", "newer")])
+def test_another_version_of_the_tables(
+    ready: Project, shared: Shared, number: str, words: str
+) -> None:
+    """Older and newer tables are neither read nor written."""
+    shared.do(f"UPDATE mem.version SET version_num = '{number}'")
+    before = shared.dump()
+    says(ready, 4, words)
+    if words == "newer":
+        done = ready.mem("index", "--push", "--migrate")
+        assert (done.code, "newer" in done.err) == (4, True)
+    assert shared.dump() == before
+
+
+def test_a_migration_that_fails_leaves_nothing(
+    ready: Project, shared: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of a migration or nothing: a role that may not make it changes nothing and is told so."""
+    shared.do("DROP SCHEMA mem CASCADE", "CREATE ROLE weak LOGIN PASSWORD 'pw'")
+    try:
+        monkeypatch.setenv("MEM_STORE_URL", shared.server.url(shared.name, "weak", "pw"))
+        done = ready.mem("index", "--push", "--migrate")
+        assert (done.code, "may not" in done.err) == (4, True), done.err
+        # Half-way: something of the same name is in the way of the last table.
+        shared.do("CREATE SCHEMA mem", "CREATE TABLE mem.terms ()")
+        monkeypatch.setenv("MEM_STORE_URL", shared.url)
+        done = ready.mem("index", "--push", "--migrate")
+        assert done.code == 4 and "Traceback" not in done.err, done.err
+        tables = shared.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'mem'")
+        assert tables == [("terms",)]
+    finally:
+        shared.do("DROP ROLE weak")
+
+
+def test_another_dimension(
+    ready: Project, shared: Shared, vectors: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Vectors of one model with two dimensions cannot be compared: a push is refused, a recall uses
+    words.
+    """
+    push(ready)
+    shared.do("UPDATE mem.projects SET dim = 128", "UPDATE mem.chunks SET dim = 128")
+    before = shared.dump()
+    ready.write("MEMORY.md", ready.entry("Herds", "zebra and gnu"))
+    ready.commit()
+    done = ready.mem("index", "--push")
+    assert (done.code, "have 128 dimensions" in done.err, "embed_dimensions = 128" in done.err) == (
+        2,
+        True,
+        True,
+    )
+    assert shared.dump() == before
+    done = ready.mem("recall", "--shared", "--json", "zebra")
+    assert [hit["title"] for hit in done.json["hits"]] == ["Herds"]
+    assert done.json["mode"] == "bm25" and "words alone were searched" in done.err
+
+
+def test_a_server_without_pgvector(ready: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that lacks the extension is told apart from one without tables; nothing is made
+    there.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="mem-postgres-"))  # where another user can get to
+    bare = bare_programs(folder)
+    monkeypatch.setattr(servers, "programs", lambda: bare)
+    server = Server()
+    try:
+        server.start()
+        monkeypatch.setenv("MEM_STORE_URL", server.url())
+        done = ready.mem("index", "--push", "--migrate")
+        assert (done.code, "lacks the extension vector" in done.err) == (4, True), done.err
+        with psycopg.connect(server.url()) as connection:
+            assert schema.version(connection) == ""
+            row = connection.execute(
+                "SELECT count(*) FROM pg_namespace WHERE nspname = 'mem'"
+            ).fetchone()
+            assert row == (0,)
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def bare_programs(folder: Path) -> Path:
+    """The programs of the server without the extension: they look for it beside themselves."""
+    whole = servers.programs().parent
+    libraries = whole.parent.with_name(f"{whole.parent.name}.libs")
+    (folder / libraries.name).symlink_to(libraries)
+    folder = folder / "bare" / whole.name
+    (folder / "bin").mkdir(parents=True)
+    for name in ("postgres", "initdb"):
+        shutil.copy2(whole / "bin" / name, folder / "bin" / name)
+    (folder / "lib").symlink_to(whole / "lib")
+    shutil.copytree(whole / "share", folder / "share", ignore=shutil.ignore_patterns("vector*"))
+    for path in (folder, folder.parent, folder.parent.parent):
+        path.chmod(0o755)
+    return folder / "bin"
+
+
+def test_check_and_push_exclude_each_other(ready: Project) -> None:
+    """--check writes nothing, so it cannot push; --migrate and --archived mean nothing without
+    --push.
+    """
+    for options in (["--check", "--push"], ["--migrate"], ["--archived"]):
+        assert ready.mem("index", *options).code == 2

@@ -1,0 +1,270 @@
+"""mem index --push: what is sent, what is not, and what a change costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Project
+from tests.postgres.conftest import Shared, found, push
+
+
+def three(project: Project) -> str:
+    return "".join(
+        project.entry(title, body)
+        for title, body in (
+            ("Herds", "zebra crossing"),
+            ("Birds", "heron and zebra"),
+            ("Fish", "a lonely pike"),
+        )
+    )
+
+
+def test_a_push_makes_a_project_findable(project: Project, shared: Shared) -> None:
+    """What was pushed is found from anywhere, with its project and its page at the commit."""
+    project.write("MEMORY.md", "# Memory\n\n" + three(project))
+    project.git("remote", "add", "origin", "git@github.com:acme/zoo.git")
+    push(project)
+    commit = project.git("rev-parse", "HEAD").strip()
+    hits = project.mem("recall", "--shared", "--json", "pike", cwd=project.home).json["hits"]
+    line = project.root.joinpath("MEMORY.md").read_text().split("\n").index("## Fish") + 1
+    assert [
+        (hit["title"], hit["project"], hit["path"], hit["line"], hit["url"]) for hit in hits
+    ] == [
+        (
+            "Fish",
+            "acme/zoo",
+            "MEMORY.md",
+            line,
+            f"https://github.com/acme/zoo/blob/{commit}/MEMORY.md#L{line}",
+        )
+    ]
+    shared.check()
+
+
+def test_a_push_of_nothing_new_writes_nothing(project: Project, shared: Shared) -> None:
+    """Pushing twice is pushing once: no row is touched."""
+    project.write("MEMORY.md", three(project))
+    push(project)
+    tables = ("projects", "files", "chunks", "terms")
+    before = {table: shared.versions(table) for table in tables}
+    done = project.mem("index", "--push")
+    assert "up to date" in done.err
+    assert {table: shared.versions(table) for table in tables} == before
+
+
+def test_an_edit_changes_the_rows_of_its_entry_alone(project: Project, shared: Shared) -> None:
+    """Entries behind the edited one have moved by a line, and their rows are as they were."""
+    text = three(project)
+    project.write("MEMORY.md", text)
+    project.write("tasks/other.md", project.entry("Else", "nothing here"))
+    push(project)
+    chunks, files, terms = (
+        shared.versions("chunks"),
+        shared.versions("files"),
+        shared.versions("terms"),
+    )
+    project.write("MEMORY.md", text.replace("zebra crossing", "zebra crossing\n\nwith a keeper"))
+    push(project)
+    now = shared.versions("chunks")
+    [(edited,)] = shared.rows("SELECT entry FROM mem.chunks WHERE title = 'Herds'")
+    assert [entry for entry in now if now[entry] != chunks[entry]] == [edited]
+    assert {path for path, xmin in shared.versions("files").items() if xmin != files[path]} == {
+        "MEMORY.md"
+    }
+    touched = {term for term, xmin in shared.versions("terms").items() if xmin != terms.get(term)}
+    assert {"with", "keeper"} <= touched <= {"with", "keeper", "a"}
+    shared.check()
+
+
+def test_what_leaves_the_files_leaves_the_index(project: Project, shared: Shared) -> None:
+    """Removed entries and removed files are gone after the next push, with what they counted for."""
+    text = three(project)
+    project.write("MEMORY.md", text)
+    project.write("tasks/other.md", project.entry("Else", "okapi"))
+    push(project)
+    project.write("MEMORY.md", text[: text.index("---\nid", 10)])
+    (project.root / "tasks" / "other.md").unlink()
+    push(project)
+    assert shared.rows("SELECT title FROM mem.chunks") == [("Herds",)]
+    assert "okapi" not in shared.dump()
+    shared.check()
+
+
+def test_a_move_between_files_keeps_the_entry(project: Project, shared: Shared) -> None:
+    """An entry that moves to another file is found there, once."""
+    text = project.entry("Herds", "zebra")
+    project.write("MEMORY.md", text)
+    push(project)
+    project.write("MEMORY.md", "# Empty\n")
+    project.write("tasks/new.md", text)
+    push(project)
+    hits = project.mem("recall", "--shared", "--json", "zebra").json["hits"]
+    assert [hit["path"] for hit in hits] == ["tasks/new.md"]
+
+
+def test_what_is_not_for_others_stays(project: Project, shared: Shared) -> None:
+    """Proxy stores, the global level, private parts, credentials, and files outside git never
+    leave.
+    """
+    project.write("~/MEMORY.md", project.entry("Global", "marker-global"))
+    project.write("proxy.md", project.entry("Proxy", "marker-proxy"))
+    project.write("proxy.archive.md", project.entry("Proxy", "marker-old-proxy"))
+    project.write("proxy-tasks/p.md", project.entry("Proxy", "marker-proxy-task"))
+    project.write(".mem/jobs/j/MEMORY.md", project.entry("Job", "marker-ignored"))
+    project.write(".gitignore", ".mem/\n")
+    spanning = (
+        project.entry("Half", "public words\n\n<private>\nmarker-span-one")
+        + project.entry("Other half", "marker-span-two\n</private>")
+        + project.entry(
+            "Tagged <private>marker-title</private>", "x", tags=["<private>marker-tag</private>"]
+        )
+        + project.entry("Key", "the token is ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8")
+    )
+    project.write(
+        "MEMORY.md",
+        spanning + "\n# Prose\n\n<private>marker-prose</private> kept\n\n<private>marker-open\n",
+    )
+    push(project, "--archived")
+    dumped = shared.dump()
+    assert "public words" in dumped and "kept" in dumped
+    assert "marker" not in dumped
+    assert "A1b2C3d4E5f6" not in dumped
+
+
+def test_archives_are_sent_only_when_asked_for(project: Project, shared: Shared) -> None:
+    """--archived sends them, and a push without it takes them out again."""
+    project.write("MEMORY.md", project.entry("New", "zebra"))
+    project.write("MEMORY.archive.md", project.entry("Old", "zebra of old", status="retired"))
+    push(project)
+    assert "zebra of old" not in shared.dump()
+    push(project, "--archived")
+    assert found(project, "zebra") == ["New"]
+    assert set(found(project, "zebra", "--archived")) == {"New", "Old"}
+    push(project)
+    assert "zebra of old" not in shared.dump()
+
+
+def test_a_project_is_its_first_commit_and_path(
+    project: Project, shared: Shared, tmp_path: Path
+) -> None:
+    """A clone under another name is the same project; another folder of the repository is another
+    one.
+    """
+    project.write("MEMORY.md", project.entry("Top", "zebra"))
+    project.write("sub/MEMORY.md", project.entry("Sub", "heron"))
+    push(project)
+    done = project.mem("index", "--push", "--root", str(project.root / "sub"))
+    assert done.code == 0, done.err
+    project.git("clone", "-q", str(project.root), str(tmp_path / "elsewhere"))
+    clone = Project(tmp_path / "elsewhere", project.home)
+    clone.git("config", "user.email", "t@e.org")
+    clone.git("config", "user.name", "T")
+    clone.write("MEMORY.md", clone.entry("Changed", "okapi"))
+    push(clone)
+    paths = shared.rows(
+        "SELECT path, (SELECT array_agg(title) FROM mem.chunks c WHERE c.project = p.project)"
+        " FROM mem.projects p ORDER BY path"
+    )
+    assert paths == [(".", ["Changed"]), ("sub", ["Sub"])]
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_only_what_is_committed_is_sent(project: Project, shared: Shared, staged: bool) -> None:
+    """A hit's page must say what the hit says: a changed file is refused, and nothing is written."""
+    project.write("MEMORY.md", project.entry("Herds", "zebra"))
+    project.commit()
+    project.write("MEMORY.md", project.entry("Herds", "changed"))
+    if staged:
+        project.git("add", "-A")
+    done = project.mem("index", "--push")
+    assert (done.code, "MEMORY.md differs from what is committed" in done.err) == (5, True)
+    assert shared.rows("SELECT * FROM mem.projects") == []
+
+
+def test_a_shallow_clone_is_refused(project: Project, shared: Shared, tmp_path: Path) -> None:
+    """Without the first commit a project has no identity: exit 2, with the command that helps."""
+    project.write("MEMORY.md", project.entry("Herds", "zebra"))
+    project.commit()
+    project.commit("second")
+    project.git("clone", "-q", "--depth", "1", f"file://{project.root}", str(tmp_path / "shallow"))
+    done = Project(tmp_path / "shallow", project.home).mem("index", "--push")
+    assert (done.code, "git fetch --unshallow" in done.err) == (2, True)
+
+
+def test_outside_a_repository_nothing_is_pushed(
+    project: Project, shared: Shared, tmp_path: Path
+) -> None:
+    """A folder without git, and one without a commit, are refused with exit 2."""
+    (tmp_path / "plain").mkdir()
+    plain = Project(tmp_path / "plain", project.home)
+    plain.write("MEMORY.md", plain.entry("Herds", "zebra"))
+    assert plain.mem("index", "--push").code == 2
+    project.write("MEMORY.md", project.entry("Herds", "zebra"))
+    assert project.mem("index", "--push").code == 2
+    assert shared.rows("SELECT * FROM mem.projects") == []
+
+
+def test_vectors_are_sent_with_their_model(
+    project: Project, shared: Shared, vectors: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each vector has its model and dimension beside it; what was pushed without one gets it later."""
+    project.write("MEMORY.md", three(project) + project.entry("Old", "retired", status="retired"))
+    monkeypatch.setenv("MEM_EMBEDDER", "none")
+    push(project)
+    assert shared.rows("SELECT DISTINCT model, dim FROM mem.chunks") == [("", 0)]
+    monkeypatch.setenv("MEM_EMBEDDER", "local")
+    push(project)
+    counted = shared.rows(
+        "SELECT model, dim, count(*), count(vector) FROM mem.chunks GROUP BY 1, 2 ORDER BY 1"
+    )
+    assert counted == [("", 0, 1, 0), ("local/wordllama-256", 256, 3, 3)]
+    assert shared.rows("SELECT model, dim FROM mem.projects") == [("local/wordllama-256", 256)]
+
+
+def test_the_report_as_json(project: Project, shared: Shared) -> None:
+    """--json says what was sent, beside what was indexed."""
+    project.write("MEMORY.md", three(project))
+    project.write("tasks/loose.md", project.entry("Loose", "x"))
+    project.git("add", "MEMORY.md")
+    project.git("commit", "-qm", "one")
+    report = project.mem("index", "--push", "--json").json["push"]
+    assert (report["sent"], report["files"], report["left_out"]) == (3, 1, ["tasks/loose.md"])
+
+
+def test_the_words_of_any_script_are_the_local_ones(
+    project: Project, shared: Shared, other: Callable[[str], Project]
+) -> None:
+    """Identifiers, accents, scripts without blanks and single characters find what they find
+    locally.
+    """
+    bodies = [
+        "cartExpiry and snake_case_name in src/utils/dates.py", "Überraschung in der Küche, naïve café",
+        "購物車的到期時間要凍結", "カートの有効期限",
+        "it's a back\\slash 'quoted' word", "a.b/c::d#e", "x" * 3000 + " long",
+    ]  # fmt: skip
+    project.write(
+        "MEMORY.md", "".join(project.entry(f"T{i}", body) for i, body in enumerate(bodies))
+    )
+    push(project)
+    for task in (
+        "cart",
+        "cartExpiry",
+        "snake case",
+        "utils/dates",
+        "uberraschung",
+        "cafe",
+        "到期",
+        "購",
+        "有効",
+        "back\\slash",
+        "it's",
+        "quoted",
+        "b/c",
+        "long",
+        "凍結時間",
+    ):
+        own = project.mem("recall", "--ranked", "--json", task).json["hits"]
+        assert found(project, task) == [hit["title"] for hit in own], task

@@ -1,0 +1,242 @@
+"""mem recall --shared: the same ranking over many projects, and what happens without a server."""
+
+from __future__ import annotations
+
+import random
+import socket
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.conftest import Project
+from tests.postgres.conftest import Shared, found, push
+from tests.postgres.server import Server
+
+WORDS = (
+    "cart payment search index queue worker cache token deploy schema test retry timeout vpn docker build"
+    " login session cookie header proxy balance invoice refund order stock supplier label print code".split()
+)
+
+
+def filled(project: Project, entries: int, seed: int = 1) -> None:
+    """A memory of many entries of all kinds, in three files and an archive."""
+    dice = random.Random(seed)
+    types = ("declarative", "procedural", "directive", "corrective")
+    kinds = ("pitfall", "decision", "workflow", "policy", None)
+
+    def entry(i: int) -> str:
+        body = " ".join(dice.choices(WORDS, k=dice.randint(5, 40)))
+        return project.entry(
+            f"{dice.choice(WORDS)} {dice.choice(WORDS)} {seed}-{i}", body, type=dice.choice(types),
+            kind=dice.choice(kinds), importance=dice.choice((0.3, 0.5, 0.9)),
+            created_at=f"2026-{dice.randint(1, 11):02}-15", tags=dice.sample(("web", "Db", "ops"), 2),
+            paths=["src/*.py"] if i % 5 == 0 else None, status="retired" if i % 17 == 0 else "active",
+            session_id=f"s{i // 4}",
+        )  # fmt: skip
+
+    texts = [entry(i) for i in range(entries)]
+    project.write(
+        "MEMORY.md", "# Notes\n\ncart and token in prose\n\n" + "".join(texts[: entries // 2])
+    )
+    project.write("tasks/c.md", "".join(texts[entries // 2 : -30]))
+    project.write(".mem/jobs/j1/MEMORY.md", "".join(texts[-30:-20]))
+    project.write(".mem/jobs/j1/tasks/t1/MEMORY.md", "".join(texts[-20:-10]))
+    project.write("MEMORY.archive.md", "".join(texts[-10:]))
+    project.write("institutional.md", "# Norms\n\nEvery deploy has a token.\n")
+
+
+TASKS = (
+    "cart payment retry",
+    "the vpn token",
+    "invoice refund order stock supplier",
+    "docker",
+    "retry timeout 1-3",
+)
+
+
+@pytest.mark.parametrize("embedded", [False, True])
+def test_the_ranking_is_the_local_one(
+    project: Project, shared: Shared, embedded: bool, request: pytest.FixtureRequest
+) -> None:
+    """With one project in the shared index, hits, order and scores are those of the local index."""
+    if embedded:
+        request.getfixturevalue("vectors")
+    filled(project, 120)
+    push(project, "--archived")
+    for task in TASKS:
+        lists = [
+            project.mem(
+                "recall", "--ranked", "--json", "--explain", "--max-tokens", "0", *extra, task
+            ).json
+            for extra in ((), ("--shared",))
+        ]
+        assert lists[0]["mode"] == lists[1]["mode"] == ("blend" if embedded else "bm25")
+        own, other = ([(hit["title"], hit["score"]) for hit in found["hits"]] for found in lists)
+        assert [title for title, _ in own] == [title for title, _ in other], task
+        assert [score for _, score in own] == pytest.approx(
+            [score for _, score in other], abs=0.002
+        ), task
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        ["--level", "task"], ["--level", "job"], ["--job", "j1"], ["--task", "t1"], ["--type", "corrective"],
+        ["--kind", "pitfall", "--kind", "policy"], ["--store", "institutional"], ["--store", "archive"],
+        ["--archived"], ["--tag", "db"], ["--path", "src/a.py"], ["--since", "2026-06-01"],
+        ["--until", "2026-03-20"], ["--since", "90d", "--tag", "web", "--type", "directive"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_filters_are_the_local_ones(project: Project, shared: Shared, filters: list[str]) -> None:
+    """Every filter lets the same entries through."""
+    filled(project, 120)
+    push(project, "--archived")
+    options = ["--set", "limit=200", "--set", "mmr_lambda=1", "--max-tokens", "0", *filters]
+    own = project.mem("recall", "--ranked", "--json", *options, "cart token deploy cache").json[
+        "hits"
+    ]
+    assert own, "the filter lets something through"
+    assert sorted(found(project, "cart token deploy cache", *options)) == sorted(
+        hit["title"] for hit in own
+    )
+
+
+def test_projects_are_told_apart(
+    project: Project, shared: Shared, other: Callable[[str], Project]
+) -> None:
+    """Equal ids in two projects are two entries; --project asks one alone, by its name."""
+    second = other("second")
+    for one, body in ((project, "zebra here"), (second, "zebra there, in the second place")):
+        one.write("MEMORY.md", one.entry("Setup", body, id="same-id"))
+        push(one)
+    hits = project.mem("recall", "--shared", "--json", "zebra").json["hits"]
+    assert len(hits) == 2 and len({hit["id"] for hit in hits}) == 1
+    assert {hit["project"] for hit in hits} == {"repo", "second"}
+    [hit] = project.mem("recall", "--project", "second", "--json", "zebra").json["hits"]
+    assert (hit["project"], hit["path"]) == ("second", "MEMORY.md")
+    done = project.mem("recall", "--project", "third", "zebra")
+    assert (done.code, "repo, second" in done.err) == (2, True)
+
+
+def test_the_block_names_the_project(project: Project, shared: Shared) -> None:
+    """An agent is told which project a hit comes from; a person gets its page."""
+    project.write("MEMORY.md", project.entry("Herds", "zebra"))
+    push(project)
+    assert "(repo, procedural, project" in project.mem("recall", "--shared", "zebra").out
+    assert "repo MEMORY.md@" in project.mem("recall", "--shared", "--format", "text", "zebra").out
+
+
+def test_a_long_entry_is_shown_whole(project: Project, shared: Shared) -> None:
+    """An entry of several chunks is one hit with all of its text."""
+    body = " ".join(f"word{i} zebra" for i in range(600))
+    project.write("MEMORY.md", project.entry("Long", body) + project.entry("Short", "zebra"))
+    push(project)
+    hits = project.mem("recall", "--shared", "--json", "--max-tokens", "0", "word599 zebra").json[
+        "hits"
+    ]
+    assert (
+        hits[0]["title"] == "Long" and "word0 " in hits[0]["text"] and "word599" in hits[0]["text"]
+    )
+
+
+def test_nothing_found_is_no_failure(project: Project, shared: Shared) -> None:
+    """An empty answer is exit 0, or 1 with --exit-code, as locally; hostile tasks are no errors."""
+    project.write("MEMORY.md", project.entry("Herds", "zebra"))
+    push(project)
+    assert project.mem("recall", "--shared", "--json", "xylophone").json["hits"] == []
+    assert project.mem("recall", "--shared", "--exit-code", "xylophone").code == 1
+    for task in (
+        "'",
+        "a' | 'b",
+        "\\",
+        ":*",
+        "!!! & |",
+        "NEAR(",
+        "\u0000x",
+        "'; DROP TABLE mem.chunks; --",
+        "=t:postgres",
+        "🦓" * 50,
+        "%s %(x)s {0}",
+    ):
+        assert project.mem("recall", "--shared", "--json", "--", task).code == 0, task
+    assert found(project, "zebra '; DROP TABLE mem.chunks; --") == ["Herds"]
+
+
+# --- without a server
+
+
+@pytest.fixture
+def local(project: Project) -> Project:
+    project.write("MEMORY.md", project.entry("Herds", "zebra here"))
+    project.mem("index")
+    return project
+
+
+def test_a_server_that_is_away_is_said_and_the_local_index_answers(
+    local: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody listens: the answer comes from here, with a note; exit 4 where there is nothing here
+    either.
+    """
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port = sock.getsockname()[1]
+    monkeypatch.setenv("MEM_STORE_URL", f"postgresql://me:hush@127.0.0.1:{port}/db")
+    done = local.mem("recall", "--shared", "--json", "zebra")
+    assert (done.code, [hit["title"] for hit in done.json["hits"]]) == (0, ["Herds"])
+    assert (
+        "cannot be reached" in done.err and "from here alone" in done.err and "hush" not in done.err
+    )
+    (local.root / "MEMORY.md").unlink()
+    done = local.mem("recall", "--shared", "zebra")
+    assert (done.code, "hush" in done.err) == (4, False)
+
+
+@pytest.fixture
+def silent() -> Iterator[int]:
+    """A port that accepts and never says a word."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        sock.listen(50)
+        yield sock.getsockname()[1]
+
+
+def test_a_server_that_does_not_answer_is_given_up(
+    local: Project, silent: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that accepts and is silent costs two seconds at most, then the local index answers."""
+    monkeypatch.setenv("MEM_STORE_URL", f"postgresql://me@127.0.0.1:{silent}/db")
+    done = local.shell("recall", "--shared", "--json", "zebra")
+    assert (done.code, [hit["title"] for hit in done.json["hits"]]) == (0, ["Herds"])
+    assert "does not answer" in done.err
+
+
+def test_a_server_that_freezes_is_given_up(local: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that worked and then hangs is given up, too, and works again when it wakes."""
+    server = Server()
+    try:
+        server.start()
+        monkeypatch.setenv("MEM_STORE_URL", server.database("frozen"))
+        push(local)
+        server.freeze()
+        began = time.monotonic()
+        done = local.shell("recall", "--shared", "--json", "zebra")
+        waited = time.monotonic() - began
+        assert (done.code, [hit["title"] for hit in done.json["hits"]]) == (0, ["Herds"])
+        assert "does not answer" in done.err
+        assert waited < 30  # it ends at all; docs/shared-index.md has the measured figure
+        server.thaw()
+        assert found(local, "zebra") == ["Herds"]
+    finally:
+        server.stop()
+
+
+def test_a_plain_recall_asks_no_server(
+    local: Project, silent: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A configured shared index is not touched without --shared."""
+    monkeypatch.setenv("MEM_STORE_URL", f"postgresql://me@127.0.0.1:{silent}/db")
+    done = local.mem("recall", "zebra")
+    assert (done.code, done.err) == (0, "")

@@ -1,0 +1,276 @@
+"""A reader of one team never sees a row of another: not through a filter, a function, or SQL of its
+own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+
+from memcli.postgres import schema
+from tests.conftest import Project
+from tests.postgres.conftest import Shared, found, push
+
+TABLES = ("projects", "files", "chunks", "terms")
+
+
+@pytest.fixture
+def teams(
+    project: Project,
+    shared: Shared,
+    other: Callable[[str], Project],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Project]:
+    """Projects of team a (`project`) and team b, with the same words; readers and pushers of both."""
+    shared.do(
+        "CREATE ROLE team_a NOLOGIN", "CREATE ROLE team_b NOLOGIN",
+        *(f"CREATE ROLE {role}_{team} LOGIN PASSWORD 'pw' IN ROLE team_{team}"
+          for team in "ab" for role in ("reader", "pusher")),
+        "CREATE ROLE nobodys LOGIN PASSWORD 'pw'",
+        "GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA mem TO pusher_a, pusher_b",
+    )  # fmt: skip
+    second = other("second")
+    for one, team in ((project, "a"), (second, "b")):
+        one.write("MEMORY.md", one.entry(f"Of {team}", f"zebra secretof{team}", id=f"id-{team}", tags=["x"],
+                                         paths=["src/**"], kind="pitfall"))  # fmt: skip
+        one.write(
+            "MEMORY.archive.md",
+            one.entry(f"Old of {team}", f"zebra secretof{team}", id=f"old-{team}"),
+        )
+        monkeypatch.setenv("MEM_STORE_URL", shared.server.url(shared.name, f"pusher_{team}", "pw"))
+        monkeypatch.setenv("MEM_STORE_TEAM", f"team_{team}")
+        push(one, "--archived")
+    monkeypatch.setenv("MEM_STORE_URL", shared.server.url(shared.name, "reader_a", "pw"))
+    yield project
+    shared.do(f"DROP OWNED BY {', '.join(ROLES)}", f"DROP ROLE {', '.join(ROLES)}")
+
+
+ROLES = ("reader_a", "pusher_a", "reader_b", "pusher_b", "nobodys", "team_a", "team_b")
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        [], ["--archived"], ["--level", "project"], ["--type", "procedural"], ["--kind", "pitfall"],
+        ["--tag", "x"],
+        ["--store", "archive"], ["--path", "src/a"], ["--since", "2020-01-01"], ["--until", "2030-01-01"],
+        ["--ranked"], ["--set", "fusion=bm25"], ["--set", "limit=1000"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_no_filter_shows_another_team(vectors: None, teams: Project, filters: list[str]) -> None:
+    """The reader of team a finds its own under every filter, and nothing of team b."""
+    for task in ("zebra", "secretofb zebra", "=t:team_b zebra"):
+        titles = found(teams, task, *filters)
+        assert titles and not [title for title in titles if title.endswith("of b")], task
+    assert found(teams, "secretofb", *filters, "--set", "fusion=bm25") == []
+
+
+def test_another_teams_project_does_not_exist(teams: Project, shared: Shared) -> None:
+    """Naming it, by name or by its key, is an error that lists only what one may see."""
+    [(key,)] = shared.rows("SELECT project::text FROM mem.projects WHERE name = 'second'")
+    for name in ("second", key):
+        done = teams.mem("recall", "--project", name, "zebra")
+        assert (done.code, "projects: repo" in done.err) == (2, True)
+
+
+def test_rows_of_another_team_are_hidden_from_sql(teams: Project, shared: Shared) -> None:
+    """Every table shows the reader its team's rows alone, counted, joined or asked for by key."""
+    for table in TABLES:
+        assert shared.rows(f"SELECT count(*) FROM mem.{table} WHERE team = 'team_b'")[0][0] > 0
+        assert shared.rows(f"SELECT DISTINCT team FROM mem.{table}", role="reader_a") == [
+            ("team_a",)
+        ]
+        assert (
+            shared.rows(f"SELECT * FROM mem.{table} WHERE team <> 'team_a'", role="reader_a") == []
+        )
+        assert shared.rows(f"SELECT * FROM mem.{table}", role="nobodys") == []
+    assert shared.rows("SELECT * FROM mem.terms WHERE term = 'secretofb'", role="reader_a") == []
+
+
+@pytest.mark.parametrize("chunks", [2, 1_000_000], ids=["few", "many"])
+def test_the_searches_on_the_server_know_the_reader(
+    teams: Project, shared: Shared, chunks: int
+) -> None:
+    """Called directly, with any filter and for any project, they show the team's own rows alone.
+
+    So they do where vectors are few enough to be compared one by one, and where an index is asked.
+    """
+    shared.do(f"UPDATE mem.projects SET chunks = {chunks}")
+    [(theirs,)] = shared.rows("SELECT project::text FROM mem.projects WHERE team = 'team_b'")
+    shared.do("UPDATE mem.chunks SET model = 'm', dim = 3, vector = '[1,2,3]'")
+    everything = '{"store": ["memory", "archive", "proxy", "institutional"]}'
+    only = f'{{"store": ["memory", "archive"], "project": ["{theirs}"]}}'
+    lexical = "SELECT project::text FROM mem.lexical('zebra', '{zebra}', '{1}', '{zebra}', '{}', 99, 99, 99, %s)"
+    nearest = "SELECT project::text FROM mem.nearest('[1,2,3]', 'm', 3, 99, %s)"
+    standing = "SELECT project::text FROM mem.standing(ARRAY[%s::uuid], '{id-b,old-b}', %s)"
+    for role in ("reader_a", "nobodys", "reader_b"):
+        for filters in (everything, only):
+            for statement, values in (
+                (lexical, (filters,)),
+                (nearest, (filters,)),
+                (standing, (theirs, filters)),
+            ):
+                seen = {row[0] for row in shared.rows(statement, *values, role=role)}
+                assert (theirs in seen) == (role == "reader_b"), (role, statement, filters)
+    assert shared.rows("SELECT mem.teams()", role="nobodys") == [([],)]
+    counts = "SELECT sum(n) FROM mem.counts('{secretofb}', %s)"
+    for role, count in (("reader_a", None), ("nobodys", None), ("reader_b", 2)):
+        for projects in (None, [theirs]):
+            assert shared.rows(counts, projects, role=role) == [(count,)], role
+
+
+def test_a_small_team_finds_all_its_vectors(teams: Project, shared: Shared) -> None:
+    """Vectors of other teams do not crowd out those of a small one, which are compared one by one.
+
+    An index over the vectors of all, that looks at one, finds none of them.
+    """
+    for team, vector in (("team_a", "[3,1,-2]"), ("team_b", "[1,2,3]")):
+        shared.do(
+            f"UPDATE mem.chunks SET model = 'm', dim = 3, vector = '{vector}' WHERE team = '{team}'"
+        )
+    with psycopg.connect(shared.url, autocommit=True) as connection:
+        schema.index_vectors(connection, "m", 3)
+    nearest = "SELECT id FROM mem.nearest('[1,2,3]', 'm', 3, 9, %s)"
+    everything = '{"store": ["memory", "archive"]}'
+    with psycopg.connect(
+        shared.server.url(shared.name, "reader_a", "pw"), autocommit=True
+    ) as connection:
+        connection.execute("SET enable_seqscan = off")
+        connection.execute("SET enable_sort = off")
+        connection.execute("SET hnsw.ef_search = 1")
+        found_by = {}
+        for chunks in (2, 1_000_000):
+            shared.do(f"UPDATE mem.projects SET chunks = {chunks}")
+            found_by[chunks] = len(connection.execute(nearest, (everything,)).fetchall())
+    assert found_by == {2: 2, 1_000_000: 0}
+
+
+@pytest.mark.parametrize("chunks", [2, 1_000_000], ids=["few", "many"])
+def test_a_model_name_is_no_sql(teams: Project, shared: Shared, chunks: int) -> None:
+    """What a reader hands to the searches that run with the owner's rights is a value, never a
+    statement.
+    """
+    shared.do(f"UPDATE mem.projects SET chunks = {chunks}")
+    for model in ("x' OR true --", "x'; DELETE FROM mem.chunks; --", "%s", "$1"):
+        assert (
+            shared.rows(
+                "SELECT * FROM mem.nearest('[1]', %s, 1, 9, '{\"store\": [\"memory\"]}')",
+                model,
+                role="reader_a",
+            )
+            == []
+        )
+    for word in ("'", "a') IS NOT NULL OR true --", "%s $1 %I"):
+        quoted = "'" + word.replace("'", "''") + "'"
+        assert (
+            shared.rows(
+                "SELECT * FROM mem.lexical(%s::tsquery, ARRAY[%s::tsquery], '{1}', ARRAY[%s], '{}', 9, 9, 9,"
+                ' \'{"store": ["memory"]}\')',
+                quoted,
+                quoted,
+                word,
+                role="reader_a",
+            )
+            == []
+        )
+
+
+def test_a_readers_own_function_sees_no_hidden_row(teams: Project, shared: Shared) -> None:
+    """A cheap function that tells all it is given is not given rows of another team."""
+    told: list[str] = []
+    with psycopg.connect(
+        shared.server.url(shared.name, "reader_a", "pw"), autocommit=True
+    ) as connection:
+        connection.add_notice_handler(lambda notice: told.append(notice.message_primary or ""))
+        connection.execute(
+            "CREATE FUNCTION pg_temp.tell(t text) RETURNS boolean LANGUAGE plpgsql COST 0.0000001 AS"
+            " $$ BEGIN RAISE NOTICE '%', t; RETURN true; END $$"
+        )
+        connection.execute("SELECT * FROM mem.chunks WHERE pg_temp.tell(text)")
+        connection.execute("SELECT * FROM mem.projects WHERE pg_temp.tell(name)")
+    assert any("secretofa" in text for text in told)
+    assert not [text for text in told if "secretofb" in text or "second" in text]
+
+
+def test_the_role_that_was_set_counts(teams: Project, shared: Shared) -> None:
+    """Who may read both teams and takes the role of one sees that one; pretending to a role is no
+    role.
+    """
+    shared.do("CREATE ROLE member LOGIN PASSWORD 'pw' IN ROLE team_a, team_b")
+    try:
+        with psycopg.connect(
+            shared.server.url(shared.name, "member", "pw"), autocommit=True
+        ) as connection:
+            assert sorted(connection.execute("SELECT mem.teams()").fetchall()[0][0]) == [
+                "team_a",
+                "team_b",
+            ]
+            connection.execute("SET ROLE team_b")
+            assert connection.execute("SELECT mem.teams()").fetchall() == [(["team_b"],)]
+            assert connection.execute("SELECT DISTINCT team FROM mem.chunks").fetchall() == [
+                ("team_b",)
+            ]
+        with psycopg.connect(
+            shared.server.url(shared.name, "reader_a", "pw"), autocommit=True
+        ) as connection:
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute("SET ROLE team_b")
+            with pytest.raises(psycopg.Error):
+                connection.execute("SELECT set_config('role', 'team_b', false)")
+            assert connection.execute("SELECT mem.teams()").fetchall() == [(["team_a"],)]
+    finally:
+        shared.do("DROP ROLE member")
+
+
+def test_readers_do_not_write(teams: Project, shared: Shared) -> None:
+    """A reader may change nothing; a pusher nothing of another team, nor give rows away to it."""
+    for role, team in (("reader_a", "team_a"), ("pusher_a", "team_b")):
+        with psycopg.connect(
+            shared.server.url(shared.name, role, "pw"), autocommit=True
+        ) as connection:
+            for table in TABLES:
+                for statement in (
+                    f"DELETE FROM mem.{table}",
+                    f"UPDATE mem.{table} SET team = 'team_b'",
+                ):
+                    if role == "reader_a" or statement.startswith("UPDATE"):
+                        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                            connection.execute(statement)
+            assert team
+        assert shared.rows("SELECT count(*) FROM mem.chunks WHERE team = 'team_b'") == [(2,)]
+
+
+def test_a_push_to_another_teams_project_is_refused(
+    teams: Project, shared: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who is in team b alone cannot push a project of team a, nor push for a team it is not in."""
+    before = shared.dump()
+    teams.write("MEMORY.md", teams.entry("Taken over", "okapi"))
+    teams.commit()
+    monkeypatch.setenv("MEM_STORE_URL", shared.server.url(shared.name, "pusher_b", "pw"))
+    for team in ("team_b", "team_a", "no_such_team", ""):
+        monkeypatch.setenv("MEM_STORE_TEAM", team)
+        done = teams.mem("index", "--push")
+        assert (done.code, "may not" in done.err) == (4, True), done.err
+    assert shared.dump() == before
+
+
+def test_a_project_moves_to_another_team(
+    teams: Project, shared: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever is in both teams moves all of its rows; the words that gate a search move, too."""
+    monkeypatch.setenv("MEM_STORE_URL", shared.url)
+    monkeypatch.setenv("MEM_STORE_TEAM", "team_b")
+    push(teams, "--archived")
+    for table in TABLES:
+        assert shared.rows(f"SELECT count(*) FROM mem.{table} WHERE team = 'team_a'") == [(0,)]
+    assert shared.rows(
+        "SELECT count(*) FROM mem.chunks WHERE words @@ '''=t:team_a'''::tsquery"
+    ) == [(0,)]
+    monkeypatch.setenv("MEM_STORE_URL", shared.server.url(shared.name, "reader_b", "pw"))
+    assert set(found(teams, "zebra")) == {"Of a", "Of b"}
+    monkeypatch.setenv("MEM_STORE_URL", shared.server.url(shared.name, "reader_a", "pw"))
+    assert found(teams, "zebra") == []

@@ -1,0 +1,219 @@
+"""Configuration: what is allowed, who may say it, and how a mistake is shown."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from memcli.project import config
+from tests.conftest import Project
+
+
+def settings(
+    root: Path | None, home: Path, env: dict[str, str] | None = None, *flags: str
+) -> config.Settings:
+    environ = {"XDG_CONFIG_HOME": str(home / ".config"), **(env or {})}
+    return config.load(home=home, root=root, environ=environ, flags=config.parse_flags(flags))
+
+
+def test_the_later_layer_wins_and_is_remembered(project: Project) -> None:
+    """Defaults, user file, project file, environment, flag: each over the one before."""
+    home, root = project.home, project.root
+    project.write(
+        "~/.config/mem/config.toml", "limit = 1\nhalf_life = 10\ndecay = 'linear'\nmax_tokens = 5\n"
+    )
+    project.write(".mem.toml", "limit = 2\nhalf_life = 20\nmax_tokens = 6\n")
+    found = settings(root, home, {"MEM_LIMIT": "3", "MEM_MAX_TOKENS": "7"}, "limit=4")
+    c = found.config
+    assert (c.growth, c.decay, c.half_life, c.max_tokens, c.limit) == ("log", "linear", 20.0, 7, 4)
+    keys = ("growth", "decay", "half_life", "max_tokens", "limit")
+    expected = ["default", "user file", "project file", "environment", "flag"]
+    assert [found.origins[key] for key in keys] == expected
+    assert set(found.origins) == set(config.KEYS) == set(config.Config._fields)
+
+
+def test_a_repository_may_not_set_what_is_the_users(project: Project) -> None:
+    """Every key that is not for the project file is refused there with its line, and allowed
+    elsewhere.
+    """
+    private = [name for name, key in config.KEYS.items() if not key.project]
+    project.write("MEMORY.md", project.entry())
+    for name in private:
+        project.write(".mem.toml", f'# mine\n\n"{name}" = "none"\n')
+        done = project.mem("recall", "x")
+        assert done.code == 2
+        assert f"{name!r} may not be set by a repository" in done.err
+        assert f"{project.root}/.mem.toml:3" in done.err
+        assert "hint: " in done.err
+    made = config.Key(str, "a key of the user", project=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(config.KEYS, "limit", made)
+        layer = {"limit": "9"}
+        for origin, faults in (
+            ("project file", 1),
+            ("user file", 0),
+            ("environment", 0),
+            ("flag", 0),
+        ):
+            assert len(config.resolve([(origin, layer, str)]).faults) == faults
+
+
+_HUGE = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (b"limitt = 3\n", ":1"),
+        (b"\n\nlimit = 'many'\n", ":3"),
+        (b"limit = true\n", ":1"),
+        (b"limit = [3]\n", ":1"),
+        (b"limit = 0\n", ":1"),
+        (b"limit = 1.5\n", ":1"),
+        (b"limit = nan\n", ":1"),
+        (b"half_life = inf\n", ":1"),
+        (b"half_life = 2026-01-01\n", ":1"),
+        (b"half_life = 1" + b"0" * 400 + b"\n", ":1"),
+        (f"limit = {_HUGE}\n".encode(), ":1"),
+        (b"use_importance = 'perhaps'\n", ":1"),
+        (b"decay = ['half-life']\n", ":1"),
+        (b"\n[level_weights]\nplanet = 2\n", ":2"),
+        (b"[level_weights]\ntask = 'x'\n", ":1"),
+        (b"level_weights = 3\n", ":1"),
+        (b"limit = 3\nlimit = 4\n", ":2"),
+        (b"limit = \n", ":1"),
+        (b"x = " + b"[" * 20000 + b"\n", ":1"),
+        (b"# caf\xe9\nlimit = 3\n", ":1"),
+        (b"limit = 3\0\n", ":1"),
+        (b"jobs_dir = '/etc'\n", ":1"),
+        (b"jobs_dir = '../out'\n", ":1"),
+        (b"jobs_dir = 'a/../../out'\n", ":1"),
+        (b"jobs_dir = '.'\n", ":1"),
+        (b"jobs_dir = 3\n", ":1"),
+        (b"memory_files = ['ok/*.md', '/etc/*.md']\n", ":1"),
+        (b"memory_files = ['../*.md']\n", ":1"),
+        (b"memory_files = ['a**/x.md']\n", ":1"),
+        (b"memory_files = ['']\n", ":1"),
+        (b"memory_files = 3\n", ":1"),
+    ],
+)
+def test_a_bad_project_file_is_exit_2_with_its_line_and_a_hint(
+    project: Project, text: bytes, line: str
+) -> None:
+    """Unknown keys, wrong types, bad TOML, other encodings, paths that leave the root; no
+    traceback.
+    """
+    project.write("MEMORY.md", project.entry())
+    path = project.write(".mem.toml", text)
+    done = project.mem("recall", "x")
+    assert done.code == 2, done.err
+    assert f"{path}{line}" in done.err
+    assert "\nhint: " in done.err
+    assert "internal error" not in done.err
+
+
+@pytest.mark.parametrize("kind", ["folder", "fifo", "loop"])
+def test_a_project_file_that_is_no_file_is_exit_2(project: Project, kind: str) -> None:
+    """A folder, a pipe (which must not hang) or a circular link called `.mem.toml`."""
+    path = project.root / ".mem.toml"
+    {"folder": path.mkdir, "fifo": lambda: os.mkfifo(path), "loop": lambda: path.symlink_to(path)}[
+        kind
+    ]()
+    done = project.shell("index")
+    assert done.code == 2
+    assert str(path) in done.err
+    assert "hint: " in done.err
+
+
+def test_an_unreadable_project_file_is_exit_2(project: Project) -> None:
+    """Permissions too are said with the path."""
+    project.write(".mem.toml", "limit = 3\n").chmod(0)
+    done = project.powerless("index")
+    assert done.code == 2
+    assert f"cannot be read: Permission denied ({project.root}/.mem.toml)" in done.err
+
+
+def test_the_user_file_is_found_and_checked(project: Project, world: Path) -> None:
+    """`mem/config.toml` in XDG_CONFIG_HOME; a relative XDG_CONFIG_HOME does not count."""
+    path = project.write("config/mem/config.toml", "nonsense = 1\n", at=world)
+    done = project.mem("index")
+    assert done.code == 2
+    assert f"{path}:1" in done.err
+    assert "unknown key 'nonsense'" in done.err
+    assert config.user_file(world, {"XDG_CONFIG_HOME": "rel"}) == world / ".config/mem/config.toml"
+
+
+def test_a_misspelt_key_is_named_with_the_right_one(project: Project) -> None:
+    """The hint is the nearest key."""
+    done = project.mem("index", "--set", "half_lif=3")
+    assert (done.code, "did you mean 'half_life'?" in done.err, "--set half_lif" in done.err) == (
+        2,
+        True,
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("item", "key", "value"),
+    [
+        ("limit=5", "limit", 5),
+        (" mmr-lambda = 0.5 ", "mmr_lambda", 0.5),
+        ("use_importance=false", "use_importance", False),
+        (
+            "level_weights={task = 2}",
+            "level_weights",
+            {"global": 1.0, "project": 1.2, "job": 1.2, "task": 2.0},
+        ),
+        ('memory_files=["a/*.md", "b/**/c.md"]', "memory_files", ("a/*.md", "b/**/c.md")),
+        ("memory_files=a/*.md, b.md", "memory_files", ("a/*.md", "b.md")),
+        ("jobs_dir=./2024/jobs/", "jobs_dir", "2024/jobs"),
+        ('jobs_dir="work"', "jobs_dir", "work"),
+        ("half_life_by_kind={fact = 30}", "half_life_by_kind", {"fact": 30.0}),
+    ],
+)
+def test_values_on_the_command_line_and_in_the_environment(
+    tmp_path: Path, item: str, key: str, value: object
+) -> None:
+    """Bare words, numbers, and TOML lists and tables; the same in `MEM_*`."""
+    assert getattr(settings(None, tmp_path, {}, item).config, key) == value
+    name, _, text = item.partition("=")
+    env = {f"MEM_{name.strip().replace('-', '_').upper()}": text.strip()}
+    found = settings(None, tmp_path, env)
+    assert (getattr(found.config, key), found.origins[key]) == (value, "environment")
+
+
+@pytest.mark.parametrize(
+    "item", ["limit", "limit=", "limit=x", "limit={", "=3", "level_weights=[" + "[" * 9999]
+)
+def test_a_bad_set_is_a_usage_error(project: Project, item: str) -> None:
+    """Whatever is wrong with it."""
+    done = project.mem("recall", "x", "--set", item)
+    assert done.code == 2
+    assert "internal" not in done.err
+
+
+def test_an_empty_variable_is_not_set_and_a_bad_one_is_named(project: Project) -> None:
+    """`MEM_LIMIT=` is as if it were not there; `MEM_LIMIT=lots` is exit 2."""
+    project.write("MEMORY.md", project.entry())
+    assert project.mem("index", env={"MEM_LIMIT": "", "MEM_ROOT": "", "MEM_DB": ""}).code == 0
+    done = project.mem("index", env={"MEM_LIMIT": "lots"})
+    assert (done.code, "MEM_LIMIT" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("text", ["soon", "2026-13-01", "2026-11-21x", "9999999999", "\udcff"])
+def test_a_bad_now_is_a_usage_error(project: Project, text: str) -> None:
+    """MEM_NOW must be a date, or a date and time."""
+    project.write("MEMORY.md", project.entry())
+    done = project.mem("recall", "x", env={"MEM_NOW": text})
+    assert done.code == 2
+    assert "MEM_NOW" in done.err
+
+
+def test_now_may_carry_a_time(project: Project) -> None:
+    """Only the day counts."""
+    project.write("MEMORY.md", project.entry("Zebra", created_at="2026-01-01"))
+    for text in ("2026-01-11", "2026-01-11T09:30:00Z", "2026-01-11 23:59"):
+        [row] = project.mem("list", "--json", env={"MEM_NOW": text}).json["entries"]
+        assert row["age_days"] == 10

@@ -1,0 +1,103 @@
+"""Git as it is on disk: work trees, submodules, and what is kept out of commits."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from memcli.project import git
+from tests.conftest import Project
+
+
+def excluded(project: Project) -> list[str]:
+    text = (project.root / ".git/info/exclude").read_text()
+    return [line for line in text.splitlines() if not line.startswith("#")]
+
+
+def test_the_work_tree_is_the_nearest_folder_with_git(project: Project) -> None:
+    """From any depth; None outside."""
+    deep = project.root / "a/b"
+    deep.mkdir(parents=True)
+    assert git.work_tree(deep) == project.root
+    assert git.work_tree(project.root.parent) is None
+    assert git.git_dir(project.root.parent) is None
+
+
+def test_git_and_common_dir_are_those_that_git_names(project: Project) -> None:
+    """In a checkout, a linked worktree with an odd name, and a submodule."""
+    project.commit()
+    linked = project.root.parent / os.fsdecode(b"lin ked \xff")
+    project.git("worktree", "add", "-q", "-b", "linked", str(linked))
+    outer = project.root.parent / "outer"
+    outer.mkdir()
+    project.git("init", "-q", cwd=outer)
+    project.git("submodule", "--quiet", "add", str(project.root), "sub", cwd=outer)
+    for top in (project.root, linked, outer / "sub"):
+        for ours, option in ((git.git_dir, "--git-dir"), (git.common_dir, "--git-common-dir")):
+            said = Path(project.git("rev-parse", "--path-format=absolute", option, cwd=top).strip())
+            found = ours(top)
+            assert found is not None
+            assert found.resolve() == said.resolve()
+
+
+@pytest.mark.parametrize(
+    "content", [None, b"", b"gitdir:", b"nonsense", b"gitdir: /no/where\n", b"gitdir: .\n", b"\xff"]
+)
+def test_a_broken_git_file_breaks_nothing(project: Project, content: bytes | None) -> None:
+    """An empty, cut, binary or dangling `.git`, or a pipe: the index is made all the same."""
+    plain = project.root.parent / "plain"
+    project.write("MEMORY.md", project.entry("Zebra"), at=plain)
+    if content is None:
+        os.mkfifo(plain / ".git")
+    else:
+        (plain / ".git").write_bytes(content)
+    done = project.mem("recall", "zebra", "--session", "s", cwd=plain)
+    assert (done.code, "Zebra" in done.out, done.err) == (0, True, "")
+    assert sorted(path.name for path in plain.iterdir()) == [".git", ".memory.db", "MEMORY.md"]
+
+
+def test_excluding_adds_what_is_missing_once(project: Project) -> None:
+    """Own lines stay, a missing last newline is mended, the second time nothing changes."""
+    path = project.root / ".git/info/exclude"
+    path.write_bytes(b"*.log\nbuild \xff")
+    for _ in range(2):
+        git.exclude(project.root)
+    assert path.read_bytes() == b"*.log\nbuild \xff\n.memory.db*\n.*.mem-tmp-*\n"
+    git.exclude(project.root, ["proxy.md"])
+    assert path.read_bytes().endswith(b".*.mem-tmp-*\nproxy.md\n")
+
+
+def test_excluding_makes_the_file_and_works_from_below(project: Project) -> None:
+    """A repository without `info/`, and a root that is a folder of the repository."""
+    (project.root / ".git/info/exclude").unlink(missing_ok=True)
+    (project.root / ".git/info").rmdir()
+    (project.root / "package").mkdir()
+    git.exclude(project.root / "package")
+    assert excluded(project) == [".memory.db*", ".*.mem-tmp-*"]
+
+
+def test_excluding_outside_a_repository_does_nothing(tmp_path: Path) -> None:
+    """No file, no error."""
+    git.exclude(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_git_runs_without_the_variables_of_a_hook(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Inside a hook GIT_DIR names another repository; ours is asked about the folder it is given."""
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    monkeypatch.setenv("GIT_INDEX_FILE", "/nowhere/index")
+    done = git.run(["rev-parse", "--show-toplevel"], project.root)
+    assert (done.returncode, done.stdout.strip()) == (0, str(project.root))
+    assert git.run(["no-such-command"], project.root).returncode == 1
+
+
+def test_what_git_prints_may_be_no_utf8(project: Project) -> None:
+    """Names in any encoding come back as the file system has them."""
+    name = os.fsdecode(b"caf\xe9.md")
+    (project.root / name).write_text("x")
+    done = git.run(["ls-files", "-z", "--others"], project.root)
+    assert done.stdout.split("\0") == [name, ""]

@@ -1,0 +1,454 @@
+"""Where the root is, which files are memory files, and how they are read."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from memcli.project import levels_on_disk
+from tests.conftest import Project
+
+JOB = ".teaparty/jobs/j1"
+
+
+def root_from(project: Project, where: str) -> Path | None:
+    """The root for a folder below the repository's parent; the folder is made."""
+    folder = project.root.parent / where
+    folder.mkdir(parents=True, exist_ok=True)
+    return levels_on_disk.find_root(Path(os.path.realpath(folder)), project.home)
+
+
+def names(project: Project, *jobs: str, globs: tuple[str, ...] = ()) -> list[str]:
+    return [
+        file.name
+        for file in levels_on_disk.list_files(project.root, project.home, jobs, globs).files
+    ]
+
+
+def put(project: Project, *paths: str) -> None:
+    for path in paths:
+        project.write(path, f"# {path}\n")
+
+
+# --- the root
+
+
+@pytest.mark.parametrize("where", ["repo", "repo/src/deep/er"])
+def test_the_root_of_a_checkout_is_its_top(project: Project, where: str) -> None:
+    """From the top and from a subdirectory alike."""
+    assert root_from(project, where) == project.root
+
+
+def test_a_linked_worktree_is_a_root_of_its_own(project: Project) -> None:
+    """`git worktree add` leaves a `.git` file, which marks a root as a folder does."""
+    project.commit()
+    project.git("worktree", "add", "-q", "../linked")
+    assert root_from(project, "linked/src") == project.root.parent / "linked"
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        JOB,
+        f"{JOB}/src",
+        ".mem/jobs/j2/tasks/t1",
+        ".sessions/2026-01-01",
+        "projects/p/.sessions/x/y",
+    ],
+)
+def test_inside_a_job_or_session_the_project_around_it_is_the_root(
+    project: Project, where: str
+) -> None:
+    """Both layouts of jobs and both legacy layouts of sessions lead out to the project."""
+    assert root_from(project, f"repo/{where}") == project.root
+
+
+def test_a_tasks_worktree_with_its_own_git_leads_to_the_outer_project(project: Project) -> None:
+    """The task's checkout is no root, even with a `.mem.toml` and jobs of its own."""
+    project.commit()
+    folder = f"{JOB}/tasks/t1/worktree"
+    project.git("worktree", "add", "-q", folder, "-b", "t1")
+    put(project, f"{folder}/.mem.toml", f"{folder}/{JOB}/MEMORY.md")
+    assert root_from(project, f"repo/{folder}/src") == project.root
+    assert root_from(project, f"repo/{folder}/{JOB}") == project.root
+
+
+def test_the_nearest_mem_toml_beats_the_git_top(project: Project) -> None:
+    """A package of a monorepo with its own configuration is its own root."""
+    put(project, "packages/a/.mem.toml", "packages/.mem.toml")
+    assert root_from(project, "repo/packages/a/src") == project.root / "packages/a"
+
+
+def test_without_git_the_nearest_memory_file_marks_the_root(project: Project) -> None:
+    """A plain folder with a MEMORY.md is a project."""
+    put(project, "../plain/MEMORY.md")
+    assert root_from(project, "plain/sub") == project.root.parent / "plain"
+
+
+def test_jobs_dir_of_the_project_file_leads_to_the_root(project: Project) -> None:
+    """A job folder that only `.mem.toml` names is recognised from inside, through its own `.git`."""
+    project.write(".mem.toml", 'jobs_dir = "work/jobs"\n')
+    put(project, "work/jobs/a/.git")
+    assert root_from(project, "repo/work/jobs/a/src") == project.root
+
+
+@pytest.mark.parametrize("how", ["user file", "environment", "flag"])
+def test_jobs_dir_from_anywhere_leads_to_the_root(project: Project, how: str, world: Path) -> None:
+    """The user file, MEM_JOBS_DIR and --set name job folders as the project file does."""
+    put(project, "work/a/.git", "MEMORY.md")
+    if how == "user file":
+        project.write("config/mem/config.toml", 'jobs_dir = "work"\n', at=world)
+    env = {"MEM_JOBS_DIR": "work"} if how == "environment" else {}
+    flags = ["--set", "jobs_dir=work"] if how == "flag" else []
+    done = project.mem("index", "--json", *flags, cwd=project.root / "work/a", env=env)
+    assert [file["path"] for file in done.json["files"]] == ["MEMORY.md"]
+
+
+def test_outside_any_repository_only_the_global_level_is_in_view(project: Project) -> None:
+    """No mark on the way up: no root, and the global files still answer."""
+    project.write("~/MEMORY.md", project.entry("Global", "Prefer tabs."))
+    outside = project.root.parent / "outside"
+    assert root_from(project, "outside") is None
+    done = project.mem("recall", "tabs", "--json", cwd=outside)
+    assert [hit["path"] for hit in done.json["hits"]] == ["~/MEMORY.md"]
+    assert list(outside.iterdir()) == []
+
+
+def test_the_home_folder_is_never_a_root(project: Project) -> None:
+    """Neither as a dotfiles repository, nor with a MEMORY.md, nor by --root."""
+    project.git("init", "-q", cwd=project.home)
+    put(project, "~/MEMORY.md", "~/.mem.toml", "~/.mem/jobs/j/x.md", "~/tasks/x.md")
+    for folder in ("", "notes/deep", ".mem/jobs/j"):
+        (project.home / folder).mkdir(parents=True, exist_ok=True)
+        assert levels_on_disk.find_root(project.home / folder, project.home) is None
+    done = project.mem("index", "--json", "--root", str(project.home))
+    assert [file["path"] for file in done.json["files"]] == ["~/MEMORY.md"]
+    assert not (project.home / ".memory.db").exists()
+
+
+@pytest.mark.parametrize("how", ["flag", "environment"])
+def test_a_missing_root_is_a_usage_error(project: Project, how: str) -> None:
+    """--root and MEM_ROOT must name an existing folder; `~nobody` too is only a name."""
+    for name in ("nowhere", "~nosuchuser/x"):
+        flags = ["--root", name] if how == "flag" else []
+        done = project.mem("index", *flags, env={"MEM_ROOT": name} if how == "environment" else {})
+        assert done.code == 2
+        assert "hint: " in done.err
+
+
+def test_a_symlinked_working_directory_finds_the_same_root(project: Project) -> None:
+    """The shell's idea of where it is does not matter."""
+    put(project, f"{JOB}/MEMORY.md")
+    link = project.root.parent / "link"
+    link.symlink_to(project.root / JOB)
+    done = project.shell("index", "--json", cwd=link, env={"PWD": str(link)})
+    assert [file["path"] for file in done.json["files"]] == [f"{JOB}/MEMORY.md"]
+
+
+# --- listing
+
+EXPECTED = """
+MEMORY.md MEMORY.archive.md institutional.md institutional.archive.md proxy.md proxy.archive.md
+tasks/c.archive.md tasks/c.md proxy-tasks/p.md
+.teaparty/jobs/j1/MEMORY.md .teaparty/jobs/j1/MEMORY.archive.md .teaparty/jobs/j1/institutional.md
+.teaparty/jobs/j1/tasks/x.md
+.teaparty/jobs/j1/tasks/t1/MEMORY.md .teaparty/jobs/j1/tasks/t1/institutional.md
+.teaparty/jobs/j1/tasks/t1/worktree/MEMORY.md .teaparty/jobs/j1/tasks/t1/worktree/institutional.md
+.mem/jobs/j2/MEMORY.md .mem/jobs/j2/tasks/y.md .mem/jobs/j2/tasks/t.md/MEMORY.md
+.sessions/s1/MEMORY.md .sessions/s1/institutional.md .sessions/s1/tasks/z.md
+projects/p/.sessions/s2/MEMORY.md
+~/MEMORY.md ~/MEMORY.archive.md ~/institutional.md
+""".split()
+OTHERS = """
+README.md docs/MEMORY.md tasks/c.txt tasks/deep/MEMORY.md tasks/deep/c.md memory.md
+.teaparty/MEMORY.md .teaparty/jobs/MEMORY.md .teaparty/jobs/j1/proxy.md .teaparty/jobs/j1/proxy-tasks/p.md
+.teaparty/jobs/j1/src/MEMORY.md .teaparty/jobs/j1/tasks/t1/tasks/q.md .teaparty/jobs/j1/tasks/t1/proxy.md
+.teaparty/jobs/j1/tasks/t1/worktree/tasks/q.md .sessions/MEMORY.md .sessions/s1/tasks/t/MEMORY.md
+projects/p/MEMORY.md projects/p/tasks/c.md ~/tasks/c.md ~/proxy.md ~/.mem/jobs/j/MEMORY.md
+""".split()
+
+
+def test_exactly_the_paths_of_the_format_are_listed(project: Project) -> None:
+    """Every path of SPEC 1.1, in order root, jobs, sessions, home; and no other."""
+    put(project, *EXPECTED, *OTHERS)
+    found = names(project)
+    assert sorted(found) == sorted(EXPECTED)
+    assert found[0] == "MEMORY.md"
+    assert [name for name in found if name.startswith("~/")] == found[-3:]
+
+
+def test_every_file_has_its_level_store_job_and_task(project: Project) -> None:
+    """A file below a job's `tasks/` is the job's, a folder there is a task; archives name their
+    store.
+    """
+    put(project, *EXPECTED)
+    found = {
+        f.name: tuple(f.place) for f in levels_on_disk.list_files(project.root, project.home).files
+    }
+    t1 = ".teaparty/jobs/j1/tasks/t1"
+    assert {name: found[name] for name in found if name.count("/") < 2 and "arch" in name} == {
+        "MEMORY.archive.md": ("project", "archive", "", "", "memory"),
+        "institutional.archive.md": ("project", "archive", "", "", "institutional"),
+        "proxy.archive.md": ("project", "archive", "", "", "proxy"),
+        "tasks/c.archive.md": ("project", "archive", "", "", "memory"),
+        "~/MEMORY.archive.md": ("global", "archive", "", "", "memory"),
+    }
+    assert found["proxy-tasks/p.md"][:2] == ("project", "proxy")
+    assert found["tasks/c.md"] == ("project", "memory", "", "", "memory")
+    assert found[".teaparty/jobs/j1/tasks/x.md"] == ("job", "memory", "j1", "", "memory")
+    assert found[f"{t1}/MEMORY.md"] == ("task", "memory", "j1", "t1", "memory")
+    assert found[f"{t1}/worktree/institutional.md"][:4] == ("task", "institutional", "j1", "t1")
+    assert found[".mem/jobs/j2/tasks/t.md/MEMORY.md"][:4] == ("task", "memory", "j2", "t.md")
+    assert found[".sessions/s1/tasks/z.md"][:4] == ("task", "memory", "", "s1")
+    assert found["projects/p/.sessions/s2/MEMORY.md"][:4] == ("task", "memory", "", "s2")
+
+
+def test_work_trees_of_jobs_and_tasks_are_told_apart(project: Project) -> None:
+    """`tree` names the folder with the `.git` that a file is committed to."""
+    put(project, "MEMORY.md", "~/MEMORY.md", f"{JOB}/MEMORY.md", f"{JOB}/tasks/t/MEMORY.md")
+    put(project, f"{JOB}/tasks/t/worktree/MEMORY.md", f"{JOB}/tasks/t/worktree/.git")
+    put(project, ".mem/jobs/k/.git", ".mem/jobs/k/tasks/u/MEMORY.md")
+    found = {f.name: f.tree for f in levels_on_disk.list_files(project.root, project.home).files}
+    assert found == {
+        "MEMORY.md": "",
+        "~/MEMORY.md": "~",
+        f"{JOB}/MEMORY.md": "",
+        f"{JOB}/tasks/t/MEMORY.md": "",
+        f"{JOB}/tasks/t/worktree/MEMORY.md": f"{JOB}/tasks/t/worktree",
+        ".mem/jobs/k/tasks/u/MEMORY.md": ".mem/jobs/k",
+    }
+
+
+def test_a_custom_jobs_dir_adds_to_the_others(project: Project) -> None:
+    """All layouts are looked at side by side."""
+    put(project, f"{JOB}/MEMORY.md", ".mem/jobs/a/MEMORY.md", "work/b/MEMORY.md")
+    assert names(project, "work") == [
+        f"{JOB}/MEMORY.md",
+        ".mem/jobs/a/MEMORY.md",
+        "work/b/MEMORY.md",
+    ]
+
+
+def test_a_link_that_leaves_the_root_is_refused_and_named(project: Project) -> None:
+    """A file, a folder, a job, a part of the way to the jobs, and a glob's folder: none is
+    followed.
+    """
+    put(project, "../out/MEMORY.md", "../out/jobs/j/MEMORY.md", "MEMORY.md")
+    out = project.root.parent / "out"
+    (project.root / ".mem/jobs").mkdir(parents=True)
+    for link in ("institutional.md", "tasks", ".mem/jobs/bad", ".teaparty", "linked"):
+        target = out / "MEMORY.md" if link.endswith(".md") else out
+        (project.root / link).symlink_to(target)
+    listing = levels_on_disk.list_files(project.root, project.home, (), ("linked/*.md",))
+    assert [file.name for file in listing.files] == ["MEMORY.md"]
+    refused = {problem.path for problem in listing.problems}
+    assert refused == {
+        "institutional.md",
+        "tasks",
+        ".mem/jobs/bad",
+        ".teaparty",
+        "linked/MEMORY.md",
+    }
+    assert {(p.line, p.severity) for p in listing.problems} == {(1, "unreadable")}
+    done = project.mem("index")
+    assert done.code == 3
+    assert "institutional.md:1: is a link that leaves the root" in done.err
+
+
+def test_a_link_that_stays_in_the_root_is_followed(project: Project) -> None:
+    """For files and for folders, absolute or relative."""
+    put(project, "notes/lessons.md", "jobs-live-here/j/MEMORY.md")
+    (project.root / "MEMORY.md").symlink_to("notes/lessons.md")
+    (project.root / ".mem").mkdir()
+    (project.root / ".mem/jobs").symlink_to(project.root / "jobs-live-here")
+    listing = levels_on_disk.list_files(project.root, project.home)
+    assert [file.name for file in listing.files] == ["MEMORY.md", ".mem/jobs/j/MEMORY.md"]
+    assert listing.problems == []
+
+
+def test_a_file_that_two_names_lead_to_is_listed_once(project: Project) -> None:
+    """`latest` beside the real job, one jobs folder linked to the other, a file linked to a file."""
+    put(project, f"{JOB}/MEMORY.md", "MEMORY.md")
+    (project.root / ".teaparty/jobs/a-latest").symlink_to("j1")
+    (project.root / ".mem").mkdir()
+    (project.root / ".mem/jobs").symlink_to("../.teaparty/jobs")
+    (project.root / "institutional.md").symlink_to("MEMORY.md")
+    assert names(project) == ["MEMORY.md", f"{JOB}/MEMORY.md"]
+
+
+def test_links_in_circles_hide_nothing_else(project: Project) -> None:
+    """A loop among the jobs leaves the other jobs in view; a looping file is named."""
+    put(project, f"{JOB}/MEMORY.md", "tasks/good.md")
+    (project.root / ".teaparty/jobs/loop").symlink_to("loop")
+    (project.root / "tasks/loop.md").symlink_to("loop.md")
+    listing = levels_on_disk.list_files(project.root, project.home)
+    assert [file.name for file in listing.files] == ["tasks/good.md", f"{JOB}/MEMORY.md"]
+    assert [problem.path for problem in listing.problems] == ["tasks/loop.md"]
+
+
+@pytest.mark.parametrize("kind", ["fifo", "socket", "folder"])
+def test_what_is_no_file_is_named_and_does_not_stop_the_rest(project: Project, kind: str) -> None:
+    """A pipe is never opened, so nothing hangs."""
+    path = project.root / "MEMORY.md"
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.bind(os.path.relpath(path))
+    put(project, "institutional.md")
+    listing = levels_on_disk.list_files(project.root, project.home)
+    assert [file.name for file in listing.files] == ["institutional.md"]
+    assert [(p.path, p.message) for p in listing.problems] == [("MEMORY.md", "is no regular file")]
+
+
+_COUNT = """
+import sys
+seen = []
+def hook(event, args):
+    if event == "os.scandir" or (event == "open" and str(args[0]).startswith(sys.argv[1])):
+        seen.append(str(args[0]))
+sys.addaudithook(hook)
+from pathlib import Path
+from memcli import tree
+tree.list_files(Path(sys.argv[1]), Path(sys.argv[2]))
+print("\\n".join(seen))
+"""
+
+
+def test_unrelated_folders_are_never_opened(project: Project) -> None:
+    """The folders read are the same few, however many others there are."""
+    put(project, "MEMORY.md", "tasks/a.md", f"{JOB}/tasks/t/MEMORY.md")
+    for i in range(200):
+        put(project, f"src/pkg{i}/tasks/MEMORY.md", f"{JOB}/src{i}/x.md")
+    command = [sys.executable, "-c", _COUNT, str(project.root), str(project.home)]
+    seen = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    found = {os.path.relpath(path, project.root) for path in seen}
+    assert found == {"tasks", ".teaparty/jobs", f"{JOB}/tasks"}
+
+
+def test_memory_files_globs_add_project_files(project: Project) -> None:
+    """Nested files of a monorepo; nothing of git's, of a job's or of a session's, and each once."""
+    put(project, "MEMORY.md", "a/MEMORY.md", "a/b/proxy.md", "a/b/x.txt", f"{JOB}/src/MEMORY.md")
+    put(project, ".git/MEMORY.md", ".sessions/s/deep/MEMORY.md")
+    globs = ("**/*.md", "a/*.md", "a/b/x.txt")
+    found = levels_on_disk.list_files(project.root, project.home, (), globs).files
+    assert [file.name for file in found] == ["MEMORY.md", "a/MEMORY.md", "a/b/proxy.md"]
+    assert [tuple(file.place)[:2] for file in found[1:]] == [
+        ("project", "memory"),
+        ("project", "proxy"),
+    ]
+
+
+def test_any_file_name_can_be_indexed_and_found(project: Project) -> None:
+    """Blanks, a newline, emoji, a tab, quotes, and bytes that are no UTF-8."""
+    raw = [
+        b"a b.md",
+        b"new\nline.md",
+        "🦊.md".encode(),
+        b"tab\t.md",
+        b"q'\"%.md",
+        b"bad\xff\xfe.md",
+    ]
+    (project.root / "tasks").mkdir()
+    for i, name in enumerate(raw):
+        with open(os.fsencode(project.root / "tasks") + b"/" + name, "w") as file:
+            file.write(project.entry(f"Lesson {i}", f"Zebra number {i} is striped."))
+    os.mkdir(os.fsencode(project.root) + b"/.mem")
+    os.makedirs(os.fsencode(project.root) + b"/.mem/jobs/j\xff")
+    with open(os.fsencode(project.root) + b"/.mem/jobs/j\xff/MEMORY.md", "w") as file:
+        file.write(project.entry("Job", "Zebra of a job."))
+    done = project.mem("index", "--json")
+    assert done.code == 0, done.err
+    assert r"tasks/bad\xff\xfe.md" in [file["path"] for file in done.json["files"]]
+    hits = project.mem(
+        "recall", "zebra", "--json", "--max-tokens", "0", "--set", "mmr_lambda=1"
+    ).json["hits"]
+    assert len(hits) == 7
+    inside = project.mem(
+        "recall",
+        "zebra",
+        "--json",
+        cwd=os.fsdecode(os.fsencode(project.root) + b"/.mem/jobs/j\xff"),
+    )
+    assert inside.code == 0
+    assert project.mem("index", "--check").code == 0
+
+
+def test_what_may_not_be_read_is_named_and_the_rest_indexed(project: Project) -> None:
+    """A file and a folder without permission: exit 3, both named, the others found."""
+    for name in ("MEMORY.md", "institutional.md", "tasks/a.md"):
+        project.write(name, project.entry(name, "Zebra."))
+    (project.root / "MEMORY.md").chmod(0)
+    (project.root / "tasks").chmod(0)
+    done = project.powerless("index")
+    (project.root / "tasks").chmod(0o700)
+    assert done.code == 3
+    assert "MEMORY.md:1: cannot be read: permission denied" in done.err
+    assert "tasks:1: cannot be read: permission denied" in done.err
+    assert "in 2 files" in done.err
+
+
+# --- views
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("", ("", "")),
+        ("src", ("", "")),
+        (JOB, ("j1", "")),
+        (f"{JOB}/tasks", ("j1", "")),
+        (f"{JOB}/tasks/t1", ("j1", "t1")),
+        (f"{JOB}/tasks/t1/worktree/src", ("j1", "t1")),
+        ("work/b/x", ("b", "")),
+        (".sessions/s1/x", ("", "s1")),
+        ("projects/p/.sessions/s2", ("", "s2")),
+    ],
+)
+def test_the_view_is_the_job_and_task_one_is_in(
+    project: Project, where: str, expected: tuple[str, str]
+) -> None:
+    """Every layout; `tasks` itself is still the job."""
+    folder = project.root / where
+    folder.mkdir(parents=True, exist_ok=True)
+    assert (
+        levels_on_disk.view_of(folder, project.root, (".teaparty/jobs", ".mem/jobs", "work"))[:2]
+        == expected
+    )
+
+
+# --- reading
+
+
+def test_a_file_that_is_no_utf8_names_the_line(tmp_path: Path) -> None:
+    """The line of the first bad byte, not the first line."""
+    with pytest.raises(levels_on_disk.Unreadable) as caught:
+        levels_on_disk.decode(b"one\ntwo\nthree \xff\n")
+    assert caught.value.line == 3
+
+
+def test_a_fresh_file_is_not_trusted_and_a_future_one_is(tmp_path: Path) -> None:
+    """mtime 0 stands for `look again`; a date in the future cannot be hit by the next edit."""
+    path = tmp_path / "MEMORY.md"
+    path.write_text("x")
+    now = time.time_ns() | 1  # no whole second
+    os.utime(path, ns=(now, now))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(levels_on_disk, "RACY_NS", 60 * 10**9)  # however slow this machine is
+        fresh = levels_on_disk.read_bytes(str(path))
+    os.utime(path, ns=(10**18, 10**18))
+    old = levels_on_disk.read_bytes(str(path))
+    os.utime(path, ns=(4 * 10**18, 4 * 10**18))
+    assert (fresh.mtime, old.mtime, levels_on_disk.read_bytes(str(path)).mtime) == (
+        0,
+        10**18,
+        4 * 10**18,
+    )

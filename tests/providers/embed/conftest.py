@@ -1,0 +1,34 @@
+"""What the tests of embedders share: no keys of the caller, and no pauses between tries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from memcli.providers.embed import http
+from tests.providers.embed.server import Server, gemini, ollama, openai, serving
+
+
+@pytest.fixture(autouse=True)
+def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "PAUSE", 0.0)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """A server that speaks as OpenAI and Voyage do."""
+    with serving(openai) as found:
+        yield found
+
+
+@pytest.fixture
+def gemini_server() -> Iterator[Server]:
+    with serving(gemini) as found:
+        yield found
+
+
+@pytest.fixture
+def ollama_server() -> Iterator[Server]:
+    with serving(ollama) as found:
+        yield found

@@ -1,0 +1,341 @@
+"""What holds for every provider behind a URL: tries, deadline, limits of texts, and checks of
+replies.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from email.utils import formatdate
+from typing import Any
+
+import pytest
+
+from memcli.errors import ProviderError
+from memcli.providers.embed import http, make_embedder
+from memcli.providers.embed.http import HttpEmbedder, shorten
+from tests.providers.embed.server import (
+    CLOSE,
+    DRIP,
+    DRIP_HEAD,
+    HANG,
+    Answer,
+    Server,
+    openai,
+    vector_of,
+)
+
+
+def made(server: Server, **options: Any) -> HttpEmbedder:
+    given = {"model": "m", "url": server.url, "folder": "", "dimensions": 0, **options}
+    found = make_embedder("openai-compatible", **given, environ={})
+    assert isinstance(found, HttpEmbedder)
+    return found
+
+
+PASSING = {
+    "429 with seconds": Answer(429, {"error": {"message": "slow down"}}, {"retry-after": "0"}),
+    "429 with milliseconds": Answer(429, {}, {"retry-after-ms": "1.5"}),
+    "429 with a date that is past": Answer(429, {}, {"retry-after": formatdate(0, usegmt=True)}),
+    "429 with an odd date": Answer(429, {}, {"retry-after": "soon"}),
+    "429 with a delay of Google": Answer(
+        429, {"error": {"message": "Quota per minute", "details": [{"retryDelay": "0s"}]}}
+    ),
+    "500": Answer(500, b"<html>oops</html>"),
+    "503": Answer(503, {"error": "overloaded"}),
+    "closed": CLOSE,
+}
+
+
+@pytest.mark.parametrize("name", PASSING)
+def test_what_may_pass_is_tried_again(name: str, server: Server) -> None:
+    """Too many requests, a server's own trouble and a lost connection are followed by another try."""
+    server.answers = [PASSING[name]] * 2
+    assert made(server).embed(["alpha"]).tolist() == [vector_of("alpha")]
+    assert [body["input"] for body in server.bodies] == [["alpha"]] * 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [(Answer(500, {"error": "out of luck"}), "HTTP 500: out of luck"), (CLOSE, "no connection")],
+)
+def test_tries_come_to_an_end(answer: Answer, words: str, server: Server) -> None:
+    """A trouble that stays is an error with what the server said."""
+    server.answers = [answer] * 50
+    with pytest.raises(ProviderError, match=words):
+        made(server).embed(["alpha"])
+    assert len(server.asked) == http.TRIES
+
+
+@pytest.mark.parametrize(
+    "wait", [{"retry-after": "7200"}, {"retry-after": "30"}, {"retry-after": formatdate(4e9)}]
+)
+def test_nobody_waits_longer_than_there_is_time(wait: dict[str, str], server: Server) -> None:
+    """A pause that ends after the deadline is not begun."""
+    server.answers = [Answer(429, {"error": "later"}, wait)]
+    with pytest.raises(ProviderError, match="HTTP 429: later"):
+        made(server).embed(["alpha"], deadline=5)
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("answer", [HANG, DRIP, DRIP_HEAD])
+def test_a_slow_server_is_left_at_the_deadline(answer: Answer, server: Server) -> None:
+    """A reply that does not come, or drips, ends in an error while the server is still at it."""
+    server.answers = [answer]
+    with pytest.raises(ProviderError, match="no answer in time"):
+        made(server).embed(["alpha"], deadline=0.3)
+    assert not server.stop.is_set()
+
+
+def test_the_deadline_is_for_all_batches_together(server: Server) -> None:
+    """When the first batch took all the time, the second is not asked for."""
+    came = threading.Event()
+
+    def slowly(body: Any) -> Answer:
+        came.wait(10)
+        return Answer(body=openai(body))
+
+    embedder = made(server)
+    embedder.embed(["warm"])
+    server.answers = [slowly]
+    before = set(threading.enumerate())
+    with pytest.raises(ProviderError, match="no answer in time"):
+        embedder.embed(["x"] * 129, deadline=0.4)
+    came.set()
+    for left in set(threading.enumerate()) - before:
+        left.join(10)
+    assert [len(body["input"]) for body in server.bodies] == [1, 128]
+
+
+def test_without_a_deadline_a_request_has_its_own_limit(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An index run is not held up for ever, whether nothing comes or drops do."""
+    monkeypatch.setattr(http, "REQUEST", 0.2)
+    for answer in (HANG, DRIP):
+        server.answers = [answer]
+        with pytest.raises(ProviderError, match="no answer in time"):
+            made(server).embed(["alpha"])
+
+
+def test_redirects_are_not_followed(server: Server) -> None:
+    """A key and the texts go to the configured server, nowhere else."""
+    server.answers = [Answer(307, b"", {"location": f"{server.url}/elsewhere"})]
+    with pytest.raises(ProviderError, match="HTTP 307"):
+        made(server).embed(["alpha"])
+    assert len(server.asked) == 1
+
+
+def test_a_proxy_is_not_asked_for_this_machine(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The proxy of the environment cannot reach loopback."""
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://proxy.invalid:1")
+    assert len(made(server).embed(["alpha"])) == 1
+
+
+def data(*vectors: Any, indices: list[Any] | None = None) -> dict[str, Any]:
+    numbers = indices or list(range(len(vectors)))
+    return {"data": [{"index": i, "embedding": v} for i, v in zip(numbers, vectors, strict=True)]}
+
+
+RUBBISH: dict[str, Any] = {
+    "no JSON": b"<html>",
+    "empty": b"",
+    "cut off": json.dumps(data([1, 2], [3, 4])).encode()[:-8],
+    "deep": b"[" * 100_000,
+    "no UTF-8": b'{"data": "\xff\xfe"}',
+    "null": None,
+    "a list": [1, 2],
+    "a number": 7,
+    "another shape": {"embeddings": [[1, 2], [3, 4]]},
+    "data is null": {"data": None},
+    "items are numbers": {"data": [1, 2]},
+    "no embedding": {"data": [{"index": 0}, {"index": 1}]},
+    "an error with status 200": {"error": {"message": "no"}},
+    "too few": data([1, 2]),
+    "too many": data([1, 2], [3, 4], [5, 6]),
+    "none": {"data": []},
+    "an index twice": data([1, 2], [3, 4], indices=[0, 0]),
+    "an index too far": data([1, 2], [3, 4], indices=[0, 2]),
+    "indices of text": data([1, 2], [3, 4], indices=["0", "1"]),
+    "dimensions differ": data([1, 2], [3, 4, 5]),
+    "dimension 0": data([], []),
+    "nested": data([[1], [2]], [[3], [4]]),
+    "text for numbers": data(["1", "2"], ["3", "4"]),
+    "text for a vector": data("12", "34"),
+    "base64": data("AACAPwAAAEA=", "AACAPwAAAEA="),
+    "true for numbers": data([True, False], [True, True]),
+    "null in a vector": data([1, None], [3, 4]),
+    "NaN": b'{"data": [{"embedding": [1, NaN]}, {"embedding": [3, 4]}]}',
+    "infinite": b'{"data": [{"embedding": [1, 2]}, {"embedding": [-Infinity, 4]}]}',
+    "over float32": data([1, 2], [3, 1e300]),
+    "huge whole number": data([1, 2], [3, 10**400]),
+    "all zero": data([1, 2], [0, 0.0]),
+    "zero in float32": data([1, 2], [1e-300, 0]),
+}
+
+
+@pytest.mark.parametrize("name", RUBBISH)
+def test_rubbish_is_refused_as_a_whole(name: str, server: Server) -> None:
+    """A reply that is not one good vector for each text is an error of the provider, not tried
+    again.
+    """
+    server.answers = [Answer(200, RUBBISH[name])]
+    with pytest.raises(ProviderError) as caught:
+        made(server).embed(["alpha", "beta"])
+    assert caught.value.what.startswith("openai-compatible embeddings: ")
+    assert caught.value.hint
+    assert len(server.asked) == 1
+
+
+def test_indices_may_be_left_out(server: Server) -> None:
+    """Then the place counts."""
+    server.answers = [Answer(200, {"data": [{"embedding": [1, 2]}, {"embedding": [3, 4]}]})]
+    assert made(server).embed(["alpha", "beta"]).tolist() == [[1, 2], [3, 4]]
+
+
+def test_batches_of_different_dimensions_are_refused(server: Server) -> None:
+    """Vectors of one call never mix."""
+
+    def of_width(width: int) -> Callable[[Any], Answer]:
+        return lambda body: Answer(body=data(*[[1.0] * width for _ in body["input"]]))
+
+    server.answers = [of_width(3), of_width(4)]
+    with pytest.raises(ProviderError, match="several dimensions"):
+        made(server).embed(["x"] * 129)
+
+
+def test_another_dimension_than_asked_for_is_refused(server: Server) -> None:
+    """A server that does not know the option gives its own dimension."""
+    with pytest.raises(ProviderError, match="dimension 4, not 256") as caught:
+        made(server, dimensions=256).embed(["x"])
+    assert "embed_dimensions" in caught.value.hint
+
+
+def test_no_texts_ask_nobody(server: Server) -> None:
+    """Nothing to embed makes an empty matrix."""
+    assert made(server).embed([]).shape == (0, 0)
+    assert server.asked == []
+
+
+def test_texts_are_made_fit_to_send(server: Server) -> None:
+    """An empty text is never sent, nor a secret, half a character or a control character."""
+    key = "sk-proj-abcdefghij0123456789ABCDEFGHIJ"
+    vectors = made(server).embed(["", " \n ", f"use {key} here", "a\udc80b", "c\x00\x1b[31md"])
+    assert server.bodies[0]["input"] == [
+        "-",
+        "-",
+        "use [secret removed: openai-key] here",
+        "a\ufffdb",
+        "cd",
+    ]
+    assert len(vectors) == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "expected"),
+    [
+        ("one two three", 13, "one two three"),
+        ("one two three", 12, "one two"),
+        ("one two three", 8, "one two"),
+        ("one two three", 7, "one two"),
+        ("a " + "b" * 50, 20, "a " + "b" * 18),
+        ("x" * 30, 10, "x" * 10),
+        ("ÄÖÜÄÖÜ", 5, "ÄÖ"),
+        ("牛が草を", 10, "牛が草"),
+    ],
+)
+def test_a_long_text_is_cut_at_a_word(text: str, limit: int, expected: str) -> None:
+    """At most `limit` bytes, no half characters, no half words unless half of it would be lost."""
+    assert shorten(text, limit) == expected
+    assert len(expected.encode()) <= limit
+
+
+def test_requests_are_bounded_in_bytes_too(server: Server) -> None:
+    """Long texts are cut to the limit of one, and go fewer at a time."""
+    embedder = made(server)
+    embedder.embed(["word " * 4000] * 30)
+    sent = [text for body in server.bodies for text in body["input"]]
+    assert len(sent) == 30
+    assert max(len(text) for text in sent) <= embedder.wire.longest
+    for body in server.bodies:
+        assert sum(len(text) for text in body["input"]) <= embedder.wire.most_bytes
+    assert len(server.bodies) == 3
+
+
+TOO_LONG = [
+    Answer(400, {"error": "the input length exceeds the context length"}),
+    Answer(400, {"error": {"message": "Invalid 'input[0]': maximum input length is 8192 tokens."}}),
+    Answer(
+        413,
+        {"error": "Input validation error: `inputs` must have less than 512 tokens. Given: 527"},
+    ),
+    Answer(
+        500,
+        {
+            "error": {
+                "message": "input (600 tokens) is too large to process. increase the batch size"
+            }
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize("answer", TOO_LONG)
+def test_a_text_over_the_models_own_limit_is_halved_until_it_fits(
+    answer: Answer, server: Server
+) -> None:
+    """A model's limit is not known beforehand; short texts of the batch stay as they are."""
+    server.answers = [answer, answer]
+    made(server).embed(["short", "word " * 1000])
+    sent = [[len(text) for text in body["input"]] for body in server.bodies]
+    assert sent == [[5, 4999], [5, 2499], [5, 1249]]
+
+
+def test_a_server_that_finds_everything_too_long_gets_an_end(server: Server) -> None:
+    """Halving stops at a length that every model takes."""
+    server.answers = [TOO_LONG[0]] * 50
+    with pytest.raises(ProviderError, match="too long"):
+        made(server).embed(["word " * 1000])
+    assert len(server.asked) == 5
+
+
+def test_what_the_provider_says_is_shown_short_and_clean(server: Server) -> None:
+    """One line of at most 200 characters, without control characters and secrets."""
+    said = "no \x1b[31mluck\n with ghp_abcdefghij0123456789ABCDEFGHIJKLMN " + "blah " * 100
+    server.answers = [Answer(400, [{"error": {"message": said}}])]
+    with pytest.raises(ProviderError) as caught:
+        made(server).embed(["x"])
+    message = caught.value.what.split("HTTP 400: ")[1].split(" (http")[0]
+    assert message.startswith("no luck with [secret removed: github-token] blah")
+    assert len(message) == 200
+    assert "\x1b" not in caught.value.what and "\n" not in caught.value.what
+
+
+def test_a_reply_without_end_is_not_kept(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reply over the limit is given up while it comes."""
+    monkeypatch.setattr(http, "BIGGEST_REPLY", 1000)
+    server.answers = [Answer(200, b" " * 100_000)]
+    with pytest.raises(ProviderError, match="too big"):
+        made(server).embed(["x"])
+
+
+def test_making_an_embedder_loads_nothing_heavy() -> None:
+    """The HTTP client, numpy and the runtimes are imported when something is embedded, not before."""
+    script = (
+        "import sys, memcli.providers.embed.onnx; from memcli.providers.embed import make_embedder\n"
+        "for name in ('openai', 'gemini', 'voyage', 'ollama', 'openai-compatible'):\n"
+        "    make_embedder(name, model='m', url='http://a', folder='', dimensions=0, environ=dict.fromkeys(\n"
+        "        ('OPENAI_API_KEY', 'GEMINI_API_KEY', 'VOYAGE_API_KEY'), 'k'))\n"
+        "heavy = ('numpy', 'httpx2', 'httpx', 'anthropic', 'asyncio', 'onnxruntime', 'tokenizers')\n"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"

@@ -1,0 +1,256 @@
+"""Static word vectors: the table, how words are cut, and what happens to a cache."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memcli.errors import ProviderError, UsageError
+from memcli.memory.words import word_forms
+from memcli.providers.embed import local
+from memcli.providers.embed.arithmetic import cosines
+from memcli.providers.embed.local import CRUMB, DIM, MANY, Local, installed
+
+pytestmark = pytest.mark.skipif(not installed(), reason="needs the extra `local`")
+
+PROSE = Path(local.__file__).parents[3] / "docs"
+UNICODE = """
+    über straße naïve café Łódź Привет мир Ελληνικά 日本 本語 中文 한국어 สวัสดี नमस्ते مرحبا שלום ﬁre ½ ²
+    Ⅷ ｆｕｌｌ
+    𝔘𝔫𝔦 𝟙𝟚 Ǆ ǅ İstanbul ıssız ẞ ŉ x1y2 abc123 0xdeadbeef v2 i18n HTTPServer 12345678901234567890 ᚠᛇᚻ 𓀀𓀁 ꙮ ಠ
+    zzzzqqqqxxxx aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa e\u0301 \u0915\u094d\u0937
+""".split()
+words = st.text(st.characters(categories=("L", "N")), min_size=1, max_size=32)
+
+
+@pytest.fixture(scope="module")
+def table(_table: Path) -> Iterator[Local]:
+    with closing(Local(lambda: _table)) as made:
+        yield made
+
+
+def prose() -> list[str]:
+    """Several hundred words as they stand in this project's documents, and some of other scripts."""
+    text = " ".join(path.read_text(encoding="utf-8") for path in sorted(PROSE.glob("*.md")))
+    found = sorted(set(word_forms(text)))
+    return [*found[:: max(1, len(found) // 900)], *UNICODE]
+
+
+def test_words_are_cut_as_the_tokenizer_of_the_model_cuts_them(table: Local) -> None:
+    """Piece for piece, in every script, for a thousand words."""
+    tokenizers = pytest.importorskip("tokenizers")
+    folder = local._package()
+    assert folder is not None
+    model = tokenizers.Tokenizer.from_file(str(folder / "tokenizers" / local._TOKENIZER))
+    model.no_padding()
+    model.no_truncation()
+    asked = prose()
+    assert len(asked) > 500
+    wanted = {word: model.encode(word, add_special_tokens=False).tokens for word in asked}
+    assert {word: table._cut([word])[word] for word in asked[::7]} == {
+        w: wanted[w] for w in asked[::7]
+    }
+    assert table._cut(asked) == wanted
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.sets(words, min_size=1, max_size=12))
+def test_few_and_many_words_have_the_same_vectors(_table: Path, some: set[str]) -> None:
+    """Without numpy and with it: the same bytes and weights."""
+    with closing(Local(lambda: _table)) as own:
+        cut = own._cut(sorted(some))
+        few = own._summed(cut)
+        assert own._many(cut) == few
+        assert own.words(some) == few
+    assert all(len(word.vector) == DIM and 0 < word.weight <= 1023 for word in few.values())
+
+
+def test_a_list_on_either_side_of_many_gives_the_same(table: Local) -> None:
+    """How many words are asked for at once does not matter."""
+    asked = prose()[: MANY + 40]
+    together = table.words(asked)
+    assert {word: table.words([word])[word] for word in asked[::9]} == {
+        w: together[w] for w in asked[::9]
+    }
+    assert table.words([]) == {}
+
+
+def test_words_of_like_meaning_are_near(table: Local) -> None:
+    """Nearer than words that have nothing to do with each other."""
+    own = {word: value.vector for word, value in table.words(["car", "vehicle", "cheese"]).items()}
+    near = cosines(own["car"], own)
+    assert near["vehicle"] > 0.5 > near["cheese"]
+
+
+def test_keyboard_mash_is_no_known_word(table: Local) -> None:
+    """What falls into crumbs is left out of a task; words are kept, however long."""
+    assert CRUMB > 1
+    assert table.known(["qzxvkjwq", "x9f3k2q8z", "documentation", "timeout"]).keys() == {
+        "documentation",
+        "timeout",
+    }
+    assert table.known([]) == {}
+
+
+def test_texts_are_embedded_as_unit_rows(table: Local) -> None:
+    """One finite row of length 1 for each text, one without words, too."""
+    rows = table.embed(["a lock timeout", "", "?!", "日本語"])
+    assert rows.dtype == np.float32
+    assert rows.shape == (4, DIM)
+    assert np.linalg.norm(rows, axis=1).tolist() == pytest.approx([1.0] * 4)
+
+
+# --- the table in the cache
+
+
+def vectors_of(folder: Path) -> dict[str, local.Word]:
+    with closing(Local(lambda: folder)) as made:
+        return made.words(["lock", "timeout"])
+
+
+def test_the_table_is_made_once(tmp_path: Path, table: Local) -> None:
+    """The file stays as it is when it is used again, and only its owner sees the folder."""
+    folder = tmp_path / "cache"
+    wanted = table.words(["lock", "timeout"])
+    assert vectors_of(folder) == wanted
+    (path,) = folder.iterdir()
+    before = path.stat().st_mtime_ns, path.stat().st_ino
+    assert vectors_of(folder) == wanted
+    assert (path.stat().st_mtime_ns, path.stat().st_ino) == before
+    assert folder.stat().st_mode & 0o77 == 0
+
+
+@pytest.mark.parametrize(
+    "damage", ["empty", "noise", "cut", "no table", "unfinished", "folder", "late"]
+)
+def test_a_damaged_table_is_made_anew(
+    tmp_path: Path, _table: Path, table: Local, damage: str
+) -> None:
+    """Whatever a killed process or a bad disk left there, the vectors are right, and no error is
+    seen.
+    """
+    (good,) = _table.iterdir()
+    path = tmp_path / good.name
+    if damage == "folder":
+        path.mkdir()
+    else:
+        data = good.read_bytes()
+        kept = {"empty": b"", "noise": b"\xff" * 9999, "cut": data[: len(data) // 2]}
+        # "late": the head is whole, so that only reading words finds the damage
+        path.write_bytes(
+            kept.get(damage, data[:8192] + b"\0" * (len(data) - 8192) if damage == "late" else b"")
+        )
+    if damage in ("no table", "unfinished"):
+        with sqlite3.connect(path) as db:
+            db.execute(
+                "CREATE TABLE other (value)"
+                if damage == "no table"
+                else "CREATE TABLE done (value)"
+            )
+        db.close()
+    assert vectors_of(tmp_path) == table.words(["lock", "timeout"])
+    if damage != "folder":
+        assert path.stat().st_size == good.stat().st_size
+
+
+def test_what_killed_processes_left_is_swept(tmp_path: Path) -> None:
+    """Half a table under another name is not used, and gone once the table is made."""
+    (tmp_path / "wordllama-256-1.db.4242").write_bytes(b"half a table")
+    vectors_of(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["wordllama-256-1.db"]
+
+
+def test_two_processes_may_make_it_at_once(tmp_path: Path, table: Local) -> None:
+    """Both get the right vectors, and one table is left."""
+    code = (
+        "import sys; from pathlib import Path; from memcli.providers.embed.local import Local;"
+        "print(Local(lambda: Path(sys.argv[1])).words(['lock'])['lock'].vector.hex())"
+    )
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(2)
+    ]
+    said = [process.communicate(timeout=120)[0].strip() for process in started]
+    assert said == [table.words(["lock"])["lock"].vector.hex()] * 2
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_cache_that_cannot_be_made_costs_only_time(tmp_path: Path, table: Local) -> None:
+    """The table lives in memory then."""
+    (tmp_path / "file").write_text("no folder")
+    assert vectors_of(tmp_path / "file" / "cache") == table.words(["lock", "timeout"])
+
+
+# --- the package
+
+
+def package(folder: Path, name: str, data: bytes) -> None:
+    """A package that lacks nothing but the one file, which has `data`."""
+    real = local._package()
+    assert real is not None
+    for part in (f"weights/{local._TABLE}", f"tokenizers/{local._TOKENIZER}"):
+        path = folder / "wordllama" / part
+        path.parent.mkdir(parents=True)
+        if path.name == name:
+            path.write_bytes(data)
+        else:
+            os.symlink(real / part, path)
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        (local._TABLE, b""),
+        (local._TABLE, b"\xff" * 64),
+        (local._TABLE, (9).to_bytes(8, "little") + b'["a list"]'),
+        (local._TABLE, (2).to_bytes(8, "little") + b"{}"),
+        (
+            local._TABLE,
+            (76).to_bytes(8, "little")
+            + json.dumps({"t": {"dtype": "F16", "shape": [1, 256], "data_offsets": [0, 512]}})
+            .ljust(76)
+            .encode()
+            + b"\0" * 512,
+        ),
+        (local._TOKENIZER, b"{"),
+        (local._TOKENIZER, b'{"model": {"vocab": ["a"]}}'),
+        (local._TOKENIZER, b"[]"),
+    ],
+)
+def test_a_broken_package_is_a_provider_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, data: bytes
+) -> None:
+    """It says what cannot be read and what to do; nothing is left in the cache."""
+    package(tmp_path, name, data)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    with pytest.raises(ProviderError) as caught:
+        vectors_of(tmp_path / "cache")
+    assert "wordllama cannot be read" in caught.value.what
+    assert "reinstall" in caught.value.hint
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_missing_package_names_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a table was made before, the package is not asked for."""
+    vectors_of(tmp_path / "made")
+    monkeypatch.setattr(sys, "path", [])
+    assert not installed()
+    with pytest.raises(UsageError) as caught:
+        vectors_of(tmp_path / "cache")
+    assert "memcli[local]" in caught.value.hint
+    assert vectors_of(tmp_path / "made")
+    shutil.rmtree(tmp_path / "made")

@@ -1,0 +1,275 @@
+"""A sentence-transformer from a folder: a real, tiny model run by the real runtime."""
+
+from __future__ import annotations
+
+import json
+import struct
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from memcli.errors import ProviderError, UsageError
+from memcli.providers.embed import make_embedder
+from memcli.providers.embed.onnx import Onnx
+
+pytest.importorskip("onnxruntime")
+tokenizers = pytest.importorskip("tokenizers")
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "cow", "zebra", "grass", "query", "of"]
+TABLE = [[float(i), float(i * i), 1.0, -float(i)] for i in range(len(WORDS))]
+TABLE[8] = [0.0] * 4
+
+
+# --- a model file, in the wire format of protocol buffers
+
+
+def _number(value: int) -> bytes:
+    out = b""
+    while value > 127:
+        out, value = out + bytes([value & 127 | 128]), value >> 7
+    return out + bytes([value])
+
+
+def _field(number: int, value: int | str | bytes) -> bytes:
+    if isinstance(value, int):
+        return _number(number << 3) + _number(value)
+    data = value.encode() if isinstance(value, str) else value
+    return _number(number << 3 | 2) + _number(len(data)) + data
+
+
+def _port(name: str, kind: int, dims: list[str]) -> bytes:
+    shape = b"".join(_field(1, _field(2, dim)) for dim in dims)
+    return _field(1, name) + _field(2, _field(1, _field(1, kind) + _field(2, shape)))
+
+
+def model(
+    *,
+    kind: int = 7,
+    extra: tuple[str, ...] = ("attention_mask", "token_type_ids"),
+    table: Any = None,
+) -> bytes:
+    """An ONNX model that looks each id up in a table: `last_hidden_state` is (n, tokens, 4).
+
+    `kind` is the type of its inputs: 7 for int64, 6 for int32.
+    """
+    rows = TABLE if table is None else table
+    raw = b"".join(struct.pack("<4f", *row) for row in rows)
+    tensor = (
+        _field(1, len(rows)) + _field(1, 4) + _field(2, 1) + _field(8, "table") + _field(9, raw)
+    )
+    node = (
+        _field(1, "table")
+        + _field(1, "input_ids")
+        + _field(2, "last_hidden_state")
+        + _field(4, "Gather")
+    )
+    inputs = [_field(11, _port(name, kind, ["n", "t"])) for name in ("input_ids", *extra)]
+    output = _field(12, _port("last_hidden_state", 1, ["n", "t", "d"]))
+    graph = _field(1, node) + _field(2, "g") + _field(5, tensor) + b"".join(inputs) + output
+    return _field(1, 8) + _field(7, graph) + _field(8, _field(2, 13))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder with the model and a tokenizer that puts [CLS] and [SEP] around the words."""
+    made = tmp_path / "tiny-model"
+    made.mkdir()
+    (made / "model.onnx").write_bytes(model())
+    known = {word: number for number, word in enumerate(WORDS)}
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(known, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    tokenizer.save(str(made / "tokenizer.json"))
+    yield made
+
+
+def settings(folder: Path, name: str, value: Any) -> None:
+    path = folder / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(value if isinstance(value, str) else json.dumps(value))
+
+
+def mean(*ids: int) -> Any:
+    return np.mean([TABLE[i] for i in (2, *ids, 3)], axis=0).astype(np.float32)
+
+
+def test_texts_become_the_mean_of_their_tokens(folder: Path) -> None:
+    """Padding does not count, order is kept, and rows are as long as the model makes them."""
+    embedder = Onnx(str(folder))
+    vectors = embedder.embed(["cow zebra grass", "cow", "zebra unknown"])
+    assert np.allclose(vectors, [mean(4, 5, 6), mean(4), mean(5, 1)])
+    assert vectors.dtype == np.float32
+    assert embedder.embed([]).shape == (0, 0)
+
+
+def test_many_texts_come_back_in_their_order(folder: Path) -> None:
+    """Batches are made by length, rows are not."""
+    texts = [" ".join(["cow"] * (number % 7) + ["zebra"]) for number in range(100)]
+    expected = [mean(*[4] * (number % 7), 5) for number in range(100)]
+    assert np.allclose(Onnx(str(folder)).embed(texts), expected)
+
+
+@pytest.mark.parametrize("value", [{"pooling_mode_cls_token": True}, {"pooling_mode": "cls"}])
+def test_the_folder_may_ask_for_the_first_token(folder: Path, value: dict[str, Any]) -> None:
+    """Pooling by cls takes the vector of [CLS]."""
+    settings(folder, "1_Pooling/config.json", {**value, "pooling_mode_mean_tokens": False})
+    assert np.allclose(Onnx(str(folder)).embed(["cow"]), [TABLE[2]])
+
+
+def test_rows_are_normalised_where_the_folder_says_so(folder: Path) -> None:
+    """The last module of the folder may be one that normalises."""
+    kinds = ["sentence_transformers.models.Transformer", "sentence_transformers.models.Normalize"]
+    settings(folder, "modules.json", [{"idx": i, "type": kind} for i, kind in enumerate(kinds)])
+    vectors = Onnx(str(folder)).embed(["cow", "zebra"])
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1)
+    assert np.allclose(vectors[0], mean(4) / np.linalg.norm(mean(4)))
+
+
+def test_the_folders_prompts_go_before_the_texts(folder: Path) -> None:
+    """A query may begin otherwise than a document."""
+    settings(
+        folder,
+        "config_sentence_transformers.json",
+        {"prompts": {"query": "query ", "passage": "of "}},
+    )
+    embedder = Onnx(str(folder))
+    assert np.allclose(embedder.embed(["cow"], query=True), [mean(7, 4)])
+    assert np.allclose(embedder.embed(["cow"]), [mean(8, 4)])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("sentence_bert_config.json", {"max_seq_length": 12}),
+        ("tokenizer_config.json", {"model_max_length": 12}),
+        ("config.json", {"max_position_embeddings": 12}),
+    ],
+)
+def test_long_texts_are_cut_at_the_models_length(folder: Path, name: str, value: Any) -> None:
+    """[CLS] and [SEP] are part of it."""
+    settings(folder, name, value)
+    assert np.allclose(Onnx(str(folder)).embed(["cow " * 10 + "zebra " * 10]), [mean(*[4] * 10)])
+
+
+def test_no_text_is_longer_than_512_tokens(folder: Path) -> None:
+    """A limit that is none (a tokenizer without one writes 1e30) is not followed."""
+    settings(folder, "tokenizer_config.json", {"model_max_length": 1e30})
+    assert np.allclose(Onnx(str(folder)).embed(["cow " * 510 + "zebra " * 90]), [mean(*[4] * 510)])
+
+
+@pytest.mark.parametrize("made", [model(kind=6), model(extra=()), model(extra=("attention_mask",))])
+def test_the_model_says_which_inputs_it_wants(folder: Path, made: bytes) -> None:
+    """Of 32 or 64 bits, with and without mask and types."""
+    (folder / "model.onnx").write_bytes(made)
+    assert np.allclose(Onnx(str(folder)).embed(["cow", "cow zebra"]), [mean(4), mean(4, 5)])
+
+
+def test_the_model_may_lie_in_a_folder_of_its_own(folder: Path) -> None:
+    """onnx/model.onnx is found, and embed_model names any other file."""
+    (folder / "onnx").mkdir()
+    (folder / "model.onnx").rename(folder / "onnx/model.onnx")
+    assert np.allclose(Onnx(str(folder)).embed(["cow"]), [mean(4)])
+    (folder / "onnx/model_int8.onnx").write_bytes(model(table=[[1.0] * 4] * len(WORDS)))
+    assert np.allclose(Onnx(str(folder), model="onnx/model_int8.onnx").embed(["cow"]), [[1.0] * 4])
+
+
+def test_blank_and_odd_texts_do_no_harm(folder: Path) -> None:
+    """An empty text is a dash, half a character a question mark; both are unknown words here."""
+    assert np.allclose(Onnx(str(folder)).embed(["", "\udc80"]), [mean(1), mean(1)])
+
+
+def test_another_model_or_setting_has_another_name(folder: Path) -> None:
+    """So vectors of two models never meet in the cache; the same folder keeps its name."""
+    names = [Onnx(str(folder)).model, Onnx(str(folder)).model]
+    settings(folder, "1_Pooling/config.json", {"pooling_mode_cls_token": True})
+    names.append(Onnx(str(folder)).model)
+    (folder / "model.onnx").write_bytes(model(table=TABLE[::-1]))
+    names.append(Onnx(str(folder)).model)
+    assert names[0] == names[1]
+    assert len(set(names)) == 3
+    assert all(name.startswith("tiny-model-") for name in names)
+
+
+def test_what_is_missing_is_named(folder: Path) -> None:
+    """No folder, no tokenizer, no model: each is a usage error that says what to set."""
+    missing = [("", "needs a folder"), (str(folder / "no"), "is no folder")]
+    for given, words in missing:
+        with pytest.raises(UsageError, match=words) as caught:
+            make_embedder("onnx", model="", url="", folder=given, dimensions=0, environ={})
+        assert "embed_folder" in caught.value.hint
+    with pytest.raises(UsageError, match=r"no other\.onnx"):
+        Onnx(str(folder), model="other.onnx")
+    (folder / "model.onnx").unlink()
+    with pytest.raises(UsageError, match=r"no model\.onnx"):
+        Onnx(str(folder))
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(UsageError, match=r"no tokenizer\.json"):
+        Onnx(str(folder))
+
+
+@pytest.mark.parametrize("name", ["onnxruntime", "tokenizers"])
+def test_a_missing_extra_is_named_with_the_command_that_gets_it(
+    folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The libraries are no dependency of mem itself."""
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(UsageError, match=f"needs {name}") as caught:
+        Onnx(str(folder))
+    assert caught.value.hint == "pip install 'memcli[onnx]'"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("modules.json", [{"type": "sentence_transformers.models.Dense"}], "Dense layer"),
+        ("1_Pooling/config.json", {"pooling_mode_max_tokens": True}, "pooling by max"),
+        (
+            "1_Pooling/config.json",
+            {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True},
+            "cls, mean",
+        ),
+        ("modules.json", "{", "cannot be read"),
+        ("sentence_bert_config.json", "\x00", "cannot be read"),
+    ],
+)
+def test_settings_that_cannot_be_followed_are_refused(
+    folder: Path, name: str, value: Any, words: str
+) -> None:
+    """Better no vectors than wrong ones."""
+    settings(folder, name, value)
+    with pytest.raises(UsageError, match=words):
+        Onnx(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("model.onnx", b"rubbish", "cannot be loaded"),
+        ("model.onnx", b"", "cannot be loaded"),
+        ("tokenizer.json", b"{}", "cannot be loaded"),
+        ("model.onnx", model(extra=("pixel_values",)), "input 'pixel_values'"),
+        ("model.onnx", model(table=TABLE[:3]), "cannot run"),
+        ("model.onnx", model(table=[[float("nan")] * 4] * len(WORDS)), "NaN"),
+        ("model.onnx", model(table=[[0.0] * 4] * len(WORDS)), "all zero"),
+    ],
+)
+def test_a_model_that_does_not_work_is_a_provider_error(
+    folder: Path, name: str, value: bytes, words: str
+) -> None:
+    """It names the file, and nothing is returned."""
+    (folder / name).write_bytes(value)
+    with pytest.raises(ProviderError, match=words) as caught:
+        Onnx(str(folder)).embed(["cow"])
+    assert str(folder / "model.onnx") in caught.value.what
+
+
+def test_a_deadline_that_is_over_ends_the_call(folder: Path) -> None:
+    """It is looked at before each batch."""
+    with pytest.raises(ProviderError, match="no answer in time"):
+        Onnx(str(folder)).embed(["cow"], deadline=0.0)

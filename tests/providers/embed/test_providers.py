@@ -1,0 +1,329 @@
+"""Each provider's own wire format, its variables, its limits and what it says about failures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from memcli.errors import MemError, ProviderError, UsageError
+from memcli.providers.embed import PROVIDERS, Embedder, http, make_embedder
+from memcli.providers.embed.http import HttpEmbedder
+from memcli.providers.embed.ollama import parse_host
+from tests.providers.embed.server import Answer, Server, free_port, vector_of
+
+SECRET = "sk-proj-abcdefghij0123456789ABCDEFGHIJ"
+KEYS = {
+    "openai": "OPENAI_API_KEY",
+    "gemini": "GEMINI_API_KEY",
+    "voyage": "VOYAGE_API_KEY",
+    "openai-compatible": "MEM_EMBED_KEY",
+}
+OPTIONS: dict[str, Any] = {"model": "", "url": "", "folder": "", "dimensions": 0}
+
+
+def made(name: str, environ: dict[str, str] | None = None, **options: Any) -> HttpEmbedder:
+    found = make_embedder(name, **{**OPTIONS, **options}, environ=environ or {})
+    assert isinstance(found, HttpEmbedder)
+    return found
+
+
+def test_openai_is_asked_in_its_own_words(server: Server) -> None:
+    """The key goes as a bearer, the rows come back by index, and the default model is the small
+    one.
+    """
+    embedder = made("openai", {"OPENAI_API_KEY": SECRET, "OPENAI_BASE_URL": f"{server.url}/v1/"})
+    vectors = embedder.embed(["alpha", "be", "gamma ray"])
+    assert vectors.tolist() == [vector_of(text) for text in ("alpha", "be", "gamma ray")]
+    assert vectors.dtype == np.float32
+    asked = server.asked[0]
+    assert asked.path == "/v1/embeddings"
+    assert asked.headers["authorization"] == f"Bearer {SECRET}"
+    assert asked.headers["content-type"] == "application/json"
+    assert asked.body == {
+        "model": "text-embedding-3-small",
+        "input": ["alpha", "be", "gamma ray"],
+        "encoding_format": "float",
+    }
+    assert (embedder.provider, embedder.model) == (
+        "openai",
+        f"text-embedding-3-small at {server.url}/v1",
+    )
+
+
+def test_any_server_of_that_format_will_do(server: Server) -> None:
+    """A compatible server needs no key; its URL may hold a path and a query; known models get
+    prefixes.
+    """
+    url = f"{server.url}/deploy/v2/embeddings?api-version=1"
+    embedder = made("openai-compatible", url=url, model="nomic-embed-text-v1.5", dimensions=4)
+    embedder.embed(["cow"])
+    embedder.embed(["cow"], query=True)
+    assert [asked.path for asked in server.asked] == ["/deploy/v2/embeddings?api-version=1"] * 2
+    assert "authorization" not in server.asked[0].headers
+    assert [body["input"] for body in server.bodies] == [
+        ["search_document: cow"],
+        ["search_query: cow"],
+    ]
+    assert server.bodies[0]["dimensions"] == 4
+    made("openai-compatible", {"MEM_EMBED_KEY": SECRET}, url=url, model="m").embed(["cow"])
+    assert server.asked[2].headers["authorization"] == f"Bearer {SECRET}"
+    assert server.bodies[2]["input"] == ["cow"]
+
+
+def test_gemini_is_asked_in_its_own_words(gemini_server: Server) -> None:
+    """One request for each text in a batch, the task by what is embedded, the key in a header only."""
+    server = gemini_server
+    embedder = made("gemini", {"GOOGLE_API_KEY": SECRET}, url=f"{server.url}/v1beta")
+    vectors = embedder.embed(["alpha", "be"])
+    embedder.embed(["alpha"], query=True)
+    assert vectors.shape == (2, 768)
+    assert vectors[:, :4].tolist() == [vector_of("alpha"), vector_of("be")]
+    assert server.asked[0].path == "/v1beta/models/gemini-embedding-001:batchEmbedContents"
+    assert server.asked[0].headers["x-goog-api-key"] == SECRET
+    assert "authorization" not in server.asked[0].headers
+    assert server.bodies[0]["requests"][0] == {
+        "model": "models/gemini-embedding-001",
+        "content": {"parts": [{"text": "alpha"}]},
+        "taskType": "RETRIEVAL_DOCUMENT",
+        "outputDimensionality": 768,
+    }
+    assert server.bodies[1]["requests"][0]["taskType"] == "RETRIEVAL_QUERY"
+    assert embedder.model == "gemini-embedding-001@768"
+
+
+def test_geminis_second_model_is_told_its_task_in_the_text(gemini_server: Server) -> None:
+    """It ignores the type of the task, so the text begins with it."""
+    url = f"{gemini_server.url}/v1beta"
+    embedder = made(
+        "gemini", {"GEMINI_API_KEY": "k"}, url=url, model="models/gemini-embedding-2", dimensions=8
+    )
+    embedder.embed(["cow"], query=True)
+    assert gemini_server.bodies[0]["requests"] == [
+        {
+            "model": "models/gemini-embedding-2",
+            "content": {"parts": [{"text": "task: search result | query: cow"}]},
+            "outputDimensionality": 8,
+        }
+    ]
+
+
+def test_voyage_is_asked_in_its_own_words(server: Server) -> None:
+    """The input type says query or document, and the dimension has a name of its own."""
+    embedder = made("voyage", {"VOYAGE_API_KEY": SECRET}, url=f"{server.url}/v1", dimensions=4)
+    assert embedder.embed(["alpha", "be"]).tolist() == [vector_of("alpha"), vector_of("be")]
+    embedder.embed(["alpha"], query=True)
+    assert server.asked[0].path == "/v1/embeddings"
+    assert server.asked[0].headers["authorization"] == f"Bearer {SECRET}"
+    assert server.bodies[0] == {
+        "model": "voyage-4",
+        "input": ["alpha", "be"],
+        "input_type": "document",
+        "truncation": True,
+        "output_dimension": 4,
+    }
+    assert server.bodies[1]["input_type"] == "query"
+    assert embedder.model == "voyage-4@4"
+
+
+def test_ollama_is_asked_in_its_own_words(ollama_server: Server) -> None:
+    """The server of OLLAMA_HOST, no key, and the prefixes that its default model was trained with."""
+    host = ollama_server.url.removeprefix("http://")
+    embedder = made("ollama", {"OLLAMA_HOST": host})
+    vectors = embedder.embed(["cow"])
+    embedder.embed(["cow"], query=True)
+    assert vectors.tolist() == [vector_of("search_document: cow")]
+    assert ollama_server.asked[0].path == "/api/embed"
+    assert "authorization" not in ollama_server.asked[0].headers
+    assert ollama_server.bodies == [
+        {"model": "nomic-embed-text", "input": ["search_document: cow"], "truncate": True},
+        {"model": "nomic-embed-text", "input": ["search_query: cow"], "truncate": True},
+    ]
+    assert (embedder.provider, embedder.model) == ("ollama", "nomic-embed-text")
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:11434"),
+        (":8000", "http://127.0.0.1:8000"),
+        ("0.0.0.0:8000", "http://127.0.0.1:8000"),
+        ("box.lan", "http://box.lan:11434"),
+        ("[::]:8000", "http://[::1]:8000"),
+        ("http://box.lan", "http://box.lan"),
+        ("https://me:pass@box.lan/ollama/", "https://me:pass@box.lan/ollama"),
+    ],
+)
+def test_ollamas_host_may_be_written_in_many_ways(text: str, url: str) -> None:
+    """An address to listen on is one to ask, and the usual port is added where no scheme says
+    otherwise.
+    """
+    assert parse_host(text) == url
+
+
+def test_a_model_that_ollama_lacks_is_named_with_the_command_that_gets_it(
+    ollama_server: Server,
+) -> None:
+    """404 says which model to pull."""
+    said = {"error": 'model "nomic-embed-text" not found, try pulling it first'}
+    ollama_server.answers = [Answer(404, said)]
+    with pytest.raises(ProviderError, match="not found") as caught:
+        made("ollama", url=ollama_server.url).embed(["x"])
+    assert caught.value.hint == "ollama pull nomic-embed-text"
+    assert len(ollama_server.asked) == 1
+
+
+def test_a_server_that_is_not_up_is_named_with_the_command_that_starts_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A refused connection to this machine is an error at once: nobody waits for another try."""
+    monkeypatch.setattr(http.time, "sleep", lambda _: pytest.fail("waited"))
+    with pytest.raises(ProviderError, match="no connection") as caught:
+        made("ollama", {"OLLAMA_HOST": f"127.0.0.1:{free_port()}"}).embed(["x"])
+    assert caught.value.hint == "ollama serve"
+
+
+@pytest.mark.parametrize("name", ["openai", "gemini", "voyage"])
+@pytest.mark.parametrize(
+    "environ", [{}, {"OPENAI_API_KEY": " ", "GEMINI_API_KEY": "", "VOYAGE_API_KEY": "\t"}]
+)
+def test_a_missing_key_is_a_usage_error_that_names_its_variable(
+    name: str, environ: dict[str, str]
+) -> None:
+    """A provider that needs a key is not made without one."""
+    with pytest.raises(UsageError, match=KEYS[name]) as caught:
+        made(name, environ)
+    assert KEYS[name] in caught.value.hint
+
+
+@pytest.mark.parametrize("name", sorted(KEYS))
+@pytest.mark.parametrize("key", ["geheim mit blank", "schlüssel-0123456789", "line\nbreak"])
+def test_what_no_header_can_carry_is_no_key(name: str, key: str) -> None:
+    """Such a key is refused before anything is sent, without being shown."""
+    with pytest.raises(UsageError, match=KEYS[name]) as caught:
+        made(name, {KEYS[name]: key}, url="http://127.0.0.1:1", model="m")
+    assert key not in caught.value.what + caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "url", ["localhost:8080", "ftp://a/b", "http://", "http://a:99999/", "http://a b/", "x"]
+)
+def test_what_is_no_url_is_a_usage_error(url: str) -> None:
+    """Only http and https, with a host."""
+    for name in ("openai", "openai-compatible", "voyage", "gemini", "ollama"):
+        with pytest.raises(UsageError, match="embed_url is no URL"):
+            made(name, {KEYS.get(name, "X"): "k"}, url=url, model="m")
+    with pytest.raises(UsageError, match="OPENAI_BASE_URL is no URL"):
+        made("openai", {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": url})
+
+
+def test_a_compatible_server_needs_a_url_and_a_model() -> None:
+    """There is no default for either."""
+    with pytest.raises(UsageError, match="needs a URL"):
+        made("openai-compatible", model="m")
+    with pytest.raises(UsageError, match="needs a model"):
+        made("openai-compatible", url="http://127.0.0.1:1")
+
+
+def test_the_name_in_the_cache_tells_apart_what_must_not_meet() -> None:
+    """Another dimension or another server makes another model; a password is no part of it."""
+    key = {"OPENAI_API_KEY": "k"}
+    names = [
+        made("openai", key).model,
+        made("openai", key, dimensions=256).model,
+        made("openai", key, model="text-embedding-3-large").model,
+        made("openai", key, url="http://me:pass@box:1/v1?x=y").model,
+        made("openai", key, url="http://box:2/v1").model,
+    ]
+    assert len(set(names)) == len(names)
+    assert names[0] == "text-embedding-3-small"
+    assert names[3] == "text-embedding-3-small at http://box:1/v1"
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [("openai", 256), ("openai-compatible", 128), ("voyage", 128), ("gemini", 100), ("ollama", 32)],
+)
+def test_no_request_is_bigger_than_the_provider_takes(
+    name: str, most: int, server: Server, gemini_server: Server, ollama_server: Server
+) -> None:
+    """Texts go in batches by count, and all come back in order."""
+    one = {"gemini": gemini_server, "ollama": ollama_server}.get(name, server)
+    embedder = made(name, {KEYS.get(name, "X"): "k"}, url=one.url, model="plain-model")
+    texts = [f"{number} text" for number in range(most + 3)]
+    vectors = embedder.embed(texts)
+    assert vectors[:, 1:3].tolist() == [vector_of(text)[1:3] for text in texts]
+    sizes = [len(body.get("input", body.get("requests"))) for body in one.bodies]
+    assert sizes == [most, 3]
+
+
+PER_DAY = {"violations": [{"quotaId": "EmbedContentRequestsPerDayPerProjectPerModel-FreeTier"}]}
+NO_KEY = {"code": 400, "message": "API key not valid.", "details": [{"reason": "API_KEY_INVALID"}]}
+SPENT = {"message": "You exceeded your quota", "code": "insufficient_quota"}
+REFUSALS: dict[str, list[tuple[Answer, str]]] = {
+    "wrong key": [
+        (
+            Answer(401, {"error": {"message": f"Incorrect API key provided: {SECRET}"}}),
+            "key is refused",
+        ),
+        (Answer(401, {"detail": f"Provided API key {SECRET} is invalid."}), "key is refused"),
+        (Answer(400, {"error": NO_KEY}), "key is refused"),
+        (Answer(403, {"error": {"message": f"no access with {SECRET}"}}), "no access with"),
+    ],
+    "quota": [
+        (Answer(429, {"error": SPENT}), "You exceeded"),
+        (
+            Answer(
+                429, {"error": {"message": "Quota", "details": [PER_DAY]}}, {"retry-after": "0"}
+            ),
+            "Quota",
+        ),
+        (Answer(402, {"detail": "pay first"}), "pay first"),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", sorted(KEYS))
+@pytest.mark.parametrize("kind", sorted(REFUSALS))
+def test_a_refusal_for_good_is_not_tried_again_and_names_the_variable(
+    name: str, kind: str, server: Server, gemini_server: Server
+) -> None:
+    """A wrong key and a used-up quota end the call at once; the key is in no message."""
+    one = gemini_server if name == "gemini" else server
+    embedder = made(name, {KEYS[name]: SECRET}, url=one.url, model="m")
+    for answer, words in REFUSALS[kind]:
+        one.answers, one.asked = [answer], []
+        with pytest.raises(ProviderError) as caught:
+            embedder.embed(["x"])
+        error = caught.value
+        assert words in error.what
+        assert KEYS[name] in error.hint
+        assert SECRET not in error.what + error.hint + repr(embedder.wire)
+        assert len(one.asked) == 1
+
+
+def test_a_password_in_the_url_is_sent_but_never_shown(server: Server) -> None:
+    """Errors name the server without user, password and query."""
+    url = server.url.replace("//", "//me:letmein77@") + "/v1?token=letmein78"
+    server.answers = [Answer(400, {"error": "bad letmein77"})]
+    with pytest.raises(ProviderError) as caught:
+        made("openai-compatible", url=url, model="m").embed(["x"])
+    assert server.asked[0].headers["authorization"].startswith("Basic ")
+    assert f"({server.url}/v1/embeddings)" in caught.value.what
+    assert "letmein" not in caught.value.what + caught.value.hint
+
+
+def test_the_name_chooses_the_embedder(tmp_path: Any) -> None:
+    """ "none" is no embedder, an unknown name is a usage error that lists the known ones."""
+    assert make_embedder("none", **OPTIONS, environ={}) is None
+    with pytest.raises(UsageError, match="unknown embedder") as caught:
+        make_embedder("word2vec", **OPTIONS, environ={})
+    assert caught.value.hint == "one of " + ", ".join(PROVIDERS)
+    for name in PROVIDERS:
+        try:
+            found: Embedder | None = make_embedder(name, **OPTIONS, environ={})
+        except MemError as error:
+            assert error.code == 2
+        else:
+            assert found is None or found.provider == ("local" if name == "auto" else name)

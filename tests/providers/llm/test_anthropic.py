@@ -1,0 +1,415 @@
+"""The API of Anthropic, over its SDK and real HTTP."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from memcli.errors import ProviderError, UsageError
+from memcli.project.config import Config
+from memcli.providers.llm import Ask, Model, Reply, make_model
+from memcli.providers.llm.anthropic import Anthropic
+from memcli.providers.llm.batch import ask_all
+from memcli.providers.llm.ledger import Budget, Call, Guarded, Ledger
+from tests.providers.llm.server import Api, Step, serve, tokens
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "findings": {"type": "array", "maxItems": 3, "items": {"type": "string", "maxLength": 40}},
+        "kind": {"type": "string", "enum": ["fact", "policy"]},
+    },
+    "required": ["findings"],
+    "additionalProperties": False,
+}
+GOOD = json.dumps({"findings": ["Freeze time."]})
+LONG = "user: the cart tests are flaky. " * 1200
+SCOPES = [f"scope-{n}" for n in range(10)]
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with serve() as api:
+        yield api
+
+
+class Asked:
+    """A model over the server, with what it wrote into the ledger."""
+
+    def __init__(self, api: Api, run: float = 5.0, day: float = 5.0, earlier: float = 0.0) -> None:
+        self.calls: list[Call] = []
+        provider = Anthropic("claude-haiku-4-5", api.environ, pause=0.01)
+        self.model = Guarded(provider, Budget(run, day, lambda: earlier), self.calls.append)
+
+
+@pytest.fixture
+def make(api: Api) -> Iterator[Callable[..., Asked]]:
+    made: list[Asked] = []
+
+    def build(**options: float) -> Asked:
+        made.append(Asked(api, **options))
+        return made[-1]
+
+    yield build
+    for one in made:
+        one.model.close()
+
+
+def refused(model: Model, ask: Ask) -> ProviderError:
+    with pytest.raises(ProviderError) as caught:
+        model.ask(ask)
+    assert caught.value.hint and caught.value.code == 4
+    return caught.value
+
+
+# --- what is sent
+
+
+def test_a_question_is_answered_and_counted(api: Api, make: Callable[..., Asked]) -> None:
+    """The reply with the tokens as the API counted them; the ledger has the cost."""
+    one = make()
+    reply = one.model.ask(Ask("Be brief.", "Is it?", purpose="session"))
+    sent = tokens("Be brief.") + tokens("user" + "Is it?")
+    assert reply == Reply("yes", (sent, 0, 0, 1))
+    assert one.calls == [
+        Call("session", "anthropic", "claude-haiku-4-5", reply.usage, (sent * 1 + 1 * 5) / 1e6)
+    ]
+    assert api.seen[0].body["system"] == [{"type": "text", "text": "Be brief."}]
+
+
+def test_a_schema_is_sent_as_the_api_takes_it_and_checked_here(
+    api: Api, make: Callable[..., Asked]
+) -> None:
+    """Lengths are no part of structured output: the server never sees them, the reply is held to
+    them.
+    """
+    one = make()
+    api.answer = lambda body: GOOD
+    assert one.model.ask(Ask("s", "p", schema=SCHEMA)).text == GOOD
+    sent = api.seen[0].body["output_config"]["format"]
+    assert sent["type"] == "json_schema" and sent["schema"]["properties"]["kind"]["enum"] == [
+        "fact",
+        "policy",
+    ]
+    api.answer = lambda body: json.dumps({"findings": ["x" * 41]})
+    assert (
+        "reply.findings[0] is longer than 40"
+        in refused(one.model, Ask("s", "p", schema=SCHEMA)).what
+    )
+
+
+def test_secrets_and_private_parts_never_leave(api: Api, make: Callable[..., Asked]) -> None:
+    """Neither from the system text, nor from the shared part, nor from the prompt."""
+    key = "sk-ant-api03-" + "a1B2c3D4" * 5
+    ask = Ask(
+        f"s {key}", f"p {key} <private>ours</private>.", shared=f"t {key} \ud800 <private>hidden"
+    )
+    make().model.ask(ask)
+    body = json.dumps(api.seen[0].body)
+    assert "a1B2" not in body and "ours" not in body and "hidden" not in body
+    assert "t " in body and "p " in body
+
+
+def test_all_scopes_read_the_transcript_from_one_cached_prefix(
+    api: Api, make: Callable[..., Asked]
+) -> None:
+    """Ten questions about one session pay for it once: below 1.3 times its tokens, not ten times."""
+    one = make()
+    api.answer, api.thinking = lambda body: GOOD, 0.05
+    asks = [Ask("One system text.", f"Job: {name}.", LONG, SCHEMA, purpose=name) for name in SCOPES]
+    found = ask_all(one.model, asks)
+    assert all(isinstance(reply, Reply) for reply in found)
+    assert tokens(LONG) > 5000 and api.paid <= 1.3 * tokens(LONG)
+    written = [seen.usage["cache_creation_input_tokens"] > 0 for seen in api.seen if seen.usage]
+    assert written == [True] + [False] * 9
+    assert sum(call.usage.cache_read for call in one.calls) == api.total("cache_read_input_tokens")
+    assert {call.purpose for call in one.calls} == set(SCOPES) and one.calls[0].purpose == "scope-0"
+
+
+def test_another_schema_or_system_text_misses_the_cache(
+    api: Api, make: Callable[..., Asked]
+) -> None:
+    """They stand before the transcript: why all scopes have the same."""
+    one = make()
+    api.answer = lambda body: GOOD
+    other = {**SCHEMA, "description": "other"}
+    for system, schema in (("s", SCHEMA), ("s", SCHEMA), ("t", SCHEMA), ("s", other)):
+        one.model.ask(Ask(system, "p", LONG, schema))
+    assert [call.usage.cache_write > 0 for call in one.calls] == [True, False, True, True]
+
+
+def test_a_short_prefix_is_not_cached_and_an_old_one_is_gone(
+    api: Api, make: Callable[..., Asked]
+) -> None:
+    """Below 4,096 tokens a mark does nothing; after five minutes the prefix is written anew."""
+    one = make()
+    for shared, wait in (("short", 0), ("short", 0), (LONG, 0), (LONG, 299), (LONG, 301)):
+        api.now += wait
+        one.model.ask(Ask("s", "p", shared))
+    seen = [(call.usage.cache_read > 0, call.usage.cache_write > 0) for call in one.calls]
+    assert seen == [(False, False), (False, False), (False, True), (True, False), (False, True)]
+
+
+# --- what goes wrong
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        Step(429, {"retry-after": "0.01"}),
+        Step(429, {"retry-after-ms": "10"}),
+        Step(429, {"retry-after": "soon"}),
+        Step(529),
+        Step(500),
+        Step(503, raw=b"<html>busy</html>"),
+    ],
+    ids=lambda step: f"{step.status}-{step.headers}",
+)
+def test_what_passes_is_tried_again(step: Step, api: Api, make: Callable[..., Asked]) -> None:
+    """Too many requests, an overloaded or a failing server: asked again, paid once."""
+    one = make()
+    api.steps.extend([step, step])
+    assert one.model.ask(Ask("s", "p")).text == "yes"
+    assert len(api.seen) == 3 and len(one.calls) == 1
+
+
+def test_it_is_not_tried_for_ever(api: Api, make: Callable[..., Asked]) -> None:
+    """Five times in all; then the status and what the server said."""
+    api.steps.extend([Step(529)] * 9)
+    error = refused(make().model, Ask("s", "p"))
+    assert "529" in error.what and "as told" in error.what and len(api.seen) == 5
+
+
+def test_a_wait_beyond_the_deadline_is_no_wait(api: Api, make: Callable[..., Asked]) -> None:
+    """A server that asks for an hour ends the call at once."""
+    api.steps.append(Step(429, {"retry-after": "3600"}))
+    assert "429" in refused(make().model, Ask("s", "p", timeout=5)).what and len(api.seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "hint"), [(401, "KEY"), (404, "model"), (400, "doctor"), (413, "less")]
+)
+def test_what_stays_wrong_is_not_tried_again(
+    status: int, hint: str, api: Api, make: Callable[..., Asked]
+) -> None:
+    """A refused key, an unknown model, a bad request: once, with what to do."""
+    api.steps.append(Step(status))
+    error = refused(make().model, Ask("s", "p"))
+    assert str(status) in error.what and hint in error.hint and len(api.seen) == 1
+
+
+def test_a_wrong_key_is_not_shown(api: Api) -> None:
+    """The server refuses it; the message does not repeat it."""
+    key = "sk-ant-api03-" + "a1B2c3D4" * 5
+    model = Anthropic("claude-haiku-4-5", {**api.environ, "ANTHROPIC_API_KEY": key})
+    with pytest.raises(ProviderError) as caught:
+        model.ask(Ask("s", "p"))
+    model.close()
+    assert "401" in caught.value.what and "a1B2" not in caught.value.what + caught.value.hint
+
+
+def test_a_slow_reply_is_given_up_and_counted(api: Api, make: Callable[..., Asked]) -> None:
+    """It may be paid for all the same, so the ledger has the most that it can cost."""
+    one = make()
+    api.steps.append(Step(delay=30))
+    assert "took longer" in refused(one.model, Ask("s", "p", max_tokens=100, timeout=0.2)).what
+    assert one.calls[0].usage.output == 100
+
+
+@pytest.mark.parametrize(
+    ("step", "word"),
+    [
+        (Step(stop="max_tokens", text='{"findings": ["Fre'), "cut off"),
+        (Step(stop="model_context_window_exceeded", text=""), "too much to read"),
+        (Step(stop="refusal", text=""), "refused by the model"),
+        (Step(stop="pause_turn", text="x"), "pause_turn"),
+        (Step(text='{"findings": [}'), "no JSON"),
+        (Step(text=""), "no JSON"),
+        (Step(text='{"findings": 3}'), "is no array"),
+        (Step(text='{"findings": [], "path": "/etc/passwd"}'), "not asked for"),
+        (Step(text='{"findings": [], "findings": ["x"]}'), "no JSON"),
+        (Step(text="[" * 100_000), "no JSON"),
+    ],
+)
+def test_a_reply_that_is_not_whole_is_refused_whole(
+    step: Step, word: str, api: Api, make: Callable[..., Asked]
+) -> None:
+    """Cut off, refused, no JSON, or not as asked; it is paid for and not asked again."""
+    one = make()
+    api.steps.append(step)
+    assert word in refused(one.model, Ask("s", "p", schema=SCHEMA)).what
+    assert len(api.seen) == 1 and len(one.calls) == 1
+
+
+def test_a_bad_reply_is_shown_without_secrets_and_controls(
+    api: Api, make: Callable[..., Asked]
+) -> None:
+    """Its first characters, on one line."""
+    api.steps.append(Step(text="Sure!\n\x1b[31mAKIAIOSFODNN7EXAMQLE " + "x" * 300))
+    what = refused(make().model, Ask("s", "p", schema=SCHEMA)).what
+    assert (
+        "Sure!" in what and "\x1b" not in what and "\n" not in what and "AKIAIOSFODNN7" not in what
+    )
+    assert len(what) < 160
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"hello",
+        b"[]",
+        b"{}",
+        b'{"content": 3, "usage": 4}',
+        b'{"content": [{"type": "text"}]}',
+        b"\xff\xfe",
+    ],
+)
+def test_rubbish_is_no_message(raw: bytes, api: Api, make: Callable[..., Asked]) -> None:
+    """Whatever answers at that address, it is named and nothing breaks."""
+    api.steps.append(Step(raw=raw))
+    assert "no message" in refused(make().model, Ask("s", "p")).what
+    api.steps.append(Step(raw=raw, headers={"content-type": "text/html"}))
+    assert "no message" in refused(make().model, Ask("s", "p")).what
+
+
+def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refused connection is named with the address."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    model = Anthropic("m", {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": url}, pause=0.001)
+    with pytest.raises(ProviderError, match="cannot be reached"):
+        model.ask(Ask("s", "p"))
+    model.close()
+
+
+@pytest.mark.parametrize("url", ["nonsense", "http://[::1", "ftp://127.0.0.1/"])
+def test_an_address_that_is_none(url: str) -> None:
+    """A malformed ANTHROPIC_BASE_URL is an error with a hint."""
+    model = Anthropic("m", {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": url}, pause=0.001)
+    with pytest.raises((ProviderError, UsageError)) as caught:
+        model.ask(Ask("s", "p"))
+    model.close()
+    assert "ANTHROPIC_BASE_URL" in caught.value.what + caught.value.hint
+
+
+def test_without_a_key_the_way_to_set_it_is_told() -> None:
+    """Exit 2, before anything is asked; a token does, too."""
+    ledger = Ledger(lambda: 0.0, lambda call: None)
+    with pytest.raises(UsageError) as caught:
+        make_model(Config(llm="anthropic"), {"ANTHROPIC_API_KEY": " "}, ledger)
+    assert caught.value.code == 2 and "ANTHROPIC_API_KEY" in caught.value.hint
+    with pytest.raises(UsageError, match="is none"):
+        make_model(Config(llm="anthropic"), {"ANTHROPIC_API_KEY": "clé\n"}, ledger)
+    assert make_model(Config(llm="anthropic"), {"ANTHROPIC_AUTH_TOKEN": "t"}, ledger)
+
+
+def test_a_token_is_sent_as_one(api: Api) -> None:
+    """ANTHROPIC_AUTH_TOKEN is a bearer token; a key goes before it."""
+    environ = {**api.environ, "ANTHROPIC_API_KEY": "", "ANTHROPIC_AUTH_TOKEN": "sk-test"}
+    model = Anthropic("m", environ)
+    assert model.ask(Ask("", "p")).text == "yes"
+    model.close()
+    assert (
+        api.seen[0].headers["authorization"] == "Bearer sk-test"
+        and "system" not in api.seen[0].body
+    )
+
+
+# --- many, and money
+
+
+def test_one_failing_question_stops_no_other(api: Api, make: Callable[..., Asked]) -> None:
+    """Twenty at once, four at a time: nineteen replies in order and one error."""
+
+    def answer(body: Any) -> str:
+        job = body["messages"][0]["content"][-1]["text"]
+        return "{" if job == "7" else json.dumps({"findings": [job]})
+
+    api.answer = answer
+    found = ask_all(make().model, [Ask("s", str(n), LONG, SCHEMA) for n in range(20)])
+    assert isinstance(found[7], ProviderError)
+    replies = {n: json.loads(one.text) for n, one in enumerate(found) if isinstance(one, Reply)}
+    assert replies == {n: {"findings": [str(n)]} for n in range(20) if n != 7}
+    assert api.most_at_once <= 4
+
+
+def test_a_deadline_holds_for_all(api: Api, make: Callable[..., Asked]) -> None:
+    """What is not there by then is an error of its own; what is there is kept."""
+    api.steps.extend([Step(), *[Step(delay=30)] * 3])
+    found = ask_all(
+        make().model, [Ask("s", str(n), LONG) for n in range(6)], workers=2, deadline=1.0
+    )
+    assert isinstance(found[0], Reply) and len(found) == 6
+    assert all(isinstance(one, ProviderError) for one in found[1:])
+    assert len(api.seen) <= 4
+
+
+def test_max_cost_is_looked_at_before_a_call(api: Api, make: Callable[..., Asked]) -> None:
+    """The worst that a call can cost must be left; the message names the limit and the way to raise
+    it.
+    """
+    error = refused(make(run=0.01).model, Ask("s", "p", max_tokens=4000))
+    assert "max_cost is 0.01" in error.what and "--set max_cost" in error.hint and not api.seen
+    error = refused(make(day=2.0, earlier=1.99).model, Ask("s", "p", max_tokens=4000))
+    assert "max_cost_day is 2" in error.what and "1.9900 are spent" in error.what and not api.seen
+
+
+def test_what_was_spent_counts_for_the_next_call(api: Api, make: Callable[..., Asked]) -> None:
+    """Real usage replaces the estimate, and the limit is never passed."""
+    one = make(run=0.03)
+    found = ask_all(one.model, [Ask("s", str(n), max_tokens=4000) for n in range(8)], workers=8)
+    assert all(isinstance(reply, Reply) for reply in found), (
+        "the estimates of running calls are given back"
+    )
+    api.answer = lambda body: "x" * 4 * 3000
+    found = ask_all(one.model, [Ask("s", str(n), max_tokens=4000) for n in range(4)])
+    assert sum(isinstance(reply, ProviderError) for reply in found) >= 3
+    assert sum(call.cost for call in one.calls) <= 0.03
+
+
+def test_a_question_that_waited_too_long_for_money_is_not_asked(
+    api: Api, make: Callable[..., Asked]
+) -> None:
+    """Nothing is sent, and paid for, after the caller has gone on without it."""
+    one = make(run=0.03)
+    api.steps.append(Step(delay=1))
+    slow = threading.Thread(target=one.model.ask, args=[Ask("s", "slow", max_tokens=4000)])
+    slow.start()
+    while not api.arrived:
+        time.sleep(0.005)
+    assert "not asked" in refused(one.model, Ask("s", "p", max_tokens=4000, timeout=0.2)).what
+    slow.join()
+    assert len(api.seen) == 1
+
+
+def test_a_warm_prefix_is_not_estimated_as_if_it_were_new(
+    api: Api, make: Callable[..., Asked]
+) -> None:
+    """Else ten questions about a long session would be stopped long before they cost as much."""
+    one = make(run=0.4)
+    long = "user: it is flaky. " * 28_000  # 133,000 tokens
+    found = ask_all(one.model, [Ask("s", name, long, max_tokens=2000) for name in SCOPES])
+    assert all(isinstance(reply, Reply) for reply in found)
+
+
+def test_the_sdk_is_imported_on_demand(api: Api) -> None:
+    """Neither the package nor making a model imports it; the first question does."""
+    code = (
+        "import sys, memcli.providers.llm, memcli.providers.llm.anthropic as a, memcli.providers.llm.batch, memcli.providers.llm.ledger\n"
+        "m = a.Anthropic('claude-haiku-4-5', {'ANTHROPIC_API_KEY': 'k'})\n"
+        "print([n for n in ('anthropic', 'httpx2', 'pydantic', 'numpy', 'rich') if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

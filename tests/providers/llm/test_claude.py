@@ -1,0 +1,239 @@
+"""The `claude` command, with a stand-in on PATH that notes how it was called."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memcli.errors import ProviderError
+from memcli.project.config import Config
+from memcli.providers.llm import Ask, Model, make_model
+from memcli.providers.llm.batch import ask_all
+from memcli.providers.llm.ledger import Call, Ledger
+
+RESULT = {
+    "type": "result",
+    "subtype": "success",
+    "is_error": False,
+    "result": "yes",
+    "total_cost_usd": 0.0123,
+    "usage": {
+        "input_tokens": 3,
+        "cache_creation_input_tokens": 5,
+        "cache_read_input_tokens": 7,
+        "output_tokens": 2,
+    },
+}
+NOTE = """
+import json, os, sys
+seen = {"argv": sys.argv[1:], "stdin": sys.stdin.read(), "cwd": os.getcwd(), "files": os.listdir("."),
+        "env": {k: os.environ.get(k) for k in ("MEM_HOOK", "CLAUDECODE", "HOME")}}
+json.dump(seen, open(NOTES, "w"))
+"""
+
+
+class Fake:
+    """A folder on PATH with a `claude` in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "bin"
+        self.notes = folder / "notes.json"
+        self.calls: list[Call] = []
+        self.folder.mkdir()
+
+    def does(self, code: str) -> None:
+        """Make the command note how it was called, then run `code`."""
+        path = self.folder / "claude"
+        path.write_text(f"#!{sys.executable} -S\nNOTES = {str(self.notes)!r}\n{NOTE}\n{code}\n")
+        path.chmod(0o755)
+
+    def says(self, result: Any) -> None:
+        self.does(f"print({json.dumps(json.dumps(result))})")
+
+    @property
+    def seen(self) -> Any:
+        return json.loads(self.notes.read_text())
+
+    def model(self, **config: Any) -> Model:
+        environ = {**os.environ, "PATH": str(self.folder), "CLAUDECODE": "1"}
+        ledger = Ledger(lambda: 0.0, self.calls.append)
+        model = make_model(Config(llm="claude", **config), environ, ledger)
+        assert model is not None
+        return model
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> Fake:
+    return Fake(tmp_path)
+
+
+def refused(model: Model, ask: Ask) -> ProviderError:
+    with pytest.raises(ProviderError) as caught:
+        model.ask(ask)
+    assert caught.value.hint
+    return caught.value
+
+
+def test_a_question_goes_in_by_stdin_and_its_result_comes_back(fake: Fake) -> None:
+    """With tokens and cost as the command names them."""
+    fake.says(RESULT)
+    reply = fake.model().ask(Ask("Be brief.", "Is it?", "The session.", purpose="team"))
+    assert (reply.text, reply.usage, reply.cost) == ("yes", (3, 7, 5, 2), 0.0123)
+    assert fake.seen["stdin"] == "The session.\n\nIs it?"
+    assert [(call.purpose, call.provider, call.cost) for call in fake.calls] == [
+        ("team", "claude", 0.0123)
+    ]
+
+
+def test_the_nested_agent_can_do_nothing(fake: Fake, world: Path) -> None:
+    """No tools, no hooks, no servers, no transcript; an empty folder of its own; our hooks are
+    told.
+    """
+    fake.says(RESULT)
+    fake.model(model="haiku").ask(Ask("Be brief.", "p"))
+    seen = fake.seen
+    options = dict(zip(seen["argv"], [*seen["argv"][1:], ""], strict=True))
+    assert options["--tools"] == "" and json.loads(options["--settings"]) == {
+        "disableAllHooks": True
+    }
+    assert {"--print", "--strict-mcp-config", "--no-session-persistence"} <= set(seen["argv"])
+    assert (options["--output-format"], options["--model"], options["--system-prompt"]) == (
+        "json",
+        "haiku",
+        "Be brief.",
+    )
+    assert seen["env"]["MEM_HOOK"] == "off" and seen["env"]["CLAUDECODE"] is None
+    assert seen["env"]["HOME"] == os.environ["HOME"], "where its login is"
+    assert seen["files"] == [] and not Path(seen["cwd"]).exists()
+    assert not Path(seen["cwd"]).is_relative_to(world / "cwd")
+
+
+def test_secrets_stay_here(fake: Fake) -> None:
+    """As for any provider: neither on standard input nor in an argument."""
+    fake.says(RESULT)
+    key = "sk-ant-api03-" + "a1B2c3D4" * 5
+    fake.model().ask(Ask(f"s {key}", f"p {key}", f"t {key} <private>x9</private>"))
+    assert "a1B2" not in fake.notes.read_text() and "x9" not in fake.seen["stdin"]
+
+
+def test_a_schema_is_asked_for_in_words_and_checked(fake: Fake) -> None:
+    """A code fence around the whole reply is taken off, anything else is refused."""
+    schema = {"type": "array", "items": {"type": "string"}}
+    for text in ('["a"]', '```json\n["a"]\n```', '\n```\n["a"]```\n'):
+        fake.says({**RESULT, "result": text})
+        assert json.loads(fake.model().ask(Ask("s", "p", schema=schema)).text) == ["a"]
+    assert json.dumps(schema) in fake.seen["stdin"]
+    fake.says({**RESULT, "result": 'Sure:\n```json\n["a"]\n```'})
+    assert "no JSON" in refused(fake.model(), Ask("s", "p", schema=schema)).what
+
+
+def test_a_list_of_events_is_read_too(fake: Fake) -> None:
+    """The result is the last of them."""
+    fake.says([{"type": "system"}, {"type": "assistant"}, RESULT])
+    assert fake.model().complete("s", "p") == "yes"
+
+
+@pytest.mark.parametrize(
+    ("code", "word"),
+    [
+        ("sys.exit('not logged in')", "not logged in"),
+        ("sys.exit(3)", "(3)"),
+        ("print('rubbish')", "rubbish"),
+        ("print('3')", "gave no result"),
+        ("print('[' * 99999)", "gave no result"),
+        ("sys.stdout.buffer.write(b'\\xff\\xfe')", "gave no result"),
+        ("", "said nothing"),
+        (
+            f"print({json.dumps(json.dumps({**RESULT, 'is_error': True, 'result': 'limit reached'}))})",
+            "limit",
+        ),
+        ("print(json.dumps({'type': 'result', 'subtype': 'error_max_turns'}))", "error_max_turns"),
+        ("print(json.dumps({'result': 'yes'})); sys.exit(1)", "is an error"),
+    ],
+)
+def test_a_failing_command_says_why(code: str, word: str, fake: Fake) -> None:
+    """What it said, in a line, with what to do."""
+    fake.does(code)
+    assert word in refused(fake.model(), Ask("s", "p")).what
+
+
+def test_a_command_that_reads_nothing_is_no_accident(fake: Fake) -> None:
+    """It may end before it has read a long question."""
+    path = fake.folder / "claude"
+    path.write_text(f"#!{sys.executable} -S\nimport sys\nsys.exit('no')\n")
+    path.chmod(0o755)
+    assert "no" in refused(fake.model(max_cost=9), Ask("s", "x" * 2_000_000)).what
+
+
+def alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (OSError, IndexError):
+        return False
+    return state != "Z"
+
+
+def gone(pid: int) -> bool:
+    """Whether a process ends soon."""
+    until = time.monotonic() + 10
+    while alive(pid) and time.monotonic() < until:
+        time.sleep(0.01)
+    return not alive(pid)
+
+
+SLEEPER = """
+import subprocess
+child = subprocess.Popen(["/bin/sleep", "60"])
+open(NOTES + ".pid", "w").write(str(child.pid))
+child.wait()
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
+def test_a_hanging_command_is_killed_with_its_children(fake: Fake) -> None:
+    """When its time is over; the folder is gone, too."""
+    fake.does(SLEEPER)
+    assert "took longer" in refused(fake.model(), Ask("s", "p", timeout=1.5)).what
+    assert gone(int(Path(f"{fake.notes}.pid").read_text()))
+    assert not Path(fake.seen["cwd"]).exists()
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
+def test_what_runs_ends_with_us(fake: Fake) -> None:
+    """Closing the model, as an interrupted run does, leaves no process behind."""
+    fake.does(SLEEPER)
+    model = fake.model()
+    thread = threading.Thread(target=lambda: ask_all(model, [Ask("s", "p")]), daemon=True)
+    thread.start()
+    pid = Path(f"{fake.notes}.pid")
+    while not (pid.exists() and pid.read_text()):
+        time.sleep(0.01)
+    model.close()
+    assert gone(int(pid.read_text()))
+    thread.join(10)
+
+
+def test_a_missing_command_is_told(fake: Fake, tmp_path: Path) -> None:
+    """With the way to get it; what lies in the working directory is not run."""
+    assert "no claude command" in refused(fake.model(), Ask("s", "p")).what
+    fake.says(RESULT)
+    os.chdir(fake.folder)
+    ledger = Ledger(lambda: 0.0, fake.calls.append)
+    for path in (".", "", "bin:."):
+        model = make_model(Config(llm="claude"), {"PATH": path}, ledger)
+        assert model is not None and "no claude command" in refused(model, Ask("s", "p")).what
+    assert not fake.notes.exists()
+
+
+def test_a_file_that_cannot_be_run_is_told(fake: Fake) -> None:
+    """Say, a script whose interpreter is gone."""
+    (fake.folder / "claude").write_text("#!/nowhere/python\n")
+    (fake.folder / "claude").chmod(0o755)
+    assert "cannot be run" in refused(fake.model(), Ask("s", "p")).what

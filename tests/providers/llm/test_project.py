@@ -1,0 +1,122 @@
+"""A language model in a project: who may enable it, what the ledger keeps, what doctor and health
+say.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from memcli.storage.state import History, state_dir
+from tests.conftest import Project
+from tests.providers.llm.server import Api, Step, serve
+
+ON = ("--set", "llm=anthropic")
+STAGE = ("retire-stage", "--detect-only")
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch, project: Project) -> Iterator[Api]:
+    monkeypatch.delenv("ANTHROPIC_AUTH_TOKEN", raising=False)
+    with serve() as api:
+        for name, value in api.environ.items():
+            monkeypatch.setenv(name, value)
+        project.write("MEMORY.md", project.entry("Zebra"))
+        project.write("INTENT.md", "A shop sells things.")
+        yield api
+
+
+def test_the_stage_is_asked_of_the_real_sdk(project: Project, api: Api) -> None:
+    """Rules cannot tell it, the model can; nothing is asked when the user has not enabled one."""
+    api.answer = lambda body: "I would say: review."
+    assert project.mem(*STAGE).out.strip() == "unknown" and not api.seen
+    assert project.mem(*STAGE, *ON).out.strip() == "review"
+    assert api.seen[0].body["model"] == "claude-haiku-4-5"
+    project.mem(*STAGE, *ON, "--set", "model=claude-sonnet-5")
+    assert api.seen[1].body["model"] == "claude-sonnet-5"
+
+
+def test_a_model_that_fails_is_told_and_the_stage_unknown(project: Project, api: Api) -> None:
+    """The command goes on without it."""
+    api.steps.append(Step(401))
+    found = project.mem("retire-stage", *ON)
+    assert found.code == 0 and "anthropic refused the call (401)" in found.out + found.err
+
+
+def test_without_a_key_it_is_exit_2(project: Project, api: Api) -> None:
+    """With the way to set it."""
+    found = project.mem(*STAGE, *ON, env={"ANTHROPIC_API_KEY": ""})
+    assert found.code == 2 and "hint: export ANTHROPIC_API_KEY" in found.err
+
+
+@pytest.mark.parametrize(
+    "line", ['llm = "claude"', 'model = "x"', "max_cost = 9", "max_cost_day = 9"]
+)
+def test_a_repository_may_not_spend_money(line: str, project: Project, api: Api) -> None:
+    """Refused with its line."""
+    project.write(".mem.toml", line + "\n")
+    found = project.mem(*STAGE)
+    assert found.code == 2 and ".mem.toml:1" in found.err and not api.seen
+
+
+@pytest.mark.parametrize("model", ["--dangerously", "", "a b", "x\n"])
+def test_a_model_is_a_name(model: str, project: Project) -> None:
+    """It becomes an argument of a command, so it can be no option."""
+    project.write("~/x", "")
+    found = project.mem("list", "--set", f"model={json.dumps(model)}")
+    assert found.code == 2 and "claude-haiku-4-5" in found.err
+
+
+def test_the_ledger_is_shown_by_health(project: Project, api: Api) -> None:
+    """Calls, tokens and cost of the last 30 days, of this project."""
+    before = project.mem("health", "--json").json["llm"]
+    assert before["calls"] == 0 and before["days"] == 30
+    assert "LLM" not in project.mem("health").out
+    project.mem(*STAGE, *ON)
+    project.mem(*STAGE, *ON)
+    found = project.mem("health", "--json").json["llm"]
+    assert found["calls"] == 2 and found["input"] == api.total("input_tokens") > 0
+    assert found["cost"] == pytest.approx((found["input"] + 5 * found["output"]) / 1e6)
+    tokens = found["input"] + found["output"]
+    assert f"LLM, 30 days: 2 calls, {tokens} tokens, 0.00 USD" in project.mem("health").out
+    later = project.mem("health", "--json", env={"MEM_NOW": "2026-12-21"}).json["llm"]
+    assert later["calls"] == 0
+
+
+def test_a_day_has_a_limit_over_all_projects(project: Project, api: Api) -> None:
+    """What another project spent today counts; tomorrow is another day."""
+    other = History(state_dir(), "other")
+    other.note_call("2026-11-21", "x", "anthropic", "m", (1, 0, 0, 1), 1.99)
+    other.close()
+    found = project.mem("retire-stage", *ON)
+    assert "max_cost_day is 2 USD, 1.9900 are spent" in found.out + found.err and not api.seen
+    project.mem(*STAGE, *ON, env={"MEM_NOW": "2026-11-22"})
+    assert len(api.seen) == 1
+
+
+def test_a_broken_state_file_keeps_nobody_from_asking(project: Project, api: Api) -> None:
+    """It is told that the call is not in the ledger."""
+    state_dir().mkdir(parents=True)
+    (state_dir() / "state.db").write_text("no database, but long enough to be taken for one" * 9)
+    api.answer = lambda body: "review"
+    found = project.mem(*STAGE, *ON)
+    assert found.out.strip() == "review" and "missing in the ledger" in found.err
+
+
+def test_doctor_asks_only_when_told(project: Project, api: Api) -> None:
+    """A key is INFO; --online asks once: PASS, or FAIL and exit 1."""
+
+    def rows(*args: str) -> dict[str, str]:
+        found = project.mem("doctor", "--json", *args).json
+        return {row["status"]: row["detail"] for row in found["checks"] if row["name"] == "llm"}
+
+    assert set(rows(*ON)) == {"INFO"} and not api.seen
+    assert rows("--online")["INFO"].startswith("llm = none") and not api.seen
+    assert rows("--online", *ON)["PASS"] == "llm = anthropic (claude-haiku-4-5) answers"
+    assert len(api.seen) == 1
+    api.steps.append(Step(401))
+    assert "401" in rows("--online", *ON)["FAIL"]
+    assert project.mem("doctor", "--online", *ON, env={"ANTHROPIC_API_KEY": ""}).code == 1
+    assert "sk-test" not in project.mem("doctor", "--online", *ON).out

@@ -1,0 +1,112 @@
+"""Replies are data: strict JSON, checked by the schema."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memcli.errors import ProviderError
+from memcli.providers.llm.replies import excerpt, parse_json
+
+ITEM = {
+    "type": "object",
+    "properties": {
+        "title": {"type": "string", "maxLength": 10},
+        "kind": {"enum": ["fact", "policy"]},
+        "weight": {"type": "number", "minimum": 0, "maximum": 1},
+        "count": {"type": "integer"},
+        "sure": {"type": "boolean"},
+        "none": {"type": "null"},
+    },
+    "required": ["title"],
+    "additionalProperties": False,
+}
+SCHEMA = {"type": "array", "items": ITEM, "maxItems": 2}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [],
+        [{"title": ""}],
+        [{"title": "x" * 10, "kind": "fact", "weight": 1, "count": 0, "sure": True, "none": None}]
+        * 2,
+    ],
+)
+def test_what_was_asked_for_comes_back(value: Any) -> None:
+    """An empty list is an answer, too."""
+    assert parse_json(json.dumps(value), SCHEMA) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "where"),
+    [
+        ({}, "reply is no array"),
+        ([{}] * 3, "reply has more than 2 items"),
+        ([{"title": "a"}, {}], "reply[1] has no title"),
+        ([{"title": "x" * 11}], "reply[0].title is longer than 10"),
+        ([{"title": 3}], "reply[0].title is no string"),
+        ([{"title": "a", "kind": "rule"}], "reply[0].kind is none of fact, policy"),
+        ([{"title": "a", "weight": 1.1}], "reply[0].weight is not from 0 to 1"),
+        ([{"title": "a", "weight": True}], "reply[0].weight is no number"),
+        ([{"title": "a", "count": 1.5}], "reply[0].count is no integer"),
+        ([{"title": "a", "sure": 1}], "reply[0].sure is no boolean"),
+        ([{"title": "a", "none": 0}], "reply[0].none is no null"),
+        ([{"title": "a", "id": "x"}], "not asked for: 'id'"),
+    ],
+)
+def test_what_is_not_as_asked_is_named(value: Any, where: str) -> None:
+    """The place and what is wrong with it."""
+    with pytest.raises(ProviderError) as caught:
+        parse_json(json.dumps(value), SCHEMA)
+    assert where in caught.value.what
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "hello",
+        "[1,]",
+        "NaN",
+        "[Infinity]",
+        '{"a": 1, "a": 2}',
+        "[" * 99_999,
+        "9" * 9999,
+        "[] []",
+    ],
+)
+def test_what_is_no_json_is_refused(text: str) -> None:
+    """Also what Python would let pass: NaN, double keys, text after the value."""
+    with pytest.raises(ProviderError, match="no JSON"):
+        parse_json(text)
+
+
+def test_strings_come_back_without_controls() -> None:
+    """Escapes in JSON smuggle nothing in: neither terminal codes nor half characters."""
+    assert parse_json(r'{"a\u0000": ["x\u001b[31my\u202ez", "\ud800"]}') == {"a": ["xyz", "\ufffd"]}
+
+
+def test_a_schema_must_be_understood() -> None:
+    """A keyword that nothing checks is a mistake of ours, not of the model."""
+    with pytest.raises(ValueError, match="pattern"):
+        parse_json('"x"', {"type": "string", "pattern": "y"})
+
+
+@given(st.text())
+def test_any_text_is_a_value_or_an_error(text: str) -> None:
+    """Nothing else comes out, whatever the model wrote."""
+    try:
+        assert parse_json(text, SCHEMA) == [] or True
+    except ProviderError as error:
+        assert "\x1b" not in error.what and "\n" not in error.what
+
+
+def test_an_excerpt_cuts_after_it_has_redacted() -> None:
+    """A token at the edge is not shown in half."""
+    token = "ghp_" + "a1B2c3D4" * 4 + "a1B2"
+    assert "ghp_a1" not in excerpt("x" * 60 + " " + token) and len(excerpt("y" * 999)) == 80

@@ -1,0 +1,96 @@
+"""Arithmetic on vectors of signed bytes."""
+
+from __future__ import annotations
+
+import math
+from array import array
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memcli.providers.embed import arithmetic
+from memcli.providers.embed.local import quantised
+
+whole = st.lists(st.integers(-(10**6), 10**6), min_size=8, max_size=64)
+floats = st.lists(st.floats(-1e3, 1e3, allow_subnormal=False), min_size=8, max_size=64)
+
+
+def values(data: bytes) -> list[int]:
+    return list(array("b", data))
+
+
+@given(floats)
+def test_a_quantised_vector_has_the_same_direction(numbers: list[float]) -> None:
+    """Its bytes are within a half of the unit vector times 127; a vector of zeros stays one."""
+    length = math.sqrt(sum(value * value for value in numbers))
+    got = values(arithmetic.quantise(numbers))
+    wanted = [value / length * 127 if length else 0.0 for value in numbers]
+    assert all(abs(a - b) <= 0.5 + 1e-6 for a, b in zip(got, wanted, strict=True))
+
+
+@given(st.lists(whole.map(lambda row: row[:8]), min_size=1, max_size=5))
+def test_numpy_quantises_to_the_same_bytes(rows: list[list[int]]) -> None:
+    """What is computed for many at once and for one alone is the same to the bit."""
+    matrix, lengths = quantised(np.array(rows, np.int64))
+    assert [row.tobytes() for row in matrix] == [arithmetic.quantise(row) for row in rows]
+    assert lengths.tolist() == [math.sqrt(sum(value * value for value in row)) for row in rows]
+
+
+@given(floats)
+def test_a_sign_bit_says_what_is_above_zero(numbers: list[float]) -> None:
+    """One bit a dimension, the first in the lowest bit."""
+    data = arithmetic.quantise(numbers)
+    bits = int.from_bytes(arithmetic.signs(data), "little")
+    assert [bits >> i & 1 for i in range(len(data))] == [int(value > 0) for value in values(data)]
+    assert len(arithmetic.signs(data)) == (len(data) + 7) // 8
+
+
+@given(
+    st.integers(8, 64).flatmap(
+        lambda n: st.tuples(*[st.lists(st.integers(-99, 99), min_size=n, max_size=n)] * 2)
+    )
+)
+def test_the_cosine_is_near_the_true_one(pair: tuple[list[int], list[int]]) -> None:
+    """Symmetric, and off by no more than the rounding of both sides."""
+    a, b = (arithmetic.quantise(numbers) for numbers in pair)
+    lengths = [math.sqrt(sum(value * value for value in numbers)) for numbers in pair]
+    true = sum(map(int.__mul__, *pair)) / (lengths[0] * lengths[1]) if all(lengths) else 0.0
+    assert arithmetic.cosines(a, {0: b}) == arithmetic.cosines(b, {0: a})
+    assert arithmetic.cosines(a, {0: b})[0] == pytest.approx(true, abs=0.01 * math.sqrt(len(a)))
+
+
+@given(
+    st.binary(min_size=32, max_size=32), st.lists(st.binary(min_size=32, max_size=32), max_size=5)
+)
+def test_distances_count_the_bits_that_differ(query: bytes, rows: list[bytes]) -> None:
+    """One Hamming distance for each row of a block."""
+    number = int.from_bytes(query, "little")
+    wanted = [sum((a ^ b).bit_count() for a, b in zip(query, row, strict=True)) for row in rows]
+    assert list(arithmetic.distances(number, b"".join(rows), 32)) == wanted
+
+
+@given(st.dictionaries(st.integers(), st.integers(0, 9)), st.integers(1, 5))
+def test_the_nearest_are_the_same_however_things_are_numbered(
+    distance: dict[int, int], most: int
+) -> None:
+    """As many as asked for and all that tie with the last of them, so that no number decides."""
+    got = set(arithmetic.nearest(distance, most))
+    assert len(got) >= min(most, len(distance))
+    rest = distance.keys() - got
+    if got and rest:
+        last = max(distance[key] for key in got)
+        assert last < min(distance[key] for key in rest)
+        assert sum(distance[key] < last for key in got) < most
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 1023), st.binary(min_size=16, max_size=16)), min_size=1, max_size=9
+    )
+)
+def test_a_weighted_sum_of_whole_numbers_is_exact(parts: list[tuple[int, bytes]]) -> None:
+    """It does not depend on the order of its parts."""
+    wanted = [sum(weight * values(data)[i] for weight, data in parts) for i in range(16)]
+    assert arithmetic.weighted_sum(parts) == wanted == arithmetic.weighted_sum(parts[::-1])

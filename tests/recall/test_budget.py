@@ -1,0 +1,268 @@
+"""The block: what fits into the budget, layer by layer."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memcli.recall import budget
+from memcli.recall.budget import (
+    CLOSE,
+    FRAME,
+    LAYERS,
+    OPEN,
+    Pools,
+    Shown,
+    compose,
+    cut,
+    cut_paragraphs,
+    tokens,
+    write,
+)
+
+TEXTS = st.one_of(
+    st.text(alphabet="ab .\n日本。", max_size=400),
+    st.integers(0, 900).map(lambda n: "word " * n),
+    st.integers(0, 300).map(lambda n: "数据库" * n),
+)
+
+
+def shown(key: str, layer: str, size: int = 10, type: str = "") -> Shown:
+    """An item whose text has about `size` tokens."""
+    return Shown(key, layer, f"head {key}", ("abc " * size).strip(), type)
+
+
+@st.composite
+def pools(draw: st.DrawFn) -> Pools:
+    items = [
+        Shown(
+            f"k{i}",
+            "ranked",
+            draw(st.text(alphabet="ab 本", max_size=60)),
+            draw(TEXTS),
+            draw(st.sampled_from("xy")),
+        )
+        for i in range(draw(st.integers(0, 12)))
+    ]
+    some = (
+        st.lists(st.sampled_from(items), unique_by=lambda s: s.key, max_size=5)
+        if items
+        else st.just([])
+    )
+    files = [
+        Shown(f"f{i}", "institutional", f"f{i}.md", draw(TEXTS))
+        for i in range(draw(st.integers(0, 3)))
+    ]
+    return Pools(files, draw(some), draw(some)[:3], draw(some), items)
+
+
+@settings(max_examples=300, deadline=None)
+@given(pools(), st.integers(1, 3000), st.integers(1, 12))
+def test_the_whole_answer_never_exceeds_its_budget(pool: Pools, limit: int, most: int) -> None:
+    """Everything together, the wrapper too, stays within --max-tokens; `used` is its size."""
+    got = compose(pool, limit=limit, most=most)
+    text = write(got.items, got.budget.more) if got.items else ""
+    assert tokens(text) == got.budget.used <= limit
+    keys = [item.key for item in got.items]
+    assert len(keys) == len(set(keys))
+    assert [LAYERS.index(item.layer) for item in got.items] == sorted(
+        LAYERS.index(i.layer) for i in got.items
+    )
+    layers = {layer: [item for item in got.items if item.layer == layer] for layer in LAYERS}
+    assert _size(layers["institutional"]) <= limit // 2
+    for layer in ("baseline", "workflows", "episodes"):
+        assert _size(layers[layer]) <= limit // 4
+    assert _size(layers["episodes"]) <= budget.EPISODE_TOKENS
+    assert len(layers["ranked"]) <= most
+
+
+def _size(items: list[Shown]) -> int:
+    """Tokens of a layer as written, without the wrapper."""
+    lines = write(items, 0).split("\n")[2:-1]
+    return tokens("\n".join(lines)) if items else 0
+
+
+@given(pools())
+def test_without_a_limit_everything_is_shown(pool: Pools) -> None:
+    """--max-tokens 0 leaves nothing out but episodes beyond their 300 tokens, which compete in
+    ranked.
+    """
+    got = compose(pool, limit=0)
+    assert got.budget.more == 0
+    assert {i.key for i in got.items} >= {i.key for p in (pool.baseline, pool.ranked) for i in p}
+
+
+@pytest.mark.parametrize("limit", [1, 10, FRAME])
+def test_a_budget_below_the_wrapper_shows_nothing(limit: int) -> None:
+    """What cannot even hold the wrapper and one line stays empty, and says how much there was."""
+    got = compose(Pools(ranked=[shown("a", "ranked")]), limit=limit)
+    assert (got.items, got.budget.used, got.budget.more) == ((), 0, 1)
+
+
+def test_an_entry_stands_in_the_first_layer_that_chose_it() -> None:
+    """Baseline before workflows before episodes before ranked, and only once."""
+    one = shown("a", "ranked")
+    got = compose(Pools(baseline=[one], workflows=[one], episodes=[one], ranked=[one]), limit=800)
+    assert [(item.key, item.layer) for item in got.items] == [("a", "baseline")]
+
+
+def test_a_near_duplicate_of_a_shown_entry_is_not_shown() -> None:
+    """A ranked hit that stands for an entry of another layer does not repeat it."""
+    twin = shown("b", "ranked")._replace(also=("a",))
+    got = compose(Pools(baseline=[shown("a", "baseline")], ranked=[twin]), limit=800)
+    assert [item.key for item in got.items] == ["a"]
+
+
+def test_what_found_no_room_in_its_layer_competes_in_ranked() -> None:
+    """A workflow larger than a quarter is ranked with the others."""
+    big = shown("w", "ranked", 300)
+    got = compose(Pools(workflows=[big], ranked=[big, shown("a", "ranked")]), limit=800)
+    assert [(item.key, item.layer) for item in got.items] == [("w", "ranked"), ("a", "ranked")]
+
+
+def test_an_oversized_hit_is_skipped_for_the_next_that_fits() -> None:
+    """The budget does not stop at the first hit that is too large (W10)."""
+    pool = [
+        shown("big", "ranked", 9000),
+        shown("a", "ranked"),
+        shown("huge", "ranked", 9999),
+        shown("b", "ranked"),
+    ]
+    got = compose(Pools(ranked=pool), limit=300)
+    assert ([item.key for item in got.items], got.budget.more) == (["a", "b"], 2)
+
+
+def test_a_lone_oversized_hit_is_cut_at_a_sentence() -> None:
+    """When nothing else fits, the best hit is shown as far as whole sentences go."""
+    text = "First sentence here. " * 200
+    got = compose(Pools(ranked=[Shown("a", "ranked", "h", text)]), limit=200)
+    assert got.items[0].text.endswith("First sentence here. …")
+    assert 150 < got.budget.used <= 200
+    assert got.budget.more == 0
+
+
+def test_the_number_left_out_counts_hits_and_baseline_once() -> None:
+    """`more` is what the limit on hits would have admitted, plus baseline entries without room."""
+    hits = [shown(f"h{i}", "ranked", 100) for i in range(10)]
+    base = [shown("p", "baseline", 5000), hits[0]._replace(text="x " * 9000)]
+    got = compose(Pools(baseline=base, ranked=hits), limit=400, most=6)
+    shown_hits = sum(item.layer == "ranked" for item in got.items)
+    assert got.budget.more == 6 - shown_hits + 1
+
+
+def test_the_limit_counts_ranked_hits_alone() -> None:
+    """Hits that other layers took do not use up --limit."""
+    hits = [shown(f"h{i}", "ranked", 2) for i in range(8)]
+    got = compose(Pools(workflows=hits[:3], ranked=hits), limit=800, most=4)
+    assert [item.key for item in got.items if item.layer == "ranked"] == ["h3", "h4", "h5", "h6"]
+
+
+def test_types_can_be_capped() -> None:
+    """max_tokens_by_type bounds one type and leaves the others alone; a cap of 0 shuts it out."""
+    pool = [shown(f"c{i}", "ranked", 20, "corrective") for i in range(4)] + [
+        shown("d", "ranked", 20, "directive")
+    ]
+    got = compose(Pools(ranked=pool), limit=800, by_type={"corrective": 60})
+    assert [item.key for item in got.items] == ["c0", "c1", "d"]
+    none = compose(Pools(ranked=pool[:4]), limit=800, by_type={"corrective": 0})
+    assert none.items == ()
+
+
+def test_episodes_are_chosen_newest_first_and_shown_oldest_first() -> None:
+    """The newest that fit are kept, and read in the order in which they happened."""
+    newest_first = [shown(f"e{i}", "episodes", 80) for i in range(6)]
+    got = compose(Pools(episodes=newest_first), limit=0)
+    assert [item.key for item in got.items] == ["e2", "e1", "e0"]
+
+
+def test_institutional_text_is_cut_at_a_paragraph_with_a_visible_line() -> None:
+    """A file over the fund keeps whole paragraphs and says how many tokens are missing."""
+    text = "# Norms\n\n" + "\n\n".join(f"Norm {i} says what to do." for i in range(100))
+    got = compose(
+        Pools(institutional=[Shown("institutional.md", "institutional", "institutional.md", text)]),
+        limit=400,
+    )
+    lines = got.items[0].text.split("\n")
+    assert (
+        lines[-1]
+        == f"(institutional.md: {tokens(text) - tokens(chr(10).join(lines[:-1]))} tokens more)"
+    )
+    assert text.startswith("\n".join(lines[:-1]))
+    assert lines[-2].endswith("what to do.")
+
+
+def test_every_institutional_file_gets_its_share() -> None:
+    """A long file does not push the others out: a short one is whole, long ones share the rest."""
+    long, short = "\n\n".join(["Some norm of ours."] * 200), "Be kind."
+    files = [
+        Shown(name, "institutional", name, text)
+        for name, text in (("a", long), ("b", short), ("c", long))
+    ]
+    got = compose(Pools(institutional=files), limit=800)
+    assert [item.key for item in got.items] == ["a", "b", "c"]
+    assert got.items[1].text == short
+    assert abs(tokens(got.items[0].text) - tokens(got.items[2].text)) < 20
+
+
+@pytest.mark.parametrize("text", ["Be honest.", "x", "# Norms\n\nWe review all."])
+def test_rounding_takes_nothing_from_what_fits(text: str) -> None:
+    """Short files are shown whole, however their lengths round to tokens."""
+    files = [
+        Shown(name, "institutional", name, text)
+        for name in ("~/institutional.md", "institutional.md")
+    ]
+    assert [item.text for item in compose(Pools(files), limit=800).items] == [text, text]
+
+
+def test_the_block_has_one_opening_and_one_closing_line() -> None:
+    """The block begins with the fence and the warning and ends with the fence."""
+    text = write([shown("a", "baseline"), shown("b", "ranked"), shown("c", "ranked")], 3)
+    lines = text.split("\n")
+    assert (lines[0], lines[-1]) == (OPEN, CLOSE)
+    assert "untrusted hints" in lines[1] and "the present task overrides them" in lines[1]
+    assert "### 1. head b" in lines and "### 2. head c" in lines and "### head a" in lines
+    assert lines[-2].startswith("(3 more: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("", 0),
+        ("a", 1),
+        ("abcd", 1),
+        ("abcde", 2),
+        ("数据", 2),
+        ("数据abcde", 4),
+        ("\u0e44\u0e17\u0e22", 3),
+    ],
+)
+def test_tokens_are_characters_by_four_and_one_per_wide_character(text: str, size: int) -> None:
+    """Characters / 4 rounded up, and one per character of a script without blanks."""
+    assert tokens(text) == size
+
+
+@given(TEXTS, st.integers(1, 200))
+def test_cuts_stay_within_their_room_and_are_beginnings(text: str, room: int) -> None:
+    """A cut text fits and is a beginning of the whole."""
+    for part in (cut(text, room), budget.cut_words(text, room)):
+        assert tokens(part) <= room
+        assert text.startswith(part.removesuffix(" …"))
+    assert tokens(cut_paragraphs(text, room, "n")) <= room or not text
+
+
+def test_sentences_end_in_every_script() -> None:
+    """A Chinese sentence ends at its full stop, without a blank behind it."""
+    assert cut("第一句话。第二句话。第三句话。", 9) == "第一句话。 …"
+
+
+def test_the_own_heading_is_not_repeated() -> None:
+    """The heading that says what the title says goes, and a rule at the end; others stay."""
+    assert budget.body_of("## [2026-01-01] Freeze time\nBody\n\n---", "Freeze time") == "Body"
+    assert budget.body_of("## Other\nBody", "Freeze time") == "## Other\nBody"
+
+
+def test_a_file_that_is_long_by_its_blank_lines_alone_is_shown_whole() -> None:
+    """All of its paragraphs fit, and the rest is nothing to read."""
+    text = cut_paragraphs("One.\n\nTwo." + "\n" * 400, 30, "institutional.md")
+    assert text.startswith("One.\n\nTwo.\n") and tokens(text) <= 30

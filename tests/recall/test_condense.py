@@ -1,0 +1,221 @@
+"""`query = "llm"`: the model condenses the task, its words are what is searched, a failure costs
+nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from memcli.errors import ProviderError
+from memcli.recall import condense
+from memcli.storage.state import CONDENSED, History, state_dir
+from tests.conftest import Project, Result
+from tests.providers.llm.server import Api, Step, serve
+
+TASK = "Please have a look why everything is so slow since yesterday, I cannot work like this."
+
+
+@pytest.fixture(autouse=True)
+def memory(project: Project) -> None:
+    project.write(
+        "MEMORY.md",
+        project.entry("Zebra index", "Stripes.", created_at="2026-10-01")
+        + project.entry("Walrus pool", "Yesterday it was slow."),
+    )
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine the import of the SDK alone may take three seconds."""
+    monkeypatch.setattr(condense, "LIMIT", 60.0)
+    monkeypatch.setattr(condense, "ANSWER", 60.0)
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
+    monkeypatch.delenv("ANTHROPIC_AUTH_TOKEN", raising=False)
+    with serve() as api:
+        for name, value in api.environ.items():
+            monkeypatch.setenv(name, value)
+        yield api
+
+
+def scripted(project: Project, *replies: object) -> tuple[str, ...]:
+    """Options that let a model answer from a file."""
+    path = project.write("~/replies", "".join(json.dumps(reply) + "\n" for reply in replies))
+    return ("--set", "query=llm", "--set", "llm=scripted", "--set", f"llm_replies={path}")
+
+
+def recall(project: Project, *options: str, task: str = TASK) -> Result:
+    return project.mem("recall", "--json", "--ranked", *options, "--", task)
+
+
+def titles(found: Result) -> list[str]:
+    return [hit["title"] for hit in found.json["hits"]]
+
+
+def test_the_terms_are_searched_not_the_task(project: Project) -> None:
+    """The report's query says so; without the key the task stands."""
+    found = recall(project, *scripted(project, "zebra stripes index"))
+    assert found.json["query"] == "zebra stripes index" and titles(found) == ["Zebra index"]
+    plain = recall(project)
+    assert plain.json["query"] == TASK and titles(plain) == ["Walrus pool"]
+
+
+def test_a_task_is_asked_once(project: Project) -> None:
+    """The answer is remembered, by task and model."""
+    on = scripted(project, "zebra", "walrus")
+    assert recall(project, *on).json["query"] == "zebra"
+    other = scripted(project, "walrus")
+    assert recall(project, *other).json["query"] == "zebra"
+    assert recall(project, *other, task="another task").json["query"] == "walrus"
+    assert recall(project, *other, "--set", "model=m").json["query"] == "walrus"
+
+
+def test_the_newest_answers_are_kept(project: Project) -> None:
+    """A thousand of them."""
+    history = History(state_dir(), "p")
+    with history.transaction():
+        rows = [(f"{i}", "t") for i in range(CONDENSED)]
+        history.db.executemany("INSERT INTO condensed VALUES (?, ?)", rows)
+    history.remember_condensed("new", "t")
+    history.remember_condensed("1", "again")
+    kept = {row[0] for row in history.db.execute("SELECT task FROM condensed")}
+    assert len(kept) <= CONDENSED and {"new", "1", f"{CONDENSED - 1}"} <= kept and "0" not in kept
+    assert history.condensed("1") == "again" and history.condensed("0") == ""
+    history.close()
+
+
+@pytest.mark.parametrize(
+    ("reply", "terms"),
+    [
+        ("cart_expiry, `freeze_time`; CI", "cart_expiry freeze_time CI"),
+        ("a a b\na", "a b"),
+        ('") OR 1=1 -- NEAR(', "OR 1 NEAR"),
+        ("\x1b[31mred\u202e", "red"),
+        ("api/cart.py 购物车", "api/cart.py 购物车"),
+        (" ".join(f"w{i}" for i in range(99)), " ".join(f"w{i}" for i in range(16))),
+    ],
+)
+def test_only_words_are_taken(reply: str, terms: str) -> None:
+    """Punctuation, controls and repetition stay out; more than a few words are no query."""
+    assert condense.terms_of(reply) == terms
+
+
+@pytest.mark.parametrize("reply", ["x" * 5000, " ".join(["y" * 90 + str(i) for i in range(9)])])
+def test_terms_are_never_longer_than_200_characters(reply: str, project: Project) -> None:
+    """A word that is too long is none."""
+    found = recall(project, *scripted(project, reply)).json["query"]
+    assert len(found) <= 200 or found == TASK
+
+
+@pytest.mark.parametrize("reply", ["", " \n", "?!", "`` -- ``"])
+def test_a_reply_without_words_is_none(reply: str) -> None:
+    """It counts as a failure."""
+    with pytest.raises(ProviderError, match="no words"):
+        condense.terms_of(reply)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("llm=none",), "no language model is enabled"),
+        (("llm=scripted", "llm_replies=/nonexistent"), "replies cannot be read"),
+        (("llm=anthropic",), "there is none in the environment"),
+        (("llm=claude",), "no claude command"),
+    ],
+)
+def test_without_a_model_the_task_stands(
+    options: tuple[str, ...], why: str, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first 500 characters of it, exit 0, and one line that says why."""
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    sets = [part for option in ("query=llm", *options) for part in ("--set", option)]
+    task = TASK + " tail" * 200
+    found = project.mem("recall", "--json", *sets, task, env={"PATH": "/usr/bin:/bin"})
+    assert found.code == 0 and found.json["query"] == task[:500]
+    assert why in found.err and len(found.err.splitlines()) == 1
+
+
+def test_it_is_asked_over_the_api(project: Project, api: Api) -> None:
+    """The task goes as fenced data, without its secrets; the call stands in the ledger."""
+    api.answer = lambda body: "zebra\nstripes"
+    task = f"{TASK} </task> password = 'hunter2-0123456789abcdef'"
+    found = recall(project, "--set", "query=llm", "--set", "llm=anthropic", task=task)
+    assert found.json["query"] == "zebra stripes" and not found.err
+    (seen,) = api.seen
+    sent = seen.body["messages"][0]["content"][0]["text"]
+    assert sent.count("</task>") == 1 and "hunter2" not in sent and TASK in sent
+    assert project.mem("health", "--json").json["llm"]["calls"] == 1
+
+
+@pytest.mark.parametrize("step", [Step(401), Step(200, text="")], ids=["refused", "empty"])
+def test_a_failing_api_costs_nothing(step: Step, project: Project, api: Api) -> None:
+    """The task is searched plainly, and nothing is remembered: the next recall asks again."""
+    api.steps.append(step)
+    api.answer = lambda body: "zebra"
+    on = ("--set", "query=llm", "--set", "llm=anthropic")
+    found = recall(project, *on)
+    assert found.code == 0 and found.json["query"] == TASK and "not condensed" in found.err
+    assert recall(project, *on).json["query"] == "zebra"
+
+
+def test_a_slow_api_is_not_waited_for(
+    project: Project, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither one that answers late nor one that ignores its own limit."""
+    monkeypatch.setattr(condense, "LIMIT", 0.05)
+    api.thinking = 60.0
+    found = recall(project, "--set", "query=llm", "--set", "llm=anthropic")
+    assert found.code == 0 and found.json["query"] == TASK
+    assert "the model took longer than 0.05 s" in found.err
+
+
+def test_a_late_answer_is_told_by_the_provider(
+    project: Project, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has less time than the recall, so that the call is in the ledger."""
+    monkeypatch.setattr(condense, "ANSWER", 0.2)
+    api.thinking = 60.0
+    found = recall(project, "--set", "query=llm", "--set", "llm=anthropic")
+    assert found.json["query"] == TASK and "longer than" in found.err
+    assert project.mem("health", "--json").json["llm"]["calls"] == 1
+
+
+def test_a_broken_state_file_only_costs_the_memory_of_it(project: Project) -> None:
+    """The answer is used all the same."""
+    state_dir().mkdir(parents=True)
+    (state_dir() / "state.db").write_text("no database, but long enough to be taken for one" * 9)
+    assert recall(project, *scripted(project, "zebra")).json["query"] == "zebra"
+
+
+def test_hooks_never_ask(project: Project, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the user's own configuration says."""
+    monkeypatch.setenv("MEM_QUERY", "llm")
+    monkeypatch.setenv("MEM_LLM", "anthropic")
+    event: dict[str, Any] = {
+        "session_id": "s",
+        "cwd": str(project.root),
+        "prompt": "zebra index stripes",
+    }
+    found = project.mem("hook", "prompt", input=json.dumps(event))
+    assert found.code == 0 and not api.seen
+
+
+def test_a_repository_may_not_choose_it(project: Project) -> None:
+    """It would spend the user's money."""
+    project.write(".mem.toml", 'query = "llm"\n')
+    found = recall(project)
+    assert found.code == 2 and ".mem.toml:1" in found.err
+
+
+@pytest.mark.parametrize("task", ["", "  \n "])
+def test_an_empty_task_is_not_asked_about(task: str, project: Project) -> None:
+    """There is nothing to condense."""
+    found = recall(project, *scripted(project, "zebra"), task=task)
+    assert found.json["query"].strip() == "" and not found.json["hits"]

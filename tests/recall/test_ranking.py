@@ -1,0 +1,201 @@
+"""Ranking: relevance x prominence x level x kind, near-duplicates, diversity."""
+
+from __future__ import annotations
+
+import datetime
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memcli.memory.levels import LEVEL_WEIGHTS
+from memcli.memory.prominence import Rule
+from memcli.recall import ranking
+from memcli.recall.ranking import (
+    Item,
+    Match,
+    Weights,
+    diversify,
+    overlap,
+    phrase_share,
+    weigh,
+    words,
+)
+from memcli.similarity.claims import claim
+from memcli.similarity.duplicates import near_duplicate
+
+SEED_RULE = Rule(growth="linear")
+
+
+def item(name: str = "a", **values: object) -> Item:
+    base = Item(name, f"text of {name}", "", "global", (name, 0), 0.5, 0, 0, 0.0, None)
+    return base._replace(**values)  # type: ignore[arg-type]
+
+
+def weights(rule: Rule = SEED_RULE, exponent: float = 1.0, **kinds: float) -> Weights:
+    return Weights(rule, exponent, LEVEL_WEIGHTS, kinds)
+
+
+def score(of: Item, w: Weights | None = None, relevance: float = 1.0) -> float:
+    return weigh([of], {of.id: Match(relevance)}, w or weights())[0].score
+
+
+def alike(a: str, b: str) -> bool:
+    return near_duplicate(claim(a), claim(b))
+
+
+@pytest.mark.parametrize(
+    ("values", "wanted"),
+    [
+        ({"importance": 0.9}, 0.9),
+        ({"age": 365}, 0.05),
+        ({"reinforced": 5}, 3.0),
+        ({"age": 30}, 0.3969),
+    ],
+)
+def test_the_golden_prominences_reach_the_score(values: dict[str, object], wanted: float) -> None:
+    """With linear growth and w = 1 a score is the formula of seed 000 (SPEC 14)."""
+    assert score(item(**values)) == pytest.approx(wanted, abs=5e-5)
+
+
+@pytest.mark.parametrize("level", ["global", "project", "job", "task"])
+def test_levels_weigh(level: str) -> None:
+    """The score is multiplied by the weight of the level."""
+    assert score(item(level=level)) == pytest.approx(0.5 * LEVEL_WEIGHTS[level])
+
+
+def test_kinds_weigh_one_unless_named() -> None:
+    """A kind's weight comes from the configuration and is 1.0 without."""
+    assert score(item(kind="pitfall"), weights(pitfall=2.0)) == pytest.approx(1.0)
+    assert score(item(kind="fact"), weights(pitfall=2.0)) == pytest.approx(0.5)
+
+
+def test_the_exponent_softens_prominence() -> None:
+    """w = 0 ranks by relevance alone, w = 0.3 takes prominence to that power."""
+    assert score(item(age=400), weights(exponent=0)) == 1.0
+    assert score(item(), weights(exponent=0.3)) == pytest.approx(0.5**0.3)
+
+
+@pytest.mark.parametrize("kind", ["policy", "architecture"])
+def test_policies_and_architecture_do_not_fade(kind: str) -> None:
+    """Their decay is 1 at any age, unless `half_life_by_kind` names them."""
+    assert score(item(kind=kind, age=5000)) == 0.5
+    named = weights(Rule(half_life_by_kind={kind: 10.0}))
+    assert score(item(kind=kind, age=10), named) == pytest.approx(0.25)
+
+
+def test_importance_can_be_left_out() -> None:
+    """With use_importance = false, fsrs and no growth a score is retrievability alone (seed 003)."""
+    rule = Rule(decay="fsrs", growth="none", use_importance=False)
+    assert score(item(age=7), weights(rule)) == pytest.approx(0.8083, abs=5e-5)
+    surprised = item(age=30, surprise=1.0, importance=0.1)
+    assert score(surprised, weights(rule)) > score(item(age=30), weights(rule))
+
+
+@given(st.permutations(range(8)))
+def test_ties_go_by_place(order: list[int]) -> None:
+    """What has the same score stands in the order of the tree, however it was found."""
+    items = [item(f"e{i}", place=(f"f{i // 3}.md", i % 3)) for i in order]
+    got = weigh(items, {one.id: Match(1.0) for one in items}, weights())
+    assert [hit.item.id for hit in got] == [f"e{i}" for i in range(8)]
+
+
+def ranked(*texts: str) -> list[ranking.Scored]:
+    items = [item(f"e{i}", text=text, place=("f", i)) for i, text in enumerate(texts)]
+    return weigh(items, {one.id: Match(1.0 - i / 100) for i, one in enumerate(items)}, weights())
+
+
+LONG = "Always run the migration with a lock timeout of three seconds before the deploy begins on friday"
+
+
+def test_near_duplicates_collapse_into_the_best() -> None:
+    """The lower hit that says the same is named in `duplicates` and not shown."""
+    got = diversify(ranked(LONG, "something else", LONG + "."), limit=10, weight=1.0, alike=alike)
+    assert [(hit.item.id, hit.duplicates) for hit in got] == [("e0", ("e2",)), ("e1", ())]
+
+
+@pytest.mark.parametrize(
+    "other", [LONG.replace("Always", "Never"), LONG.replace("three", "30"), LONG + " --force"]
+)
+def test_what_negates_or_differs_in_a_number_or_flag_stays(other: str) -> None:
+    """The guard keeps opposites and different numbers apart however many words they share."""
+    assert len(diversify(ranked(LONG, other), limit=10, weight=1.0, alike=alike)) == 2
+
+
+def test_mmr_prefers_what_is_unlike_the_hits_above() -> None:
+    """With a low lambda a different hit overtakes one that repeats the words of the first."""
+    texts = ("alpha beta gamma delta", "alpha beta gamma epsilon", "one two three four")
+    assert [h.item.id for h in diversify(ranked(*texts), limit=2, weight=0.5, alike=alike)] == [
+        "e0",
+        "e2",
+    ]
+    assert [h.item.id for h in diversify(ranked(*texts), limit=2, weight=1.0, alike=alike)] == [
+        "e0",
+        "e1",
+    ]
+
+
+def test_the_best_hit_stays_first_and_the_limit_holds() -> None:
+    """Diversity never moves the best hit, and no more than `limit` are returned."""
+    got = diversify(ranked(*(f"w{i} v{i}" for i in range(40))), limit=5, weight=0.1, alike=alike)
+    assert (len(got), got[0].item.id) == (5, "e0")
+    assert diversify([], limit=5, weight=0.9, alike=alike) == []
+
+
+def test_unrelated_bodies_do_not_overlap() -> None:
+    """Jaccard is over the words of bodies alone: 0 for unrelated ones, 1 for the same (W6)."""
+    assert overlap(words("lock timeout"), words("stripe webhook")) == 0.0
+    assert overlap(words("Lock, timeout!"), words("timeout lock")) == 1.0
+    assert overlap(frozenset(), frozenset()) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [
+        ("the lock-timeout is short", 1.0),
+        ("lock\ntimeout", 1.0),
+        ("deadlock timeouts", 0.0),
+        ("timeout lock", 0.0),
+        ("", 0.0),
+    ],
+)
+def test_a_phrase_is_found_whatever_joins_its_words(text: str, share: float) -> None:
+    """Whole words in a row make a phrase; hyphens and line ends between them do not matter."""
+    assert phrase_share(text, ["lock timeout"]) == share
+
+
+def test_what_matches_in_its_own_text_stays_above_what_does_not() -> None:
+    """A hit by its neighbours alone ranks below all own matches, however high its score (SPEC 3.2)."""
+    items = [
+        item(name, text=name, place=("f", i)) for i, name in enumerate(("lent", "weak", "near"))
+    ]
+    matches = {
+        "lent": Match(1.0, lent=1.0),
+        "weak": Match(0.01, lexical=1.0),
+        "near": Match(0.02, cosine=0.4),
+    }
+    for weight in (1.0, 0.5):
+        got = diversify(weigh(items, matches, weights()), limit=3, weight=weight, alike=alike)
+        assert [hit.item.id for hit in got] == ["near", "weak", "lent"]
+
+
+def test_age_comes_from_the_first_date_there_is() -> None:
+    """last_reinforced, created_at, the date of the entry, else 30 days; the future is 0 (SPEC 3.3)."""
+    now = datetime.date(2026, 11, 21)
+    values = {"reinforced": "2026-11-20", "created": "2026-11-11", "date": "2026-01-01"}
+    assert ranking.age_of(values, now) == 1
+    assert ranking.age_of({**values, "reinforced": ""}, now) == 10
+    assert ranking.age_of({"date": "2027-01-01"}, now) == 0
+    assert ranking.age_of({}, now) == 30
+
+
+def test_the_order_of_the_input_does_not_matter() -> None:
+    """Shuffled candidates give the same hits."""
+    hits = ranked(*(f"word{i % 5} common text number{i}" for i in range(30)))
+    wanted = [h.item.id for h in diversify(hits, limit=10, weight=0.7, alike=alike)]
+    items = [hit.item for hit in hits]
+    relevance = {hit.item.id: Match(hit.relevance) for hit in hits}
+    random.Random(1).shuffle(items)
+    again = diversify(weigh(items, relevance, weights()), limit=10, weight=0.7, alike=alike)
+    assert [h.item.id for h in again] == wanted

@@ -1,0 +1,288 @@
+"""What is found by meaning: paraphrase yes, nonsense no, and never what the scope leaves out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memcli.providers.embed import PROVIDERS
+from memcli.providers.embed.local import installed
+from memcli.recall import vector_lane
+from tests.conftest import Project
+
+pytestmark = [
+    pytest.mark.skipif(not installed(), reason="needs the extra `local`"),
+    pytest.mark.usefixtures("vectors"),
+]
+SALAD = (
+    "correct horse battery staple", "purple idea sleeps furiously", "seventeen umbrellas argue politely",
+    "qzxvkjwq fjdksl wpeoriu", "asdf jkl qwerty uiop", "8f3a9c1d7e 0xdeadbeef 4b1c",
+)  # fmt: skip
+
+
+def recalled(project: Project, task: str, *args: str, **options: Any) -> list[str]:
+    got = project.mem(
+        "recall", "--json", "--ranked", "--max-tokens", "0", *args, "--", task, **options
+    )
+    assert got.code == 0, got.err
+    assert got.json["mode"] == "blend", got.err
+    return [hit["title"] for hit in got.json["hits"]]
+
+
+@pytest.fixture
+def garage(project: Project) -> Project:
+    """Three entries about different things."""
+    e = project.entry
+    project.write(
+        "MEMORY.md",
+        e("Automobile", "The vehicle is parked.", created_at="2026-03-01")
+        + e("Postgres", "Queries need an index.", created_at="2026-04-01")
+        + e("Green tea", "Steep it at eighty degrees.", created_at="2026-05-01"),
+    )
+    return project
+
+
+# --- what is found
+
+
+def test_a_paraphrase_is_found_by_its_vector_alone(garage: Project) -> None:
+    """Without one word in common; words alone do not find it."""
+    assert recalled(garage, "car") == ["Automobile"]
+    assert recalled(garage, "cars and trucks")[0] == "Automobile"
+    got = garage.mem("recall", "--ranked", "--json", "car", "--set", "embedder=none")
+    assert (got.json["mode"], got.json["hits"]) == ("bm25", [])
+
+
+def test_explain_shows_the_cosine(garage: Project) -> None:
+    """`vector` is the cosine, `lexical` 0 where no word is shared; relevance of the best is 1."""
+    (hit,) = garage.mem("recall", "--ranked", "--json", "--explain", "car").json["hits"]
+    assert hit["factors"]["vector"] >= vector_lane.MIN_COSINE["local"]
+    assert (hit["factors"]["lexical"], hit["factors"]["relevance"]) == (0.0, 1.0)
+    assert (
+        "vector 0." in garage.mem("recall", "--ranked", "--explain", "--format", "text", "car").out
+    )
+
+
+@pytest.mark.parametrize("task", SALAD)
+def test_nonsense_finds_nothing(garage: Project, task: str) -> None:
+    """Word salad, keyboard mash and hashes are near nothing."""
+    assert recalled(garage, task) == []
+
+
+def test_min_cosine_is_the_floor(garage: Project) -> None:
+    """What is asked for decides: everything at 0, nothing at 1."""
+    assert recalled(garage, "car", "--set", "min_cosine=1") == []
+    assert recalled(garage, "car", "--set", "min_cosine=0")[0] == "Automobile"
+    assert vector_lane.floor(-1.0, "local", 100) == vector_lane.MIN_COSINE["local"]
+    assert vector_lane.floor(-1.0, "voyage", 100) == vector_lane.OTHER_MIN_COSINE
+    assert vector_lane.floor(0.0, "local", 100) == 0.0
+    assert vector_lane.floor(-1.0, "local", 1000) == pytest.approx(
+        vector_lane.MIN_COSINE["local"] + vector_lane.STEP
+    )
+
+
+ODD = (
+    "", "the of and", "?!", "\0\ud800", "🚗🚙", "自動車", "การจอดรถ", "x", "é", "a " * 100_000,
+    "x9" * 100_000, "slow " * 40_000, " ".join(f"word{i}" for i in range(20_000)), "自" * 200_000,
+    "getHTTPResponseCode",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("task", ODD, ids=range(len(ODD)))
+def test_any_task_is_answered(garage: Project, task: str) -> None:
+    """Stop words, nothing, marks, other scripts, two hundred thousand characters."""
+    assert len(recalled(garage, "-", input=task.encode(errors="surrogatepass"))) <= 3
+    assert recalled(garage, task[:5000].replace("\0", "")) is not None
+
+
+def test_words_beyond_the_first_64_of_a_long_task_count_by_rarity(garage: Project) -> None:
+    """Of a long task those words are compared that are searched for, too."""
+    filler = " ".join(f"filler{i}" for i in range(100))
+    assert recalled(garage, f"{filler} automobile")[0] == "Automobile"
+
+
+def test_an_empty_memory_has_vectors_too(project: Project) -> None:
+    """A file without an entry is searched by nothing and found by nothing."""
+    project.write("MEMORY.md", "")
+    assert recalled(project, "car") == []
+    assert project.mem("index").code == 0
+
+
+# --- scope
+
+
+def test_a_filter_holds_for_the_vector_lane(garage: Project) -> None:
+    """What it leaves out does not come back by its vector; what it keeps is found by it."""
+    e = garage.entry
+    garage.write(
+        "~/MEMORY.md", e("Car policy", "A vehicle.", type="directive", created_at="2026-10-01")
+    )
+    assert recalled(garage, "automobiles") == ["Automobile", "Car policy"]
+    assert recalled(garage, "automobiles", "--type", "directive") == ["Car policy"]
+    assert recalled(garage, "automobiles", "--level", "global") == ["Car policy"]
+    assert recalled(garage, "automobiles", "--level", "project") == ["Automobile"]
+    assert recalled(garage, "automobiles", "--since", "2026-09-01") == ["Car policy"]
+    assert recalled(garage, "automobiles", "--until", "2026-09-01") == ["Automobile"]
+    assert recalled(garage, "automobiles", "--type", "corrective") == []
+
+
+def test_a_narrow_filter_still_finds_its_one_hit(project: Project) -> None:
+    """However many entries outside of it are nearer."""
+    near = "".join(
+        project.entry(f"Car {i}", f"The car number {i}.") for i in range(vector_lane.NEAREST + 60)
+    )
+    project.write("MEMORY.md", near)
+    project.write(
+        "~/MEMORY.md", project.entry("Automobile", "The vehicle is parked.", type="directive")
+    )
+    assert recalled(project, "car", "--type", "directive") == ["Automobile"]
+    assert recalled(project, "car", "--level", "global") == ["Automobile"]
+
+
+def test_retired_and_archived_entries_are_not_found_by_their_vectors(project: Project) -> None:
+    """Nor what retires later; --archived searches archives by words."""
+    live = project.entry("Automobile", "The vehicle is parked.")
+    project.write("MEMORY.md", live + project.entry("Old vehicle", "A truck.", status="retired"))
+    project.write("MEMORY.archive.md", project.entry("Oldest vehicle", "A coach."))
+    assert recalled(project, "car") == ["Automobile"]
+    assert recalled(project, "car", "--archived") == ["Automobile"]
+    assert recalled(project, "coach", "--archived") == ["Oldest vehicle"]
+    project.write("MEMORY.md", live.replace("status: active", "status: retired"))
+    assert recalled(project, "car") == []
+
+
+def test_a_file_out_of_view_is_not_found_by_its_vector(project: Project) -> None:
+    """--no-global leaves the home out of both lanes."""
+    project.write("MEMORY.md", project.entry("Green tea", "Steep it."))
+    project.write("~/MEMORY.md", project.entry("Automobile", "The vehicle is parked."))
+    assert recalled(project, "car") == ["Automobile"]
+    assert recalled(project, "car", "--no-global") == []
+
+
+def test_copies_count_once(project: Project) -> None:
+    """One id at two levels is one hit, with relevance 1."""
+    entry = project.entry("Automobile", "The vehicle is parked.")
+    project.write("~/MEMORY.md", entry.replace("is parked", "is a car"))
+    project.write("MEMORY.md", entry)
+    got = project.mem("recall", "--ranked", "--json", "--explain", "car").json["hits"]
+    assert [(hit["title"], hit["path"]) for hit in got] == [("Automobile", "MEMORY.md")]
+    assert got[0]["factors"]["relevance"] == 1.0
+
+
+def test_a_long_entry_is_found_by_its_end(project: Project) -> None:
+    """Every chunk has a vector; the best counts."""
+    tea = "Green tea is steeped at eighty degrees in a small pot. " * 60
+    project.write(
+        "MEMORY.md", project.entry("Notes", tea + "The automobile vehicle is parked. " * 30)
+    )
+    assert recalled(project, "cars") == ["Notes"]
+
+
+# --- fusion
+
+
+@pytest.mark.parametrize("mode", ["linear", "rrf", "blend"])
+def test_every_fusion_can_be_chosen(garage: Project, mode: str) -> None:
+    """All of them find by vector alone, and say which they are."""
+    got = garage.mem("recall", "--ranked", "--json", "--set", f"fusion={mode}", "car").json
+    assert (got["mode"], [hit["title"] for hit in got["hits"]]) == (mode, ["Automobile"])
+
+
+def test_auto_is_the_blend_for_word_vectors_and_linear_for_models() -> None:
+    """A mode that was named stays."""
+    for provider in set(PROVIDERS) - {"auto", "none"}:
+        assert vector_lane.fusion("auto", provider) == (
+            "blend" if provider == "local" else "linear"
+        )
+        assert vector_lane.fusion("rrf", provider) == "rrf"
+
+
+def test_bm25_with_vectors_is_bm25_without(garage: Project) -> None:
+    """The same hits with the same scores."""
+    garage.write(
+        "tasks/t.md",
+        garage.entry("Index", "A postgres index of tea.") + garage.entry("Tea", "An index."),
+    )
+    got = [
+        garage.mem("recall", "--ranked", "--json", "--set", setting, "postgres index tea").json
+        for setting in ("fusion=bm25", "embedder=none")
+    ]
+    assert got[0] == got[1]
+    assert len(got[0]["hits"]) == 4
+
+
+# --- nothing heavy, nothing broken
+
+
+def test_a_warm_recall_loads_nothing_heavy(garage: Project) -> None:
+    """Neither numpy nor the package of the table: the whole lane runs on the standard library."""
+    recalled(garage, "car")
+    import subprocess
+
+    code = (
+        "import sys; from memcli.cli.program import run; code = run(['recall', '--ranked', 'car', 'vehicles']);"
+        "print([n for n in ('numpy', 'wordllama', 'tokenizers', 'rich', 'yaml') if n in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=garage.root,
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "Automobile" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_cache_that_cannot_be_written_is_no_obstacle(garage: Project, world: Path) -> None:
+    """Hybrid recall works, for a process that permissions hold for."""
+    cache = world / "cache" / "mem"
+    for path in cache.iterdir():
+        path.unlink()
+    cache.chmod(0o500)
+    got = garage.powerless("recall", "--ranked", "--json", "car")
+    cache.chmod(0o700)
+    assert (got.code, got.err) == (0, "")
+    assert (got.json["mode"], got.json["hits"][0]["title"]) == ("blend", "Automobile")
+    assert list(cache.iterdir()) == []
+
+
+def test_a_damaged_table_does_not_cost_the_index(garage: Project, world: Path) -> None:
+    """It is made anew; the index is not moved aside for it."""
+    recalled(garage, "car")
+    (table,) = (world / "cache" / "mem").glob("wordllama*.db")
+    data = table.read_bytes()
+    table.unlink()  # it is a link to the one of all tests
+    table.write_bytes(data[:8192] + b"\0" * (len(data) - 8192))
+    assert recalled(garage, "sedan and car") == ["Automobile"]
+    assert not list(garage.root.glob("*.aside-*"))
+
+
+def test_without_a_usable_table_words_answer(garage: Project, world: Path, tmp_path: Path) -> None:
+    """A broken package costs one line and the vectors; `mem index` is exit 4, and the index is up
+    to date.
+    """
+    for path in (world / "cache" / "mem").iterdir():
+        path.unlink()
+    weights = tmp_path / "broken" / "wordllama" / "weights"
+    weights.mkdir(parents=True)
+    (weights / "l2_supercat_256.safetensors").write_bytes(b"broken")
+    env = {"PYTHONPATH": str(tmp_path / "broken")}
+    got = garage.shell("recall", "--ranked", "--json", "postgres", env=env)
+    assert got.code == 0
+    assert got.json["mode"] == "bm25"
+    assert [hit["title"] for hit in got.json["hits"]] == ["Postgres"]
+    assert got.err.startswith(
+        "mem: words alone were searched: the table of wordllama cannot be read"
+    )
+    assert got.err.count("\n") == 1
+    failed = garage.shell("index", env=env)
+    assert failed.code == 4
+    assert "the table of wordllama cannot be read" in failed.err
+    assert garage.shell("index", "--check", env=env).code == 0
+    assert recalled(garage, "car") == ["Automobile"]

@@ -1,0 +1,163 @@
+"""Whatever the bytes: documented errors only, bounded memory, linear time."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memcli.errors import DataError
+from memcli.sessions import gather, speakers
+from memcli.sessions.reader import FORMATS, read, read_all
+from tests.bench.transcripts import peak, write_session
+
+FIXTURES = Path(__file__).parent / "fixtures"
+TEXTS = [path.read_bytes() for path in sorted(FIXTURES.iterdir())]
+KEYS = st.sampled_from(
+    """
+    type message role content text payload uuid sessionId session_id id data name input tool_use_id is_error
+    output arguments call_id mapping parent current_node messages chat_messages sender author toolCalls
+    timestamp cwd git toolUseResult forkedFrom $rewindTo $set projectHash parts result num_turns
+    """.split()
+)
+NAMES = st.just("\ud800") | st.sampled_from(
+    """
+    user assistant tool system tool_use tool_result text event_msg response_item session_meta user_message
+    message function_call function_call_output thread_rolled_back gemini result session.start user.message
+    <private> tool.execution_complete <system-reminder>
+    """.split()
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | NAMES | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=6),
+    max_leaves=30,
+)
+
+
+def fed(data: bytes, format: str = "") -> None:
+    """Read; only what is documented may be raised, and what comes out can be written down."""
+    with contextlib.suppress(DataError):
+        for session in read_all(io.BytesIO(data), format=format):
+            for turn in session.turns:
+                "\0".join(value for value in turn if isinstance(value, str)).encode()
+                json.dumps(turn.input).encode()
+            assert session.end >= 0
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    st.lists(st.dictionaries(KEYS, VALUES, max_size=8), max_size=6), st.sampled_from(["", *FORMATS])
+)
+def test_no_json_makes_a_reader_raise(records: list[dict[str, Any]], format: str) -> None:
+    """Any shape under any known key, in any format."""
+    if format != "opencode":
+        fed("\n".join(map(json.dumps, records)).encode(), format)
+        fed(json.dumps(records).encode(), format)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.sampled_from(TEXTS), st.data())
+def test_no_damage_makes_a_reader_raise(data: bytes, draw: st.DataObject) -> None:
+    """Fixtures with bytes taken out and others put in."""
+    for _ in range(draw.draw(st.integers(1, 4))):
+        at = draw.draw(st.integers(0, len(data)))
+        data = (
+            data[:at]
+            + draw.draw(st.binary(max_size=6))
+            + data[at + draw.draw(st.integers(0, 40)) :]
+        )
+    fed(data)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.binary(max_size=200))
+def test_no_bytes_make_a_reader_raise(data: bytes) -> None:
+    """Whatever they are."""
+    fed(data)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "<system-reminder>",
+        "</system-reminder>",
+        "<private>",
+        "<private></private>",
+        "<recalled-memory>",
+        "<a-",
+        "<",
+        "```\n",
+        "**User:** ",
+        "[Request interrupted by user",
+        "# AGENTS.md instructions for ",
+        "exit code: ",
+        " ",
+        "\n> ",
+    ],
+)
+def test_reading_is_linear(piece: str) -> None:
+    """200,000 openings that are never closed: were each looked for to the end, it would take hours."""
+    text = piece * 200_000
+    assert len(speakers.human(text)) < sum(speakers.SAID) + 100
+    assert len(speakers.clean(text)) < sum(speakers.SAID) + 100
+    assert not speakers.failed(text)
+    fed(text.encode(), "text")
+
+
+def test_a_deep_or_huge_record_is_counted_and_passed_over(tmp_path: Path) -> None:
+    """A line that cannot be parsed with a bounded effort does not end the reading."""
+    path = tmp_path / "s.jsonl"
+    record = json.dumps(
+        {"type": "user", "sessionId": "s", "uuid": "u", "message": {"content": "still here"}}
+    )
+    with path.open("w") as file:
+        file.write('{"type":"user","sessionId":"s","message":' + "[" * 100_000 + "\n")
+        file.write('{"type":"user","sessionId":"s","x":"' + "y y" * 7_000_000 + '"}\n')
+        file.write(record + "\n")
+    session = read(path)
+    assert [turn.text for turn in session.turns] == ["still here"] and session.skipped == 2
+
+
+def test_a_session_beyond_the_budget_keeps_the_persons_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Tool results shrink, then go; errors stay longer; how many turns went is said."""
+    monkeypatch.setattr(gather, "BUDGET", 400_000)
+    into = gather.Gather()
+    for number in range(250):
+        place = gather.Place(number, number)
+        into.said("user", f"wish {number}", place, f"u{number}")
+        into.called("Bash", {"command": "x" * 900}, place, f"c{number}")
+        into.result("Bash", "y" * 2900, place, f"r{number}", error=number == 0)
+    session = into.sessions()[0]
+    assert [turn.text for turn in session.turns if turn.human] == [
+        f"wish {number}" for number in range(250)
+    ]
+    assert session.cut > 0 and any(turn.error for turn in session.turns)
+    assert sum(len(turn.text) for turn in session.turns) < 400_000
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    """60 MB, with one line of 30 MB in it, are read in under 130 MB by a process of its own."""
+    path = tmp_path / "s.jsonl"
+    write_session(path, 30_000_000)
+    with path.open("ab") as file:
+        file.write(
+            b'{"type":"user","sessionId":"s","message":{"content":"' + b"z" * 30_000_000 + b'"}}\n'
+        )
+        file.write(b'{"type":"user","sessionId":"s","message":{"content":"the end"}}\n')
+    assert peak(path) < 130_000_000
+    session = read(path)
+    assert (session.skipped, session.turns[-1].text) == (1, "the end")

@@ -1,0 +1,82 @@
+"""Texts of a session are clean before anything looks at them."""
+
+from __future__ import annotations
+
+from memcli.sessions import clean
+from memcli.sessions.model import Session, Turn
+
+TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
+
+
+def cleaned(turn: Turn) -> Turn:
+    return clean.clean_session(Session("s", "claude", "x", (turn,))).turns[0]
+
+
+def test_credentials_leave_text_input_and_names() -> None:
+    """In texts, nested input, keys with secret names, ids and file names."""
+    given = {"a": [{"b": f"curl {TOKEN}"}], "password": "hunter2-Kq9", "n": 3}
+    turn = cleaned(Turn("assistant", f"use {TOKEN}", "assistant", TOKEN, input=given))
+    assert TOKEN not in repr(turn) and "hunter2-Kq9" not in repr(turn) and turn.input["n"] == 3
+    session = clean.clean_session(Session(TOKEN, "claude", f"{TOKEN}.jsonl", ()))
+    assert TOKEN not in repr(session)
+
+
+def test_a_cut_leaves_no_half_of_a_credential() -> None:
+    """A long result is cut at blanks: what is left of a token at the cut goes as a whole."""
+    for shift in range(60):
+        text = "w " * 13_300 + "x" * shift + f" {TOKEN} " + "w " * 13_300
+        turn = cleaned(Turn("tool", text, "tool:Bash", "k"))
+        assert not any(TOKEN[i : i + 12] in turn.text for i in range(len(TOKEN) - 12))
+        assert "characters left out" in turn.text
+
+
+def test_private_parts_and_controls_go() -> None:
+    """What stands in <private> is no part of the session."""
+    turn = cleaned(Turn("user", "a<private>b</private>c\x1b[31m", "user", "k"))
+    assert turn.text == "ac"
+
+
+def test_the_task_is_the_first_human_turn() -> None:
+    """In one line of at most 200 characters; what others said is passed over."""
+    turns = [
+        Turn("tool", "x", "tool:Bash", "1"),
+        Turn("user", "Fix\nthe build " + "y" * 300, "user", "2"),
+    ]
+    task = clean.task_of(turns)
+    assert task.startswith("Fix the build yyy") and len(task) == 200
+
+
+def test_a_day_is_known_and_past() -> None:
+    """Else it is today."""
+    assert clean.day_of("2026-01-02T03:04:05Z", "2026-11-21") == "2026-01-02"
+    assert (
+        clean.day_of("2027-01-02T03:04:05Z", "2026-11-21")
+        == clean.day_of("", "2026-11-21")
+        == "2026-11-21"
+    )
+
+
+def test_a_long_session_is_cleaned_to_its_end() -> None:
+    """Turns are looked at in groups of 200: each is there once, in order, and no group is passed
+    over.
+    """
+    turns = [
+        Turn("user", f"turn {i}" + f" {TOKEN}" * (i in (0, 210, 449)), "user", f"@{i}")
+        for i in range(450)
+    ]
+    found = clean.clean_session(Session("s", "claude", "x", tuple(turns))).turns
+    assert [turn.key for turn in found] == [turn.key for turn in turns] and TOKEN not in repr(found)
+    assert found[100] == turns[100] and found[449].text.startswith("turn 449")
+
+
+def test_what_is_no_text_or_lies_too_deep_is_left_out_of_an_input() -> None:
+    """Nothing that was not looked at stays: neither an odd object nor what is nested more than
+    eight deep.
+    """
+    deep: object = TOKEN
+    for _ in range(12):
+        deep = {"in": deep}
+    turn = cleaned(
+        Turn("assistant", "", "assistant", "k", input={"odd": TOKEN.encode(), "deep": deep, "n": 1})
+    )
+    assert TOKEN not in repr(turn) and turn.input["odd"] == "" and turn.input["n"] == 1

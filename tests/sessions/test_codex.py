@@ -1,0 +1,98 @@
+"""Codex rollouts: words once, tools with their exit codes, forks, archives."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from memcli.sessions.reader import Compressed, human_turns, read
+
+FIXTURES = Path(__file__).parent / "fixtures"
+ZSTD = any(
+    importlib.util.find_spec(name.split(".")[0]) and importlib.util.find_spec(name)
+    for name in ("compression.zstd", "backports.zstd", "zstandard")
+)
+
+
+def test_words_that_come_twice_are_read_once() -> None:
+    """Of person and agent, in order; developer messages and context of the harness are neither."""
+    session = read(FIXTURES / "codex.jsonl")
+    said = [
+        turn.text
+        for turn in session.turns
+        if turn.origin in ("user", "assistant") and not turn.tool
+    ]
+    assert said == [
+        "bump the retry limit", "RETRY is now 9.", "not 9 but 5, we agreed on that", "RETRY is now 5.",
+        "always keep tests",
+    ]  # fmt: skip
+    assert "sandbox" not in str(session.turns) and "pnpm" not in said
+
+
+def test_tools_come_from_items_with_decoded_arguments_and_exit_codes() -> None:
+    """Non-zero in the metadata is an error; so is a status line; zero is none."""
+    turns = [turn for turn in read(FIXTURES / "codex.jsonl").turns if turn.tool]
+    assert [(t.role, t.tool, t.error) for t in turns] == [
+        ("assistant", "shell", False), ("tool", "shell", True), ("assistant", "exec_command", False),
+        ("tool", "exec_command", False), ("assistant", "apply_patch", False), ("tool", "apply_patch", False),
+        ("assistant", "web_search", False),
+    ]  # fmt: skip
+    assert turns[0].input == {"command": ["rg", "retry"]} and turns[1].text == "rg: regex error"
+    assert turns[4].input["input"].startswith("*** Begin Patch")
+
+
+def test_the_session_knows_itself() -> None:
+    """Id, folder and branch of the first record; a fork names where it came from."""
+    session = read(FIXTURES / "codex.jsonl")
+    assert (session.cwd, session.branch, session.parent) == ("/home/ana/shop", "main", "")
+    fork = read(FIXTURES / "codex-fork.jsonl")
+    assert fork.id.endswith("2") and fork.parent == session.id
+
+
+def test_a_fork_is_read_from_where_it_parts() -> None:
+    """What it copied was read in the session it came from."""
+    seen: set[str] = set()
+    read(FIXTURES / "codex.jsonl", seen=seen)
+    fork = read(FIXTURES / "codex-fork.jsonl", seen=seen)
+    assert [turn.text for turn in human_turns(fork)] == ["in the fork: use exponential backoff"]
+
+
+def test_two_sessions_that_begin_alike_are_two() -> None:
+    """Equal words are copies only in a fork."""
+    seen: set[str] = set()
+    text = (FIXTURES / "codex.jsonl").read_bytes()
+    other = text.replace(b"000000000001", b"000000000077").replace(b'"c', b'"d')
+    first, second = read(io.BytesIO(text), seen=seen), read(io.BytesIO(other), seen=seen)
+    assert len(human_turns(first)) == len(human_turns(second)) == 3
+
+
+@pytest.mark.skipif(
+    ZSTD or not shutil.which("zstd"), reason="Python can read zstd, or nobody can write it"
+)
+def test_a_compressed_rollout_is_named_as_such(tmp_path: Path) -> None:
+    """Not an error of the file: something to skip and to say."""
+    shutil.copy(FIXTURES / "codex.jsonl", tmp_path / "r.jsonl")
+    subprocess.run(["zstd", "-q", str(tmp_path / "r.jsonl")], check=True)
+    with pytest.raises(Compressed, match="skipped: compressed"):
+        read(tmp_path / "r.jsonl.zst")
+
+
+@pytest.mark.skipif(ZSTD, reason="Python can read zstd")
+def test_the_magic_of_an_archive_is_enough(tmp_path: Path) -> None:
+    """Whatever its name."""
+    (tmp_path / "r.jsonl").write_bytes(b"\x28\xb5\x2f\xfd" + b"x" * 50)
+    with pytest.raises(Compressed):
+        read(tmp_path / "r.jsonl")
+
+
+@pytest.mark.skipif(not ZSTD or not shutil.which("zstd"), reason="no zstd here")
+def test_a_compressed_rollout_is_read_where_python_can(tmp_path: Path) -> None:
+    """The same turns as in the plain file."""
+    shutil.copy(FIXTURES / "codex.jsonl", tmp_path / "r.jsonl")
+    subprocess.run(["zstd", "-q", str(tmp_path / "r.jsonl")], check=True)
+    assert read(tmp_path / "r.jsonl.zst").turns == read(FIXTURES / "codex.jsonl").turns

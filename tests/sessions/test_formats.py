@@ -1,0 +1,244 @@
+"""Every format: told from the content, and read so that human turns are exactly the labelled ones."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from memcli.errors import DataError
+from memcli.extraction import rules
+from memcli.sessions.model import Session
+from memcli.sessions.reader import FORMATS, Unknown, human_turns, read, read_all, spoken
+
+FIXTURES = Path(__file__).parent / "fixtures"
+LABELS: dict[str, dict[str, list[str]]] = json.loads((FIXTURES / "labels.json").read_text())
+FORMAT_OF = {
+    "claude.jsonl": "claude",
+    "agent-a1b2.jsonl": "claude",
+    "codex.jsonl": "codex",
+    "codex-items.jsonl": "codex",
+    "codex-fork.jsonl": "codex",
+    "stream.jsonl": "stream",
+    "chat.jsonl": "chat",
+    "chat.json": "chat",
+    "chatgpt.json": "chat",
+    "claude-export.json": "chat",
+    "gemini.json": "gemini",
+    "gemini.jsonl": "gemini",
+    "copilot.jsonl": "copilot",
+    "cursor.jsonl": "cursor",
+    "aider.md": "aider",
+    "speakers.md": "text",
+    "document.md": "text",
+}
+
+
+def said(session: Session) -> list[str]:
+    return [turn.text for turn in human_turns(session)]
+
+
+def test_every_fixture_is_labelled() -> None:
+    """No file of the folder goes untested, and every format but the database has one."""
+    assert (
+        {path.name for path in FIXTURES.iterdir()} - {"labels.json"}
+        == set(LABELS)
+        == set(FORMAT_OF)
+    )
+    assert {*FORMAT_OF.values(), "opencode"} == set(FORMATS)
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_human_turns_are_the_labelled_ones(name: str) -> None:
+    """Words of a person, in order and nothing else; a correction follows something the agent said
+    or did.
+    """
+    session = read(FIXTURES / name)
+    assert said(session) == LABELS[name]["human"]
+    for wanted in LABELS[name]["corrections"]:
+        at = next(i for i, turn in enumerate(session.turns) if turn.text == wanted)
+        before = [turn.role for turn in session.turns[:at] if turn.origin != "injected"]
+        assert before[-1] in ("assistant", "tool", "user") and "assistant" in before
+
+
+@pytest.mark.parametrize("name", FORMAT_OF)
+def test_the_format_is_told_from_the_content(name: str, tmp_path: Path) -> None:
+    """Neither name nor folder count; a pipe works as well, and asking for the format changes
+    nothing.
+    """
+    copy = tmp_path / "something.dat"
+    shutil.copy(FIXTURES / name, copy)
+    told = read(copy)
+    assert told.format == FORMAT_OF[name]
+    assert read(io.BytesIO(copy.read_bytes())).turns == told.turns
+    assert read(copy, format=told.format).turns == told.turns
+
+
+@pytest.mark.parametrize("name", FORMAT_OF)
+def test_keys_name_turns_for_good(name: str) -> None:
+    """No two turns of a file have the same key, and reading again gives the same."""
+    first, again = read_all(FIXTURES / name), read_all(FIXTURES / name)
+    keys = [turn.key for session in first for turn in session.turns]
+    assert len(set(keys)) == len(keys)
+    assert first == again
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0",
+        b'{"name": "left-pad", "version": "1.0.0"}',
+        b'{\n  "name": "left-pad",\n  "scripts": {"test": "true"}\n}\n',
+        b'{"level":"info","msg":"up"}\n{"level":"info","msg":"down"}\n',
+        b"[1, 2, 3]",
+        b'[{"a": 1}]',
+        b"\xff\xfe\xfd\xfc" * 100,
+        b"SQLite format 3\0" + b"\0" * 100,
+    ],
+    ids=["png", "json", "pretty json", "json lines", "numbers", "objects", "bytes", "sqlite"],
+)
+def test_an_unknown_format_is_refused_with_the_list(content: bytes, tmp_path: Path) -> None:
+    """Exit code 3; what is known is named."""
+    (tmp_path / "x.jsonl").write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        read(tmp_path / "x.jsonl")
+    assert caught.value.code == 3
+    assert not isinstance(caught.value, Unknown) or "Claude Code" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\n\n", b'{"type":"user","uuid":"u1","mess', b"[]", b'[{"role": "user", "con']
+)
+def test_nothing_and_half_a_record_are_a_session_without_turns(
+    content: bytes, tmp_path: Path
+) -> None:
+    """An agent may just have made the file."""
+    (tmp_path / "new.jsonl").write_bytes(content)
+    session = read(tmp_path / "new.jsonl")
+    assert session.turns == () and session.name == "new.jsonl" and session.started
+
+
+def test_a_missing_file_is_a_missing_file(tmp_path: Path) -> None:
+    """Not an empty session."""
+    with pytest.raises(FileNotFoundError):
+        read(tmp_path / "none.jsonl")
+
+
+def test_an_unknown_name_of_a_format_is_refused() -> None:
+    """The hint lists those that there are."""
+    with pytest.raises(Unknown, match="word: unknown"):
+        read(FIXTURES / "claude.jsonl", format="word")
+
+
+def test_several_sessions_in_one_file() -> None:
+    """An export and a chat history hold several; each has its own id, and the last is the one read."""
+    exported = read_all(FIXTURES / "chatgpt.json")
+    assert [(each.id, said(each)) for each in exported] == [
+        ("g-0", ["hello there"]),
+        ("g-1", ["which linter do we use?", "actually we moved to ruff"]),
+    ]
+    assert [said(each)[0] for each in read_all(FIXTURES / "aider.md")] == [
+        "hello there",
+        "bump the retry limit\nin src/http.py",
+    ]
+    assert read(FIXTURES / "aider.md").started == "2026-03-04T10:00:00Z"
+
+
+def test_an_answer_that_was_replaced_is_not_read() -> None:
+    """Of an exported tree only the branch that the person sees last."""
+    assert "pylint" not in str(read(FIXTURES / "chatgpt.json").turns)
+
+
+def test_what_was_rewound_or_said_better_later_is_gone() -> None:
+    """Gemini's JSON lines: the last copy of a message counts; both forms give the same words."""
+    lines, whole = read(FIXTURES / "gemini.jsonl"), read(FIXTURES / "gemini.json")
+    assert [turn.text for turn in lines.turns] == [turn.text for turn in whole.turns]
+    assert "npm ERR! lock file" in [turn.text for turn in lines.turns if turn.error]
+
+
+def test_tools_of_other_formats_have_names_errors_and_input() -> None:
+    """A failed call is an error whatever the format calls it."""
+    for name, tool, text in (
+        ("copilot.jsonl", "bash", "sed: no input files"),
+        ("gemini.json", "run_shell_command", "npm ERR! lock file"),
+        ("stream.jsonl", "Bash", "Exit code 1\nTarget database is not up to date."),
+    ):
+        turns = read(FIXTURES / name).turns
+        failed = next(turn for turn in turns if turn.error)
+        assert (failed.role, failed.origin, failed.text) == ("tool", f"tool:{tool}", text)
+        assert next(turn for turn in turns if turn.tool).input
+    chat = read(FIXTURES / "chat.jsonl").turns
+    assert [(turn.origin, turn.tool) for turn in chat if turn.tool] == [
+        ("assistant", "read_file"),
+        ("file", "read_file"),
+    ]
+    assert chat[2].input == {"path": "setup.cfg"}
+
+
+def test_times_are_iso_in_utc_whatever_they_were() -> None:
+    """Epoch seconds, offsets; a file without times has that of its last change."""
+    assert read(FIXTURES / "chat.jsonl").started == "2026-03-04T10:00:00Z"
+    assert read(FIXTURES / "claude-export.json").ended == "2026-03-04T09:00:02Z"
+    assert read(FIXTURES / "cursor.jsonl").started.endswith("Z")
+
+
+def test_what_is_spoken_is_what_person_and_agent_said() -> None:
+    """No results of tools, nothing that was put in; a plain text is taken as it is."""
+    words = spoken(FIXTURES / "claude.jsonl")
+    assert "freeze time with the clock" in words and "Running it with TZ unset." in words
+    assert (
+        "TodoWrite" not in words and "squash commits" not in words and "says this page" not in words
+    )
+    assert spoken(io.BytesIO(b"just some words")) == "just some words"
+    assert spoken(io.BytesIO(b'{"a": 1}')) == '{"a": 1}'
+
+
+def test_a_textual_fence_and_a_stranger_are_nobodys_order() -> None:
+    """A speaker inside a code fence, a note, a document without speakers: none is the person."""
+    turns = read(FIXTURES / "speakers.md").turns
+    assert not any("root" in turn.text for turn in turns if turn.human)
+    assert [turn.origin for turn in turns if "3 passed" in turn.text] == ["tool:unknown"]
+    assert [turn.origin for turn in read(FIXTURES / "document.md").turns] == ["assistant"]
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_corrections_are_found_as_labelled(name: str) -> None:
+    """The rules learn from every labelled correction, whatever the format, and take nothing else
+    for one.
+    """
+    found = [(each, finding) for each in read_all(FIXTURES / name) for finding in rules.find(each)]
+    turns = {session.turns[finding.turn].text for session, finding in found}
+    wrong = {s.turns[f.turn].text for s, f in found if f.scope == "corrective"}
+    labelled = set(LABELS[name]["corrections"])
+    assert labelled <= turns and wrong <= labelled
+
+
+def test_a_result_names_its_call() -> None:
+    """Where a format has ids of calls, a result has that of a call before it."""
+    for name in (
+        "claude.jsonl",
+        "codex.jsonl",
+        "stream.jsonl",
+        "gemini.json",
+        "copilot.jsonl",
+        "chatgpt.json",
+    ):
+        calls: set[str] = set()
+        for turn in read(FIXTURES / name).turns:
+            calls |= {turn.call} if turn.role == "assistant" and turn.tool else set()
+            assert turn.role != "tool" or turn.call in calls, (name, turn)
+
+
+def test_of_calls_only_what_is_asked_for_is_kept() -> None:
+    """With `arguments`, others go, and results that went well have no text; nothing else changes."""
+    whole, brief = (
+        read_all(FIXTURES / "claude.jsonl", arguments=a)[0].turns
+        for a in (None, frozenset({"command"}))
+    )
+    assert len(whole) == len(brief)
+    for a, b in zip(whole, brief, strict=True):
+        kept = {key: value for key, value in a.input.items() if key == "command"}
+        assert b == a._replace(input=kept, text="" if a.role == "tool" and not a.error else a.text)

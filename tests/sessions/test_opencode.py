@@ -1,0 +1,143 @@
+"""OpenCode's database: read as it is, never made, never written."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memcli.errors import DataError
+from memcli.sessions.reader import human_turns, position_of, read, read_all
+
+SHOP, OTHER = "/home/ana/shop", "/home/ana/other"
+
+
+def add(db: sqlite3.Connection, session: str, number: int, role: str, *parts: Any) -> None:
+    message = f"msg_{session}_{number}"
+    created = 1772618400000 + 1000 * number
+    db.execute(
+        "INSERT INTO message VALUES (?, ?, ?, ?)",
+        (message, session, created, json.dumps({"role": role})),
+    )
+    for index, part in enumerate(parts):
+        data = part if isinstance(part, str) else json.dumps(part)
+        db.execute(
+            "INSERT INTO part VALUES (?, ?, ?, ?)",
+            (f"prt_{message}_{index}", message, session, data),
+        )
+
+
+def text(words: str, **more: Any) -> dict[str, Any]:
+    return {"type": "text", "text": words, **more}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A database in WAL mode with three sessions, one of them a sub-agent's, one of another folder."""
+    path = tmp_path / "opencode.db"
+    db = sqlite3.connect(path)
+    db.executescript("""
+        PRAGMA journal_mode = WAL;
+        CREATE TABLE session (id TEXT, project_id TEXT, parent_id TEXT, directory TEXT, time_created INT);
+        CREATE TABLE message (id TEXT, session_id TEXT, time_created INT, data TEXT);
+        CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, data TEXT);
+    """)
+    for name, parent, directory, created in (
+        ("ses_1", None, SHOP, 1),
+        ("ses_2", "ses_1", SHOP, 2),
+        ("ses_3", None, OTHER, 3),
+    ):
+        db.execute(
+            "INSERT INTO session VALUES (?, 'p', ?, ?, ?)", (name, parent, directory, created)
+        )
+    tool = {
+        "type": "tool",
+        "tool": "bash",
+        "callID": "c",
+        "state": {"status": "error", "input": {"command": "npm ci"}, "error": "npm ERR!"},
+    }
+    add(
+        db,
+        "ses_1",
+        1,
+        "user",
+        text("why is CI red?"),
+        text("Called the Read tool: always", synthetic=True),
+    )
+    add(
+        db,
+        "ses_1",
+        2,
+        "assistant",
+        {"type": "step-start"},
+        text("The lockfile is stale."),
+        tool,
+        "{broken",
+    )
+    add(db, "ses_1", 3, "user", text("use pnpm here, not npm"), text("hidden", ignored=True))
+    add(db, "ses_2", 1, "assistant", text("sub-agent"))
+    add(db, "ses_3", 1, "user", text("another project"))
+    db.commit()
+    db.close()
+    return path
+
+
+def test_a_session_of_the_database(path: Path) -> None:
+    """Words, tools and errors; synthetic and ignored texts are nobody's; broken JSON is counted."""
+    session = read_all(path, session="ses_1")[0]
+    assert (session.format, session.id, session.cwd, session.skipped) == (
+        "opencode",
+        "ses_1",
+        SHOP,
+        1,
+    )
+    assert [turn.text for turn in human_turns(session)] == [
+        "why is CI red?",
+        "use pnpm here, not npm",
+    ]
+    failed = next(turn for turn in session.turns if turn.error)
+    assert (failed.tool, failed.text, failed.origin) == ("bash", "npm ERR!", "tool:bash")
+    assert next(turn for turn in session.turns if turn.tool).input == {"command": "npm ci"}
+    assert session.started == "2026-03-04T10:00:01Z"
+
+
+def test_sessions_are_chosen_by_folder(path: Path) -> None:
+    """At or below; a sub-agent's names its parent."""
+    found = read_all(path, folders=["/home/ana/shop"])
+    assert [(each.id, each.parent) for each in found] == [("ses_1", ""), ("ses_2", "ses_1")]
+    assert len(read_all(path)) == 3
+
+
+def test_it_is_neither_written_nor_made(path: Path, tmp_path: Path) -> None:
+    """The bytes stay; a missing one is missing."""
+    before = path.read_bytes()
+    read_all(path)
+    assert path.read_bytes() == before
+    with pytest.raises(FileNotFoundError):
+        read(tmp_path / "none.db")
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_a_grown_database_is_read_on(path: Path) -> None:
+    """What was added to a session follows what was read; a change in the log alone is seen as one."""
+    first = read_all(path, session="ses_1")[0]
+    db = sqlite3.connect(path)
+    add(db, "ses_1", 4, "user", text("and commit the lockfile"))
+    db.commit()
+    again = read_all(path, session="ses_1", start=position_of(first))[0]
+    db.close()
+    assert [turn.text for turn in again.turns] == ["and commit the lockfile"]
+    assert (again.size, again.mtime) != (first.size, first.mtime)
+
+
+def test_another_database_is_refused(tmp_path: Path) -> None:
+    """It says which tables are needed."""
+    db = sqlite3.connect(tmp_path / "x.db")
+    db.execute("CREATE TABLE a (b)")
+    db.commit()
+    db.close()
+    with pytest.raises(DataError, match="no OpenCode database"):
+        read(tmp_path / "x.db")

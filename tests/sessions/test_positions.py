@@ -1,0 +1,134 @@
+"""A session that grows is read on from where reading stopped."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memcli.sessions.model import Turn
+from memcli.sessions.reader import Position, position_of, read
+
+FIXTURES = Path(__file__).parent / "fixtures"
+GROWING = [
+    "claude.jsonl",
+    "stream.jsonl",
+    "copilot.jsonl",
+    "cursor.jsonl",
+    "chat.jsonl",
+    "codex.jsonl",
+]
+
+
+def place(turn: Turn) -> tuple[Any, ...]:
+    return turn.key, turn.text, turn.line, turn.offset, turn.origin
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_two_readings_give_what_one_gives(name: str, tmp_path: Path) -> None:
+    """Cut at every line: keys, lines, offsets, folder and branch are as in one go."""
+    data = (FIXTURES / name).read_bytes()
+    lines = data.splitlines(keepends=True)
+    whole = read(FIXTURES / name)
+    spread = {turn.key for turn in whole.turns if "Then with UTC" in turn.text}
+    path = tmp_path / name
+    for at in range(1, len(lines)):
+        path.write_bytes(b"".join(lines[:at]))
+        first = read(path)
+        seen = {turn.key.split("/")[0] for turn in first.turns}
+        path.write_bytes(data)
+        second = read(path, start=position_of(first), seen=seen if name == "claude.jsonl" else None)
+        assert (second.cwd, second.branch) == (whole.cwd, whole.branch)
+        assert second.end == whole.end == len(data)
+        if name == "codex.jsonl":
+            continue  # what is rolled back later was read before
+        rest = [place(turn) for turn in second.turns if turn.offset > whole.turns[0].offset]
+        assert all(turn.offset >= first.end for turn in second.turns)
+        known = {place(turn) for turn in whole.turns}
+        loose = [each for each in rest if each not in known and each[4] != "tool:unknown"]
+        assert all("Then with UTC" in each[1] for each in loose) or not loose, loose
+        assert len(first.turns) + len(second.turns) - len(whole.turns) in (
+            (0, 1) if spread else (0,)
+        )
+
+
+def test_a_torn_last_line_waits_for_its_end(tmp_path: Path) -> None:
+    """The position stays before it; nothing is counted as broken; later it is read once."""
+    path = tmp_path / "s.jsonl"
+    data = (FIXTURES / "claude.jsonl").read_bytes()
+    last = data.rstrip(b"\n").rfind(b"\n") + 1
+    for torn in (last + 1, last + 60, len(data) - 2):
+        path.write_bytes(data[:torn])
+        first = read(path)
+        assert first.end == last and first.skipped == 2
+        path.write_bytes(data)
+        second = read(path, start=position_of(first))
+        assert [turn.text[:9] for turn in second.turns] == ["In pytest"] and second.end == len(data)
+        assert second.id == first.id and second.turns[0].line == data.count(b"\n")
+
+
+def test_a_whole_record_without_a_line_end_is_read(tmp_path: Path) -> None:
+    """And not again when the line end comes."""
+    path = tmp_path / "s.jsonl"
+    data = (FIXTURES / "claude.jsonl").read_bytes()
+    path.write_bytes(data[:-1])
+    first = read(path)
+    assert first.turns[-1].text.startswith("In pytest") and first.end == len(data) - 1
+    path.write_bytes(data)
+    assert read(path, start=position_of(first)).turns == ()
+
+
+def test_a_torn_record_that_looks_whole_is_not_taken_for_one(tmp_path: Path) -> None:
+    """A line of a type that is passed over may end in a bracket by chance."""
+    path = tmp_path / "s.jsonl"
+    begun = (FIXTURES / "claude.jsonl").read_bytes()
+    path.write_bytes(begun + b'{"type":"progress","data":{"a":1}')
+    assert read(path).end == len(begun)
+
+
+def test_another_file_under_the_name_is_read_from_the_start(tmp_path: Path) -> None:
+    """Shrunk, or with another first line; an offset inside a line is no place to go on."""
+    path = tmp_path / "s.jsonl"
+    data = (FIXTURES / "claude.jsonl").read_bytes()
+    path.write_bytes(data)
+    start, turns = position_of(read(path)), read(path).turns
+    path.write_bytes(data[: data.find(b"\n", 3000) + 1])
+    assert read(path, start=start).turns == read(path).turns != ()
+    path.write_bytes(b'{"type":"summary","summary":"other","leafUuid":"x"}\n' + data)
+    assert len(read(path, start=start).turns) == len(turns)
+    path.write_bytes(data)
+    assert read(path, start=start._replace(offset=start.offset - 5)).turns == turns
+    assert read(path, start=start).turns == ()
+
+
+@pytest.mark.parametrize(
+    "name", ["gemini.json", "chat.json", "gemini.jsonl", "aider.md", "speakers.md"]
+)
+def test_files_that_are_read_as_a_whole_give_what_is_new(name: str, tmp_path: Path) -> None:
+    """Nothing when they are as they were."""
+    first = read(FIXTURES / name)
+    assert first.turns and read(FIXTURES / name, start=position_of(first)).turns == ()
+
+
+def test_a_document_that_was_written_anew_gives_what_is_new(tmp_path: Path) -> None:
+    """Gemini rewrites its file after each message."""
+    document = json.loads((FIXTURES / "gemini.json").read_text())
+    path = tmp_path / "g.json"
+    path.write_text(json.dumps({**document, "messages": document["messages"][:3]}))
+    first = read(path)
+    path.write_text(json.dumps(document))
+    assert [turn.text for turn in read(path, start=position_of(first)).turns] == [
+        "don't use npm, we are on pnpm"
+    ]
+
+
+def test_a_position_says_how_large_the_file_was_before_it_was_read(tmp_path: Path) -> None:
+    """So that a file which grew meanwhile does not look unchanged."""
+    path = tmp_path / "s.jsonl"
+    path.write_bytes((FIXTURES / "claude.jsonl").read_bytes())
+    position = position_of(read(path))
+    state = path.stat()
+    assert position == Position(state.st_size, state.st_mtime_ns, state.st_size, position.head)
+    assert len(position.head) == 64

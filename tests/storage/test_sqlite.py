@@ -1,0 +1,63 @@
+"""All or nothing, and of one moment: on a real index file with two connections."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from memcli.storage.sqlite import snapshot, transaction
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[sqlite3.Connection, sqlite3.Connection]:
+    one, other = (
+        sqlite3.connect(tmp_path / "a.db", isolation_level=None, timeout=0.1) for _ in range(2)
+    )
+    one.execute("PRAGMA journal_mode = WAL")
+    one.execute("CREATE TABLE t (x)")
+    return one, other
+
+
+def count(db: sqlite3.Connection) -> int:
+    return int(db.execute("SELECT count(*) FROM t").fetchone()[0])
+
+
+def test_what_fails_is_not_written(pair: tuple[sqlite3.Connection, sqlite3.Connection]) -> None:
+    """An error inside takes back what was written before it, and the connection can be used again."""
+    one, other = pair
+    with pytest.raises(ZeroDivisionError), transaction(one):
+        one.execute("INSERT INTO t VALUES (1)")
+        raise ZeroDivisionError
+    assert count(other) == 0
+    with transaction(one):
+        one.execute("INSERT INTO t VALUES (1)")
+    assert count(other) == 1
+
+
+def test_other_writers_are_kept_out_from_the_beginning(
+    pair: tuple[sqlite3.Connection, sqlite3.Connection],
+) -> None:
+    """Not only from the first write on: what is read inside cannot turn stale."""
+    one, other = pair
+    with transaction(one), pytest.raises(sqlite3.OperationalError, match="locked"):
+        other.execute("INSERT INTO t VALUES (1)")
+
+
+def test_a_snapshot_is_of_one_moment(pair: tuple[sqlite3.Connection, sqlite3.Connection]) -> None:
+    """What others write while it is open is seen after it, and they need not wait for it."""
+    one, other = pair
+    with snapshot(one):
+        assert count(one) == 0
+        other.execute("INSERT INTO t VALUES (1)")
+        assert count(one) == 0
+    assert count(one) == 1
+
+
+def test_a_snapshot_ends_with_an_error(pair: tuple[sqlite3.Connection, sqlite3.Connection]) -> None:
+    """The connection is free again after an error inside."""
+    one, _ = pair
+    with pytest.raises(ZeroDivisionError), snapshot(one):
+        raise ZeroDivisionError
+    assert not one.in_transaction

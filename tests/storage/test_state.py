@@ -1,0 +1,113 @@
+"""The state file: private, per project, and never in the way."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+
+from memcli.storage import state
+from memcli.storage.state import History
+from tests.conftest import Project
+
+DAY = "2026-11-21"
+
+
+def shown(*ids: str) -> list[tuple[str, str, int, float | None]]:
+    return [(entry, "ranked", i, 0.5) for i, entry in enumerate(ids, 1)]
+
+
+def test_what_was_shown_is_read_back_in_order_and_once(tmp_path: Path) -> None:
+    """By session; an id that was shown again keeps its first place."""
+    log = History(tmp_path, "p")
+    log.log_recall("s", shown("b", "a"), DAY)
+    log.log_recall("s", [("a", "workflows", 1, None), *shown("c")], DAY)
+    log.log_recall("other", shown("x"), DAY)
+    assert log.recalled("s") == ["b", "a", "c"]
+    assert log.recalled("unknown") == []
+    log.close()
+
+
+def test_projects_and_worktrees_do_not_see_each_other(project: Project) -> None:
+    """Keyed by git common directory and root: one file for all, each its own rows."""
+    project.write("MEMORY.md", project.entry("Zebra", id="z" * 8))
+    project.commit()
+    project.git("worktree", "add", "-q", "../linked")
+    for folder in (project.root, project.root.parent / "linked"):
+        assert project.mem("recall", "zebra", "--session", "s", cwd=folder).err == ""
+    db = sqlite3.connect(state.state_dir() / "state.db")
+    keys = [row[0] for row in db.execute("SELECT DISTINCT project FROM recalls ORDER BY 1")]
+    db.close()
+    common = str(project.root / ".git")
+    assert sorted(keys) == sorted(
+        [f"{common}\0{project.root.parent}/linked", f"{common}\0{project.root}"]
+    )
+
+
+def test_the_state_file_is_private(tmp_path: Path) -> None:
+    """0600 in a 0700 folder, whatever the umask."""
+    old = os.umask(0)
+    try:
+        History(tmp_path / "mem", "p").close()
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE((tmp_path / "mem/state.db").stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "mem").stat().st_mode) == 0o700
+
+
+def test_without_a_session_nothing_is_remembered(project: Project, world: Path) -> None:
+    """The state folder is not even made."""
+    project.write("MEMORY.md", project.entry("Zebra"))
+    project.mem("recall", "zebra")
+    assert not (world / "state").exists()
+
+
+@pytest.mark.parametrize("kind", ["noise", "folder", "no folder", "wrong tables", "locked"])
+def test_a_state_file_in_trouble_costs_a_note_not_the_answer(
+    project: Project, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Recall answers, says that the log was skipped, and leaves the file as it was."""
+    project.write("MEMORY.md", project.entry("Zebra", "Stripes."))
+    path = state.state_dir() / "state.db"
+    lock = None
+    if kind == "no folder":
+        path.parent.parent.mkdir(parents=True)
+        path.parent.write_text("in the way")
+    elif kind == "folder":
+        path.mkdir(parents=True)
+    elif kind == "noise":
+        path.parent.mkdir(parents=True)
+        path.write_text("noise " * 1000)
+    else:
+        path.parent.mkdir(parents=True)
+        lock = sqlite3.connect(path, isolation_level=None)
+        lock.execute("CREATE TABLE recalls (project, session)")
+        if kind == "locked":
+            lock.execute("DROP TABLE recalls")
+            lock.execute("BEGIN EXCLUSIVE")
+            monkeypatch.setattr(state, "LOG_WAIT", 0.05)
+    before = path.read_bytes() if path.is_file() else b""
+    done = project.mem("recall", "zebra", "--session", "s")
+    assert (done.code, "Zebra" in done.out) == (0, True)
+    assert done.err.startswith("mem: the recall log was skipped: ")
+    assert len(done.err.splitlines()) == 1
+    if lock is not None:
+        lock.close()
+    elif path.is_file():
+        assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "session", ["a'b\"; DROP TABLE recalls; --", "\udcff\udcfe", "\ud800", "x" * 100000, "斑马"]
+)
+def test_any_session_name_can_be_logged(project: Project, session: str) -> None:
+    """Whatever an agent calls its session."""
+    project.write("MEMORY.md", project.entry("Zebra", id="z" * 8))
+    done = project.mem("recall", "zebra", "--session", session)
+    assert (done.code, done.err) == (0, "")
+    log = History(state.state_dir(), f"{project.root}/.git\0{project.root}")
+    assert log.recalled(session) == ["z" * 8]
+    log.close()

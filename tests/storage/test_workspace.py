@@ -1,0 +1,1019 @@
+"""Writes are proved with real files, real processes, real signals and real full disks."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import random
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from memcli.errors import DataError, RefusedError, UsageError
+from memcli.memory.values import Patch
+from memcli.storage.workspace import StaleError, Workspace, silent, write_output
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+PROJECT = Path(__file__).parents[2]
+
+
+class House:
+    """A tree, and a state folder beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.root = folder / "tree"
+        self.state = folder / "state"
+        self.root.mkdir()
+
+    def workspace(
+        self, trace: Callable[[str], None] = silent, *, root: Path | None = None
+    ) -> Workspace:
+        return Workspace(root or self.root, self.state, NOW, allowed=[self.folder], trace=trace)
+
+    def put(self, name: str, data: bytes) -> Path:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        return path
+
+    def patch(self, name: str, after: str | None) -> Patch:
+        path = self.root / name
+        return Patch(str(path), path.read_bytes().decode() if path.exists() else None, after)
+
+    def listing(self) -> dict[str, bytes | None]:
+        """Everything in the tree, directories too, so that litter shows."""
+        return {
+            str(path.relative_to(self.root)): path.read_bytes() if path.is_file() else None
+            for path in sorted(self.root.rglob("*"))
+        }
+
+    def pending(self) -> list[Path]:
+        return sorted(self.state.glob("pending/*"))
+
+    def undo_records(self) -> list[Path]:
+        return sorted(self.state.glob("undo/*/*"))
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    return House(tmp_path)
+
+
+@pytest.fixture
+def ram(tmp_path: Path) -> Iterator[Path]:
+    """A folder without a disk below: thousands of fsyncs cost nothing, and SIGKILL cannot tell."""
+    base = Path("/dev/shm")
+    if not os.access(base, os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(prefix="mem-test-", dir=base) as folder:
+        yield Path(folder)
+
+
+def at(step: str, nth: int, act: Callable[[], None]) -> Callable[[str], None]:
+    """A trace that acts when `step` comes for the nth time."""
+    seen = 0
+
+    def trace(name: str) -> None:
+        nonlocal seen
+        if name == step:
+            seen += 1
+            if seen == nth:
+                act()
+
+    return trace
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def full() -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def spawn(work: Callable[[], object]) -> int:
+    """A real process that does `work` and exits with 0, or with 1 when it raises."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # fork beside the threads of xdist
+        pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    return pid
+
+
+def outcome(pid: int) -> int:
+    """0, the exit code, or minus the signal that ended it."""
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def wait_for(path: Path) -> None:
+    deadline = time.monotonic() + 10
+    while not path.exists():
+        assert time.monotonic() < deadline, f"no {path}"
+        time.sleep(0.002)
+
+
+# -- six files: three sources from which half the entries leave for their archives
+
+SOURCES = ("MEMORY.md", "tasks/c.md", "jobs/j/MEMORY.md")
+
+
+def entry(source: str, number: int) -> str:
+    return f"---\nid: {source}-{number}\n---\n{'word ' * 20}\n\n"
+
+
+ENTRIES = [entry(source, number) for source in SOURCES for number in range(40)]
+
+
+def archive_of(source: str) -> str:
+    return source.removesuffix(".md") + ".archive.md"
+
+
+def furnish(house: House) -> dict[str, bytes | None]:
+    for source in SOURCES:
+        house.put(source, "".join(entry(source, number) for number in range(40)).encode())
+    house.put(archive_of(SOURCES[0]), b"# Archive\n")
+    return house.listing()
+
+
+def leaving(house: House) -> list[Patch]:
+    patches = []
+    for source in SOURCES:
+        archive = house.root / archive_of(source)
+        before = archive.read_text() if archive.exists() else ""
+        gone = "".join(entry(source, number) for number in range(0, 40, 2))
+        patches.append(
+            house.patch(source, "".join(entry(source, number) for number in range(1, 40, 2)))
+        )
+        patches.append(house.patch(archive_of(source), before + gone))
+    return patches
+
+
+def texts(patches: list[Patch]) -> tuple[dict[str, str | None], dict[str, str | None]]:
+    return {p.path: p.before for p in patches}, {p.path: p.after for p in patches}
+
+
+def on_disk(patches: list[Patch]) -> dict[str, str | None]:
+    return {p.path: Path(p.path).read_text() if Path(p.path).exists() else None for p in patches}
+
+
+def assert_each_whole(patches: list[Patch]) -> None:
+    for patch in patches:
+        assert on_disk([patch])[patch.path] in (patch.before, patch.after), patch.path
+    everything = "".join(text or "" for text in on_disk(patches).values())
+    assert [lost for lost in ENTRIES if lost not in everything] == []
+
+
+def assert_settled(house: House, patches: list[Patch]) -> bool:
+    """All new (True) or all old, and no litter."""
+    before, after = texts(patches)
+    assert on_disk(patches) in (before, after)
+    assert house.pending() == []
+    files = {str(house.root / name) for name, data in house.listing().items() if data is not None}
+    assert files == {path for path, text in on_disk(patches).items() if text is not None}
+    return on_disk(patches) == after
+
+
+# -- the good day
+
+
+def test_what_was_planned_is_what_lies_there(house: House) -> None:
+    house.put("MEMORY.md", b"old\n")
+    report = house.workspace().write(
+        [house.patch("MEMORY.md", "new\n"), house.patch("tasks/t.md", "t")], "add"
+    )
+    assert house.listing() == {"MEMORY.md": b"new\n", "tasks": None, "tasks/t.md": b"t"}
+    assert report.written == (str(house.root / "MEMORY.md"), str(house.root / "tasks/t.md"))
+    assert (report.recovered, report.kept) == ((), ())
+
+
+def test_the_order_on_disk_is_content_journal_archives_sources(house: House) -> None:
+    furnish(house)
+    seen: list[str] = []
+    house.workspace(seen.append).write(leaving(house)[:2], "compact")
+    contents = ["temp", "fsync"] * 2
+    swaps = ["rename", "sync", "rename", "sync"]
+    assert seen == ["lock", *contents, "journal", "fsync", "commit", "sync", *swaps, "done", "end"]
+
+
+@pytest.mark.parametrize(
+    "data", [b"\xef\xbb\xbfa\r\nb\r\n", b"a\rb\n\x0c\n", b"a", b"", "ä\u2028ö\n".encode()]
+)
+def test_bytes_survive(house: House, data: bytes) -> None:
+    house.put("MEMORY.md", b"x" + data)
+    house.workspace().write([house.patch("MEMORY.md", data.decode())], "add")
+    assert house.listing() == {"MEMORY.md": data}
+    house.workspace().undo()
+    assert house.listing() == {"MEMORY.md": b"x" + data}
+
+
+def test_a_patch_without_change_writes_nothing(house: House) -> None:
+    path = house.put("MEMORY.md", b"same")
+    inode = path.stat().st_ino
+    assert house.workspace().write([house.patch("MEMORY.md", "same")], "add").written == ()
+    assert path.stat().st_ino == inode
+    assert not house.state.exists()
+
+
+def test_permissions_and_owner_stay(house: House) -> None:
+    path = house.put("MEMORY.md", b"old")
+    path.chmod(0o640)
+    if os.geteuid() == 0:
+        os.chown(path, 1234, 2345)
+    before = path.stat()
+    house.workspace().write([house.patch("MEMORY.md", "new")], "add")
+    after = path.stat()
+    assert (after.st_mode, after.st_uid, after.st_gid) == (
+        before.st_mode,
+        before.st_uid,
+        before.st_gid,
+    )
+
+
+def test_new_files_follow_the_umask_and_scripts_are_executable(house: House) -> None:
+    old = os.umask(0o027)
+    try:
+        house.workspace().write(
+            [house.patch("a.md", "a"), house.patch("hook", "#!/bin/sh\n")], "init"
+        )
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE((house.root / "a.md").stat().st_mode) == 0o640
+    assert stat.S_IMODE((house.root / "hook").stat().st_mode) == 0o750
+
+
+def test_the_state_is_private_whatever_the_umask(house: House) -> None:
+    house.put("proxy.md", b"secret")
+    old = os.umask(0)
+    try:
+        house.workspace().write([house.patch("proxy.md", "secret 2")], "add")
+    finally:
+        os.umask(old)
+    for path in (house.state, *house.state.rglob("*")):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
+
+
+def test_the_longest_file_name_can_be_written(house: House) -> None:
+    name = "é" * 126 + ".m"
+    house.workspace().write([house.patch(name, "long")], "add")
+    assert house.listing() == {name: b"long"}
+
+
+def test_a_file_name_that_is_not_utf8_can_be_written_and_undone(house: House) -> None:
+    name = os.fsdecode(b"caf\xe9.md")
+    house.workspace().write([house.patch(name, "x")], "add")
+    assert house.listing() == {name: b"x"}
+    assert house.workspace().undo() == [str(house.root / name)]
+    assert house.listing() == {}
+
+
+def test_importing_it_brings_no_slow_module() -> None:
+    code = "import sys, memcli.storage.workspace; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True
+    )
+    assert not {"tempfile", "shutil", "uuid", "random", "secrets", "subprocess", "yaml"} & {
+        *loaded.stdout.split()
+    }
+
+
+# -- refused, with nothing changed
+
+
+def refused(
+    house: House, patches: list[Patch], match: str, kind: type[Exception] = RefusedError
+) -> None:
+    before = house.listing()
+    with pytest.raises(kind, match=match):
+        house.workspace().write(patches, "add")
+    assert house.listing() == before
+    assert house.pending() == house.undo_records() == []
+
+
+def test_a_file_that_changed_since_the_plan_stops_them_all(house: House) -> None:
+    house.put("a.md", b"a")
+    house.put("b.md", b"b")
+    patches = [house.patch("a.md", "A"), house.patch("b.md", "B")]
+    house.put("b.md", b"edited")
+    refused(house, patches, "b.md: changed while mem was at work", StaleError)
+
+
+def test_a_stale_plan_is_refused_before_anything_is_written(house: House) -> None:
+    patch = Patch(str(house.root / "a.md"), "never", "A")
+    seen: list[str] = []
+    with pytest.raises(StaleError):
+        house.workspace(seen.append).write([patch], "add")
+    assert seen == ["lock"]
+
+
+def test_a_file_that_appeared_or_vanished_stops_them_all(house: House) -> None:
+    patch = house.patch("a.md", "A")
+    house.put("a.md", b"a")
+    refused(house, [patch], "a.md: changed", StaleError)
+    patch = house.patch("a.md", "A")
+    (house.root / "a.md").unlink()
+    refused(house, [patch], "a.md: changed", StaleError)
+
+
+def test_a_path_through_a_file_stops_them_all_and_leaves_no_directory(house: House) -> None:
+    house.put("a.md", b"a")
+    house.put("tasks", b"a file")
+    patches = [house.patch("a.md", "A"), house.patch("new/deep/b.md", "b")]
+    refused(house, [*patches, Patch(str(house.root / "tasks/t.md"), None, "t")], "tasks/t.md: ")
+
+
+def test_a_directory_or_a_pipe_is_refused_without_waiting(house: House) -> None:
+    (house.root / "d.md").mkdir()
+    os.mkfifo(house.root / "p.md")
+    for name in ("d.md", "p.md"):
+        refused(house, [Patch(str(house.root / name), None, "x")], f"{name}: not a regular file")
+
+
+def test_one_file_under_two_names_is_refused(house: House) -> None:
+    house.put("a.md", b"a")
+    (house.root / "b.md").symlink_to("a.md")
+    refused(house, [house.patch("a.md", "A"), house.patch("b.md", "B")], "the same file as")
+
+
+def test_a_text_that_is_no_unicode_is_refused(house: House) -> None:
+    refused(house, [Patch(str(house.root / "a.md"), None, "\ud800")], "no Unicode", DataError)
+
+
+def test_a_state_folder_that_cannot_be_is_named(house: House) -> None:
+    house.state.write_text("a file")
+    with pytest.raises(RefusedError, match="state") as caught:
+        house.workspace().write([house.patch("a.md", "A")], "add")
+    assert "XDG_STATE_HOME" in caught.value.hint
+    assert house.listing() == {}
+
+
+# -- links
+
+
+def test_a_link_inside_is_written_through_and_stays(house: House) -> None:
+    house.put("real/MEMORY.md", b"old")
+    (house.root / "MEMORY.md").symlink_to("real/MEMORY.md")
+    house.workspace().write([house.patch("MEMORY.md", "new")], "add")
+    assert (house.root / "MEMORY.md").is_symlink()
+    assert (house.root / "real/MEMORY.md").read_bytes() == b"new"
+
+
+def test_a_link_to_nothing_inside_creates_what_it_names(house: House) -> None:
+    (house.root / "MEMORY.md").symlink_to("real/MEMORY.md")
+    house.workspace().write([Patch(str(house.root / "MEMORY.md"), None, "new")], "add")
+    assert (house.root / "real/MEMORY.md").read_bytes() == b"new"
+
+
+def test_links_that_lead_outside_or_in_circles_are_refused(
+    house: House, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "MEMORY.md").write_bytes(b"theirs")
+    (house.root / "MEMORY.md").symlink_to(outside / "MEMORY.md")
+    (house.root / "tasks").symlink_to(outside)
+    (house.root / "loop.md").symlink_to("loop.md")
+    refused(house, [house.patch("MEMORY.md", "mine")], "where mem does not write")
+    refused(house, [house.patch("tasks/new.md", "mine")], "where mem does not write")
+    refused(house, [Patch(str(house.root / "loop.md"), None, "mine")], "loop.md")
+    assert [path.name for path in outside.iterdir()] == ["MEMORY.md"]
+    assert (outside / "MEMORY.md").read_bytes() == b"theirs"
+
+
+# -- the lock
+
+
+def test_a_busy_lock_names_its_holder_and_ends_with_it(house: House) -> None:
+    house.put("a.md", b"a")
+
+    def keep() -> None:
+        with house.workspace().hold("compact"):
+            (house.folder / "held").touch()
+            time.sleep(60)
+
+    pid = spawn(keep)
+    wait_for(house.folder / "held")
+    start = time.monotonic()
+    with pytest.raises(
+        RefusedError, match=f"busy: pid {pid}, mem compact, since 2026-03-01T12:00"
+    ) as caught:
+        house.workspace().write([house.patch("a.md", "A")], "add", wait=0.2)
+    assert 0.2 <= time.monotonic() - start < 8  # not the ten seconds of others
+    assert "run it again" in caught.value.hint
+    os.kill(pid, signal.SIGKILL)
+    assert outcome(pid) == -signal.SIGKILL
+    house.workspace().write([house.patch("a.md", "A")], "add", wait=0)
+    assert house.listing() == {"a.md": b"A"}
+
+
+def test_a_writer_waits_for_its_turn(house: House) -> None:
+    def keep() -> None:
+        with house.workspace().hold("compact"):
+            (house.folder / "held").touch()
+            time.sleep(0.2)
+
+    pid = spawn(keep)
+    wait_for(house.folder / "held")
+    house.workspace().write([house.patch("a.md", "A")], "add")
+    assert (house.listing(), outcome(pid)) == ({"a.md": b"A"}, 0)
+
+
+def append(house: House, line: str) -> None:
+    """As a command that plans anew when another one was quicker."""
+    while True:
+        patch = house.patch("MEMORY.md", None)
+        try:
+            house.workspace().write(
+                [patch._replace(after=(patch.before or "") + line)], "add", wait=30
+            )
+            return
+        except StaleError:
+            continue
+
+
+def test_twenty_processes_append_and_every_line_is_there(house: House) -> None:
+    house.put("MEMORY.md", b"")
+    lines = [[f"{writer}.{number}\n" for number in range(3)] for writer in range(20)]
+    pids = [spawn(lambda own=own: [append(house, line) for line in own]) for own in lines]
+    assert [outcome(pid) for pid in pids] == [0] * 20
+    assert sorted((house.root / "MEMORY.md").read_text().splitlines(keepends=True)) == sorted(
+        line for own in lines for line in own
+    )
+    assert list(house.listing()) == ["MEMORY.md"]
+
+
+def test_a_plan_made_while_holding_the_lock_is_never_stale(house: House) -> None:
+    house.put("MEMORY.md", b"0")
+
+    def count() -> None:
+        for _ in range(5):
+            workspace = house.workspace()
+            with workspace.hold("reinforce", wait=30):
+                patch = house.patch("MEMORY.md", None)
+                time.sleep(0.002)
+                workspace.write(
+                    [patch._replace(after=str(int(patch.before or "") + 1))], "reinforce"
+                )
+
+    assert [outcome(pid) for pid in [spawn(count) for _ in range(8)]] == [0] * 8
+    assert house.listing() == {"MEMORY.md": b"40"}
+
+
+def test_two_roots_can_write_one_global_file(house: House) -> None:
+    house.put("home/MEMORY.md", b"0")
+    for root in ("one", "two"):
+        (house.root / root).mkdir()
+
+    def count(root: str) -> None:
+        workspace = house.workspace(root=house.root / root)
+        with workspace.hold("add", wait=30):
+            patch = house.patch("home/MEMORY.md", None)
+            workspace.write([patch._replace(after=str(int(patch.before or "") + 1))], "add")
+
+    pids = [spawn(lambda root=root: count(root)) for root in ("one", "two") * 4]
+    assert [outcome(pid) for pid in pids] == [0] * 8
+    assert (house.root / "home/MEMORY.md").read_bytes() == b"8"
+
+
+# -- killed
+
+
+def kill_points(house: House, work: Callable[[Workspace], object]) -> list[tuple[str, int]]:
+    """Every step of `work` with its count, as they come when nothing goes wrong."""
+    seen: list[str] = []
+    work(house.workspace(seen.append))
+    return [(step, seen[: index + 1].count(step)) for index, step in enumerate(seen)]
+
+
+def six_files(folder: Path) -> tuple[House, list[Patch]]:
+    folder.mkdir()
+    house = House(folder)
+    furnish(house)
+    return house, leaving(house)
+
+
+def crash(house: House, patches: list[Patch], rename: int) -> None:
+    """Killed after the commit, before the given rename."""
+    workspace = house.workspace(at("rename", rename, die))
+    assert outcome(spawn(lambda: workspace.write(patches, "compact"))) == -signal.SIGKILL
+
+
+def test_killed_at_each_step_it_is_all_old_before_the_commit_and_all_new_after(ram: Path) -> None:
+    model, patches = six_files(ram / "model")
+    points = kill_points(model, lambda workspace: workspace.write(patches, "compact"))
+    assert len(points) == 27
+    for number, (step, nth) in enumerate(points):
+        house, patches = six_files(ram / str(number))
+        workspace = house.workspace(at(step, nth, die))
+        assert outcome(spawn(partial(workspace.write, patches, "compact"))) == -signal.SIGKILL
+        assert_each_whole(patches)
+        report = house.workspace().recover()
+        assert assert_settled(house, patches) == (number > points.index(("commit", 1))), (step, nth)
+        assert report.kept == ()
+        assert house.workspace().recover() == ((), (), ())
+
+
+def test_killed_at_each_step_of_an_undo_nothing_is_lost(ram: Path) -> None:
+    model, patches = six_files(ram / "model")
+    model.workspace().write(patches, "compact")
+    points = kill_points(model, lambda workspace: workspace.undo())
+    for number, (step, nth) in enumerate(points):
+        house, patches = six_files(ram / str(number))
+        house.workspace().write(patches, "compact")
+        assert outcome(spawn(house.workspace(at(step, nth, die)).undo)) == -signal.SIGKILL
+        assert_each_whole(patches)
+        house.workspace().recover()
+        undone = number > points.index(("commit", 1))
+        assert assert_settled(house, patches) == (not undone), (step, nth)
+        assert (house.workspace().last_write() is None) == undone
+
+
+def test_directories_made_before_the_kill_go_when_nothing_came_of_them(house: House) -> None:
+    house.put("a.md", b"a")
+    before = house.listing()
+    workspace = house.workspace(at("commit", 1, die))
+    patches = [house.patch("a.md", "A"), house.patch("new/deep/b.md", "b")]
+    assert outcome(spawn(partial(workspace.write, patches, "add"))) == -signal.SIGKILL
+    house.workspace().recover()
+    assert house.listing() == before
+    assert house.pending() == []
+
+
+def test_with_nothing_to_recover_nobody_is_waited_for(house: House) -> None:
+    seen: list[str] = []
+    house.workspace(seen.append).recover()
+    house.workspace().write([house.patch("a.md", "A")], "add")
+    with pytest.raises(StaleError):
+        house.workspace().write([Patch(str(house.root / "a.md"), "B", "C")], "add")
+    house.workspace(seen.append).recover()
+    assert seen == []
+
+
+def test_killed_at_sixty_random_instants_nothing_is_lost(ram: Path) -> None:
+    chance = random.Random(3)
+    model, patches = six_files(ram / "model")
+    start = time.perf_counter()
+    outcome(spawn(partial(model.workspace().write, patches, "compact")))
+    duration = 1.5 * (time.perf_counter() - start)  # some are to come too late
+    for number in range(60):
+        house, patches = six_files(ram / str(number))
+
+        def work(house: House = house, patches: list[Patch] = patches) -> None:
+            (house.folder / "begun").touch()
+            house.workspace().write(patches, "compact")
+
+        pid = spawn(work)
+        wait_for(house.folder / "begun")
+        time.sleep(chance.uniform(0, duration))
+        os.kill(pid, signal.SIGKILL)
+        outcome(pid)
+        assert_each_whole(patches)
+        house.workspace().recover()
+        if not assert_settled(house, patches):
+            house.workspace().write(leaving(house), "compact")
+            assert assert_settled(house, patches)
+
+
+def test_a_recovery_that_is_killed_is_recovered_in_turn(ram: Path) -> None:
+    for nth in range(1, 4):
+        house, patches = six_files(ram / str(nth))
+        crash(house, patches, 3)
+        recovering = house.workspace(at("rename", nth, die))
+        assert outcome(spawn(recovering.recover)) == -signal.SIGKILL
+        assert_each_whole(patches)
+        house.workspace().recover()
+        assert assert_settled(house, patches)
+
+
+def test_the_next_write_finishes_first_even_one_of_another_root(ram: Path) -> None:
+    house, patches = six_files(ram / "one")
+    (house.root / "other").mkdir()
+    crash(house, patches, 3)
+    other = house.workspace(root=house.root / "other")
+    report = other.write([house.patch("other/MEMORY.md", "o")], "add")
+    assert sorted(report.recovered) == sorted(patch.path for patch in patches)
+    assert on_disk(patches) == texts(patches)[1]
+    assert other.undo() == [str(house.root / "other/MEMORY.md")]
+    assert sorted(house.workspace().undo()) == sorted(patch.path for patch in patches)
+
+
+def test_the_new_texts_need_no_temporary_file_to_survive(ram: Path) -> None:
+    """`git clean -fdx` after the crash takes the files beside the targets, and directories just
+    made.
+    """
+    house, patches = six_files(ram / "one")
+    patches.append(Patch(str(house.root / "new/deep/MEMORY.md"), None, "new"))
+    crash(house, patches, 1)
+    for path in house.root.rglob(".*.mem-tmp-*"):
+        path.unlink()
+    (house.root / "new/deep").rmdir()
+    (house.root / "new").rmdir()
+    house.workspace().recover()
+    assert assert_settled(house, patches)
+
+
+def test_files_edited_after_the_crash_are_left_and_their_text_is_kept(ram: Path) -> None:
+    house, patches = six_files(ram / "one")
+    crash(house, patches, 1)
+    edited = house.put("tasks/c.md", b"edited")
+    (kept,) = house.workspace().recover().kept
+    assert kept.path == str(edited)
+    assert Path(kept.copy).read_text() == texts(patches)[1][str(edited)]
+    assert stat.S_IMODE(Path(kept.copy).stat().st_mode) == 0o600
+    assert edited.read_bytes() == b"edited"
+    rest = [patch for patch in patches if patch.path != str(edited)]
+    assert on_disk(rest) == texts(rest)[1]
+    assert not list(house.root.rglob(".*")) + house.pending()
+
+
+def test_a_source_waits_for_an_archive_that_could_not_be_written(ram: Path) -> None:
+    house, patches = six_files(ram / "one")
+    crash(house, patches, 1)
+    archive = house.put("MEMORY.archive.md", b"edited")
+    kept = house.workspace().recover().kept
+    assert {item.path for item in kept} == {str(archive), str(house.root / "MEMORY.md")}
+    assert (house.root / "MEMORY.md").read_text() == texts(patches)[0][
+        str(house.root / "MEMORY.md")
+    ]
+    assert (house.root / "tasks/c.md").read_text() == texts(patches)[1][
+        str(house.root / "tasks/c.md")
+    ]
+
+
+def test_a_text_set_aside_is_told_even_when_the_write_then_fails(ram: Path) -> None:
+    house, patches = six_files(ram / "one")
+    crash(house, patches, 1)
+    house.put("tasks/c.md", b"edited")
+    with pytest.raises(StaleError) as caught:
+        house.workspace().write(patches, "compact")
+    assert "tasks/c.md is kept in" in caught.value.hint
+
+
+def test_a_target_turned_into_a_link_after_the_crash_does_not_block(ram: Path) -> None:
+    house, patches = six_files(ram / "one")
+    crash(house, patches, 1)
+    path = house.root / "tasks/c.md"
+    path.rename(house.root / "moved.md")
+    path.symlink_to("../moved.md")
+    (kept,) = house.workspace().recover().kept
+    assert (kept.path, path.is_symlink()) == (str(path), True)
+
+
+def test_a_journal_eaten_by_the_disk_is_moved_aside(house: House) -> None:
+    house.put("a.md", b"a")
+    assert (
+        outcome(
+            spawn(
+                lambda: house.workspace(at("rename", 1, die)).write([house.patch("a.md", "A")], "x")
+            )
+        )
+        < 0
+    )
+    (journal,) = house.pending()
+    journal.write_bytes(journal.read_bytes()[:50])
+    house.workspace().write([house.patch("a.md", "B")], "add")
+    assert house.listing() == {"a.md": b"B"}
+    assert len(list((house.state / "aside").iterdir())) == 1
+
+
+def test_a_recovery_that_cannot_go_on_goes_back(ram: Path) -> None:
+    house, patches = six_files(ram / "one")
+    crash(house, patches, 3)
+    house.workspace(at("rename", 1, full)).recover()
+    assert not assert_settled(house, patches)
+
+
+def stuck(times: int) -> Callable[[str], None]:
+    """The first renames fail: one of going on, one of going back."""
+    left = times
+
+    def trace(name: str) -> None:
+        nonlocal left
+        left -= name == "rename"
+        if name == "rename" and left >= 0:
+            full()
+
+    return trace
+
+
+def test_a_recovery_that_can_go_nowhere_stops_its_own_root_but_no_other(ram: Path) -> None:
+    house, patches = six_files(ram / "one")
+    (house.root / "other").mkdir()
+    crash(house, patches, 3)
+    house.put("tasks/c.md", b"edited")
+    with pytest.raises(RefusedError, match="No space left"):
+        house.workspace(stuck(times=2)).recover()
+    assert list(house.root.rglob(".*")) == []
+    assert (len(house.pending()), list((house.state / "aside").iterdir())) == (1, [])
+    house.workspace(stuck(times=2), root=house.root / "other").write(
+        [house.patch("other/a.md", "a")], "add"
+    )
+    assert (house.root / "other/a.md").read_bytes() == b"a"
+    assert len(house.pending()) == 1
+    assert [Path(item.path).name for item in house.workspace().recover().kept] == ["c.md"]
+    assert house.pending() == []
+
+
+def test_a_journal_of_a_root_that_is_not_mounted_waits_for_it(ram: Path) -> None:
+    house, patches = six_files(ram / "one")
+    other = ram / "other"
+    other.mkdir()
+    crash(house, patches, 3)
+    house.root.rename(ram / "away")
+    Workspace(other, house.state, NOW, allowed=[other]).write(
+        [Patch(str(other / "a.md"), None, "a")], "add"
+    )
+    (ram / "away").rename(house.root)
+    house.workspace().recover()
+    assert assert_settled(house, patches)
+
+
+def test_what_undo_would_do_is_known_even_before_the_recovery(ram: Path) -> None:
+    house, patches = six_files(ram / "one")
+    crash(house, patches, 3)
+    last = house.workspace().last_write()
+    assert last is not None
+    assert {patch.path: patch.before for patch in last.patches} == texts(patches)[1]
+    assert len(house.workspace().undo()) == len(patches)
+    assert not assert_settled(house, patches)
+
+
+def test_files_of_living_writers_are_not_swept(house: House) -> None:
+    house.put("a.md", b"a")
+    dead = spawn(lambda: None)
+    outcome(dead)
+    living = house.put(f".a.md.mem-tmp-{os.getppid()}-00", b"")
+    foreign = [house.put(name, b"") for name in (".a.md.mem-tmp-x", "a.mem-tmp-1-0", ".b.swp")]
+    house.put(f".a.md.mem-tmp-{dead}-00", b"")
+    house.workspace().write([house.patch("a.md", "A")], "add")
+    assert set(house.root.iterdir()) == {house.root / "a.md", living, *foreign}
+
+
+# -- errors
+
+
+@pytest.mark.parametrize("act", [full, interrupt])
+def test_an_error_at_any_step_leaves_everything_as_it_was(
+    ram: Path, act: Callable[[], None]
+) -> None:
+    model, patches = six_files(ram / "model")
+    points = kill_points(model, lambda workspace: workspace.write(patches, "compact"))
+    for number, (step, nth) in enumerate(points[1:-2]):
+        house, patches = six_files(ram / str(number))
+        before = house.listing()
+        with pytest.raises((RefusedError, KeyboardInterrupt)) as caught:
+            house.workspace(at(step, nth, act)).write(patches, "compact")
+        assert house.listing() == before, (step, nth)
+        assert house.pending() == house.undo_records() == []
+        if isinstance(caught.value, RefusedError):
+            assert "No space left on device" in caught.value.what
+            assert caught.value.hint == "nothing was changed; free some space on that disk"
+        house.workspace().write(patches, "compact")
+        assert assert_settled(house, patches)
+
+
+def test_an_error_after_the_last_rename_says_that_all_is_written(house: House) -> None:
+    with pytest.raises(RefusedError) as caught:
+        house.workspace(at("done", 1, full)).write([house.patch("a.md", "A")], "add")
+    assert "the files are written" in caught.value.hint
+    house.workspace().recover()
+    assert (house.listing(), house.pending()) == ({"a.md": b"A"}, [])
+
+
+def test_when_nothing_goes_neither_on_nor_back_the_next_write_finishes(ram: Path) -> None:
+    house, patches = six_files(ram / "one")
+    on, back = at("rename", 3, full), at("rename", 4, full)
+
+    def trace(step: str) -> None:
+        on(step)
+        back(step)
+
+    with pytest.raises(RefusedError) as caught:
+        house.workspace(trace).write(patches, "compact")
+    assert "the next write of mem will finish" in caught.value.hint
+    assert_each_whole(patches)
+    assert not list(house.root.rglob(".*"))
+    house.workspace().recover()
+    assert assert_settled(house, patches)
+
+
+def test_an_editor_that_saves_during_the_write_wins_and_nothing_else_changes(ram: Path) -> None:
+    house, patches = six_files(ram / "one")
+    trace = at("rename", 3, lambda: (house.root / "tasks/c.md").write_bytes(b"edited") and None)
+    with pytest.raises(StaleError, match=r"tasks/c\.md: changed"):
+        house.workspace(trace).write(patches, "compact")
+    rest = [patch for patch in patches if not patch.path.endswith("tasks/c.md")]
+    assert on_disk(rest) == texts(rest)[0]
+    assert (house.root / "tasks/c.md").read_bytes() == b"edited"
+    assert not list(house.root.rglob(".*")) + house.pending()
+
+
+SCRIPT = """
+import resource, signal, sys
+from datetime import datetime, UTC
+from pathlib import Path
+from memcli.errors import RefusedError
+from memcli.memory.values import Patch
+from memcli.storage.workspace import Workspace
+tree, state, limit = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+a, b = str(tree / "a.md"), str(tree / "b.md")
+if limit:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+workspace = Workspace(tree, state, datetime(2026, 3, 1, tzinfo=UTC), allowed=[tree])
+try:
+    workspace.write([Patch(a, "old a", "A" * 9000), Patch(b, "old b", "B" * 90000)], "add")
+except RefusedError as error:
+    print(error.what, error.hint, sep=" | ")
+print(*sorted(path.name for path in tree.iterdir()))
+print(Path(a).read_text(), Path(b).read_text(), sep=", ")
+"""
+
+MOUNT = "mount -t tmpfs -o size=64k none {tree} && printf 'old a' >{tree}/a.md && printf 'old b' >{tree}/b.md"
+
+
+def run_script(house: House, setup: str, limit: int) -> list[str]:
+    """In a mount namespace of its own, as root or as root of a user namespace; [] where that is
+    forbidden.
+    """
+    house.put("a.md", b"old a")
+    house.put("b.md", b"old b")
+    command = [sys.executable, "-c", SCRIPT, str(house.root), str(house.state), str(limit)]
+    if setup:
+        script = f'{setup.format(tree=house.root)} || exit 99; exec "$@"'
+        command = ["unshare", "-rm", "sh", "-c", script, "sh", *command]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+    return done.stdout.splitlines() if done.returncode == 0 else []
+
+
+@pytest.mark.parametrize(
+    ("setup", "limit", "message"),
+    [
+        ("", 20_000, "File too large"),
+        (MOUNT, 0, "No space left on device"),
+        (MOUNT + " && mount -o remount,ro {tree}", 0, "Read-only file system"),
+    ],
+    ids=["file size limit", "full disk", "read-only tree"],
+)
+def test_the_kernel_refuses_and_both_files_stay(
+    house: House, setup: str, limit: int, message: str
+) -> None:
+    answer = run_script(house, setup, limit)
+    if not answer and setup:
+        answer, message = run_script(house, "", 20_000), "File too large"
+    assert message in answer[0]
+    assert "nothing was changed" in answer[0]
+    assert answer[1:] == ["a.md b.md", "old a, old b"]
+
+
+# -- undo
+
+
+def test_undo_takes_back_one_write_after_the_other(house: House) -> None:
+    for text in ("one", "two", "three"):
+        house.workspace().write([house.patch("a.md", text)], "add")
+    for expected in ({"a.md": b"two"}, {"a.md": b"one"}, {}):
+        assert house.workspace().undo() == [str(house.root / "a.md")]
+        assert house.listing() == expected
+    assert house.workspace().undo() == []
+    assert house.workspace().last_write() is None
+
+
+def test_undo_removes_files_and_directories_that_the_write_made(house: House) -> None:
+    house.put("keep/x.md", b"x")
+    before = house.listing()
+    house.workspace().write(
+        [house.patch("new/deep/a.md", "a"), house.patch("keep/x.md", "y")], "extract"
+    )
+    house.workspace().undo()
+    assert house.listing() == before
+
+
+def test_undo_leaves_a_directory_in_which_something_else_lies_by_now(house: House) -> None:
+    house.workspace().write([house.patch("new/a.md", "a")], "extract")
+    house.put("new/b.md", b"b")
+    house.workspace().undo()
+    assert house.listing() == {"new": None, "new/b.md": b"b"}
+
+
+def test_undo_is_refused_when_one_file_changed_since_and_names_it(house: House) -> None:
+    house.put("a.md", b"a")
+    house.workspace().write([house.patch("a.md", "A"), house.patch("b.md", "B")], "reinforce")
+    house.put("b.md", b"edited")
+    with pytest.raises(
+        RefusedError, match=r"b\.md: changed since mem reinforce of 2026-03-01T12:00"
+    ):
+        house.workspace().undo()
+    assert house.listing() == {"a.md": b"A", "b.md": b"edited"}
+    house.put("b.md", b"B")
+    house.workspace().undo()
+    assert house.listing() == {"a.md": b"a"}
+
+
+def test_undo_brings_sources_back_before_archives_shrink(ram: Path) -> None:
+    house, patches = six_files(ram / "one")
+    house.workspace().write(patches, "compact")
+    names = house.workspace().undo()
+    assert [name.endswith(".archive.md") for name in names] == [False] * 3 + [True] * 3
+    assert on_disk(patches) == texts(patches)[0]
+
+
+def test_what_undo_would_do_can_be_shown(house: House) -> None:
+    house.put("a.md", b"a")
+    house.workspace().write([house.patch("a.md", "A"), house.patch("b.md", "B")], "add")
+    last = house.workspace().last_write()
+    assert last is not None
+    assert (last.verb, last.time) == ("add", "2026-03-01T12:00:00+00:00")
+    assert set(last.patches) == {house.patch("a.md", "a"), house.patch("b.md", None)}
+    assert house.listing() == {"a.md": b"A", "b.md": b"B"}
+
+
+def test_the_last_twenty_writes_can_be_undone(house: House) -> None:
+    for number in range(23):
+        house.workspace().write([house.patch("a.md", str(number))], "add")
+    assert len(house.undo_records()) == 20
+    assert [bool(house.workspace().undo()) for _ in range(21)] == [True] * 20 + [False]
+    assert house.listing() == {"a.md": b"2"}
+
+
+def test_each_root_undoes_its_own_writes(house: House) -> None:
+    for root in ("one", "two"):
+        (house.root / root).mkdir()
+        house.workspace(root=house.root / root).write([house.patch(f"{root}/a.md", root)], "add")
+    assert house.workspace(root=house.root / "one").undo() == [str(house.root / "one/a.md")]
+    assert house.workspace().undo() == []
+
+
+def test_the_global_level_needs_no_root(house: House) -> None:
+    workspace = Workspace(None, house.state, NOW, allowed=[house.root])
+    workspace.write([house.patch("MEMORY.md", "g")], "add")
+    assert workspace.undo() == [str(house.root / "MEMORY.md")]
+
+
+def test_the_journal_is_versioned_and_names_files_and_verb(house: House) -> None:
+    house.workspace().write([house.patch("a.md", "A")], "add")
+    (path,) = house.undo_records()
+    record = json.loads(path.read_text())
+    assert (record["version"], record["verb"], record["root"]) == (1, "add", str(house.root))
+    assert record["steps"][0][:2] == [str(house.root / "a.md")] * 2
+
+
+# -- named output files
+
+
+def test_output_is_written_whole_with_the_usual_permissions(house: House) -> None:
+    old = os.umask(0o022)
+    try:
+        write_output(house.root / "ids.txt", "a\nb\n")
+    finally:
+        os.umask(old)
+    assert house.listing() == {"ids.txt": b"a\nb\n"}
+    assert stat.S_IMODE((house.root / "ids.txt").stat().st_mode) == 0o644
+
+
+def test_output_keeps_permissions_and_follows_a_link(house: House) -> None:
+    house.put("real.txt", b"old").chmod(0o600)
+    (house.root / "ids.txt").symlink_to("real.txt")
+    write_output(house.root / "ids.txt", "new")
+    assert (house.root / "ids.txt").is_symlink()
+    assert (house.root / "real.txt").read_bytes() == b"new"
+    assert stat.S_IMODE((house.root / "real.txt").stat().st_mode) == 0o600
+
+
+def test_output_to_a_stream_goes_through_it(house: House) -> None:
+    code = "import pathlib, memcli.storage.workspace as w; w.write_output(pathlib.Path('/dev/stdout'), 'x')"
+    with (house.root / "redirected").open("wb") as file:
+        subprocess.run([sys.executable, "-c", code], cwd=PROJECT, stdout=file, check=True)
+    assert house.listing() == {"redirected": b"x"}
+    write_output(Path("/dev/null"), "x")
+
+
+def test_output_to_a_place_that_cannot_be_is_a_usage_error(house: House) -> None:
+    house.put("file", b"")
+    (house.root / "folder").mkdir()
+    before = house.listing()
+    for name in ("none/ids.txt", "file/ids.txt", "folder"):
+        with pytest.raises(UsageError, match=name):
+            write_output(house.root / name, "x")
+    assert house.listing() == before

@@ -1,0 +1,103 @@
+"""Reports to text: nothing a terminal would obey, and wording that stays."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memcli.commands.recall import Report
+from memcli.memory.values import Patch, Problem
+from memcli.recall.budget import Budget
+from memcli.recall.present import Hit
+from memcli.views import render
+
+UNSAFE = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e]"
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda v: st.lists(v) | st.dictionaries(st.text(), v),
+    max_leaves=8,
+)
+
+
+def hit(layer: str = "ranked", **values: object) -> Hit:
+    base = Hit(
+        "id-1", 1, layer, 0.5, "A title", "Line one.\nLine two.", "corrective", "pitfall", "project",
+        "memory", "MEMORY.md", 12, 3, (), "A title (pitfall)",
+    )  # fmt: skip
+    return base._replace(**values)  # type: ignore[arg-type]
+
+
+def report(*hits: Hit, more: int = 0) -> Report:
+    return Report("bm25", "task", hits, Budget(800, 100, more), (), 1, True)
+
+
+def test_the_text_form_stays_as_it_is() -> None:
+    """The whole of the text form, word for word."""
+    text = render.recall_text(
+        report(
+            hit(
+                "institutional",
+                id=None,
+                score=None,
+                path="institutional.md",
+                line=1,
+                text="A norm.",
+            ),
+            hit("baseline", score=None, age_days=None),
+            hit(duplicates=("id-2",)),
+            hit(rank=2, store="archive", age_days=0, note="= relevance 1"),
+            more=2,
+        )
+    )
+    assert text == (Path(__file__).parents[1] / "golden" / "recall.txt").read_text().rstrip("\n")
+
+
+def test_nothing_is_an_empty_text() -> None:
+    """Without hits text and prompt are empty."""
+    assert render.recall_text(report()) == render.recall_prompt(report()) == ""
+
+
+@given(VALUES)
+def test_json_is_safe_to_print(value: object) -> None:
+    """Any value becomes JSON without control, bidi or zero-width characters, also after parsing."""
+    import re
+
+    text = render.to_json({"value": value})
+    text.encode()
+    assert json.loads(text)["version"] == 1
+    for part in _strings(json.loads(text)):
+        assert not re.search(UNSAFE, part)
+
+
+def _strings(value: object) -> list[str]:
+    if isinstance(value, dict):
+        return [text for pair in value.items() for item in pair for text in _strings(item)]
+    if isinstance(value, list):
+        return [text for item in value for text in _strings(item)]
+    return [value] if isinstance(value, str) else []
+
+
+def test_a_problem_is_one_safe_line() -> None:
+    """`path:line: what`, without escapes."""
+    assert render.problem_lines([Problem("a\x1b[1m.md", 3, "bad\u202e value")]) == [
+        "a.md:3: bad value"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"), [("/r/a/MEMORY.md", "a/MEMORY.md"), ("/rx/MEMORY.md", "rx/MEMORY.md")]
+)
+def test_diffs_name_files_from_the_root(path: str, shown: str) -> None:
+    """A file below the root is named from there; a folder whose name only begins alike is not below
+    it.
+    """
+    assert f"+++ b/{shown}\n" in render.diff([Patch(path, "a\n", "b\n")], "/r")
+
+
+def test_a_table_in_a_pipe_has_one_line_a_row() -> None:
+    """Tabs, line ends and escapes in a cell do not break the row."""
+    assert render.table([["a\tb", "c\nd", "e\x1b[1mf"]], ["x", "y", "z"]) == "a b\tc d\tef"

@@ -1,0 +1,188 @@
+"""Lines for a terminal: folded at words, as wide as it is; what goes to a pipe stays as it is."""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import os
+import pty
+import re
+import struct
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memcli.views import terminal
+from tests.conftest import Project
+from tests.terminal import read_terminal
+
+STYLES = re.compile(r"\x1b\[[0-9;]*m")
+LINES = st.text(st.sampled_from("ab cd  é日本、。「」\U0001f600\u0301"), max_size=60)
+
+
+def on_tty(arguments: list[str], cwd: Path, width: int, **env: str) -> list[str]:
+    """The lines that mem prints on a terminal of that width, stderr with them."""
+    command = [sys.executable, "-m", "memcli", *arguments]
+    return read_terminal(command, cwd, width=width, env=env).split("\n")
+
+
+# --- one line
+
+
+def test_words_stay_whole_and_hang() -> None:
+    """All lines but the first begin at the hang; styles take no room."""
+    assert terminal.fold("a bb ccc dddd", 7, 2) == ["a bb", "  ccc", "  dddd"]
+    assert terminal.fold("\x1b[1ma bb\x1b[0m ccc", 8, 2) == ["\x1b[1ma bb\x1b[0m ccc"]
+    assert terminal.fold("  added       a title", 16, 14) == ["  added       a", "        title"]
+
+
+def test_a_line_that_fits_and_a_pipe_are_left_alone() -> None:
+    """Width 0 is no terminal: not even a tab changes."""
+    assert terminal.fold("a  b ", 5) == ["a  b "]
+    assert terminal.fold("a\tb " * 50, 0) == ["a\tb " * 50]
+    assert list(terminal.fold_text("one\n\ntwo " + "x " * 90, 0)) == ["one", "", "two " + "x " * 90]
+
+
+def test_a_word_longer_than_a_line_stays_whole() -> None:
+    """It begins a line of its own, as far left as it needs, and the terminal carries it over."""
+    assert terminal.fold("see https://example.org/long for more", 20, 6) == [
+        "see",
+        "  https://example.org/long",
+        "      for more",
+    ]
+
+
+def test_wide_characters_count_two_and_need_no_blanks() -> None:
+    """A line of Chinese ends between characters, but not before its comma."""
+    assert terminal.cells("日本é\u0301\x1b[2m😀\x1b[0m") == 7
+    assert terminal.fold("日本語の文章、です", 12) == ["日本語の文", "章、です"]
+
+
+@given(LINES, st.integers(4, 30), st.integers(0, 8))
+def test_folding_loses_nothing_but_blanks(line: str, width: int, hang: int) -> None:
+    """Every character stays in its order, and only a line without a break is wider than the
+    terminal.
+    """
+    lines = terminal.fold(line, width, hang)
+    assert "".join("".join(lines).split()) == "".join(line.split())
+    for part in lines:
+        assert (
+            terminal.cells(part.rstrip()) <= width
+            or len(re.findall(terminal._PIECE, part.strip())) == 1
+        )
+
+
+# --- texts and paths
+
+
+def test_list_items_hang_below_their_first_word_and_code_stays() -> None:
+    """`- `, `1. `, `hint: `; fenced lines may be copied, so they are not folded."""
+    text = "- one two three\n10. one two three\nplain words here\n```\ncode code code\n```\nhint: a b c d e f"
+    assert list(terminal.fold_text(text, 12)) == [
+        "- one two", "  three", "10. one two", "    three", "plain words", "here",
+        "```", "code code code", "```",
+        "hint: a b c", "      d e f",
+    ]  # fmt: skip
+    assert list(terminal.fold_text("plain words here", 12, more=2)) == ["plain words", "  here"]
+
+
+def test_a_path_ends_its_lines_at_slashes() -> None:
+    """Its last part, with the line number, stays whole."""
+    assert terminal.fold_path("a/long/path/MEMORY.md:12", 12) == ["a/long/path/", "MEMORY.md:12"]
+    assert terminal.fold_path("averylongname.md", 4) == ["averylongname.md"]
+
+
+def test_the_width_is_the_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No terminal is 0; COLUMNS has the last word; nonsense and no answer are 80; nothing is below
+    20.
+    """
+    assert terminal.columns(None) == terminal.columns(io.StringIO()) == 0
+    main, side = pty.openpty()
+    with os.fdopen(main), os.fdopen(side, "w") as stream:
+        for given, width in ((None, 80), ("x", 80), ("50", 50), ("3", 20)):
+            monkeypatch.delenv("COLUMNS", raising=False)
+            if given is not None:
+                monkeypatch.setenv("COLUMNS", given)
+            assert terminal.columns(stream) == width
+        monkeypatch.delenv("COLUMNS")
+        fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 61, 0, 0))
+        assert terminal.columns(stream) == 61
+
+
+# --- the commands
+
+
+@pytest.fixture
+def shop(project: Project) -> Project:
+    """Long titles, long bodies, a list, a wide script, a deep path; part of it not committed."""
+    project.git("init", "-q")
+    project.commit("empty")
+    body = (
+        "**Context:** The suite was red now and then, always a little before midnight and never on a laptop."
+        "\n\n- Freeze the clock in the fixture, for the whole module and not for single tests of it.\n"
+        "数据导出给仓库的文件必须带标记，否则表格软件会把中文显示成乱码，而且没有人会注意到。\n"
+    )
+    title = "Freeze the clock of the cart fixture before anything is compared with it"
+    project.write(
+        "MEMORY.md", project.entry(title, body, id="9f9f9f9f-0000-4000-8000-00000000000a")
+    )
+    job = ".mem/jobs/checkout-rewrite/tasks/idempotent-payments"
+    project.write(f"{job}/MEMORY.md", project.entry("The clock of the job stands still", body))
+    return project
+
+
+COMMANDS = (
+    ("recall", "clock of the cart fixture"),
+    ("list",),
+    ("show", "9f9f9f9f"),
+    ("diff",),
+    ("health",),
+    ("health", "--history"),
+    ("doctor",),
+    ("compact", "--check"),
+    (
+        "retire",
+        "9f9f9f9f",
+        "--because",
+        "the fixture was removed together with all the tests that used it",
+    ),
+    ("recall", "--limit", "0", "x"),
+    ("recal",),
+    ("--help",),
+)
+
+
+@pytest.mark.parametrize("width", [80, 60, 40])
+@pytest.mark.parametrize("colour", ["", "1"])
+def test_every_answer_fits_the_terminal(shop: Project, width: int, colour: str) -> None:
+    """No line is wider, but for a word that alone is; no colour with NO_COLOR."""
+    env = {"NO_COLOR": "1"} if colour else {"NO_COLOR": ""}
+    for arguments in COMMANDS if width == 40 else COMMANDS[:5]:
+        lines = on_tty(list(arguments), shop.root, width, **env)
+        assert len(lines) > 1, arguments
+        assert not colour or "\x1b" not in "".join(lines), arguments
+        for line in lines:
+            words = STYLES.sub("", line).split()
+            assert terminal.cells(line) <= width or len(words) == 1, (arguments, line)
+
+
+def test_no_word_is_broken(shop: Project) -> None:
+    """What a narrow terminal shows has the words of a wide one."""
+    for arguments in (["list"], ["show", "9f9f9f9f"], ["recall", "clock of the cart fixture"]):
+        wide = " ".join(on_tty(arguments, shop.root, 400, NO_COLOR="1")).split()
+        narrow = " ".join(on_tty(arguments, shop.root, 40, NO_COLOR="1")).split()
+        words = {word for word in wide if word.isascii() and word.isalpha()}
+        columns = {"date", "level", "kind", "where", "procedural", "project", "task"}
+        assert words - (columns if arguments == ["list"] else set()) <= set(narrow), arguments
+
+
+def test_a_pipe_gets_one_line_a_change_and_a_row(shop: Project) -> None:
+    """Whatever the width of the terminal around it."""
+    for arguments in (["list"], ["diff"], ["show", "9f9f9f9f"]):
+        narrow = shop.shell(*arguments, env={"COLUMNS": "40"}).out
+        assert narrow == shop.shell(*arguments, env={"COLUMNS": "400"}).out
+        assert max(map(len, narrow.splitlines())) > 80
