@@ -27,7 +27,43 @@ settings.load_profile("mem")
 _LOOPBACK = ("127.", "::1", "localhost")
 
 
+# --- marks
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test without a mark of its own is a unit test, unless it can start a process.
+
+    What can: the fixture `project` (git, `mem` as a process), and a module that imports `subprocess`.
+    """
+    for item in items:
+        if {"unit", "process", "long"} & {mark.name for mark in item.iter_markers()}:
+            continue
+        started = "project" in getattr(item, "fixturenames", ())
+        started = started or hasattr(getattr(item, "module", None), "subprocess")
+        item.add_marker("process" if started else "unit")
+
+
+_unit = ""
+
+
+def _refuse_processes(event: str, args: tuple[Any, ...]) -> None:
+    if _unit and event in ("subprocess.Popen", "os.posix_spawn", "os.fork"):
+        raise AssertionError(f"{_unit} is a unit test and starts a process: {args[:1]}")
+
+
+sys.addaudithook(_refuse_processes)
+
+
 # --- guards
+
+
+@pytest.fixture(autouse=True)
+def _no_process(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A unit test starts no process."""
+    global _unit
+    _unit = request.node.nodeid if request.node.get_closest_marker("unit") else ""
+    yield
+    _unit = ""
 
 
 @pytest.fixture(scope="session")
@@ -252,16 +288,24 @@ def _written(stream: io.TextIOWrapper) -> str:
     return stream.buffer.getvalue().decode()  # type: ignore[attr-defined]
 
 
+@pytest.fixture(scope="session")
+def _empty_repository(_worlds: Path) -> Path:
+    """A git repository without a commit, made once and copied for each test."""
+    folder = _worlds / "empty"
+    folder.mkdir()
+    made = Project(folder, folder)
+    made.git("init", "-q", "-b", "main")
+    made.git("config", "user.name", "Test")
+    made.git("config", "user.email", "test@example.org")
+    return folder
+
+
 @pytest.fixture
-def project(tmp_path: Path, world: Path) -> Project:
+def project(tmp_path: Path, world: Path, _empty_repository: Path) -> Project:
     """A fresh git repository, without a commit."""
     root = tmp_path / "repo"
-    root.mkdir()
+    shutil.copytree(_empty_repository, root)
     (world / "home" / ".gitconfig").write_text(
         "[init]\n\tdefaultBranch = main\n[user]\n\tname = T\n\temail = t@e.org\n"
     )
-    made = Project(root, world / "home")
-    made.git("init", "-q")
-    made.git("config", "user.name", "Test")
-    made.git("config", "user.email", "test@example.org")
-    return made
+    return Project(root, world / "home")

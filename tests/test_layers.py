@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ ROWS = """
     commands
     diagnostics exchange
     recall extraction compaction install postgres
+    asking
     app
     history
     index sessions
@@ -72,7 +72,17 @@ USED_IN = {
     "onnxruntime": {"providers/embed/onnx"},
     "tokenizers": {"providers/embed/onnx"},
 }
-IMPURE = {"os", "sqlite3", "subprocess", "pathlib", "time", "random", "socket", "tempfile", "shutil"}
+IMPURE = {
+    "os",
+    "sqlite3",
+    "subprocess",
+    "pathlib",
+    "time",
+    "random",
+    "socket",
+    "tempfile",
+    "shutil",
+}
 
 MODULES = sorted(p.relative_to(PACKAGE).with_suffix("").as_posix() for p in PACKAGE.rglob("*.py"))
 TREES = {name: ast.parse((PACKAGE / f"{name}.py").read_text()) for name in MODULES}

@@ -19,7 +19,13 @@ from memcli.memory.memory_file import parse
 from memcli.text import redact
 from tests.text.test_redact import PLANTED
 
-PLACES = ("text/test_redact.py", "text/test_model_output.py", "diagnostics/test_checks.py", "attacks/*.py", "fuzz/hostile.py")
+PLACES = (
+    "text/test_redact.py",
+    "text/test_model_output.py",
+    "diagnostics/test_checks.py",
+    "attacks/*.py",
+    "fuzz/hostile.py",
+)
 FILLER = "The cart keeps its prices in cents; the queue is drained by night.\n" * 80
 COMMANDS = (*redact._COMMANDS, *redact._SHOUTED)
 
