@@ -556,7 +556,7 @@ def test_an_open_input_is_not_waited_for(shop: Project) -> None:
 
 def test_a_hook_that_hangs_ends_with_success() -> None:
     """The clock ends a process that is stuck, with status 0 and no word."""
-    code = "import time; from memcli import hook; hook._expire_after(0.1); time.sleep(60)"
+    code = "import time; from memcli.hooks import protocol; protocol._expire_after(0.1); time.sleep(60)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, check=False, timeout=50
     )

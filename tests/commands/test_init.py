@@ -708,7 +708,7 @@ def test_the_templates_are_in_the_package() -> None:
         "compact.sh",
         "diff.sh",
     }
-    top = init.TEMPLATES.parent.parent
+    top = init.TEMPLATES.parents[2]
     action = yaml.safe_load((top / ".github/actions/mem/action.yml").read_text())
     assert all(step["shell"] == "bash" for step in action["runs"]["steps"])
     assert "../../../memcli/templates/compact.sh" in action["runs"]["steps"][-1]["run"]
@@ -718,7 +718,7 @@ def test_the_hooks_for_pre_commit_are_commands_of_ours() -> None:
     """Each entry is a command line that the program knows; post-* stages get no files."""
     from memcli.cli.program import commands
 
-    listed = yaml.safe_load((init.TEMPLATES.parent.parent / ".pre-commit-hooks.yaml").read_text())
+    listed = yaml.safe_load((init.TEMPLATES.parents[2] / ".pre-commit-hooks.yaml").read_text())
     assert [hook["id"] for hook in listed] == ["mem-check", "mem-index", "mem-compact"]
     for hook in listed:
         assert hook["entry"].split()[0] == "mem" and hook["entry"].split()[1] in commands()

@@ -317,8 +317,8 @@ def hook(event, args):
         seen.append(str(args[0]))
 sys.addaudithook(hook)
 from pathlib import Path
-from memcli import tree
-tree.list_files(Path(sys.argv[1]), Path(sys.argv[2]))
+from memcli.project import levels_on_disk
+levels_on_disk.list_files(Path(sys.argv[1]), Path(sys.argv[2]))
 print("\\n".join(seen))
 """
 
