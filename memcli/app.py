@@ -22,7 +22,7 @@ from memcli.project.levels_on_disk import Found, Listing, View
 if TYPE_CHECKING:
     from memcli.index.source import Candidate
     from memcli.index.terms import Query
-    from memcli.memory.memory_file import MemoryFile
+    from memcli.memory.parser import MemoryFile
     from memcli.providers.embed import Embedder
     from memcli.providers.llm import Model
     from memcli.providers.llm.ledger import Call
@@ -196,7 +196,7 @@ class App:
 
     def read(self, file: Found) -> MemoryFile:
         """Read and parse a memory file. Raises `tree.Unreadable`."""
-        from memcli.memory.memory_file import parse
+        from memcli.memory.parser import parse
 
         return parse(levels_on_disk.decode(levels_on_disk.read_bytes(file.path).data), file.name)
 

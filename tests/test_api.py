@@ -12,7 +12,7 @@ import pytest
 import memcli
 from memcli import Memory
 from memcli.errors import MemError, RefusedError, UsageError
-from memcli.memory.memory_file import parse
+from memcli.memory.parser import parse
 from tests.conftest import Project
 
 KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"

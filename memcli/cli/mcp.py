@@ -15,7 +15,7 @@ from memcli.api import Memory
 from memcli.app import Options, opened
 from memcli.errors import MemError, UsageError
 from memcli.recall import budget
-from memcli.text import redact
+from memcli.text.redact import for_prompt
 from memcli.views import render
 
 T = TypeVar("T")
@@ -128,7 +128,7 @@ class _Tools:
                 budget.OPEN,
                 budget.PREAMBLE,
                 "",
-                redact.for_prompt(render.show_text(report)),
+                for_prompt(render.show_text(report)),
                 budget.CLOSE,
             )
         )
@@ -139,7 +139,7 @@ class _Tools:
 
     def _added(self, text: str, **options: Any) -> str:
         report = self._try(lambda: self._memory.add(text, **options))
-        return redact.for_prompt(render.add_text(report))
+        return for_prompt(render.add_text(report))
 
     def _try(self, call: Callable[[], T]) -> T:
         """What `call` returns; a failure becomes an answer that the agent can act on."""
@@ -150,4 +150,4 @@ class _Tools:
             raise self._error("the text holds half a character, which no file can hold") from None
         except MemError as error:
             hint = f" ({error.hint})" if error.hint else ""
-            raise self._error(redact.for_prompt(f"{error.what}{hint}")) from None
+            raise self._error(for_prompt(f"{error.what}{hint}")) from None

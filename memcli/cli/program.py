@@ -375,7 +375,7 @@ def _shown_diff(text: str) -> str:
     """A diff for git apply, byte for byte; on a terminal without what that would obey."""
     if sys.stdout is None or not sys.stdout.isatty():
         return text
-    from memcli.text.redact import for_display
+    from memcli.text.controls import for_display
 
     return for_display(text)
 

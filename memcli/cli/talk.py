@@ -100,7 +100,7 @@ def _allowed(kind: str, low: float, high: float | None) -> str:
 def say(text: str, *, quiet: bool = False) -> None:
     """Talk, on stderr. Nobody listening is no reason to stop."""
     if text and not quiet and sys.stderr is not None:
-        from memcli.text.redact import for_display
+        from memcli.text.controls import for_display
         from memcli.views.terminal import columns, fold_text
 
         with suppress(BrokenPipeError):

@@ -13,14 +13,17 @@ from memcli.diagnostics.checks import conflict_lines
 from memcli.errors import DataError, RefusedError, UsageError
 from memcli.index import view
 from memcli.index.source import Candidate
+from memcli.memory.editor import EntryChange, edited, render_entry
+from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.levels import LEVEL_WORDS, OUTERMOST, Place
-from memcli.memory.memory_file import TYPE_OF_KIND, Change, MemoryFile, edited, parse, render_entry
+from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import KINDS, LEVELS, PRIORITIES, TYPES, Patch
 from memcli.memory.words import clean
 from memcli.project import levels_on_disk
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import near_duplicate
-from memcli.text import redact
+from memcli.text.controls import strip_controls, strip_private
+from memcli.text.secrets import find_secrets
 
 TITLE_LENGTH = 100
 _MARKUP = re.compile(r"\s*(```|~~~|([-*_=])\2{2,}\s*$)")
@@ -84,7 +87,7 @@ def _checked(request: Request) -> Request:
             "there is nothing to remember", 'mem add "what you learned", or - to read it from stdin'
         )
     for part in _parts(request):
-        for secret in redact.secrets(part):
+        for secret in find_secrets(part):
             raise RefusedError(
                 f"the text holds a secret ({secret.kind}); nothing is written",
                 "take it out and add again",
@@ -96,13 +99,13 @@ def _cleaned(request: Request) -> Request:
     """The request without control characters and private parts; all but the text in one line each."""
 
     def line(text: str) -> str:
-        return " ".join(redact.strip_private(redact.strip_controls(text)).split())
+        return " ".join(strip_private(strip_controls(text)).split())
 
     def lines(items: Sequence[str]) -> tuple[str, ...]:
         return tuple(filter(None, map(line, items)))
 
     return request._replace(
-        text=redact.strip_private(redact.strip_controls(request.text)).strip(),
+        text=strip_private(strip_controls(request.text)).strip(),
         title=line(request.title),
         outcome=line(request.outcome),
         tags=lines(request.tags),
@@ -128,7 +131,7 @@ def _plan(app: App, request: Request) -> Report:
     memory = _read(path, name)
     values = _values(app, request)
     text = render_entry(values, body, _eol(memory))
-    after = edited(memory, [Change(text=text)])
+    after = edited(memory, [EntryChange(text=text)])
     before = memory.text if os.path.lexists(path) else None
     return Report(values["id"], name, title, False, (Patch(path, before, after.text),))
 
@@ -251,7 +254,7 @@ def _read(path: str, name: str) -> MemoryFile:
 
 
 def _eol(memory: MemoryFile) -> str:
-    from memcli.memory.memory_file import eol_of
+    from memcli.memory.grammar import eol_of
 
     return eol_of(memory.text)
 
@@ -309,7 +312,7 @@ def _reinforce(app: App, same: Candidate) -> Report | None:
         "reinforcement_count": entry.reinforcement_count + 1,
         "last_reinforced": app.now.isoformat(),
     }
-    after = edited(memory, [Change(at, values)])
+    after = edited(memory, [EntryChange(at, values)])
     return Report(
         entry.id, file.name, entry.title, True, (Patch(file.path, memory.text, after.text),)
     )

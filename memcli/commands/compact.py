@@ -29,8 +29,9 @@ from memcli.compaction.steps import (
 from memcli.diagnostics.checks import conflict_lines
 from memcli.errors import RefusedError, UsageError
 from memcli.index import view
+from memcli.memory.grammar import derived_id
 from memcli.memory.levels import ARCHIVE, LEVEL_WORDS, Place, archive_of, place, source_of
-from memcli.memory.memory_file import MemoryFile, derived_id, parse
+from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import LEVELS, Entry, Patch, Problem
 from memcli.memory.words import SIZE, clean
 from memcli.project import levels_on_disk

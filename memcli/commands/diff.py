@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError
+from memcli.memory.entry_values import CORE_KEYS
 from memcli.memory.levels import ARCHIVE, Place, archive_of, place
-from memcli.memory.memory_file import CORE_KEYS, MemoryFile, parse, sections
+from memcli.memory.parser import MemoryFile, parse
+from memcli.memory.prose import sections
 from memcli.memory.values import Entry, Problem
 from memcli.project import git, levels_on_disk
 

@@ -11,7 +11,7 @@ from memcli.diagnostics.document import FAIL, WARN, Check
 from memcli.diagnostics.scene import Scene
 from memcli.errors import MemError
 from memcli.memory.values import Patch
-from memcli.text import redact
+from memcli.text.secrets import redact_secrets
 
 Section = Callable[[Scene], Iterable[Check]]
 
@@ -52,9 +52,7 @@ def run(
 
 
 def _without_secrets(row: Check) -> Check:
-    return row._replace(
-        detail=redact.redact_secrets(row.detail), hint=redact.redact_secrets(row.hint)
-    )
+    return row._replace(detail=redact_secrets(row.detail), hint=redact_secrets(row.hint))
 
 
 def _mend(app: App, files: Sequence[str], *, dry_run: bool) -> Report:

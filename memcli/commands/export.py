@@ -13,8 +13,8 @@ from memcli.exchange import exporter as handout
 from memcli.exchange.exporter import Handout, Note
 from memcli.index import view
 from memcli.memory.levels import OUTERMOST
-from memcli.memory.memory_file import sections
 from memcli.memory.prominence import Rule, prominence
+from memcli.memory.prose import sections
 from memcli.memory.values import Entry, Problem
 from memcli.project import levels_on_disk
 from memcli.project.levels_on_disk import Found

@@ -17,7 +17,7 @@ from memcli.extraction import engines, learn, prompts, scopes
 from memcli.extraction.engines import Sight
 from memcli.extraction.places import Home, is_private, place_of, targets_of
 from memcli.extraction.scopes import Skipped
-from memcli.memory.memory_file import parse
+from memcli.memory.parser import parse
 from memcli.memory.values import Entry, Patch, Problem
 from memcli.project import levels_on_disk
 from memcli.sessions import clean as cleaning

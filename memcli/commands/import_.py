@@ -14,23 +14,20 @@ from memcli.errors import DataError, UsageError
 from memcli.exchange import importers
 from memcli.exchange.importers import claude_mem
 from memcli.exchange.importers.draft import Draft, headline, shortened
+from memcli.memory.editor import EntryChange, edited, render_entry
+from memcli.memory.entry_values import TYPE_OF_KIND
+from memcli.memory.grammar import eol_of
 from memcli.memory.levels import LEVEL_WORDS, OUTERMOST, Place
-from memcli.memory.memory_file import (
-    TYPE_OF_KIND,
-    Change,
-    MemoryFile,
-    edited,
-    eol_of,
-    parse,
-    render_entry,
-    sections,
-)
+from memcli.memory.parser import MemoryFile, parse
+from memcli.memory.prose import sections
 from memcli.memory.values import LEVELS, Patch, Problem
 from memcli.project import levels_on_disk
 from memcli.similarity.claims import Claim, claim
 from memcli.similarity.differences import guard
 from memcli.similarity.duplicates import similar_pairs
-from memcli.text import redact
+from memcli.text.controls import strip_controls, strip_private
+from memcli.text.injections import find_injections
+from memcli.text.secrets import find_secrets
 
 NEIGHBOURS = 16
 """So many entries with nearly the same words are asked whether one says the same; the rest is a
@@ -206,9 +203,9 @@ def _judge(drafts: Iterable[Draft], level: str, ids: dict[str, str]) -> _Judged:
             continue
         if draft.private and level != "global":
             judged.private.append(draft.source)
-        elif any(redact.secrets(part) for part in parts):
+        elif any(find_secrets(part) for part in parts):
             judged.refused.append(draft.source)
-        elif any(redact.injections(part) for part in parts):
+        elif any(find_injections(part) for part in parts):
             judged.injected.append(draft.source)
         elif draft.id in seen:
             judged.known.append((draft.title, seen[draft.id]))
@@ -223,7 +220,7 @@ def _cleaned(draft: Draft) -> Draft:
 
     def clean(text: str) -> str:
         text = re.sub("[\ud800-\udfff]", "\ufffd", text)
-        return redact.strip_private(redact.strip_controls(text))
+        return strip_private(strip_controls(text))
 
     def lines(items: Sequence[str]) -> tuple[str, ...]:
         return tuple(filter(None, (" ".join(clean(item).split()) for item in items)))
@@ -293,7 +290,7 @@ def _plan(app: App, level: str, target: tuple[str, str], drafts: Sequence[Draft]
     eol, written = eol_of(memory.text), {*known.ids, *(draft.id for draft in kept)}
     ids = {draft.key: draft.id for draft in drafts if draft.id in written}
     texts = [_entry(draft, ids, app.now.isoformat(), eol) for draft in kept]
-    after = edited(memory, [Change(text=text) for text in texts])
+    after = edited(memory, [EntryChange(text=text) for text in texts])
     before = memory.text if os.path.lexists(path) else None
     return Report(
         added=tuple((draft.id, name, draft.title) for draft in kept),

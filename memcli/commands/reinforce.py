@@ -13,7 +13,8 @@ from memcli import asking
 from memcli.app import App
 from memcli.errors import UsageError
 from memcli.memory import prominence
-from memcli.memory.memory_file import Change, MemoryFile, edited
+from memcli.memory.editor import EntryChange, edited
+from memcli.memory.parser import MemoryFile
 from memcli.memory.values import Entry, Patch, Problem
 from memcli.project import levels_on_disk
 from memcli.recall import ranking
@@ -180,7 +181,7 @@ class _Plan:
             )
         }
         self.memories: dict[str, MemoryFile] = {}
-        self.changes: dict[str, list[Change]] = {}
+        self.changes: dict[str, list[EntryChange]] = {}
         self.paths: dict[str, str] = {}
         self.skipped: list[Problem] = []
 
@@ -286,7 +287,7 @@ class _Plan:
         if what:
             self.names[what].append(entry_id)
         if values:
-            self.changes.setdefault(path, []).append(Change(at, values))
+            self.changes.setdefault(path, []).append(EntryChange(at, values))
 
     def _is_late(self, entry: Entry) -> bool:
         """Whether an entry is to be rated by what was said of other words than it has now."""

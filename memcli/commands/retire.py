@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.errors import DataError, UsageError
+from memcli.memory.editor import EntryChange, edited
 from memcli.memory.levels import source_of
-from memcli.memory.memory_file import Change, MemoryFile, edited, parse
+from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import Patch
 from memcli.project import levels_on_disk
 
@@ -53,7 +54,7 @@ class _Plan:
     def __init__(self, app: App) -> None:
         self.app = app
         self.memories: dict[str, MemoryFile] = {}
-        self.changes: dict[str, list[Change]] = {}
+        self.changes: dict[str, list[EntryChange]] = {}
         self.changed: list[tuple[str, str, str]] = []
         self.already: list[str] = []
 
@@ -96,15 +97,15 @@ class _Plan:
         values: dict[str, str | None] = dict.fromkeys(ARCHIVED)
         if entry.status == "retired":
             values |= {"status": "active", "retired_because": None, "superseded_by": None}
-        text = edited(alone, [Change(0, values)]).text
+        text = edited(alone, [EntryChange(0, values)]).text
         home = source_of(name)
         self._read(home)
-        self.changes.setdefault(home, []).append(Change(text=text))
+        self.changes.setdefault(home, []).append(EntryChange(text=text))
         self.changed.append((entry.id, home, entry.title))
 
     def _set(self, name: str, at: int, values: dict[str, str | None]) -> None:
         entry = self.memories[name].entries[at]
-        self.changes.setdefault(name, []).append(Change(at, values))
+        self.changes.setdefault(name, []).append(EntryChange(at, values))
         self.changed.append((entry.id, name, entry.title))
 
     def _find(self, prefix: str, *, archived: bool | None) -> tuple[str, int]:

@@ -10,11 +10,12 @@ from memcli.app import App
 from memcli.diagnostics.checks import conflict_lines
 from memcli.errors import DataError, MemError, UsageError
 from memcli.extraction import stage
-from memcli.memory.memory_file import Change, edited
+from memcli.memory.editor import EntryChange, edited
 from memcli.memory.values import PHASES, Patch, Problem
 from memcli.project import levels_on_disk
 from memcli.project.levels_on_disk import Found
-from memcli.text import redact
+from memcli.text.controls import strip_private
+from memcli.text.secrets import redact_secrets
 
 
 class Request(NamedTuple):
@@ -101,7 +102,7 @@ def _detect(app: App, folder: Path) -> tuple[str, str, tuple[str, ...]]:
     if model is None:
         return "unknown", "rules", ()
     try:
-        safe = redact.redact_secrets(redact.strip_private(text[: stage.INTENT_LENGTH]))
+        safe = redact_secrets(strip_private(text[: stage.INTENT_LENGTH]))
         return stage.from_reply(model.complete(stage.SYSTEM, stage.question(safe))), "model", ()
     except MemError as error:
         return "unknown", "model", (f"the model could not be asked: {error.what}",)
@@ -159,7 +160,7 @@ def _retire(
         for at, entry in enumerate(memory.entries):
             if entry.status != "retired" and entry.domain == "task" and entry.phase == ended:
                 changes.append(
-                    Change(at, {"status": "retired", "retired_because": f"stage {ended}"})
+                    EntryChange(at, {"status": "retired", "retired_because": f"stage {ended}"})
                 )
                 retired.append((entry.id, file.name, entry.title))
         if changes:

@@ -10,8 +10,9 @@ from memcli.app import App
 from memcli.errors import UsageError
 from memcli.index import view
 from memcli.index.source import FileRow
-from memcli.memory.memory_file import parse, sections
+from memcli.memory.parser import parse
 from memcli.memory.prominence import Rule
+from memcli.memory.prose import sections
 from memcli.memory.values import Entry
 from memcli.memory.words import clean
 from memcli.project import levels_on_disk

@@ -15,7 +15,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from memcli.errors import MemError
 from memcli.memory import front_matter
-from memcli.memory.memory_file import Change, derived_id, edited, parse, read_values
+from memcli.memory.editor import EntryChange, edited
+from memcli.memory.entry_values import read_values
+from memcli.memory.grammar import derived_id
+from memcli.memory.parser import parse
 from memcli.memory.words import is_day
 
 ARCHIVE = ".archive.md"
@@ -354,7 +357,7 @@ def _spliced(block: _Block, changes: Values) -> _Block:
         key: value for key, value in {**_values(block), **changes}.items() if value is not None
     }
     try:
-        after = block._replace(front=edited(parse(block.front, ""), [Change(0, changes)]).text)
+        after = block._replace(front=edited(parse(block.front, ""), [EntryChange(0, changes)]).text)
     except MemError as error:
         raise Unmergeable(str(error)) from error
     if not _same_values(_values(after), wanted):

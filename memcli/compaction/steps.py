@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from memcli.memory.editor import EntryChange, edited, render_entry
+from memcli.memory.grammar import derived_id
 from memcli.memory.levels import Place, archive_of
-from memcli.memory.memory_file import Change, MemoryFile, derived_id, edited, parse, render_entry
+from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prominence import age_days, half_life_decay
 from memcli.memory.values import Entry
 from memcli.providers.embed.arithmetic import SCALE
@@ -223,7 +225,7 @@ class _Plan:
 
     def adopt(self) -> None:
         """Sections of prose become entries, under the ids they have as sections."""
-        from memcli.memory.adopt import adopted
+        from memcli.memory.editor import adopted
 
         for i, source in enumerate(self.sources):
             if not source.writable or source.place.store == "institutional":
@@ -495,7 +497,7 @@ class _Plan:
         for source in self.sources:
             mine = [h for h in self.held if h.source.path == source.path]
             changes = [change for h in mine if (change := _change(h)) is not None]
-            changes += [Change(text=text) for text in self.appended.get(source.path, ())]
+            changes += [EntryChange(text=text) for text in self.appended.get(source.path, ())]
             if changes:
                 texts[source.path] = edited(source.memory, changes).text
             elif source.path in self.adopted:
@@ -513,7 +515,7 @@ class _Plan:
             for h in gone
         ]
         archive = parse(self.archives.get(path, ""), path)
-        return edited(archive, [Change(text=text) for text in texts]).text
+        return edited(archive, [EntryChange(text=text) for text in texts]).text
 
     def _losses(self) -> Iterable[Event]:
         for source in self.sources:
@@ -593,11 +595,11 @@ def archive_text(
     }
     if not entry.identified:
         values["id"] = entry.id
-    return edited(alone, [Change(0, values)]).text
+    return edited(alone, [EntryChange(0, values)]).text
 
 
 def _line_end(memory: MemoryFile) -> str:
-    from memcli.memory.memory_file import eol_of
+    from memcli.memory.grammar import eol_of
 
     return eol_of(memory.text)
 
@@ -606,11 +608,11 @@ def _eol(source: Source) -> str:
     return _line_end(source.memory)
 
 
-def _change(held: _Held) -> Change | None:
+def _change(held: _Held) -> EntryChange | None:
     if held.leaves:
-        return Change(held.at, remove=True)
+        return EntryChange(held.at, remove=True)
     if held.values or held.body is not None:
-        return Change(held.at, held.values, held.body)
+        return EntryChange(held.at, held.values, held.body)
     return None
 
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from memcli.diagnostics.document import FAIL, PASS, WARN, Check, Document, key_line, lines_at
 from memcli.diagnostics.hostile import hostile
 from memcli.memory.levels import OUTERMOST, Place
-from memcli.memory.memory_file import sections
+from memcli.memory.prose import sections
 from memcli.memory.values import Entry, Problem
 from memcli.recall.budget import tokens
-from memcli.text import redact
+from memcli.text.secrets import find_secrets
 
 LARGE = 5_000_000
 """Bytes of a memory file that nobody reads any more."""
@@ -133,7 +133,7 @@ def _is_below_text(text: str, start: int) -> bool:
 
 def _secret_lines(text: str) -> frozenset[int]:
     """Lines that must not be quoted."""
-    found = redact.secrets(text)
+    found = find_secrets(text)
     first = lines_at(text, (secret.start for secret in found))
     last = lines_at(text, (secret.end - 1 for secret in found))
     return frozenset(n for one, two in zip(first, last, strict=True) for n in range(one, two + 1))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from memcli.diagnostics import checks
 from memcli.diagnostics.document import Check, Document
 from memcli.diagnostics.scene import Scene, absolute
-from memcli.memory.memory_file import parse
+from memcli.memory.parser import parse
 from memcli.project import levels_on_disk
 
 

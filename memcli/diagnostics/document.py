@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from memcli.memory.levels import Place
-from memcli.memory.memory_file import MemoryFile
+from memcli.memory.parser import MemoryFile
 from memcli.memory.values import Entry
 
 PASS, WARN, FAIL, INFO = "PASS", "WARN", "FAIL", "INFO"

@@ -9,23 +9,17 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from memcli.diagnostics.document import FAIL, WARN, Check, Document, key_line, lines_at
-from memcli.memory.memory_file import MemoryFile
-from memcli.text import redact
+from memcli.memory.parser import MemoryFile
+from memcli.text.injections import find_injections
+from memcli.text.secrets import find_secrets
 
 
 def hostile(documents: Sequence[Document]) -> Iterator[Check]:
-    """The secrets in these documents, and their sentences that try to command the agent.
-
-    Which rules can find anything is asked of all documents at once; each is judged as it is by
-    itself.
-    """
-    readings = list(map(_read, documents))
-    rules = redact.rules_for(
-        text for reading in readings for text in (reading.shown, _not_shown(reading))
-    )
-    for reading in readings:
-        yield from _secrets(reading, rules)
-        yield from _injections(reading, rules)
+    """The secrets in these documents, and their sentences that try to command the agent."""
+    for document in documents:
+        reading = _read(document)
+        yield from _secrets(reading)
+        yield from _injections(reading)
 
 
 class _Reading(NamedTuple):
@@ -70,38 +64,21 @@ def _shown_parts(memory: MemoryFile) -> list[tuple[int, str]]:
     return parts
 
 
-def _not_shown(reading: _Reading) -> str:
-    """`bare` without the bodies that are shown: their words are known already, and the most there
-    is.
-    """
-    bare, pieces, at = reading.bare, [], 0
-    for entry in reading.document.memory.entries if reading.parts else ():
-        start = bare.find(entry.body, at)
-        end = start + len(entry.body)
-        if start < 0:
-            break
-        # A word that goes on beyond the body is not one of its words.
-        if not bare[max(0, start - 1) : start].strip() and not bare[end : end + 1].strip():
-            pieces.append(bare[at:start])
-            at = end
-    return "\n".join([*pieces, bare[at:]])
-
-
-def _secrets(reading: _Reading, rules: redact.Rules) -> Iterator[Check]:
+def _secrets(reading: _Reading) -> Iterator[Check]:
     """Credentials, by kind and place; the value is never repeated."""
     document = reading.document
     text = document.memory.text
-    found = redact.secrets(text) if redact.secrets(reading.bare, rules) else []
+    found = find_secrets(text) if find_secrets(reading.bare) else []
     for secret, line in zip(found, lines_at(text, (secret.start for secret in found)), strict=True):
         hint = "take it out and revoke it: what was committed stays in git's history"
         yield Check("secrets", FAIL, secret.kind, hint, document.path, line)
 
 
-def _injections(reading: _Reading, rules: redact.Rules) -> Iterator[Check]:
+def _injections(reading: _Reading) -> Iterator[Check]:
     """Sentences that try to command the agent."""
     parts, joined = reading.parts, reading.shown
     starts = [0, *accumulate(len(text) + 2 for _, text in parts)]
-    for span in redact.injections(joined, rules):
+    for span in find_injections(joined):
         at = bisect_right(starts, span.start) - 1
         line = parts[at][0] + joined.count("\n", starts[at], span.start)
         detail = f"reads like an instruction to the agent ({span.kind})"

@@ -16,11 +16,12 @@ from memcli.diagnostics.leftovers import abandoned, unfinished
 from memcli.diagnostics.repository import driver_fault
 from memcli.diagnostics.scene import Scene, count, named_files, read_document
 from memcli.errors import DataError, MemError, RefusedError
-from memcli.memory.memory_file import Change, derived_id, edited
+from memcli.memory.editor import EntryChange, edited
+from memcli.memory.grammar import derived_id
 from memcli.memory.values import Patch
 from memcli.project import git, levels_on_disk
 from memcli.storage import workspace
-from memcli.text import redact
+from memcli.text.secrets import find_secrets
 
 
 class Mended(NamedTuple):
@@ -116,14 +117,14 @@ def _plan_ids(scene: Scene) -> Mended:
     return Mended(done, patches, failed)
 
 
-def _changes(document: Document) -> list[Change]:
+def _changes(document: Document) -> list[EntryChange]:
     """The id of each entry without one.
 
     A file with a conflict is left alone, and one with a secret: undo would keep a copy of it.
     """
     memory = document.memory
     missing = [(at, entry) for at, entry in enumerate(memory.entries) if not entry.identified]
-    if not missing or checks.conflict_lines(memory.text) or redact.secrets(memory.text):
+    if not missing or checks.conflict_lines(memory.text) or find_secrets(memory.text):
         return []
     taken = {entry.id for entry in memory.entries if entry.identified}
     changes = []
@@ -132,7 +133,7 @@ def _changes(document: Document) -> list[Change]:
         while name in taken:
             name = derived_id(memory.path, name)
         taken.add(name)
-        changes.append(Change(at, {"id": name}))
+        changes.append(EntryChange(at, {"id": name}))
     return changes
 
 

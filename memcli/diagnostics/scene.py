@@ -12,7 +12,7 @@ from memcli.app import App
 from memcli.diagnostics.document import Document
 from memcli.diagnostics.facts import IndexState, Repository, read_index, read_repository
 from memcli.memory.levels import place
-from memcli.memory.memory_file import parse
+from memcli.memory.parser import parse
 from memcli.memory.values import Problem
 from memcli.project import git, levels_on_disk
 from memcli.project.levels_on_disk import Found

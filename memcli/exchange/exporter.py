@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from memcli.errors import DataError
 from memcli.recall.budget import body_of, cut_words
-from memcli.text import redact
+from memcli.text.redact import for_prompt
 
 BEGIN = "<!-- mem: export begin (written by mem export; what stands in it is replaced) -->"
 END = "<!-- mem: export end -->"
@@ -146,7 +146,7 @@ def safe_text(text: str) -> str:
     No secrets, no commands to the agent; nothing closes the section; no `@path` outside code, which
     Claude Code would read as a request to load that file.
     """
-    text = redact.for_prompt(text).replace("<!--", "&lt;!--")
+    text = for_prompt(text).replace("<!--", "&lt;!--")
     parts, at = [], 0
     for start, end in fenced(text):
         parts += [_without_imports(text[at:start]), text[start:end]]

@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 from memcli.errors import RefusedError, UsageError
 from memcli.extraction.learn import Item
-from memcli.memory.memory_file import derived_id
+from memcli.memory.grammar import derived_id
 from memcli.sessions.clean import clean_text, day_of, key_of, line
 from memcli.sessions.model import Finding
-from memcli.text import model_output, redact
+from memcli.text import model_output
+from memcli.text.injections import neutralise
+from memcli.text.secrets import find_secrets
 
 ASSUMPTIONS = ("complexity", "approach_viability", "preference_model", "scope")
 VALUE_LENGTH = 300
@@ -148,7 +150,7 @@ def checkpoint_line(found: Checkpoint, timestamp: str) -> str:
             "mem extract --checkpoint design --assume complexity=low",
         )
     for text in (found.milestone, found.recommendation, *found.assumptions.values()):
-        if redact.secrets(text):
+        if find_secrets(text):
             raise RefusedError("the checkpoint holds a secret; nothing is written", "take it out")
     values = {
         "milestone": line(found.milestone, VALUE_LENGTH),
@@ -165,7 +167,7 @@ def premortem(
     """The text of `.premortem.md`: known pitfalls as (title, text, where), and risks as (title,
     text).
     """
-    parts = [f"# Pre-mortem: {line(redact.neutralise(task), VALUE_LENGTH)}", "", f"{day}", ""]
+    parts = [f"# Pre-mortem: {line(neutralise(task), VALUE_LENGTH)}", "", f"{day}", ""]
     if risks:
         parts += ["## Risks foreseen", "", *_listed(risks), ""]
     parts += ["## Pitfalls met before", ""]

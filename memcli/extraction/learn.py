@@ -13,23 +13,18 @@ from typing import Any, NamedTuple
 
 from memcli.compaction.steps import archive_text, sessions_of
 from memcli.extraction.scopes import BY_NAME, Scope
+from memcli.memory.editor import EntryChange, edited, render_entry
+from memcli.memory.entry_values import TYPE_OF_KIND
+from memcli.memory.grammar import derived_id, eol_of
 from memcli.memory.levels import OUTERMOST, Place, archive_of, source_of
-from memcli.memory.memory_file import (
-    TYPE_OF_KIND,
-    Change,
-    MemoryFile,
-    derived_id,
-    edited,
-    eol_of,
-    parse,
-    render_entry,
-)
+from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import Entry
 from memcli.sessions.clean import clean_text, day_of, line, rough
 from memcli.sessions.model import Finding, Segment, Session, Turn
 from memcli.similarity.claims import Claim, claim
 from memcli.similarity.duplicates import near_duplicate
-from memcli.text import model_output, redact
+from memcli.text import model_output
+from memcli.text.injections import neutralise
 
 NORM_LENGTH = 500
 DETAIL_LENGTH = 2000
@@ -205,11 +200,11 @@ def episode(
         "ended_at": times[-1] if times else None,
         "surprise": round(segment.surprise, 3),
     }
-    safe = redact.neutralise(clean_text(text)).strip()[:DETAIL_LENGTH]
+    safe = neutralise(clean_text(text)).strip()[:DETAIL_LENGTH]
     finding = Finding(
         "episode",
-        redact.neutralise(line(title, model_output.TITLE_LENGTH)),
-        redact.neutralise(clean_text(summary)),
+        neutralise(line(title, model_output.TITLE_LENGTH)),
+        neutralise(clean_text(summary)),
         segment.start,
         tags=tuple(tags),
     )
@@ -288,7 +283,7 @@ class _Plan:
     def __init__(self, context: Context, known: Sequence[Known]) -> None:
         self.context = context
         self.files = {file.memory.path: file for file in known}
-        self.changes: dict[str, list[Change]] = {}
+        self.changes: dict[str, list[EntryChange]] = {}
         self.norms: dict[str, list[str]] = {}
         self.events: list[Event] = []
         self.dropped: Counter[str] = Counter()
@@ -414,7 +409,7 @@ class _Plan:
             return
         self.touched.add(entry.id)
         more = {**values, "source": self._sources(entry, item)}
-        self.changes.setdefault(file.memory.path, []).append(Change(at, more))
+        self.changes.setdefault(file.memory.path, []).append(EntryChange(at, more))
         self._note("reinforced", entry.id, file.memory.path, entry.title, item)
 
     def _sources(self, entry: Entry, item: Item) -> list[str]:
@@ -440,8 +435,8 @@ class _Plan:
             "source": self._sources(entry, item),
         }
         home = source_of(archive.path)
-        text = edited(parse(raw, archive.path), [Change(0, values)]).text
-        self.changes.setdefault(home, []).append(Change(text=text))
+        text = edited(parse(raw, archive.path), [EntryChange(0, values)]).text
+        self.changes.setdefault(home, []).append(EntryChange(text=text))
         self._note("restored", entry.id, home, entry.title, item)
 
     def _append(self, item: Item, scope: Scope, target: str) -> None:
@@ -452,7 +447,7 @@ class _Plan:
             if value not in (None, [], "")
         }
         text = render_entry(values, _body(item), eol_of(self._memory(path).text))
-        self.changes.setdefault(path, []).append(Change(text=text))
+        self.changes.setdefault(path, []).append(EntryChange(text=text))
         self.ids.add(item.id)
         self._note("learned", item.id, path, item.finding.title, item)
 
@@ -510,13 +505,17 @@ class _Plan:
                     archive_text(memory, memory.entries[at], "stale", self.context.today)
                     for at in gone
                 ]
-                texts[archive.path] = edited(archive, [Change(text=text) for text in kept]).text
-            texts[path] = edited(memory, [*(Change(at, remove=True) for at in gone), *changes]).text
+                texts[archive.path] = edited(
+                    archive, [EntryChange(text=text) for text in kept]
+                ).text
+            texts[path] = edited(
+                memory, [*(EntryChange(at, remove=True) for at in gone), *changes]
+            ).text
         for path, rows in self.norms.items():
             texts[path] = with_bullets(self._memory(path), rows)
         return Outcome(texts, tuple(self.events), dict(self.dropped))
 
-    def _surplus(self, memory: MemoryFile, changes: Sequence[Change], path: str) -> list[int]:
+    def _surplus(self, memory: MemoryFile, changes: Sequence[EntryChange], path: str) -> list[int]:
         """The oldest live episodes beyond the number to keep."""
         if path != self.context.targets["episodes"][0]:
             return []

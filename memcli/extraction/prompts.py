@@ -14,7 +14,8 @@ from memcli.errors import ProviderError
 from memcli.extraction.scopes import Scope
 from memcli.memory.values import KINDS, TYPES
 from memcli.sessions.model import Finding, Segment, Turn
-from memcli.text import redact
+from memcli.text.controls import fence_safe, strip_controls, strip_private
+from memcli.text.secrets import redact_secrets
 
 TOKENS = 150_000
 CHARACTERS = 4
@@ -118,7 +119,7 @@ def transcript(turns: Sequence[Turn], first: int = 0, *, tokens: int = TOKENS) -
         cut.append(f"the {dropped} oldest turns were left out")
     kept = frozenset(range(first + dropped + 1, first + len(lines) + 1))
     notes = f"({'; '.join(cut)})\n" if cut else ""
-    body = redact.redact_secrets("\n".join(lines[dropped:]))
+    body = redact_secrets("\n".join(lines[dropped:]))
     return Shown(f"<transcript>\n{notes}{body}\n</transcript>\n", kept, tuple(cut))
 
 
@@ -144,7 +145,7 @@ def _line(turn: Turn, index: int, *, cut: bool = False) -> str:
     elif turn.tool:
         who = f"assistant calls {turn.tool}"
         text = " ".join(filter(None, (text, _arguments(turn.input, cut=cut))))
-    return f"[{index + 1}] {who}: {redact.fence_safe(text, 'transcript').strip()}"
+    return f"[{index + 1}] {who}: {fence_safe(text, 'transcript').strip()}"
 
 
 def _arguments(given: Mapping[str, Any], *, cut: bool) -> str:
@@ -173,7 +174,7 @@ def instruction(scope: Scope, inputs: Mapping[str, str], segments: Sequence[Segm
     for name in scope.shows:
         if inputs.get(name):
             tag = name.strip(".").replace(" ", "-").replace(".", "-").lower()
-            parts.append(f"<{tag}>\n{redact.fence_safe(inputs[name], tag)}\n</{tag}>")
+            parts.append(f"<{tag}>\n{fence_safe(inputs[name], tag)}\n</{tag}>")
     return "\n".join(parts)
 
 
@@ -186,20 +187,20 @@ def memories(texts: Sequence[str]) -> str:
         if room < 0:
             break
         kept.append(text)
-    return redact.redact_secrets(redact.strip_private("\n\n".join(kept)))
+    return redact_secrets(strip_private("\n\n".join(kept)))
 
 
 def judgement(findings: Sequence[Finding]) -> str:
     """Which of these are project-agnostic: the question to the judge."""
     listed = "\n".join(f"[{i}] {f.title}: {f.body}" for i, f in enumerate(findings, 1))
-    safe = redact.fence_safe(listed, "lessons")
+    safe = fence_safe(listed, "lessons")
     return f"<lessons>\n{safe}\n</lessons>\ngeneral: the numbers of those that do."
 
 
 def risks(task: str, pitfalls: Sequence[str]) -> str:
     """The question of a pre-mortem."""
-    known = redact.fence_safe("\n".join(f"- {text}" for text in pitfalls) or "none", "pitfalls")
-    return f"<task>\n{redact.fence_safe(task, 'task')}\n</task>\n<pitfalls>\n{known}\n</pitfalls>"
+    known = fence_safe("\n".join(f"- {text}" for text in pitfalls) or "none", "pitfalls")
+    return f"<task>\n{fence_safe(task, 'task')}\n</task>\n<pitfalls>\n{known}\n</pitfalls>"
 
 
 # --- replies
@@ -270,7 +271,7 @@ def _object(value: Any, allowed: set[str], required: set[str], what: str) -> dic
 
 
 def _shown(key: str) -> str:
-    return redact.redact_secrets(" ".join(redact.strip_controls(key).split()))[:40]
+    return redact_secrets(" ".join(strip_controls(key).split()))[:40]
 
 
 _ITEM: Mapping[str, Any] = SCHEMA["properties"]["items"]["items"]
@@ -326,7 +327,7 @@ def _text(longest: int) -> Callable[[Any, str], str]:
         if not isinstance(value, str):
             raise _refused(f"{what} is no text")
         # Redacted before it is cut: half a credential is not recognised.
-        return redact.redact_secrets(redact.strip_controls(value[: 8 * longest]))[:longest]
+        return redact_secrets(strip_controls(value[: 8 * longest]))[:longest]
 
     return read
 

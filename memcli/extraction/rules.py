@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from memcli.extraction import rule_words as words
 from memcli.sessions.model import Finding, Session, Turn
-from memcli.text.redact import redact_secrets
+from memcli.text.secrets import redact_secrets
 
 SENTENCE = 600
 """Characters of the longest sentence that is looked at, and of a body."""

@@ -26,7 +26,7 @@ from memcli.recall.budget import Pools, Shown
 from memcli.recall.layers import Layers
 from memcli.recall.present import Hit
 from memcli.storage.state import History, Turns
-from memcli.text import redact
+from memcli.text.redact import for_prompt
 
 START_TOKENS = 1500
 PROMPT_TOKENS = 800
@@ -373,7 +373,7 @@ def _line(item: Shown) -> str:
     title, _, facts = item.head.rpartition(" (")
     place = ", ".join(facts.rstrip(")").split(", ")[-2:])
     said = relevance.one_line(title, item.text, TOOL_LENGTH)
-    return redact.for_prompt(f"{TOOL_HINT} ({place}): {said}")
+    return for_prompt(f"{TOOL_HINT} ({place}): {said}")
 
 
 def transcript_size(path: str) -> int:

@@ -29,7 +29,7 @@ from memcli.project.levels_on_disk import Found
 
 if TYPE_CHECKING:
     from memcli.index.chunks import Row
-    from memcli.memory.memory_file import MemoryFile
+    from memcli.memory.parser import MemoryFile
 
 SCHEMA_VERSION = 3
 IN_MEMORY = Path(":memory:")
@@ -349,10 +349,8 @@ class Index:
             problem = Problem(file.name, error.line, str(error), "unreadable")
             self._meta(None, file, (identity, mtime, size), 0, [problem])
             return None
-        from memcli.memory.memory_file import (
-            parse,
-            sections,
-        )  # not loaded while nothing has changed
+        from memcli.memory.parser import parse
+        from memcli.memory.prose import sections  # not loaded while nothing has changed
 
         memory = parse(text, file.name)
         prose = sections(memory)

@@ -49,20 +49,20 @@ class Malformed(Exception):
         self.offset = offset
 
 
-class Block(NamedTuple):
+class FrontMatter(NamedTuple):
     """The values of one front matter block, and the keys that stand in it twice."""
 
     values: dict[str, Any]
     repeated: tuple[str, ...]
 
 
-def read(block: str) -> Block:
+def read(block: str) -> FrontMatter:
     """The mapping between two delimiters. Dates stay text. Raises `Malformed`."""
     fast = _read_lines(block)
     return fast if fast is not None else _read_yaml(block)
 
 
-def _read_lines(block: str) -> Block | None:
+def _read_lines(block: str) -> FrontMatter | None:
     values: dict[str, Any] = {}
     last, indent = "", ""  # the key that list items belong to, and how far they are indented
     for line in block.split("\n"):
@@ -80,7 +80,7 @@ def _read_lines(block: str) -> Block | None:
                 return None
             values[key] = list(value) if type(value) is tuple else value
             last = key if value is None else ""
-    return Block(values, ()) if values else None
+    return FrontMatter(values, ()) if values else None
 
 
 @lru_cache(maxsize=2048)
@@ -177,7 +177,7 @@ def _refuse_unsafe(events: Any) -> None:
             depth -= 1
 
 
-def _read_yaml(block: str) -> Block:
+def _read_yaml(block: str) -> FrontMatter:
     values: dict[str, Any] = {}
     repeated: dict[str, None] = {}
     for key_node, value_node in _compose(block).value:
@@ -185,7 +185,7 @@ def _read_yaml(block: str) -> Block:
         if key in values:
             repeated[key] = None
         values[key] = _value(value_node)
-    return Block(values, tuple(repeated))
+    return FrontMatter(values, tuple(repeated))
 
 
 def _key(node: Any) -> str:

@@ -11,7 +11,7 @@ from memcli.app import App
 from memcli.errors import ProviderError, RefusedError, UsageError
 from memcli.index.source import FileRow
 from memcli.index.vectors import content_hash, embedded_text
-from memcli.memory.memory_file import parse
+from memcli.memory.parser import parse
 from memcli.memory.values import Problem
 from memcli.postgres import link, rows, schema, writer
 from memcli.postgres.identity import Identity, identify

@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 
 from memcli.index.chunks import Row, rows
 from memcli.memory.levels import Place
-from memcli.memory.memory_file import MemoryFile, sections
+from memcli.memory.parser import MemoryFile
+from memcli.memory.prose import sections
 from memcli.memory.values import Entry
-from memcli.text import redact
+from memcli.text.controls import PRIVATE_TAG, strip_controls, strip_private
+from memcli.text.secrets import redact_secrets
 
 
 class Sent(NamedTuple):
@@ -65,10 +67,10 @@ def public_text(text: str) -> str:
     """A file's text with its private parts blank, also where they span entries; lines keep their
     numbers.
     """
-    if redact.strip_private(text) == text:
+    if strip_private(text) == text:
         return text
     kept, at, depth = [], 0, 0
-    for tag in re.finditer(redact.PRIVATE_TAG, text):
+    for tag in re.finditer(PRIVATE_TAG, text):
         if not tag[1]:
             if depth == 0:
                 kept.append(text[at : tag.start()])
@@ -89,7 +91,7 @@ def _public(entry: Entry) -> Entry:
 
 def _cleaned(value: Any) -> Any:
     if isinstance(value, str):
-        return redact.redact_secrets(redact.strip_private(redact.strip_controls(value)))
+        return redact_secrets(strip_private(strip_controls(value)))
     if isinstance(value, (list, tuple)):
         return [_cleaned(item) for item in value]
     if isinstance(value, Mapping):

@@ -15,7 +15,7 @@ from contextlib import closing, suppress
 from memcli.app import App
 from memcli.errors import MemError, ProviderError
 from memcli.providers.llm import Ask, Model
-from memcli.text import redact
+from memcli.text.controls import fence_safe, strip_controls
 
 LIMIT = 3.0
 """Seconds a recall waits, the import of an SDK included."""
@@ -65,7 +65,7 @@ def terms_of(reply: str) -> str:
     any.
     """
     found: list[str] = []
-    for word in dict.fromkeys(_WORD.findall(redact.strip_controls(reply[: 10 * MOST]))):
+    for word in dict.fromkeys(_WORD.findall(strip_controls(reply[: 10 * MOST]))):
         if len(found) == WORDS or len(" ".join([*found, word])) > MOST:
             break
         found.append(word)
@@ -84,7 +84,7 @@ def _model(app: App) -> Model:
 
 def _asked(model: Model, task: str) -> str:
     """The terms the model names. The thread is a daemon: one that hangs keeps nobody waiting."""
-    prompt = f"<task>\n{redact.fence_safe(task[:READ], 'task')}\n</task>"
+    prompt = f"<task>\n{fence_safe(task[:READ], 'task')}\n</task>"
     ask = Ask(SYSTEM, prompt, max_tokens=100, purpose="query", timeout=ANSWER)
     answers: queue.SimpleQueue[str | MemError] = queue.SimpleQueue()
 

@@ -12,7 +12,7 @@ from memcli.recall.budget import Pools, Shown
 from memcli.recall.present import Hit, Showing
 from memcli.recall.ranking import Scored
 from memcli.recall.search import WORKFLOWS, OwnIndex, Search
-from memcli.text import redact
+from memcli.text.redact import for_prompt
 
 BASELINE_KINDS = ("policy", "architecture", "preference")
 EPISODES = 20
@@ -69,9 +69,7 @@ class Layers:
         for row in sorted(rows, key=lambda row: OUTERMOST[row.place.level]):
             text = self._file_text(row)
             if text:
-                found.setdefault(
-                    text, Shown(row.path, "institutional", redact.for_prompt(row.path), text)
-                )
+                found.setdefault(text, Shown(row.path, "institutional", for_prompt(row.path), text))
         return list(found.values())
 
     def _at_hand(self, place: Place) -> bool:
@@ -89,7 +87,7 @@ class Layers:
             text = levels_on_disk.decode(levels_on_disk.read_bytes(file.path).data) if file else ""
         except levels_on_disk.Unreadable:
             return ""
-        return redact.for_prompt(text.strip("\ufeff\r\n \t"))
+        return for_prompt(text.strip("\ufeff\r\n \t"))
 
     def baseline(self) -> list[Shown]:
         """Policies, architecture and preferences of high priority, the most pressing first."""

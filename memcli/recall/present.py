@@ -11,7 +11,8 @@ from memcli.recall import ranking as rank
 from memcli.recall.budget import Shown
 from memcli.recall.ranking import Scored
 from memcli.recall.search import Search
-from memcli.text import redact
+from memcli.text.controls import for_display
+from memcli.text.redact import for_prompt
 
 KEY_MOMENT = 0.7
 """The surprise from which on an episode is one."""
@@ -58,7 +59,7 @@ class Showing:
         """An entry as an item of the block."""
         candidate, hit = self.search.chosen[entry], self.search.scored.get(entry)
         title, text = self._words(candidate)
-        head = redact.for_prompt(f"{title} ({', '.join(self._facts(candidate))})")
+        head = for_prompt(f"{title} ({', '.join(self._facts(candidate))})")
         note = _note(hit) if self._explain and hit and layer == "ranked" else ""
         also = hit.duplicates if hit else ()
         return Shown(
@@ -82,15 +83,15 @@ class Showing:
             kind=candidate.kind,
             level=row.place.level,
             store=row.place.store,
-            path=redact.for_display(row.path),
+            path=for_display(row.path),
             line=candidate.line,
             age_days=self._age(candidate),
             duplicates=item.also if not project else tuple(map(_plain_id, item.also)),
             head=item.head,
             note=item.note,
             factors=_factors(ranked) if ranked else None,
-            project=redact.for_display(project),
-            url=redact.for_display(url),
+            project=for_display(project),
+            url=for_display(url),
         )
 
     def _facts(self, candidate: Candidate) -> Iterator[str]:
@@ -120,9 +121,9 @@ class Showing:
 
     def _words(self, candidate: Candidate) -> tuple[str, str]:
         if candidate.entry not in self._read:
-            title = redact.for_prompt(candidate.title)
+            title = for_prompt(candidate.title)
             text = budget.body_of(self.search.source.text(candidate), candidate.title)
-            self._read[candidate.entry] = (title, redact.for_prompt(text))
+            self._read[candidate.entry] = (title, for_prompt(text))
         return self._read[candidate.entry]
 
     def _detail(self, candidate: Candidate, hit: Scored | None) -> str:
@@ -136,7 +137,7 @@ class Showing:
             top = hit is not None and hit.item.id in list(self.search.scored)[:2]
             if not top or float(candidate.values.get("surprise", 0)) < KEY_MOMENT:
                 return ""
-        return "\n" + redact.for_prompt(detail)
+        return "\n" + for_prompt(detail)
 
 
 def _plain_id(name: str) -> str:

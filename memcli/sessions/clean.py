@@ -11,7 +11,9 @@ from typing import Any
 
 from memcli.memory.words import is_day
 from memcli.sessions.model import Session, Turn
-from memcli.text import redact
+from memcli.text.controls import strip_controls, strip_private
+from memcli.text.injections import neutralise
+from memcli.text.secrets import find_secrets, redact_secrets
 
 TASK_LENGTH = 200
 KEY_LENGTH = 100
@@ -29,7 +31,7 @@ _WORD = re.compile(r"[a-z0-9_\u00c0-\u04ff]{3,}|[\u2e80-\uffff]")
 
 def clean_text(text: str) -> str:
     """`text` without controls, private parts and credentials."""
-    return redact.redact_secrets(redact.strip_private(redact.strip_controls(text)))
+    return redact_secrets(strip_private(strip_controls(text)))
 
 
 def line(text: str, longest: int) -> str:
@@ -136,7 +138,7 @@ def _clean_value(value: Any, depth: int = 0) -> Any:
 def _paired(key: str, value: Any, depth: int) -> Any:
     """A value whose key may say that it is a credential: both are looked at together."""
     if isinstance(value, str):
-        for secret in redact.secrets(f"{key}: {json.dumps(value, ensure_ascii=False)}"):
+        for secret in find_secrets(f"{key}: {json.dumps(value, ensure_ascii=False)}"):
             return f"[secret removed: {secret.kind}]" if "\n" not in value else clean_text(value)
     return _clean_value(value, depth + 1)
 
@@ -149,7 +151,7 @@ def key_of(text: str) -> str:
 def task_of(turns: Iterable[Turn]) -> str:
     """What a session was about: its first human turn, 200 characters."""
     first = next((turn.text for turn in turns if turn.human and turn.text.strip()), "")
-    return line(redact.neutralise(first), TASK_LENGTH)
+    return line(neutralise(first), TASK_LENGTH)
 
 
 def day_of(time: str, today: str) -> str:

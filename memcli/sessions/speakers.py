@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from memcli.text.redact import strip_private
+from memcli.text.controls import strip_private
 
 RESULT: Final = (2000, 1000)
 """Characters kept of the head and of the tail of a tool result, and of each text in a tool call."""

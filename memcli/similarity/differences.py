@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 
 from memcli.similarity.claim_words import LIGHT, PREFIXES, canonical, contrasts, opposites
-from memcli.similarity.claims import Claim, Phrase, content_terms, literals_of
+from memcli.similarity.claims import Claim, content_terms, literals_of
+from memcli.similarity.phrases import Phrase
 
 LONG_CLAUSE = 64
 """How many terms of one clause are compared in pairs; no sentence of a person has more."""

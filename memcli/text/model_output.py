@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memcli.text import redact
+from memcli.text.controls import strip_controls, strip_private
+from memcli.text.injections import find_injections
+from memcli.text.secrets import find_secrets
 
 TITLE_LENGTH = 120
 BODY_LENGTH = 2000
@@ -60,14 +62,14 @@ def safe_line(text: str, *, longest: int = LINE_LENGTH) -> str:
 def check(text: str) -> None:
     """Raise `Refused` when `text` holds a secret or a command to the agent, hidden or not."""
     for seen in {text, _plain(text)}:
-        if redact.secrets(seen):
+        if find_secrets(seen):
             raise Refused("secret")
-        if redact.injections(seen):
+        if find_injections(seen):
             raise Refused("injection")
 
 
 def _plain(text: str) -> str:
-    return redact.strip_private(redact.strip_controls(text))
+    return strip_private(strip_controls(text))
 
 
 def _harmless(text: str) -> Iterator[str]:

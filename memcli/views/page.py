@@ -1,6 +1,6 @@
 """A health report as one HTML page that needs nothing else. Pure; the frame is page.html.
 
-Memory text is hostile: all of it is made safe (`redact.for_prompt`), cut and escaped on its way in,
+Memory text is hostile: all of it is made safe (`for_prompt`), cut and escaped on its way in,
 the script is allowed by its hash alone, and what the script draws it sets as text.
 """
 
@@ -19,7 +19,7 @@ from memcli.diagnostics import metrics
 from memcli.diagnostics.metrics import Health, Metric
 from memcli.memory.values import LEVELS
 from memcli.recall import ranking
-from memcli.text import redact
+from memcli.text.redact import for_prompt
 
 ARCHIVED = "archived"
 DRAWN = 500
@@ -130,7 +130,7 @@ def _policy(template: str) -> str:
 
 def _plain(text: str, length: int = _TITLE) -> str:
     """One line of text that is safe to read, at most `length` characters."""
-    line = " ".join(redact.for_prompt(text[:4000]).split())
+    line = " ".join(for_prompt(text[:4000]).split())
     return line if len(line) <= length else line[: length - 1] + "…"
 
 

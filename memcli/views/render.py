@@ -15,7 +15,9 @@ from memcli.commands.recall import Report as RecallReport
 from memcli.memory.values import Patch, Problem
 from memcli.recall import budget
 from memcli.recall.present import Hit, age_text
-from memcli.text import redact
+from memcli.text.controls import for_display, strip_private
+from memcli.text.redact import for_prompt
+from memcli.text.secrets import redact_secrets
 from memcli.views import terminal
 
 
@@ -63,9 +65,9 @@ def to_json(value: Any) -> str:
 
 def _displayed(value: Any) -> Any:
     if isinstance(value, str):
-        return redact.for_display(value)
+        return for_display(value)
     if isinstance(value, Mapping):
-        return {redact.for_display(str(key)): _displayed(item) for key, item in value.items()}
+        return {for_display(str(key)): _displayed(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_displayed(item) for item in value]
     return value if value is None or isinstance(value, (bool, int, float)) else str(value)
@@ -234,7 +236,7 @@ def problem_lines(problems: Iterable[Problem]) -> list[str]:
 
 def _in_one_line(text: str) -> str:
     """A file's name may hold line ends: they would make lines of their own."""
-    return redact.for_display(text).replace("\n", " ")
+    return for_display(text).replace("\n", " ")
 
 
 # --- add, show, list
@@ -274,7 +276,7 @@ def _relative(path: str, root: str) -> str:
 
 
 def add_text(report: Any) -> str:
-    title = redact.for_display(report.title)
+    title = for_display(report.title)
     if report.reinforced:
         return f"known already, reinforced: {title} ({report.path}, id {report.id[:8]})"
     return f"added to {report.path}: {title} (id {report.id[:8]})"
@@ -286,7 +288,7 @@ def show_json(report: Any) -> str:
     return to_json(
         {
             **values,
-            "text": redact.for_display(entry.body),
+            "text": for_display(entry.body),
             "extra": dict(entry.extra),
             "path": report.path,
             "level": report.level,
@@ -344,8 +346,8 @@ def show_text(report: Any) -> str:
         values["relations"] += (
             f"{', ' if values['relations'] else ''}{_edge(entry.id, one, relation, other)}"
         )
-    head = _hung(styled(redact.for_display(entry.title), "bold"), 2)
-    body = redact.for_display(budget.body_of(entry.body, entry.title))
+    head = _hung(styled(for_display(entry.title), "bold"), 2)
+    body = for_display(budget.body_of(entry.body, entry.title))
     return "\n".join([*head, *values_text(values), *(["", *_folded([body])] if body else [])])
 
 
@@ -422,7 +424,7 @@ def compact_text(report: Any) -> str:
     counts = Counter(event.what for event in report.done)
     if len(done) > 1:
         lines.append(", ".join(f"{what}: {number}" for what, number in sorted(counts.items())))
-    return redact.for_display("\n".join(lines or ["nothing to compact"]))
+    return for_display("\n".join(lines or ["nothing to compact"]))
 
 
 def _first(lines: Sequence[str]) -> list[str]:
@@ -487,7 +489,7 @@ def retire_text(report: Any) -> str:
         f"{entry[:8]} is {'retired' if report.verb == 'retired' else 'active'} already"
         for entry in report.already
     ]
-    return redact.for_display("\n".join(lines))
+    return for_display("\n".join(lines))
 
 
 def retire_stage_text(report: Any) -> str:
@@ -500,7 +502,7 @@ def retire_stage_text(report: Any) -> str:
             f"retired {_count(len(report.retired), 'entry', 'entries')} of stage {report.ended}"
         )
         lines += [f"  {title} ({path}, id {entry[:8]})" for entry, path, title in report.retired]
-    return redact.for_display("\n".join(lines))
+    return for_display("\n".join(lines))
 
 
 def undo_text(report: Any, root: str, *, dry_run: bool) -> str:
@@ -542,7 +544,7 @@ def import_text(report: Any) -> str:
         f"{len(report.similar)} known already" if report.similar else "",
         f"{report.elsewhere} of other projects" if report.elsewhere else "",
     ]
-    return redact.for_display("\n".join([*lines, ", ".join(filter(None, counts))]))
+    return for_display("\n".join([*lines, ", ".join(filter(None, counts))]))
 
 
 def import_json(report: Any, *, dry_run: bool) -> str:
@@ -578,7 +580,7 @@ def export_text(report: Any) -> str:
 def _exported(kept: Any) -> dict[str, Any]:
     entry, file = kept.entry, kept.file
     values = {key: getattr(entry, key) for key in _ENTRY_KEYS}
-    text = redact.redact_secrets(redact.strip_private(entry.body))
+    text = redact_secrets(strip_private(entry.body))
     where = {"path": file.name, "level": file.place.level, "written": entry.written}
     return {**values, "text": text, **where, "weight": kept.weight, "extra": dict(entry.extra)}
 
@@ -599,13 +601,11 @@ def diff_text(report: Any) -> str:
     """By file: one line a change, then how much prose changed; the totals last."""
     lines = []
     for path, level, changes, prose in _by_file(report):
-        lines += _hung(
-            styled(redact.for_display(path), "bold") + (f" ({level})" if level else ""), 2
-        )
+        lines += _hung(styled(for_display(path), "bold") + (f" ({level})" if level else ""), 2)
         for change in changes:
             facts = ", ".join((change.kind, f"id {change.id[:8]}"))
             detail = f": {change.detail}" if change.detail else ""
-            line = redact.for_display(f"  {change.what:<10}  {change.title} ({facts}){detail}")
+            line = for_display(f"  {change.what:<10}  {change.title} ({facts}){detail}")
             lines += _hung(line, DIFF_HANG)
         lines += _hung(f"  {'prose':<10}  {prose_text(prose)}", DIFF_HANG) if prose else []
     return "\n".join([*lines, *_hung(f"{report.base}..{report.head}: {_totals(report)}", 2)])
@@ -659,7 +659,7 @@ def _totals(report: Any) -> str:
 
 def _code(text: str) -> str:
     """A code span: in it nothing is a mention, a link or markup."""
-    line = " ".join(redact.for_prompt(text).replace("`", "'").split())
+    line = " ".join(for_prompt(text).replace("`", "'").split())
     return f"`{line}`" if line else ""
 
 
@@ -695,7 +695,7 @@ def _session_json(session: Any) -> dict[str, Any]:
 def extract_failures(report: Any) -> list[str]:
     """The scopes that failed, one a line."""
     return [
-        redact.for_display(f"mem: {session.name}: scope {scope} failed: {why}")
+        for_display(f"mem: {session.name}: scope {scope} failed: {why}")
         for session in report.sessions
         for scope, why in session.failed
     ]
@@ -733,7 +733,7 @@ def extract_text(done: Any, *, verbose: bool = False) -> str:
         )
     if report.sessions:
         lines.append(f"engine {report.engine}: {report.why}")
-    return redact.for_display("\n".join(lines))
+    return for_display("\n".join(lines))
 
 
 def _session_text(session: Any) -> list[str]:
@@ -810,7 +810,7 @@ def doctor_text(report: Any) -> str:
 
 
 def _doctor_lines(row: Sequence[str], width: int) -> list[str]:
-    status, name, where, detail, hint = (" ".join(redact.for_display(cell).split()) for cell in row)
+    status, name, where, detail, hint = (" ".join(for_display(cell).split()) for cell in row)
     place = f"{styled(where, 'cyan')} " if where else ""
     hang = width + 8 if terminal.columns(sys.stdout) > 2 * width + 16 else 6
     lines = _hung(f"{styled(status, _STATUS[status])}  {name:<{width}}  {place}{detail}", hang)
@@ -973,7 +973,7 @@ def table(rows: Sequence[Sequence[str]], heads: Sequence[str], spare: Sequence[s
     Where the terminal is narrow, the columns `spare` are left out in turn; where goes below the
     title.
     """
-    rows = [[" ".join(redact.for_display(cell).split()) for cell in row] for row in rows]
+    rows = [[" ".join(for_display(cell).split()) for cell in row] for row in rows]
     width = terminal.columns(sys.stdout)
     if not (width and rows):
         return "\n".join("\t".join(row) for row in rows)
@@ -1034,7 +1034,5 @@ def _fitting(
 def values_text(values: Mapping[str, Any]) -> list[str]:
     """`key: value` lines, aligned."""
     width = max(map(len, values), default=0)
-    rows = (
-        redact.for_display(f"{key + ':':<{width + 1}} {value}") for key, value in values.items()
-    )
+    rows = (for_display(f"{key + ':':<{width + 1}} {value}") for key, value in values.items())
     return [line for row in rows for line in _hung(row, width + 2)]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from memcli.memory.memory_file import parse
+from memcli.memory.parser import parse
 from tests.conftest import Project, Result
 
 VERBS = (

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memcli.memory.memory_file import parse
+from memcli.memory.parser import parse
 from tests.commands.test_extract import Talk, entries, saved, state
 from tests.conftest import Project
 

@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from memcli.memory.memory_file import render_entry
+from memcli.memory.editor import render_entry
 
 PER_FILE = 200
 QUERY = "why does the payment webhook retry time out after the database migration"

@@ -64,7 +64,7 @@ def test_a_plain_recall_loads_no_typer(project: Project) -> None:
         "import sys\n"
         "from memcli.__main__ import _run\n"
         "_run(['recall', 'zebra'])\n"
-        "print([m for m in sys.modules if m in ('typer', 'memcli.memory.memory_file', 'memcli.similarity.duplicates', 'yaml')])"
+        "print([m for m in sys.modules if m in ('typer', 'memcli.memory.parser', 'memcli.similarity.duplicates', 'yaml')])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=project.root, capture_output=True, text=True, check=True

@@ -14,7 +14,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from memcli.memory.memory_file import parse
+from memcli.memory.parser import parse
 from memcli.recall.budget import CLOSE, OPEN, PREAMBLE
 from tests.conftest import Project
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memcli.memory.memory_file import parse
+from memcli.memory.parser import parse
 from memcli.memory.values import Entry
 from tests.conftest import TODAY, Project
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memcli.memory.memory_file import parse
+from memcli.memory.parser import parse
 from tests.conftest import Project
 
 A = "Freeze the clock in every cart test, because the cart expires at midnight and the build runs at night."

@@ -13,7 +13,7 @@ import pytest
 from memcli.app import App, Options
 from memcli.commands.compact import Report, Request, run
 from memcli.compaction.steps import Steps
-from memcli.memory.memory_file import parse
+from memcli.memory.parser import parse
 from memcli.memory.values import Entry
 from memcli.providers.llm import Ask, Reply
 from tests.conftest import Project, Result

@@ -9,7 +9,7 @@ from tests.conftest import Project
 
 def ids(project: Project, name: str = "MEMORY.md") -> dict[str, str]:
     """The ids of the entries of a file by title."""
-    from memcli.memory.memory_file import parse
+    from memcli.memory.parser import parse
 
     return {
         entry.title: entry.id for entry in parse((project.root / name).read_text(), name).entries

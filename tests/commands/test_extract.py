@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from memcli.extraction import prompts
-from memcli.memory.memory_file import parse
+from memcli.memory.parser import parse
 from memcli.memory.values import Entry
 from tests.conftest import Project
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memcli.memory.memory_file import parse
+from memcli.memory.parser import parse
 from memcli.memory.values import Entry
 from tests.conftest import TODAY, Project
 

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from memcli.commands import merge_driver
-from memcli.memory.memory_file import Change, derived_id, edited, parse, render_entry
+from memcli.memory.editor import EntryChange, edited, render_entry
+from memcli.memory.grammar import derived_id
+from memcli.memory.parser import parse
 from tests.conftest import Project
 
 NAMES = ["MEMORY.md", 'tasks/a b — ünï\'s "q".md', "MEMORY.archive.md"]
@@ -31,7 +33,7 @@ def change(
 ) -> str:
     file = parse(text, "")
     at = [found.id for found in file.entries].index(id)
-    return edited(file, [Change(at, values, body, remove)]).text
+    return edited(file, [EntryChange(at, values, body, remove)]).text
 
 
 def side_one(text: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from memcli.app import App, Options
 from memcli.recall.budget import tokens
-from memcli.text.redact import INJECTION_NOTICE
+from memcli.text.injections import INJECTION_NOTICE
 from tests.conftest import Project
 
 KEYS = {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memcli.memory.memory_file import parse
+from memcli.memory.parser import parse
 from memcli.memory.values import Entry
 from memcli.storage.state import state_dir
 from tests.conftest import Project

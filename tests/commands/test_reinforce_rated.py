@@ -10,7 +10,7 @@ import pytest
 
 from memcli.app import App, Options
 from memcli.commands.reinforce import Request, run
-from memcli.memory.memory_file import parse
+from memcli.memory.parser import parse
 from memcli.memory.prominence import INITIAL_DIFFICULTY, initial_stability, review
 from memcli.memory.values import Entry
 from memcli.providers.llm import Ask, Reply

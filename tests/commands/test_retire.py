@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memcli.memory.memory_file import parse
+from memcli.memory.parser import parse
 from tests.conftest import Project
 
 

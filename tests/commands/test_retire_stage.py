@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from memcli.memory.memory_file import parse
+from memcli.memory.parser import parse
 from tests.conftest import Project
 
 

@@ -29,8 +29,9 @@ from memcli.compaction.consolidate import (
 )
 from memcli.compaction.steps import Pair, Source
 from memcli.errors import ProviderError
+from memcli.memory.editor import render_entry
 from memcli.memory.levels import place
-from memcli.memory.memory_file import MemoryFile, parse, render_entry
+from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import Entry
 from memcli.providers.llm.replies import parse_json
 

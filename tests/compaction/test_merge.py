@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from memcli.compaction.merge import Unmergeable, merge
 from memcli.memory import front_matter
-from memcli.memory.memory_file import Change, MemoryFile, derived_id, edited, parse, render_entry
+from memcli.memory.editor import EntryChange, edited, render_entry
+from memcli.memory.grammar import derived_id
+from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import Entry
 
 CORE = {
@@ -517,30 +519,30 @@ def changed(text: str, name: str, plan: Iterable[Operation], eol: str) -> str:
             if id not in {found.id for found in file.entries}:
                 values = {"id": id, **CORE, "reinforcement_count": 1}
                 new = render_entry(values, BODIES[seed], eol)
-                text = edited(file, [Change(text=new)]).text
+                text = edited(file, [EntryChange(text=new)]).text
             continue
         at = place % len(file.entries)
         text = edited(file, [operation(file.entries[at], at, what, seed, name)]).text
     return text
 
 
-def operation(found: Entry, at: int, what: str, seed: int, name: str) -> Change:
+def operation(found: Entry, at: int, what: str, seed: int, name: str) -> EntryChange:
     key = KEYS[seed % len(KEYS)]
     count = found.extra.get("success_count", 0)
     return {
-        "reinforce": Change(
+        "reinforce": EntryChange(
             at,
             {
                 "reinforcement_count": found.reinforcement_count + 1,
                 "last_reinforced": f"2026-04-{10 + seed}",
             },
         ),
-        "success": Change(at, {"success_count": count + 1}),
-        "retire": Change(at, {"status": "retired", "retired_because": f"by {name}"}),
-        "edit": Change(at, body=BODIES[seed] + (name if seed % 2 and BODIES[seed] else "")),
-        "set": Change(at, {key: value_of(key, seed)}),
-        "unset": Change(at, {key: None}),
-        "remove": Change(at, remove=True),
+        "success": EntryChange(at, {"success_count": count + 1}),
+        "retire": EntryChange(at, {"status": "retired", "retired_because": f"by {name}"}),
+        "edit": EntryChange(at, body=BODIES[seed] + (name if seed % 2 and BODIES[seed] else "")),
+        "set": EntryChange(at, {key: value_of(key, seed)}),
+        "unset": EntryChange(at, {key: None}),
+        "remove": EntryChange(at, remove=True),
     }[what]
 
 

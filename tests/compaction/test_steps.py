@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from memcli.compaction.steps import Outcome, Source, Steps, archive_text, compact, is_stale, loss
+from memcli.memory.editor import render_entry
 from memcli.memory.levels import Place, place
-from memcli.memory.memory_file import parse, render_entry, sections
+from memcli.memory.parser import parse
+from memcli.memory.prose import sections
 from memcli.memory.values import Entry
 
 NOW = datetime.date(2026, 11, 21)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memcli.diagnostics import checks
 from memcli.diagnostics.checks import FAIL, PASS, WARN, Check, Document
 from memcli.memory.levels import Place
-from memcli.memory.memory_file import parse
+from memcli.memory.parser import parse
 from memcli.memory.values import Problem
 from tests.conftest import TODAY
 
@@ -140,7 +140,7 @@ def test_references_lead_to_archives_merged_ids_and_prose() -> None:
     """What was merged away or is a section of prose still stands somewhere; merged text must be
     archived.
     """
-    from memcli.memory.memory_file import sections
+    from memcli.memory.prose import sections
 
     prose = document("# A\n\nText.\n", "tasks/p.md")
     section = sections(prose.memory)[0].id

@@ -35,7 +35,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memcli.app import App, Options
-from memcli.memory.memory_file import parse, render_entry
+from memcli.memory.editor import render_entry
+from memcli.memory.parser import parse
 from memcli.storage.state import History, Spooled
 from tests.drills import forge
 

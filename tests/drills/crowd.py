@@ -33,7 +33,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memcli.errors import RefusedError
-from memcli.memory.memory_file import parse, render_entry
+from memcli.memory.editor import render_entry
+from memcli.memory.parser import parse
 from memcli.providers.embed.local import Local
 from tests.drills import forge
 from tests.drills.crash import World, litter, memory, unlike_a_rebuild

@@ -38,7 +38,7 @@ from memcli.app import App, Options
 from memcli.commands.recall import Request, recall
 from memcli.errors import ProviderError, RefusedError, UsageError
 from memcli.memory.levels import Place
-from memcli.memory.memory_file import parse
+from memcli.memory.parser import parse
 from memcli.postgres import link, rows, schema, writer
 from memcli.postgres.identity import Identity, key_of
 from memcli.postgres.push import literal, push

@@ -8,7 +8,7 @@ import pytest
 
 from memcli.extraction import job_files, learn
 from memcli.memory.levels import Place, place
-from memcli.memory.memory_file import parse
+from memcli.memory.parser import parse
 from memcli.sessions.model import Finding, Session, Turn
 
 TODAY = "2026-11-21"

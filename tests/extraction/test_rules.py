@@ -18,7 +18,7 @@ from memcli.extraction.rules import (
     title,
 )
 from memcli.sessions.model import Finding, Session, Turn
-from memcli.text.redact import secrets
+from memcli.text.secrets import find_secrets
 from tests.bench.rules import CLASSES, kind, load, scores
 
 ACTED = Before(True, "I have changed it.", "npm install")
@@ -332,7 +332,9 @@ def test_an_error_line_is_short_and_has_no_secret() -> None:
     """The line that names the error, at most 200 characters, without backticks and secrets."""
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     line = error_line(f"x\nValueError: bad `token` {token} {'y ' * 200}\n3 lines")
-    assert line.startswith("ValueError: bad 'token'") and len(line) <= 200 and not secrets(line)
+    assert (
+        line.startswith("ValueError: bad 'token'") and len(line) <= 200 and not find_secrets(line)
+    )
     assert error_line("all is well") == ""
 
 

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from memcli.memory.editor import EntryChange, edited, render_entry
 from memcli.memory.levels import ARCHIVE, archive_of
-from memcli.memory.memory_file import Change, edited, parse, render_entry
+from memcli.memory.parser import parse
 from memcli.storage.workspace import MARK
 
 DRIVER: Final = f"'{sys.executable}' -m memcli merge-driver %O %A %B %P %L"
@@ -181,9 +182,9 @@ class History:
             "status": "active",
             "reinforcement_count": 1,
         }
-        self._change(path, Change(text=render_entry(keys, f"## About {word}\nIt is so.")))
+        self._change(path, EntryChange(text=render_entry(keys, f"## About {word}\nIt is so.")))
 
-    def _change(self, path: Path, *changes: Change) -> None:
+    def _change(self, path: Path, *changes: EntryChange) -> None:
         text = (
             path.read_bytes().decode() if path.exists() else self.dice.choice(("", "# Memory\n\n"))
         )
@@ -223,19 +224,21 @@ def _edit(history: History) -> None:
         path, at = found
         body = parse(path.read_bytes().decode(), path.name).entries[at].body
         body = body + "\n" if history.dice.random() < 0.5 else ""
-        history._change(path, Change(at, body=f"{body}Now it is {history._word()}."))
+        history._change(path, EntryChange(at, body=f"{body}Now it is {history._word()}."))
 
 
 def _reinforce(history: History) -> None:
     if found := history._some_entry():
         path, at = found
         count = parse(path.read_bytes().decode(), path.name).entries[at].reinforcement_count
-        history._change(path, Change(at, {"reinforcement_count": count + 1, "tags": [f"t{count}"]}))
+        history._change(
+            path, EntryChange(at, {"reinforcement_count": count + 1, "tags": [f"t{count}"]})
+        )
 
 
 def _remove(history: History) -> None:
     if found := history._some_entry():
-        history._change(found[0], Change(found[1], remove=True))
+        history._change(found[0], EntryChange(found[1], remove=True))
 
 
 def _move(history: History, to: Callable[[Path], Path]) -> None:
@@ -245,9 +248,9 @@ def _move(history: History, to: Callable[[Path], Path]) -> None:
         entry = file.entries[at]
         if to(path) != path:
             history._change(
-                to(path), Change(text=file.text[entry.start : entry.end].rstrip() + "\n")
+                to(path), EntryChange(text=file.text[entry.start : entry.end].rstrip() + "\n")
             )
-            history._change(path, Change(at, remove=True))
+            history._change(path, EntryChange(at, remove=True))
 
 
 def _archive(history: History) -> None:

@@ -24,8 +24,11 @@ from memcli.hooks import protocol, relevance
 from memcli.index import bm25, chunks, terms
 from memcli.index.database import quoted
 from memcli.install import agent_settings, git_hooks, managed_section
-from memcli.memory import front_matter, memory_file
+from memcli.memory import front_matter
+from memcli.memory.editor import EntryChange, edited, render_entry, safe_body
 from memcli.memory.levels import place
+from memcli.memory.parser import parse
+from memcli.memory.prose import sections
 from memcli.project import config
 from memcli.providers.llm import replies
 from memcli.sessions import reader
@@ -33,7 +36,11 @@ from memcli.similarity.claims import claim
 from memcli.similarity.contradictions import contradiction
 from memcli.similarity.differences import guard as guard_of_claims
 from memcli.similarity.duplicates import near_duplicate
-from memcli.text import model_output, redact
+from memcli.text import model_output
+from memcli.text.controls import for_display
+from memcli.text.injections import neutralise
+from memcli.text.redact import for_prompt
+from memcli.text.secrets import redact_secrets
 
 NAME: Final = "MEMORY.md"
 _HASTY: Final = "PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF;"
@@ -64,10 +71,10 @@ def as_bytes(text: str) -> bytes:
 
 
 def _memory(text: str) -> None:
-    file = memory_file.parse(text, NAME)
+    file = parse(text, NAME)
     spans = [(segment.start, segment.end) for segment in file.segments]
     assert "".join(text[start:end] for start, end in spans) == text
-    found = [*file.entries, *memory_file.sections(file)]
+    found = [*file.entries, *sections(file)]
     for entry in found:
         assert 0.0 <= entry.importance <= 1.0 and entry.type and entry.status
         chunks.rows(entry, live=True)
@@ -85,16 +92,16 @@ def _written(text: str) -> None:
 
 
 def _edited(text: str) -> None:
-    file = memory_file.parse(text, NAME)
+    file = parse(text, NAME)
     known = [entry for entry in file.entries if entry.identified]
     if known:
-        change = memory_file.Change(file.entries.index(known[0]), {"reinforcement_count": 7})
-        new = memory_file.edited(file, [change])
+        change = EntryChange(file.entries.index(known[0]), {"reinforcement_count": 7})
+        new = edited(file, [change])
         assert len(new.entries) == len(file.entries)
 
 
 def _checked(text: str) -> None:
-    file = memory_file.parse(text, NAME)
+    file = parse(text, NAME)
     document = checks.Document(file, place("project", NAME), "", len(text))
     checks.content([document], (), today="2026-11-21", max_tokens=2000)
 
@@ -104,16 +111,13 @@ def _merged(text: str) -> None:
     third = len(text) // 3
     sides = text, text[:third] + text[third * 2 :], text[third:]
     both = merge.merge(*sides, path=NAME, merge_prose=lambda old, mine, other: (mine + other, 0))
-    memory_file.parse(both.text, NAME)
+    parse(both.text, NAME)
 
 
 def _safe_body(text: str) -> None:
-    body = memory_file.safe_body(text)
-    written = (
-        memory_file.render_entry({"id": "x", "type": "corrective"}, body)
-        + "\n\n---\nid: y\n---\nb\n"
-    )
-    assert [entry.id for entry in memory_file.parse(written, NAME).entries] == ["x", "y"]
+    body = safe_body(text)
+    written = render_entry({"id": "x", "type": "corrective"}, body) + "\n\n---\nid: y\n---\nb\n"
+    assert [entry.id for entry in parse(written, NAME).entries] == ["x", "y"]
 
 
 # --- sessions
@@ -205,7 +209,7 @@ def _consolidated(text: str) -> None:
 @cache
 def _pairs() -> tuple[Pair, ...]:
     text = "---\nid: a\n---\n## A\nUse it.\n\n---\nid: b\n---\n## B\nNever use it.\n"
-    return (Pair(NAME, *memory_file.parse(text, NAME).entries),)
+    return (Pair(NAME, *parse(text, NAME).entries),)
 
 
 def _facts(text: str) -> None:
@@ -303,9 +307,9 @@ def _noted(text: str) -> None:
 
 
 def _prompt(text: str) -> None:
-    safe = redact.for_prompt(text)
+    safe = for_prompt(text)
     assert "</recalled-memory" not in safe.lower()
-    assert redact.for_display(safe) == safe
+    assert for_display(safe) == safe
     assert not any(char in safe for char in "\x1b\x9b\x07\u202e\u200b\ufeff\x00")
 
 
@@ -380,9 +384,9 @@ TARGETS: Final = (
     Target("import claude-mem", _observed, (DataError,)),
     Target("notes", _noted),
     Target("for_prompt", _prompt),
-    Target("secrets", redact.redact_secrets),
-    Target("injections", redact.neutralise),
-    Target("for_display", redact.for_display),
+    Target("secrets", redact_secrets),
+    Target("injections", neutralise),
+    Target("for_display", for_display),
     Target("guard", _guarded, (model_output.Refused,)),
     Target("claims", _similar),
 )

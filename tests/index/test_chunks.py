@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memcli.index.chunks import Row, rows, searchable
-from memcli.memory.memory_file import parse
+from memcli.memory.parser import parse
 from memcli.memory.values import Entry
 from memcli.memory.words import (
     OVERLAP,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from memcli.memory.adopt import adopted
-from memcli.memory.memory_file import parse, sections
+from memcli.memory.editor import adopted
+from memcli.memory.parser import parse
+from memcli.memory.prose import sections
 
 
 def test_a_text_without_sections_stays_as_it_is() -> None:

@@ -11,19 +11,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from memcli.errors import DataError
-from memcli.memory.memory_file import (
-    Change,
-    MemoryFile,
-    edited,
-    eol_of,
-    is_day,
-    parse,
-    read_values,
-    render_entry,
-    safe_body,
-    sections,
-)
+from memcli.memory.editor import EntryChange, edited, render_entry, safe_body
+from memcli.memory.entry_values import read_values
+from memcli.memory.grammar import eol_of
+from memcli.memory.parser import MemoryFile, parse
+from memcli.memory.prose import sections
 from memcli.memory.values import Entry, Problem
+from memcli.memory.words import is_day
 
 WORDS = [
     "Freeze the clock.",
@@ -617,7 +611,7 @@ def test_appending_an_entry(text: str) -> None:
         {"id": "new", "type": "directive", "tags": ["x"]}, "One.\n\n---\n\nTwo.", eol
     )
     before = parse(text, "x")
-    after = edited(before, [Change(text=new)])
+    after = edited(before, [EntryChange(text=new)])
     assert after.text.startswith(text)
     assert after.text.endswith(new)
     assert after.text[len(text) : -len(new)] in ("", eol, eol * 2)
@@ -629,12 +623,14 @@ def test_appending_an_entry(text: str) -> None:
 def test_appending_behind_an_open_block_is_refused(end: str) -> None:
     """The new entry's first line would close that block."""
     with pytest.raises(DataError, match="nothing is written"):
-        edited(parse(entry("a") + end, "x"), [Change(text=render_entry({"id": "new"}, "Body."))])
+        edited(
+            parse(entry("a") + end, "x"), [EntryChange(text=render_entry({"id": "new"}, "Body."))]
+        )
 
 
 def test_appending_several_entries() -> None:
     """Each stands after a blank line of its own."""
-    new = [Change(text=render_entry({"id": name}, "B.")) for name in "bcd"]
+    new = [EntryChange(text=render_entry({"id": name}, "B.")) for name in "bcd"]
     after = edited(parse(entry("a").rstrip(), "x"), new)
     assert ids(after) == ["a", "b", "c", "d"]
     assert after.text.count("\n\n---\nid") == 3
@@ -646,7 +642,7 @@ def test_appending_several_entries() -> None:
 def test_removing_an_entry(bom: str, eol: str, at: int) -> None:
     """The entry's own characters go, and nothing else: first, middle or last."""
     parts = [with_eol(entry(name, f"Body {name}."), eol) for name in "abc"]
-    after = edited(parse(bom + "".join(parts), "x"), [Change(at, remove=True)])
+    after = edited(parse(bom + "".join(parts), "x"), [EntryChange(at, remove=True)])
     assert after.text == bom + "".join(part for i, part in enumerate(parts) if i != at)
 
 
@@ -654,7 +650,12 @@ def test_removing_several_entries_and_changing_another() -> None:
     """Changes of one file are made together."""
     file = parse("# P\n\n" + "".join(entry(name) for name in "abcd") + "---\nid: [\n---\n", "x")
     after = edited(
-        file, [Change(2, remove=True), Change(0, remove=True), Change(3, {"id": "e"}, body="New.")]
+        file,
+        [
+            EntryChange(2, remove=True),
+            EntryChange(0, remove=True),
+            EntryChange(3, {"id": "e"}, body="New."),
+        ],
     )
     assert after.text == "# P\n\n" + entry("b") + entry("e", "New.") + "---\nid: [\n---\n"
 
@@ -665,12 +666,13 @@ def test_changing_values_keeps_every_other_byte(eol: str) -> None:
     text = "\ufeff# é\n\n---\n# why\nmine: {x: 1}\nid:   'a' # id\nstatus: active\nimportance: 0.50\n--- \n\nB."
     file = parse(with_eol(text, eol), "x")
     after = edited(
-        file, [Change(0, {"importance": 0.8, "status": "retired", "retired_because": "by hand"})]
+        file,
+        [EntryChange(0, {"importance": 0.8, "status": "retired", "retired_because": "by hand"})],
     )
     wanted = text.replace("0.50\n", "0.8\nretired_because: by hand\n").replace("active", "retired")
     assert after.text == with_eol(wanted, eol)
     back = edited(
-        after, [Change(0, {"retired_because": None, "status": "active", "importance": 0.5})]
+        after, [EntryChange(0, {"retired_because": None, "status": "active", "importance": 0.5})]
     )
     assert back.text == with_eol(text.replace("0.50", "0.5"), eol)
 
@@ -680,7 +682,7 @@ def test_changing_values_keeps_every_other_byte(eol: str) -> None:
 def test_replacing_a_body(old: str, tail: str) -> None:
     """The blanks around a body are not part of it and stay."""
     text = f"---\nid: a\n---\n\n{old}{tail}"
-    after = edited(parse(text, "x"), [Change(0, body="New\n---\nid: z\n---")])
+    after = edited(parse(text, "x"), [EntryChange(0, body="New\n---\nid: z\n---")])
     assert after.entries[0].body == "New\n***\nid: z\n***"
     assert after.text.startswith("---\nid: a\n---\n")
     if old:
@@ -690,7 +692,7 @@ def test_replacing_a_body(old: str, tail: str) -> None:
 def test_values_that_are_rounded_are_as_planned() -> None:
     """Six decimals of a number are kept; that is no reason to refuse the change."""
     after = edited(
-        parse(entry("a"), "x"), [Change(0, {"importance": 0.1 + 0.2, "stability": 2.30654321})]
+        parse(entry("a"), "x"), [EntryChange(0, {"importance": 0.1 + 0.2, "stability": 2.30654321})]
     )
     assert "importance: 0.3\nstability: 2.306543\n" in after.text
 
@@ -698,13 +700,13 @@ def test_values_that_are_rounded_are_as_planned() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        Change(0, {"id": None, "type": None}),
-        Change(0, {"id": "\ud800"}),
-        Change(text="prose\n"),
-        Change(0, body="\x00\r"),
+        EntryChange(0, {"id": None, "type": None}),
+        EntryChange(0, {"id": "\ud800"}),
+        EntryChange(text="prose\n"),
+        EntryChange(0, body="\x00\r"),
     ],
 )
-def test_a_change_that_does_not_read_back_is_refused(change: Change) -> None:
+def test_a_change_that_does_not_read_back_is_refused(change: EntryChange) -> None:
     """Whatever would come out otherwise than planned is a DataError, or exactly the plan."""
     file = parse(entry("a") + entry("b"), "x")
     try:
@@ -728,7 +730,7 @@ def test_an_appended_body_never_becomes_another_entry(text: str, body: str) -> N
     before = parse(text, "x")
     new = render_entry({"id": "new", "type": "corrective"}, body, eol_of(text))
     try:
-        after = edited(before, [Change(text=new)])
+        after = edited(before, [EntryChange(text=new)])
     except DataError:
         return
     assert [essence(e) for e in after.entries[:-1]] == [essence(e) for e in before.entries]
@@ -743,7 +745,7 @@ def test_a_rendered_entry_is_one_entry(body: str) -> None:
     text = render_entry({"id": "new"}, body)
     (found,) = parse(text, "x").entries
     assert found.body == safe_body(body).strip("\r\n \t")
-    assert ids(edited(parse(entry("a"), "x"), [Change(text=text)])) == ["a", "new"]
+    assert ids(edited(parse(entry("a"), "x"), [EntryChange(text=text)])) == ["a", "new"]
 
 
 VALUES = st.dictionaries(
@@ -782,7 +784,7 @@ def test_a_planned_edit_changes_what_it_says_and_no_byte_more(
     assume(before.entries)
     at = data.draw(st.integers(0, len(before.entries) - 1))
     remove = data.draw(st.integers(0, 4)) == 0
-    change = Change(
+    change = EntryChange(
         at, data.draw(VALUES), data.draw(st.one_of(st.none(), st.text(max_size=9))), remove
     )
     try:
@@ -807,7 +809,7 @@ def test_a_planned_edit_changes_what_it_says_and_no_byte_more(
 def test_setting_what_is_there_already_is_never_refused(text: str, data: st.DataObject) -> None:
     """A new value for a plain key of an entry is always possible, however odd its neighbours."""
     before = parse(entry("first", "Fine.") + text, "x")
-    after = edited(before, [Change(0, {"type": "directive", "reinforcement_count": 1})])
+    after = edited(before, [EntryChange(0, {"type": "directive", "reinforcement_count": 1})])
     assert after.text == before.text.replace(
         "type: corrective", "type: directive\nreinforcement_count: 1", 1
     )
@@ -861,7 +863,7 @@ def test_changing_many_entries_is_linear() -> None:
         best = float("inf")
         for _ in range(3):
             started = time.process_time()
-            after = edited(file, [Change(i, {"reinforcement_count": 1}) for i in range(size)])
+            after = edited(file, [EntryChange(i, {"reinforcement_count": 1}) for i in range(size)])
             best = min(best, time.process_time() - started)
             assert all(e.reinforcement_count == 1 for e in after.entries)
         return best

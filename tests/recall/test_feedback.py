@@ -15,7 +15,7 @@ pytest.importorskip("numpy")
 
 from memcli.app import App, Options
 from memcli.commands.recall import Request, recall
-from memcli.memory.memory_file import render_entry
+from memcli.memory.editor import render_entry
 from tests.bench import feedback
 from tests.bench.feedback import PURE, TODAY, Histories, Plan, Question, Setting
 from tests.bench.retrieval import Set

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memcli.memory.memory_file import parse, render_entry
+from memcli.memory.editor import render_entry
+from memcli.memory.parser import parse
 from memcli.text.model_output import (
     BODY_LENGTH,
     TITLE_LENGTH,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from memcli.errors import UsageError
 from memcli.exchange.importers import agents_md, basic_memory, claude, claude_mem, mem0
 from memcli.exchange.importers.draft import Draft, split_front
-from memcli.memory.memory_file import parse
+from memcli.memory.parser import parse
 from memcli.memory.values import Problem
 from memcli.project.levels_on_disk import Unreadable, decode, read_bytes
 

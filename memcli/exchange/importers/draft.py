@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from memcli.memory import front_matter
-from memcli.memory.memory_file import derived_id, parse, sections
+from memcli.memory.grammar import derived_id
+from memcli.memory.parser import parse
+from memcli.memory.prose import sections
 from memcli.memory.words import is_day
 
 TITLE = 100

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from memcli.errors import ProviderError, UsageError
-from memcli.text.redact import redact_secrets, strip_controls, strip_private
+from memcli.text.controls import strip_controls, strip_private
+from memcli.text.secrets import redact_secrets
 
 if TYPE_CHECKING:
     from memcli.providers.embed import Matrix

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from memcli.errors import ProviderError
 from memcli.providers.llm import Ask, Provider, Reply, Usage, prices
 from memcli.providers.llm.replies import parse_json
-from memcli.text import redact
+from memcli.text.controls import strip_private
+from memcli.text.secrets import redact_secrets
 
 
 class Call(NamedTuple):
@@ -149,4 +150,4 @@ def _in_time(ask: Ask, until: float) -> Ask:
 
 def scrubbed(text: str) -> str:
     """`text` as it may leave this machine: without <private> parts and secrets, valid as UTF-8."""
-    return redact.redact_secrets(redact.strip_private(text)).encode("utf-8", "replace").decode()
+    return redact_secrets(strip_private(text)).encode("utf-8", "replace").decode()

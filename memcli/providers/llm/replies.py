@@ -53,7 +53,8 @@ def parse_json(text: str, schema: Mapping[str, Any] | None = None) -> Any:
 
 def excerpt(text: str) -> str:
     """The beginning of a text that is not ours, fit for a message."""
-    from memcli.text.redact import redact_secrets, strip_controls
+    from memcli.text.controls import strip_controls
+    from memcli.text.secrets import redact_secrets
 
     # Redacted before it is cut: half a secret is not recognised.
     return " ".join(redact_secrets(strip_controls(text[:4000])).split())[:SHOWN]
@@ -71,7 +72,7 @@ def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _clean(value: Any) -> Any:
-    from memcli.text.redact import strip_controls
+    from memcli.text.controls import strip_controls
 
     if isinstance(value, str):
         return strip_controls(value)

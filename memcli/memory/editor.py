@@ -1,0 +1,247 @@
+"""Plans to change a memory file: applied as splices, parsed again, refused unless they read back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from memcli.errors import DataError
+from memcli.memory import front_matter
+from memcli.memory.diff import apply_edits
+from memcli.memory.entry_values import CORE_KEYS, make_entry, read_values
+from memcli.memory.grammar import BLANKS, eol_of, with_line_feeds
+from memcli.memory.parser import MemoryFile, parse
+from memcli.memory.prose import sections
+from memcli.memory.values import (
+    Edit,
+    Entry,
+)
+
+
+class EntryChange(NamedTuple):
+    """What a writer wants of one file.
+
+    `at` names an entry of `file.entries`, None appends. `values` are set (None removes a key),
+    `body` replaces the body, `remove` takes the whole segment out, `text` is appended verbatim.
+    """
+
+    at: int | None = None
+    values: Mapping[str, Any] = {}
+    body: str | None = None
+    remove: bool = False
+    text: str = ""
+
+
+def render_entry(values: Mapping[str, Any], body: str, eol: str = "\n") -> str:
+    """A new entry as it is written: core keys in their order, then the others, then the body."""
+    ordered = {key: values[key] for key in CORE_KEYS if key in values}
+    ordered.update(
+        {key: value for key, value in values.items() if key not in ordered and value is not None}
+    )
+    return front_matter.render(ordered, eol) + safe_body(body).replace("\n", eol) + eol
+
+
+def safe_body(text: str) -> str:
+    """`text` as a body that can neither open an entry nor leave a fence open.
+
+    A delimiter line outside a fence becomes `***`, which markdown shows as the same rule.
+    """
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n").split("\n")
+    fence, out = "", []
+    for line in lines:
+        mark = re.match(r" {0,3}(`{3,}|~{3,})([^\n]*)", line)
+        if mark and not fence and not (mark[1][0] == "`" and "`" in mark[2]):
+            fence = mark[1]
+        elif mark and fence and mark[1].startswith(fence) and not mark[2].strip():
+            fence = ""
+        elif re.fullmatch(r"---[ \t]*", line):
+            line = "***" if not fence else " ---"
+        out.append(line)
+    return "\n".join([*out, fence] if fence else out)
+
+
+def edited(file: MemoryFile, changes: Iterable[EntryChange]) -> MemoryFile:
+    """`file` with all `changes` made by splices, parsed again and compared with the plan.
+
+    Raises `DataError` when the outcome would not be exactly the plan; nothing is written here.
+    """
+    changes = list(changes)
+    edits = [edit for change in changes if change.at is not None for edit in _plan(file, change)]
+    text = apply_edits(file.text, edits)
+    after = parse(
+        _appended(text, [change.text for change in changes if change.at is None]), file.path
+    )
+    _verify(file, changes, after)
+    return after
+
+
+def _appended(text: str, additions: Sequence[str]) -> str:
+    eol, tail, parts = eol_of(text), text[-4000:], [text]
+    for addition in additions:
+        new = _glue(tail, eol) + addition
+        tail = (tail + new)[-4000:]
+        parts.append(new)
+    return "".join(parts)
+
+
+def _glue(tail: str, eol: str) -> str:
+    """What must stand between a text and an appended entry: the end of a line and a blank one."""
+    if not tail.strip("\ufeff"):
+        return ""
+    lines = re.split(r"\r\n|\n|\r", tail)
+    if lines[-1].strip():
+        return eol * 2
+    return "" if len(lines) > 1 and not lines[-2].strip() and not lines[-1] else eol
+
+
+def _plan(file: MemoryFile, change: EntryChange) -> list[Edit]:
+    assert change.at is not None
+    entry = file.entries[change.at]
+    if change.remove:
+        return [Edit(entry.start, entry.end, "")]
+    inner, close, body = _parts(file.text, entry)
+    edits = []
+    if change.values:
+        block, eol = (
+            with_line_feeds(file.text[inner:close]),
+            eol_of(file.text[entry.start : entry.end]),
+        )
+        for edit in front_matter.plan_values(block, change.values, eol):
+            edits.append(Edit(edit.start + inner, edit.end + inner, edit.new))
+    if change.body is not None:
+        edits.append(_body_edit(file.text, entry, body, change.body))
+    return edits
+
+
+def _parts(text: str, entry: Entry) -> tuple[int, int, int]:
+    """Offsets of the block's first line, of its closing delimiter and of the line after that."""
+    scan = with_line_feeds(text[entry.start : entry.end])
+    rules = re.finditer(r"^---[ \t]*\r?(?:\n|\Z)", scan, re.MULTILINE)
+    opening, closing = next(rules), next(rules)
+    return entry.start + opening.end(), entry.start + closing.start(), entry.start + closing.end()
+
+
+def _body_edit(text: str, entry: Entry, body: int, new: str) -> Edit:
+    eol = eol_of(text[entry.start : entry.end])
+    new = safe_body(new).replace("\n", eol)
+    if not entry.body:
+        glue = "" if text[:body].endswith(("\n", "\r")) else eol
+        return Edit(body, body, glue + new + eol)
+    start = text.index(entry.body, body)
+    return Edit(start, start + len(entry.body), new)
+
+
+def _verify(before: MemoryFile, changes: list[EntryChange], after: MemoryFile) -> None:
+    wanted = _wanted(before, changes)
+    got = [_essence(entry) for entry in after.entries]
+    if wanted != got or _prose(before) != _prose(after):
+        at = next(
+            (i for i, (a, b) in enumerate(zip(wanted, got, strict=False)) if a != b), len(got) - 1
+        )
+        line = after.entries[at].line if 0 <= at < len(after.entries) else 1
+        raise DataError(
+            f"a planned change does not read back as planned; nothing is written ({before.path}:{line})",
+            f"look at the front matter and code fences there: mem doctor {before.path}",
+        )
+
+
+def _prose(file: MemoryFile) -> list[str]:
+    return [
+        text
+        for seg in file.segments
+        if seg.kind == "prose"
+        if (text := file.text[seg.start : seg.end].strip())
+    ]
+
+
+def _essence(entry: Entry) -> tuple[Any, ...]:
+    """What must survive a change. A derived id depends on the place and does not count."""
+    extra = {key: str(value) for key, value in entry.extra.items()}
+    return (entry.id if entry.identified else "", *entry[1:11], entry.body, extra)
+
+
+def _wanted(before: MemoryFile, changes: list[EntryChange]) -> list[tuple[Any, ...]]:
+    by_index: dict[int, list[EntryChange]] = {}
+    for change in changes:
+        if change.at is not None:
+            by_index.setdefault(change.at, []).append(change)
+    wanted = []
+    for i, entry in enumerate(before.entries):
+        mine = by_index.get(i, [])
+        if any(change.remove for change in mine):
+            continue
+        wanted.append(_essence(_changed(before, entry, mine)) if mine else _essence(entry))
+    for change in changes:
+        if change.at is None:
+            wanted += [_essence(entry) for entry in parse(change.text, before.path).entries]
+    return wanted
+
+
+def _changed(file: MemoryFile, entry: Entry, changes: list[EntryChange]) -> Entry:
+    inner, close, _ = _parts(file.text, entry)
+    raw = dict(front_matter.read(with_line_feeds(file.text[inner:close])).values)
+    body = entry.body
+    for change in changes:
+        for key, value in change.values.items():
+            raw.pop(key, None) if value is None else raw.__setitem__(
+                key, front_matter.as_written(value)
+            )
+        if change.body is not None:
+            eol = eol_of(file.text[entry.start : entry.end])
+            body = safe_body(change.body).replace("\n", eol).strip(BLANKS)
+    values, _ = read_values(raw)
+    changed = make_entry(values, body)
+    return changed._replace(identified=bool(values["id"]))
+
+
+def adopted(memory: MemoryFile) -> tuple[MemoryFile, list[str]]:
+    """`memory` with its sections as entries under the ids they had as sections, and these ids.
+
+    Raises DataError when an inserted block would not read back as that entry.
+    """
+    found = [
+        section
+        for section in sections(memory)
+        if not re.match(r"---[ \t]*\r?$", section.body, re.M)
+    ]
+    if not found:
+        return memory, []
+    eol = eol_of(memory.text)
+    edits = [_insertion(memory.text, section, eol) for section in found]
+    after = parse(apply_edits(memory.text, edits), memory.path)
+    bodies = {entry.id: entry.body for entry in after.entries}
+    for section in found:
+        if not bodies.get(section.id, "").startswith(section.body):
+            raise DataError(
+                f"a section cannot be made an entry ({memory.path}:{section.line})",
+                "look for an unclosed code fence or a line of --- there",
+            )
+    return after, [section.id for section in found]
+
+
+def _insertion(text: str, section: Entry, eol: str) -> Edit:
+    raw = text[section.start : section.end]
+    at = section.start + len(raw) - len(raw.lstrip("\ufeff\r\n \t"))
+    line = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+    at = max(line, 1 if text.startswith("\ufeff") else 0)
+    before = re.split(r"\r\n|\n|\r", text[:at].lstrip("\ufeff"))
+    glue = "" if len(before) < 2 or not before[-2].strip() else eol
+    return Edit(at, at, glue + front_matter.render(_adopted_values(section), eol))
+
+
+def _adopted_values(section: Entry) -> dict[str, Any]:
+    values: dict[str, Any] = {
+        "id": section.id,
+        "type": section.type,
+        "domain": section.domain,
+        "importance": section.importance,
+        "phase": section.phase,
+        "status": section.status,
+        "reinforcement_count": section.reinforcement_count,
+    }
+    if section.date:
+        values["created_at"] = section.date
+    if " > " in section.title:
+        values["title"] = section.title
+    return values

@@ -1,0 +1,142 @@
+"""The marks of a memory file: delimiters, code fences, headings, line ends, dates and derived ids."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+
+from memcli.memory.words import is_day
+
+DETAIL = re.compile(r"(?<![^\r\n])### Detail[ \t]*(?![^\r\n])")
+"""What follows this heading in an episode is kept but not indexed."""
+
+
+class LinePattern:
+    """A pattern for the start of a line, searched for by the line end before it: five times faster
+    than `^`."""
+
+    def __init__(self, pattern: str) -> None:
+        self.first = re.compile(pattern)
+        self.later = re.compile(r"\n" + pattern)
+
+    def find(self, text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+        """Matches in `text[start:end]`, where `start` begins a line."""
+        first = self.first.match(text, start, end)
+        if first is not None:
+            yield first
+        yield from self.later.finditer(text, start, end)
+
+
+MARK = LinePattern(r"(?:(---)[ \t]*+\r?(?=\n|\Z)| {0,3}(`{3,}+|~{3,}+)([^\n]*+))")
+
+
+# group 1: a delimiter; 2 and 3: a code fence and its info string
+HEADING = LinePattern(r" {0,3}(#{1,6})[ \t]++([^\r\n]*+)")
+
+
+_DATE = re.compile(r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)")
+
+
+HEAD_DATE = re.compile(r"^\[(\d{4}-\d{2}-\d{2})\][ \t]*")
+
+
+BLANKS = "\r\n \t"
+
+
+_NAMESPACE = b"\x9d\x1a\x4e\x60\x5c\x0b\x5a\x8e\x9f\x3d\x6d\x65\x6d\x63\x6c\x69"
+
+
+def with_line_feeds(text: str) -> str:
+    """A lone CR ends a line, too. The length is the same, so that every offset stays true."""
+    return re.sub(r"\r(?!\n)", "\n", text) if "\r" in text else text
+
+
+class LineNumbers:
+    """Line numbers, from 1, of offsets that mostly ascend: counted on from the last one asked for."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.line = 1
+
+    def number(self, offset: int) -> int:
+        if offset >= self.at:
+            self.line += self.text.count("\n", self.at, offset)
+        else:
+            self.line -= self.text.count("\n", offset, self.at)
+        self.at = offset
+        return self.line
+
+
+def is_inline(mark: re.Match[str]) -> bool:
+    return mark[2][0] == "`" and "`" in mark[3]
+
+
+def closes(mark: re.Match[str], fence: str) -> bool:
+    return mark[2].startswith(fence) and not mark[3].strip()
+
+
+def pair_up(marks: Sequence[re.Match[str]]) -> bool:
+    """Whether every fence is closed, and none opens another of its kind within."""
+    fence = ""
+    for mark in marks:
+        if not fence:
+            fence = "" if is_inline(mark) else mark[2]
+        elif closes(mark, fence):
+            fence = ""
+        elif mark[2].startswith(fence):
+            return False
+    return not fence
+
+
+def heading_text(heading: re.Match[str]) -> str:
+    """Without the closing run of `#`, which must stand apart: `## Learn C# ##` is "Learn C#"."""
+    text = heading[2].rstrip()
+    bare = text.rstrip("#")
+    return bare.rstrip() if not bare or bare[-1] in " \t" else text
+
+
+def date_in(text: str) -> str:
+    """The first calendar date in `text` (a path, a heading), else ""."""
+    return next((day for day in _DATE.findall(text) if is_day(day)), "")
+
+
+def derived_id(*parts: str) -> str:
+    """uuid5 over `parts`: the stable id of what has none of its own (RFC 9562, version 5)."""
+    from hashlib import sha1
+
+    digest = bytearray(
+        sha1(_NAMESPACE + "\0".join(parts).encode("utf-8", "surrogatepass")).digest()[:16]
+    )
+    digest[6] = digest[6] & 0x0F | 0x50
+    digest[8] = digest[8] & 0x3F | 0x80
+    text = digest.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def within(spans: list[tuple[int, int]], offset: int) -> bool:
+    at = bisect_right(spans, (offset, 0)) - 1
+    return at >= 0 and offset < spans[at][1]
+
+
+def code_fences(scan: str, start: int, end: int) -> list[tuple[int, int]]:
+    """The spans of code in a stretch of prose, in order; one that is not closed runs to the end."""
+    spans: list[tuple[int, int]] = []
+    fence, opened = "", 0
+    for mark in MARK.find(scan, start, end):
+        if mark[1]:
+            continue
+        if not fence:
+            if not is_inline(mark):
+                fence, opened = mark[2], mark.start(2)
+        elif closes(mark, fence):
+            spans.append((opened, mark.end()))
+            fence = ""
+    return [*spans, (opened, end)] if fence else spans
+
+
+def eol_of(text: str) -> str:
+    """The line ending of a text: that of its first line."""
+    found = re.search(r"\r\n|\n|\r", text)
+    return found[0] if found else "\n"

@@ -1,0 +1,258 @@
+"""A memory file as text -> segments and entries, lossless.
+
+The grammar is in docs/memory-format.md. `parse` never fails: what cannot be used is a `Problem`.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from memcli.memory import front_matter
+from memcli.memory.entry_values import CORE_KEYS, make_entry, read_values
+from memcli.memory.grammar import (
+    BLANKS,
+    MARK,
+    LineNumbers,
+    closes,
+    date_in,
+    derived_id,
+    is_inline,
+    pair_up,
+    with_line_feeds,
+)
+from memcli.memory.values import (
+    TYPES,
+    Entry,
+    Problem,
+    Segment,
+)
+
+_CORE = "|".join(CORE_KEYS)
+
+
+_MAYBE = re.compile(rf"(?:{_CORE})[\"']?[ \t]*+:")
+
+
+_MEANT = re.compile(
+    r"(?<![^\n])(?:id[ \t]*:|type[ \t]*:[ \t]*(?:declarative|procedural|directive|corrective)\b)"
+)
+
+
+_KEY = re.compile(r"(?<![^\n{,])[ \t]*+[\"']?([\w-]++)[\"']?[ \t]*+:")
+
+
+class MemoryFile(NamedTuple):
+    """A parsed file. `entries` are those with front matter, in file order; see also `sections`."""
+
+    path: str
+    text: str
+    segments: tuple[Segment, ...]
+    entries: tuple[Entry, ...]
+    problems: tuple[Problem, ...]
+
+
+def parse(text: str, path: str) -> MemoryFile:
+    """Split `text` into segments whose texts, joined, are `text` again; read every entry.
+
+    `path` names the file in problems and seeds the ids of entries that have none: relative to the
+    root, with forward slashes, so that ids agree between machines.
+    """
+    return _Reader(text, path).read()
+
+
+class EntryBlock(NamedTuple):
+    """Front matter found between two delimiters; `values` is None when it is damaged."""
+
+    start: int
+    inner: int
+    close: int
+    body: int
+    values: dict[str, Any] | None
+    problems: tuple[tuple[int, str, str], ...]  # (offset, message, severity)
+
+
+class _Reader:
+    """One pass over the delimiters and fences of a text (linear: no mark is looked at over thrice)."""
+
+    def __init__(self, text: str, path: str) -> None:
+        self.text = text
+        self.path = path
+        self.day = date_in(path)
+        self.scan = with_line_feeds(text)
+        self.top = int(text.startswith("\ufeff"))
+        self.marks = list(MARK.find(self.scan, self.top, len(text)))
+        self.rules = [i for i, mark in enumerate(self.marks) if mark[1]]
+        self.memo: dict[int, EntryBlock | None] = {}
+        self.problems: list[Problem] = []
+        self.lines = LineNumbers(self.scan)
+
+    def read(self) -> MemoryFile:
+        blocks = list(self._blocks())
+        segments: list[Segment] = []
+        entries: list[Entry] = []
+        starts = [block.start for block in blocks] + [len(self.text)]
+        if starts[0] > 0:
+            segments.append(Segment("prose", 0, starts[0]))
+        for block, end in zip(blocks, starts[1:], strict=True):
+            for problem in block.problems:
+                self._problem(*problem)
+            segments.append(Segment("prose" if block.values is None else "entry", block.start, end))
+            if block.values is not None:
+                entries.append(self._entry(block, end, len(entries)))
+        problems = tuple(sorted(self.problems, key=lambda problem: problem.line))
+        return MemoryFile(self.path, self.text, tuple(segments), tuple(entries), problems)
+
+    def _blocks(self) -> Iterator[EntryBlock]:
+        """Every entry's block, and every damaged one, outside fences and in file order."""
+        at = 0
+        while at < len(self.marks):
+            if self.marks[at][1]:
+                block = self._block(at)
+                if block is None:
+                    at += 1
+                else:
+                    yield block
+                    at = self._after(at, block)
+            else:
+                at = self._skip_fence(at)
+
+    def _after(self, at: int, block: EntryBlock) -> int:
+        """The first mark behind a block. What closes a damaged one may well open the next entry."""
+        end = block.close if block.values is None else block.body
+        while at < len(self.marks) and self.marks[at].end() <= end:
+            at += 1
+        return at
+
+    def _skip_fence(self, at: int) -> int:
+        """The mark after the fence that opens at `at`.
+
+        A fence that is not closed before the next block with an id ends there, unless that block is
+        an example: the fences behind it make sense only if the first of them closes this one.
+        """
+        if is_inline(self.marks[at]):
+            return at + 1
+        first: int | None = None
+        behind: list[int] = []
+        for i in range(at + 1, len(self.marks)):
+            if self.marks[i][1]:
+                if self._has_id(i):
+                    if first is not None:
+                        break
+                    first = i
+            elif first is not None:
+                behind.append(i)
+            elif closes(self.marks[i], self.marks[at][2]):
+                return i + 1
+        if first is None:
+            return len(self.marks)
+        return self._example_end(at, behind) or self._forgotten(at, first)
+
+    def _has_id(self, at: int) -> bool:
+        block = self._block(at)
+        return block is not None and block.values is not None and block.values.get("id") is not None
+
+    def _example_end(self, at: int, behind: list[int]) -> int:
+        """The mark after the one that closes the fence at `at`; 0 when the fences behind need no
+        such.
+        """
+        if pair_up([self.marks[i] for i in behind]):
+            return 0
+        for place, i in enumerate(behind):
+            if closes(self.marks[i], self.marks[at][2]):
+                return i + 1 if pair_up([self.marks[k] for k in behind[place + 1 :]]) else 0
+        return 0
+
+    def _forgotten(self, at: int, first: int) -> int:
+        self._problem(self.marks[at].start(2), "code fence is not closed before the next entry")
+        return first
+
+    def _block(self, at: int) -> EntryBlock | None:
+        if at not in self.memo:
+            self.memo[at] = self._try_block(at)
+        return self.memo[at]
+
+    def _try_block(self, at: int) -> EntryBlock | None:
+        start = self.marks[at].start(1)
+        if not self._after_blank(start):
+            return None
+        inner = self._next_line(self.marks[at].end())
+        rule = bisect_right(self.rules, at)
+        if rule == len(self.rules):
+            return self._unclosed(start, inner)
+        closing = self.marks[self.rules[rule]]
+        place = (start, inner, closing.start(1), self._next_line(closing.end()))
+        if place[2] - inner > front_matter.MAX_BLOCK:
+            return self._too_long(place)
+        block = self.scan[inner : place[2]]
+        if not _MAYBE.search(block):
+            return None
+        try:
+            values, repeated = front_matter.read(block)
+        except front_matter.Malformed as error:
+            why = f"front matter cannot be read: {error}"
+            return _damaged(place, inner + error.offset, why) if _MEANT.search(block) else None
+        if not _is_entry(values):
+            return None
+        problems = [(key, f"key {key!r} stands twice; the last one counts") for key in repeated]
+        return EntryBlock(*place, values, self._located(problems, inner, place[2]))
+
+    def _unclosed(self, start: int, inner: int) -> EntryBlock | None:
+        if not _MEANT.match(self.scan, inner):
+            return None
+        place = (start, inner, len(self.scan), len(self.scan))
+        return _damaged(place, start, "front matter is not closed by a line of ---")
+
+    def _too_long(self, place: tuple[int, int, int, int]) -> EntryBlock | None:
+        if not _MEANT.match(self.scan, place[1]):
+            return None
+        why = f"front matter cannot be read: longer than {front_matter.MAX_BLOCK} characters"
+        return _damaged(place, place[0], why)
+
+    def _located(
+        self, faults: Sequence[tuple[str, str]], inner: int, close: int
+    ) -> tuple[tuple[int, str, str], ...]:
+        """Problems of keys with the place where each key stands for the last time."""
+        if not faults:
+            return ()
+        places = {found[1]: found.start(1) for found in _KEY.finditer(self.scan, inner, close)}
+        return tuple((places.get(key, inner), message, "defaulted") for key, message in faults)
+
+    def _after_blank(self, at: int) -> bool:
+        line = self.scan.rfind("\n", 0, max(at - 1, 0)) + 1
+        return at == self.top or not self.scan[max(line, self.top) : at].strip()
+
+    def _next_line(self, end: int) -> int:
+        stop = self.scan.find("\n", end)
+        return len(self.scan) if stop < 0 else stop + 1
+
+    def _problem(self, offset: int, message: str, severity: str = "defaulted") -> None:
+        self.problems.append(Problem(self.path, self.lines.number(offset), message, severity))
+
+    def _entry(self, block: EntryBlock, end: int, ordinal: int) -> Entry:
+        assert block.values is not None
+        raw = self.text[block.body : end]
+        body = raw.strip(BLANKS)
+        lead = raw.index(body)
+        values, faults = read_values(block.values)
+        for problem in self._located(faults, block.inner, block.close):
+            self._problem(*problem)
+        identified = bool(values["id"])
+        if not identified:
+            values["id"] = derived_id(self.path, str(ordinal), body)
+        line = self.lines.number(block.body + lead)
+        entry = make_entry(values, body, day=self.day, line=line, start=block.start, end=end)
+        return entry if identified else entry._replace(identified=False)
+
+
+def _damaged(place: tuple[int, int, int, int], at: int, why: str) -> EntryBlock:
+    """A block that was meant as an entry: it stays apart from its neighbours, as prose."""
+    return EntryBlock(*place, None, ((at, why, "unreadable"),))
+
+
+def _is_entry(values: Mapping[str, Any]) -> bool:
+    if values.get("id") is not None or values.get("type") in TYPES:
+        return True
+    return sum(key in values for key in CORE_KEYS) >= 3

@@ -1,0 +1,205 @@
+"""A text as tokens: words, paths, flags, numbers in base units, code, marks."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from memcli.similarity.claim_words import (
+    ABBREVIATIONS,
+    COUNTS,
+    SLASHED,
+    UNITS,
+)
+
+
+class Token(NamedTuple):
+    kind: str
+    text: str
+    code: bool = False
+    proper: bool = False
+
+
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+)
+
+
+_MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0dff\u0f00-\u0fff"
+
+
+_TOKEN = rf"""
+      (?P<plain>(?<!\S)[a-z]++(?=[\s,]))  # what most words are: known before all else is tried
+    | (?P<url>https?://[^\s<>`"')\]]+)
+    | (?P<date>\d{{4}}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?Z?)?)
+    | (?P<step>\0\d+)
+    | (?P<flag>(?<![\w-])--?[A-Za-z][\w-]*)
+    | (?P<issue>\#\d+\b)
+    | (?P<path>[A-Za-z]:\\[\w\\.-]+
+        | (?<![\w@$*.{{}}+~-])[\w@$*.{{}}+~-]*(?:/[\w@$*.{{}}\[\]+-]*)+
+        | (?<![\w*])\*+\.[\w*{{}},-]+
+        | (?<![\w.])\.[A-Za-z][\w.-]*
+        | (?<![\w.-])[A-Za-z_][\w-]*(?:\.[A-Za-z0-9_*][\w*-]*)+)
+    | (?P<number>(?<![^\s(\[=:,<>`"'])-?(?=\d)(?:\d[\d_]*(?:[.,:]\d+)*)(?:\.x\b)?
+        (?:-?(?:rc|alpha|beta|dev|post)\.?\d*)?
+        (?:\ ?(?:ms|msecs?|milliseconds?|s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?|d|days?|weeks?
+            |percent|[kKMGT]i?[bB]|[Bb]ytes?)(?![^\W_])|\ ?%|\w*)
+        | \d\w*(?:[.,:]\d+)*)
+    | (?P<operator>[=!<>]=|&&|\|\||(?<=\s)[<>](?=\ ?\d)|[≤≥≠])
+    | (?P<run>[{_UNSPACED}]+)
+    | (?P<word>(?:(?![{_UNSPACED}])[\w{_MARKS}])+(?P<call>\(\))?)
+    | (?P<comma>[,，、])
+    | (?P<stop>[.;:!?()。；：！？—–…]|\n\s*\n|\s-\s)
+    """
+_SPAN = r"(?<!`)(?P<ticks>`{1,3})(?!`)(?P<code>.{1,400}?)(?<!`)(?P=ticks)(?!`)"
+_PATTERNS = {
+    "token": (_TOKEN, re.VERBOSE),
+    "heading": (
+        r"^[ \t]{0,3}#{1,6}[ \t]+(?:\[?\d{4}-\d\d-\d\d[^\]\s]*\]?[ \t:–—-]*)?(.*)$",
+        re.MULTILINE,
+    ),
+    "bullet": (
+        r"^[ \t>]*(?:(?:[-*+]|(?P<step>\d{1,2})[.)])[ \t]+|>[ \t]*|(?=\[\d{4}))"
+        r"(?:\[\d{4}-\d\d-\d\d[^\]\s]*\][ \t:–—-]*)?",
+        re.MULTILINE,
+    ),
+    "code": (rf"(?P<fence>^[ \t]*(?:```|~~~)[^\n]*$)|{_SPAN}", re.DOTALL | re.MULTILINE),
+    "span": (_SPAN, re.DOTALL),
+    "fence": (r"^[ \t]*(?:```|~~~)[ \t]*$", re.MULTILINE),
+    "emphasis": (r"(?<![\w*/])(\*{1,3})(?=[^\s*/.])([^*\n]+?)(?<=\S)\1(?![\w*/])", 0),
+    "numeral": (rf"\b(?:{'|'.join(COUNTS)})\b", re.IGNORECASE),
+    "short": (r"\b(\w+?)n't\b|\b(can)not\b|'(?:s|re|ve|ll|d|m)\b", re.IGNORECASE),
+    "unspaced": (
+        r"(?P<idiom>不同|不仅|不但|不断|不过|不管|不论|无论|非常|特别|别的|未来|没错|区别|级别|类别|识别|个别|分别|是否)"
+        r"|(?P<negator>不要|不得|不能|不可|不应|禁止|切勿|请勿|避免|没有|不|勿|别|没|未|无|莫|ません|ない|避け|ไม่|อย่า|ห้าม)",
+        0,
+    ),
+    "count": (r"^(-?\d[\d_]*(?:,\d{3})*(?:\.\d+)?) ?([^\W\d_]+|%)?$", 0),
+}
+
+
+@cache
+def pattern(name: str) -> re.Pattern[str]:
+    """Compiled on first use: importing this module must cost nothing."""
+    return re.compile(*_PATTERNS[name])
+
+
+def _spell_out(match: re.Match[str]) -> str:
+    head = (match[1] or match[2] or "").casefold()
+    return {"ca": "can", "wo": "will", "sha": "shall"}.get(head, head) + " not" if head else ""
+
+
+def _plain(text: str) -> str:
+    """The text without heading marks and dates, bullets, emphasis and contractions."""
+    if not text.isascii():
+        import unicodedata  # a shared library that English text need not load
+
+        text = unicodedata.normalize("NFKC", text)
+    text = text.replace("\r\n", "\n").replace("\u2019", "'")
+    text = pattern("heading").sub("\n\n\\1\n\n", text)
+    text = pattern("bullet").sub(lambda m: f"\n\n\0{m['step']} " if m["step"] else "\n\n", text)
+    text = pattern("emphasis").sub(r"\2", text)
+    text = pattern("numeral").sub(lambda m: COUNTS[m[0].casefold()], text)
+    return pattern("short").sub(_spell_out, text) if "n" in text or "'" in text else text
+
+
+def tokens_of(text: str) -> Iterator[Token]:
+    """The tokens of a body in order; code spans differ from prose only by their mark."""
+    start, plain = 0, _plain(text)
+    for begin, end, code in _code_spans(plain):
+        yield from _scan(plain[start:begin], code=False, fresh=start == 0)
+        yield from _scan(code, code=True, fresh=False)
+        start = end
+    yield from _scan(plain[start:], code=False, fresh=start == 0)
+
+
+def _code_spans(text: str) -> Iterator[tuple[int, int, str]]:
+    """Where code stands and what it is; a fence that nothing closes is prose, and is looked at
+    once.
+    """
+    closes = [(match.start(), match.end()) for match in pattern("fence").finditer(text)]
+    wanted, at = pattern("code"), 0
+    while match := wanted.search(text, at):
+        at = match.end()
+        if match.lastgroup != "fence":
+            yield match.start(), at, match["code"]
+            continue
+        next_close = bisect_right(closes, (at, 0))
+        if next_close < len(closes):
+            start, end = closes[next_close]
+            yield match.start(), end, text[at:start]
+            at = end
+        else:
+            wanted, at = pattern("span"), match.start()
+
+
+def _scan(text: str, *, code: bool, fresh: bool) -> Iterator[Token]:
+    for match in pattern("token").finditer(text):
+        kind, raw = match.lastgroup or "", match[0]
+        kind = "word" if kind in ("call", "plain") else kind
+        if kind == "word":
+            yield _word(raw, code=code, proper=not fresh and raw[0].isupper())
+        elif kind in ("url", "path"):
+            yield from _path(raw, code=code)
+        elif kind in ("comma", "stop"):
+            yield Token("comma" if kind == "comma" and not code else "gap" if code else "stop", raw)
+        else:
+            yield _literal(kind, raw, code=code)
+        fresh = kind == "stop"
+
+
+@lru_cache(maxsize=16_384)
+def _word(raw: str, *, code: bool, proper: bool) -> Token:
+    word = raw.removesuffix("()").strip("_")
+    if (
+        "_" in word
+        or raw.endswith("()")
+        or (word[:1].islower() and not word.islower() and word.isascii())
+    ):
+        return Token("name", word, code)
+    folded = word.casefold()
+    if folded[:1] == "v" and folded[1:].isdecimal():
+        return Token("number", folded[1:], code)
+    return Token("word", folded, code, proper)
+
+
+def _path(raw: str, *, code: bool) -> Iterator[Token]:
+    path = raw.rstrip(".,;:!?/").removeprefix("./")
+    folded = path.casefold()
+    if not path or folded in ABBREVIATIONS:
+        return
+    if folded in SLASHED or (path.isupper() and path.replace("/", "").isalpha()):
+        yield from (_word(part, code=code, proper=True) for part in path.split("/") if part)
+    elif folded[0] == "v" and folded[1:2].isdecimal():
+        yield Token("number", folded[1:], code)
+    else:
+        yield Token("path", path if "/" in path else folded, code)
+
+
+def _literal(kind: str, raw: str, *, code: bool) -> Token:
+    if kind == "number":
+        return Token("number", _measure(raw), code)
+    if kind == "operator":
+        return Token("name", {"≤": "<=", "≥": ">=", "≠": "!="}.get(raw, raw), code)
+    if kind == "issue":
+        return Token("name", raw, code)
+    return Token(kind, raw, code)
+
+
+def _measure(raw: str) -> str:
+    """A number in base units: "2 min" and "120s" are both "120 s"; what has no such reading stays."""
+    match = pattern("count").match(raw.casefold())
+    if match is None:
+        return raw.casefold()
+    digits, unit = match[1].replace(",", "").replace("_", ""), match[2] or ""
+    if unit not in UNITS:
+        return digits + unit
+    dimension, factor = UNITS[unit]
+    return f"{float(digits) * factor:.12g} {dimension}".rstrip()
+
+
+def bigrams_of(run: str) -> list[str]:
+    return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
