@@ -188,7 +188,7 @@ def test_yaml_values(line: str, value: Any) -> None:
 
 def test_last_of_two_equal_keys_counts() -> None:
     """A key that stands twice is named once, however often it stands."""
-    assert read("id: a\nid: b\nid: c\n") == front_matter.Block({"id": "c"}, ("id",))
+    assert read("id: a\nid: b\nid: c\n") == front_matter.FrontMatter({"id": "c"}, ("id",))
 
 
 @pytest.mark.parametrize(
