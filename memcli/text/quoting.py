@@ -1,0 +1,70 @@
+"""Memory as quoted text: each line marked, so that none can pass for structure of the answer.
+
+No list of words decides: a line that begins with the mark is no heading, no turn and no tag of its
+own, in whatever language it is written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+MARK = "> "
+_CODE = re.compile(r"(?<!`)(`+)(?!`)(?:.{0,400}?[^`])\1(?!`)")
+_TAG = re.compile(r"(?<!\w)<(?=[A-Za-z/!|])")
+_TURN = re.compile(
+    r"(?i)<(?=[\s/|]*(?:system|user|assistant|human|developer|tool|function|invoke|antml|im_|command"
+    r"|instruction|reminder|recalled|context|result|message|output|parameter|private))"
+)
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
+_UNDERLINE = re.compile(r"(?=\s{0,3}(?:=+|-+)\s*$)(\s*)")
+
+
+def quoted(text: str, mark: str = MARK) -> str:
+    """`text` with `mark` before each line, tags escaped, and no line that underlines a heading.
+
+    A `<` before a letter, `/`, `!` or `|` becomes `&lt;`, but after a word character (`List<int>`)
+    and in code; in a fenced block only what an agent reads as a turn or a tag of its own is
+    escaped.
+    """
+    return "\n".join((mark + line).rstrip() for line in _lines(text.splitlines()))
+
+
+def escaped(line: str) -> str:
+    """`line` whose tags are text; a code span of this line keeps its own."""
+    if "<" not in line:
+        return line
+    at, out = 0, []
+    for span in _CODE.finditer(line):
+        out += [_TAG.sub("&lt;", line[at : span.start()]), span[0]]
+        at = span.end()
+    # What stands before a piece decides, too: `a`<b is a tag behind code.
+    return "".join([*out, _TAG.sub("&lt;", line[at:])])
+
+
+def _lines(lines: list[str]) -> Iterator[str]:
+    closable = _closable(lines)
+    fence, before = "", ""
+    for at, line in enumerate(lines):
+        mark = _FENCE.match(line)
+        if fence:
+            fence = "" if mark and mark[1].startswith(fence) and not mark[2].strip() else fence
+            yield _TURN.sub("&lt;", line)
+        else:
+            if mark and len(mark[1]) <= closable[at].get(mark[1][0], 0):
+                fence = mark[1]
+            plain = escaped(line)
+            yield _UNDERLINE.sub(r"\1\\", plain, count=1) if before.strip() else plain
+        before = line
+
+
+def _closable(lines: list[str]) -> list[dict[str, int]]:
+    """For each line the longest fence of either sort that a later line can close."""
+    found: list[dict[str, int]] = []
+    longest: dict[str, int] = {}
+    for line in reversed(lines):
+        found.append(longest)
+        mark = _FENCE.match(line)
+        if mark and not mark[2].strip() and len(mark[1]) > longest.get(mark[1][0], 0):
+            longest = {**longest, mark[1][0]: len(mark[1])}
+    return found[::-1]
