@@ -759,9 +759,14 @@ def init(
     ] = False,
     claude: Annotated[bool, typer.Option("--claude", help="Let Claude Code call mem.")] = False,
     codex: Annotated[bool, typer.Option("--codex", help="Let Codex call mem.")] = False,
+    gemini: Annotated[bool, typer.Option("--gemini", help="Let Gemini CLI call mem.")] = False,
+    opencode: Annotated[bool, typer.Option("--opencode", help="Let opencode call mem.")] = False,
     ci: Annotated[
         bool, typer.Option("--ci", help="A workflow for GitHub that compacts after a merge.")
     ] = False,
+    source: Annotated[
+        str, typer.Option("--from", metavar="SPEC", help="What CI installs, as pip takes it.")
+    ] = "",
     agents: Annotated[
         bool,
         typer.Option("--agents", help="Tell agents in AGENTS.md or CLAUDE.md when to use mem."),
@@ -795,15 +800,17 @@ def init(
 
     with opened(options(root, sets, quiet, json)) as mem:
         each = everything and not remove  # without a target named, --remove takes back all of them
-        request = command.Request(
-            git or each,
-            claude or each,
-            codex or each,
-            ci or each,
-            agents or each,
-            user,
-            shared,
-            remove,
+        wanted = {"claude": claude, "codex": codex, "gemini": gemini, "opencode": opencode}
+        request = command.InitRequest(
+            git=git or each,
+            agents=tuple(name for name, on in wanted.items() if on or each),
+            ci=ci or each,
+            instructions=agents or each,
+            user=user,
+            shared=shared,
+            remove=remove,
+            source=source,
+            everything=everything,
         )
         report = command.run(mem, request, dry_run=dry_run)
         _written(mem, report, dry_run=dry_run, text=render.init_text(report))

@@ -1,4 +1,4 @@
-"""The section of ours in a git hook: text in, text out.
+"""The section of ours in a git hook. Pure: text in, text out.
 
 A hook runs it before everything else that it does, because a later `exec` or `exit` would skip it.
 It reads nothing that git says, prints only what mem has to report, and always succeeds.
@@ -16,20 +16,22 @@ SHELLS = ("sh", "bash", "dash", "ash", "ksh", "zsh", "busybox")
 HOOKS = ("post-merge", "post-rewrite", "post-commit")
 """The hooks that mem has a use for: new commits came in, history was rewritten, a commit was made.
 """
+LEGACY = ".legacy"
+"""The ending that pre-commit gives to the hook that it found; it runs it before its own."""
 SECONDS = 20
 """After so long git goes on without mem, where the system has `timeout`."""
 _PROGRAM = re.compile(r'^ {2}set -- (?:"((?:[^"\\]|\\.)*)"|(\S+))', re.MULTILINE)
 
 
-def lines(hook: str, program: str) -> tuple[str, ...]:
-    """What the section says; `program` is a shell word or two: how to call mem.
+def lines(hook: str) -> tuple[str, ...]:
+    """What the section says.
 
     The variables by which git tells a hook its repository are cleared, since mem may look at
     others. Standard output of mem goes to git's standard error, its errors nowhere.
     """
     return (
         "(",
-        f'  set -- {program} hook git-{hook} "$@"',
+        f'  set -- mem hook git-{hook} "$@"',
         '  command -v "$1" >/dev/null 2>&1 || exit 0',
         "  unset $(git rev-parse --local-env-vars)",
         f'  if command -v timeout >/dev/null 2>&1; then set -- timeout {SECONDS} "$@"; fi',
@@ -38,14 +40,12 @@ def lines(hook: str, program: str) -> tuple[str, ...]:
     )
 
 
-def lefthook_lines(program: str) -> list[str]:
-    """The same for lefthook, as YAML of its configuration; it hands the hook's arguments over as
-    {0}.
-    """
+def lefthook_lines() -> list[str]:
+    """The same for lefthook, as YAML of its configuration; {0} are the hook's arguments."""
     lines = []
     for hook in HOOKS:
-        call = f"unset $(git rev-parse --local-env-vars); {program} hook git-{hook} {{0}}"
-        command = json.dumps(f"({call}) </dev/null >&2 2>/dev/null || :", ensure_ascii=False)
+        call = f"unset $(git rev-parse --local-env-vars); mem hook git-{hook} {{0}}"
+        command = json.dumps(f"({call}) </dev/null >&2 2>/dev/null || :")
         lines += [f"{hook}:", "  commands:", "    mem:", f"      run: {command}"]
     return lines
 
@@ -61,12 +61,11 @@ def runs_shell(text: str) -> bool:
     return bool(named) and named[0] in SHELLS
 
 
-def with_section(text: str | None, hook: str, program: str) -> str:
+def with_section(text: str | None, hook: str) -> str:
     """The hook with our section below its first line, once; None is no hook yet."""
-    wanted = lines(hook, program)
     if text is None:
-        return f"{SHEBANG}\n{managed_section.put(None, wanted)}"
-    return managed_section.put(text, wanted, at=_below_shebang(text))
+        return f"{SHEBANG}\n{managed_section.put(None, lines(hook))}"
+    return managed_section.put(text, lines(hook), at=_below_shebang(text))
 
 
 def _below_shebang(text: str) -> int:
@@ -86,9 +85,7 @@ def without_section(text: str) -> str | None:
 
 
 def program_of(text: str) -> str | None:
-    """The program that our section calls, None when there is no section of ours (or it was
-    changed).
-    """
+    """The program that our section calls, None when there is no such section (or it was changed)."""
     found = managed_section.find(text)
     named = _PROGRAM.search(text, found.begin, found.end) if found is not None else None
     if named is None:

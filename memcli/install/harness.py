@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
-import re
+import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from memcli.install import agent_settings
 from memcli.project import git
 
 LEFTHOOK = tuple(
@@ -18,42 +19,13 @@ LEFTHOOK = tuple(
     for folder, name in (("", "lefthook"), ("", ".lefthook"), (".config/", "lefthook"))
     for ending in ("yml", "yaml", "toml", "json", "jsonc")
 )
-NAMES = ("mem", "mem.exe")
+BARE = (
+    "/usr/bin:/bin:/usr/sbin:/sbin" if sys.platform == "darwin" else "/usr/local/bin:/usr/bin:/bin"
+)
+"""PATH as a client has it that was started from the desktop."""
 
 
-# --- how to call mem
-
-
-def program() -> str:
-    """How a hook is to call this very program: a shell word, or an interpreter with its module.
-
-    An absolute path that outlives an upgrade: of two names of one file the one on PATH.
-    """
-    path = _script()
-    if path:
-        return agent_settings.quoted(path)
-    return f"{agent_settings.quoted(sys.executable)} -m memcli"
-
-
-def _script() -> str:
-    own = os.path.abspath(sys.argv[0])
-    if os.path.basename(own) not in NAMES or not os.access(own, os.X_OK):
-        folder = os.path.dirname(sys.executable)
-        own = next(
-            (path for path in (os.path.join(folder, n) for n in NAMES) if os.access(path, os.X_OK)),
-            "",
-        )
-    known = shutil.which("mem")
-    if own and known and os.path.isabs(known) and os.path.realpath(known) == os.path.realpath(own):
-        return known
-    return own
-
-
-def is_passing(command: str) -> bool:
-    """Whether a program lies in a cache that its runner (uvx, pipx run) clears now and then."""
-    return bool(
-        re.search(r"/(archive-v\d+|\.cache/(uv|pipx)|pipx/\.cache)/", command.replace("\\", "/"))
-    )
+# --- how agents find mem
 
 
 def is_runnable(name: str) -> bool:
@@ -61,13 +33,33 @@ def is_runnable(name: str) -> bool:
     return shutil.which(os.path.expanduser(name)) is not None
 
 
+def path_faults() -> list[str]:
+    """Why `mem hook`, as it is wired, would not reach this program from a shell or the desktop."""
+    known, own = shutil.which("mem"), _own_script()
+    if known is None:
+        where = f": it lies in {os.path.dirname(own)}" if own else ""
+        return [f"mem is not on your PATH, and hooks are silent until it is{where}"]
+    if own and os.path.realpath(known) != os.path.realpath(own):
+        return [f"mem on your PATH is {known}, not this one ({own}): hooks call that"]
+    if shutil.which("mem", path=BARE) is None:
+        link = f"sudo ln -s {shlex.quote(known)} /usr/local/bin/mem"
+        how = "start it from a shell" + (f", or: {link}" if sys.platform != "darwin" else "")
+        return [f"an agent that is started from the desktop does not find {known}: {how}"]
+    return []
+
+
+def _own_script() -> str:
+    """The console script of this very installation, "" when it has none."""
+    folders = (os.path.dirname(os.path.abspath(sys.argv[0])), os.path.dirname(sys.executable))
+    paths = (os.path.join(folder, name) for folder in folders for name in ("mem", "mem.exe"))
+    return next((path for path in paths if os.access(path, os.X_OK)), "")
+
+
 # --- agents
 
 
 class Settings(NamedTuple):
-    """A settings file of an agent: `scope` is "local", "shared" or "user", `folder` what it must
-    stay in.
-    """
+    """A file by which an agent calls mem, of `scope` local, shared or user, to stay in `folder`."""
 
     harness: str
     scope: str
@@ -75,32 +67,92 @@ class Settings(NamedTuple):
     folder: Path
 
 
+class Layout(NamedTuple):
+    """Where an agent keeps its files: the variable that moves its home, that home, what is in it.
+
+    `local` is the file that one person has in a repository, `name` every other.
+    """
+
+    variable: str
+    home: str
+    folder: str
+    name: str
+    local: str = ""
+
+
+LAYOUTS = {
+    "claude": Layout(
+        "CLAUDE_CONFIG_DIR", "~/.claude", ".claude", "settings.json", "settings.local.json"
+    ),
+    "codex": Layout("CODEX_HOME", "~/.codex", ".codex", "hooks.json"),
+    "gemini": Layout("", "~/.gemini", ".gemini", "settings.json"),
+    "opencode": Layout("OPENCODE_CONFIG_DIR", "~/.config/opencode", ".opencode", "plugin/mem.js"),
+}
+
+
+def agent_home(harness: str, environ: Mapping[str, str]) -> Path:
+    """The folder of a user in which an agent keeps its settings."""
+    layout = LAYOUTS[harness]
+    given = environ.get(layout.variable, "") if layout.variable else ""
+    return Path(os.path.expanduser(given or layout.home)).absolute()
+
+
 def settings_of(harness: str, scope: str, root: Path, environ: Mapping[str, str]) -> Settings:
-    """Where an agent reads its hooks. Codex has one file in a repository, be it shared or not."""
+    """Where an agent reads its hooks. All but Claude Code have one file in a repository."""
+    layout = LAYOUTS[harness]
     if scope == "user":
-        name, variable = ("settings.json", "CLAUDE_CONFIG_DIR") if harness == "claude" else (
-            "hooks.json", "CODEX_HOME",
-        )  # fmt: skip
-        given = environ.get(variable, "")
-        folder = Path(os.path.expanduser(given or f"~/.{harness}")).absolute()
-        return Settings(harness, scope, folder / name, folder)
-    name = (
-        "hooks.json"
-        if harness == "codex"
-        else f"settings{'.local' if scope == 'local' else ''}.json"
-    )
-    return Settings(harness, scope, root / f".{harness}" / name, root)
+        folder = agent_home(harness, environ)
+        return Settings(harness, scope, folder / layout.name, folder)
+    name = layout.local if scope == "local" and layout.local else layout.name
+    return Settings(harness, scope, root / layout.folder / name, root)
 
 
 def all_settings(root: Path | None, environ: Mapping[str, str]) -> list[Settings]:
-    """Every settings file that hooks of mem may stand in, there or not."""
+    """Every file that calls of mem may stand in, there or not."""
     scopes = ("local", "shared", "user") if root is not None else ("user",)
     found = [
         settings_of(harness, scope, root or Path(), environ)
-        for harness in agent_settings.HOOKS
+        for harness in LAYOUTS
         for scope in scopes
     ]
     return list({item.path: item for item in found}.values())
+
+
+def plugin(harness: str, root: Path | None, environ: Mapping[str, str]) -> str:
+    """The name under which the plug-in of mem is switched on in an agent, "" when it is not."""
+    if harness == "codex":
+        values = read_toml(agent_home("codex", environ) / "config.toml").get("plugins")
+        return _enabled(
+            values, lambda value: isinstance(value, dict) and value.get("enabled", True)
+        )
+    if harness != "claude":
+        return ""
+    files = [item.path for item in all_settings(root, environ) if item.harness == "claude"]
+    found = (
+        _enabled(_json(path).get("enabledPlugins"), lambda value: value is True) for path in files
+    )
+    return next(filter(None, found), "")
+
+
+def _enabled(values: object, is_on: Callable[[object], object]) -> str:
+    names = values.items() if isinstance(values, dict) else ()
+    return next((name for name, value in names if name.startswith("mem@") and is_on(value)), "")
+
+
+def _json(path: Path) -> dict[str, Any]:
+    with suppress(OSError, ValueError, RecursionError):
+        values = json.loads(path.read_text(encoding="utf-8-sig"))
+        return values if isinstance(values, dict) else {}
+    return {}
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The values of a TOML file of somebody else, {} when it cannot be read."""
+    import tomllib
+
+    with suppress(OSError, ValueError, RecursionError):
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    return {}
 
 
 # --- git

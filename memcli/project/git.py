@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +15,11 @@ EXCLUDED = (".memory.db*", ".*.mem-tmp-*")
 MOMENTS = (".premortem.md", ".assumptions.jsonl", ".interventions.jsonl")
 """What a job notes for itself while it runs."""
 DRIVER = "merge.mem.driver"
+DRIVER_COMMAND = (
+    "if command -v mem >/dev/null 2>&1; then mem merge-driver %O %A %B %P %L;"
+    " else git merge-file --marker-size=%L %A %O %B; fi"
+)
+"""A driver that is missing would leave one side without markers: git's own merge stands in."""
 
 
 def work_tree(folder: Path) -> Path | None:
@@ -120,32 +123,14 @@ def run(
 # --- the merge driver
 
 
-def command() -> str:
-    """How git is to call this program: by absolute path, without a version in it."""
-    program = os.path.abspath(sys.argv[0])
-    if os.path.basename(program) in ("mem", "mem.exe") and os.access(program, os.X_OK):
-        return _shell_quoted(program)
-    return f"{_shell_quoted(sys.executable)} -m memcli"
-
-
-def _shell_quoted(path: str) -> str:
-    path = path.replace("\\", "/")
-    return (
-        path
-        if re.fullmatch(r"[\w./:+@-]+", path)
-        else '"' + re.sub(r'(["$`\\])', r"\\\1", path) + '"'
-    )
-
-
 def register_driver(top: Path, *, dry_run: bool = False) -> list[str]:
     """Name the merge driver in the repository's own configuration; what was done, one line each."""
-    wanted = f"{command()} merge-driver %O %A %B %P %L"
-    if _driver(top) == wanted:
+    if _driver(top) == DRIVER_COMMAND:
         return []
     if not dry_run:
         run(["config", "--local", "merge.mem.name", "memory entries by id"], top)
-        run(["config", "--local", DRIVER, wanted], top)
-    return [f"registered the merge driver: {wanted}"]
+        run(["config", "--local", DRIVER, DRIVER_COMMAND], top)
+    return ["registered the merge driver for memory files in the git configuration"]
 
 
 def unregister_driver(top: Path, *, dry_run: bool = False) -> list[str]:

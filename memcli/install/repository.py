@@ -1,0 +1,225 @@
+"""What mem init changes in a repository: its memory, attributes, git hooks, ignore lines."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from memcli.install import git_hooks, harness, managed_section
+from memcli.install.targets import Left, Target
+from memcli.project import git
+from memcli.project.levels_on_disk import Unreadable, decode, read_bytes
+
+ATTRIBUTES = (
+    "MEMORY.md",
+    "institutional.md",
+    "tasks/*.md",
+    ".mem/jobs/*/tasks/*.md",
+    ".teaparty/jobs/*/tasks/*.md",
+    "*.archive.md",
+)
+MEMORY = "# Memory\n"
+"""A new file is a heading alone: nothing in it is found before something is written."""
+TEMPLATES = Path(__file__).parent / "templates"
+AGENT_FILES = ("AGENTS.md", "CLAUDE.md")
+
+
+def base(root: Path, top: Path | None) -> list[Target]:
+    """The project's memory, and in a work tree the merge driver's attributes."""
+    memory = Target(
+        root / "MEMORY.md",
+        lambda text: MEMORY if text is None else text,
+        lambda text: None if text == MEMORY else text,
+        (root,),
+        "the project's memory",
+        'write down the first thing: mem add "what you learned"; or learn from past sessions:'
+        " mem extract --all",
+    )
+    if top is None:
+        return [memory]
+    lines = tuple(f"{pattern} merge=mem" for pattern in ATTRIBUTES)
+    return [memory, _marked(root / ".gitattributes", lines, root, "merge=mem")]
+
+
+def _marked(path: Path, lines: Sequence[str], within: Path, what: str) -> Target:
+    put: Callable[[str | None], str] = lambda text: managed_section.put(text, lines)  # noqa: E731
+    return Target(path, put, managed_section.drop, (within,), what)
+
+
+# --- git hooks
+
+
+def hooks(top: Path | None, notes: list[str], *, user: bool, remove: bool) -> list[Target]:
+    """The hooks that git runs; `user` allows a folder that serves all repositories."""
+    if top is None:
+        notes += [] if remove else ["no work tree of git here: there is no hook that git would run"]
+        return []
+    found = harness.hooks_of(top)
+    if found.foreign and not user:
+        what = f"git hooks are in {found.folder}, for all repositories (core.hooksPath): left alone"
+        notes += [] if remove else [f"{what}; mem init --git --user puts hooks there"]
+        return []
+    if remove:
+        folders = {found.folder, harness.default_hooks(top) or found.folder}
+        return [
+            *_lefthook(top),
+            *(
+                _hook(top, harness.Hooks(folder), f"{name}{ending}")
+                for folder in sorted(folders)
+                for name in git_hooks.HOOKS
+                for ending in ("", git_hooks.LEGACY)
+            ),
+        ]
+    if harness.has_lefthook(top):
+        return _lefthook(top)
+    names = [_standing(found.folder, name) for name in git_hooks.HOOKS]
+    for name in names:
+        if _is_disabled(found.folder / name):
+            notes.append(f"{found.folder / name} is not executable: git does not run it")
+    return [_hook(top, found, name) for name in names]
+
+
+def _standing(folder: Path, name: str) -> str:
+    """The file that holds a hook: pre-commit sets the one it finds aside, and runs it first."""
+    aside = folder / f"{name}{git_hooks.LEGACY}"
+    with suppress(Unreadable):
+        if git_hooks.program_of(_text(aside) or "") is not None:
+            return aside.name
+    return name
+
+
+def _is_disabled(path: Path) -> bool:
+    """Whether git passes over a hook; husky runs its own by name."""
+    return path.is_file() and not os.access(path, os.X_OK) and path.parent.name != ".husky"
+
+
+def _hook(top: Path, found: harness.Hooks, name: str) -> Target:
+    hook = name.removesuffix(git_hooks.LEGACY)
+    next = f"commit {os.path.relpath(found.folder, top)}: others run these hooks, too"
+    return Target(
+        found.folder / name,
+        partial(_with_hook, hook=hook),
+        git_hooks.without_section,
+        (top, git.common_dir(top) or top, found.folder),
+        "a call of mem",
+        next if found.shared else "",
+        _no_script(hook),
+    )
+
+
+def _with_hook(text: str | None, hook: str) -> str:
+    if text is not None and not git_hooks.runs_shell(text):
+        raise Left(_no_script(hook))
+    return git_hooks.with_section(text, hook)
+
+
+def _no_script(hook: str) -> str:
+    return f"no shell script; let it call: mem hook git-{hook}"
+
+
+def _lefthook(top: Path) -> list[Target]:
+    """Lefthook writes git's hooks itself, from its configuration; the local one is a person's own."""
+    names = ("lefthook-local.yml", ".lefthook-local.yml")
+    path = next((top / name for name in names if (top / name).exists()), top / names[0])
+    next_ = "let lefthook write its hooks: lefthook install"
+    what = "calls of mem for lefthook"
+    return [Target(path, _with_lefthook, managed_section.drop, (top,), what, next_, private=True)]
+
+
+def _with_lefthook(text: str | None) -> str:
+    lines = git_hooks.lefthook_lines()
+    own = (managed_section.drop(text) or "") if text is not None else ""
+    for hook in git_hooks.HOOKS:
+        if re.search(rf"^{hook}\s*:", own, re.MULTILINE):
+            raise Left(f"has {hook} already; add to it by hand:\n" + "\n".join(lines))
+    return managed_section.put(text, lines)
+
+
+# --- the instructions for agents
+
+
+def instructions(root: Path, *, remove: bool) -> list[Target]:
+    """When to recall and when to add, in the files that agents read."""
+    lines = (TEMPLATES / "agents.md").read_text(encoding="utf-8").rstrip("\n").split("\n")
+    marks = managed_section.HTML
+    return [
+        Target(
+            path,
+            lambda text: managed_section.put(text, lines, marks, blank=True),
+            lambda text: managed_section.drop(text, marks),
+            (root,),
+            "when to recall and when to add",
+        )
+        for path in _agent_files(root, remove=remove)
+    ]
+
+
+def _agent_files(root: Path, *, remove: bool) -> list[Path]:
+    """Those that exist, but none that includes another; else a new one."""
+    found = [root / name for name in AGENT_FILES if os.path.lexists(root / name)]
+    both = AGENT_FILES[0] in [path.name for path in found] and not remove
+    own = [path for path in found if not both or path.name == AGENT_FILES[0] or not _includes(path)]
+    return own or [root / AGENT_FILES[0]]
+
+
+def _includes(path: Path) -> bool:
+    """Whether a CLAUDE.md takes AGENTS.md in: who reads the one reads the other."""
+    with suppress(Unreadable):
+        return bool(re.search(r"^@(\./)?AGENTS\.md\s*$", _text(path) or "", re.MULTILINE))
+    return False
+
+
+def _text(path: Path) -> str | None:
+    return decode(read_bytes(str(path)).data) if os.path.lexists(path) else None
+
+
+# --- what git is to ignore
+
+
+def excluded(
+    top: Path, targets: Sequence[Target], *, everything: bool, remove: bool
+) -> list[Target]:
+    """Derived files, and what is one person's, in `.git/info/exclude`."""
+    common = git.common_dir(top)
+    if common is None or not (common / "HEAD").is_file():
+        return []
+    private = [
+        target.path
+        for target in targets
+        if target.private and not (target.path.exists() and harness.is_tracked(target.path, top))
+    ]
+    if not remove:
+        private = [path for path in private if not harness.is_ignored(path, top)]
+    own = () if remove else (*git.EXCLUDED, *git.MOMENTS)
+    patterns = (*own, *(_pattern(path, top) for path in private))
+    drop = managed_section.drop if everything else partial(_less_excluded, patterns=patterns)
+    more = partial(_more_excluded, patterns=patterns)
+    return [Target(common / "info" / "exclude", more, drop, (common,), "derived and private files")]
+
+
+def _pattern(path: Path, top: Path) -> str:
+    return "/" + re.sub(r"([\\*?\[ ])", r"\\\1", path.relative_to(top).as_posix())
+
+
+def _more_excluded(text: str | None, patterns: Sequence[str]) -> str | None:
+    known = (text or "").splitlines()
+    missing = [pattern for pattern in patterns if pattern not in known]
+    lines = [*_section_lines(text or ""), *missing]
+    return managed_section.put(text, lines) if missing else text
+
+
+def _less_excluded(text: str, patterns: Sequence[str]) -> str | None:
+    ours = _section_lines(text)
+    left = [line for line in ours if line not in patterns]
+    if left == ours:
+        return text
+    return managed_section.put(text, left) if left else managed_section.drop(text)
+
+
+def _section_lines(text: str) -> list[str]:
+    found = managed_section.find(text)
+    return text[found.begin : found.end].splitlines()[1:-1] if found is not None else []

@@ -1,0 +1,276 @@
+"""Files that mem init changes: planned together, written all or none, and brought back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from memcli.errors import RefusedError, UsageError
+from memcli.memory.values import Patch
+from memcli.project.levels_on_disk import Unreadable, decode, digest, read_bytes
+from memcli.storage.state import private_dir, state_dir
+
+if TYPE_CHECKING:
+    from memcli.storage.workspace import Workspace
+
+
+class Target(NamedTuple):
+    """A file to change: `put` makes its new text, `drop` that of before; None is no file.
+
+    Its real place must be below one of `within`. `what` is said of it, `next` when it was put. A
+    file that is no text stops everything, but with `otherwise` is left, and that is said. What is
+    `private` is one person's: git is not to offer it. Of what is `copied` the text of before is
+    kept, so that `drop` can bring back every byte.
+    """
+
+    path: Path
+    put: Callable[[str | None], str | None]
+    drop: Callable[[str], str | None]
+    within: tuple[Path, ...]
+    what: str
+    next: str = ""
+    otherwise: str = ""
+    private: bool = False
+    copied: bool = False
+
+
+class Place(NamedTuple):
+    """Where mem init works: the project (None outside of one), the home, the environment, now."""
+
+    root: Path | None
+    home: Path
+    environ: Mapping[str, str]
+    moment: datetime
+
+
+class Changes(NamedTuple):
+    """What was (or would be) done, one line each, what to do next, and the patches of the files."""
+
+    done: tuple[str, ...]
+    patches: tuple[Patch, ...]
+    next: tuple[str, ...] = ()
+
+
+class Left(Exception):
+    """A file that is left as it is, and why."""
+
+
+def apply(
+    place: Place,
+    own: Workspace,
+    targets: Sequence[Target],
+    notes: list[str],
+    *,
+    remove: bool,
+    dry_run: bool,
+) -> Changes:
+    """Bring every file to its new text, or with `remove` to that of before: all of them or none.
+
+    All is planned before anything is written. `own` writes in the project and the home.
+    """
+    targets = [_with_copy(target) if target.copied else target for target in targets]
+    patches = _plan(targets, notes, remove=remove)
+    if patches and not dry_run:
+        copies = _copies(targets, patches)
+        folders = _missing(patches)
+        for workspace, group in _by_workspace(place, own, targets):
+            with workspace.hold("init"):
+                workspace.write(_plan(group, [], remove=remove), "init")
+        for path, text in copies.items():
+            _keep_copy(path, text, remove=remove)
+        _remember(place, folders, remove=remove)
+    done, next = _said(place, targets, patches, remove=remove)
+    return Changes(done, tuple(patches), next)
+
+
+def _plan(targets: Iterable[Target], notes: list[str], *, remove: bool) -> list[Patch]:
+    patches = []
+    for target in targets:
+        try:
+            before = _text(target.path)
+            after = target.put(before) if not remove else before and target.drop(before)
+        except Unreadable as error:
+            if not target.otherwise:
+                what = f"{target.path}:{error.line}: {error}"
+                raise UsageError(what, "mend that file first") from None
+            notes += [] if remove else [f"{target.path}: {target.otherwise}"]
+        except UsageError as error:
+            raise UsageError(f"{target.path}:{error.what}", error.hint) from None
+        except Left as reason:
+            notes.append(f"{target.path}: {reason}")
+        else:
+            if after != before:
+                _check_place(target)
+                patches.append(Patch(str(target.path), before, after))
+    return patches
+
+
+def _check_place(target: Target) -> None:
+    """A link in a repository must not lead out of it; one of the user's may lead elsewhere."""
+    real = Path(os.path.realpath(target.path))
+    if not any(real.is_relative_to(os.path.realpath(folder)) for folder in target.within):
+        raise RefusedError(
+            f"{target.path}: leads to {real}, where mem does not write", "put the file itself there"
+        )
+
+
+def _text(path: Path) -> str | None:
+    return decode(read_bytes(str(path)).data) if os.path.lexists(path) else None
+
+
+def _by_workspace(
+    place: Place, own: Workspace, targets: Sequence[Target]
+) -> Iterator[tuple[Workspace, list[Target]]]:
+    """Targets by who may write them: the project (mem undo takes that back), or a place apart."""
+    from memcli.storage.workspace import Workspace
+
+    folders = [folder for folder in (place.root, place.home) if folder is not None]
+
+    def apart(target: Target) -> str:
+        real = Path(os.path.realpath(target.path))
+        if any(real.is_relative_to(folder) for folder in folders):
+            return ""
+        return next((str(f) for f in target.within if real.is_relative_to(os.path.realpath(f))), "")
+
+    for name, group in groupby(sorted(targets, key=apart), key=apart):
+        base = Path(name)
+        yield (
+            Workspace(base, state_dir(), place.moment, allowed=[base]) if name else own,
+            list(group),
+        )
+
+
+# --- copies of what was there before
+
+
+def _with_copy(target: Target) -> Target:
+    """A target that starts from, and goes back to, the kept copy while the file is as we left it."""
+
+    def drop(text: str) -> str | None:
+        kept = _copy_of(target.path)
+        if kept is not None and kept["after"] == _sha(text):
+            return kept["before"]
+        return target.drop(text)
+
+    def put(text: str | None) -> str | None:
+        return text if text is not None and target.put(text) == text else target.put(
+            drop(text) if text is not None else None
+        )  # fmt: skip
+
+    return target._replace(put=put, drop=drop)
+
+
+def _copy_path(path: Path) -> Path:
+    return state_dir() / "init" / f"{digest(os.fsencode(path))}.copy.json"
+
+
+def _copy_of(path: Path) -> dict[str, str | None] | None:
+    with suppress(OSError, ValueError):
+        kept = json.loads(_copy_path(path).read_text(encoding="utf-8"))
+        return kept if isinstance(kept, dict) and {"before", "after"} <= set(kept) else None
+    return None
+
+
+def _copies(targets: Sequence[Target], patches: Sequence[Patch]) -> dict[Path, str | None]:
+    """The texts without ours of the files that are about to be changed and are copied."""
+    before = {patch.path: patch.before for patch in patches}
+    changed = [each for each in targets if each.copied and str(each.path) in before]
+    texts = ((each, before[str(each.path)]) for each in changed)
+    return {each.path: each.drop(text) if text is not None else None for each, text in texts}
+
+
+def _keep_copy(path: Path, before: str | None, *, remove: bool) -> None:
+    from memcli.storage.workspace import write_output
+
+    after = _text(path)
+    if remove or after is None:
+        _copy_path(path).unlink(missing_ok=True)
+        return
+    private_dir(_copy_path(path).parent)
+    values = {"path": str(path), "before": before, "after": _sha(after)}
+    write_output(_copy_path(path), json.dumps(values), mode=0o600)
+
+
+def _sha(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+# --- the folders that were made, so that they can go again
+
+
+def _missing(patches: Iterable[Patch]) -> list[str]:
+    folders: dict[str, None] = {}
+    for patch in patches:
+        if patch.before is None:
+            above = (folder for folder in Path(patch.path).parents if not folder.exists())
+            folders |= dict.fromkeys(map(str, above))
+    return list(folders)
+
+
+def _remember(place: Place, folders: Iterable[str], *, remove: bool) -> None:
+    """Keep which folders came with our files; on removal those go that are empty."""
+    from memcli.storage.workspace import write_output
+
+    path = state_dir() / "init" / f"{digest(os.fsencode(place.root or place.home))}.json"
+    known = {*_remembered(path), *folders}
+    if remove:
+        for folder in sorted(known, key=len, reverse=True):
+            with suppress(OSError):
+                os.rmdir(folder)
+        known = {folder for folder in known if os.path.isdir(folder)}
+    if known:
+        private_dir(path.parent)
+        write_output(path, json.dumps(sorted(known)), mode=0o600)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _remembered(path: Path) -> list[str]:
+    with suppress(OSError, ValueError):
+        return [str(folder) for folder in json.loads(path.read_text(encoding="utf-8"))]
+    return []
+
+
+# --- what was done, in words
+
+
+def _said(
+    place: Place, targets: Sequence[Target], patches: Sequence[Patch], *, remove: bool
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """A line for all files of one kind; and what is to be done next."""
+    changed = {patch.path: patch for patch in patches}
+    rows: dict[tuple[str, str], list[str]] = {}
+    for target in targets:
+        patch = changed.get(str(target.path))
+        if patch is not None:
+            key = (_verb(target, patch, remove=remove), target.what)
+            rows.setdefault(key, []).append(_shown(place, target.path))
+    done = [f"{verb} {', '.join(names)}: {what}" for (verb, what), names in rows.items()]
+    next = [target.next for target in targets if target.next and str(target.path) in changed]
+    return tuple(done), () if remove else tuple(dict.fromkeys(next))
+
+
+def _verb(target: Target, patch: Patch, *, remove: bool) -> str:
+    if patch.before is None:
+        return "created"
+    if patch.after is None:
+        return "removed"
+    if remove:
+        return "removed from"
+    with suppress(UsageError):
+        return "added to" if target.drop(patch.before) == patch.before else "updated"
+    return "updated"
+
+
+def _shown(place: Place, path: Path) -> str:
+    for folder, name in ((place.root, ""), (Path(os.path.expanduser("~")), "~/")):
+        if folder is not None and path.is_relative_to(folder):
+            return name + path.relative_to(folder).as_posix()
+    return str(path)
