@@ -145,9 +145,10 @@ _mem() {
         ;;
     init)
         case $prev in
+        --from) : ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--git --claude --codex --ci --agents --all --user --shared --remove --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--git --claude --codex --gemini --opencode --ci --from --agents --all --user --shared --remove --dry-run -n --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     import)

@@ -89,6 +89,7 @@ def world(_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("MEM_HOME", str(folder / "home"))
     for name in ("config", "state", "cache"):
         monkeypatch.setenv(f"XDG_{name.upper()}_HOME", str(folder / name))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("MEM_NOW", TODAY)
     monkeypatch.setenv("MEM_EMBEDDER", "none")  # the fixture `vectors` turns it on
     monkeypatch.chdir(folder / "cwd")

@@ -63,7 +63,7 @@ USED_IN = {
     "sqlalchemy": {"postgres/*"},
     "alembic": {"postgres/*"},
     "rich": {"views/*"},
-    "tomllib": {"project/config"},
+    "tomllib": {"project/config", "install/harness"},
     "platformdirs": {"storage/state"},
     "pathspec": {"index/view"},
     "anthropic": {"providers/*"},

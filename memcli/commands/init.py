@@ -46,10 +46,11 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> InitReport:
     top = git.work_tree(app.root) if app.root is not None else None
     notes: list[str] = []
     targets = _targets(place, request, top, notes)
-    if not request.remove and (request.git or request.agents):
-        notes += harness.path_faults()
     report = apply(place, app.workspace, targets, notes, remove=request.remove, dry_run=dry_run)
     done = [*report.done, *_driver(top, request, dry_run=dry_run), *dict.fromkeys(notes)]
+    faults = harness.path_faults() if request.git or request.agents else []
+    if faults and not request.remove:
+        done = [*(done or ["everything is in place already"]), *faults]
     return report._replace(done=tuple(done))
 
 

@@ -96,15 +96,15 @@ def driver_fault(repository: Repository) -> str:
         return ""
     if not repository.driver:
         return ".gitattributes names the merge driver, the git configuration does not know it"
+    if repository.driver == git.DRIVER_COMMAND:  # without mem it is git's own merge
+        return "" if shutil.which("mem") else "the merge driver does not find mem on your PATH"
     try:
         program = shlex.split(repository.driver)[0]
     except (ValueError, IndexError):
         return "the merge driver is no command"
-    return (
-        ""
-        if shutil.which(program)
-        else f"the merge driver calls a program that is not there: {program}"
-    )
+    if not shutil.which(program):
+        return f"the merge driver calls a program that is not there: {program}"
+    return "the merge driver is that of an older mem: it leaves no markers where mem is gone"
 
 
 def check_worktrees(scene: Scene) -> Iterator[Check]:

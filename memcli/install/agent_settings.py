@@ -185,7 +185,7 @@ def with_hooks(text: str | None, harness: str) -> str:
     ours = [
         (event, group) for event, group in _groups(values) if any(map(is_ours, _handlers(group)))
     ]
-    if text is not None and ours == list(wanted.items()):
+    if text is not None and len(ours) == len(wanted) and dict(ours) == wanted:
         return text
     _take_out(values)
     hooks = values.setdefault("hooks", {})
@@ -206,7 +206,7 @@ def _take_out(values: dict[str, Any]) -> bool:
     """Remove our handlers and what holds nothing else; whether there were any."""
     hooks, before = values.get("hooks", {}), len(str(values.get("hooks")))
     for event, listed in list(hooks.items()):
-        left = [group for group in map(_without_ours, listed) if group is not None]
+        left = [each for group in listed for each in _without_ours(group)]
         if left or not listed:
             hooks[event] = left
         else:
@@ -217,13 +217,13 @@ def _take_out(values: dict[str, Any]) -> bool:
     return found
 
 
-def _without_ours(group: Any) -> Any:
-    """A group without our handlers; None when it had no others."""
+def _without_ours(group: Any) -> list[Any]:
+    """A group without our handlers; none when it had no others."""
     found = _handlers(group)
     left = [each for each in found if not is_ours(each)]
     if len(left) == len(found):
-        return group
-    return {**group, "hooks": left} if left else None
+        return [group]
+    return [{**group, "hooks": left}] if left else []
 
 
 def _written(values: Mapping[str, Any], like: str) -> str:

@@ -11,7 +11,6 @@ import pytest
 from memcli.errors import UsageError
 from memcli.install import git_hooks, managed_section
 
-PROGRAM = '"/opt/a b/mem"'
 THEIRS = {
     "none": None,
     "empty": "",
@@ -29,12 +28,12 @@ THEIRS = {
 @pytest.mark.parametrize("text", THEIRS.values(), ids=THEIRS.keys())
 def test_in_twice_and_out_is_as_before(text: str | None) -> None:
     """The second time changes nothing; a new program replaces the old one; removal is exact."""
-    once = git_hooks.with_section(text, "post-merge", PROGRAM)
-    assert git_hooks.with_section(once, "post-merge", PROGRAM) == once
+    once = git_hooks.with_section(text, "post-merge")
+    assert git_hooks.with_section(once, "post-merge") == once
     assert git_hooks.without_section(once) == text
-    other = git_hooks.with_section(once, "post-merge", "mem")
-    assert (git_hooks.program_of(once), git_hooks.program_of(other)) == ("/opt/a b/mem", "mem")
-    assert git_hooks.without_section(other) == text
+    older = once.replace("set -- mem", 'set -- "/opt/a b/mem"')
+    assert (git_hooks.program_of(once), git_hooks.program_of(older)) == ("mem", "/opt/a b/mem")
+    assert git_hooks.with_section(older, "post-merge") == once
     assert "\n" not in once.replace("\r\n", "") if "\r\n" in (text or "") else "\r" not in once
 
 
@@ -42,14 +41,14 @@ def test_it_stands_above_what_ends_the_script() -> None:
     """Above any exec, also one inside a branch, and below the line that names the interpreter."""
     for name in ("exec", "exec in a branch"):
         text = THEIRS[name] or ""
-        after = git_hooks.with_section(text, "post-merge", PROGRAM)
+        after = git_hooks.with_section(text, "post-merge")
         assert after.index(managed_section.HASH.begin()) == text.index("\n") + 1
         assert after.index(managed_section.HASH.end) < after.index("exec other")
 
 
 def test_a_hook_of_ours_that_was_added_to_stays_without_us() -> None:
     """Only our lines go once somebody else has written into the file."""
-    made = git_hooks.with_section(None, "post-commit", PROGRAM)
+    made = git_hooks.with_section(None, "post-commit")
     assert git_hooks.without_section(made + "echo mine\n") == "#!/bin/sh\necho mine\n"
 
 
@@ -57,7 +56,7 @@ def test_a_section_without_its_end_is_refused_with_its_line() -> None:
     """Nobody knows where it ends: better said than guessed."""
     text = f"#!/bin/sh\n\n{managed_section.HASH.begin()}\necho\n"
     with pytest.raises(UsageError, match=r"^3: "):
-        git_hooks.with_section(text, "post-merge", PROGRAM)
+        git_hooks.with_section(text, "post-merge")
 
 
 @pytest.mark.parametrize(
@@ -95,10 +94,11 @@ def test_what_it_does_in_a_real_shell(fake: Path, tmp_path: Path, shell: str) ->
     the rest of the script runs although mem failed, with `set -e` too.
     """
     hook = tmp_path / "hook"
-    text = git_hooks.with_section("cat\necho after\n", "post-merge", f'"{fake}"')
+    text = git_hooks.with_section("cat\necho after\n", "post-merge")
     hook.write_text(text)
     environ = {
         **os.environ,
+        "PATH": f"{fake.parent}{os.pathsep}{os.environ['PATH']}",
         "OUT": str(tmp_path / "out"),
         "GIT_DIR": "/no/where",
         "GIT_INDEX_FILE": "x",
@@ -121,8 +121,9 @@ def test_what_it_does_in_a_real_shell(fake: Path, tmp_path: Path, shell: str) ->
 def test_without_mem_it_is_silent(tmp_path: Path) -> None:
     """A program that was removed since is no trouble for git."""
     hook = tmp_path / "hook"
-    hook.write_text(git_hooks.with_section(None, "post-merge", '"/no/such/mem"'))
-    done = subprocess.run(["sh", str(hook)], capture_output=True)
+    hook.write_text(git_hooks.with_section(None, "post-merge"))
+    environ = {**os.environ, "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(["sh", str(hook)], capture_output=True, env=environ)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import sys
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -20,19 +21,20 @@ def test_nothing_is_under_way_where_there_is_no_repository(
     assert git.under_way(project.root) == "merge"
 
 
-def test_the_driver_is_called_by_the_path_of_the_program(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Git may be started where PATH is another one; what is no program of ours is called as a
-    module.
-    """
-    program = project.write("bin dir/$mem/mem", "#!/bin/sh\n")
-    monkeypatch.setattr(sys, "argv", [str(program)])
-    assert git.command().endswith("-m memcli")  # it cannot be executed
-    program.chmod(0o755)
-    assert git.command() == f'"{project.root}/bin dir/\\$mem/mem"'
-    monkeypatch.setattr(sys, "argv", [str(program.with_name("pytest"))])
-    assert git.command().endswith("-m memcli")
+def test_without_mem_the_driver_is_gits_own_merge(project: Project) -> None:
+    """Both sides of a conflict stand between markers when the program is gone."""
+    project.mem("init")
+    project.write("MEMORY.md", "# Memory\n\nbase\n")
+    project.commit()
+    for branch in ("one", "two"):
+        project.git("checkout", "-q", "-b", branch, "main")
+        project.write("MEMORY.md", f"# Memory\n\n{branch}\n")
+        project.commit(branch)
+    done = subprocess.run(
+        ["git", "merge", "one"], cwd=project.root, env={**os.environ, "PATH": "/usr/bin:/bin"}
+    )
+    text = (project.root / "MEMORY.md").read_text()
+    assert done.returncode == 1 and "<<<<<<<" in text and "one" in text and "two" in text
 
 
 def test_the_driver_is_taken_out_once(project: Project) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
@@ -12,17 +13,20 @@ from pathlib import Path
 import pytest
 import yaml
 
-from memcli.commands import init
-from memcli.install import agent_settings, git_hooks, harness
+from memcli.install import agent_settings, git_hooks, harness, repository, workflow
+from memcli.project import distribution, git
 from tests.conftest import Project
-from tests.install.test_agent_settings import PREPARED
+from tests.install.test_agent_settings import OLD, PREPARED
 
 HOOKS = git_hooks.HOOKS
+FOR_CI = distribution.for_ci
+SPEC = "mem @ git+https://example.org/o/r@0123abc"
 
 
 @pytest.fixture(autouse=True)
 def _own_agents(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No settings of the caller's agents."""
+    """No settings of the caller's agents; CI can install what runs here."""
+    monkeypatch.setattr(distribution, "for_ci", lambda top: SPEC)
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
         monkeypatch.delenv(name, raising=False)
 
@@ -52,7 +56,7 @@ def test_init_prepares_a_repository_and_twice_is_once(project: Project) -> None:
     assert (project.root / "MEMORY.md").read_text() == "# Memory\n"
     attributes = (project.root / ".gitattributes").read_text()
     assert "MEMORY.md merge=mem" in attributes and "*.archive.md merge=mem" in attributes
-    assert "merge-driver %O %A %B %P %L" in project.git("config", "merge.mem.driver")
+    assert project.git("config", "merge.mem.driver").strip() == git.DRIVER_COMMAND
     again = project.mem("init")
     assert (
         "in place already" in again.err
@@ -127,6 +131,7 @@ PLACES = {
     "claude, user": (("--claude", "--user"), "~/.claude/settings.json"),
     "codex": (("--codex",), ".codex/hooks.json"),
     "codex, user": (("--codex", "--user"), "~/.codex/hooks.json"),
+    "gemini": (("--gemini",), ".gemini/settings.json"),
 }
 
 
@@ -147,7 +152,8 @@ def test_settings_in_twice_and_out_are_as_before(
         assert agent_settings.is_installed(path.read_text(), options[0][2:])
         assert project.mem("init", *options).code == 0
         assert snapshot(project.root, project.home) == once
-        assert project.mem("init", *options[1:], "--remove").code == 0
+        assert project.mem("init", *options, "--remove").code == 0
+        assert project.mem("init", "--remove").code == 0
         assert snapshot(project.root, project.home) == before
 
 
@@ -179,7 +185,7 @@ def test_dry_run_of_all_shows_every_file_and_writes_none(project: Project, world
     for name in (
         ".claude/settings.local.json",
         ".codex/hooks.json",
-        init.WORKFLOW,
+        workflow.WORKFLOW,
         "AGENTS.md",
         "post-merge",
     ):
@@ -230,17 +236,19 @@ def test_a_place_without_an_agent_is_refused(project: Project, options: tuple[st
     assert project.mem("init", *options).code == 2
 
 
-def test_private_settings_name_the_program_and_shared_ones_do_not(project: Project) -> None:
-    """An absolute path without a version where one person reads it; else a guard, and no path."""
+def test_settings_of_one_person_are_kept_from_git_and_shared_ones_are_not(
+    project: Project,
+) -> None:
+    """Both hold the same command."""
     project.mem("init", "--claude")
-    local = agent_settings.handlers((project.root / ".claude/settings.local.json").read_text())
-    assert all(os.path.isabs(item.program) and harness.is_runnable(item.program) for item in local)
     assert project.git("status", "--porcelain", "--", ".claude") == ""
     project.mem("init", "--claude", "--shared")
-    shared = agent_settings.handlers((project.root / ".claude/settings.json").read_text())
-    assert {item.program for item in shared} == {"mem"}
-    assert all(item.command.startswith("command -v mem >/dev/null 2>&1 && ") for item in shared)
     assert ".claude/" in project.git("status", "--porcelain")
+    local, shared = (
+        agent_settings.handlers((project.root / ".claude" / name).read_text())
+        for name in ("settings.local.json", "settings.json")
+    )
+    assert local == shared and {item.program for item in local} == {"mem"}
 
 
 def test_what_git_ignores_already_is_not_excluded_again(project: Project) -> None:
@@ -248,14 +256,6 @@ def test_what_git_ignores_already_is_not_excluded_again(project: Project) -> Non
     project.write(".gitignore", "**/.claude/settings.local.json\n")
     project.mem("init", "--claude")
     assert ".claude" not in (project.root / ".git/info/exclude").read_text()
-
-
-def test_a_tracked_file_gets_the_guarded_form(project: Project) -> None:
-    """What is committed is shared, whatever was said."""
-    path = project.write(".codex/hooks.json", "{}\n")
-    project.commit()
-    project.mem("init", "--codex")
-    assert {item.program for item in agent_settings.handlers(path.read_text())} == {"mem"}
 
 
 def test_hooks_in_two_places_are_named(project: Project) -> None:
@@ -275,16 +275,67 @@ def test_broken_settings_stop_everything_before_it_begins(project: Project, text
     assert snapshot(project.root) == before
 
 
-def test_a_stale_path_is_replaced(project: Project) -> None:
-    """mem was moved: the next init writes the new path in place of the old one."""
-    old = agent_settings.groups("claude", '"/old/place/mem"')
-    path = project.write(
-        ".claude/settings.local.json", agent_settings.with_hooks(PREPARED["four blanks"], old)
-    )
+def test_an_older_wiring_is_replaced_and_an_edited_file_keeps_its_edits(project: Project) -> None:
+    """A path of an earlier mem goes; what the agent wrote since stays when ours is taken out."""
+    path = project.write(".claude/settings.local.json", OLD)
     assert "updated .claude/settings.local.json" in project.mem("init", "--claude").err
     assert "/old/place" not in path.read_text()
+    values = json.loads(path.read_text())
+    path.write_text(json.dumps({**values, "model": "x"}))
     project.mem("init", "--remove")
-    assert path.read_text() == PREPARED["four blanks"]
+    assert json.loads(path.read_text()) == {"model": "x"}
+
+
+def test_the_users_wiring_goes_alone(project: Project) -> None:
+    """--remove --user takes the user's own; --remove --all both."""
+    project.mem("init", "--claude")
+    project.mem("init", "--claude", "--user")
+    own = project.home / ".claude/settings.json"
+    project.mem("init", "--remove", "--user")
+    assert not own.exists() and (project.root / ".claude/settings.local.json").exists()
+    assert (project.root / "MEMORY.md").exists() and project.git("config", "merge.mem.driver")
+    project.mem("init", "--claude", "--user")
+    project.mem("init", "--remove", "--all")
+    assert not own.exists() and not (project.root / ".claude").exists()
+    assert not (project.root / "MEMORY.md").exists()
+
+
+def test_an_agent_with_the_plug_in_is_not_wired_twice(project: Project) -> None:
+    """The plug-in calls mem already; that is said, and the settings stay as they are."""
+    path = project.write(".claude/settings.json", '{"enabledPlugins": {"mem@here": true}}')
+    project.write("~/.codex/config.toml", '[plugins."mem@here"]\nenabled = true\n')
+    said = project.mem("init", "--claude", "--codex").err
+    assert said.count("has the plug-in mem@here, which calls mem: left alone") == 2
+    assert not (project.root / ".claude/settings.local.json").exists()
+    assert not (project.root / ".codex").exists()
+    path.write_text('{"enabledPlugins": {"mem@here": false}}')
+    project.mem("init", "--claude")
+    assert (project.root / ".claude/settings.local.json").exists()
+
+
+def test_opencode_gets_a_plug_in_file(project: Project) -> None:
+    """Twice is once; a file of somebody else is left."""
+    project.mem("init", "--opencode")
+    path = project.root / ".opencode/plugin/mem.js"
+    assert "mem hook" in path.read_text() or '"hook"' in path.read_text()
+    assert "in place already" in project.mem("init", "--opencode").err
+    project.mem("init", "--opencode", "--remove")
+    assert not (project.root / ".opencode").exists()
+    project.write(".opencode/plugin/mem.js", "export const x = 1\n")
+    assert "not written by mem" in project.mem("init", "--opencode").err
+
+
+def test_where_mem_is_not_found_is_said(project: Project, tmp_path: Path) -> None:
+    """Hooks call mem by its name: a PATH without it, with another, or bare is worth a word."""
+    assert "started from the desktop does not find" in project.mem("init", "--claude").err
+    nowhere = {"PATH": "/usr/bin:/bin"}
+    assert "mem is not on your PATH" in project.mem("init", "--claude", env=nowhere).err
+    other = tmp_path / "other/mem"
+    other.parent.mkdir()
+    other.write_text("#!/bin/sh\n")
+    other.chmod(0o755)
+    env = {"PATH": f"{other.parent}:/usr/bin:/bin"}
+    assert f"mem on your PATH is {other}, not this one" in project.mem("init", "--git", env=env).err
 
 
 def test_a_link_of_the_user_is_written_through(project: Project) -> None:
@@ -321,13 +372,26 @@ def sections(folder: Path) -> dict[str, str | None]:
     return {path.name: git_hooks.program_of(path.read_text()) for path in paths if path.exists()}
 
 
-def test_new_hooks_are_executable_and_call_this_mem(project: Project) -> None:
-    """By absolute path."""
+def test_new_hooks_are_executable_and_call_mem(project: Project) -> None:
+    """By its name, behind a guard."""
     project.mem("init", "--git")
     folder = project.root / ".git/hooks"
     assert all(os.access(folder / name, os.X_OK) for name in HOOKS)
-    assert {os.path.basename(program or "") for program in sections(folder).values()} == {"mem"}
-    assert len(sections(folder)) == 3
+    assert sections(folder) == dict.fromkeys(HOOKS, "mem")
+
+
+def test_a_hook_that_pre_commit_set_aside_is_known(project: Project) -> None:
+    """It runs from there: no second section is written, and removal finds it."""
+    project.mem("init", "--git")
+    hook = project.root / ".git/hooks/post-merge"
+    aside = hook.rename(hook.with_name("post-merge.legacy"))
+    theirs = "#!/usr/bin/env bash\n# File generated by pre-commit\nexec true\n"
+    hook.write_text(theirs)
+    hook.chmod(0o755)
+    assert "in place already" in project.mem("init", "--git").err
+    assert hook.read_text() == theirs
+    project.mem("init", "--git", "--remove")
+    assert hook.read_text() == theirs and not aside.exists()
 
 
 def test_git_goes_on_whatever_mem_does(project: Project) -> None:
@@ -504,20 +568,34 @@ def test_a_local_lefthook_file_with_these_hooks_is_left(project: Project) -> Non
 def test_the_workflow_is_what_github_reads(project: Project) -> None:
     """Valid YAML with the two jobs, least permissions, one run at a time, a pinned version."""
     project.mem("init", "--ci")
-    text = (project.root / init.WORKFLOW).read_text()
+    text = (project.root / workflow.WORKFLOW).read_text()
     read = yaml.safe_load(text)
     assert set(read["jobs"]) == {"compact", "diff"} and read["permissions"] == {"contents": "read"}
     assert read["jobs"]["compact"]["permissions"]["contents"] == "write"
     assert read["jobs"]["compact"]["concurrency"]["cancel-in-progress"] is False
-    assert f"memcli=={init.__version__}" in text and "@VERSION@" not in text
+    installs = [
+        step["run"] for job in read["jobs"].values() for step in job["steps"] if "run" in step
+    ]
+    assert installs[0].strip() == installs[2].strip() == f"pip install --quiet '{SPEC}'"
     for job in read["jobs"].values():
         assert "${{" not in job["steps"][-1]["run"]  # nothing from outside is pasted into a script
         subprocess.run(["bash", "-n"], input=job["steps"][-1]["run"].encode(), check=True)
 
 
+def test_ci_is_told_what_to_install(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where only this machine has the program, --from names it; nothing is written without."""
+    monkeypatch.setattr(distribution, "for_ci", FOR_CI)
+    before = snapshot(project.root)
+    done = project.mem("init", "--ci")
+    assert done.code == 2 and "--from" in done.err and snapshot(project.root) == before
+    assert "mem.yml left out" in project.mem("init", "--all").err
+    project.mem("init", "--ci", "--from", "git+https://example.org/o/r@1")
+    assert "'git+https://example.org/o/r@1'" in (project.root / workflow.WORKFLOW).read_text()
+
+
 def test_a_workflow_that_was_changed_is_left(project: Project) -> None:
     """By hand, or somebody else's; one that git gave other line ends is still ours."""
-    path = project.write(init.WORKFLOW, "name: memory\n")
+    path = project.write(workflow.WORKFLOW, "name: memory\n")
     assert "left as it is" in project.mem("init", "--ci").err
     path.unlink()
     project.mem("init", "--ci")
@@ -560,7 +638,7 @@ def runner(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def script(name: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run a step of the workflow as the runner does."""
-    text = yaml.safe_load(init.workflow())["jobs"][name]["steps"][-1]["run"]
+    text = yaml.safe_load(workflow.text("mem"))["jobs"][name]["steps"][-1]["run"]
     return subprocess.run(["bash", "-e", "-c", text], cwd=cwd, capture_output=True, text=True)
 
 
@@ -631,7 +709,7 @@ def test_agents_are_told_where_they_read(
         project.write(name, text)
     before = snapshot(project.root)
     project.mem("init", "--agents")
-    found = [name for name in init.AGENT_FILES if "mem recall" in _read(project.root / name)]
+    found = [name for name in repository.AGENT_FILES if "mem recall" in _read(project.root / name)]
     assert found == changed
     for name in changed:
         assert _read(project.root / name).startswith(files.get(name, ""))
@@ -670,55 +748,28 @@ def test_what_is_next_is_said_once(project: Project) -> None:
     assert done.err == "" and any("/hooks" in line for line in done.json["next"])
 
 
-# --- the program
-
-
-def test_the_program_is_the_name_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a tool in an environment of its own the link on PATH is named, which outlives upgrades."""
-    real = tmp_path / "tools/memcli-1.2/bin/mem"
-    real.parent.mkdir(parents=True)
-    real.write_text("#!/bin/sh\n")
-    real.chmod(0o755)
-    shim = tmp_path / "local bin/mem"
-    shim.parent.mkdir()
-    shim.symlink_to(real)
-    monkeypatch.setattr(sys, "argv", [str(real), "init"])
-    monkeypatch.setenv("PATH", str(shim.parent))
-    assert harness.program() == f'"{shim}"'
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert harness.program() == f'"{real}"'
-    real.unlink()
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "python3"))
-    assert harness.program() == f'"{tmp_path / "python3"}" -m memcli'
-
-
-def test_a_program_in_a_cache_is_told_apart() -> None:
-    """uvx and pipx run make environments that vanish."""
-    assert harness.is_passing('"/home/a/.cache/uv/archive-v0/x/bin/mem"')
-    assert harness.is_passing('"/home/a/.cache/pipx/x/bin/mem"')
-    assert not harness.is_passing('"/home/a/.local/bin/mem"')
-    assert harness.is_runnable(sys.executable) and not harness.is_runnable("/no/such/mem")
-
-
 def test_the_templates_are_in_the_package() -> None:
     """Next to the code, where a wheel has them; and the composite action finds its script."""
-    assert {path.name for path in init.TEMPLATES.iterdir()} == {
+    assert {path.name for path in repository.TEMPLATES.iterdir()} == {
         "agents.md",
         "ci.yml",
         "compact.sh",
         "diff.sh",
+        "opencode.js",
     }
-    top = init.TEMPLATES.parents[2]
+    top = repository.TEMPLATES.parents[2]
     action = yaml.safe_load((top / ".github/actions/mem/action.yml").read_text())
     assert all(step["shell"] == "bash" for step in action["runs"]["steps"])
-    assert "../../../memcli/templates/compact.sh" in action["runs"]["steps"][-1]["run"]
+    assert "../../../memcli/install/templates/compact.sh" in action["runs"]["steps"][-1]["run"]
 
 
 def test_the_hooks_for_pre_commit_are_commands_of_ours() -> None:
     """Each entry is a command line that the program knows; post-* stages get no files."""
     from memcli.cli.program import commands
 
-    listed = yaml.safe_load((init.TEMPLATES.parents[2] / ".pre-commit-hooks.yaml").read_text())
+    listed = yaml.safe_load(
+        (repository.TEMPLATES.parents[2] / ".pre-commit-hooks.yaml").read_text()
+    )
     assert [hook["id"] for hook in listed] == ["mem-check", "mem-index", "mem-compact"]
     for hook in listed:
         assert hook["entry"].split()[0] == "mem" and hook["entry"].split()[1] in commands()
