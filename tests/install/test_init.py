@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from memcli.install import agent_settings, git_hooks, harness, repository, workflow
+from memcli.install import agent_settings, git_hooks, repository, workflow
 from memcli.project import distribution, git
 from tests.conftest import Project
 from tests.install.test_agent_settings import OLD, PREPARED

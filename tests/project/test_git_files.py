@@ -6,8 +6,6 @@ import os
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from memcli.project import git
 from tests.conftest import Project
 
