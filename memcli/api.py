@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from memcli.commands.add import Report as Added
     from memcli.commands.extract import Report as Extracted
     from memcli.commands.health import Report as Health
-    from memcli.commands.recall import Report as Recalled
     from memcli.commands.reinforce import Report as Reinforced
     from memcli.commands.show import Report as Entry
+    from memcli.recall.answer import RecallReport as Recalled
     from memcli.recall.present import Hit
 
 Names = str | Sequence[str]
@@ -120,12 +120,13 @@ class Memory:
         filters: Wanted,
     ) -> Recalled:
         from memcli.commands import recall as command
+        from memcli.recall.answer import RecallRequest
 
         given = {"limit": limit, "max_tokens": max_tokens}
         with self._app(
             *(f"{key}={value}" for key, value in given.items() if value is not None)
         ) as app:
-            request = command.Request(task, _filters(filters), ranked, session=session)
+            request = RecallRequest(task, _filters(filters), ranked, session=session)
             return command.recall(app, request)
 
     def add(

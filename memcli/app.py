@@ -5,15 +5,15 @@ from __future__ import annotations
 import datetime
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from memcli.errors import ProviderError, RefusedError, UsageError
 from memcli.index.database import IN_MEMORY, Index, Refreshed, Unusable
-from memcli.index.vectors import Chosen, Damaged
+from memcli.index.vectors import Chosen
 from memcli.memory.levels import JOBS_DIRS
 from memcli.memory.values import PHASES, Patch, Problem
 from memcli.project import config, levels_on_disk
@@ -21,12 +21,10 @@ from memcli.project.levels_on_disk import Found, Listing, View
 
 if TYPE_CHECKING:
     from memcli.index.source import Candidate
-    from memcli.index.terms import Query
     from memcli.memory.parser import MemoryFile
     from memcli.providers.embed import Embedder
     from memcli.providers.llm import Model
     from memcli.providers.llm.ledger import Call
-    from memcli.recall.fusion import Lane
     from memcli.storage.state import History
     from memcli.storage.workspace import Workspace
 
@@ -271,14 +269,14 @@ class App:
         """
         from memcli.index import view as scope
 
-        merged = self.index.survivors(ids)
+        merged = self.index.entries.survivors(ids)
         names = {name: merged.get(name, name) for name in ids}
         files = {row.id: row for row in self.index.files().values()}
         writable = {
             file.name for file in self.listing.files if self.may_write(file, self.named_tasks)
         }
         copies: dict[str, list[Candidate]] = {}
-        for copy in self.index.copies([*names, *names.values()]):
+        for copy in self.index.entries.copies([*names, *names.values()]):
             copies.setdefault(copy.entry, []).append(copy)
         found = {}
 
@@ -302,7 +300,7 @@ class App:
         """The one entry whose id is `prefix` or begins with it. Raises UsageError for none or
         several.
         """
-        names = sorted({entry for entry, _ in self.index.ids(prefix)})
+        names = sorted({entry for entry, _ in self.index.entries.ids(prefix)})
         names = [prefix] if prefix in names else names
         places = self.locate(names, archived=archived)
         if len(places) != 1:
@@ -422,62 +420,6 @@ class App:
             return 0
         return self.index.vectors.fill(self.embedder, self.chosen, wait=wait, progress=progress)
 
-    def vector_lane(
-        self,
-        task: str,
-        asked: Query,
-        lexical: Mapping[int, float],
-        allowed: Collection[int] | None,
-        denied: Collection[int],
-    ) -> Lane | None:
-        """The vector lane of a search; None for words alone.
-
-        A note says why where that is not what was configured.
-        """
-        c = self.config
-        embedder = self._usable_embedder() if c.fusion != "bm25" else None
-        if embedder is None:
-            return None
-        from memcli.recall import vector_lane as semantic
-        from memcli.recall.fusion import Lane
-
-        floor = semantic.floor(c.min_cosine, embedder.provider, self.index.size())
-        try:
-            meaning = semantic.understand(self.index, embedder, task, asked)
-            signals = semantic.lane(
-                self.index, embedder, meaning, lexical, floor / 2, allowed=allowed, denied=denied
-            )
-        except (ProviderError, UsageError) as error:
-            self._words_alone(error.what, error.hint)
-            return None
-        except Damaged:
-            with suppress(
-                sqlite3.OperationalError
-            ):  # a busy index: the next one finds it out again
-                self.index.vectors.discard(wait=RECALL_WAIT)
-            self._words_alone("the vectors are damaged", "mem index makes them anew")
-            return None
-        return Lane(semantic.fusion(c.fusion, embedder.provider), floor, signals)
-
-    def _words_alone(self, why: str, hint: str) -> None:
-        self.notes.append(f"words alone were searched: {why}" + (f" ({hint})" if hint else ""))
-
-    def _usable_embedder(self) -> Embedder | None:
-        """The embedder, when the index has vectors of its model; a note says why not."""
-        try:
-            embedder = self.embedder
-        except (UsageError, ProviderError) as error:
-            self._words_alone(error.what, error.hint)
-            return None
-        if embedder is None:
-            return None
-        state = self.index.vectors.state()
-        if state is None or (state.provider, state.model) != (embedder.provider, embedder.model):
-            have = f"are of {state.name}" if state else "are missing"
-            self._words_alone(f"the vectors {have}", "mem index makes them")
-            return None
-        return embedder
-
     # --- the index
 
     @property
@@ -555,7 +497,11 @@ class App:
             patience = (
                 wait if wait is not None else BUILD_WAIT if self.index.empty() else RECALL_WAIT
             )
-            return self.index.refresh(files, wait=patience, progress=progress, rebuild=rebuild)
+            if not rebuild and not any(self.index.stale(files)):
+                return Refreshed()
+            from memcli.index.refresh import refresh  # it reads files: not loaded without need
+
+            return refresh(self.index, files, wait=patience, progress=progress, rebuild=rebuild)
 
         done = self.guarded(work)
         if done.busy:
@@ -587,7 +533,8 @@ class App:
         except RefusedError as error:
             self.notes.append(f"vectors were not brought up to date: {error}")
         except (ProviderError, UsageError) as error:
-            self._words_alone(error.what, error.hint)
+            hint = f" ({error.hint})" if error.hint else ""
+            self.notes.append(f"words alone were searched: {error.what}{hint}")
             self.__dict__["embedder"] = None
 
     def looked(self, work: Callable[[], T]) -> T | None:
@@ -608,7 +555,9 @@ class App:
             if isinstance(error, sqlite3.OperationalError) and "no such" not in str(error):
                 raise self._refused(error) from None
             self.index.repair(error)
-            self.index.refresh(self.listing.files, wait=BUILD_WAIT)
+            from memcli.index.refresh import refresh
+
+            refresh(self.index, self.listing.files, wait=BUILD_WAIT)
             return work()
 
     def _refused(self, error: sqlite3.OperationalError) -> RefusedError:

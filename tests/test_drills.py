@@ -95,8 +95,8 @@ def test_a_hit_that_another_process_removes_meanwhile_is_still_shown(project: Pr
     )
     with App(Options(root=str(project.root)), os.environ, project.root) as app:
         app.refresh()
-        (candidate,) = app.index.copies(["a"])
-        assert "midnight" in app.index.text(candidate)
+        (candidate,) = app.index.entries.copies(["a"])
+        assert "midnight" in app.index.entries.text(candidate)
         project.write("MEMORY.md", "# Memory\n")
         assert project.mem("index").code == 0
-        assert app.index.text(candidate) == candidate.text
+        assert app.index.entries.text(candidate) == candidate.text

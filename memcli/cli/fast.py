@@ -25,6 +25,7 @@ from memcli.cli.talk import (
 from memcli.commands import recall as command
 from memcli.errors import UsageError
 from memcli.index.view import Filters
+from memcli.recall.answer import RecallReport, RecallRequest
 from memcli.views import render
 
 NO_FILTERS = Filters()
@@ -57,7 +58,7 @@ def recall(
     choice("--detail", detail, ("auto", "none", "high"))
     extra = _as_sets(limit=limit, max_tokens=max_tokens, walk=walk)
     with opened(options(root, [*sets, *extra], quiet, json)) as mem:
-        request = command.Request(
+        request = RecallRequest(
             read_text(task),
             filters,
             ranked,
@@ -80,7 +81,7 @@ def recall(
         return 1 if exit_code and not found else 0
 
 
-def _written(report: command.Report, form: str, *, explain: bool) -> str:
+def _written(report: RecallReport, form: str, *, explain: bool) -> str:
     if form == "auto":
         form = "text" if sys.stdout is not None and sys.stdout.isatty() else "prompt"
     if form == "json":

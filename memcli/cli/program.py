@@ -1300,9 +1300,10 @@ def _pitfalls(mem: App, task: str, job: str) -> list[Any]:
     """What recall knows of what went wrong in such a task."""
     from memcli.commands import moments, recall
     from memcli.index.view import Filters
+    from memcli.recall.answer import RecallRequest
 
     hits = recall.recall(
-        mem, recall.Request(task, Filters(type=("corrective",)), ranked_only=True)
+        mem, RecallRequest(task, Filters(type=("corrective",)), ranked_only=True)
     ).hits
     return [moments.Pitfall(hit.title, hit.text, f"{hit.path}:{hit.line}") for hit in hits]
 

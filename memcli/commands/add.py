@@ -278,13 +278,13 @@ def _nearest(app: App, request: Request, body: str) -> Candidate | None:
     rows = view.visible(app.index.files().values(), app.view, view.Filters())
     near = [row for row in rows if row.path in own and _around(row.place, app, request)]
     where = view.select(near, view.Filters())
-    terms = query.build(body, app.index.counts).terms
-    found = app.index.lexical(terms, None, app.index.denied(where.files.keys()), pool=50)
+    terms = query.build(body, app.index.words.counts).terms
+    found = app.index.words.best(terms, None, app.index.words.denied(where.files.keys()), pool=50)
     ranked = sorted(
-        app.index.candidates(found), key=lambda c: (-found[c.rowid], c.source, c.offset)
+        app.index.entries.candidates(found), key=lambda c: (-found[c.rowid], c.source, c.offset)
     )
     alike = (c for c in ranked if c.part == 0 and c.values.get("written"))
-    return next((c for c in alike if near_duplicate(mine, claim(app.index.text(c)))), None)
+    return next((c for c in alike if near_duplicate(mine, claim(app.index.entries.text(c)))), None)
 
 
 def _around(place: Place, app: App, request: Request) -> bool:

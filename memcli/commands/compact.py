@@ -308,10 +308,10 @@ def _with_related(app: App, batch: consolidate.Batch, files: _Files) -> consolid
     def look() -> list[tuple[str, str]]:
         rows = {row.path: row.id for row in app.index.files().values() if row.path in near}
         names = {number: name for name, number in rows.items()}
-        terms = query.build(words, app.index.counts).terms
-        found = app.index.lexical(terms, None, app.index.denied(names.keys()), pool=200)
+        terms = query.build(words, app.index.words.counts).terms
+        found = app.index.words.best(terms, None, app.index.words.denied(names.keys()), pool=200)
         ranked = sorted(
-            app.index.candidates(found), key=lambda c: (-found[c.rowid], c.source, c.offset)
+            app.index.entries.candidates(found), key=lambda c: (-found[c.rowid], c.source, c.offset)
         )
         return list(dict.fromkeys((names[c.source], c.entry) for c in ranked if c.source in names))
 

@@ -13,7 +13,7 @@ from memcli.compaction.steps import LASTING_KINDS, LASTING_PRIORITIES, STALE_BEL
 from memcli.diagnostics import metrics
 from memcli.diagnostics.metrics import EVIDENCE, Health, Indexed, Item, Shown
 from memcli.errors import MemError
-from memcli.index import terms, view
+from memcli.index import neighbours, terms, view
 from memcli.index.source import Candidate, FileRow
 from memcli.index.view import Filters
 from memcli.memory.prominence import Rule, half_life_decay, prominence
@@ -115,8 +115,10 @@ def _health(app: App, page: bool) -> Report:
     tokens = sum(budget.tokens(text) for text in texts.values())
     shown = _shown(app)
     ids = {entry.entry for entry in (*entries, *known.archived)}
-    similar = app.index.similar()
-    items = _items(app, known, texts, ids, {end for edge in similar for end in edge})
+    linked = {entry.entry for entry in live if _is_linked(entry, ids)} | _answered(live)
+    alone = {entry.entry for entry in (entries if page else live)} - (set() if page else linked)
+    similar = neighbours.similar(app.index.db, alone)
+    items = _items(app, known, texts, linked | {edge.entry for edge in similar})
     promoted = {item.id for item in items if item.promoted}
     asked = live if len(shown) < EVIDENCE else ()
     places = None if known.broken else _places(app, asked, known.files, promoted)
@@ -127,7 +129,7 @@ def _health(app: App, page: bool) -> Report:
     history = _remember(app, found, len(live), tokens) if live else ()
     noted = (*live, *known.archived) if page else ()
     near: dict[str, list[str]] = {}
-    for one, other in similar if page else ():
+    for one, other, _ in similar:
         near.setdefault(one, []).append(other)
     notes = [
         _note(app, entry, known.files, texts.get(entry.entry, ""), near.get(entry.entry, ()))
@@ -155,7 +157,7 @@ def _known(app: App) -> _Known:
     memory: dict[str, list[Candidate]] = {}
     archive: dict[str, Candidate] = {}
     held = 0
-    for candidate in app.index.every():
+    for candidate in app.index.entries.every():
         store = files[candidate.source].place.store if candidate.source in files else ""
         if store == "memory":
             held += 1
@@ -196,7 +198,7 @@ def _embedded(app: App) -> tuple[int, int] | None:
 
 
 def _text(app: App, candidate: Candidate) -> str:
-    return candidate.text if len(candidate.text) < SIZE else app.index.text(candidate)
+    return candidate.text if len(candidate.text) < SIZE else app.index.entries.text(candidate)
 
 
 def _shown(app: App) -> list[Shown]:
@@ -276,12 +278,9 @@ def _remember(app: App, found: Health, entries: int, tokens: int) -> tuple[Snaps
 # --- one entry
 
 
-def _items(
-    app: App, known: _Known, texts: Mapping[str, str], ids: set[str], similar: set[str]
-) -> list[Item]:
+def _items(app: App, known: _Known, texts: Mapping[str, str], linked: set[str]) -> list[Item]:
     live = known.live
     rule = Rule("half-life", app.config.half_life, app.config.half_life_by_kind)
-    linked = {entry.entry for entry in live if _is_linked(entry, ids)} | _answered(live) | similar
     here = {entry.entry for entry in live}
     items = (_item(entry, texts[entry.entry], rule, app.now) for entry in live)
     return [
@@ -376,16 +375,16 @@ def _places(
     promoted stands aside for the copy that it became, as in a recall.
     """
     titled = {entry.entry: entry for entry in live if entry.title and entry.entry not in promoted}
-    denied = app.index.denied(
+    denied = app.index.words.denied(
         [source for source, row in files.items() if row.place.store == "memory"]
     )
     return [_place(app, titled[name], denied, promoted) for name in metrics.sample(titled, ASKED)]
 
 
 def _place(app: App, entry: Candidate, denied: frozenset[int], promoted: set[str]) -> int:
-    scores = app.index.lexical(terms.build(entry.title).terms, None, denied, FIRST)
+    scores = app.index.words.best(terms.build(entry.title).terms, None, denied, FIRST)
     best: dict[str, float] = {}
-    for candidate in app.index.candidates(scores):
+    for candidate in app.index.entries.candidates(scores):
         if candidate.entry not in promoted:
             best[candidate.entry] = max(best.get(candidate.entry, 0.0), scores[candidate.rowid])
     own = best.pop(entry.entry, None)

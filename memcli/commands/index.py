@@ -8,6 +8,7 @@ from typing import NamedTuple
 from memcli.app import BUILD_WAIT, App
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError
 from memcli.index.database import Refreshed
+from memcli.index.refresh import differing
 from memcli.index.source import FileRow
 from memcli.memory.values import Problem
 
@@ -70,7 +71,6 @@ def _embed(app: App, progress: Callable[[int, int], None]) -> Vectors | None:
             return None
         model = f"{app.embedder.provider}/{app.embedder.model}"
         app.guarded(lambda: app.embed(wait=BUILD_WAIT, progress=progress))
-        app.guarded(app.index.vectors.relate)
     except (ProviderError, UsageError) as error:
         failed = error
     have, chosen = app.index.vectors.count(app.chosen)
@@ -95,7 +95,7 @@ def check(app: App) -> Report:
 
 
 def _compare(app: App) -> Report:
-    changed, gone = app.index.changed(app.listing.files)
+    changed, gone = differing(app.index, app.listing.files)
     files = tuple(app.index.files().values())
     return Report(
         str(app.index.path), files, 0, 0, 0, (*changed, *gone), tuple(app.problems), repeated(app)
@@ -107,7 +107,7 @@ def repeated(app: App) -> tuple[Problem, ...]:
     files = {row.id: row for row in app.index.files().values()}
     first: dict[tuple[str, str], str] = {}
     found = []
-    for entry, source, line in app.index.repeated():
+    for entry, source, line in app.index.entries.repeated():
         row = files[source]
         if row.place.store == "archive":
             continue

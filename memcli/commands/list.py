@@ -51,9 +51,9 @@ def _list(app: App, filters: Filters, recent: int | None) -> Report:
     rows = view.visible(app.index.files().values(), app.view, filters)
     where = view.select(rows, filters, app.relative)
     files = {row.id: row for row in rows}
-    passing = {candidate.rowid: candidate.entry for candidate in app.index.select(where)}
+    passing = {candidate.rowid: candidate.entry for candidate in app.index.entries.select(where)}
     copies: dict[str, list[Candidate]] = {}
-    for candidate in app.index.copies(passing.values()):
+    for candidate in app.index.entries.copies(passing.values()):
         if candidate.source in where.files:
             copies.setdefault(candidate.entry, []).append(candidate)
     nearest = [view.nearest(same, files, app.view) for same in copies.values()]

@@ -248,7 +248,7 @@ class _Plan:
         """The request with the beginnings of ids made whole, where only one entry's begins so."""
 
         def whole(prefix: str) -> str:
-            names = {entry for entry, _ in self.app.index.ids(prefix)}
+            names = {entry for entry, _ in self.app.index.entries.ids(prefix)}
             return names.pop() if len(names) == 1 else prefix
 
         return request._replace(

@@ -68,9 +68,10 @@ def _show(app: App, prefix: str, proxy: bool) -> Report:
     rows = app.index.files().values()
     files = {row.id: row for row in rows if proxy or "proxy" not in (row.place.store, row.place.of)}
     name = _one(
-        prefix, sorted({entry for entry, source in app.index.ids(prefix) if source in files})
+        prefix,
+        sorted({entry for entry, source in app.index.entries.ids(prefix) if source in files}),
     )
-    copies = [copy for copy in app.index.copies([name]) if copy.source in files]
+    copies = [copy for copy in app.index.entries.copies([name]) if copy.source in files]
     best = view.nearest(copies, files, app.view)
     others = tuple(f"{files[c.source].path}:{c.line}" for c in copies if c is not best)
     entry, raw = _read(app, files[best.source], name, best.offset)
@@ -119,5 +120,5 @@ def _report(app: App, entry: Entry, row: FileRow, raw: str, copies: tuple[str, .
         entry, row.path, row.place.level, row.place.store, age,
         {key: round(value, 6) for key, value in factors.items()},
         {key: extra[key] for key in PROVENANCE if key in extra},
-        tuple(app.index.relations(entry.id)), copies, raw,
+        tuple(app.index.entries.relations(entry.id)), copies, raw,
     )  # fmt: skip

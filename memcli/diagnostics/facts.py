@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.index.database import IN_MEMORY, Index, Unusable
+from memcli.index.refresh import differing
 from memcli.project import git, levels_on_disk
 from memcli.storage import workspace
 
@@ -106,7 +107,7 @@ def _compared(app: App, state: IndexState) -> IndexState:
     try:
         if fault := index.integrity():
             return state._replace(broken=f"{MALFORMED}: {fault}")
-        changed, gone = index.changed(app.listing.files)
+        changed, gone = differing(index, app.listing.files)
         return state._replace(behind=(*changed, *gone))
     finally:
         index.close()

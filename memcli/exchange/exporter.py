@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memcli.errors import DataError
-from memcli.recall.budget import body_of, cut_words
+from memcli.memory.words import body_of
+from memcli.recall.budget import cut_words
 from memcli.text.redact import for_prompt
 
 BEGIN = "<!-- mem: export begin (written by mem export; what stands in it is replaced) -->"

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from memcli.app import App
-from memcli.commands.recall import Request, recall
+from memcli.commands.recall import recall
 from memcli.hooks import relevance
 from memcli.index import terms as query
 from memcli.index import view
@@ -22,6 +22,7 @@ from memcli.index.source import Candidate
 from memcli.index.view import Filters, Scope
 from memcli.project.config import Config
 from memcli.recall import budget
+from memcli.recall.answer import RecallRequest
 from memcli.recall.budget import Pools, Shown
 from memcli.recall.layers import Layers
 from memcli.recall.present import Hit
@@ -169,7 +170,7 @@ def _least(*limits: int) -> int:
 
 def _layers(app: HookApp, filters: Filters) -> Layers:
     rows = view.visible(app.index.files().values(), app.view, filters)
-    return Layers(app, rows, view.select(rows, filters))
+    return Layers(app, app.index, rows, view.select(rows, filters))
 
 
 def _entries(layers: Layers, found: Sequence[Candidate]) -> list[str]:
@@ -183,8 +184,8 @@ def _lessons(app: HookApp, layers: Layers) -> list[Shown]:
     """Corrections and directives of the last days, then the most prominent of all times."""
     where = _of_type(layers, "corrective", "directive")
     day = (app.now - datetime.timedelta(days=RECENT_DAYS)).isoformat()
-    recent = _entries(layers, app.index.made_since(where, day))
-    foremost = _entries(layers, app.index.foremost(where, FOREMOST))
+    recent = _entries(layers, app.index.entries.made_since(where, day))
+    foremost = _entries(layers, app.index.entries.foremost(where, FOREMOST))
     entries = list(dict.fromkeys([*recent, *foremost]))[: LESSONS + LESSONS // 2]
     return [layers.showing.shown(entry, "lessons") for entry in entries]
 
@@ -201,7 +202,7 @@ def _proxy(app: HookApp) -> list[Shown]:
         return []
     layers = _layers(app, Filters(store=("proxy",)))
     room, shown = PROXY_TOKENS, []
-    for entry in _entries(layers, app.index.select(layers.scope)):
+    for entry in _entries(layers, app.index.entries.select(layers.scope)):
         item = layers.showing.shown(entry, "proxy")
         left = room - budget.tokens(item.head) - 4
         text = budget.cut_words(item.text, left)
@@ -250,10 +251,9 @@ def prompt(app: HookApp, history: History, said: Said) -> str:
         )
         history.remember_turns(said.session, turns, today)
         evidence = [
-            (hit.id, "ranked", n, hit.score) for n, hit in enumerate(hits, 1) if hit.id in keys
+            (str(hit.id), "ranked", n, hit.score) for n, hit in enumerate(hits, 1) if hit.id in keys
         ]
-        # type: ignore[misc]
-        history.remember_evidence(said.session, [(str(i), *rest) for i, *rest in evidence], today)
+        history.remember_evidence(said.session, evidence, today)
     text = budget.write(items, made.budget.more) if items else ""
     return "\n".join(filter(None, (text, NUDGE if nudge else "")))
 
@@ -271,13 +271,13 @@ def _worthy(app: HookApp, text: str) -> list[Hit]:
     it.
     """
     index, least = app.index, app.config.inject_min
-    terms = relevance.content(query.build(text, index.counts).terms)
-    counts = index.counts(terms)
-    rarest, *rarity = index.rarities([1, *counts])
+    terms = relevance.content(query.build(text, index.words.counts).terms)
+    counts = index.words.counts(terms)
+    rarest, *rarity = index.words.rarities([1, *counts])
     met = [idf for idf, n in zip(rarity, counts, strict=True) if n]
     if not met or not (relevance.is_evident(met, rarest) or app.embedder):
         return []  # most prompts are about nothing that is known: that is found out before ranking
-    hits = recall(app, Request(text, ranked_only=True, refresh=False)).hits
+    hits = recall(app, RecallRequest(text, ranked_only=True, refresh=False)).hits
     covers = _covers(app, hits, terms, rarity, rarest)
     near = {hit.id for hit in hits if is_near(hit)}
     if not near and not relevance.opens(covers.values(), least):
@@ -289,9 +289,9 @@ def _covers(
     app: HookApp, hits: Iterable[Hit], terms: Sequence[str], rarity: Sequence[float], rarest: float
 ) -> dict[str, relevance.Cover]:
     """The cover of each hit that has one: that of the chunk that covers most."""
-    entries = dict(app.index.chunks_of(hit.id for hit in hits if hit.id))
+    entries = dict(app.index.entries.chunks_of(hit.id for hit in hits if hit.id))
     best: dict[str, relevance.Cover] = {}
-    for rowid, numbers in app.index.standing(terms, entries).items():
+    for rowid, numbers in app.index.words.standing(terms, entries).items():
         cover = relevance.cover(rarity, numbers, rarest)
         best[entries[rowid]] = max(cover, best.get(entries[rowid], cover))
     return best
@@ -361,7 +361,7 @@ def _about(app: App, said: Said) -> Callable[[str | None, str | None, str], bool
 
 def _corrections(app: HookApp, test: Callable[[str | None, str | None, str], bool]) -> list[Shown]:
     layers = _layers(app, Filters())
-    found = app.index.matching(_of_type(layers, "corrective"), test)
+    found = app.index.entries.matching(_of_type(layers, "corrective"), test)
     return (
         [layers.showing.shown(entry, "lessons") for entry in _entries(layers, found)]
         if found

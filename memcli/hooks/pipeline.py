@@ -80,7 +80,7 @@ def _workflows(app: App, ids: Sequence[str]) -> list[str]:
     """Which of these ids are live workflows."""
     app.relist()
     app.refresh()
-    copies = app.index.copies(list(ids))
+    copies = app.index.entries.copies(list(ids))
     return sorted({copy.entry for copy in copies if copy.kind == "workflow" and copy.entry in ids})
 
 

@@ -10,7 +10,7 @@ CREATE TABLE file_meta (
   problems TEXT NOT NULL        -- JSON [[line, message, severity], ...]
 );
 CREATE TABLE chunks (
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT, -- never given twice: vectors are due from a number on
   source INTEGER NOT NULL,      -- file_meta.id
   entry TEXT NOT NULL,          -- id of the entry or section
   part INTEGER NOT NULL,        -- 0, 1, ... of a long one
@@ -44,10 +44,8 @@ CREATE TABLE embedding_cache (
 CREATE TABLE vectors (
   chunk INTEGER PRIMARY KEY,    -- chunks.id
   vector BLOB NOT NULL,         -- a signed byte a dimension: the unit vector times 127
-  words BLOB NOT NULL,          -- words.id of its distinct content words, 4 bytes each; local embedder only
-  related REAL NOT NULL DEFAULT 0 -- cosine it takes to get a `similar` edge of its entry; 0, -1: edges are due
+  words BLOB NOT NULL           -- words.id of its distinct content words, 4 bytes each; local embedder only
 );
-CREATE INDEX vectors_related ON vectors(related, chunk);
 CREATE TABLE signs (
   block INTEGER PRIMARY KEY,    -- 0, 1, ...: chunks 0 to 1023, ...; -1, -2, ...: words 0 to 1023, ...
   bits BLOB NOT NULL            -- the sign bits of their vectors; all 0 where there is none
@@ -60,7 +58,7 @@ CREATE TABLE words (
 );
 CREATE TABLE relations (
   entry TEXT NOT NULL, other TEXT NOT NULL,
-  relation TEXT NOT NULL CHECK (relation IN ('similar', 'supports', 'contradicts')),
+  relation TEXT NOT NULL CHECK (relation IN ('supports', 'contradicts')),
   weight REAL NOT NULL,
   source INTEGER NOT NULL,      -- file_meta.id of the file that says so
   PRIMARY KEY (entry, other, relation, source)

@@ -1,7 +1,7 @@
 """What a search asks of a store, and the values it gets: the seam between ranking and storing.
 
-Two stores stand behind it: the index beside the memory files (`store.Index`, seen through the
-filters of one search by `search.OwnIndex`) and the shared index (`shared.store.SharedIndex`).
+Two stores stand behind it: the index beside the memory files (`database.Index`, seen through the
+filters of one search by `recall.search.OwnIndex`) and the shared index of a team.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, Protocol
 from memcli.index.terms import Query
 from memcli.memory.levels import Place
 from memcli.memory.values import Problem
-from memcli.recall.fusion import Lane
 
 
 class FileRow(NamedTuple):
@@ -44,6 +43,35 @@ class Candidate(NamedTuple):
     title: str
     text: str
     values: Mapping[str, Any]
+
+
+class Signals(NamedTuple):
+    """Scores by candidate, none of them scaled.
+
+    `lexical` BM25; `cosine` of the whole texts; `words` how well each word of the task is met by
+    some word; `density` how much of a text meets the task; `title` the share of title words that
+    stand in the task.
+    """
+
+    lexical: Mapping[int, float]
+    cosine: Mapping[int, float]
+    words: Mapping[int, float] = {}
+    density: Mapping[int, float] = {}
+    title: Mapping[int, float] = {}
+
+    def among(self, keys: Collection[int]) -> Signals:
+        """The signals of these candidates alone."""
+        return Signals._make({key: own[key] for key in own if key in keys} for own in self)
+
+
+class Lane(NamedTuple):
+    """What vectors say in a search: the fusion in effect, the cosine that counts alone, and the
+    signals.
+    """
+
+    mode: str
+    floor: float
+    signals: Signals
 
 
 VectorLane = Callable[[str, Query, Mapping[int, float]], Lane | None]

@@ -13,15 +13,14 @@ import json
 import sqlite3
 from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from memcli.errors import ProviderError
-from memcli.index import neighbours
 from memcli.index.terms import STOP_WORDS
-from memcli.memory.words import word_forms
+from memcli.memory.words import body_of, word_forms
 from memcli.providers.embed import arithmetic as vector
 from memcli.providers.embed.arithmetic import DIM
-from memcli.storage.sqlite import snapshot, transaction
+from memcli.storage.sqlite import transaction
 
 if TYPE_CHECKING:
     from memcli.providers.embed import Embedder
@@ -142,12 +141,10 @@ class Vectors:
         """Forget every vector, in the running transaction; what was paid for stays in the cache."""
         for table in ("vectors", "signs", "words"):
             self.db.execute(f"DELETE FROM {table}")
-        self.db.execute("DELETE FROM relations WHERE relation = 'similar'")
         self.db.execute("DELETE FROM meta WHERE key = 'vectors'")
 
     def forget(self, rowids: Sequence[int]) -> None:
         """Drop the vectors of chunks that are deleted in the running transaction."""
-        self._lower(rowids)
         chosen = (json.dumps(rowids),)
         gone = self.db.execute(
             "DELETE FROM vectors WHERE chunk IN (SELECT value FROM json_each(?)) RETURNING chunk, vector",
@@ -156,19 +153,6 @@ class Vectors:
         if gone:
             width = (len(gone[0][1]) + 7) // 8
             self._mark({rowid: bytes(width) for rowid, _ in gone})
-            if neighbours.unlink(self.db, rowids):
-                self.outdate()
-
-    def _lower(self, rowids: Sequence[int]) -> None:
-        """When the last chunk goes, a new one gets its number: it has no vector."""
-        state = self.state()
-        if state is not None and state.upto in rowids:
-            last = self.db.execute(
-                "SELECT id FROM chunks WHERE id NOT IN (SELECT value FROM json_each(?))"
-                " ORDER BY id DESC LIMIT 1",
-                (json.dumps(rowids),),
-            ).fetchone()
-            self._keep(state._replace(upto=last[0] if last else 0))
 
     def count(self, chosen: Chosen) -> tuple[int, int]:
         """(chunks that have a vector, chunks that should)."""
@@ -237,29 +221,7 @@ class Vectors:
             if state is not None and fits and not self._missing(chosen, state.upto):
                 last = self.db.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0]
                 self._keep(state._replace(whole=True, upto=last))
-        self.relate(thorough=False)
         return len(missing)
-
-    def relate(self, *, thorough: bool = True) -> None:
-        """Make the `similar` edges that are missing; unless `thorough`, only what takes a moment.
-
-        They are computed from a snapshot, which keeps nobody out: when another process has written
-        meanwhile, again.
-        """
-        for _ in range(3):
-            seen = self._version()
-            with snapshot(self.db):
-                made = neighbours.plan(self.db, thorough=thorough)
-            if made is None:
-                return
-            with transaction(self.db):
-                if self._version() == seen:
-                    neighbours.write(self.db, made)
-                    return
-
-    def _version(self) -> int:
-        """Changes whenever another connection has written."""
-        return int(self.db.execute("PRAGMA data_version").fetchone()[0])
 
     def _missing(self, chosen: Chosen, upto: int) -> list[int]:
         """The chunks that should have a vector and have none, of those after number `upto`."""
@@ -348,8 +310,7 @@ class Vectors:
             batch = texts[start : start + BATCH]
             if embedder.provider == "local":
                 forms = [list(word_forms(text)) for text in batch]
-                # type: ignore[attr-defined]
-                words = embedder.words({word for own in forms for word in own})
+                words = cast("Local", embedder).words({word for own in forms for word in own})
                 found += _many_sums(forms, words) if words else [b""] * len(forms)
             else:
                 found += self._bought(embedder, batch)
@@ -531,8 +492,6 @@ def embedded_text(title: str, text: str) -> str:
     """What of a chunk is embedded: its title once, and the body without the heading that repeats
     it.
     """
-    from memcli.recall.budget import body_of
-
     return f"{title}\n{body_of(text, title)}"
 
 

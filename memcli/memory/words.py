@@ -22,6 +22,8 @@ _WORD = re.compile(r"[^\W_]+")
 # Where one hump of an identifier ends and one begins: at a capital letter, of which a text has few.
 _JOINT = re.compile(r"[A-Z](?:(?<=[a-z0-9][A-Z])|(?=[A-Z][a-z]))")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
+_LAST_RULE = re.compile(r"\s*\n-{3,}\s*\Z")
+_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+[^\n]*\n?")
 _SPACELESS = (
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
@@ -38,6 +40,17 @@ def clean(text: str) -> str:
 def join(texts: list[str]) -> str:
     """The text that `rows` cut into these parts."""
     return texts[0] + "".join(text[OVERLAP:] for text in texts[1:])
+
+
+def body_of(text: str, title: str) -> str:
+    """The text without a rule at its end and without its heading, when that says what the title
+    says.
+    """
+    text = _LAST_RULE.sub("", text)
+    head = _HEADING.match(text)
+    if head is not None and title and title.rpartition(" > ")[2] in head[0]:
+        return text[head.end() :].strip("\n")
+    return text
 
 
 def sub_words(text: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from memcli.errors import ProviderError, UsageError
+from memcli.index.source import Lane, Signals
 from memcli.index.terms import Query
 from memcli.index.vectors import Near, embedded_text, is_content
 from memcli.memory.words import word_forms
@@ -16,7 +17,6 @@ from memcli.postgres.lexicon import Lexicon
 from memcli.postgres.store import SharedIndex
 from memcli.project.config import Config
 from memcli.recall import vector_lane
-from memcli.recall.fusion import Lane, Signals
 from memcli.recall.vector_lane import Task
 
 if TYPE_CHECKING:
@@ -75,10 +75,6 @@ class _Words(NamedTuple):
     asked: SharedIndex
     embedder: Embedder
 
-    @property
-    def vectors(self) -> _Words:
-        return self
-
     def dimension(self) -> int:
         """Not known before the model is: `_comparable` asks."""
         return 0
@@ -107,7 +103,8 @@ def _signals(
     """What vectors say of all lexical candidates, and of what has a cosine of at least `floor`."""
     model = f"{embedder.provider}/{embedder.model}"
     _comparable(index, model)
-    meaning = vector_lane.understand(_Words(index, embedder), embedder, task, asked)
+    words = _Words(index, embedder)
+    meaning = vector_lane.understand(words, words, embedder, task, asked)
     if not meaning.vector:
         return Signals(lexical, {})
     near, dim = f"[{','.join(map(str, memoryview(meaning.vector).cast('b')))}]", len(meaning.vector)

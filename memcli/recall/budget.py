@@ -32,8 +32,6 @@ _SENTENCE = r"(?<=[.!?])\s|(?<=[。！？])|\n"
 _BLANK = r"\s"
 _ANYWHERE = r"(?<=\S)"
 _PARAGRAPH = r"\n[ \t]*\n|\n(?=[ \t]*[-*] )|\Z"
-_LAST_RULE = re.compile(r"\s*\n-{3,}\s*\Z")
-_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+[^\n]*\n?")
 
 
 class Shown(NamedTuple):
@@ -70,17 +68,6 @@ def tokens(text: str) -> int:
     """Size of a text: characters / 4 rounded up, and one per character of scripts without blanks."""
     wide = sum(map(len, spaceless_runs(text)))
     return wide + -(-(len(text) - wide) // 4)
-
-
-def body_of(text: str, title: str) -> str:
-    """The text without a rule at its end and without its heading, when that says what the title
-    says.
-    """
-    text = _LAST_RULE.sub("", text)
-    head = _HEADING.match(text)
-    if head is not None and title and title.rpartition(" > ")[2] in head[0]:
-        return text[head.end() :].strip("\n")
-    return text
 
 
 def cut(text: str, room: int, break_at: str = _SENTENCE) -> str:

@@ -7,9 +7,10 @@ are the same for every memory; docs/benchmarks.md has the measurements behind th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, TypeVar
 
+from memcli.index.source import Signals
 from memcli.index.terms import STOP_WORDS
 from memcli.memory.words import word_forms
 
@@ -34,35 +35,6 @@ UNNAMED: Final = 0.4
 NAMED: Final = 0.8
 """What is lent counts 0.4, and up to 1.2 where the task names the title: it is about that."""
 BEST_OF_GROUP: Final = 3
-
-
-class Signals(NamedTuple):
-    """Scores by candidate, none of them scaled.
-
-    `lexical` BM25; `cosine` of the whole texts; `words` how well each word of the task is met by
-    some word; `density` how much of a text meets the task; `title` the share of title words that
-    stand in the task.
-    """
-
-    lexical: Mapping[int, float]
-    cosine: Mapping[int, float]
-    words: Mapping[int, float] = {}
-    density: Mapping[int, float] = {}
-    title: Mapping[int, float] = {}
-
-    def among(self, keys: Collection[int]) -> Signals:
-        """The signals of these candidates alone."""
-        return Signals._make({key: own[key] for key in own if key in keys} for own in self)
-
-
-class Lane(NamedTuple):
-    """What vectors say in a search: the fusion in effect, the cosine that counts alone, and the
-    signals.
-    """
-
-    mode: str
-    floor: float
-    signals: Signals
 
 
 def scale(scores: Mapping[K, float]) -> dict[K, float]:

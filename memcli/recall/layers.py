@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
 
-from memcli.app import App
-from memcli.index.source import Candidate, FileRow
+from memcli.index.source import Candidate, FileRow, Lane
 from memcli.index.view import Scope
 from memcli.memory.levels import OUTERMOST, Place
 from memcli.recall.budget import Pools, Shown
@@ -14,10 +14,39 @@ from memcli.recall.ranking import Scored
 from memcli.recall.search import WORKFLOWS, OwnIndex, Search
 from memcli.text.redact import for_prompt
 
+if TYPE_CHECKING:
+    import datetime
+
+    from memcli.index.database import Index
+    from memcli.project.config import Config
+    from memcli.project.levels_on_disk import Found, Listing, View
+
 BASELINE_KINDS = ("policy", "architecture", "preference")
 EPISODES = 20
 """How many of the newest episodes may compete for their layer."""
 _PRIORITY = {"permanent": 0, "critical": 1, "high": 2, "pin": 2}
+
+
+class Here(Protocol):
+    """The project that is asked: its configuration, its files, today, and where one stands in it."""
+
+    @property
+    def config(self) -> Config: ...
+
+    @property
+    def now(self) -> datetime.date: ...
+
+    @property
+    def view(self) -> View: ...
+
+    @property
+    def listing(self) -> Listing: ...
+
+    def found(self, name: str) -> Found | None:
+        """The listed file of that name."""
+
+    def relative(self, path: str) -> str:
+        """A file, named from the working directory or absolutely, relative to the root."""
 
 
 class Layers:
@@ -25,18 +54,20 @@ class Layers:
 
     def __init__(
         self,
-        app: App,
+        project: Here,
+        index: Index,
         rows: Sequence[FileRow],
         where: Scope,
+        vectors: Callable[..., Lane | None] = lambda *_: None,
         *,
         detail: str = "auto",
         explain: bool = False,
     ) -> None:
-        self.app = app
+        self.project, self.index = project, index
         self.rows = rows
         self.scope = where
-        source = OwnIndex(app, where)
-        self.search = Search(app, source, source.lane)
+        source = OwnIndex(index, where, vectors)
+        self.search = Search(source, source.lane, project.config, project.view, project.now)
         self.showing = Showing(self.search, detail=detail, explain=explain)
 
     def pools(self, ranked: Sequence[Scored], *, alone: bool = False) -> Pools:
@@ -74,7 +105,7 @@ class Layers:
 
     def _at_hand(self, place: Place) -> bool:
         """Whether one is in the job and task of a place, or names them."""
-        view, named = self.app.view, self.scope.filters
+        view, named = self.project.view, self.scope.filters
         if place.task:
             return place.task in (view.task, *named.task)
         return not place.job or bool(named.task) or place.job in (view.job, *named.job)
@@ -82,7 +113,7 @@ class Layers:
     def _file_text(self, row: FileRow) -> str:
         from memcli.project import levels_on_disk
 
-        file = self.app.found(row.path)
+        file = self.project.found(row.path)
         try:
             text = levels_on_disk.decode(levels_on_disk.read_bytes(file.path).data) if file else ""
         except levels_on_disk.Unreadable:
@@ -112,7 +143,7 @@ class Layers:
 
     def _select(self, kinds: Sequence[str]) -> list[Candidate]:
         """Every entry of these kinds whose nearest copy is in scope."""
-        return self.search.nearest(self.app.index.select(self.scope, kinds))
+        return self.search.nearest(self.index.entries.select(self.scope, kinds))
 
     def hits(self, items: Iterable[Shown]) -> Iterator[Hit]:
         """What is shown, numbered within its layer."""

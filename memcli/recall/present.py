@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from memcli.index.source import Candidate
-from memcli.recall import budget
+from memcli.memory.words import body_of
 from memcli.recall import ranking as rank
 from memcli.recall.budget import Shown
 from memcli.recall.ranking import Scored
@@ -117,12 +117,12 @@ class Showing:
         """Days since the entry was made or reinforced; None when no date is known."""
         values = candidate.values
         dated = any(values.get(key) for key in ("reinforced", "created", "date"))
-        return rank.age_of(values, self.search.app.now) if dated else None
+        return rank.age_of(values, self.search.today) if dated else None
 
     def _words(self, candidate: Candidate) -> tuple[str, str]:
         if candidate.entry not in self._read:
             title = for_prompt(candidate.title)
-            text = budget.body_of(self.search.source.text(candidate), candidate.title)
+            text = body_of(self.search.source.text(candidate), candidate.title)
             self._read[candidate.entry] = (title, for_prompt(text))
         return self._read[candidate.entry]
 

@@ -6,20 +6,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from memcli.app import App
-from memcli.index import bm25, view
+from memcli.index import bm25
 from memcli.index import terms as query
-from memcli.index.source import Candidate, FileRow, Source, VectorLane
+from memcli.index import view as scope
+from memcli.index.source import Candidate, FileRow, Lane, Signals, Source, VectorLane
 from memcli.index.terms import Query
 from memcli.index.view import Scope
 from memcli.memory.prominence import Rule
 from memcli.memory.words import SIZE
 from memcli.providers.embed import arithmetic
 from memcli.recall import fusion, ranking
-from memcli.recall.fusion import Lane, Signals
 from memcli.recall.ranking import Item, Match, Scored
+
+if TYPE_CHECKING:
+    import datetime
+
+    from memcli.index.database import Index
+    from memcli.project.config import Config
+    from memcli.project.levels_on_disk import View
 
 LENDERS = 60
 LENDS = 0.4
@@ -33,30 +39,30 @@ WORKFLOWS = 3
 class OwnIndex:
     """The index of this machine as a source: what passes the filters of one search."""
 
-    def __init__(self, app: App, where: Scope) -> None:
-        self.index = app.index
+    def __init__(self, index: Index, where: Scope, vectors: Callable[..., Lane | None]) -> None:
+        self.index = index
         self.files: Mapping[int, FileRow] = where.files
         # The chunks that may be hits; None when the files in view say it all.
-        self._allowed = None if where.plain else app.index.allowed(where)
-        self._vector_lane = app.vector_lane
-        self.counts = app.index.counts
-        self.candidates = app.index.candidates
-        self.edges = app.index.edges
-        self.text = app.index.text
+        self._allowed = None if where.plain else index.entries.allowed(where)
+        self._look = vectors
+        self.counts = index.words.counts
+        self.candidates = index.entries.candidates
+        self.edges = index.entries.edges
+        self.text = index.entries.text
 
     @cached_property
     def _denied(self) -> frozenset[int]:
-        return self.index.denied(self.files.keys()) if self._allowed is None else frozenset()
+        return self.index.words.denied(self.files.keys()) if self._allowed is None else frozenset()
 
     def lexical(self, terms: Sequence[str], pool: int) -> dict[int, float]:
-        return self.index.lexical(terms, self._allowed, self._denied, pool)
+        return self.index.words.best(terms, self._allowed, self._denied, pool)
 
     def lane(self, task: str, asked: Query, lexical: Mapping[int, float]) -> Lane | None:
         """What the vectors of the index say."""
-        return self._vector_lane(task, asked, lexical, self._allowed, self._denied)
+        return self._look(task, asked, lexical, self._allowed, self._denied)
 
     def places(self, entries: Collection[str]) -> list[tuple[int, int]]:
-        found = self.index.places(entries)
+        found = self.index.entries.places(entries)
         return [(rowid, source) for rowid, source in found if source in self.files]
 
     def passes(self, candidate: Candidate) -> bool:
@@ -65,7 +71,7 @@ class OwnIndex:
         return candidate.values.get("status") != "retired"
 
     def beside(self, candidates: Sequence[Candidate]) -> list[Sequence[Sequence[str]]]:
-        return [self.index.beside(c.source, c.offset) for c in candidates]
+        return [self.index.entries.beside(c.source, c.offset) for c in candidates]
 
     def located(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         return list(candidates)
@@ -75,12 +81,14 @@ class OwnIndex:
 
 
 class Search:
-    """One search of a source. Lives for one answer: `chosen` and `scored` are what it found so far."""
+    """One search of a source, from where `view` says. Lives for one answer: `chosen` and `scored` are
+    what it found so far.
+    """
 
-    def __init__(self, app: App, source: Source, lane: VectorLane) -> None:
-        self.app = app
-        self.config = app.config
-        self.source = source
+    def __init__(
+        self, source: Source, lane: VectorLane, config: Config, view: View, today: datetime.date
+    ) -> None:
+        self.source, self.config, self.view, self.today = source, config, view, today
         self.mode, self.floor = "bm25", 0.0
         self.chosen: dict[str, Candidate] = {}
         self.scored: dict[str, Scored] = {}
@@ -129,7 +137,7 @@ class Search:
         for rowid, _ in places:
             copies.setdefault(known[rowid].entry, []).append(known[rowid])
         for entry, same in copies.items():
-            best = view.nearest(same, self.source.files, self.app.view)
+            best = scope.nearest(same, self.source.files, self.view)
             if self.source.passes(best):
                 self.chosen[entry] = best
         return copies
@@ -264,11 +272,11 @@ class Search:
             id=entry,
             text=copy.text,
             kind=copy.kind,
-            level=view.outermost(copies, self.source.files),
+            level=scope.outermost(copies, self.source.files),
             place=(self.source.files[copy.source].path, copy.offset),
             importance=float(values["importance"]),
             reinforced=int(values["count"]),
-            age=ranking.age_of(values, self.app.now),
+            age=ranking.age_of(values, self.today),
             surprise=float(values.get("surprise", 0.0)),
             stability=values.get("stability"),
         )

@@ -7,19 +7,22 @@ task alone is sent, within a deadline.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+import sqlite3
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from memcli.errors import ProviderError
+from memcli.errors import ProviderError, UsageError
+from memcli.index.source import Lane, Signals
 from memcli.index.terms import Query
-from memcli.index.vectors import Near, is_content
+from memcli.index.vectors import Damaged, Near, is_content
 from memcli.memory.words import word_forms
 from memcli.providers.embed import arithmetic as vector
 from memcli.recall import fusion as blend
-from memcli.recall.fusion import Signals
 
 if TYPE_CHECKING:
     from memcli.index.database import Index
+    from memcli.project.config import Config
     from memcli.providers.embed import Embedder
     from memcli.providers.embed.local import Local
 
@@ -44,6 +47,8 @@ STEP = 0.03
 """From so many chunks on it is so much more for every doubling: among many texts some is near by
 chance.
 """
+WAIT = 0.2
+"""Seconds that damaged vectors may take to be forgotten while another process writes."""
 DEADLINE = 3.0
 """Seconds that a provider has for the vector of a task."""
 
@@ -87,40 +92,41 @@ class Vocabulary(Protocol):
         """The dimension of the store's vectors, 0 where it is not known."""
 
 
-class Known(Protocol):
-    """What a task is understood against."""
-
-    @property
-    def vectors(self) -> Vocabulary: ...
+class Rarity(Protocol):
+    """How rare words are in a store."""
 
     def idf(self, words: Sequence[str]) -> list[float]:
-        """How rare each word is."""
+        """The idf of each word."""
 
 
-def understand(known: Known, embedder: Embedder, task: str, asked: Query) -> Task:
+def understand(
+    known: Vocabulary, rarity: Rarity, embedder: Embedder, task: str, asked: Query
+) -> Task:
     """The vectors of a task. Raises ProviderError, UsageError and Damaged."""
     if embedder.provider == "local":
-        return _understand_words(known, embedder, task, asked)  # type: ignore[arg-type]
+        return _understand_words(known, rarity, embedder, task, asked)  # type: ignore[arg-type]
     row = embedder.embed([task], query=True, deadline=DEADLINE)[0].tolist()
-    have = known.vectors.dimension()
+    have = known.dimension()
     if have and len(row) != have:
         what = f"{embedder.provider} embeddings: a vector of dimension {len(row)}, the index has {have}"
         raise ProviderError(what, "has the model changed behind its name?")
     return Task(vector.quantise(row))
 
 
-def _understand_words(store: Known, local: Local, task: str, asked: Query) -> Task:
+def _understand_words(
+    vocabulary: Vocabulary, rare: Rarity, local: Local, task: str, asked: Query
+) -> Task:
     written = list(word_forms(task[: 100 * MOST_WORDS]))
     distinct = list(dict.fromkeys(word for word in written if is_content(word)))
     if len(distinct) > MOST_WORDS:
         distinct = [word for word in distinct if word.lower() in asked.terms][:MOST_WORDS]
     stops = {word for word in written if not is_content(word)}
-    known = {word: own[1:] for word, own in store.vectors.words([*distinct, *stops]).items()}
+    known = {word: own[1:] for word, own in vocabulary.words([*distinct, *stops]).items()}
     unknown = [word for word in (*distinct, *stops) if word not in known]
     if unknown:
         known |= {word: (own.weight, own.vector) for word, own in local.known(unknown).items()}
     distinct, stops = [word for word in distinct if word in known], stops & known.keys()
-    rarity = dict(zip(distinct, store.idf([word.lower() for word in distinct]), strict=True))
+    rarity = dict(zip(distinct, rare.idf([word.lower() for word in distinct]), strict=True))
     weighed = [
         (rarity.get(word, STOP_IDF), known[word])
         for word in written
@@ -172,6 +178,68 @@ def _close(word: Word, present: Sequence[int], bits: Sequence[int]) -> list[int]
 
 def _spellings(word: str) -> set[str]:
     return {word, word.lower(), word.capitalize(), word.upper()}
+
+
+class IndexLane:
+    """The vector lane of searches over the index of this machine; a note says why words alone are
+    searched, when they are.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        config: Config,
+        embedder: Callable[[], Embedder | None],
+        notes: list[str],
+    ) -> None:
+        self.index, self.config, self.embedder, self.notes = index, config, embedder, notes
+
+    def look(
+        self,
+        task: str,
+        asked: Query,
+        lexical: Mapping[int, float],
+        allowed: Collection[int] | None,
+        denied: Collection[int],
+    ) -> Lane | None:
+        """What vectors say of the chunks that pass; None for words alone."""
+        c, index = self.config, self.index
+        try:
+            embedder = self._usable()
+            if embedder is None:
+                return None
+            least = floor(c.min_cosine, embedder.provider, index.words.size())
+            meaning = understand(index.vectors, index.words, embedder, task, asked)
+            signals = lane(
+                index, embedder, meaning, lexical, least / 2, allowed=allowed, denied=denied
+            )
+        except (ProviderError, UsageError) as error:
+            self._words_alone(error.what, error.hint)
+            return None
+        except Damaged:
+            with suppress(sqlite3.OperationalError):  # a busy index: the next one finds it again
+                index.vectors.discard(wait=WAIT)
+            self._words_alone("the vectors are damaged", "mem index makes them anew")
+            return None
+        return Lane(fusion(c.fusion, embedder.provider), least, signals)
+
+    def _usable(self) -> Embedder | None:
+        """The embedder, when the index has vectors of its model; a note says why not."""
+        embedder = self.embedder()
+        if embedder is None:
+            return None
+        state = self.index.vectors.state()
+        if state is not None and (state.provider, state.model) == (
+            embedder.provider,
+            embedder.model,
+        ):
+            return embedder
+        have = f"are of {state.name}" if state else "are missing"
+        self._words_alone(f"the vectors {have}", "mem index makes them")
+        return None
+
+    def _words_alone(self, why: str, hint: str) -> None:
+        self.notes.append(f"words alone were searched: {why}" + (f" ({hint})" if hint else ""))
 
 
 def lane(

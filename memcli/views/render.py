@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
-from memcli.commands.recall import Report as RecallReport
 from memcli.memory.values import Patch, Problem
+from memcli.memory.words import body_of
 from memcli.recall import budget
+from memcli.recall.answer import RecallReport
 from memcli.recall.present import Hit, age_text
 from memcli.text.controls import for_display, strip_private
 from memcli.text.redact import for_prompt
@@ -347,7 +348,7 @@ def show_text(report: Any) -> str:
             f"{', ' if values['relations'] else ''}{_edge(entry.id, one, relation, other)}"
         )
     head = _hung(styled(for_display(entry.title), "bold"), 2)
-    body = for_display(budget.body_of(entry.body, entry.title))
+    body = for_display(body_of(entry.body, entry.title))
     return "\n".join([*head, *values_text(values), *(["", *_folded([body])] if body else [])])
 
 

@@ -32,10 +32,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memcli.app import App, Options
-from memcli.commands.recall import Request, recall
+from memcli.commands.recall import recall
 from memcli.memory.prominence import Rule, prominence
 from memcli.recall import budget as block
 from memcli.recall import ranking
+from memcli.recall.answer import RecallRequest
 from memcli.recall.ranking import Item, Match, Scored, Weights
 from tests.bench.retrieval import Set, build, load, measures
 
@@ -134,7 +135,8 @@ def asked(data: Set, sets: Sequence[str]) -> dict[str, list[Question]]:
                 for row in _true(data, group):
                     weighed.clear()
                     recall(
-                        app, Request(row["query"], ranked_only=True, refresh=not questions[group])
+                        app,
+                        RecallRequest(row["query"], ranked_only=True, refresh=not questions[group]),
                     )
                     relevant = frozenset((group, entry) for entry in row["relevant"])
                     hits = weighed[0] if weighed else []

@@ -24,9 +24,10 @@ from pathlib import Path
 from typing import Any
 
 from memcli.app import App, Options
-from memcli.commands.recall import Request, recall
+from memcli.commands.recall import recall
 from memcli.hooks import events
 from memcli.hooks.events import HookApp
+from memcli.recall.answer import RecallRequest
 from tests.bench.retrieval import build, load
 from tests.bench.speed import QUERY, interleaved, write_tree
 
@@ -96,7 +97,7 @@ def lost(app: HookApp, questions: Sequence[dict[str, Any]], grid: Sequence[float
     sums = [0.0] * len(grid)
     for question in questions:
         text, relevant = str(question["query"]), set(question["relevant"])
-        hits = recall(app, Request(text, ranked_only=True, refresh=False)).hits
+        hits = recall(app, RecallRequest(text, ranked_only=True, refresh=False)).hits
         whole = len(relevant & {hit.id for hit in hits[:5]}) / len(relevant)
         for i, least in enumerate(grid):
             at(app, least)

@@ -26,8 +26,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memcli.app import App, Options
-from memcli.commands.recall import Request, recall
+from memcli.commands.recall import recall
 from memcli.memory.editor import render_entry
+from memcli.recall.answer import RecallRequest
 
 METRICS = ("recall@5", "recall@10", "hit@1", "hit@5", "nDCG@10", "MRR")
 DRAWS = 2000
@@ -101,7 +102,7 @@ def answers(data: Set, sets: Sequence[str]) -> Iterator[tuple[dict[str, Any], li
                 options = Options(str(roots[group]), ("max_tokens=0", *sets))
                 apps[group] = App(options, environ, roots[group])
             report = recall(
-                apps[group], Request(question["query"], ranked_only=True, refresh=fresh)
+                apps[group], RecallRequest(question["query"], ranked_only=True, refresh=fresh)
             )
             yield question, [str(hit.id) for hit in report.hits], report.mode
         for app in apps.values():

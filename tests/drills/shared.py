@@ -35,7 +35,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from memcli.app import App, Options
-from memcli.commands.recall import Request, recall
+from memcli.commands.recall import recall
 from memcli.errors import ProviderError, RefusedError, UsageError
 from memcli.memory.levels import Place
 from memcli.memory.parser import parse
@@ -45,6 +45,7 @@ from memcli.postgres.push import literal, push
 from memcli.postgres.tokens import Tokenizer
 from memcli.providers.embed.arithmetic import DIM
 from memcli.providers.embed.local import MODEL
+from memcli.recall.answer import RecallRequest
 from tests.bench import retrieval
 from tests.postgres.server import Server
 
@@ -85,7 +86,7 @@ def quality(server: Server, folder: Path, sets: Sequence[str] = ()) -> dict[str,
         apps = _apps(data, Path(place), url, sets)
         for question in data.queries:
             app = apps[question["group"]]
-            request = Request(question["query"], ranked_only=True, refresh=False)
+            request = RecallRequest(question["query"], ranked_only=True, refresh=False)
             own = recall(app, request)
             other = recall(app, request._replace(shared=True, projects=(question["group"],)))
             assert not app.notes, app.notes
@@ -722,7 +723,9 @@ class _Run:
     def _read(self, name: str) -> set[str]:
         app = self._app(self.folder / "home")
         try:
-            report = recall(app, Request("common", ranked_only=True, shared=True, projects=(name,)))
+            report = recall(
+                app, RecallRequest("common", ranked_only=True, shared=True, projects=(name,))
+            )
             self.reads += 1
             states = {
                 word

@@ -22,7 +22,7 @@ from memcli.exchange.importers.draft import split_front
 from memcli.extraction import episodes, job_files, prompts, rules, scopes
 from memcli.hooks import protocol, relevance
 from memcli.index import bm25, chunks, terms
-from memcli.index.database import quoted
+from memcli.index.lexical import quoted
 from memcli.install import agent_settings, git_hooks, managed_section
 from memcli.memory import front_matter
 from memcli.memory.editor import EntryChange, edited, render_entry, safe_body

@@ -22,6 +22,7 @@ from memcli.commands import index as index_command
 from memcli.commands import recall as recall_command
 from memcli.index import database
 from memcli.project import levels_on_disk
+from memcli.recall.answer import RecallRequest
 from tests.conftest import Project
 
 DB = ".memory.db"
@@ -323,9 +324,7 @@ def content(db: Path) -> list[tuple[Any, ...]]:
 
 def answers(app: App) -> list[Any]:
     """What recall says, for each word; without the paths of the database."""
-    requests = [
-        recall_command.Request(word, ranked_only=i % 2 == 0) for i, word in enumerate(WORDS)
-    ]
+    requests = [RecallRequest(word, ranked_only=i % 2 == 0) for i, word in enumerate(WORDS)]
     return [recall_command.recall(app, request)._replace(problems=()) for request in requests]
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memcli.index.database import quoted
+from memcli.index.lexical import quoted
 from memcli.index.terms import MAX_TERMS, build
 
 HOSTILE = [

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memcli.memory import words
 from memcli.recall import budget
 from memcli.recall.budget import (
     CLOSE,
@@ -258,8 +259,8 @@ def test_sentences_end_in_every_script() -> None:
 
 def test_the_own_heading_is_not_repeated() -> None:
     """The heading that says what the title says goes, and a rule at the end; others stay."""
-    assert budget.body_of("## [2026-01-01] Freeze time\nBody\n\n---", "Freeze time") == "Body"
-    assert budget.body_of("## Other\nBody", "Freeze time") == "## Other\nBody"
+    assert words.body_of("## [2026-01-01] Freeze time\nBody\n\n---", "Freeze time") == "Body"
+    assert words.body_of("## Other\nBody", "Freeze time") == "## Other\nBody"
 
 
 def test_a_file_that_is_long_by_its_blank_lines_alone_is_shown_whole() -> None:

@@ -14,8 +14,9 @@ import pytest
 pytest.importorskip("numpy")
 
 from memcli.app import App, Options
-from memcli.commands.recall import Request, recall
+from memcli.commands.recall import recall
 from memcli.memory.editor import render_entry
+from memcli.recall.answer import RecallRequest
 from tests.bench import feedback
 from tests.bench.feedback import PURE, TODAY, Histories, Plan, Question, Setting
 from tests.bench.retrieval import Set
@@ -124,7 +125,7 @@ def test_it_ranks_as_recall_does(
         for question, row in zip(groups["g"], data.queries, strict=False):
             asked = feedback.numbered(question, {key: i for i, key in enumerate(keys)})
             order = feedback.ranked(asked, strength)[: feedback.SHOWN]
-            report = recall(app, Request(row["query"], ranked_only=True))
+            report = recall(app, RecallRequest(row["query"], ranked_only=True))
             assert [keys[i][1] for i in asked.at[order]] == [hit.id for hit in report.hits]
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memcli.commands.recall import Report
 from memcli.memory.values import Patch, Problem
+from memcli.recall.answer import RecallReport
 from memcli.recall.budget import Budget
 from memcli.recall.present import Hit
 from memcli.views import render
@@ -31,8 +31,8 @@ def hit(layer: str = "ranked", **values: object) -> Hit:
     return base._replace(**values)  # type: ignore[arg-type]
 
 
-def report(*hits: Hit, more: int = 0) -> Report:
-    return Report("bm25", "task", hits, Budget(800, 100, more), (), 1, True)
+def report(*hits: Hit, more: int = 0) -> RecallReport:
+    return RecallReport("bm25", "task", hits, Budget(800, 100, more), (), 1, True)
 
 
 def test_the_text_form_stays_as_it_is() -> None:
