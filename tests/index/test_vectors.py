@@ -162,24 +162,6 @@ def test_no_sign_bits_stay_of_what_is_gone(project: Project, vectors: None) -> N
     assert sign_bits(project) == {chunk: signs(data) for chunk, data in rows}
 
 
-def test_a_chunk_under_a_number_used_anew_gets_its_vector(project: Project, vectors: None) -> None:
-    """Also where the numbers of the last ones came free one after the other, and of one without a
-    vector.
-    """
-    for i, title in enumerate(("One", "Two", "Three", "Four")):
-        project.write(
-            f"tasks/t{i}.md", project.entry(title, status="retired" if i == 3 else "active")
-        )
-    project.mem("index")
-    for i in (1, 3, 2):
-        (project.root / f"tasks/t{i}.md").unlink()
-        project.mem("recall", "anything", env={"MEM_EMBEDDER": "none"})
-    project.write("tasks/t5.md", project.entry("Five"))
-    project.mem("recall", "anything")
-    assert sql(project, "SELECT max(id) FROM chunks") == [(2,)]
-    assert embedded(project) == {"One", "Five"}
-
-
 # --- what is embedded
 
 
