@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from memcli.errors import ProviderError
 
@@ -55,8 +55,7 @@ def migrate(connect: Callable[[], psycopg.Connection[Any]]) -> str:
 
     engine = create_engine("postgresql+psycopg://", creator=connect, poolclass=NullPool)
     with engine.begin() as bound:
-        # type: ignore[assignment]
-        connection: psycopg.Connection[Any] = bound.connection.driver_connection
+        connection = cast("psycopg.Connection[Any]", bound.connection.driver_connection)
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         before = version(connection)
         if before > VERSION:
