@@ -13,6 +13,7 @@ import json
 import sqlite3
 from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from memcli.errors import ProviderError
@@ -132,9 +133,11 @@ class Vectors:
         return int(row[0] or 0) if row else 0
 
     def discard(self, *, wait: float) -> None:
-        """Forget every vector; the next filling makes them anew. See `fill` for `wait`."""
+        """Forget every vector, so that the next filling makes them anew; a busy index stays as it
+        is.
+        """
         self.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
-        with transaction(self.db):
+        with suppress(sqlite3.OperationalError), transaction(self.db):
             self.clear()
 
     def clear(self) -> None:

@@ -7,9 +7,7 @@ task alone is sent, within a deadline.
 from __future__ import annotations
 
 import math
-import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memcli.errors import ProviderError, UsageError
@@ -217,8 +215,7 @@ class IndexLane:
             self._words_alone(error.what, error.hint)
             return None
         except Damaged:
-            with suppress(sqlite3.OperationalError):  # a busy index: the next one finds it again
-                index.vectors.discard(wait=WAIT)
+            index.vectors.discard(wait=WAIT)
             self._words_alone("the vectors are damaged", "mem index makes them anew")
             return None
         return Lane(fusion(c.fusion, embedder.provider), least, signals)
