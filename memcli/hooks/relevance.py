@@ -107,11 +107,11 @@ def parse_command(command: str) -> Command:
     What is quoted is not taken apart.
     """
     whole = " ".join(command[:LONGEST].split())
-    parts = [" ".join(part.split()) for part in _parts(command[:LONGEST])]
-    return Command(whole, tuple(dict.fromkeys(filter(None, (whole, *parts, *map(_bare, parts))))))
+    found = [" ".join(part.split()) for part in parts(command[:LONGEST])]
+    return Command(whole, tuple(dict.fromkeys(filter(None, (whole, *found, *map(_bare, found))))))
 
 
-def _parts(command: str) -> Iterator[str]:
+def parts(command: str) -> Iterator[str]:
     hidden = _QUOTED.sub(lambda quoted: "\0" * len(quoted[0]), command)
     at = 0
     for mark in _BETWEEN.finditer(hidden):
