@@ -1,0 +1,148 @@
+"""A language model on loopback that says what a test wrote down, in the words of two wires.
+
+Anthropic's Messages and OpenAI's Responses, both streamed. Every request is kept, so that a test can
+see what an agent put before its model.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+
+
+class Call(NamedTuple):
+    """A tool that the model asks for."""
+
+    name: str
+    input: dict[str, Any]
+
+
+class Model:
+    """The replies that are left, one a request of the agent's main loop, and what was asked.
+
+    A request that matches none of the scripted agents gets "Done."; `sub` holds the replies for
+    sub-agents, whose first message contains "SUB".
+    """
+
+    def __init__(self) -> None:
+        self.replies: list[str | Call] = []
+        self.sub: list[str | Call] = []
+        self.asked: list[dict[str, Any]] = []
+        self._lock = threading.Lock()
+
+    def reply(self, body: dict[str, Any]) -> str | Call:
+        with self._lock:
+            self.asked.append(body)
+            if not body.get("tools"):
+                return "Done."
+            text = json.dumps(body.get("messages") or body.get("input") or [])
+            script = self.sub if '"SUB' in text and '"MAIN' not in text else self.replies
+            return script.pop(0) if script else "Done."
+
+    def said(self, number: int = -1) -> str:
+        """All that one request of the main loop put before the model."""
+        asked = [body for body in self.asked if body.get("tools")]
+        return json.dumps(asked[number], ensure_ascii=False)
+
+
+@contextmanager
+def serving() -> Iterator[tuple[Model, str]]:
+    """The model, and the address where it answers."""
+    model = Model()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self._send("application/json", json.dumps({"data": [], "models": []}))
+
+        do_HEAD = do_GET
+
+        def do_POST(self) -> None:
+            length = int(self.headers.get("Content-Length") or 0)
+            body = json.loads(self.rfile.read(length) or b"{}")
+            if "count_tokens" in self.path:
+                self._send("application/json", json.dumps({"input_tokens": 10}))
+            elif self.path.startswith("/v1/messages"):
+                self._send("text/event-stream", _messages(model.reply(body)))
+            elif self.path.startswith("/v1/responses"):
+                self._send("text/event-stream", _responses(model.reply(body)))
+            else:
+                self._send("application/json", "{}")
+
+        def _send(self, kind: str, text: str) -> None:
+            data = text.encode()
+            self.send_response(200)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield model, f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def _events(events: Sequence[dict[str, Any]]) -> str:
+    return "".join(f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in events)
+
+
+def _messages(reply: str | Call) -> str:
+    usage = {"input_tokens": 10, "output_tokens": 1}
+    message = {
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [],
+        "stop_reason": None, "stop_sequence": None, "usage": usage,
+    }  # fmt: skip
+    if isinstance(reply, str):
+        block: dict[str, Any] = {"type": "text", "text": ""}
+        delta = {"type": "text_delta", "text": reply}
+    else:
+        block = {"type": "tool_use", "id": f"toolu_{id(reply)}", "name": reply.name, "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(reply.input)}
+    reason = "end_turn" if isinstance(reply, str) else "tool_use"
+    return _events([
+        {"type": "message_start", "message": message},
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        {"type": "content_block_delta", "index": 0, "delta": delta},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": None}, "usage": usage},
+        {"type": "message_stop"},
+    ])  # fmt: skip
+
+
+def _responses(reply: str | Call) -> str:
+    if isinstance(reply, str):
+        item: dict[str, Any] = {
+            "type": "message", "role": "assistant", "id": "item_1", "status": "completed",
+            "content": [{"type": "output_text", "text": reply, "annotations": []}],
+        }  # fmt: skip
+    elif "patch" in reply.input:
+        item = {
+            "type": "custom_tool_call", "id": "item_1", "call_id": f"call_{id(reply)}",
+            "name": reply.name, "input": reply.input["patch"], "status": "completed",
+        }  # fmt: skip
+    else:
+        item = {
+            "type": "function_call", "id": "item_1", "call_id": f"call_{id(reply)}",
+            "name": reply.name, "arguments": json.dumps(reply.input), "status": "completed",
+        }  # fmt: skip
+    usage = {
+        "input_tokens": 10, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 1,
+        "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 11,
+    }  # fmt: skip
+    return _events([
+        {"type": "response.created", "response": {"id": "resp_1"}},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": {"id": "resp_1", "usage": usage, "output": []}},
+    ])  # fmt: skip
