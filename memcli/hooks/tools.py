@@ -37,7 +37,9 @@ def tool_call(given: Mapping[str, Any], cwd: str) -> ToolCall:
     if isinstance(command, list):
         command = " ".join(word for word in command if isinstance(word, str))
     texts = [command, given.get("patch"), given.get("input"), given.get("patchText")]
-    patch = next((each for each in texts if isinstance(each, str) and "*** Begin Patch" in each), "")
+    patch = next(
+        (each for each in texts if isinstance(each, str) and "*** Begin Patch" in each), ""
+    )
     if patch:
         return ToolCall(_absolute(cwd, _PATCHED.findall(patch)))
     named = [given.get(key) for key in KEYS]
@@ -96,8 +98,12 @@ def _arguments(words: list[str]) -> list[str]:
     if program in WRITERS:
         return plain
     options = [word for word in words[1:] if word.startswith("-")]
-    if program in SCRIPTED and any(re.match(r"-(?:[a-zA-Z0]*i|-in-place)", each) for each in options):
-        given = any(re.fullmatch(r"-[a-zA-Z0]*[ef]|--(?:expression|file).*", each) for each in options)
+    if program in SCRIPTED and any(
+        re.match(r"-(?:[a-zA-Z0]*i|-in-place)", each) for each in options
+    ):
+        given = any(
+            re.fullmatch(r"-[a-zA-Z0]*[ef]|--(?:expression|file).*", each) for each in options
+        )
         return plain[1:] if given or program == "sed" else plain
     return []
 
