@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterable, Sequence
 from copy import copy
@@ -1176,6 +1177,10 @@ def extract(
             "--show-prompt", help="Print what a language model would be sent; send nothing."
         ),
     ] = False,
+    show_turns: Annotated[
+        bool,
+        typer.Option("--show-turns", help="Print who said what, as it is read; learn nothing."),
+    ] = False,
     no_reinforce: Annotated[
         bool, typer.Option("--no-reinforce", help="Do not strengthen what the sessions recalled.")
     ] = False,
@@ -1225,6 +1230,8 @@ def extract(
         raise UsageError(
             "--assume and --recommend belong to a checkpoint", "name it with --checkpoint MILESTONE"
         )
+    if show_turns:
+        return _show_turns(transcripts or (), format, json=json)
     with opened(options(root, sets, quiet, json, [task_name] if task_name else None)) as mem:
         if premortem or checkpoint:
             if transcripts or (premortem and checkpoint):
@@ -1263,6 +1270,22 @@ def extract(
         if any(session.failed for session in report.sessions):
             return ProviderError.code
         return DataError.code if report.problems else 0
+
+
+def _show_turns(transcripts: Iterable[str], form: str, *, json: bool) -> int:
+    from memcli.sessions.reader import read_all
+    from memcli.views import sessions as view
+
+    read = []
+    for name in transcripts:
+        try:
+            read += read_all(io.BytesIO(_stdin_bytes()) if name == "-" else name, format=form)
+        except OSError as error:
+            raise _unreadable(name, error) from None
+    if not read:
+        raise UsageError("--show-turns needs a session", "mem extract --show-turns FILE")
+    put(view.turns_json(read) if json else view.turns_text(read))
+    return 0
 
 
 def _stdin_bytes() -> bytes:

@@ -93,14 +93,16 @@ class Gather(Tally):
 
     def said(self, role: str, text: str, place: Place, key: str) -> None:
         """Words under the user's or the assistant's role; of the user's only what was typed is
-        human.
+        human, and what other agents wrote has the origin "agent".
         """
         if role == "user":
-            typed = speakers.human(text)
-            if not typed:
+            text, others = speakers.of_agents(text)
+            if typed := speakers.human(text):
+                self._add("user", typed, "user", place, key)
+            else:
                 self.put_in(text, place, key)
-                return
-            self._add("user", typed, "user", place, key)
+            if kept := speakers.clean(others):
+                self._add("user", kept, "agent", place, f"{key}/agent" if text else key)
         elif kept := speakers.clean(text):
             self._add("assistant", kept, "assistant", place, key)
 

@@ -10,8 +10,8 @@ class Turn(NamedTuple):
     """One thing said or done in a session.
 
     `role` is user, assistant or tool. `origin` says whose words they are: "user" (a person typed
-    them), "assistant", "tool:<name>" (a result), "web", "file", or "injected" (the harness or `mem`
-    put them there). Human turns are those with the origin "user". A tool call is an assistant turn
+    them), "assistant", "tool:<name>" (a result), "web", "file", "agent" (another agent wrote them: a message, a
+    plan), or "injected" (the harness or `mem` put them there). Human turns are those with the origin "user". A tool call is an assistant turn
     with `tool` and `input`; its result is a tool turn with `tool` and `error`.
     `key` names the turn for good: the event's uuid where the format has one, else its position.
     """

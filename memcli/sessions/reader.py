@@ -30,6 +30,7 @@ from memcli.sessions.formats import (
     cursor,
     gemini,
     opencode,
+    qwen,
     stream,
     text,
 )
@@ -48,6 +49,7 @@ Fits = Callable[[Mapping[str, Any]], bool]
 _LINES: Final[dict[str, tuple[Fits, Reader]]] = {
     "gemini": (gemini.recognises, gemini.read),
     "codex": (codex.recognises, codex.read),
+    "qwen": (qwen.recognises, qwen.read),
     "claude": (claude.recognises, claude.read),
     "stream": (stream.recognises, stream.read),
     "copilot": (copilot.recognises, copilot.read),
@@ -61,19 +63,20 @@ _TITLES: Final = {
     "stream": "stream-json",
     "opencode": "OpenCode",
     "gemini": "Gemini CLI",
+    "qwen": "Qwen Code",
     "copilot": "Copilot CLI",
     "cursor": "Cursor CLI",
     "chat": "chat JSON (role, content; exports of ChatGPT and Claude.ai)",
     "aider": "aider",
-    "text": "markdown or text with speakers",
+    "text": "markdown or text with speakers, as SpecStory and others export it",
 }
 FORMATS: Final = tuple(_TITLES)
 # These can be read on from the middle: what a record means does not depend on those long before it.
-_RESUMED: Final = ("claude", "stream", "copilot", "cursor", "chat")
+_RESUMED: Final = ("claude", "qwen", "stream", "copilot", "cursor", "chat")
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _DOCUMENT: Final = "document"
 _JSON = re.compile(rb'[{\[]\s*(?:["{\[\]}]|\Z)')
-_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 class Position(NamedTuple):
@@ -308,7 +311,11 @@ def _sessions(
     elif kind:
         if since and kind in _RESUMED:
             lines.jump(since)
-        (_TEXTS.get(kind) or _LINES[kind][1])(lines, into)
+        try:
+            (_TEXTS.get(kind) or _LINES[kind][1])(lines, into)
+        except text.Speechless as error:
+            hint = "mark who speaks, with User: and Assistant: for example"
+            raise Unknown(f"{name}: {error.what}", hint) from None
         into.skipped += lines.skipped
         into.end = max(into.end, since)
     return [each._replace(format=kind, head=mark) for each in into.sessions()]
@@ -340,9 +347,11 @@ def _read_document(file: BinaryIO, name: str, into: Gather) -> str:
     except ValueError:
         into.skipped += 1
         return ""
-    if isinstance(document, dict) and gemini.recognises(document):
-        gemini.read_document(document, into)
-        return "gemini"
+    if isinstance(document, dict):
+        for format, module in (("gemini", gemini), ("opencode", opencode)):
+            if module.recognises(document):
+                module.read_document(document, into)
+                return format
     if not chat.fits(document):
         raise Unknown(f"{name}: unknown format")
     chat.read_document(document, into)
@@ -366,15 +375,16 @@ def _told(head: Sequence[Line], lines: Lines, name: str) -> str:
     first = first.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not first:
         return _DOCUMENT if lines.skipped else ""
-    records = 0
-    for record in filter(None, map(_record, head)):
-        records += 1
-        for kind, (fits, _) in _LINES.items():
-            if fits(record):
-                return _DOCUMENT if kind == "gemini" and "messages" in record else kind
-    if records > 1:
-        raise Unknown(f"{name}: unknown format")
-    if _JSON.match(first):
+    filled = [data for line in head if (data := line.data.removeprefix(b"\xef\xbb\xbf").strip())]
+    records = list(filter(None, map(_record, head)))
+    if sum(data[:1] == b"{" for data in filled) * 2 > len(filled):
+        for record in records:
+            for kind, (fits, _) in _LINES.items():
+                if fits(record):
+                    return _DOCUMENT if kind == "gemini" and "messages" in record else kind
+        if len(records) > 1:
+            raise Unknown(f"{name}: unknown format")
+    if _JSON.match(first) and not (len(filled) > 1 and _is_json(first)):
         torn = len(head) == 1 and not head[0].whole and not records
         return _DOCUMENT if records or not torn or first[:1] == b"[" else ""
     if first[:1] == b"[" and _is_json(first):
@@ -401,9 +411,9 @@ def _is_json(data: bytes) -> bool:
 
 
 def _is_text(head: Sequence[Line]) -> bool:
-    """Whether the first lines are text: no control characters, next to nothing that is not UTF-8."""
+    """Whether the first lines are text: next to no control characters or bytes that are not UTF-8."""
     data = b"\n".join(line.data for line in head)
-    if _BINARY.search(data):
+    if len(_CONTROLS.findall(data)) * 50 > len(data):
         return False
     text = data.decode("utf-8", "replace")
     return text.count("\ufffd") * 20 <= len(text)

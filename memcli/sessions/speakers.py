@@ -16,6 +16,8 @@ RESULT: Final = (2000, 1000)
 SAID: Final = (24_000, 8_000)
 """The same of what a person or the agent said."""
 
+_LOG: Final = 4
+"""Lines of a log that make a paste."""
 _WORD: Final = 500
 """Characters before a cut in which a blank is looked for."""
 
@@ -43,6 +45,18 @@ _WHOLE: Final = (
     "Base directory for this skill:",
     "[Request interrupted by user",
 )
+_AGENTS_WORD = re.compile(r"\s{0,8}<(?:teammate|cross-session|agent)-message\b")
+_NOT_TYPED = re.compile(
+    r"\s{0,8}(?:# AGENTS\.md\b|Use the `[\w:.-]{1,80}` skill from `|Launching skill:|The user just ran /)"
+)
+_ORDER = re.compile(r"\s{0,8}Implement the following plan:?[^\n]*")
+_LOGGED = re.compile(
+    r"[\s>|]*(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d\b|at [\w.$<>/@ ]+\(|File \"[^\"]+\", line \d"
+    r"|Traceback \(most recent|Caused by:|\.\.\. \d+ more|(?:npm|pnpm|yarn) (?:ERR|WARN|error)|#\d+ \d+\.\d+ "
+    r"|(?:\S+\s+)?\|? ?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL)\b[\s:|\]])"
+)
+_REPLY = re.compile(r"\bthe user said:\s*(.+)", re.DOTALL)
+_CHOICE = re.compile(r'"([^"\n]{1,2000})"="([^"\n]{1,4000})"')
 _EXIT = re.compile(
     r"\s{0,8}(?:Error: )?(?:Command failed with )?exit[ _-]?code:? (-?\d{1,9})", re.IGNORECASE
 )
@@ -94,13 +108,51 @@ def _encodable(text: str) -> str:
 def human(text: str) -> str:
     """What a person typed of a text that stands under the user's role; "" when nothing is theirs."""
     text = strip_private(text) if "<" in text else text
-    if text.lstrip()[:80].startswith(_WHOLE):
+    if text.lstrip()[:80].startswith(_WHOLE) or _NOT_TYPED.match(text):
         return ""
     if "<" in text:
         text = _STRAY.sub(" ", _without_blocks(text))
     if "[Req" in text or "AGENTS.md" in text or "Caveat:" in text:
         text = _NOTES.sub(" ", text)
-    return clean(text)
+    return clean(_without_logs(text) if text.count("\n") >= _LOG else text)
+
+
+def _without_logs(text: str) -> str:
+    """`text` without pasted logs: stretches of lines that look like one, and what is wedged between."""
+    lines = text.split("\n")
+    marked = [number for number, line in enumerate(lines) if _LOGGED.match(line[:200])]
+    if len(marked) < _LOG:
+        return text
+    kept, at = [], 0
+    stretches = [[marked[0], marked[0]]]
+    for number in marked[1:]:
+        if number - stretches[-1][1] <= _LOG:
+            stretches[-1][1] = number
+        else:
+            stretches.append([number, number])
+    for first, last in stretches:
+        if sum(first <= number <= last for number in marked) >= _LOG:
+            kept += [*lines[at:first], f"[… {last + 1 - first} pasted lines …]"]
+            at = last + 1
+    return "\n".join([*kept, *lines[at:]])
+
+
+def answered(tool: str, text: str) -> str:
+    """What a person said through a tool's result: an answer to a question, a word with a refusal."""
+    if tool == "AskUserQuestion":
+        return "\n".join(
+            f"{question} {answer}" for question, answer in _CHOICE.findall(text[:20_000])
+        )
+    found = _REPLY.search(text[:400]) if "the user said:" in text[:400] else None
+    return text[found.start(1) :].strip() if found else ""
+
+
+def of_agents(text: str) -> tuple[str, str]:
+    """What the user's role says: the person's part, and what another agent wrote, such as a plan."""
+    if _AGENTS_WORD.match(text):
+        return "", text
+    ordered = _ORDER.match(text)
+    return (text[: ordered.end()], text[ordered.end() :]) if ordered else (text, "")
 
 
 def _without_blocks(text: str) -> str:

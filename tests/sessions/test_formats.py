@@ -33,7 +33,6 @@ FORMAT_OF = {
     "cursor.jsonl": "cursor",
     "aider.md": "aider",
     "speakers.md": "text",
-    "document.md": "text",
 }
 
 
@@ -48,7 +47,7 @@ def test_every_fixture_is_labelled() -> None:
         == set(LABELS)
         == set(FORMAT_OF)
     )
-    assert {*FORMAT_OF.values(), "opencode"} == set(FORMATS)
+    assert {*FORMAT_OF.values(), "opencode", "qwen"} == set(FORMATS)
 
 
 @pytest.mark.parametrize("name", LABELS)
@@ -197,11 +196,10 @@ def test_what_is_spoken_is_what_person_and_agent_said() -> None:
 
 
 def test_a_textual_fence_and_a_stranger_are_nobodys_order() -> None:
-    """A speaker inside a code fence, a note, a document without speakers: none is the person."""
+    """A speaker inside a code fence, a note: none is the person."""
     turns = read(FIXTURES / "speakers.md").turns
     assert not any("root" in turn.text for turn in turns if turn.human)
     assert [turn.origin for turn in turns if "3 passed" in turn.text] == ["tool:unknown"]
-    assert [turn.origin for turn in read(FIXTURES / "document.md").turns] == ["assistant"]
 
 
 @pytest.mark.parametrize("name", LABELS)

@@ -10,6 +10,7 @@ from memcli.sessions.gather import Gather, Place
 from memcli.sessions.lines import Line
 
 _BEGIN = "# aider chat started at "
+_ASKED = re.compile(r"/(?:ask|architect|code|context)\s+(?=\S)")
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 
 
@@ -68,8 +69,15 @@ class _History:
         text, key = "\n".join(self.kept).strip(), f"@{self.at.offset}"
         if text and self.speaker == "tool":
             self.into.result("aider", text, self.at, key)
-        elif text and self.speaker == "user" and text.startswith(("/", "!")):
+        elif (
+            text
+            and self.speaker == "user"
+            and not (asked := _ASKED.match(text))
+            and text[0] in "/!"
+        ):
             self.into.put_in(text, self.at, key)
+        elif text and self.speaker == "user":
+            self.into.said("user", text[asked.end() :] if asked else text, self.at, key)
         elif text and self.speaker:
             self.into.said(self.speaker, text, self.at, key)
         self.kept, self.size, self.speaker = [], 0, ""

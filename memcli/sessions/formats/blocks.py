@@ -35,10 +35,14 @@ class Blocks:
             self.into.put_in(text, place, _nth(key, number))
 
     def _result(self, block: dict[str, Any], place: Place, key: str) -> None:
+        """A tool's result, and what the person said where it asked for words of theirs."""
         call = block.get("tool_use_id")
         tool = self._tools.pop(str(call), "")
         text = speakers.texts(block.get("content"))
-        self.into.result(tool, text, place, key, error=block.get("is_error") is True, call=call)
+        bad = block.get("is_error") is True
+        self.into.result(tool, text, place, key, error=bad, call=call)
+        if said := speakers.answered(tool, text):
+            self.into.said("user", said, place, f"{key}/said")
 
     def assistant(self, content: Any, place: Place, key: str, answer: Any = "") -> None:
         """A message of the agent. Text that follows text of the same `answer` is more of that turn."""

@@ -4,6 +4,7 @@ or made.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from memcli.sessions.lines import parse
 from memcli.storage import foreign_db
 
 MAGIC = foreign_db.MAGIC
+_QUOTED = re.compile(r'\s*"([^"]*)"\s*')
 _TABLES = ("session", "message", "part")
 _SESSIONS = "SELECT id, parent_id, directory FROM session ORDER BY time_created, id"
 # JSON that is none would end the whole query; texts beyond a million characters are nobody's words.
@@ -53,6 +55,50 @@ def read(path: Path, into: Gather, *, folders: Sequence[str] = (), session: str 
         into.end = number
 
 
+def recognises(document: Mapping[str, Any]) -> bool:
+    """Whether a JSON document is what `opencode export` prints."""
+    return isinstance(document.get("info"), dict) and isinstance(document.get("messages"), list)
+
+
+def read_document(document: Mapping[str, Any], into: Gather) -> None:
+    """One session, as `opencode export` prints it."""
+    about = document["info"]
+    into.where(session=about.get("id"), cwd=about.get("directory"))
+    into.parent = speakers.name(about.get("parentID"))
+    number = 0
+    for message in document["messages"]:
+        info = message.get("info") if isinstance(message, dict) else None
+        if not isinstance(info, dict):
+            into.skipped += 1
+            continue
+        time = info.get("time")
+        created = time.get("created") if isinstance(time, dict) else None
+        parts = message.get("parts")
+        for part in parts if isinstance(parts, list) else ():
+            if isinstance(part, dict) and part.get("type") in ("text", "tool"):
+                row = (part.get("id") or f"@{number}", created, info.get("role"), *_columns(part))
+                _part(row, number, into)
+                number += 1
+    into.end = number
+
+
+def _columns(part: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Of a part what the query over the database selects."""
+    state = part.get("state")
+    at: Mapping[str, Any] = state if isinstance(state, dict) else {}
+    hidden = part.get("synthetic") or part.get("ignored")
+    output = at.get("output") or at.get("error")
+    return (
+        part["type"],
+        part.get("text"),
+        hidden,
+        part.get("tool"),
+        at.get("status"),
+        at.get("input"),
+        output,
+    )
+
+
 def inside(directory: str, folders: Sequence[str]) -> bool:
     """Whether a directory is one of the folders or below one."""
     return any(Path(directory).is_relative_to(folder) for folder in folders)
@@ -68,7 +114,9 @@ def _part(row: Sequence[Any], number: int, into: Gather) -> None:
         if hidden:
             into.put_in(str(text or ""), place, key)
         elif role in ("user", "assistant") and isinstance(text, str):
-            into.said(role, text, place, key)
+            # `opencode run` stores its argument within quotes.
+            quoted = role == "user" and _QUOTED.fullmatch(text)
+            into.said(role, quoted[1] if quoted else text, place, key)
     else:
         into.called(tool, _given(given), place, key, key)
         if status in ("completed", "error"):
@@ -78,6 +126,8 @@ def _part(row: Sequence[Any], number: int, into: Gather) -> None:
 
 
 def _given(text: Any) -> Mapping[str, Any]:
+    if isinstance(text, dict):
+        return text
     try:
         found = parse(text.encode()) if isinstance(text, str) else {}
     except ValueError:

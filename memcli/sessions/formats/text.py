@@ -1,15 +1,21 @@
-"""Markdown or plain text: what a person said is what stands under their name, all else is nobody's
-order.
+"""Markdown or plain text in which each turn stands under a speaker.
+
+Exports of SpecStory, OpenCode, Claude Code and Entire have marks of their own: the first mark of a
+file decides which of them count, so that a chat about chats is not cut at what it quotes. What a
+person said is what stands under their name; a text without any speaker is no session.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Final
 
+from memcli.errors import DataError
 from memcli.sessions import speakers
 from memcli.sessions.gather import Gather, Place
 from memcli.sessions.lines import Line
+from memcli.text import redact
 
 _USER = "user|human|you|you said|me"
 _AGENT = (
@@ -17,48 +23,129 @@ _AGENT = (
 )
 _NAMES = f"{_USER}|{_AGENT}|tool|tool result|tool output|system"
 _ASIDE = r"(?:\s?\([^()\n]{1,60}\)|\s?\[[^\[\]\n]{1,60}\])?"
-_SPEAKER = re.compile(
-    rf"\s{{0,3}}(?:\[[^\[\]\n]{{1,40}}\]\s?)?(?:"
-    rf"#{{1,6}}\s{{1,4}}(?:[^\w\s]{{1,4}}\s)?(?:\*\*)?(?P<name>{_NAMES}){_ASIDE}(?:\*\*)?\s?:?(?:\*\*)?\s*$"
-    rf"|(?:\*\*|__)(?P<bold>{_NAMES}){_ASIDE}(?::(?:\*\*|__)|(?:\*\*|__)\s?:|(?:\*\*|__)\s*$)\s?(?P<after>.*)"
-    rf"|(?P<plain>{_NAMES}){_ASIDE}\s?[:：](?:\s(?P<rest>.*)|\s*$))",
-    re.IGNORECASE | re.DOTALL,
+_STYLES: Final = {
+    "specstory": re.compile(
+        r"_\*\*(?P<name>user|human|agent|assistant)(?P<aside>(?:\s?\([^()\n]{0,90}\)){0,3})\*\*_\s*$",
+        re.IGNORECASE,
+    ),
+    "numbered": re.compile(
+        rf"#{{1,6}}\s{{1,4}}(?:\d{{1,6}}[.)]\s{{1,4}}(?P<name>{_NAMES})|(?P<entire>prompt) \d{{1,5}})"
+        r"(?P<aside>(?:\s?\([^()\n]{1,60}\))?)\s?:?\s*$",
+        re.IGNORECASE,
+    ),
+    "screen": re.compile(r"(?:(?P<typed>[❯>])|(?P<answer>[⏺●])|(?P<output>\s{1,4}⎿))(?:\s(?P<rest>.*)|$)"),
+    "named": re.compile(
+        rf"\s{{0,3}}(?:\[[^\[\]\n]{{1,40}}\]\s?)?(?:"
+        rf"#{{1,6}}\s{{1,4}}(?:[^\w\s]{{1,4}}\s)?(?:\*\*)?(?P<name>{_NAMES}|prompt(?=:)|response(?=:))"
+        rf"(?P<aside>{_ASIDE})(?:\*\*)?\s?:?(?:\*\*)?\s*$"
+        rf"|(?:\*\*|__)(?P<bold>{_NAMES}){_ASIDE}(?::(?:\*\*|__)|(?:\*\*|__)\s?:|(?:\*\*|__)\s*$)\s?(?P<after>.*)"
+        rf"|(?P<plain>{_NAMES}){_ASIDE}\s?[:：](?:\s(?P<rest>.*)|\s*$))",
+        re.IGNORECASE | re.DOTALL,
+    ),
+}  # fmt: skip
+_ABOUT = re.compile(
+    r"\s*(?:[-*]\s)?(?:\*\*)?(?P<key>Session ID|Project directory|Directory|cwd)(?:\*\*)?:(?:\*\*)?\s+`?(?P<value>[^`\n]{1,500})`?\s*$"
+    r"|<!-- .{0,40}\bSession (?P<id>[\w-]{8,100}) ",
+    re.IGNORECASE,
 )
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T _]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?")
+_TOOL = re.compile(r'<tool-use data-tool-type="(\w*)" data-tool-name="([^"]{1,100})"')
+_TOOL_LINE = re.compile(r"(?:<summary>)?Tool use: \*\*([^*\n]{1,100})\*\*(?: `([^`\n]+)`)?")
+_SUBJECT = re.compile(
+    r"(?:Run command|Read file|Edit file|Write file|File): (.+?)(?:</summary>)?\s*$|^`([^`\n]+)`\s*$",
+    re.MULTILINE,
+)
+_READ_ALONG = re.compile(r"^Called the \w+ tool with the following input:", re.MULTILINE)
+_EMPTY = "_No text content captured for this message._"
+_ECHO = "<command-message>"
+
+
+class Speechless(DataError):
+    """A text in which no speaker can be told."""
 
 
 def read(lines: Iterable[Line], into: Gather) -> None:
-    """Turns by speaker. Without any named speaker the whole is one turn of the agent."""
+    """Turns by speaker. Raises `Speechless` where there are none."""
     page = _Page(into)
     for line in lines:
-        page.line(line, line.data.decode("utf-8-sig", "replace"))
+        page.line(line, redact.strip_controls(line.data.decode("utf-8-sig", "replace")))
         into.end = line.end
     page.flush()
+    if not page.style:
+        raise Speechless("no speaker can be told")
 
 
 class _Page:
     def __init__(self, into: Gather) -> None:
         self.into = into
+        self.style = ""
         self.speaker = "assistant"
         self.kept: list[str] = []
         self.size = 0
-        self.fence = ""
+        self.fence = self.block = self.before = ""
         self.at: Place | None = None
+        self.echo: str | None = None
+        """The time of a command's echo, when nothing was said after it."""
 
     def line(self, line: Line, text: str) -> None:
-        found = None if self.fence else _SPEAKER.match(text[:400])
-        if found:
-            self.flush()
-            self.speaker = _role((found["name"] or found["bold"] or found["plain"]).lower())
-            self.at = Place(line.number, line.offset)
-            said = found["after"] or found["rest"] or ""
-            text = said + text[400:] if said else ""
-        elif mark := _FENCE.match(text):
-            self._fenced(mark[1], text)
+        if not self._in_block(text):
+            found = self._mark(text)
+            if found:
+                text = self._begin(found, line, text)
+            elif mark := _FENCE.match(text):
+                self._fenced(mark[1], text)
+        if text.strip():
+            self.before = text
         self.at = self.at or Place(line.number, line.offset)
         if self.size < 4 * sum(speakers.SAID):
             self.kept.append(text)
             self.size += len(text)
+
+    def _in_block(self, text: str) -> bool:
+        """Whether a line belongs to a tool's call or to thoughts, in which nothing is a mark."""
+        if self.block:
+            if f"</{self.block}>" in text:
+                self.block = ""
+            return True
+        if self.style == "specstory" and text.startswith(("<tool-use", "<think>")):
+            name = "tool-use" if text[1] == "t" and text[2] == "o" else "think"
+            self.block = "" if f"</{name}>" in text else name
+            return True
+        return False
+
+    def _mark(self, text: str) -> re.Match[str] | None:
+        """The mark of a speaker: outside of fences, but one that no fence can hold is believed."""
+        if self.fence and not (self.style == "specstory" and self.before.strip() == "---"):
+            return None
+        if self.style:
+            return _STYLES[self.style].match(text[:400])
+        if not text.strip():
+            return None
+        for style, pattern in _STYLES.items():
+            found = pattern.match(text[:400])
+            if found and (style != "screen" or found["answer"] or found["typed"] == "❯"):
+                self.style = style
+                self.kept = self.kept if style == "named" else []
+                return found
+        if about := _ABOUT.match(text):
+            folder = (about["key"] or "").lower() in ("project directory", "directory", "cwd")
+            name = about["id"] or about["value"]
+            self.into.where(cwd=name) if folder else self.into.where(session=name)
+        return None
+
+    def _begin(self, found: re.Match[str], line: Line, text: str) -> str:
+        """A speaker begins; what of the line is already theirs."""
+        self.flush()
+        self.fence, groups = "", found.groupdict()
+        aside = groups.get("aside") or ""
+        time = _TIME.search(aside)
+        self.at = Place(line.number, line.offset, speakers.when(_iso(time[0])) if time else "")
+        self.speaker = _speaker(groups)
+        if "sidechain" in aside and self.speaker == "user":
+            self.speaker = "assistant"
+        said = groups.get("after") or groups.get("rest") or ""
+        return said + text[400:] if said else ""
 
     def _fenced(self, mark: str, text: str) -> None:
         if not self.fence:
@@ -68,20 +155,75 @@ class _Page:
 
     def flush(self) -> None:
         text, at = "\n".join(self.kept).strip(), self.at
-        if text and at is not None:
+        if self.style == "specstory":
+            text = text.removesuffix("---").strip()
+        if text and text != _EMPTY and at is not None:
             self._turn(text, at, f"@{at.offset}")
         self.kept, self.size, self.at = [], 0, None
 
     def _turn(self, text: str, at: Place, key: str) -> None:
         if self.speaker == "tool":
             self.into.result("", text, at, key)
-        elif self.speaker == "system":
+        elif self.speaker == "system" or (self.speaker == "user" and self._is_template(text, at)):
             self.into.put_in(text, at, key)
+        elif self.speaker == "user":
+            if self.style == "numbered" and (along := _READ_ALONG.search(text)):
+                text = text[: along.start()]
+            if text.strip():
+                self.into.said("user", text, at, key)
+        elif self.style == "specstory":
+            self._answer(text, at, key)
         else:
-            self.into.said(self.speaker, text, at, key)
+            self.into.said("assistant", text, at, key)
+
+    def _is_template(self, text: str, at: Place) -> bool:
+        """Whether a person's turn is the text of the slash command that was echoed before it."""
+        echo, self.echo = self.echo, at.time if _ECHO in text else None
+        if echo is None or self.echo is not None:
+            return False
+        return (echo != "" and echo == at.time) or text.startswith(("#", "<"))
+
+    def _answer(self, text: str, at: Place, key: str) -> None:
+        """The agent's words, and between them the tools that it called."""
+        self.echo = None
+        parts = re.split(r"(?s)(<tool-use .*?(?:</tool-use>|\Z)|<think>.*?(?:</think>|\Z))", text)
+        for number, part in enumerate(parts):
+            name = f"{key}/{number}" if number else key
+            if part.startswith("<tool-use"):
+                self._tool(part, at, name)
+            elif not part.startswith("<think>") and part.strip():
+                call = _TOOL_LINE.match(part.strip())
+                if call:
+                    self.into.called(call[1], _given("", call[2] or ""), at, name)
+                else:
+                    self.into.said("assistant", part, at, name)
+
+    def _tool(self, text: str, at: Place, key: str) -> None:
+        called, summary = _TOOL.match(text), _TOOL_LINE.search(text)
+        tool = called[2] if called else summary[1] if summary else "unknown"
+        subject = _SUBJECT.search(text)
+        given = _given(called[1] if called else "", (subject[1] or subject[2]) if subject else "")
+        self.into.called(tool, given, at, key, key)
+        body = re.search(r"(?s)\n(?:```|~~~)\w*\n(.*?)\n(?:```|~~~)", text)
+        self.into.result(tool, body[1] if body else "", at, f"{key}/1", call=key)
 
 
-def _role(name: str) -> str:
-    if name in _USER.split("|"):
+def _given(kind: str, subject: str) -> Mapping[str, str]:
+    if not subject:
+        return {}
+    return {"command": subject} if kind == "shell" else {"file_path": subject}
+
+
+def _iso(time: str) -> str:
+    return time.replace(" ", "T").replace("_", "T")
+
+
+def _speaker(found: Mapping[str, str | None]) -> str:
+    if found.get("typed") or found.get("entire"):
+        return "user"
+    if found.get("output"):
+        return "tool"
+    name = (found.get("name") or found.get("bold") or found.get("plain") or "assistant").lower()
+    if name in _USER.split("|") or name == "prompt":
         return "user"
     return "tool" if name.startswith("tool") else "system" if name == "system" else "assistant"
