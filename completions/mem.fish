@@ -280,6 +280,7 @@ complete -c mem -n '__fish_seen_subcommand_from extract' -l finished -d 'Leave o
 complete -c mem -n '__fish_seen_subcommand_from extract' -l job -x -d 'The job of sessions whose folder does not tell it'
 complete -c mem -n '__fish_seen_subcommand_from extract' -l task -x -d 'The task of sessions whose folder does not tell it'
 complete -c mem -n '__fish_seen_subcommand_from extract' -l show-prompt -d 'Print what a language model would be sent; send nothing'
+complete -c mem -n '__fish_seen_subcommand_from extract' -l show-turns -d 'Print who said what, as it is read; learn nothing'
 complete -c mem -n '__fish_seen_subcommand_from extract' -l no-reinforce -d 'Do not strengthen what the sessions recalled'
 complete -c mem -n '__fish_seen_subcommand_from extract' -l premortem -x -d 'Before the work: write .premortem.md from known pitfalls'
 complete -c mem -n '__fish_seen_subcommand_from extract' -l checkpoint -x -d 'While working: note assumptions; - reads JSON from stdin'
