@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from memcli.sessions.model import Session, Turn
-from memcli.text.redact import redact_secrets, strip_controls
+from memcli.text.controls import strip_controls
+from memcli.text.secrets import redact_secrets
 
 _SHOWN = 400
 _WHO = {"user": "person", "assistant": "agent", "agent": "another agent", "injected": "harness"}

@@ -15,7 +15,7 @@ from memcli.errors import DataError
 from memcli.sessions import speakers
 from memcli.sessions.gather import Gather, Place
 from memcli.sessions.lines import Line
-from memcli.text import redact
+from memcli.text import controls
 
 _USER = "user|human|you|you said|me"
 _AGENT = (
@@ -69,7 +69,7 @@ def read(lines: Iterable[Line], into: Gather) -> None:
     """Turns by speaker. Raises `Speechless` where there are none."""
     page = _Page(into)
     for line in lines:
-        page.line(line, redact.strip_controls(line.data.decode("utf-8-sig", "replace")))
+        page.line(line, controls.strip_controls(line.data.decode("utf-8-sig", "replace")))
         into.end = line.end
     page.flush()
     if not page.style:
