@@ -42,7 +42,7 @@ _mem() {
         case $prev in
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--check --rebuild --push --archived --migrate --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--check --rebuild --push --archived --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     recall)

@@ -32,7 +32,6 @@ complete -c mem -n '__fish_seen_subcommand_from index' -l check -d 'Write nothin
 complete -c mem -n '__fish_seen_subcommand_from index' -l rebuild -d 'Start over from the files'
 complete -c mem -n '__fish_seen_subcommand_from index' -l push -d 'Send what changed to the shared index, too (store_url)'
 complete -c mem -n '__fish_seen_subcommand_from index' -l archived -d 'With --push: the archives, too'
-complete -c mem -n '__fish_seen_subcommand_from index' -l migrate -d 'With --push: make or update the tables there first'
 complete -c mem -n '__fish_seen_subcommand_from index' -l root -x -a '(__fish_complete_directories)' -d 'The project\'s root; found by itself without'
 complete -c mem -n '__fish_seen_subcommand_from index' -l set -x -a 'query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= max_tokens_by_type= level_weights= kind_weights= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= extract_global= hook_proxy= inject_min= embedder= embed_model= embed_url= embed_folder= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day= store_url= store_team=' -d 'A configuration key for this run'
 complete -c mem -n '__fish_seen_subcommand_from index' -l json -d 'Print one JSON document'

@@ -58,8 +58,6 @@ USED_IN = {
     "frontmatter": {"memory/front_matter"},
     "typer": {"cli/*"},
     "psycopg": {"postgres/*"},
-    "sqlalchemy": {"postgres/*"},
-    "alembic": {"postgres/*"},
     "rich": {"views/*"},
     "tomllib": {"project/config", "install/harness"},
     "platformdirs": {"storage/state"},

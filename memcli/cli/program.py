@@ -149,9 +149,6 @@ def index(
     archived: Annotated[
         bool, typer.Option("--archived", help="With --push: the archives, too.")
     ] = False,
-    migrate: Annotated[
-        bool, typer.Option("--migrate", help="With --push: make or update the tables there first.")
-    ] = False,
     root: Root = "",
     sets: Set = None,
     json: Json = False,
@@ -161,17 +158,15 @@ def index(
     from memcli.commands import index as command
     from memcli.views import render
 
-    if (check and push) or ((archived or migrate) and not push):
-        raise UsageError(
-            "--archived and --migrate go with --push, --check does not", "mem index --help"
-        )
+    if (check and push) or (archived and not push):
+        raise UsageError("--archived goes with --push, --check does not", "mem index --help")
     with opened(options(root, sets, quiet, json)) as mem:
         shown = {"progress": progress(mem), "embedding": embedding_progress(mem)}
         report = command.check(mem) if check else command.index(mem, rebuild=rebuild, **shown)
         say_notes(mem)
         for problem in (*report.problems, *report.repeated):
             say(*render.problem_lines([problem]), quiet=quiet and problem.severity != "unreadable")
-        sent = _push(mem, archived, migrate) if push else None
+        sent = _push(mem, archived) if push else None
         if json:
             put(render.index_json(report, sent))
         elif check:
@@ -189,10 +184,10 @@ def index(
         return DataError.code if any(p.severity == "unreadable" for p in report.problems) else 0
 
 
-def _push(mem: App, archived: bool, migrate: bool) -> Any:
+def _push(mem: App, archived: bool) -> Any:
     from memcli.postgres import push as command
 
-    return command.push(mem, archived=archived, migrate=migrate)
+    return command.push(mem, archived=archived)
 
 
 # --- recall

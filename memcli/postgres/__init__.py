@@ -2,6 +2,6 @@
 one.
 
 `schema` makes its tables, `push` fills them from one project, `store` asks them; all SQL of it is
-in `schema`, `migrations`, `store` and `writer`. psycopg and alembic come with the extra `postgres`
-and are imported on demand.
+in `schema`, `store` and `writer`. psycopg comes with the extra `postgres`
+and is imported on demand.
 """

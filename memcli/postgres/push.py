@@ -29,10 +29,7 @@ ARGUMENTS = 500
 
 
 class Report(NamedTuple):
-    """What a push did. `left_out` are memory files that are not in git.
-
-    `before` is the version that the tables had before `--migrate`, "" for none; None without it.
-    """
+    """What a push did. `left_out` are memory files that are not in git; `made`: the tables, too."""
 
     project: str
     where: str
@@ -43,7 +40,7 @@ class Report(NamedTuple):
     embedded: int
     left_out: tuple[str, ...]
     problems: tuple[Problem, ...]
-    before: str | None = None
+    made: bool = False
 
 
 class Source(NamedTuple):
@@ -66,7 +63,7 @@ class _Target(NamedTuple):
     embedder: Embedder | None
 
 
-def push(app: App, *, archived: bool = False, migrate: bool = False) -> Report:
+def push(app: App, *, archived: bool = False) -> Report:
     """Send what changed. Nothing is written unless everything is. The index must be fresh."""
     url = app.config.store_url
     where = link.shown(url, app.environ)
@@ -74,15 +71,15 @@ def push(app: App, *, archived: bool = False, migrate: bool = False) -> Report:
         raise UsageError(
             "only a project can be pushed: the global level stays here", "run it in a repository"
         )
-    before = _migrate(app, url, where) if migrate else None
     identity = identify(app.root)
     source = _source(app, archived)
     server = link.Link(url, app.environ)
     try:
+        made = not server.ask(schema.version) and server.ask(schema.make)
         schema.require(server.ask(schema.version))
         for _ in range(TRIES):
             try:
-                return _push(app, server, identity, source, archived)._replace(before=before)
+                return _push(app, server, identity, source, archived)._replace(made=made)
             except writer.Stale:
                 continue
     finally:
@@ -90,20 +87,6 @@ def push(app: App, *, archived: bool = False, migrate: bool = False) -> Report:
     raise RefusedError(
         f"this project is being pushed by others all the time ({where})", "run again"
     )
-
-
-def _migrate(app: App, url: str, where: str) -> str:
-    try:
-        before = schema.migrate(lambda: link.connect(url))
-        embedder = app.embedder
-        if embedder is not None:
-            dim = app.config.embed_dimensions or len(embedder.embed(["dimension"])[0])
-            with link.connect(url) as connection:
-                schema.index_vectors(connection, _model(embedder), dim)
-        return before
-    except Exception as error:
-        cause = getattr(error, "orig", None) or error
-        raise link.explained(cause, where) from None
 
 
 def _model(embedder: Embedder) -> str:
@@ -153,6 +136,8 @@ def _push(
     known = server.ask(lambda c: writer.known(c, identity.key))
     team = app.config.store_team or known.team or server.ask(writer.role)
     to = _Target(app, server, identity, known, *_embedding(app, server, known))
+    if to.dim:
+        server.ask(lambda c: schema.index_vectors(c, to.model, to.dim))
     problems: list[Problem] = []
     changed = [
         _read(app, row, source.hashes[name], problems)

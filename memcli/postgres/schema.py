@@ -3,112 +3,88 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from memcli.errors import ProviderError
 
 if TYPE_CHECKING:
     import psycopg
-    from sqlalchemy import Connection as SqlConnection
 
-VERSION = "0002"
+VERSION = 1
 """The version that this program reads and writes."""
-MIGRATE = "mem index --push --migrate, as the owner of the tables"
 _LOCK = 0x6D656D
 
 
-def version(connection: psycopg.Connection[Any]) -> str:
-    """The version of the tables, "" without any."""
+def version(connection: psycopg.Connection[Any]) -> int:
+    """The version of the tables, 0 without any."""
     there = connection.execute("SELECT to_regclass('mem.version') IS NOT NULL").fetchone()
     if there is None or not there[0]:
-        return ""
-    row = connection.execute("SELECT version_num FROM mem.version").fetchone()
-    return str(row[0]) if row else ""
+        return 0
+    row = connection.execute("SELECT version FROM mem.version").fetchone()
+    return int(row[0]) if row else 0
 
 
-def require(found: str) -> None:
-    """Raises ProviderError unless `found` is the version that this program knows."""
+def require(found: int) -> None:
+    """Raise ProviderError unless `found` is the version that this program knows."""
     if found == VERSION:
         return
     if not found:
-        raise ProviderError("the server has no shared index yet", f"make its tables: {MIGRATE}")
-    if found < VERSION:
         raise ProviderError(
-            f"the shared index is of version {found}, older than {VERSION}",
-            f"bring it up to date: {MIGRATE}",
+            "the server has no shared index yet",
+            "make its tables by a first push, as a role that may create a schema: mem index --push",
         )
-    raise ProviderError(
-        f"the shared index is of version {found}, newer than {VERSION}",
-        "upgrade mem: pip install -U memcli",
+    older, hint = (
+        ("older", "DROP SCHEMA mem CASCADE, as the owner, then mem index --push in each project")
+        if found < VERSION
+        else ("newer", "use a newer mem")
     )
+    what = f"the shared index is of version {found}, {older} than {VERSION}"
+    raise ProviderError(what, hint)
 
 
-def migrate(connect: Callable[[], psycopg.Connection[Any]]) -> str:
-    """Make the tables or bring them up to date, all or nothing; the version they had.
+def make(connection: psycopg.Connection[Any]) -> bool:
+    """Make the tables where there are none, all or nothing; whether they were made.
 
-    `connect` gives a connection of its own, without autocommit; it is closed.
+    `connection` is in autocommit mode. Raises ProviderError without pgvector 0.7 or later.
     """
-    from sqlalchemy import create_engine
-    from sqlalchemy.pool import NullPool
-
-    engine = create_engine("postgresql+psycopg://", creator=connect, poolclass=NullPool)
-    with engine.begin() as bound:
-        connection = cast("psycopg.Connection[Any]", bound.connection.driver_connection)
+    with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-        before = version(connection)
-        if before > VERSION:
-            require(before)
-        if before != VERSION:
-            _extension(connection)
-            connection.execute("CREATE SCHEMA IF NOT EXISTS mem")
-            _upgrade(bound)
-    return before
+        if version(connection):
+            return False
+        _extension(connection)
+        connection.execute("CREATE SCHEMA IF NOT EXISTS mem")
+        connection.execute((Path(__file__).parent / "schema.sql").read_bytes())
+        connection.execute("INSERT INTO mem.version VALUES (%s)", (VERSION,))
+    return True
 
 
 def _extension(connection: psycopg.Connection[Any]) -> None:
-    """pgvector, from 0.7 on: older ones have no half vectors."""
+    """Create pgvector, from 0.7 on: older ones have no half vectors."""
     row = connection.execute(
-        "SELECT default_version, installed_version FROM pg_available_extensions WHERE name = 'vector'"
+        "SELECT default_version, installed_version FROM pg_available_extensions"
+        " WHERE name = 'vector'"
     ).fetchone()
+    hint = "install pgvector 0.8 or later on the server"
     if row is None:
-        raise ProviderError(
-            "the server lacks the extension vector (pgvector)",
-            "install pgvector 0.8 or later on the server",
-        )
+        raise ProviderError("the server lacks the extension vector (pgvector)", hint)
     have = row[1] or row[0]
     if tuple(int(part) for part in re.findall(r"\d+", have)[:2]) < (0, 7):
-        raise ProviderError(
-            f"pgvector {have} is too old", "install pgvector 0.8 or later on the server"
-        )
+        raise ProviderError(f"pgvector {have} is too old", hint)
     connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
 
 
-def _upgrade(bound: SqlConnection) -> None:
-    """Run the migrations in the open transaction of `bound`."""
-    from alembic.migration import MigrationContext
-    from alembic.operations import Operations
-    from alembic.script import ScriptDirectory
-
-    folder = str(Path(__file__).parent / "migrations")
-    script = ScriptDirectory(folder, version_locations=[folder])
-    options = {
-        "fn": lambda revision, _: script._upgrade_revs(VERSION, revision),
-        "version_table": "version",
-        "version_table_schema": "mem",
-    }
-    context = MigrationContext.configure(bound, opts=options)
-    with Operations.context(context):
-        context.run_migrations()
-
-
 def index_vectors(connection: psycopg.Connection[Any], model: str, dim: int) -> None:
-    """An HNSW index over the vectors of one model; nothing where there is one."""
+    """Make an HNSW index over the vectors of one model, once, where the role owns the tables."""
     from hashlib import blake2b
 
     from psycopg import sql
 
+    owner = connection.execute(
+        "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'mem.chunks'::regclass"
+    ).fetchone()
+    if owner is None or not owner[0]:
+        return
     name = f"chunks_near_{blake2b(f'{model}/{dim}'.encode(), digest_size=6).hexdigest()}"
     connection.execute(
         sql.SQL(

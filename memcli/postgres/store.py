@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import accumulate, combinations
-from operator import mul
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from memcli.index import bm25
 from memcli.index.source import Candidate, FileRow
@@ -19,22 +17,20 @@ from memcli.index.view import Filters
 from memcli.memory.levels import Place
 from memcli.memory.words import SIZE, join
 from memcli.postgres import schema
+from memcli.postgres.choice import SharedProject, as_json, named
+from memcli.postgres.gate import Leader, frequency, gate
 from memcli.postgres.identity import blob_url
 from memcli.postgres.link import Link
-from memcli.postgres.tokens import WEIGHTS, Term, Tokenizer
+from memcli.postgres.tokens import Term, Tokenizer
 from memcli.providers.embed import arithmetic
 
 if TYPE_CHECKING:
     import psycopg
 
-GATE = 5000
-"""About how many chunks meet the words that bring candidates; commoner words only add to scores."""
 MET = 20_000
 """Of how many that meet them the best are taken, where words stand together more often than by
 chance.
 """
-COMMON = 0.25
-"""Share of all chunks from which on a word brings none."""
 K1, B = 1.2, 0.75
 """The constants of BM25, as in FTS5."""
 
@@ -43,7 +39,7 @@ BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SET LOCAL jit = off;
 SET LOCAL hnsw.iterative_scan = relaxed_order;
 SET LOCAL hnsw.ef_search = 300;
-SELECT version_num FROM mem.version;
+SELECT version FROM mem.version;
 SELECT project::text, name, team, remote, path, commit, model, dim, chunks, length FROM mem.projects;
 """
 """One state for all questions of a search, in one message: each costs the way to the server and
@@ -52,28 +48,6 @@ back.
 
 Key = tuple[str, int]
 """(project, chunk or file)"""
-
-
-class Project(NamedTuple):
-    """What a hit says of the project it comes from."""
-
-    key: str
-    name: str
-    team: str
-    remote: str
-    path: str
-    commit: str
-    model: str
-    dim: int
-    chunks: int
-    length: int
-
-
-class Leader(NamedTuple):
-    """A chunk that is scored: its length and where the words of the query stand in it."""
-
-    length: int
-    words: Mapping[str, tuple[str, str]]
 
 
 class SharedIndex:
@@ -90,8 +64,8 @@ class SharedIndex:
         self._about = about
         self._paths = json.dumps(filters.path)
         self.projects = self._projects()
-        chosen = _named(self.projects.values(), names)
-        self.filters = _as_json(filters, [p.key for p in chosen] if names else None)
+        chosen = named(self.projects.values(), names)
+        self.filters = as_json(filters, [p.key for p in chosen] if names else None)
         counted = chosen if names else list(self.projects.values())
         self.total = sum(p.chunks for p in counted)
         self.mean_length = sum(p.length for p in counted) / self.total if self.total else 1.0
@@ -109,8 +83,8 @@ class SharedIndex:
     def _ask(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self.link.ask(lambda c: c.execute(statement, values).fetchall())
 
-    def _projects(self) -> dict[str, Project]:
-        return {row[0]: Project(*row) for row in self.link.ask(_opened)}
+    def _projects(self) -> dict[str, SharedProject]:
+        return {row[0]: SharedProject(*row) for row in self.link.ask(_opened)}
 
     # --- words
 
@@ -404,7 +378,7 @@ def _opened(connection: psycopg.Connection[Any]) -> list[tuple[Any, ...]]:
     while cursor.description is None:
         cursor.nextset()
     row = cursor.fetchone()
-    schema.require(str(row[0]) if row else "")
+    schema.require(int(row[0]) if row else 0)
     cursor.nextset()
     return cursor.fetchall()
 
@@ -414,70 +388,6 @@ def _sides(around: Mapping[int, str]) -> list[list[str]]:
     return [[around[step * sign] for step in (1, 2) if step * sign in around] for sign in (-1, 1)]
 
 
-def gate(asked: Sequence[Term], bound: Mapping[str, int], total: int) -> str:
-    """The tsquery that brings candidates: any of the rarest terms, or any two that are rare enough
-    together.
-
-    What has one common word and no other would not be among the best. Where all are too common, as
-    many must stand together as make it rare enough if they were independent.
-    """
-    single = [term for term in asked if len(term.words) == 1 or term.open] or list(asked)
-    single.sort(key=lambda term: bound[term.text])
-    if total <= GATE:
-        return _any([[term] for term in single])
-    alone = _fitting([bound[term.text] for term in single], GATE / 2)
-    room = float(GATE - sum(bound[term.text] for term in single[:alone]))
-    rest = [term for term in single[alone:] if bound[term.text] <= COMMON * total]
-    pairs = sorted(
-        (bound[a.text] * bound[b.text] / total, [a, b]) for a, b in combinations(rest, 2)
-    )
-    together = pairs[: _fitting([size for size, _ in pairs], room)]
-    room -= sum(size for size, _ in together)
-    alone += _fitting([bound[term.text] for term in single[alone:]], room)
-    groups = [[term] for term in single[:alone]]
-    groups += [pair for _, pair in together if pair[0] not in single[:alone]]
-    return _any(groups or [_joint(single, bound, total)])
-
-
-def _fitting(sizes: Iterable[float], room: float) -> int:
-    """How many of these, from the first on, fit into a room."""
-    return sum(size <= room for size in accumulate(sizes))
-
-
-def _joint(single: Sequence[Term], bound: Mapping[str, int], total: int) -> list[Term]:
-    """As many of the rarest terms as make it rare enough that all of them stand in a chunk."""
-    sizes = accumulate((bound[term.text] / total for term in single), mul, initial=float(total))
-    needed = next((i for i, size in enumerate(sizes) if size <= GATE), len(single))
-    return list(single[:needed])
-
-
-def _any(groups: Sequence[Sequence[Term]]) -> str:
-    """A tsquery: all terms of any of these groups."""
-    return " | ".join(" & ".join(f"({term.query})" for term in group) for group in groups)
-
-
-def frequency(term: Term, leader: Leader) -> float:
-    """How often a term stands in a chunk, weighed by the columns it stands in."""
-    if term.open:
-        return sum(
-            WEIGHTS[mark]
-            for word, (_, marks) in leader.words.items()
-            if word.startswith(term.words[-1])
-            for mark in marks
-        )
-    if any(word not in leader.words for word in term.words):
-        return 0.0
-    places, marks = leader.words[term.words[0]]
-    if len(term.words) == 1:
-        return sum(WEIGHTS[mark] for mark in marks)
-    rest = [frozenset(map(int, leader.words[word][0].split(","))) for word in term.words[1:]]
-    return sum(
-        WEIGHTS[mark]
-        for place, mark in zip(map(int, places.split(",")), marks, strict=True)
-        if all(place + step in own for step, own in enumerate(rest, 1))
-    )
-
-
 def _name(entry: str, project: str) -> str:
     return f"{entry}@{project}"
 
@@ -485,34 +395,3 @@ def _name(entry: str, project: str) -> str:
 def _split(name: str) -> tuple[str, str]:
     entry, _, project = name.rpartition("@")
     return entry, project
-
-
-def _named(projects: Iterable[Project], names: Sequence[str]) -> list[Project]:
-    """The projects that are named: by name, by its last part, or by their key."""
-    from memcli.errors import UsageError
-
-    projects = list(projects)
-    found: dict[str, Project] = {}
-    for name in names:
-        fit = [p for p in projects if name in (p.name, p.name.rpartition("/")[2], p.key)]
-        if not fit:
-            known = (
-                ", ".join(sorted(p.name for p in projects)[:8]) or "there is none that you may read"
-            )
-            raise UsageError(f"--project {name}: not in the shared index", f"projects: {known}")
-        found |= {p.key: p for p in fit}
-    return list(found.values())
-
-
-def _as_json(filters: Filters, projects: Sequence[str] | None) -> str:
-    """The filters as the searches on the server take them."""
-    stores = set(filters.store) or {"memory"}
-    if filters.archived:
-        stores.add("archive")
-    given: dict[str, Any] = {
-        "store": sorted(stores), "project": projects, "level": filters.level, "job": filters.job,
-        "task": filters.task, "type": filters.type, "kind": filters.kind,
-        "tag": [tag.lower() for tag in filters.tag], "path": bool(filters.path),
-        "since": filters.since, "until": filters.until,
-    }  # fmt: skip
-    return json.dumps({key: value for key, value in given.items() if value or key == "store"})

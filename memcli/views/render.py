@@ -202,8 +202,8 @@ def push_text(report: Any) -> str:
     what = ", ".join(filter(None, moved)) or "up to date"
     head = f"{report.project} at {report.commit[:12]}"
     lines = [f"{head}: {_count(report.files, 'file')}, {what}: {report.where}"]
-    if report.before is not None:
-        lines.insert(0, "the tables were " + ("brought up to date" if report.before else "made"))
+    if report.made:
+        lines.insert(0, "the tables were made")
     if report.left_out:
         named = ", ".join(map(_in_one_line, report.left_out[:3])) + ", ..." * (
             len(report.left_out) > 3

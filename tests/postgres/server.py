@@ -174,7 +174,8 @@ class Server:
         with psycopg.connect(self.url(), autocommit=True) as connection:
             connection.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
             connection.execute(f'CREATE DATABASE "{name}"')
-        schema.migrate(lambda: psycopg.connect(self.url(name)))
+        with psycopg.connect(self.url(name), autocommit=True) as connection:
+            schema.make(connection)
         return self.url(name)
 
 

@@ -35,7 +35,7 @@ def pushed(project: Project, shared: Shared, embedding: Server) -> Project:
         ("Fish", "a lonely pike"),
     )
     project.write("MEMORY.md", "".join(project.entry(title, body) for title, body in texts))
-    push(project, "--migrate")
+    push(project)
     return project
 
 

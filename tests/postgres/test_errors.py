@@ -97,41 +97,45 @@ def test_no_such_database(ready: Project, server: Server) -> None:
 
 
 def test_no_tables_yet(ready: Project, shared: Shared) -> None:
-    """A database without the tables: the command that makes them is named; with it, they are made."""
+    """A database without the tables: a recall names the push that makes them; that push says so."""
     shared.do("DROP SCHEMA mem CASCADE")
-    says(ready, 4, "no shared index yet", "--migrate")
-    push(ready, "--migrate")
+    done = ready.mem("recall", "--shared", "zebra")
+    assert "no shared index yet" in done.err and "mem index --push" in done.err
+    ready.commit()
+    pushed = ready.mem("index", "--push")
+    assert pushed.code == 0 and "tables were made" in pushed.out + pushed.err
     assert found(ready, "zebra") == ["Herds"]
-    push(ready, "--migrate")
+    push(ready)
 
 
-@pytest.mark.parametrize(("number", "words"), [("0000", "older"), ("9999", "newer")])
+@pytest.mark.parametrize(("number", "words"), [(0, "no shared index yet"), (9999, "newer")])
 def test_another_version_of_the_tables(
-    ready: Project, shared: Shared, number: str, words: str
+    ready: Project, shared: Shared, number: int, words: str
 ) -> None:
-    """Older and newer tables are neither read nor written."""
-    shared.do(f"UPDATE mem.version SET version_num = '{number}'")
+    """Tables of another version are neither read nor written."""
+    shared.do(f"UPDATE mem.version SET version = {number}")
     before = shared.dump()
-    says(ready, 4, words)
-    if words == "newer":
-        done = ready.mem("index", "--push", "--migrate")
-        assert (done.code, "newer" in done.err) == (4, True)
+    if number:
+        says(ready, 4, words)
+    else:
+        assert ready.mem("index", "--push").code == 4
     assert shared.dump() == before
 
 
-def test_a_migration_that_fails_leaves_nothing(
+def test_tables_that_cannot_be_made_leave_nothing(
     ready: Project, shared: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All of a migration or nothing: a role that may not make it changes nothing and is told so."""
+    """All tables or none: a role that may not make them changes nothing and is told so."""
     shared.do("DROP SCHEMA mem CASCADE", "CREATE ROLE weak LOGIN PASSWORD 'pw'")
     try:
         monkeypatch.setenv("MEM_STORE_URL", shared.server.url(shared.name, "weak", "pw"))
-        done = ready.mem("index", "--push", "--migrate")
+        ready.commit()
+        done = ready.mem("index", "--push")
         assert (done.code, "may not" in done.err) == (4, True), done.err
         # Half-way: something of the same name is in the way of the last table.
         shared.do("CREATE SCHEMA mem", "CREATE TABLE mem.terms ()")
         monkeypatch.setenv("MEM_STORE_URL", shared.url)
-        done = ready.mem("index", "--push", "--migrate")
+        done = ready.mem("index", "--push")
         assert done.code == 4 and "Traceback" not in done.err, done.err
         tables = shared.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'mem'")
         assert tables == [("terms",)]
@@ -173,10 +177,10 @@ def test_a_server_without_pgvector(ready: Project, monkeypatch: pytest.MonkeyPat
     try:
         server.start()
         monkeypatch.setenv("MEM_STORE_URL", server.url())
-        done = ready.mem("index", "--push", "--migrate")
+        done = ready.mem("index", "--push")
         assert (done.code, "lacks the extension vector" in done.err) == (4, True), done.err
         with psycopg.connect(server.url()) as connection:
-            assert schema.version(connection) == ""
+            assert schema.version(connection) == 0
             row = connection.execute(
                 "SELECT count(*) FROM pg_namespace WHERE nspname = 'mem'"
             ).fetchone()
@@ -203,8 +207,8 @@ def bare_programs(folder: Path) -> Path:
 
 
 def test_check_and_push_exclude_each_other(ready: Project) -> None:
-    """--check writes nothing, so it cannot push; --migrate and --archived mean nothing without
+    """--check writes nothing, so it cannot push; --archived means nothing without
     --push.
     """
-    for options in (["--check", "--push"], ["--migrate"], ["--archived"]):
+    for options in (["--check", "--push"], ["--archived"]):
         assert ready.mem("index", *options).code == 2

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memcli.postgres.store import COMMON, GATE, gate
+from memcli.postgres.gate import COMMON, GATE, gate
 from memcli.postgres.tokens import Term
 
 MILLION = 1_000_000

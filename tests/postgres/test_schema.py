@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from pathlib import Path
 
 import psycopg
 import pytest
 
-from memcli.postgres import migrations, schema
 from memcli.providers.embed.local import MODEL
 from tests.conftest import Project
 from tests.drills import shared as drill
@@ -39,77 +37,6 @@ def test_nothing_refers_across_tables(shared: Shared) -> None:
     )
     assert [name for name, _ in policies] == ["chunks", "files", "projects", "terms"]
     assert not any("select" in qual.lower() for _, qual in policies)
-
-
-# --- from version to version
-
-
-@pytest.fixture
-def first(
-    project: Project, server: Server, monkeypatch: pytest.MonkeyPatch, vectors: None
-) -> Iterator[Shared]:
-    """A database as the first version made it, with what `project` has pushed there."""
-    with monkeypatch.context() as old:
-        old.setattr(schema, "VERSION", "0001")
-        monkeypatch.setenv("MEM_STORE_URL", server.database("first"))
-        project.write(
-            "MEMORY.md", project.entry("Herds", "zebra") + project.entry("Birds", "heron")
-        )
-        push(project, "--migrate")
-    shared = Shared(server, "first")
-    assert shared.rows("SELECT version_num FROM mem.version") == [("0001",)]
-    yield shared
-    with psycopg.connect(server.url(), autocommit=True) as connection:
-        connection.execute("DROP DATABASE first WITH (FORCE)")
-
-
-def functions(shared: Shared) -> list[tuple[str, str]]:
-    """Name and text of every function."""
-    return shared.rows(
-        "SELECT proname, prosrc FROM pg_proc WHERE pronamespace = 'mem'::regnamespace ORDER BY 1, 2"
-    )
-
-
-def test_the_last_migration_makes_the_version_that_is_read() -> None:
-    """Versions count from 0001 without a gap, each file has its own, and the program reads the
-    last.
-    """
-    folder = Path(migrations.__file__).parent
-    names = sorted(path.stem for path in folder.glob("v*.py"))
-    assert names == [f"v{number:04}" for number in range(1, len(names) + 1)]
-    assert names[-1] == f"v{schema.VERSION}"
-
-
-def test_a_database_of_the_first_version_is_brought_up_to_date(
-    project: Project, first: Shared
-) -> None:
-    """An older index is told in one line and left alone; --migrate makes of it what a new one is."""
-    before, rows = first.dump(), [first.versions(table) for table in ("chunks", "files", "terms")]
-    asked = project.mem("recall", "--shared", "--json", "zebra")
-    assert (asked.code, [hit["title"] for hit in asked.json["hits"]]) == (0, ["Herds"])
-    assert "of version 0001, older than" in asked.err and "--migrate" in asked.err
-    assert len(asked.err.strip().split("\n")) == 1
-    refused = project.mem("index", "--push")
-    assert (refused.code, "--migrate" in refused.err, first.dump()) == (4, True, before)
-    push(project, "--migrate")
-    assert first.rows("SELECT version_num FROM mem.version") == [(schema.VERSION,)]
-    assert [first.versions(table) for table in ("chunks", "files", "terms")] == rows
-    assert functions(first) == functions(Shared(first.server, "template"))
-    assert found(project, "zebra")[0] == "Herds"
-    done = project.mem("index", "--push", "--migrate")
-    assert done.code == 0, done.err
-
-
-def test_an_update_that_fails_leaves_the_older_version(project: Project, first: Shared) -> None:
-    """Something in the way of the next version: exit 4 in one line, and all is as it was, readable
-    by those who have the older program.
-    """
-    first.do("CREATE FUNCTION mem.counts(text[], uuid[]) RETURNS int LANGUAGE sql AS 'SELECT 1'")
-    before = functions(first)
-    done = project.mem("index", "--push", "--migrate")
-    assert done.code == 4 and "Traceback" not in done.err, done.err
-    assert first.rows("SELECT version_num FROM mem.version") == [("0001",)]
-    assert functions(first) == before
 
 
 # --- many projects
