@@ -90,6 +90,9 @@ class Source(Protocol):
     def counts(self, words: Sequence[str]) -> list[int]:
         """In how many chunks each word stands."""
 
+    def size(self) -> int:
+        """How many chunks there are."""
+
     def lexical(self, terms: Sequence[str], pool: int) -> dict[int, float]:
         """BM25 of the best-matching chunks that pass, and of all that tie with the last of them."""
 

@@ -37,6 +37,10 @@ STOP_WORDS = frozenset(
 )
 
 
+_FILLERS = frozenset("的了吗呢吧着过们么很我你他她它您这那哪")
+"""Characters that only join words or point."""
+
+
 class Query(NamedTuple):
     """`terms` are the words that count, rarest first when there were too many; `phrases` count
     extra.
@@ -79,14 +83,16 @@ def _terms(word: str) -> list[str]:
     for piece in pieces:
         runs = spaceless_runs(piece)
         for run in runs:
-            found.append(
-                " ".join(pair for pair in bigrams(run) if len(pair) == 2)
-                if len(run) > 1
-                else run + "*"
-            )
+            pairs = [pair for pair in bigrams(run) if len(pair) == 2]
+            found += [pair for pair in pairs if not is_filler(pair)] or pairs or [run + "*"]
         if not runs or "".join(runs) != piece:
             found += _piece_terms(piece)
     return found
+
+
+def is_filler(pair: str) -> bool:
+    """Whether two characters of a script without spaces say as little as a stop word."""
+    return all("\u3041" <= char <= "\u309f" for char in pair) or not _FILLERS.isdisjoint(pair)
 
 
 def _piece_terms(piece: str) -> list[str]:

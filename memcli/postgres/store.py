@@ -88,6 +88,10 @@ class SharedIndex:
 
     # --- words
 
+    def size(self) -> int:
+        """How many chunks there are."""
+        return self.total
+
     def counts(self, words: Sequence[str]) -> list[int]:
         """In how many chunks each word stands; a phrase, in at most so many."""
         tokenizer = Tokenizer()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from memcli.memory.words import spaceless_runs
@@ -26,6 +26,11 @@ TITLES = {
     "proxy": "## How this person likes to work",
 }
 EPISODE_TOKENS = 300
+SHARE = 120
+OF_ROOM = 0.4
+"""What a ranked hit may take: tokens, or a share of the room that is left where that is more."""
+LEAST = 12
+"""Tokens of a text below which a part of it says nothing."""
 
 # Most texts fit: what cuts one is compiled when the first has to be cut.
 _SENTENCE = r"(?<=[.!?])\s|(?<=[。！？])|\n"
@@ -37,7 +42,8 @@ _PARAGRAPH = r"\n[ \t]*\n|\n(?=[ \t]*[-*] )|\Z"
 class Shown(NamedTuple):
     """One thing to show in a layer: its heading line and its text, made safe already.
 
-    `note` is a line below the text; `also` are the keys of near-duplicates that it stands for.
+    `note` is a line below the text; `also` are the keys of near-duplicates that it stands for;
+    `brief` gives what of the text answers the task within so many tokens, "" for nothing.
     """
 
     key: str
@@ -47,6 +53,7 @@ class Shown(NamedTuple):
     type: str = ""
     note: str = ""
     also: tuple[str, ...] = ()
+    brief: Callable[[int], str] | None = None
 
 
 class Budget(NamedTuple):
@@ -196,25 +203,36 @@ def _fill(layer: str, pool: Sequence[Shown], room: int, out: list[Shown], taken:
 
 
 def _ranked(pool: Sequence[Shown], room: int, most: int, by_type: Mapping[str, int]) -> list[Shown]:
-    """The ranked layer: what fits, in order. When nothing does, the best hit is cut."""
+    """The ranked layer, in order: what is too large for its share is shown by its best part.
+
+    Each hit may take 0.4 of the room that is left, and `SHARE` tokens anyway: an agent reads the
+    first hits first, and the answer may stand in any of them.
+    """
     out: list[Shown] = []
     left = dict(by_type)
     for item in pool:
         if len(out) == most:
             break
-        cost = _cost(item, first=not out, number=len(out) + 1)
-        if cost <= min(room, left.get(item.type, room)):
-            room -= cost
-            left[item.type] = left.get(item.type, 10**9) - cost
-            out.append(item)
-    squeezed = () if out else (_squeezed(item, room, left) for item in pool[:most])
-    return out or [item for item in squeezed if item is not None][:1]
+        own = min(room, left.get(item.type, room))
+        share = min(own, max(SHARE, int(room * OF_ROOM)))
+        fitted = _squeezed(item, share, first=not out, number=len(out) + 1)
+        if fitted is None:
+            continue
+        cost = _cost(fitted, first=not out, number=len(out) + 1)
+        room -= cost
+        left[item.type] = left.get(item.type, 10**9) - cost
+        out.append(fitted)
+    return out
 
 
-def _squeezed(item: Shown, room: int, by_type: Mapping[str, int]) -> Shown | None:
-    """An oversized hit, its text cut so that it fits; None when nothing of the text would be left."""
-    room = min(room, by_type.get(item.type, room))
-    text = cut_words(item.text, room - _cost(item._replace(text=""), first=True) - 1)
+def _squeezed(item: Shown, room: int, *, first: bool, number: int) -> Shown | None:
+    """A hit within `room`: whole, by its best part, or None when nothing of the text is left."""
+    if _cost(item, first=first, number=number) <= room:
+        return item
+    room -= _cost(item._replace(text=""), first=first, number=number) + 1
+    if room < LEAST:
+        return None
+    text = item.brief(room) if item.brief else cut_words(item.text, room)
     return item._replace(text=text) if text else None
 
 

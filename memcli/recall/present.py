@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from memcli.index.source import Candidate
 from memcli.memory.words import body_of
+from memcli.recall import excerpt
 from memcli.recall import ranking as rank
-from memcli.recall.budget import Shown
+from memcli.recall.budget import Shown, tokens
 from memcli.recall.ranking import Scored
 from memcli.recall.search import Search
 from memcli.text.controls import for_display
@@ -62,9 +64,21 @@ class Showing:
         head = for_prompt(f"{title} ({', '.join(self._facts(candidate))})")
         note = _note(hit) if self._explain and hit and layer == "ranked" else ""
         also = hit.duplicates if hit else ()
-        return Shown(
-            entry, layer, head, text + self._detail(candidate, hit), candidate.type, note, also
-        )
+        text += self._detail(candidate, hit)
+        brief = partial(self._brief, entry, text)
+        return Shown(entry, layer, head, text, candidate.type, note, also, brief)
+
+    def _brief(self, entry: str, text: str, room: int) -> str:
+        """What of a text answers the task, and how much more there is."""
+        more = "({} more lines: mem show {})"
+        found = excerpt.best(text, self._terms, room - tokens(more.format(9999, entry[:8])) - 1)
+        if not found.left_out:
+            return found.text
+        return found.text and f"{found.text}\n{more.format(found.left_out, entry[:8])}"
+
+    @cached_property
+    def _terms(self) -> excerpt.Terms:
+        return excerpt.terms(self.search.rarity())
 
     def hit(self, item: Shown, place: int) -> Hit:
         """An item that is shown, with all that is known of it."""

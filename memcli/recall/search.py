@@ -46,6 +46,7 @@ class OwnIndex:
         self._allowed = None if where.plain else index.entries.allowed(where)
         self._look = vectors
         self.counts = index.words.counts
+        self.size = index.words.size
         self.candidates = index.entries.candidates
         self.edges = index.entries.edges
         self.text = index.entries.text
@@ -92,11 +93,20 @@ class Search:
         self.mode, self.floor = "bm25", 0.0
         self.chosen: dict[str, Candidate] = {}
         self.scored: dict[str, Scored] = {}
+        self.asked = Query((), ())
         self._lane = lane
+
+    def rarity(self) -> dict[str, float]:
+        """The idf of each word of the task that stands in the store."""
+        counts = self.source.counts(self.asked.terms)
+        total = max(self.source.size(), *counts, 0)
+        return {
+            term: bm25.idf(n, total) for term, n in zip(self.asked.terms, counts, strict=True) if n
+        }
 
     def ranked(self, task: str, most: int) -> list[Scored]:
         """Up to `most` hits, diversified; `chosen` has where each stands."""
-        asked = query.build(task, self.source.counts)
+        self.asked = asked = query.build(task, self.source.counts)
         pool = max(bm25.POOL, 3 * self.config.limit)
         signals = self._signals(task, asked, self.source.lexical(asked.terms, pool))
         found = self.source.candidates(dict.fromkeys((*signals.lexical, *signals.cosine)))

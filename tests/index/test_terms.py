@@ -114,9 +114,12 @@ def test_neighbours_are_phrases_and_stop_words_part_them() -> None:
 
 
 def test_scripts_without_blanks_are_asked_in_pairs() -> None:
-    """Chinese is asked by overlapping pairs; a single character by prefix."""
-    assert build("数据库").terms == ("数据 据库",)
+    """Chinese is asked by overlapping pairs, each by itself; a single character by prefix. Pairs
+    that only join words are left out where others are left.
+    """
+    assert build("数据库").terms == ("数据", "据库")
     assert build("库").terms == ("库*",)
+    assert build("我们的数据").terms == ("数据",) and build("どうすれば").terms
 
 
 def test_a_word_counts_once() -> None:

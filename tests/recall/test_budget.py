@@ -122,16 +122,26 @@ def test_what_found_no_room_in_its_layer_competes_in_ranked() -> None:
     assert [(item.key, item.layer) for item in got.items] == [("w", "ranked"), ("a", "ranked")]
 
 
-def test_an_oversized_hit_is_skipped_for_the_next_that_fits() -> None:
-    """The budget does not stop at the first hit that is too large (W10)."""
-    pool = [
-        shown("big", "ranked", 9000),
-        shown("a", "ranked"),
-        shown("huge", "ranked", 9999),
-        shown("b", "ranked"),
-    ]
-    got = compose(Pools(ranked=pool), limit=300)
-    assert ([item.key for item in got.items], got.budget.more) == (["a", "b"], 2)
+def test_an_oversized_hit_leads_by_its_best_part() -> None:
+    """It is never dropped for a worse one, and leaves room for those."""
+    asked: list[int] = []
+
+    def brief(room: int) -> str:
+        asked.append(room)
+        return "abc " * (room - 1)
+
+    big = shown("big", "ranked", 9000)._replace(brief=brief)
+    pool = [big, shown("a", "ranked"), shown("huge", "ranked", 9999), shown("b", "ranked")]
+    got = compose(Pools(ranked=pool), limit=500)
+    assert [item.key for item in got.items] == ["big", "a", "huge", "b"]
+    assert got.budget.used <= 500 and 0.3 * 440 < asked[0] < 0.4 * 440
+
+
+def test_what_has_no_part_within_the_room_gives_way() -> None:
+    """Its place goes to the next."""
+    big = shown("big", "ranked", 9000)._replace(brief=lambda room: "")
+    got = compose(Pools(ranked=[big, shown("a", "ranked")]), limit=300)
+    assert ([item.key for item in got.items], got.budget.more) == (["a"], 1)
 
 
 def test_a_lone_oversized_hit_is_cut_at_a_sentence() -> None:
