@@ -29,13 +29,18 @@ _LOOPBACK = ("127.", "::1", "localhost")
 
 # --- marks
 
+LONG = ("test_drills", "test_mutations", "test_scale")
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test without a mark of its own is a unit test, unless it can start a process.
 
     What can: the fixture `project` (git, `mem` as a process), and a module that imports `subprocess`.
+    Fuzz, drills and scale are long: `pytest -m ""` runs them, too.
     """
     for item in items:
+        if item.path.parent.name == "fuzz" or item.path.stem in LONG:
+            item.add_marker("long")
         if {"unit", "process", "long"} & {mark.name for mark in item.iter_markers()}:
             continue
         started = "project" in getattr(item, "fixturenames", ())

@@ -23,7 +23,7 @@ def test_readme_sets_everything_up_with_two_command_lines() -> None:
     assert len(lines) == 2
     assert all(line.startswith("python3 -m venv .venv && ") for line in lines)
     assert "mem recall --root docs/example/shop" in lines[0]
-    assert lines[1].endswith("-m pytest -n auto")
+    assert lines[1].endswith("-m pytest -n auto -m ''")
 
 
 def set_up() -> list[str]:
