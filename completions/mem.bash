@@ -153,7 +153,7 @@ _mem() {
         ;;
     import)
         case $prev in
-        --from) _mem_words "claude agents-md mem0 basic-memory claude-mem" ;;
+        --from) _mem_words "claude agents-md claude-mem" ;;
         --level) _mem_words "global project job task" ;;
         --project) : ;;
         --root) _mem_files -d ;;

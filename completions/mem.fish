@@ -208,7 +208,7 @@ complete -c mem -n '__fish_seen_subcommand_from init' -l json -d 'Print one JSON
 complete -c mem -n '__fish_seen_subcommand_from init' -l quiet -s q -d 'No talk on stderr but errors'
 complete -c mem -n '__fish_seen_subcommand_from init' -l help -s h -d 'Show this message and exit'
 
-complete -c mem -n '__fish_seen_subcommand_from import' -l from -x -a 'claude agents-md mem0 basic-memory claude-mem' -d 'claude, agents-md, mem0, basic-memory, claude-mem; found out without'
+complete -c mem -n '__fish_seen_subcommand_from import' -l from -x -a 'claude agents-md claude-mem' -d 'claude, agents-md, claude-mem; found out without'
 complete -c mem -n '__fish_seen_subcommand_from import' -l level -x -a 'global project job task' -d 'project, job, task or global'
 complete -c mem -n '__fish_seen_subcommand_from import' -l project -x -d 'Of a claude-mem database; the root\'s name without'
 complete -c mem -n '__fish_seen_subcommand_from import' -l dry-run -s n -d 'Print the diff; write nothing'

@@ -830,7 +830,7 @@ def import_(
         typer.Option(
             "--from",
             metavar="FORMAT",
-            help="claude, agents-md, mem0, basic-memory, claude-mem; found out without.",
+            help="claude, agents-md, claude-mem; found out without.",
         ),
     ] = "",
     level: Annotated[
@@ -847,7 +847,7 @@ def import_(
 ) -> int:
     """Take over what other memories know.
 
-    Claude Code's auto memory, CLAUDE.md and its like, mem0, basic-memory, claude-mem. The sources
+    Claude Code's auto memory, CLAUDE.md and its like, claude-mem. The sources
     are only read; what is known already is not added, so running it twice is running it once.
     """
     from memcli.commands import import_ as command

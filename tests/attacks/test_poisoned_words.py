@@ -291,7 +291,7 @@ def test_tools_take_hostile_arguments(project: Project) -> None:
     assert all(entry.id != "q" for entry in entries(project))
 
 
-@pytest.mark.parametrize("form", ["claude", "agents-md", "mem0", "basic-memory", "claude-mem", ""])
+@pytest.mark.parametrize("form", ["claude", "agents-md", "claude-mem", ""])
 def test_a_hostile_import_is_taken_apart_or_refused(
     project: Project, tmp_path: Path, form: str
 ) -> None:

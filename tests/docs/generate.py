@@ -48,7 +48,7 @@ VALUES: Mapping[str, Sequence[str]] = {
 takes.
 """
 FORMATS: Mapping[str, Sequence[str]] = {
-    "import": ("claude", "agents-md", "mem0", "basic-memory", "claude-mem"),
+    "import": ("claude", "agents-md", "claude-mem"),
     "diff": ("text", "markdown", "json"),
     "extract": (),
 }

@@ -17,7 +17,7 @@ from memcli.compaction.steps import Pair
 from memcli.diagnostics import checks
 from memcli.errors import DataError, MemError, ProviderError, UsageError
 from memcli.exchange import exporter
-from memcli.exchange.importers import agents_md, basic_memory, claude, claude_mem, mem0
+from memcli.exchange.importers import agents_md, claude, claude_mem
 from memcli.exchange.importers.draft import split_front
 from memcli.extraction import episodes, job_files, prompts, rules, scopes
 from memcli.hooks import protocol, relevance
@@ -261,12 +261,7 @@ def _toml(text: str) -> None:
 def _imported(text: str) -> None:
     list(claude.drafts({NAME: text}))
     list(agents_md.drafts("AGENTS.md", text))
-    list(basic_memory.drafts({"a.md": text, "b.md": text[: len(text) // 2]}))
     claude.is_topic(split_front(text)[0])
-
-
-def _mem0(text: str) -> None:
-    list(mem0.drafts(text))
 
 
 def _observed(text: str) -> None:
@@ -380,7 +375,6 @@ TARGETS: Final = (
     Target("hand-out", _placed, (DataError,)),
     Target("configuration", _toml),
     Target("import markdown", _imported),
-    Target("import mem0", _mem0, (ValueError,)),
     Target("import claude-mem", _observed, (DataError,)),
     Target("notes", _noted),
     Target("for_prompt", _prompt),

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memcli.errors import UsageError
-from memcli.exchange.importers import agents_md, basic_memory, claude, claude_mem, mem0
+from memcli.exchange.importers import agents_md, claude, claude_mem
 from memcli.exchange.importers.draft import Draft, split_front
 from memcli.memory.parser import parse
 from memcli.memory.values import Problem
 from memcli.project.levels_on_disk import Unreadable, decode, read_bytes
 
-FORMS = (claude.FORM, agents_md.FORM, mem0.FORM, basic_memory.FORM, claude_mem.FORM)
+FORMS = (claude.FORM, agents_md.FORM, claude_mem.FORM)
 DATABASE = "claude-mem.db"
 _SQLITE = b"SQLite format 3\0"
 
@@ -42,18 +42,10 @@ def read(path: Path, form: str = "", root: str = "") -> Source:
     if path.name == "MEMORY.md" and path.parent.name == "memory" and form in ("", claude.FORM):
         path = path.parent
     files, problems = _texts(path, form)
-    form, files = (form, files) if form else _fitting(path, files)
+    form = form or _form(path, files)
     if form not in _READERS or not (files or problems):
         raise UsageError(f"{path}: no known format", f"name it with --from: {', '.join(FORMS)}")
     return Source(str(path), form, tuple(_READERS[form](files)), tuple(problems))
-
-
-def _fitting(path: Path, files: dict[str, str]) -> tuple[str, dict[str, str]]:
-    """The format found out, and the files of it: one note among other pages makes no notes of them."""
-    form = _form(path, files)
-    if form == basic_memory.FORM:
-        return form, {name: text for name, text in files.items() if _is_note(path, name, text)}
-    return form, files
 
 
 def _database(path: Path) -> Path | None:
@@ -85,8 +77,7 @@ def _files(path: Path, form: str) -> list[tuple[Path, str]]:
             return rules
     if (path / "memory" / "MEMORY.md").is_file() and form in ("", claude.FORM):
         path = path / "memory"
-    suffixes = (".json", ".jsonl") if form == mem0.FORM else (".md",)
-    return [(file, file.relative_to(path).as_posix()) for file in _below(path, suffixes)]
+    return [(file, file.relative_to(path).as_posix()) for file in _below(path, (".md",))]
 
 
 def _rule_files(path: Path) -> Iterator[tuple[Path, str]]:
@@ -133,45 +124,15 @@ def _is_claude(path: Path, name: str, text: str) -> bool:
     return index or claude.is_topic(split_front(text)[0])
 
 
-def _is_mem0(path: Path, name: str, text: str) -> bool:
-    try:
-        return text.lstrip("\ufeff \t\r\n")[:1] in ("[", "{") and mem0.records(text) is not None
-    except ValueError:
-        return False
-
-
-def _is_note(path: Path, name: str, text: str) -> bool:
-    return basic_memory.is_note(*split_front(text))
-
-
 _SIGNS: tuple[tuple[str, Callable[[Path, str, str], bool]], ...] = (
     (agents_md.FORM, _is_rules),
-    (basic_memory.FORM, _is_note),
     (claude.FORM, _is_claude),
-    (mem0.FORM, _is_mem0),
 )
-
-
-def _each(
-    reader: Callable[[str, str], Iterable[Draft]],
-) -> Callable[[dict[str, str]], Iterator[Draft]]:
-    return lambda files: (draft for name, text in files.items() for draft in reader(name, text))
-
-
-def _mem0(name: str, text: str) -> Iterator[Draft]:
-    try:
-        return (
-            mem0.drafts(text.removeprefix("\ufeff")) if mem0.records(text) is not None else iter(())
-        )
-    except ValueError as error:
-        raise UsageError(
-            f"{name}: is no JSON: {error}", "name a list of memories exported from mem0"
-        ) from None
 
 
 _READERS: dict[str, Callable[[dict[str, str]], Iterable[Draft]]] = {
     claude.FORM: claude.drafts,
-    agents_md.FORM: _each(agents_md.drafts),
-    mem0.FORM: _each(_mem0),
-    basic_memory.FORM: basic_memory.drafts,
+    agents_md.FORM: lambda files: (
+        draft for name, text in files.items() for draft in agents_md.drafts(name, text)
+    ),
 }
