@@ -18,6 +18,7 @@ from memcli.memory.levels import JOBS_DIRS
 from memcli.memory.values import PHASES, Patch, Problem
 from memcli.project import config, levels_on_disk
 from memcli.project.levels_on_disk import Found, Listing, View
+from memcli.storage.files import MEMORY_BYTES, SMALL_BYTES, Unreadable, digest, open_file, read_text
 
 if TYPE_CHECKING:
     from memcli.index.source import Candidate
@@ -121,7 +122,7 @@ class App:
                     "name an existing folder with --root or MEM_ROOT",
                 )
             return None if path == self.home else path
-        user = config.read_file(config.user_file(self.home, self.environ))[0]
+        user = config.read_settings(config.user_file(self.home, self.environ)).values
         own = config.jobs_dirs(
             user, config.from_environment(self.environ), config.parse_flags(self.options.sets)
         )
@@ -192,19 +193,37 @@ class App:
 
     # --- reading and writing memory files
 
+    def base_of(self, path: str | Path) -> str:
+        """The folder that no link on the way to a file may leave: the root or the home folder, ""
+        elsewhere.
+        """
+        named = os.path.abspath(path)
+        for folder in map(str, filter(None, (self.root, self.home))):
+            if named.startswith(folder.rstrip(os.sep) + os.sep):
+                return folder
+        return ""
+
+    def text(self, path: str | Path, *, most: int = MEMORY_BYTES) -> str | None:
+        """The text of a file, None where there is nothing. Raises `Unreadable`."""
+        if not os.path.lexists(path):
+            return None
+        return read_text(path, self.base_of(path), most=most)
+
     def read(self, file: Found) -> MemoryFile:
         """Read and parse a memory file. Raises `tree.Unreadable`."""
         from memcli.memory.parser import parse
 
-        return parse(levels_on_disk.decode(levels_on_disk.read_bytes(file.path).data), file.name)
+        return parse(read_text(file.path, file.base), file.name)
 
     @cached_property
     def workspace(self) -> Workspace:
         from memcli.storage.state import state_dir
         from memcli.storage.workspace import Workspace
 
-        allowed = [path for path in (self.root, self.home) if path is not None]
-        return Workspace(self.root, state_dir(), self.moment, allowed=allowed)
+        names = ("MEMORY.md", "institutional.md", "MEMORY.archive.md", "institutional.archive.md")
+        single = [self.home / name for name in names]
+        allowed = [self.root] if self.root is not None else []
+        return Workspace(self.root, state_dir(), self.moment, allowed=allowed, single=single)
 
     def write(
         self,
@@ -250,7 +269,7 @@ class App:
 
         memory = self.read(file)
         for line in conflict_lines(memory.text):
-            raise levels_on_disk.Unreadable("has conflict markers: resolve them first", line)
+            raise Unreadable("has conflict markers: resolve them first", line)
         return memory
 
     def path_of(self, name: str) -> str:
@@ -318,11 +337,8 @@ class App:
         for jobs in self.jobs_dirs if job else ("",):
             folder = os.path.join(self.root or self.home, jobs, job)
             try:
-                with open(
-                    os.path.join(folder, ".current-stage"), encoding="utf-8", errors="replace"
-                ) as file:
-                    word = file.read(200).strip()
-            except OSError:
+                word = (self.text(f"{folder}/.current-stage", most=SMALL_BYTES) or "").strip()
+            except Unreadable:
                 continue
             if word in PHASES:
                 return word
@@ -466,7 +482,7 @@ class App:
 
         folder = cache_dir() / "index"
         key = os.fsencode(f"{self.root or ''}\0{self.home}")
-        path = folder / f"{levels_on_disk.digest(key)}.db"
+        path = folder / f"{digest(key)}.db"
         if not make:
             return path if path.exists() else IN_MEMORY
         try:
@@ -631,7 +647,7 @@ def _may_hold_index(path: Path) -> bool:
     if not path.is_file():
         return True
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             return file.read(16) in (b"", b"SQLite format 3\0")
     except OSError:
         return True

@@ -23,7 +23,8 @@ ROWS = """
     history
     index sessions
     providers similarity
-    storage project
+    project
+    storage
     memory
     text
     errors
@@ -61,7 +62,6 @@ USED_IN = {
     "rich": {"views/*"},
     "tomllib": {"project/config", "install/harness"},
     "platformdirs": {"storage/state"},
-    "pathspec": {"index/view"},
     "anthropic": {"providers/*"},
     "mcp": {"cli/mcp"},
     "httpx2": {"providers/embed/http"},

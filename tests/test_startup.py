@@ -18,7 +18,6 @@ HEAVY = [
     "yaml",
     "frontmatter",
     "platformdirs",
-    "pathspec",
     "pydantic",
     "asyncio",
     "psycopg",

@@ -71,7 +71,7 @@ def recall(
         )
         report = command.recall(mem, request)
         if ids_out:
-            command.write_ids(ids_out, report)
+            command.write_ids(ids_out, mem.root, report)
         say_notes(mem)
         count_problems(report.problems, quiet=quiet)
         put(_written(report, "json" if json else form, explain=explain))

@@ -6,7 +6,6 @@ import io
 import sys
 from collections.abc import Iterable, Sequence
 from copy import copy
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -35,6 +34,7 @@ from memcli.cli.talk import (
     whole,
 )
 from memcli.errors import DataError, ProviderError, RefusedError, UsageError
+from memcli.storage.files import read_file
 from memcli.views.terminal import columns
 
 GROUPS = {
@@ -531,7 +531,7 @@ def _text_of(path: str) -> str:
     if path == "-":
         return read_stdin()
     try:
-        return Path(path).read_bytes().decode("utf-8", "replace")
+        return read_file(path).data.decode("utf-8", "replace")
     except OSError as error:
         raise _unreadable(path, error) from None
 

@@ -19,9 +19,9 @@ from memcli.memory.levels import LEVEL_WORDS, OUTERMOST, Place
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import KINDS, LEVELS, PRIORITIES, TYPES, Patch
 from memcli.memory.words import clean
-from memcli.project import levels_on_disk
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import near_duplicate
+from memcli.storage.files import Unreadable
 from memcli.text.controls import strip_controls, strip_private
 from memcli.text.secrets import find_secrets
 
@@ -128,7 +128,7 @@ def _plan(app: App, request: Request) -> Report:
     if known is not None:
         return known
     name, path = _target(app, request)
-    memory = _read(path, name)
+    memory = _read(app, path, name)
     values = _values(app, request)
     text = render_entry(values, body, _eol(memory))
     after = edited(memory, [EntryChange(text=text)])
@@ -237,17 +237,13 @@ def _task_folder(app: App, request: Request, job: str) -> str:
     return f"{folder}/worktree" if (app.root / folder / "worktree").is_dir() else folder
 
 
-def _read(path: str, name: str) -> MemoryFile:
+def _read(app: App, path: str, name: str) -> MemoryFile:
     try:
-        text = (
-            levels_on_disk.decode(levels_on_disk.read_bytes(path).data)
-            if os.path.lexists(path)
-            else ""
-        )
+        text = app.text(path) or ""
         for line in conflict_lines(text):
-            raise levels_on_disk.Unreadable("has conflict markers: resolve them", line)
+            raise Unreadable("has conflict markers: resolve them", line)
         return parse(text, name)
-    except levels_on_disk.Unreadable as error:
+    except Unreadable as error:
         raise DataError(
             f"{name}:{error.line}: {error}; nothing is written", "mend the file first"
         ) from None
@@ -303,7 +299,7 @@ def _reinforce(app: App, same: Candidate) -> Report | None:
     file = app.found(row.path) if row else None
     if file is None:
         return None
-    memory = _read(file.path, file.name)
+    memory = _read(app, file.path, file.name)
     at = next((i for i, e in enumerate(memory.entries) if clean(e.id) == same.entry), None)
     if at is None:
         return None

@@ -34,8 +34,8 @@ from memcli.memory.levels import ARCHIVE, LEVEL_WORDS, Place, archive_of, place,
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import LEVELS, Entry, Patch, Problem
 from memcli.memory.words import SIZE, clean
-from memcli.project import levels_on_disk
 from memcli.project.levels_on_disk import Found
+from memcli.storage.files import Unreadable
 
 if TYPE_CHECKING:
     from memcli.compaction import consolidate
@@ -136,7 +136,7 @@ def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
 def _read(app: App, request: Request) -> _Files:
     files = _Files([], {}, {}, {}, list(app.listing.problems))
     for file in _chosen(app, request):
-        memory = _memory(files, file.name, file.path)
+        memory = _memory(app, files, file.name, file.path)
         if memory is not None:
             files.sources.append(
                 Source(file.name, file.place, memory, app.may_write(file, request.tasks))
@@ -148,13 +148,13 @@ def _read(app: App, request: Request) -> _Files:
     return files
 
 
-def _memory(files: _Files, name: str, path: str) -> MemoryFile | None:
+def _memory(app: App, files: _Files, name: str, path: str) -> MemoryFile | None:
     """Read a file and its archive; None, and a problem, when it cannot be used. A missing one is
     empty.
     """
     try:
-        text, kept = _text(path), _text(archive_of(path))
-    except levels_on_disk.Unreadable as error:
+        text, kept = app.text(path), app.text(archive_of(path))
+    except Unreadable as error:
         files.skipped.append(Problem(name, error.line, str(error), "unreadable"))
         return None
     if lines := conflict_lines(text or ""):
@@ -167,14 +167,6 @@ def _memory(files: _Files, name: str, path: str) -> MemoryFile | None:
     if kept is not None:
         files.archives[archive_of(name)] = kept
     return parse(text or "", name)
-
-
-def _text(path: str) -> str | None:
-    return (
-        levels_on_disk.decode(levels_on_disk.read_bytes(path).data)
-        if os.path.lexists(path)
-        else None
-    )
 
 
 def _project_file(app: App) -> Source:
@@ -284,7 +276,9 @@ def _ask_about_episodes(app: App, model: Model, files: _Files, heard: _Heard) ->
 def _takes_facts(app: App, files: _Files, name: str) -> bool:
     """Whether a file can be written: there is no point in asking for facts that have no place."""
     known = {source.path: source.writable for source in files.sources}
-    return known[name] if name in known else _memory(files, name, app.path_of(name)) is not None
+    return (
+        known[name] if name in known else _memory(app, files, name, app.path_of(name)) is not None
+    )
 
 
 def _with_related(app: App, batch: consolidate.Batch, files: _Files) -> consolidate.Batch:
@@ -379,7 +373,7 @@ def _ask_the_judge(
     from memcli.compaction import consolidate
     from memcli.text import model_output
 
-    everywhere = _memory(files, EVERYWHERE, app.path_of(EVERYWHERE))
+    everywhere = _memory(app, files, EVERYWHERE, app.path_of(EVERYWHERE))
     if everywhere is None or app.root is None:
         return heard
     names, found, shown = _project_names(app), list(heard.found), []
@@ -469,7 +463,7 @@ def _carried_out(app: App, files: _Files, heard: _Heard) -> consolidate.Outcome:
     wanted = [lesson.batch.target for lesson in heard.lessons] + [EVERYWHERE] * bool(heard.promoted)
     for name in dict.fromkeys(wanted):
         if name not in memories and name not in files.paths:
-            memory = _memory(files, name, app.path_of(name))
+            memory = _memory(app, files, name, app.path_of(name))
             memories.update({name: memory} if memory is not None else {})
     desk = consolidate.Desk(memories, files.archives, app.now.isoformat())
     for lesson in heard.lessons:

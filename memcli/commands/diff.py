@@ -15,7 +15,8 @@ from memcli.memory.levels import ARCHIVE, Place, archive_of, place
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prose import sections
 from memcli.memory.values import Entry, Problem
-from memcli.project import git, levels_on_disk
+from memcli.project import git
+from memcli.storage.files import Unreadable, decode, read_text
 
 WORKING = "working tree"
 DEFAULTS = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
@@ -194,14 +195,14 @@ def _at(root: Path, commit: str, name: str) -> str:
     code, out = _git(root, "show", f"{commit}:./{name}")
     if code:
         return ""
-    return levels_on_disk.decode(out.encode("utf-8", "surrogateescape"))
+    return decode(out.encode("utf-8", "surrogateescape"))
 
 
 def _now(root: Path, name: str) -> str:
     path = root / name
     if path.is_symlink() or not path.exists():
         return ""
-    return levels_on_disk.decode(levels_on_disk.read_bytes(str(path)).data).replace("\r\n", "\n")
+    return read_text(path, root).replace("\r\n", "\n")
 
 
 # --- which files are memory
@@ -264,7 +265,7 @@ def _side(
         where = placed(app, name)
         try:
             files[name] = memory = parse(text_of(name), name)
-        except levels_on_disk.Unreadable as error:
+        except Unreadable as error:
             problems.append(Problem(name, error.line, str(error), "unreadable"))
             continue
         for entry in memory.entries:

@@ -16,9 +16,9 @@ from memcli.memory.levels import OUTERMOST
 from memcli.memory.prominence import Rule, prominence
 from memcli.memory.prose import sections
 from memcli.memory.values import Entry, Problem
-from memcli.project import levels_on_disk
 from memcli.project.levels_on_disk import Found
 from memcli.recall import ranking
+from memcli.storage.files import Unreadable, read_text
 
 TARGETS = ("claude", "agents-md", "json")
 RULES = ("policy", "architecture", "preference")
@@ -76,7 +76,7 @@ def _files(app: App, filters: view.Filters) -> tuple[_Read, list[Problem]]:
             continue
         try:
             memory = app.read(file)
-        except levels_on_disk.Unreadable as error:
+        except Unreadable as error:
             problems.append(Problem(file.name, error.line, str(error), "unreadable"))
         else:
             found.append((file, memory.text, [*memory.entries, *sections(memory)]))
@@ -151,25 +151,25 @@ def save(app: App, report: Report, text: str, out: str) -> bool:
 
     JSON makes the file; a section is put into it, and nothing else of the file changes.
     """
-    from memcli.storage.workspace import write_output
+    from memcli.storage.durable import write_output
 
     path = Path(os.path.abspath(app.cwd / os.path.expanduser(out)))
     if any(os.path.realpath(path) == os.path.realpath(file.path) for file in app.listing.files):
         raise UsageError(f"{out}: is a memory file", "name another file with --out")
-    before = _text(path, out)
+    before = _text(path, out, app.base_of(path))
     whole = text + "\n"
     after = whole if report.target == "json" else handout.placed(before, whole, out)
     if after != before:
-        write_output(path, after)
+        write_output(path, after, root=app.root)
     return after != before
 
 
-def _text(path: Path, name: str) -> str | None:
+def _text(path: Path, name: str, inside: str) -> str | None:
     if not path.exists() or not path.is_file():
         return None
     try:
-        return levels_on_disk.decode(levels_on_disk.read_bytes(str(path)).data)
-    except levels_on_disk.Unreadable as error:
+        return read_text(path, inside)
+    except Unreadable as error:
         raise DataError(
             f"{name}:{error.line}: {error}; nothing is written", "name another file with --out"
         ) from None

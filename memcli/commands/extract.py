@@ -22,6 +22,7 @@ from memcli.memory.values import Entry, Patch, Problem
 from memcli.project import levels_on_disk
 from memcli.sessions import clean as cleaning
 from memcli.sessions.model import Segment, Session
+from memcli.storage.files import Unreadable, digest
 from memcli.storage.state import Extraction, Failed
 
 if TYPE_CHECKING:
@@ -335,9 +336,7 @@ class _Run:
     ) -> _Progress | None:
         """Learn from one session; how far one got, None when nothing is to be remembered."""
         session = cleaning.clean_session(raw)
-        session = session._replace(
-            id=session.id or f"session-{levels_on_disk.digest(_seed(session))[:16]}"
-        )
+        session = session._replace(id=session.id or f"session-{digest(_seed(session))[:16]}")
         home = self._home(session)
         first = learn.receipt(session, self._known(home))
         fresh = session._replace(turns=session.turns[first:])
@@ -439,7 +438,7 @@ class _Run:
                     if file.name in self.after
                     else app.read(file)
                 )
-            except levels_on_disk.Unreadable as error:
+            except Unreadable as error:
                 problem = Problem(file.name, error.line, str(error), "unreadable")
                 self.problems += [problem] if problem not in self.problems else []
                 continue
@@ -471,12 +470,8 @@ class _Run:
         assert self.app.root is not None
         path = self.app.root / home.job_folder / name
         try:
-            text = (
-                levels_on_disk.decode(levels_on_disk.read_bytes(str(path)).data)
-                if os.path.lexists(path)
-                else ""
-            )
-        except levels_on_disk.Unreadable as error:
+            text = self.app.text(path) or ""
+        except Unreadable as error:
             self.problems.append(
                 Problem(
                     f"{home.job_folder}/{name}".lstrip("/"), error.line, str(error), "unreadable"
@@ -619,7 +614,7 @@ def _absolute(app: App, name: str) -> str:
 
 def _name_of(path: str) -> str:
     """How the state file calls a transcript: names of files can hold secrets."""
-    return levels_on_disk.digest(os.fsencode(path))
+    return digest(os.fsencode(path))
 
 
 def _is_running(mtime: int) -> bool:

@@ -423,7 +423,7 @@ def _counts(
 
 def write_page(app: App, report: Report, path: str) -> None:
     """Write the report as one self-contained HTML page."""
-    from memcli.storage.workspace import write_output
+    from memcli.storage.durable import write_output
     from memcli.views import page
 
     template = (Path(page.__file__).parent / "page.html").read_text(encoding="utf-8")
@@ -437,7 +437,7 @@ def write_page(app: App, report: Report, path: str) -> None:
         report.notes,
         report.never,
     )
-    write_output(app.cwd / path, page.render(made, template))
+    write_output(app.cwd / path, page.render(made, template), root=app.root)
 
 
 def trend(report: Report) -> Iterator[tuple[str, ...]]:

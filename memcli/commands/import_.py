@@ -21,10 +21,10 @@ from memcli.memory.levels import LEVEL_WORDS, OUTERMOST, Place
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prose import sections
 from memcli.memory.values import LEVELS, Patch, Problem
-from memcli.project import levels_on_disk
 from memcli.similarity.claims import Claim, claim
 from memcli.similarity.differences import guard
 from memcli.similarity.duplicates import similar_pairs
+from memcli.storage.files import Unreadable
 from memcli.text.controls import strip_controls, strip_private
 from memcli.text.injections import find_injections
 from memcli.text.secrets import find_secrets
@@ -156,7 +156,7 @@ def _known(app: App, level: str) -> _Known:
     for file in app.listing.files:
         try:
             memory = app.read(file)
-        except levels_on_disk.Unreadable:
+        except Unreadable:
             continue
         for entry in memory.entries:
             known.ids[entry.id] = entry.id
@@ -286,7 +286,7 @@ def _plan(app: App, level: str, target: tuple[str, str], drafts: Sequence[Draft]
     known = _known(app, level)
     judged = _judge(drafts, level, known.ids)
     kept, same = _unlike(judged.fresh, known.live, app.now.isoformat())
-    memory = _file(path, name)
+    memory = _file(app, path, name)
     eol, written = eol_of(memory.text), {*known.ids, *(draft.id for draft in kept)}
     ids = {draft.key: draft.id for draft in drafts if draft.id in written}
     texts = [_entry(draft, ids, app.now.isoformat(), eol) for draft in kept]
@@ -305,18 +305,14 @@ def _plan(app: App, level: str, target: tuple[str, str], drafts: Sequence[Draft]
     )
 
 
-def _file(path: str, name: str) -> MemoryFile:
+def _file(app: App, path: str, name: str) -> MemoryFile:
     from memcli.diagnostics.checks import conflict_lines
 
     try:
-        text = (
-            levels_on_disk.decode(levels_on_disk.read_bytes(path).data)
-            if os.path.lexists(path)
-            else ""
-        )
+        text = app.text(path) or ""
         for line in conflict_lines(text):
-            raise levels_on_disk.Unreadable("has conflict markers: resolve them", line)
-    except levels_on_disk.Unreadable as error:
+            raise Unreadable("has conflict markers: resolve them", line)
+    except Unreadable as error:
         raise DataError(
             f"{name}:{error.line}: {error}; nothing is written", "mend the file first"
         ) from None

@@ -80,7 +80,7 @@ def _replace(path: Path, data: bytes) -> None:
     """Put `data` in the place of a file that is git's and temporary: the old or the new, never
     half.
     """
-    from memcli.storage.workspace import sweep
+    from memcli.storage.durable import sweep
 
     sweep([path.parent])  # what a killed one left
     beside = path.with_name(f".{path.name.lstrip('.')}.mem-tmp-{os.getpid()}")

@@ -12,8 +12,9 @@ from memcli.errors import DataError, ProviderError, UsageError
 from memcli.extraction import job_files, prompts
 from memcli.extraction.job_files import Checkpoint
 from memcli.memory.values import Patch
-from memcli.project import git, levels_on_disk
+from memcli.project import git
 from memcli.sessions import clean
+from memcli.storage.files import SMALL_BYTES, Unreadable
 
 
 class Pitfall(NamedTuple):
@@ -71,7 +72,7 @@ def checkpoint(app: App, found: Checkpoint, *, job: str = "", dry_run: bool = Fa
     """Append a line to `.assumptions.jsonl`."""
     path = _folder(app, job) / ".assumptions.jsonl"
     row = job_files.checkpoint_line(found, app.moment.isoformat(timespec="seconds"))
-    before = _text(path) or ""
+    before = _text(app, path) or ""
     glue = "" if not before or before.endswith("\n") else "\n"
     return _written(app, path, before + glue + row, "checkpoint", 1, "", dry_run)
 
@@ -97,20 +98,16 @@ def _written(
     def plan() -> Report:
         if not dry_run and app.root is not None:
             git.exclude(app.root, git.MOMENTS)
-        patch = Patch(str(path), _text(path), text)
+        patch = Patch(str(path), _text(app, path), text)
         return Report(what, os.path.relpath(path, app.root or app.cwd), count, failed, (patch,))
 
     return app.write(plan, "extract", dry_run=dry_run)
 
 
-def _text(path: Path) -> str | None:
+def _text(app: App, path: Path) -> str | None:
     try:
-        return (
-            levels_on_disk.decode(levels_on_disk.read_bytes(str(path)).data)
-            if os.path.lexists(path)
-            else None
-        )
-    except levels_on_disk.Unreadable as error:
+        return app.text(path, most=SMALL_BYTES)
+    except Unreadable as error:
         raise DataError(
             f"{path.name}:{error.line}: {error}; nothing is written", "mend the file"
         ) from None

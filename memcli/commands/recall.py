@@ -77,10 +77,10 @@ def _recall_shared(app: App, request: RecallRequest, filters: Filters) -> Recall
     )
 
 
-def write_ids(path: str, report: RecallReport) -> None:
+def write_ids(path: str, root: Path | None, report: RecallReport) -> None:
     """The shown ids, one a line, best first: ranked, workflows, then the unconditional layers."""
-    from memcli.storage.workspace import write_output
+    from memcli.storage.durable import write_output
 
     order = ("ranked", "workflows", "baseline", "episodes")
     ids = [hit.id for layer in order for hit in report.hits if hit.layer == layer and hit.id]
-    write_output(Path(path), "".join(f"{i}\n" for i in dict.fromkeys(ids)))
+    write_output(Path(path), "".join(f"{i}\n" for i in dict.fromkeys(ids)), root=root)

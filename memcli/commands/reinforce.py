@@ -16,8 +16,8 @@ from memcli.memory import prominence
 from memcli.memory.editor import EntryChange, edited
 from memcli.memory.parser import MemoryFile
 from memcli.memory.values import Entry, Patch, Problem
-from memcli.project import levels_on_disk
 from memcli.recall import ranking
+from memcli.storage.files import Unreadable
 
 if TYPE_CHECKING:
     from memcli.providers.llm import Model
@@ -268,7 +268,7 @@ class _Plan:
             return
         try:
             memory = self._memory(path)
-        except levels_on_disk.Unreadable as error:
+        except Unreadable as error:
             problem = Problem(path, error.line, str(error), "unreadable")
             self.skipped += [problem] if problem not in self.skipped else []
             return

@@ -12,7 +12,7 @@ from memcli.memory.editor import EntryChange, edited
 from memcli.memory.levels import source_of
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import Patch
-from memcli.project import levels_on_disk
+from memcli.storage.files import Unreadable
 
 ARCHIVED = ("archived_at", "archived_from", "archived_because")
 
@@ -129,7 +129,7 @@ class _Plan:
             try:
                 file = self.app.found(name)
                 self.memories[name] = self.app.read_to_write(file) if file else parse("", name)
-            except levels_on_disk.Unreadable as error:
+            except Unreadable as error:
                 raise DataError(
                     f"{error}; nothing is written ({name}:{error.line})", "mend the file"
                 ) from None

@@ -12,8 +12,8 @@ from memcli.errors import DataError, MemError, UsageError
 from memcli.extraction import stage
 from memcli.memory.editor import EntryChange, edited
 from memcli.memory.values import PHASES, Patch, Problem
-from memcli.project import levels_on_disk
 from memcli.project.levels_on_disk import Found
+from memcli.storage.files import SMALL_BYTES, Unreadable
 from memcli.text.controls import strip_private
 from memcli.text.secrets import redact_secrets
 
@@ -71,14 +71,10 @@ def _folder(app: App, job: str) -> Path:
     raise UsageError(f"--job {job}: no such job", f"its folder would be {app.jobs_dirs[-1]}/{job}")
 
 
-def _read(path: Path) -> str:
+def _read(app: App, path: Path) -> str:
     try:
-        return (
-            levels_on_disk.decode(levels_on_disk.read_bytes(str(path)).data)
-            if os.path.lexists(path)
-            else ""
-        )
-    except levels_on_disk.Unreadable as error:
+        return app.text(path, most=SMALL_BYTES) or ""
+    except Unreadable as error:
         raise DataError(
             f"{path.name}:{error.line}: {error}; nothing is written", "mend the file"
         ) from None
@@ -86,7 +82,7 @@ def _read(path: Path) -> str:
 
 def _detect(app: App, folder: Path) -> tuple[str, str, tuple[str, ...]]:
     """The stage of INTENT.md, what told it, and notes: front matter, then rules, then a model."""
-    text = _read(folder / "INTENT.md")
+    text = _read(app, folder / "INTENT.md")
     if not text.strip():
         where = os.path.relpath(folder / "INTENT.md", app.root)
         raise UsageError(
@@ -117,7 +113,7 @@ def _detected(
     app: App, request: Request, folder: Path, found: str, by: str, notes: tuple[str, ...]
 ) -> Report:
     path = folder / ".current-stage"
-    known = _read(path)
+    known = _read(app, path)
     before = known.strip() if known.strip() in PHASES else ""
     if found == "unknown" or found == before or request.detect_only:
         return Report(found, by, before, "", (), (), notes, ())
@@ -150,7 +146,7 @@ def _retire(
     for file in _files(app, folder):
         try:
             memory = app.read(file)
-        except levels_on_disk.Unreadable as error:
+        except Unreadable as error:
             skipped.append(Problem(file.name, error.line, str(error), "unreadable"))
             continue
         if lines := conflict_lines(memory.text):

@@ -15,8 +15,8 @@ from memcli.memory.prominence import Rule
 from memcli.memory.prose import sections
 from memcli.memory.values import Entry
 from memcli.memory.words import clean
-from memcli.project import levels_on_disk
 from memcli.recall import ranking
+from memcli.storage.files import Unreadable
 
 PROVENANCE = (
     "source",
@@ -91,7 +91,7 @@ def _one(prefix: str, names: list[str]) -> str:
 
 def _read(app: App, row: FileRow, entry_id: str, offset: int) -> tuple[Entry, str]:
     file = app.found(row.path)
-    with suppress(levels_on_disk.Unreadable):
+    with suppress(Unreadable):
         memory = app.read(file) if file is not None else parse("", row.path)
         for entry in (*memory.entries, *sections(memory)):
             if entry.start == offset and clean(entry.id) == entry_id:

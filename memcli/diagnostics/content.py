@@ -9,7 +9,7 @@ from memcli.diagnostics import checks
 from memcli.diagnostics.document import Check, Document
 from memcli.diagnostics.scene import Scene, absolute
 from memcli.memory.parser import parse
-from memcli.project import levels_on_disk
+from memcli.storage.files import Unreadable, read_text
 
 
 def check_content(scene: Scene) -> Iterator[Check]:
@@ -36,8 +36,8 @@ def _others(scene: Scene) -> list[Document]:
     for file in scene.app.listing.files if wanted else ():
         if file.path not in paths and file.place.store != "archive":
             try:
-                text = levels_on_disk.decode(levels_on_disk.read_bytes(file.path).data)
-            except levels_on_disk.Unreadable:
+                text = read_text(file.path, file.base)
+            except Unreadable:
                 continue
             if not wanted.isdisjoint(_ID.findall(text)):
                 found.append(Document(parse(text, file.name), file.place, file.tree, len(text)))

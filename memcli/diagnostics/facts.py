@@ -11,7 +11,7 @@ from memcli.app import App
 from memcli.index.database import IN_MEMORY, Index, Unusable
 from memcli.index.refresh import differing
 from memcli.project import git, levels_on_disk
-from memcli.storage import workspace
+from memcli.storage import durable
 
 
 class Repository(NamedTuple):
@@ -71,7 +71,7 @@ def _is_ignored(name: str, root: Path) -> bool:
     return git.run(["check-ignore", "-q", "--no-index", "--", name], root).returncode != 1
 
 
-TEMPORARY = f".MEMORY.md{workspace.MARK}1-0"
+TEMPORARY = f".MEMORY.md{durable.MARK}1-0"
 TO_COME = (".memory.db", TEMPORARY, *git.MOMENTS)
 MALFORMED = "malformed"
 """The word, SQLite's own, for damage that opening a file does not show."""

@@ -12,6 +12,7 @@ from memcli.diagnostics.facts import IndexState
 from memcli.diagnostics.scene import Scene, count, text_of
 from memcli.errors import MemError
 from memcli.index.database import Index
+from memcli.storage.files import open_file, why
 
 
 def check_index(scene: Scene) -> Iterator[Check]:
@@ -50,7 +51,7 @@ def _broken(state: IndexState) -> Check:
 def _facts(path: Path) -> str:
     """Size and journal mode, as the file's own header tells it."""
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             header = file.read(20)
         size = sum(
             os.path.getsize(f"{path}{end}")
@@ -58,7 +59,7 @@ def _facts(path: Path) -> str:
             if os.path.exists(f"{path}{end}")
         )
     except OSError as error:
-        return f"cannot be read: {(error.strerror or str(error)).lower()}"
+        return f"cannot be read: {why(error)}"
     known = header.startswith(b"SQLite format 3\0") and len(header) == 20
     mode = ("WAL" if header[18] == 2 else "rollback") if known else "unknown"
     return f"{size / 1e6:.1f} MB, journal mode {mode}"

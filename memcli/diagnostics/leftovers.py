@@ -10,7 +10,8 @@ from pathlib import Path
 from memcli.app import App
 from memcli.diagnostics.document import PASS, WARN, Check
 from memcli.diagnostics.scene import Scene, shown_name
-from memcli.storage import state, workspace
+from memcli.storage import durable, state
+from memcli.storage.files import Unreadable, read_file
 
 
 def check_leftovers(scene: Scene) -> Iterator[Check]:
@@ -37,8 +38,8 @@ def unfinished(app: App) -> list[Path]:
 
 def _journal_root(path: Path) -> str | None:
     try:
-        return str(json.loads(path.read_bytes())["root"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return str(json.loads(read_file(path).data)["root"])
+    except (Unreadable, ValueError, KeyError, TypeError):
         return None
 
 
@@ -50,7 +51,7 @@ def abandoned(app: App) -> list[str]:
         os.path.join(folder, name)
         for folder in folders
         for name in _names(folder)
-        if workspace.is_stale(name)
+        if durable.is_stale(name)
     ]
 
 

@@ -19,8 +19,9 @@ from memcli.errors import DataError, MemError, RefusedError
 from memcli.memory.editor import EntryChange, edited
 from memcli.memory.grammar import derived_id
 from memcli.memory.values import Patch
-from memcli.project import git, levels_on_disk
-from memcli.storage import workspace
+from memcli.project import git
+from memcli.storage import durable
+from memcli.storage.files import Unreadable
 from memcli.text.secrets import find_secrets
 
 
@@ -75,7 +76,7 @@ def mend_leftovers(scene: Scene, dry_run: bool) -> Mended:
         )
     report = app.workspace.recover()
     with app.workspace.hold("doctor"):
-        workspace.sweep({Path(temp).parent for temp in temps})
+        durable.sweep({Path(temp).parent for temp in temps})
     app.relist()
     done = [f"finished an interrupted write of {name}" for name in report.recovered]
     done += [
@@ -105,7 +106,7 @@ def _plan_ids(scene: Scene) -> Mended:
         try:
             document = read_document(file)
             after = edited(document.memory, _changes(document)).text
-        except levels_on_disk.Unreadable:
+        except Unreadable:
             continue  # a row of its own says so
         except DataError as error:
             failed.append(Check("ids", WARN, f"not mended: {error.what}", error.hint, file.name))

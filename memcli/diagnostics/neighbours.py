@@ -10,6 +10,7 @@ from memcli.app import App
 from memcli.diagnostics.document import INFO, Check
 from memcli.diagnostics.scene import Scene, count
 from memcli.project import git
+from memcli.storage.files import Unreadable, read_file
 
 
 def check_other_memory(scene: Scene) -> Iterator[Check]:
@@ -44,8 +45,8 @@ def _claude_files(app: App) -> list[Path]:
 
 def _claude_memory(path: Path) -> Iterator[Check]:
     try:
-        data = path.read_bytes()
-    except OSError:
+        data = read_file(path).data
+    except Unreadable:
         return
     lines = data.count(b"\n") + (not data.endswith(b"\n"))
     what = f"Claude Code keeps auto memory, too: {count(lines, 'line')}, {len(data) / 1000:.1f} KB"

@@ -16,6 +16,7 @@ from memcli.memory.parser import parse
 from memcli.memory.values import Problem
 from memcli.project import git, levels_on_disk
 from memcli.project.levels_on_disk import Found
+from memcli.storage.files import Unreadable, decode, read_file, read_text
 
 
 class Scene:
@@ -58,7 +59,7 @@ def read_documents(files: Iterable[Found]) -> tuple[list[Document], list[Problem
         for file in files:
             try:
                 documents.append(read_document(file))
-            except levels_on_disk.Unreadable as error:
+            except Unreadable as error:
                 problems.append(Problem(file.name, error.line, str(error), "unreadable"))
     finally:
         gc.enable()
@@ -66,9 +67,9 @@ def read_documents(files: Iterable[Found]) -> tuple[list[Document], list[Problem
 
 
 def read_document(file: Found) -> Document:
-    """One file; raises `tree.Unreadable`."""
-    data = levels_on_disk.read_bytes(file.path).data
-    return Document(parse(levels_on_disk.decode(data), file.name), file.place, file.tree, len(data))
+    """One file; raises `Unreadable`."""
+    data = read_file(file.path, file.base).data
+    return Document(parse(decode(data), file.name), file.place, file.tree, len(data))
 
 
 def named_files(app: App, names: Sequence[str]) -> list[Found]:
@@ -104,8 +105,8 @@ def shown_name(app: App, path: str) -> str:
 def text_of(path: str) -> str | None:
     """The text of a file, None where it cannot be read."""
     try:
-        return levels_on_disk.decode(levels_on_disk.read_bytes(path).data)
-    except levels_on_disk.Unreadable:
+        return read_text(path)
+    except Unreadable:
         return None
 
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from fnmatch import fnmatchcase
 from typing import NamedTuple
+
+from memcli.project import globs
 
 RARE = 0.5
 """A single word opens memory when it is so rare, measured by a word that stands in one entry alone.
@@ -126,10 +127,12 @@ def _bare(part: str) -> str:
     return part
 
 
-def runs(command: Command, globs: Sequence[str], body: str) -> bool:
+def runs(command: Command, patterns: Sequence[str], body: str) -> bool:
     """Whether an entry is about a shell command: by its globs, else by a code span of its body."""
-    if globs:
-        return any(fnmatchcase(each, glob) for glob in globs for each in command.simple)
+    if patterns:
+        return any(
+            globs.matches(glob, each) for glob in patterns[: globs.MOST] for each in command.simple
+        )
     return "`" in body and any(_stands(span, command.whole) for span in code_spans(body))
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from memcli.app import App, Options
 from memcli.errors import MemError
-from memcli.project import git, levels_on_disk
+from memcli.project import git
+from memcli.storage.files import Unreadable, digest, read_text
 from memcli.storage.state import History, Spooled, alone, state_dir
 
 TRIES = 5
@@ -56,7 +57,7 @@ def work(root: str, environ: Mapping[str, str], *, wait: bool) -> str:
         os.nice(10)
     with App(Options(root=root, quiet=True), environ, Path(root)) as app:
         folder = state_dir()
-        name = f"worker-{levels_on_disk.digest(app.project.encode('utf-8', 'surrogateescape'))}"
+        name = f"worker-{digest(app.project.encode('utf-8', 'surrogateescape'))}"
         with alone(folder, name, wait=PATIENCE if wait else 0.0) as mine:
             return _serve(app) if mine else "another worker is at it"
 
@@ -88,9 +89,9 @@ def hindrance(app: App) -> str:
             return f"git is in the middle of a {word}"
     for file in app.listing.files:
         try:
-            if conflict_lines(levels_on_disk.decode(levels_on_disk.read_bytes(file.path).data)):
+            if conflict_lines(read_text(file.path, file.base)):
                 return f"{file.name} has a conflict"
-        except levels_on_disk.Unreadable:
+        except Unreadable:
             continue
     return ""
 

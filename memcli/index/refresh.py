@@ -14,8 +14,8 @@ from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prose import sections
 from memcli.memory.values import Entry, Problem
 from memcli.memory.words import clean
-from memcli.project import levels_on_disk
 from memcli.project.levels_on_disk import Found
+from memcli.storage.files import Unreadable, decode, digest, read_file
 
 _CHUNK = "source, entry, part, offset, line, live, type, kind, date, title, text, tags, parts, digest, metadata"
 
@@ -59,8 +59,8 @@ def differing(index: Index, found: Sequence[Found]) -> tuple[list[str], list[str
 
 def _same(file: Found, identity: str | None) -> bool:
     try:
-        return levels_on_disk.digest(levels_on_disk.read_bytes(file.path).data) == identity
-    except levels_on_disk.Unreadable:
+        return digest(read_file(file.path, file.base).data) == identity
+    except Unreadable:
         return identity == ""
 
 
@@ -117,15 +117,15 @@ class _Writer:
         ).fetchone()
         identity, mtime, size = "", 0, file.size
         try:
-            data, mtime, size = levels_on_disk.read_bytes(file.path)
-            identity = levels_on_disk.digest(data)
+            data, mtime, size = read_file(file.path, file.base)
+            identity = digest(data)
             if known and known[1] == identity and known[2] == place_text(file):
                 self.db.execute(
                     "UPDATE file_meta SET mtime = ?, size = ? WHERE id = ?", (mtime, size, known[0])
                 )
                 return False
-            text = levels_on_disk.decode(data)
-        except levels_on_disk.Unreadable as error:
+            text = decode(data)
+        except Unreadable as error:
             self._forget(file.name)
             problem = Problem(file.name, error.line, str(error), "unreadable")
             self._meta(None, file, (identity, mtime, size), 0, [problem])

@@ -13,6 +13,7 @@ from memcli.index.source import Candidate, FileRow
 from memcli.memory.levels import LEVEL_WORDS, OUTERMOST, Place
 from memcli.memory.values import KINDS, LEVELS, STORES, TYPES
 from memcli.memory.words import is_day
+from memcli.project.globs import covers
 from memcli.project.levels_on_disk import View
 
 
@@ -173,10 +174,8 @@ def path_matcher(relative: Callable[[str], str]) -> About:
     def about_path(globs: str | None, paths: str) -> bool:
         if not globs:
             return False
-        from pathspec import GitIgnoreSpec
-
-        spec = GitIgnoreSpec.from_lines(json.loads(globs))
-        return any(spec.match_file(relative(path)) for path in json.loads(paths))
+        patterns = json.loads(globs)
+        return any(covers(patterns, relative(path)) for path in json.loads(paths))
 
     return about_path
 

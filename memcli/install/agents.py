@@ -11,7 +11,7 @@ from memcli.errors import UsageError
 from memcli.install import agent_settings, harness
 from memcli.install.repository import TEMPLATES
 from memcli.install.targets import Left, Place, Target
-from memcli.project.levels_on_disk import Unreadable, decode, read_bytes
+from memcli.storage.files import Unreadable, read_text
 
 NAMES = {**agent_settings.NAMES, "opencode": "opencode"}
 OPENCODE_MARK = "// mem: written by mem init --opencode"
@@ -93,7 +93,7 @@ def _doubled(root: Path | None, environ: Mapping[str, str], each: harness.Settin
 def calls_mem(each: harness.Settings) -> bool:
     """Whether a settings file has a call of mem; False when it cannot be read."""
     with suppress(UsageError, Unreadable, OSError):
-        text = decode(read_bytes(str(each.path)).data) if each.path.exists() else ""
+        text = read_text(each.path) if each.path.exists() else ""
         if each.harness == "opencode":
             return text.startswith(OPENCODE_MARK)
         return bool(agent_settings.handlers(text))

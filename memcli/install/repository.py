@@ -12,7 +12,7 @@ from pathlib import Path
 from memcli.install import git_hooks, harness, managed_section
 from memcli.install.targets import Left, Target
 from memcli.project import git
-from memcli.project.levels_on_disk import Unreadable, decode, read_bytes
+from memcli.storage.files import Unreadable, read_text
 
 ATTRIBUTES = (
     "MEMORY.md",
@@ -174,7 +174,7 @@ def _includes(path: Path) -> bool:
 
 
 def _text(path: Path) -> str | None:
-    return decode(read_bytes(str(path)).data) if os.path.lexists(path) else None
+    return read_text(path) if os.path.lexists(path) else None
 
 
 # --- what git is to ignore

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memcli.errors import RefusedError, UsageError
 from memcli.memory.values import Patch
-from memcli.project.levels_on_disk import Unreadable, decode, digest, read_bytes
+from memcli.storage.files import Unreadable, digest, read_text
 from memcli.storage.state import private_dir, state_dir
 
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ def apply(
         folders = _missing(patches)
         for workspace, group in _by_workspace(place, own, targets):
             with workspace.hold("init"):
-                workspace.write(_plan(group, [], remove=remove), "init")
+                planned = _in_place(place, _plan(group, [], remove=remove))
+                workspace.write(planned, "init")
         for path, text in copies.items():
             _keep_copy(path, text, remove=remove)
         _remember(place, folders, remove=remove)
@@ -122,7 +123,17 @@ def _check_place(target: Target) -> None:
 
 
 def _text(path: Path) -> str | None:
-    return decode(read_bytes(str(path)).data) if os.path.lexists(path) else None
+    return read_text(path) if os.path.lexists(path) else None
+
+
+def _in_place(place: Place, patches: Sequence[Patch]) -> list[Patch]:
+    """The patches with the real paths of files outside the root: links there are the user's own."""
+    return [
+        patch
+        if place.root is not None and Path(patch.path).is_relative_to(place.root)
+        else patch._replace(path=os.path.realpath(patch.path))
+        for patch in patches
+    ]
 
 
 def _by_workspace(
@@ -131,13 +142,12 @@ def _by_workspace(
     """Targets by who may write them: the project (mem undo takes that back), or a place apart."""
     from memcli.storage.workspace import Workspace
 
-    folders = [folder for folder in (place.root, place.home) if folder is not None]
-
     def apart(target: Target) -> str:
-        real = Path(os.path.realpath(target.path))
-        if any(real.is_relative_to(folder) for folder in folders):
+        if place.root is not None and target.path.is_relative_to(place.root):
             return ""
-        return next((str(f) for f in target.within if real.is_relative_to(os.path.realpath(f))), "")
+        real = Path(os.path.realpath(target.path))
+        within = (os.path.realpath(folder) for folder in target.within)
+        return next((folder for folder in within if real.is_relative_to(folder)), "")
 
     for name, group in groupby(sorted(targets, key=apart), key=apart):
         base = Path(name)
@@ -187,7 +197,7 @@ def _copies(targets: Sequence[Target], patches: Sequence[Patch]) -> dict[Path, s
 
 
 def _keep_copy(path: Path, before: str | None, *, remove: bool) -> None:
-    from memcli.storage.workspace import write_output
+    from memcli.storage.durable import write_output
 
     after = _text(path)
     if remove or after is None:
@@ -216,7 +226,7 @@ def _missing(patches: Iterable[Patch]) -> list[str]:
 
 def _remember(place: Place, folders: Iterable[str], *, remove: bool) -> None:
     """Keep which folders came with our files; on removal those go that are empty."""
-    from memcli.storage.workspace import write_output
+    from memcli.storage.durable import write_output
 
     path = state_dir() / "init" / f"{digest(os.fsencode(place.root or place.home))}.json"
     known = {*_remembered(path), *folders}

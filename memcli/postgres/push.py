@@ -16,8 +16,9 @@ from memcli.memory.values import Problem
 from memcli.postgres import link, rows, schema, writer
 from memcli.postgres.identity import Identity, identify
 from memcli.postgres.tokens import Tokenizer
-from memcli.project import git, levels_on_disk
+from memcli.project import git
 from memcli.providers.embed import arithmetic
+from memcli.storage.files import Unreadable, decode, digest, read_file
 
 if TYPE_CHECKING:
     from memcli.providers.embed import Embedder
@@ -127,7 +128,7 @@ def _git(root: Path, names: Mapping[str, Any] | set[str], *command: str) -> list
 
 
 def _hash(row: FileRow) -> str:
-    return levels_on_disk.digest("\0".join((FORMAT, row.hash, *row.place)).encode())
+    return digest("\0".join((FORMAT, row.hash, *row.place)).encode())
 
 
 def _push(
@@ -163,13 +164,14 @@ def _push(
 def _read(app: App, row: FileRow, identity: str, problems: list[Problem]) -> writer.FileChange:
     """A file as it is sent. One that cannot be read any more counts as changed meanwhile."""
     file = app.found(row.path)
+    path = file.path if file else app.path_of(row.path)
     try:
-        data = levels_on_disk.read_bytes(file.path if file else app.path_of(row.path)).data
-        text = rows.public_text(levels_on_disk.decode(data))
-    except levels_on_disk.Unreadable as error:
+        data = read_file(path, app.base_of(path)).data
+        text = rows.public_text(decode(data))
+    except Unreadable as error:
         problems.append(Problem(row.path, error.line, str(error), "unreadable"))
         return writer.FileChange(rows.number(row.path), row.path, identity, row.place, ())
-    if levels_on_disk.digest(data) != row.hash:
+    if digest(data) != row.hash:
         raise RefusedError(f"{row.path} is being changed", "run again")
     sent = rows.chunks(parse(text, row.path), row.path, live=row.place.store == "memory")
     return writer.FileChange(rows.number(row.path), row.path, identity, row.place, sent)

@@ -7,18 +7,14 @@ from __future__ import annotations
 
 import os
 import stat
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from memcli.memory.levels import ARCHIVE, JOBS_DIRS, Place, place
 from memcli.memory.values import Problem
-
-RACY_NS = 50_000_000
-"""A file changed this short before it was read may change again without a new mtime."""
-COARSE_NS = 2_000_000_000
-"""The same where the file system counts in whole seconds."""
+from memcli.project.globs import ENTRIES, Walk
+from memcli.storage.files import LEAVES, why
 
 
 class Found(NamedTuple):
@@ -36,6 +32,11 @@ class Found(NamedTuple):
     mtime: int
     size: int
 
+    @property
+    def base(self) -> str:
+        """The folder that no link on the way to the file may leave: the root, or the home folder."""
+        return self.path.rsplit("/", self.name.removeprefix("~/").count("/") + 1)[0] or "/"
+
 
 class Listing(NamedTuple):
     files: list[Found]
@@ -48,14 +49,6 @@ class View(NamedTuple):
     job: str = ""
     task: str = ""
     inside: str = ""  # the folder of that job or task, relative to the root
-
-
-class Unreadable(Exception):
-    """A file whose text cannot be had; `line` is that of the first bad byte, 1 when unknown."""
-
-    def __init__(self, why: str, line: int = 1) -> None:
-        super().__init__(why)
-        self.line = line
 
 
 # --- the root
@@ -96,9 +89,9 @@ def _holds_job(folder: Path, cwd: Path, jobs_dirs: Sequence[str]) -> bool:
 
 def project_jobs_dir(folder: Path) -> tuple[str, ...]:
     """`jobs_dir` of the project file in `folder`, when it has a usable one."""
-    from memcli.project.config import jobs_dirs, read_file
+    from memcli.project.config import jobs_dirs, read_settings
 
-    return jobs_dirs(read_file(folder / ".mem.toml")[0])
+    return jobs_dirs(read_settings(folder / ".mem.toml", folder).values)
 
 
 def view_of(cwd: Path, root: Path, jobs_dirs: Sequence[str]) -> View:
@@ -220,18 +213,20 @@ class _Walk:
     def globs(self, root: str, globs: Sequence[str], jobs_dirs: Sequence[str]) -> None:
         """Files that the globs of the configuration name; none of git's, of a job or of a session."""
         elsewhere = tuple(f"{jobs}/" for jobs in jobs_dirs)
+        walk = Walk(root)
         for pattern in globs:
-            for path in sorted(Path(root).glob(pattern)):
-                inner = path.relative_to(root)
-                name = inner.as_posix()
-                if (
-                    path.suffix != ".md"
-                    or name.startswith(elsewhere)
-                    or {".git", ".sessions"} & {*inner.parts}
-                ):
+            for name in walk.find(pattern):
+                parts = name.split("/")
+                if not name.endswith(".md") or name.startswith(elsewhere) or ".sessions" in parts:
                     continue
-                if shown(name) not in self.names and self.allowed(str(path), name):
-                    self.add(str(path), name, place("project", shown(path.name)), "")
+                if shown(name) not in self.names:
+                    self.add(f"{root}/{name}", name, place("project", shown(parts[-1])), "")
+            for name in walk.links:
+                self.refuse(name, "is a link; memory_files follows none")
+            if walk.cut:
+                most = f"{ENTRIES:,}".replace(",", " ")
+                self.refuse(pattern, f"memory_files: cut after {most} directory entries")
+                break
 
     @staticmethod
     def work_tree(root: str, folder: str, outer: str) -> str:
@@ -273,7 +268,7 @@ class _Walk:
         except FileNotFoundError:
             return []
         except OSError as error:
-            self.refuse(name, f"cannot be read: {_why(error)}")
+            self.refuse(name, f"cannot be read: {why(error)}")
             return []
 
     def inside(self, path: str, name: str) -> bool:
@@ -283,7 +278,7 @@ class _Walk:
         except (FileNotFoundError, NotADirectoryError):
             return False
         except (OSError, ValueError) as error:
-            self.refuse(name, f"cannot be read: {_why(error)}")
+            self.refuse(name, f"cannot be read: {why(error)}")
             return False
         if stat.S_ISLNK(mode) and os.path.isdir(path):
             return self.allowed(path, name)
@@ -294,7 +289,7 @@ class _Walk:
         real = os.path.realpath(path)
         if real == base or real.startswith(base.rstrip("/") + "/"):
             return True
-        self.refuse(name, "is a link that leaves the root; it is not followed")
+        self.refuse(name, LEAVES)
         return False
 
     def refuse(self, name: str, why: str) -> None:
@@ -312,7 +307,7 @@ class _Walk:
         except (FileNotFoundError, NotADirectoryError):
             return
         except (OSError, ValueError) as error:
-            self.refuse(name, f"cannot be read: {_why(error)}")
+            self.refuse(name, f"cannot be read: {why(error)}")
             return
         if not stat.S_ISREG(status.st_mode):
             self.refuse(name, "is no regular file")
@@ -329,49 +324,3 @@ def _is_dir(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:  # a link that runs in circles
         return False
-
-
-# --- reading
-
-
-class Bytes(NamedTuple):
-    """The content of a file; `mtime` is 0 when the file is too fresh to be told from its next edit."""
-
-    data: bytes
-    mtime: int
-    size: int
-
-
-def read_bytes(path: str) -> Bytes:
-    """The content with the stat it belongs to. Raises `Unreadable`."""
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise Unreadable("is no regular file")  # a pipe would be waited for
-        with open(path, "rb") as file:
-            status = os.fstat(file.fileno())
-            data = file.read()
-    except OSError as error:
-        raise Unreadable(f"cannot be read: {_why(error)}") from None
-    tick = RACY_NS if status.st_mtime_ns % 1_000_000_000 else COARSE_NS
-    fresh = abs(time.time_ns() - status.st_mtime_ns) < tick
-    return Bytes(data, 0 if fresh else status.st_mtime_ns, len(data))
-
-
-def decode(data: bytes) -> str:
-    """UTF-8 text with BOM and line endings as they are. Raises `Unreadable` at the first bad byte."""
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise Unreadable(f"is not UTF-8 text (byte {error.start})", line) from None
-
-
-def digest(data: bytes) -> str:
-    """The identity of a file's content."""
-    from hashlib import blake2b
-
-    return blake2b(data, digest_size=16).hexdigest()
-
-
-def _why(error: Exception) -> str:
-    return (getattr(error, "strerror", None) or str(error)).lower()

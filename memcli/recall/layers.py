@@ -12,6 +12,7 @@ from memcli.recall.budget import Pools, Shown
 from memcli.recall.present import Hit, Showing
 from memcli.recall.ranking import Scored
 from memcli.recall.search import WORKFLOWS, OwnIndex, Search
+from memcli.storage.files import Unreadable, read_text
 from memcli.text.redact import for_prompt
 
 if TYPE_CHECKING:
@@ -111,12 +112,11 @@ class Layers:
         return not place.job or bool(named.task) or place.job in (view.job, *named.job)
 
     def _file_text(self, row: FileRow) -> str:
-        from memcli.project import levels_on_disk
 
         file = self.project.found(row.path)
         try:
-            text = levels_on_disk.decode(levels_on_disk.read_bytes(file.path).data) if file else ""
-        except levels_on_disk.Unreadable:
+            text = read_text(file.path, file.base) if file else ""
+        except Unreadable:
             return ""
         return for_prompt(text.strip("\ufeff\r\n \t"))
 

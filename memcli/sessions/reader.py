@@ -37,6 +37,7 @@ from memcli.sessions.formats import (
 from memcli.sessions.gather import Gather
 from memcli.sessions.lines import Line, Lines, parse
 from memcli.sessions.model import Session, Turn
+from memcli.storage.files import open_file
 
 MAX_DOCUMENT: Final = 32 << 20
 """Bytes of the largest file that is one JSON document; JSON lines may be of any size."""
@@ -145,7 +146,7 @@ def read_all(
             for each in _sessions(_seekable(source), shown, format, start, into)
         ]
     path = Path(source)
-    with path.open("rb") as file:
+    with open_file(path) as file:
         state = os.fstat(file.fileno())
         size, mtime, magic = state.st_size, state.st_mtime_ns, file.read(16)
         file.seek(0)
@@ -199,11 +200,16 @@ def spoken(source: str | os.PathLike[str] | BinaryIO) -> str:
         sessions = read_all(source)
     except Unknown:
         if isinstance(source, (str, os.PathLike)):
-            return Path(source).read_bytes()[:MAX_DOCUMENT].decode("utf-8", "replace")
+            return _head(Path(source)).decode("utf-8", "replace")
         source.seek(0)
         return source.read(MAX_DOCUMENT).decode("utf-8", "replace")
     turns = [turn for session in sessions for turn in session.turns]
     return "\n".join(turn.text for turn in turns if turn.origin in ("user", "assistant"))
+
+
+def _head(path: Path) -> bytes:
+    with open_file(path) as file:
+        return file.read(MAX_DOCUMENT)
 
 
 # --- opening
@@ -214,7 +220,7 @@ def open_plain(path: Path) -> Iterator[BinaryIO]:
     """A session file's bytes, decompressed where it has to be. Raises `Compressed`, `DataError`,
     OSError.
     """
-    with path.open("rb") as file:
+    with open_file(path) as file:
         magic = file.read(4)
         file.seek(0)
         with _plain(file, path, magic) as plain:

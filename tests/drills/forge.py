@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import memcli
 from memcli.__main__ import _run
-from memcli.storage import workspace
+from memcli.storage import durable
 
 HEAVY = (
     "memcli.providers.llm.anthropic",
@@ -89,7 +89,7 @@ def _become(cwd: Path, environ: Mapping[str, str], said: Path, stdin: str) -> No
 def _listen(trace: Callable[[str], None]) -> None:
     """Hear every step of every writer in this process."""
     workspace.Workspace.__init__.__kwdefaults__["trace"] = trace  # type: ignore[index]
-    workspace.silent = trace  # type: ignore[assignment]  # that of write_output
+    durable.silent = trace  # type: ignore[assignment]  # that of write_output
 
 
 def dies_at(number: int) -> Callable[[str], None]:

@@ -254,7 +254,8 @@ def _toml(text: str) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / ".mem.toml"
         path.write_bytes(as_bytes(text))
-        values, where, _ = config.read_file(path)
+        found = config.read_settings(path)
+        values, where = found.values, found.where
         config.resolve([("project file", values, where)])
 
 

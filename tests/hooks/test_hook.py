@@ -17,6 +17,7 @@ import pytest
 from memcli.app import App, Options
 from memcli.hooks import protocol, relevance
 from memcli.install import git_hooks
+from memcli.storage.files import digest
 from memcli.storage.state import (
     LOG,
     LOG_BYTES,
@@ -83,9 +84,7 @@ def _no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 def settle(project: Project) -> None:
     """Wait until no worker is at it."""
     with App(Options(root=str(project.root)), os.environ, project.root) as app:
-        from memcli.project import levels_on_disk
-
-        name = f"worker-{levels_on_disk.digest(app.project.encode())}"
+        name = f"worker-{digest(app.project.encode())}"
     until, quiet = time.monotonic() + 60, 0
     while time.monotonic() < until:
         quiet = 0 if _running(project) else quiet + 1
@@ -448,9 +447,7 @@ def test_the_end_does_not_wait_for_what_follows(shop: Project) -> None:
     """The hook returns while the worker cannot even begin, and leaves it none of its streams."""
     path = transcript(shop, "Write a test.", WISH)
     with App(Options(root=str(shop.root)), os.environ, shop.root) as app:
-        from memcli.project import levels_on_disk
-
-        name = f"worker-{levels_on_disk.digest(app.project.encode())}"
+        name = f"worker-{digest(app.project.encode())}"
     with alone(state_dir(), name, wait=0) as mine:
         assert mine
         call(

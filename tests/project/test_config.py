@@ -132,7 +132,7 @@ def test_an_unreadable_project_file_is_exit_2(project: Project) -> None:
     project.write(".mem.toml", "limit = 3\n").chmod(0)
     done = project.powerless("index")
     assert done.code == 2
-    assert f"cannot be read: Permission denied ({project.root}/.mem.toml)" in done.err
+    assert f"cannot be read: permission denied ({project.root}/.mem.toml)" in done.err
 
 
 def test_the_user_file_is_found_and_checked(project: Project, world: Path) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from memcli.project import levels_on_disk
+from memcli.storage import files
+from memcli.storage.files import Unreadable, decode, read_file
 from tests.conftest import Project
 
 JOB = ".teaparty/jobs/j1"
@@ -253,7 +255,7 @@ def test_a_link_that_leaves_the_root_is_refused_and_named(project: Project) -> N
         "tasks",
         ".mem/jobs/bad",
         ".teaparty",
-        "linked/MEMORY.md",
+        "linked",
     }
     assert {(p.line, p.severity) for p in listing.problems} == {(1, "unreadable")}
     done = project.mem("index")
@@ -430,8 +432,8 @@ def test_the_view_is_the_job_and_task_one_is_in(
 
 def test_a_file_that_is_no_utf8_names_the_line(tmp_path: Path) -> None:
     """The line of the first bad byte, not the first line."""
-    with pytest.raises(levels_on_disk.Unreadable) as caught:
-        levels_on_disk.decode(b"one\ntwo\nthree \xff\n")
+    with pytest.raises(Unreadable) as caught:
+        decode(b"one\ntwo\nthree \xff\n")
     assert caught.value.line == 3
 
 
@@ -442,12 +444,12 @@ def test_a_fresh_file_is_not_trusted_and_a_future_one_is(tmp_path: Path) -> None
     now = time.time_ns() | 1  # no whole second
     os.utime(path, ns=(now, now))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(levels_on_disk, "RACY_NS", 60 * 10**9)  # however slow this machine is
-        fresh = levels_on_disk.read_bytes(str(path))
+        patch.setattr(files, "RACY_NS", 60 * 10**9)  # however slow this machine is
+        fresh = read_file(path)
     os.utime(path, ns=(10**18, 10**18))
-    old = levels_on_disk.read_bytes(str(path))
+    old = read_file(path)
     os.utime(path, ns=(4 * 10**18, 4 * 10**18))
-    assert (fresh.mtime, old.mtime, levels_on_disk.read_bytes(str(path)).mtime) == (
+    assert (fresh.mtime, old.mtime, read_file(path).mtime) == (
         0,
         10**18,
         4 * 10**18,

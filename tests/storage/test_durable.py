@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from memcli.memory.values import Patch
-from memcli.storage.workspace import MARK, Workspace, write_output
+from memcli.storage.durable import MARK, write_output
+from memcli.storage.workspace import Workspace
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 Heard = list[tuple[str, Path, Path]]

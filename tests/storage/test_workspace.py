@@ -22,7 +22,8 @@ import pytest
 
 from memcli.errors import DataError, RefusedError, UsageError
 from memcli.memory.values import Patch
-from memcli.storage.workspace import StaleError, Workspace, silent, write_output
+from memcli.storage.durable import silent, write_output
+from memcli.storage.workspace import StaleError, Workspace
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 PROJECT = Path(__file__).parents[2]
@@ -351,10 +352,37 @@ def test_a_directory_or_a_pipe_is_refused_without_waiting(house: House) -> None:
         refused(house, [Patch(str(house.root / name), None, "x")], f"{name}: not a regular file")
 
 
-def test_one_file_under_two_names_is_refused(house: House) -> None:
+def test_one_file_named_twice_is_refused(house: House) -> None:
     house.put("a.md", b"a")
-    (house.root / "b.md").symlink_to("a.md")
-    refused(house, [house.patch("a.md", "A"), house.patch("b.md", "B")], "the same file as")
+    patch = house.patch("a.md", "A")
+    refused(house, [patch, patch._replace(path=str(house.root / "x/../a.md"))], "the same file")
+
+
+def test_single_files_are_written_and_nothing_beside_them(house: House) -> None:
+    home = house.folder / "home"
+    home.mkdir()
+    space = Workspace(
+        house.root, house.state, NOW, allowed=[house.root], single=[home / "MEMORY.md"]
+    )
+    space.write([Patch(str(home / "MEMORY.md"), None, "x")], "add")
+    for name in ("other.md", "MEMORY.md/x", "../elsewhere.md"):
+        with pytest.raises(RefusedError, match="where mem does not write"):
+            space.write([Patch(str(home / name), None, "x")], "add")
+
+
+def test_a_journal_that_leads_outside_writes_nothing_there(house: House) -> None:
+    """Planted, or made before its folder became a link."""
+    house.put("a.md", b"a")
+    spawned = spawn(
+        lambda: house.workspace(at("rename", 1, die)).write([house.patch("a.md", "A")], "x")
+    )
+    assert outcome(spawned) < 0
+    (pending,) = house.pending()
+    outside = house.folder.parent / f"{house.folder.name}-outside.md"
+    pending.write_text(pending.read_text().replace(str(house.root / "a.md"), str(outside)))
+    house.workspace().recover()
+    assert not outside.exists()
+    assert (house.root / "a.md").read_bytes() == b"a"
 
 
 def test_a_text_that_is_no_unicode_is_refused(house: House) -> None:
@@ -372,31 +400,23 @@ def test_a_state_folder_that_cannot_be_is_named(house: House) -> None:
 # -- links
 
 
-def test_a_link_inside_is_written_through_and_stays(house: House) -> None:
-    house.put("real/MEMORY.md", b"old")
-    (house.root / "MEMORY.md").symlink_to("real/MEMORY.md")
-    house.workspace().write([house.patch("MEMORY.md", "new")], "add")
-    assert (house.root / "MEMORY.md").is_symlink()
-    assert (house.root / "real/MEMORY.md").read_bytes() == b"new"
-
-
-def test_a_link_to_nothing_inside_creates_what_it_names(house: House) -> None:
-    (house.root / "MEMORY.md").symlink_to("real/MEMORY.md")
-    house.workspace().write([Patch(str(house.root / "MEMORY.md"), None, "new")], "add")
-    assert (house.root / "real/MEMORY.md").read_bytes() == b"new"
-
-
-def test_links_that_lead_outside_or_in_circles_are_refused(
-    house: House, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_no_link_is_written_through(house: House, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Neither one that leads outside, nor one inside, nor one to nothing or to itself."""
     outside = tmp_path_factory.mktemp("outside")
     (outside / "MEMORY.md").write_bytes(b"theirs")
-    (house.root / "MEMORY.md").symlink_to(outside / "MEMORY.md")
-    (house.root / "tasks").symlink_to(outside)
-    (house.root / "loop.md").symlink_to("loop.md")
-    refused(house, [house.patch("MEMORY.md", "mine")], "where mem does not write")
-    refused(house, [house.patch("tasks/new.md", "mine")], "where mem does not write")
-    refused(house, [Patch(str(house.root / "loop.md"), None, "mine")], "loop.md")
+    house.put("real/MEMORY.md", b"old")
+    for name, goal in (
+        ("MEMORY.md", str(outside / "MEMORY.md")),
+        ("tasks", str(outside)),
+        ("inside.md", "real/MEMORY.md"),
+        ("folder", "real"),
+        ("nothing.md", "real/none.md"),
+        ("loop.md", "loop.md"),
+    ):
+        (house.root / name).symlink_to(goal)
+    for name in ("MEMORY.md", "tasks/new.md", "inside.md", "folder/x.md", "nothing.md", "loop.md"):
+        refused(house, [Patch(str(house.root / name), None, "mine")], "is a link")
+    assert (house.root / "real/MEMORY.md").read_bytes() == b"old"
     assert [path.name for path in outside.iterdir()] == ["MEMORY.md"]
     assert (outside / "MEMORY.md").read_bytes() == b"theirs"
 
@@ -992,17 +1012,23 @@ def test_output_is_written_whole_with_the_usual_permissions(house: House) -> Non
     assert stat.S_IMODE((house.root / "ids.txt").stat().st_mode) == 0o644
 
 
-def test_output_keeps_permissions_and_follows_a_link(house: House) -> None:
+def test_output_keeps_permissions_and_refuses_a_link(house: House) -> None:
     house.put("real.txt", b"old").chmod(0o600)
     (house.root / "ids.txt").symlink_to("real.txt")
-    write_output(house.root / "ids.txt", "new")
-    assert (house.root / "ids.txt").is_symlink()
+    (house.root / "folder").symlink_to(house.folder)
+    write_output(house.root / "real.txt", "new")
     assert (house.root / "real.txt").read_bytes() == b"new"
     assert stat.S_IMODE((house.root / "real.txt").stat().st_mode) == 0o600
+    for name in ("ids.txt", "folder/out.txt"):
+        with pytest.raises(RefusedError, match="is a link"):
+            write_output(house.root / name, "x", root=house.root)
+    os.mkfifo(house.root / "pipe")
+    with pytest.raises(RefusedError, match="not a regular file"):
+        write_output(house.root / "pipe", "x", root=house.root)
 
 
 def test_output_to_a_stream_goes_through_it(house: House) -> None:
-    code = "import pathlib, memcli.storage.workspace as w; w.write_output(pathlib.Path('/dev/stdout'), 'x')"
+    code = "import pathlib, memcli.storage.durable as w; w.write_output(pathlib.Path('/dev/stdout'), 'x')"
     with (house.root / "redirected").open("wb") as file:
         subprocess.run([sys.executable, "-c", code], cwd=PROJECT, stdout=file, check=True)
     assert house.listing() == {"redirected": b"x"}

@@ -12,7 +12,7 @@ from memcli.exchange.importers import agents_md, claude, claude_mem
 from memcli.exchange.importers.draft import Draft, split_front
 from memcli.memory.parser import parse
 from memcli.memory.values import Problem
-from memcli.project.levels_on_disk import Unreadable, decode, read_bytes
+from memcli.storage.files import Unreadable, open_file, read_text
 
 FORMS = (claude.FORM, agents_md.FORM, claude_mem.FORM)
 DATABASE = "claude-mem.db"
@@ -52,7 +52,7 @@ def _database(path: Path) -> Path | None:
     """The database that a path is or, being a folder, holds."""
     if path.is_dir():
         return path / DATABASE if (path / DATABASE).is_file() else None
-    with path.open("rb") as file:
+    with open_file(path) as file:
         return path if file.read(16) == _SQLITE else None
 
 
@@ -62,7 +62,7 @@ def _texts(path: Path, form: str) -> tuple[dict[str, str], list[Problem]]:
     problems = []
     for file, name in _files(path, form):
         try:
-            texts[name] = decode(read_bytes(str(file)).data)
+            texts[name] = read_text(file, path if path.is_dir() else "")
         except Unreadable as error:
             problems.append(Problem(str(file), error.line, str(error), "unreadable"))
     return texts, problems

@@ -1,0 +1,228 @@
+"""Temporary files, renames and syncs: how one file becomes another in one instant."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from memcli.errors import RefusedError, UsageError
+from memcli.storage.files import Unreadable, open_file, refuse_links
+
+MARK = ".mem-tmp-"
+UNCHANGED = "nothing was changed"
+NO_STATE = "XDG_STATE_HOME names another folder for state"
+
+
+def silent(step: str) -> None:
+    """The trace of daily use: hears every step, does nothing."""
+
+
+def write_output(path: Path, text: str, *, root: Path | None = None, mode: int = 0o666) -> None:
+    """Write a file the user named, whole or not at all; `mode` (less the umask) is for a new file.
+
+    An existing file keeps its permissions. A link is refused, and below `root` one in any part of
+    the path; pipes and devices are written directly, but none that lies below `root`. Raises
+    UsageError for a place that cannot hold a file, RefusedError when the system refuses.
+    """
+    place = Path(os.path.abspath(path))
+    try:
+        if _is_stream(place, root):
+            path.write_bytes(text.encode())
+        else:
+            below = root is not None and place.is_relative_to(root)
+            refuse_links(place, root if root is not None and below else place.parent)
+            _replace(place, text.encode(), mode)
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
+        raise UsageError(
+            f"{path}: {error.strerror}", "name a file in a directory that exists"
+        ) from error
+    except OSError as error:
+        raise refusal(error, path, UNCHANGED) from error
+
+
+def _replace(target: Path, data: bytes, mode: int) -> None:
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not is_plain(target):
+        raise RefusedError(f"{target}: not a regular file", UNCHANGED)
+    sweep([target.parent])
+    temp = temp_name(target)
+    try:
+        create(temp, data, mode, target, silent)
+        temp.replace(target)
+    except BaseException:
+        discard([temp])
+        raise
+    sync([target.parent])
+
+
+def _is_stream(path: Path, root: Path | None) -> bool:
+    """/dev/stdout and its like even when they lead to a file: replacing that would cut off its
+    reader.
+    """
+    if str(path).startswith(("/dev/fd/", "/dev/std", "/proc/")):
+        return True
+    if path.is_symlink() or (root is not None and path.is_relative_to(root)):
+        return False
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def temp_name(path: Path) -> Path:
+    """A name beside `path` that git ignores; cut so that it is a legal name, however long that of
+    `path`.
+    """
+    stem = os.fsencode(path.name)[:150].decode(errors="ignore")
+    return path.with_name(f".{stem}{MARK}{os.getpid()}-{os.urandom(4).hex()}")
+
+
+def create(path: Path, data: bytes, mode: int, like: Path, trace: Callable[[str], None]) -> None:
+    """Write a new file to disk with owner and permissions of `like`, if it exists, else with
+    `mode`.
+    """
+    model = like.stat() if like.exists() else None
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, flags, 0o600 if model else mode), "wb") as file:
+        if model:
+            _dress(file.fileno(), path, model)
+        file.write(data)
+        file.flush()
+        trace("fsync")
+        os.fsync(file.fileno())
+
+
+def _dress(fd: int, path: Path, model: os.stat_result) -> None:
+    if sys.platform != "win32" and (os.geteuid(), os.getegid()) != (model.st_uid, model.st_gid):
+        with suppress(OSError):
+            os.fchown(fd, model.st_uid, model.st_gid)
+    path.chmod(stat.S_IMODE(model.st_mode))
+
+
+def read_if_there(path: Path) -> bytes | None:
+    """The content of a file that is written, None without one. Raises OSError."""
+    try:
+        with open_file(path) as file:
+            return file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except Unreadable as error:
+        raise OSError(errno.EINVAL, str(error)) from None
+
+
+def is_plain(path: Path) -> bool:
+    """A regular file or nothing at all. A link would have been followed when the step was planned."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return True
+
+
+def size_of(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def missing(folders: Iterable[Path]) -> tuple[str, ...]:
+    """Directories that must be made, outer before inner."""
+    missing: dict[str, None] = {}
+    for folder in folders:
+        with refusing(folder):
+            lacking = [place for place in (folder, *folder.parents) if not place.exists()]
+        missing |= dict.fromkeys(map(str, reversed(lacking)))
+    return tuple(missing)
+
+
+def make_private(folder: Path) -> None:
+    """`parents=True` would leave those in between to the umask."""
+    if not folder.exists():
+        make_private(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def remove_empty(folders: Sequence[str]) -> None:
+    for folder in reversed(folders):
+        with suppress(OSError):
+            Path(folder).rmdir()
+
+
+def discard(paths: Iterable[Path]) -> None:
+    for path in paths:
+        with suppress(OSError):
+            path.unlink()
+
+
+def sweep(folders: Iterable[Path]) -> None:
+    """Remove the temporary files of writers that are no more."""
+    for folder in folders:
+        with suppress(OSError):
+            discard([folder / entry.name for entry in os.scandir(folder) if is_stale(entry.name)])
+
+
+def is_stale(name: str) -> bool:
+    """Our own pid counts as dead: under the lock we have no file there yet, and containers reuse
+    pids.
+    """
+    pid = name.rpartition(MARK)[2].partition("-")[0]
+    if not (name.startswith(".") and MARK in name and pid.isdecimal()):
+        return False
+    return int(pid) == os.getpid() or not _is_alive(int(pid))
+
+
+def _is_alive(pid: int) -> bool:
+    if sys.platform == "win32":  # signal 0 is Ctrl-C there
+        return True
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def sync(folders: Iterable[Path]) -> None:
+    """Make renames last. Some file systems cannot: their best is good enough."""
+    if sys.platform == "win32":
+        return
+    for folder in folders:
+        fd = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+                raise
+        finally:
+            os.close(fd)
+
+
+_ADVICE = {
+    errno.ENOSPC: "free some space on that disk",
+    errno.EDQUOT: "free some of your quota",
+    errno.EROFS: "the file system is read-only",
+    errno.EACCES: "check the permissions of the file and its directory",
+    errno.EPERM: "check owner and attributes of the file and its directory",
+    errno.ENOTDIR: "a part of the path is a file",
+    errno.EEXIST: "a part of the path is a file",
+}
+
+
+def refusal(error: OSError, path: Path | str, hint: str) -> RefusedError:
+    advice = _ADVICE.get(error.errno or 0, "")
+    return RefusedError(
+        f"{path}: {error.strerror or error}", "; ".join(filter(None, [hint, advice]))
+    )
+
+
+@contextmanager
+def refusing(path: Path | str, hint: str = UNCHANGED) -> Iterator[None]:
+    """Turn what the system says about `path` into an error with a hint."""
+    try:
+        yield
+    except OSError as error:
+        raise refusal(error, path, hint) from error

@@ -1,0 +1,187 @@
+"""The one door through which files of a repository are read, and the one through which they are
+written.
+
+Reading takes regular files only, bounded in size, and follows no link out of the folder they belong
+to. Writing follows no link at all.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from memcli.errors import RefusedError
+
+MEMORY_BYTES = 16 << 20
+"""The largest memory file that is read."""
+SMALL_BYTES = 1 << 20
+"""The largest state, settings or notes file that is read."""
+LINE_BYTES = 64 << 20
+"""The longest line of a transcript that is read."""
+RACY_NS = 50_000_000
+"""A file changed this short before it was read may change again without a new mtime."""
+COARSE_NS = 2_000_000_000
+"""The same where the file system counts in whole seconds."""
+LEAVES = "is a link that leaves the root; it is not followed"
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_FLAGS |= getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
+NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
+_FOLDER: int = getattr(os, "O_DIRECTORY", 0) | NO_LINK
+_BY_PARTS = os.open in os.supports_dir_fd and bool(NO_LINK)
+
+
+class Unreadable(OSError):
+    """A file whose text cannot be had; `line` is that of the first bad byte, 1 when unknown."""
+
+    def __init__(self, why: str, line: int = 1) -> None:
+        super().__init__(why)
+        self.line = line
+
+
+class Content(NamedTuple):
+    """The content of a file; `mtime` is 0 when the file is too fresh to be told from its next edit."""
+
+    data: bytes
+    mtime: int
+    size: int
+
+
+# --- reading
+
+
+def open_file(path: str | Path, inside: str | Path = "") -> BinaryIO:
+    """Open a regular file for reading; a pipe or device is never waited for.
+
+    `inside` names the folder that no link on the way may leave; without it (a file that the user
+    named) links are followed. Raises `Unreadable` and OSError.
+    """
+    fd = _below(os.fspath(path), os.fspath(inside)) if inside else _named(os.fspath(path))
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise Unreadable("is no regular file")
+    return os.fdopen(fd, "rb")
+
+
+def read_file(path: str | Path, inside: str | Path = "", *, most: int = MEMORY_BYTES) -> Content:
+    """Return the content with the stat it belongs to. Raises `Unreadable`."""
+    try:
+        with open_file(path, inside) as file:
+            status = os.fstat(file.fileno())
+            data = file.read(most + 1) if status.st_size <= most else b""
+    except Unreadable:
+        raise
+    except (OSError, ValueError) as error:
+        raise Unreadable(f"cannot be read: {why(error)}") from None
+    if max(status.st_size, len(data)) > most:
+        size = f"{most >> 20} MB" if most >= 1 << 20 else f"{most} bytes"
+        raise Unreadable(f"is longer than {size}")
+    tick = RACY_NS if status.st_mtime_ns % 1_000_000_000 else COARSE_NS
+    fresh = abs(time.time_ns() - status.st_mtime_ns) < tick
+    return Content(data, 0 if fresh else status.st_mtime_ns, len(data))
+
+
+def read_text(path: str | Path, inside: str | Path = "", *, most: int = MEMORY_BYTES) -> str:
+    """Return the UTF-8 text of a file, BOM and line endings as they are. Raises `Unreadable`."""
+    return decode(read_file(path, inside, most=most).data)
+
+
+def decode(data: bytes) -> str:
+    """UTF-8 text with BOM and line endings as they are. Raises `Unreadable` at the first bad byte."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise Unreadable(f"is not UTF-8 text (byte {error.start})", line) from None
+
+
+def digest(data: bytes) -> str:
+    """The identity of a file's content."""
+    from hashlib import blake2b
+
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def why(error: Exception) -> str:
+    """What the system says of a file, in small letters."""
+    return (getattr(error, "strerror", None) or str(error)).lower()
+
+
+def _named(path: str) -> int:
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise Unreadable("is no regular file")
+    return os.open(path, _FLAGS)
+
+
+def _below(path: str, inside: str) -> int:
+    """Open `path` part by part; where a link is met, once more along the real path, if inside."""
+    if path.startswith(inside.rstrip(os.sep) + os.sep):
+        try:
+            return _descend(inside, path)
+        except OSError as error:
+            if error.errno not in (errno.ELOOP, errno.ENOTDIR, errno.EMLINK):
+                raise
+    base, real = os.path.realpath(inside), os.path.realpath(path, strict=True)
+    if not real.startswith(base.rstrip(os.sep) + os.sep):
+        raise Unreadable(LEAVES)
+    return _descend(base, real)
+
+
+def _descend(inside: str, path: str) -> int:
+    parts = path[len(inside) :].strip(os.sep).split(os.sep)
+    if ".." in parts:
+        raise Unreadable("leaves the root")
+    if not _BY_PARTS:
+        return os.open(path, _FLAGS)
+    if len(parts) == 1:
+        return os.open(path, _FLAGS | NO_LINK)
+    folder = os.open(inside, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for part in parts[:-1]:
+            below = os.open(part, os.O_RDONLY | _FOLDER, dir_fd=folder)
+            os.close(folder)
+            folder = below
+        return os.open(parts[-1], _FLAGS | NO_LINK, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+# --- writing
+
+
+def target(name: str, folders: Iterable[Path], single: Sequence[Path] = ()) -> Path:
+    """Return where `name` may be written: below one of `folders`, or one of the `single` files.
+
+    Raises RefusedError for any other place, and for a link in any part of the path below.
+    """
+    try:
+        path = Path(os.path.abspath(name))
+    except ValueError as error:
+        raise RefusedError(f"{name}: {error}", "name another file") from None
+    bases = [_absolute(folder) for folder in folders]
+    base = next((folder for folder in bases if path.is_relative_to(folder)), None)
+    if base is None and path in map(_absolute, single):
+        base = path.parent
+    if base is None:
+        raise RefusedError(f"{name}: lies where mem does not write", "name a file below the root")
+    refuse_links(path, base)
+    return path
+
+
+def refuse_links(path: Path, base: Path) -> None:
+    """Raise RefusedError where a part of `path` below `base` is a link."""
+    for part in (path, *path.parents):
+        if part == base:
+            return
+        if part.is_symlink():
+            raise RefusedError(
+                f"{part}: is a link, and mem writes through none", "put the file itself there"
+            )
+
+
+def _absolute(path: Path) -> Path:
+    return Path(os.path.abspath(path))

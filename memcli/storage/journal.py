@@ -1,0 +1,276 @@
+"""Journals and undo records: writes as files in the state folder, one folder a root."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zlib
+from binascii import a2b_base64, b2a_base64
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from memcli.errors import DataError, RefusedError
+from memcli.memory.values import Patch
+from memcli.storage.durable import (
+    NO_STATE,
+    UNCHANGED,
+    create,
+    discard,
+    is_plain,
+    make_private,
+    read_if_there,
+    refusing,
+    size_of,
+    sync,
+    temp_name,
+)
+
+ARCHIVE = ".archive.md"
+UNDO_RECORDS = 20
+UNDO_BYTES = 64 << 20
+
+
+class StaleError(RefusedError):
+    """A file changed between plan and write: reading it again and planning anew will help."""
+
+
+class Step(NamedTuple):
+    """One file of a write: `name` as the caller said it, `path` where it really lies."""
+
+    name: str
+    path: Path
+    before: bytes | None
+    after: bytes | None
+    mode: int
+
+    @property
+    def inverse(self) -> Step:
+        """The step that takes this one back."""
+        return self._replace(before=self.after, after=self.before)
+
+    @property
+    def undoing(self) -> Patch:
+        """The same as a patch of texts."""
+        before, after = (
+            None if data is None else data.decode() for data in (self.after, self.before)
+        )
+        return Patch(self.name, before, after)
+
+
+class Record(NamedTuple):
+    """A write, as journal and as undo record.
+
+    `made` lists directories it made, `undoes` names a record, `note` is the caller's own.
+    """
+
+    root: str
+    verb: str
+    time: str
+    steps: tuple[Step, ...]
+    temps: tuple[str, ...] = ()
+    made: tuple[str, ...] = ()
+    undoes: str = ""
+    note: tuple[str, ...] = ()
+
+
+class Journals:
+    """The journals and undo records of one root among those of all roots of a user."""
+
+    def __init__(self, state: Path, root: str, trace: Callable[[str], None]) -> None:
+        self.state = state
+        self.own = self._of(root)
+        self._undo = state / "undo" / _key(root)
+        self._trace = trace
+
+    def _of(self, root: str) -> Path:
+        return self.state / "pending" / f"{_key(root)}.json"
+
+    def pending(self) -> list[Path]:
+        """The journals of writes that were not finished, of every root."""
+        return _records(self.own.parent)
+
+    def newest(self) -> Path | None:
+        """The undo record of the last write of this root."""
+        return max(_records(self._undo), default=None)
+
+    def notes(self, verb: str) -> list[tuple[str, ...]]:
+        """The notes of the writes of a verb that undo still knows, the oldest first."""
+        found = map(_noted, _records(self._undo))
+        return [note for kind, note in found if kind == verb and note]
+
+    def save(self, path: Path, data: bytes) -> None:
+        """Create or replace a private state file in one instant. Of a journal it is the commit."""
+        temp = temp_name(path)
+        with refusing(self.state):
+            try:
+                self._trace("journal")
+                make_private(path.parent)
+                create(temp, data, 0o600, temp, self._trace)
+                self._trace("commit")
+                temp.replace(path)
+                self._trace("sync")
+                sync([path.parent])
+            except BaseException:
+                discard([temp])
+                raise
+
+    def drop(self, record: Record) -> None:
+        """Forget the journal of a write that was taken back."""
+        self._of(record.root).unlink()
+
+    def close(self, record: Record) -> None:
+        """Make the journal the newest undo record; that of an undo goes, with what it undid."""
+        journal, undo = self._of(record.root), self.state / "undo" / _key(record.root)
+        with refusing(self.state, "the files are written; the next write of mem will tidy up"):
+            self._trace("done")
+            if record.undoes:
+                (undo / os.path.basename(record.undoes)).unlink(missing_ok=True)
+                journal.unlink()
+            else:
+                make_private(undo)
+                journal.replace(undo / f"{_last_number(undo) + 1:08}.json")
+                _prune(undo)
+
+    def legible(self, journal: Path) -> Record | None:
+        """None after moving aside what is no journal: a disk error must not block all later writes."""
+        try:
+            record = unpacked(journal)
+            if journal != self._of(record.root):
+                raise DataError(f"{journal}: of another root")
+            return record
+        except DataError:
+            with refusing(self.state):
+                journal.replace(self.aside(journal.name))
+            return None
+
+    def aside(self, name: str) -> Path:
+        """A new name in the folder of what was set aside."""
+        folder = self.state / "aside"
+        with refusing(self.state, NO_STATE):
+            make_private(folder)
+        return folder / f"{os.urandom(4).hex()}-{name}"
+
+
+# --- steps
+
+
+def found(step: Step) -> str:
+    """Which content the file has: "before", "after", or "other" when someone else has been there."""
+    with refusing(step.name):
+        if not is_plain(step.path):
+            return "other"
+        data = read_if_there(step.path)
+    if data == step.after:
+        return "after"
+    return "before" if data == step.before else "other"
+
+
+def check(steps: Iterable[Step]) -> None:
+    """Raise where a file is not what the plan was made from."""
+    for step in steps:
+        if not is_plain(step.path):
+            raise RefusedError(f"{step.name}: not a regular file", UNCHANGED)
+        with refusing(step.name):
+            same = read_if_there(step.path) == step.before
+        if not same:
+            raise StaleError(
+                f"{step.name}: changed while mem was at work", f"{UNCHANGED}; run it again"
+            )
+
+
+def edited(steps: Sequence[Step], refused: Sequence[Step]) -> list[Step]:
+    """Steps to leave alone: those refused, files someone else changed, and sources whose archive
+    could not be written.
+    """
+    others = [step for step in steps if step in refused or found(step) == "other"]
+    held = {_source(step.path) for step in others if is_archive(step.path)}
+    return others + [step for step in steps if step.path in held and found(step) == "before"]
+
+
+def folders_of(steps: Iterable[Step]) -> list[Path]:
+    return list(dict.fromkeys(step.path.parent for step in steps))
+
+
+def is_archive(path: Path) -> bool:
+    return path.name.endswith(ARCHIVE)
+
+
+def _source(archive: Path) -> Path:
+    return archive.with_name(archive.name.removesuffix(ARCHIVE) + ".md")
+
+
+# --- records as JSON
+
+
+def packed(record: Record) -> bytes:
+    """A record as it is kept."""
+    steps = [
+        (step.name, str(step.path), _squeezed(step.before), _squeezed(step.after), step.mode)
+        for step in record.steps
+    ]
+    return json.dumps(record._replace(steps=())._asdict() | {"version": 1, "steps": steps}).encode()
+
+
+def unpacked(path: Path) -> Record:
+    """A record as it was kept. Raises DataError when the file is no journal."""
+    with refusing(path, NO_STATE):
+        data = read_if_there(path)
+    try:
+        fields = json.loads(data or b"")
+        steps = tuple(
+            Step(name, Path(real), _unsqueezed(before), _unsqueezed(after), mode)
+            for name, real, before, after, mode in fields["steps"]
+        )
+        lists = {key: tuple(fields[key]) for key in ("temps", "made")}
+        lists["note"] = tuple(fields.get("note", ()))
+        return Record(
+            fields["root"], fields["verb"], fields["time"], steps, **lists, undoes=fields["undoes"]
+        )
+    except (ValueError, KeyError, TypeError, zlib.error) as error:
+        raise DataError(f"{path}: not a journal of mem", "remove it") from error
+
+
+def _noted(path: Path) -> tuple[str, tuple[str, ...]]:
+    """(verb, note) of a record; nothing of one that cannot be read."""
+    try:
+        fields = json.loads(read_if_there(path) or b"")
+        return fields["verb"], tuple(fields.get("note", ()))
+    except (OSError, ValueError, KeyError, TypeError):
+        return "", ()
+
+
+def _squeezed(data: bytes | None) -> str | None:
+    return None if data is None else b2a_base64(zlib.compress(data, 1), newline=False).decode()
+
+
+def _unsqueezed(text: Any) -> bytes | None:
+    return None if text is None else zlib.decompress(a2b_base64(text))
+
+
+def _key(root: str) -> str:
+    """The global level alone, without a root, has a key like any other."""
+    data = root.encode("utf-8", "surrogateescape")
+    return hashlib.sha256(data).hexdigest()[:16] if root else "global"
+
+
+def _records(folder: Path) -> list[Path]:
+    with refusing(folder, NO_STATE):
+        try:
+            names = [entry.name for entry in os.scandir(folder)]
+        except FileNotFoundError:
+            return []
+    return [folder / name for name in sorted(names) if name.endswith(".json")]
+
+
+def _last_number(undo: Path) -> int:
+    return max((int(path.stem) for path in _records(undo) if path.stem.isdecimal()), default=0)
+
+
+def _prune(undo: Path) -> None:
+    total = 0
+    for rank, path in enumerate(reversed(_records(undo))):
+        total += size_of(path)
+        if rank and (rank >= UNDO_RECORDS or total > UNDO_BYTES):
+            path.unlink()

@@ -1,0 +1,82 @@
+"""Files are read and written, and patterns matched, through the doors: storage/files.py and
+storage/durable.py, project/globs.py. Every other place gives its reason here."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "memcli"
+DOORS = {"storage/files", "storage/durable", "project/globs"}
+CALLS = {
+    "open", "read_text", "read_bytes", "write_text", "write_bytes", "fnmatch", "fnmatchcase",
+    "translate", "glob", "rglob", "walk", "GitIgnoreSpec", "PathSpec", "mkdtemp",
+}  # fmt: skip
+
+# Module -> the calls it makes itself, and why they do not go through a door. This list only shrinks.
+EXCEPTIONS: dict[str, tuple[set[str], str]] = {
+    "storage/lock": (
+        {"open"},
+        "the lock file, in the user's state folder, without following links",
+    ),
+    "storage/state": ({"open"}, "log and state file, in the user's state folder, without links"),
+    "index/database": ({"open", "read_text"}, "makes the database file; the schema of the package"),
+    "project/git": ({"open", "read_bytes", "read_text"}, "git's own files below .git"),
+    "commands/merge_driver": (
+        {"open", "read_bytes", "write_bytes"},
+        "git's temporary files, which git itself names",
+    ),
+    "commands/init": ({"read_text"}, "templates of the package; a list in the state folder"),
+    "commands/health": ({"read_text"}, "the page's template, of the package"),
+    "commands/completion": ({"read_text"}, "the package's own completions"),
+    "providers/embed/local": ({"read_bytes", "glob", "open"}, "the model that the user installed"),
+    "providers/embed/onnx": ({"read_bytes", "open"}, "the model that the user's file names"),
+    "providers/llm/scripted": ({"read_text"}, "the replies that the user's file names"),
+    "sessions/discover": ({"glob"}, "the agents' own stores in the user's home"),
+    "sessions/reader": ({"open"}, "decompresses what a door has opened"),
+    "exchange/importers/__init__": (
+        {"walk"},
+        "a folder that the user names; links are not followed",
+    ),
+    "diagnostics/leftovers": ({"glob"}, "journals in the user's state folder"),
+    "cli/talk": ({"open"}, "os.devnull"),
+}
+
+
+def calls(module: str) -> set[str]:
+    """The names of the calls of a module that reach for a file or a pattern by themselves.
+
+    `text.translate(table)` of a string is none, and neither is a parser's own `walk`.
+    """
+    found = set()
+    for node in ast.walk(ast.parse((PACKAGE / f"{module}.py").read_text())):
+        if isinstance(node, ast.Call):
+            called = node.func
+            name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+            owner = getattr(getattr(called, "value", None), "id", "")
+            plain = name in ("read_text", "walk", "translate", "glob")
+            own = isinstance(called, ast.Name) and plain
+            if name in CALLS and not own and (name != "translate" or owner in ("fnmatch", "glob")):
+                found.add(name)
+    return found
+
+
+MODULES = sorted(p.relative_to(PACKAGE).with_suffix("").as_posix() for p in PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("module", [name for name in MODULES if name not in DOORS])
+def test_a_module_goes_through_the_doors(module: str) -> None:
+    """Whoever opens a file of a repository by hand waits at a pipe or follows a link one day."""
+    allowed, _ = EXCEPTIONS.get(module, (set(), ""))
+    assert calls(module) <= allowed, f"{module}: {calls(module) - allowed}"
+
+
+@pytest.mark.unit
+def test_no_exception_is_left_that_is_not_needed() -> None:
+    for module, (allowed, reason) in EXCEPTIONS.items():
+        assert reason
+        if (PACKAGE / f"{module}.py").exists():  # a module that moved takes its reason along
+            assert allowed & calls(module), f"{module}: no longer needed"
