@@ -198,10 +198,10 @@ class _Writer:
     def _keep(self, source: int, wanted: list[Row]) -> list[Row]:
         """Drop the rows that are no longer wanted; return those that are not there yet."""
         known: dict[tuple[bytes, str, str], list[tuple[int, int, int]]] = {}
-        for rowid, digest, type_, kind, offset, line in self.db.execute(
+        for rowid, content, type_, kind, offset, line in self.db.execute(
             "SELECT id, digest, type, kind, offset, line FROM chunks WHERE source = ?", (source,)
         ):
-            known.setdefault((digest, type_, kind), []).append((rowid, offset, line))
+            known.setdefault((content, type_, kind), []).append((rowid, offset, line))
         new, moved = [], []
         for row in wanted:
             same = known.get((row.digest, row.type, row.kind))

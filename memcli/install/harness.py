@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memcli.project import git
+from memcli.storage.files import SMALL_BYTES, read_text
 
 LEFTHOOK = tuple(
     f"{folder}{name}.{ending}"
@@ -141,7 +142,7 @@ def _enabled(values: object, is_on: Callable[[object], object]) -> str:
 
 def _json(path: Path) -> dict[str, Any]:
     with suppress(OSError, ValueError, RecursionError):
-        values = json.loads(path.read_text(encoding="utf-8-sig"))
+        values = json.loads(read_text(path, most=SMALL_BYTES).removeprefix("\ufeff"))
         return values if isinstance(values, dict) else {}
     return {}
 
@@ -151,7 +152,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     import tomllib
 
     with suppress(OSError, ValueError, RecursionError):
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_text(path, most=SMALL_BYTES))
     return {}
 
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import memcli
 from memcli.__main__ import _run
-from memcli.storage import durable
+from memcli.storage import durable, workspace
 
 HEAVY = (
     "memcli.providers.llm.anthropic",
