@@ -36,28 +36,21 @@ _mem() {
     done
     case $command in
     "")
-        _mem_words "index recall add show list reinforce compact retire restore retire-stage undo init import export diff completion mcp doctor health merge-driver hook extract --version -V --help -h"
-        ;;
-    index)
-        case $prev in
-        --root) _mem_files -d ;;
-        --set) _mem_words "$keys" ;;
-        *) _mem_words "--check --rebuild --push --archived --root --set --json --quiet -q --help -h" ;;
-        esac
+        _mem_words "recall add show list retire restore undo extract reinforce compact retire-stage health doctor diff init index import export completion help hook merge-driver mcp --version -V --help -h"
         ;;
     recall)
         case $prev in
-        --limit | --max-tokens | --walk | --job | --task | --tag | --since | --until | --session | --project) : ;;
+        --limit | --max-tokens | --walk | --session | --project | --job | --task | --tag | --since | --until) : ;;
         --format) _mem_words "auto text prompt json" ;;
         --detail) _mem_words "auto none high" ;;
+        --ids-out | --path) _mem_files -f ;;
         --level) _mem_words "global project job task" ;;
         --type) _mem_words "declarative procedural directive corrective" ;;
         --kind) _mem_words "policy workflow pitfall architecture decision preference fact episode" ;;
         --store) _mem_words "memory institutional proxy archive" ;;
-        --path | --ids-out) _mem_files -f ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--limit --max-tokens --walk --format --explain --ranked --detail --level --job --task --type --kind --store --tag --path --since --until --proxy --archived --no-global --session --ids-out --no-refresh --exit-code --shared --project --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--limit --max-tokens --walk --format --explain --ranked --detail --session --ids-out --no-refresh --exit-code --shared --project --level --job --task --type --kind --store --tag --path --since --until --proxy --archived --no-global --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     add)
@@ -92,6 +85,39 @@ _mem() {
         *) _mem_words "--recent --level --job --task --type --kind --store --tag --path --since --until --proxy --archived --no-global --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
+    retire)
+        case $prev in
+        --because | --task) : ;;
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--because --task --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    restore)
+        case $prev in
+        --task) : ;;
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--task --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    undo)
+        case $prev in
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--dry-run -n --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    extract)
+        case $prev in
+        --scope) _mem_words "observations escalation intent-alignment team session project global prospective in-flight corrective episode interventions" ;;
+        --engine) _mem_words "auto llm rules" ;;
+        --format | --job | --task | --premortem | --checkpoint | --recommend) : ;;
+        --assume | --set) _mem_words "$keys" ;;
+        --root) _mem_files -d ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--scope --engine --format --all --finished --job --task --show-prompt --show-turns --no-reinforce --premortem --checkpoint --assume --recommend --verbose -v --dry-run -n --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
+        esac
+        ;;
     reinforce)
         case $prev in
         --session | --rate | --success | --failed | --task) : ;;
@@ -112,22 +138,6 @@ _mem() {
         *) if [[ $cur == -* ]]; then _mem_words "--stale --promote --contradictions --consolidate --promote-global --semantic --adopt --check --allow-loss --level --job --task --dry-run -n --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
         esac
         ;;
-    retire)
-        case $prev in
-        --because | --task) : ;;
-        --root) _mem_files -d ;;
-        --set) _mem_words "$keys" ;;
-        *) _mem_words "--because --task --dry-run -n --root --set --json --quiet -q --help -h" ;;
-        esac
-        ;;
-    restore)
-        case $prev in
-        --task) : ;;
-        --root) _mem_files -d ;;
-        --set) _mem_words "$keys" ;;
-        *) _mem_words "--task --dry-run -n --root --set --json --quiet -q --help -h" ;;
-        esac
-        ;;
     retire-stage)
         case $prev in
         --job | --task) : ;;
@@ -136,11 +146,28 @@ _mem() {
         *) _mem_words "specification planning design implementation review maintenance unknown --job --detect-only --task --dry-run -n --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
-    undo)
+    health)
+        case $prev in
+        --html) _mem_files -f ;;
+        --min) : ;;
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--history --html --min --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    doctor)
         case $prev in
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--fix --online --dry-run -n --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
+        esac
+        ;;
+    diff)
+        case $prev in
+        --format) _mem_words "text markdown json" ;;
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--format --exit-code --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     init)
@@ -149,6 +176,13 @@ _mem() {
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
         *) _mem_words "--git --claude --codex --gemini --opencode --ci --from --agents --all --user --shared --remove --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    index)
+        case $prev in
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--check --rebuild --push --archived --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     import)
@@ -165,18 +199,9 @@ _mem() {
         case $prev in
         --target) _mem_words "claude agents-md json" ;;
         --out) _mem_files -f ;;
-        --max-lines | --max-bytes) : ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--target --out --max-lines --max-bytes --root --set --json --quiet -q --help -h" ;;
-        esac
-        ;;
-    diff)
-        case $prev in
-        --format) _mem_words "text markdown json" ;;
-        --root) _mem_files -d ;;
-        --set) _mem_words "$keys" ;;
-        *) _mem_words "--format --exit-code --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--target --out --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     completion)
@@ -186,26 +211,14 @@ _mem() {
         *) _mem_words "bash zsh fish --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
-    mcp)
+    help)
         case $prev in
-        --root) _mem_files -d ;;
-        *) _mem_words "--root --help -h" ;;
+        *) _mem_words "recall add show list retire restore undo extract reinforce compact retire-stage health doctor diff init index import export completion help hook merge-driver mcp --help -h" ;;
         esac
         ;;
-    doctor)
+    hook)
         case $prev in
-        --root) _mem_files -d ;;
-        --set) _mem_words "$keys" ;;
-        *) if [[ $cur == -* ]]; then _mem_words "--fix --online --dry-run -n --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
-        esac
-        ;;
-    health)
-        case $prev in
-        --html) _mem_files -f ;;
-        --min) : ;;
-        --root) _mem_files -d ;;
-        --set) _mem_words "$keys" ;;
-        *) _mem_words "--history --html --min --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--help -h" ;;
         esac
         ;;
     merge-driver)
@@ -213,20 +226,10 @@ _mem() {
         *) _mem_words "--help -h" ;;
         esac
         ;;
-    hook)
+    mcp)
         case $prev in
-        --harness) : ;;
-        *) _mem_words "--harness --help -h" ;;
-        esac
-        ;;
-    extract)
-        case $prev in
-        --scope) _mem_words "observations escalation intent-alignment team session project global prospective in-flight corrective episode interventions" ;;
-        --engine) _mem_words "auto llm rules" ;;
-        --format | --job | --task | --premortem | --checkpoint | --recommend) : ;;
-        --assume | --set) _mem_words "$keys" ;;
         --root) _mem_files -d ;;
-        *) if [[ $cur == -* ]]; then _mem_words "--scope --engine --format --all --finished --job --task --show-prompt --show-turns --no-reinforce --premortem --checkpoint --assume --recommend --verbose -v --dry-run -n --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
+        *) _mem_words "--root --help -h" ;;
         esac
         ;;
     esac

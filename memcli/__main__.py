@@ -34,7 +34,8 @@ def leave(code: int) -> None:
 
 
 def _run(arguments: list[str]) -> int:
-    if arguments[:1] == ["merge-driver"]:
+    helped = bool({"-h", "--help"} & set(arguments))
+    if arguments[:1] == ["merge-driver"] and not helped:
         from memcli.commands import merge_driver  # git waits for it in every merge: no Typer
 
         return merge_driver.main(arguments[1:])
@@ -44,7 +45,7 @@ def _run(arguments: list[str]) -> int:
         and os.environ.get("MEM_HOOK") == "off"
     ):
         return 0  # an agent that mem itself has started: what it does is nobody's memory
-    if arguments[:1] == ["hook"] and not {"-h", "--help"} & set(arguments):
+    if arguments[:1] == ["hook"] and not helped:
         from memcli.hooks import protocol  # agents wait for it on every prompt: no Typer
 
         return protocol.main(arguments[1:])

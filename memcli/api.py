@@ -22,12 +22,12 @@ from memcli.errors import RefusedError, UsageError
 from memcli.index.view import Filters
 
 if TYPE_CHECKING:
-    from memcli.commands.add import Report as Added
-    from memcli.commands.extract import Report as Extracted
-    from memcli.commands.health import Report as Health
-    from memcli.commands.reinforce import Report as Reinforced
-    from memcli.commands.show import Report as Entry
-    from memcli.recall.answer import RecallReport as Recalled
+    from memcli.commands.add import AddReport
+    from memcli.commands.extract import ExtractReport
+    from memcli.commands.health import HealthReport
+    from memcli.commands.reinforce import ReinforceReport
+    from memcli.commands.show import ShowReport
+    from memcli.recall.answer import RecallReport
     from memcli.recall.present import Hit
 
 Names = str | Sequence[str]
@@ -104,11 +104,9 @@ class Memory:
         **filters: Unpack[Wanted],
     ) -> str:
         """The same hits as one block of untrusted hints for an agent's prompt; "" without any."""
-        from memcli.views import render
+        from memcli.views.recall import recall_prompt
 
-        return render.recall_prompt(
-            self._recalled(task, limit, max_tokens, ranked, session, filters)
-        )
+        return recall_prompt(self._recalled(task, limit, max_tokens, ranked, session, filters))
 
     def _recalled(
         self,
@@ -118,7 +116,7 @@ class Memory:
         ranked: bool,
         session: str,
         filters: Wanted,
-    ) -> Recalled:
+    ) -> RecallReport:
         from memcli.commands import recall as command
         from memcli.recall.answer import RecallRequest
 
@@ -147,7 +145,7 @@ class Memory:
         steps: Sequence[str] = (),
         outcome: str = "",
         dry_run: bool = False,
-    ) -> Added:
+    ) -> AddReport:
         """Write down one thing; what is known already is reinforced instead (`.reinforced`).
 
         Raises RefusedError for a text with a secret in it.
@@ -155,18 +153,18 @@ class Memory:
         from memcli.commands import add as command
 
         with self._app() as app:
-            request = command.Request(
+            request = command.AddRequest(
                 text, level, job, task, type, kind, title, tuple(tags), tuple(paths), tuple(commands),
                 importance, priority, tuple(steps), outcome,
             )  # fmt: skip
             return command.add(app, request, dry_run=dry_run)
 
-    def reinforce(self, ids: Names, *, session: str = "", dry_run: bool = False) -> Reinforced:
+    def reinforce(self, ids: Names, *, session: str = "", dry_run: bool = False) -> ReinforceReport:
         """Strengthen entries that were used; with `session`, each at most once in it."""
         from memcli.commands import reinforce as command
 
         with self._app() as app:
-            request = command.Request(ids=_names(ids), session=session)
+            request = command.ReinforceRequest(ids=_names(ids), session=session)
             return command.run(app, request, dry_run=dry_run)
 
     def extract(
@@ -175,7 +173,7 @@ class Memory:
         scopes: Sequence[str] = (),
         engine: str = "auto",
         dry_run: bool = False,
-    ) -> Extracted:
+    ) -> ExtractReport:
         """Learn from finished sessions: those of these files, else the ones of this repository.
 
         `engine` is rules (no model), llm, or auto: what the user's configuration enables. A session
@@ -185,17 +183,17 @@ class Memory:
 
         with self._app() as app:
             named = tuple(os.fspath(path) for path in transcripts)
-            request = command.Request(named, scopes=tuple(scopes), engine=engine)
+            request = command.ExtractRequest(named, scopes=tuple(scopes), engine=engine)
             return command.run(app, request, dry_run=dry_run)
 
-    def show(self, id: str) -> Entry:
+    def show(self, id: str) -> ShowReport:
         """One entry with its values, provenance and relations; `id` may be the beginning of one."""
         from memcli.commands import show as command
 
         with self._app() as app:
             return command.show(app, id)
 
-    def health(self) -> Health:
+    def health(self) -> HealthReport:
         """How good the memory is, in five metrics."""
         from memcli.commands import health as command
 

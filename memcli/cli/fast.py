@@ -7,26 +7,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from memcli.app import opened
-from memcli.cli.talk import (
-    HOW_TO_BEGIN,
-    choice,
-    count_problems,
-    guarded,
-    key,
-    options,
-    put,
-    read_text,
-    say,
-    say_notes,
-)
+from memcli.app import Options, opened
+from memcli.cli.boundary import guarded
+from memcli.cli.input import choice, key, read_words
 from memcli.commands import recall as command
 from memcli.errors import UsageError
 from memcli.index.view import Filters
 from memcli.recall.answer import RecallReport, RecallRequest
-from memcli.views import render
+from memcli.views.recall import recall_json, recall_prompt, recall_text
+from memcli.views.text import HOW_TO_BEGIN, count_problems, put, say
 
 NO_FILTERS = Filters()
 
@@ -56,50 +48,50 @@ def recall(
     """Answer, print, and return the exit code. The options are those of `mem recall --help`."""
     choice("--format", form, ("auto", "text", "prompt", "json"))
     choice("--detail", detail, ("auto", "none", "high"))
-    extra = _as_sets(limit=limit, max_tokens=max_tokens, walk=walk)
-    with opened(options(root, [*sets, *extra], quiet, json)) as mem:
+    given = {"limit": limit, "max_tokens": max_tokens, "walk": walk}
+    extra = [f"{key}={value}" for key, value in given.items() if value is not None]
+    with opened(Options(root, (*sets, *extra), quiet, json)) as mem:
         request = RecallRequest(
-            read_text(task),
-            filters,
-            ranked,
-            refresh,
-            detail,
-            session,
-            explain,
-            shared,
+            read_words(task), filters, ranked, refresh, detail, session, explain, shared,
             tuple(projects),
-        )
-        report = command.recall(mem, request)
+        )  # fmt: skip
+        with _drawn(quiet):
+            report = command.recall(mem, request)
         if ids_out:
             command.write_ids(ids_out, mem.root, report)
-        say_notes(mem)
+        for note in mem.notes:
+            say(f"mem: {note}", quiet=quiet)
         count_problems(report.problems, quiet=quiet)
         put(_written(report, "json" if json else form, explain=explain))
         found = any(hit.layer == "ranked" for hit in report.hits)
-        if not found:
-            say(_why_nothing(report), quiet=quiet)
+        say("" if found else _why_nothing(report), quiet=quiet)
         return 1 if exit_code and not found else 0
 
 
+def _drawn(quiet: bool) -> AbstractContextManager[object]:
+    """How far a long recall is: the first one in a large repository indexes its files."""
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
+        return nullcontext()
+    from memcli.cli.progress import Progress
+
+    return Progress("recall")
+
+
 def _written(report: RecallReport, form: str, *, explain: bool) -> str:
-    if form == "auto":
-        form = "text" if sys.stdout is not None and sys.stdout.isatty() else "prompt"
     if form == "json":
-        return render.recall_json(report, explain=explain)
-    return render.recall_text(report) if form == "text" else render.recall_prompt(report)
+        return recall_json(report, explain=explain)
+    on_terminal = sys.stdout is not None and sys.stdout.isatty()
+    text = form == "text" or (form == "auto" and on_terminal)
+    return recall_text(report) if text else recall_prompt(report)
 
 
-def _why_nothing(report: Any) -> str:
+def _why_nothing(report: RecallReport) -> str:
     """Why the ranked layer is empty."""
     if not report.found:
         return HOW_TO_BEGIN
     if report.budget.more and report.matched:
         return f"mem: nothing ranked found room in {report.budget.limit} tokens: --max-tokens"
     return f"mem: nothing {'else ' if report.matched else ''}remembered matches this task"
-
-
-def _as_sets(**given: int | None) -> list[str]:
-    return [f"{key}={value}" for key, value in given.items() if value is not None]
 
 
 _FLAGS = {
@@ -115,7 +107,7 @@ _NUMBERS = {"--limit": "limit", "--max-tokens": "max_tokens", "--walk": "walk"}
 
 
 def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
-    """The keywords of `recall` for a line of words and everyday options; None when it needs Typer."""
+    """The keywords of `recall` for a line of words and everyday options; None: it needs Typer."""
     words: list[str] = []
     given: dict[str, Any] = {}
     rest = iter(arguments)
@@ -126,20 +118,18 @@ def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
             words.append(argument)
         elif argument in _FLAGS:
             given[_FLAGS[argument]] = True
-        elif argument in _VALUES or argument in _NUMBERS:
-            value = next(rest, None)
-            if value is None or (argument in _NUMBERS and not _is_allowed(argument, value)):
-                return None
-            given[_VALUES.get(argument) or _NUMBERS[argument]] = (
-                int(value) if argument in _NUMBERS else value
-            )
-        elif argument == "--set":
+        else:
             value = next(rest, None)
             if value is None:
                 return None
-            given["sets"] = (*given.get("sets", ()), value)
-        else:
-            return None
+            if argument in _VALUES:
+                given[_VALUES[argument]] = value
+            elif argument in _NUMBERS and _is_allowed(argument, value):
+                given[_NUMBERS[argument]] = int(value)
+            elif argument == "--set":
+                given["sets"] = (*given.get("sets", ()), value)
+            else:
+                return None
     return {"task": words, **given} if words else None
 
 

@@ -16,7 +16,8 @@ from memcli.app import Options, opened
 from memcli.errors import MemError, UsageError
 from memcli.recall import budget
 from memcli.text.redact import for_prompt
-from memcli.views import render
+from memcli.views.entries import add_text, show_text
+from memcli.views.health import health_json
 
 T = TypeVar("T")
 INSTRUCTIONS = (
@@ -128,18 +129,18 @@ class _Tools:
                 budget.OPEN,
                 budget.PREAMBLE,
                 "",
-                for_prompt(render.show_text(report)),
+                for_prompt(show_text(report)),
                 budget.CLOSE,
             )
         )
 
     def health(self) -> str:
         """Say how good the memory is, in five metrics from 0 to 100, as JSON."""
-        return render.health_json(self._try(self._memory.health), history=False)
+        return health_json(self._try(self._memory.health), history=False)
 
     def _added(self, text: str, **options: Any) -> str:
         report = self._try(lambda: self._memory.add(text, **options))
-        return for_prompt(render.add_text(report))
+        return for_prompt(add_text(report))
 
     def _try(self, call: Callable[[], T]) -> T:
         """What `call` returns; a failure becomes an answer that the agent can act on."""

@@ -30,7 +30,7 @@ _MARKUP = re.compile(r"\s*(```|~~~|([-*_=])\2{2,}\s*$)")
 """A line that opens a code fence or is a rule: no title."""
 
 
-class Request(NamedTuple):
+class AddRequest(NamedTuple):
     """One thing to remember. Empty values take the defaults of `mem add --help`."""
 
     text: str
@@ -49,7 +49,7 @@ class Request(NamedTuple):
     outcome: str = ""
 
 
-class Report(NamedTuple):
+class AddReport(NamedTuple):
     """Where the entry went, or which one (`reinforced`) says the same already."""
 
     id: str
@@ -59,13 +59,13 @@ class Report(NamedTuple):
     patches: tuple[Patch, ...]
 
 
-def add(app: App, request: Request, *, dry_run: bool = False) -> Report:
+def add(app: App, request: AddRequest, *, dry_run: bool = False) -> AddReport:
     """Append an entry, or reinforce the one that says the same. Refuses secrets (exit 5)."""
     request = _checked(request)
     return app.write(lambda: _plan(app, request), "add", dry_run=dry_run)
 
 
-def _checked(request: Request) -> Request:
+def _checked(request: AddRequest) -> AddRequest:
     """The request, cleaned, with the level's own name. Raises for what cannot or must not be
     written.
     """
@@ -95,7 +95,7 @@ def _checked(request: Request) -> Request:
     return request
 
 
-def _cleaned(request: Request) -> Request:
+def _cleaned(request: AddRequest) -> AddRequest:
     """The request without control characters and private parts; all but the text in one line each."""
 
     def line(text: str) -> str:
@@ -115,13 +115,13 @@ def _cleaned(request: Request) -> Request:
     )
 
 
-def _parts(request: Request) -> tuple[str, ...]:
+def _parts(request: AddRequest) -> tuple[str, ...]:
     """Everything of a request that would be written."""
     lists = (*request.tags, *request.paths, *request.commands, *request.steps)
     return (request.text, request.title, request.outcome, *lists)
 
 
-def _plan(app: App, request: Request) -> Report:
+def _plan(app: App, request: AddRequest) -> AddReport:
     title, body = _words(request, app.now.isoformat())
     same = _same(app, request, body)
     known = _reinforce(app, same) if same is not None else None
@@ -133,10 +133,10 @@ def _plan(app: App, request: Request) -> Report:
     text = render_entry(values, body, _eol(memory))
     after = edited(memory, [EntryChange(text=text)])
     before = memory.text if os.path.lexists(path) else None
-    return Report(values["id"], name, title, False, (Patch(path, before, after.text),))
+    return AddReport(values["id"], name, title, False, (Patch(path, before, after.text),))
 
 
-def _words(request: Request, today: str) -> tuple[str, str]:
+def _words(request: AddRequest, today: str) -> tuple[str, str]:
     """Title and body: the first line is the title unless one is given."""
     title, text = request.title, request.text
     if not title:
@@ -159,7 +159,7 @@ def _title(text: str) -> tuple[str, str]:
     return title, rest
 
 
-def _values(app: App, request: Request) -> dict[str, Any]:
+def _values(app: App, request: AddRequest) -> dict[str, Any]:
     today = app.now.isoformat()
     values: dict[str, Any] = {
         "id": str(uuid.uuid4()),
@@ -186,7 +186,7 @@ def _values(app: App, request: Request) -> dict[str, Any]:
 # --- where it goes
 
 
-def _target(app: App, request: Request) -> tuple[str, str]:
+def _target(app: App, request: AddRequest) -> tuple[str, str]:
     """Name and path of the `MEMORY.md` of the level asked for."""
     if request.level == "global":
         return "~/MEMORY.md", str(app.home / "MEMORY.md")
@@ -203,7 +203,7 @@ def _target(app: App, request: Request) -> tuple[str, str]:
     return f"{folder}/MEMORY.md", str(app.root / folder / "MEMORY.md")
 
 
-def _job_folder(app: App, request: Request) -> str:
+def _job_folder(app: App, request: AddRequest) -> str:
     job = _named("job", request.job) or app.view.job
     for jobs in app.jobs_dirs:
         if job and app.root is not None and (app.root / jobs / job).is_dir():
@@ -224,7 +224,7 @@ def _named(what: str, name: str) -> str:
     return name
 
 
-def _task_folder(app: App, request: Request, job: str) -> str:
+def _task_folder(app: App, request: AddRequest, job: str) -> str:
     task = _named("task", request.task) or app.view.task
     if not task:
         raise UsageError(
@@ -258,7 +258,7 @@ def _eol(memory: MemoryFile) -> str:
 # --- what is known already
 
 
-def _same(app: App, request: Request, body: str) -> Candidate | None:
+def _same(app: App, request: AddRequest, body: str) -> Candidate | None:
     """The live entry that says the same, when one stands where readers of the new one would see it."""
     if not app.listing.files:
         return None
@@ -266,7 +266,7 @@ def _same(app: App, request: Request, body: str) -> Candidate | None:
     return app.guarded(lambda: _nearest(app, request, body))
 
 
-def _nearest(app: App, request: Request, body: str) -> Candidate | None:
+def _nearest(app: App, request: AddRequest, body: str) -> Candidate | None:
     from memcli.index import terms as query
 
     mine = claim(body)
@@ -283,7 +283,7 @@ def _nearest(app: App, request: Request, body: str) -> Candidate | None:
     return next((c for c in alike if near_duplicate(mine, claim(app.index.entries.text(c)))), None)
 
 
-def _around(place: Place, app: App, request: Request) -> bool:
+def _around(place: Place, app: App, request: AddRequest) -> bool:
     """Whether a file is at the level written to or around it: the project, and the same job and
     task.
     """
@@ -293,7 +293,7 @@ def _around(place: Place, app: App, request: Request) -> bool:
     return place.job in ("", job) and place.task in ("", task)
 
 
-def _reinforce(app: App, same: Candidate) -> Report | None:
+def _reinforce(app: App, same: Candidate) -> AddReport | None:
     """One count more for an entry; None when it is not there any more (the index was busy)."""
     row = next((row for row in app.index.files().values() if row.id == same.source), None)
     file = app.found(row.path) if row else None
@@ -309,7 +309,7 @@ def _reinforce(app: App, same: Candidate) -> Report | None:
         "last_reinforced": app.now.isoformat(),
     }
     after = edited(memory, [EntryChange(at, values)])
-    return Report(
+    return AddReport(
         entry.id, file.name, entry.title, True, (Patch(file.path, memory.text, after.text),)
     )
 

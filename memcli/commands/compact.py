@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 EVERYWHERE = "~/MEMORY.md"
 
 
-class Request(NamedTuple):
+class CompactRequest(NamedTuple):
     """What to compact: `files` names single ones; else those in view of `levels`, `jobs`, `tasks`.
 
     `check` asks no model whatever the other options say.
@@ -73,7 +73,7 @@ class Request(NamedTuple):
         return "" if self.check else next(filter(None, options), "")
 
 
-class Report(NamedTuple):
+class CompactReport(NamedTuple):
     """What was (or would be) done, what was found, the files left alone, and the patches.
 
     `waiting` counts episodes that `--consolidate` would ask about (for `--check`, which does not
@@ -109,7 +109,7 @@ class _Files(NamedTuple):
     skipped: list[Problem]
 
 
-def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
+def run(app: App, request: CompactRequest, *, dry_run: bool = False) -> CompactReport:
     """Compact the files asked for. Raises RefusedError (exit 5) before a loss, with nothing
     written.
 
@@ -133,7 +133,7 @@ def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
 # --- reading
 
 
-def _read(app: App, request: Request) -> _Files:
+def _read(app: App, request: CompactRequest) -> _Files:
     files = _Files([], {}, {}, {}, list(app.listing.problems))
     for file in _chosen(app, request):
         memory = _memory(app, files, file.name, file.path)
@@ -176,7 +176,7 @@ def _project_file(app: App) -> Source:
     )
 
 
-def _chosen(app: App, request: Request) -> list[Found]:
+def _chosen(app: App, request: CompactRequest) -> list[Found]:
     """The memory files asked for, archives left out (they are only added to)."""
     files = [file for file in app.listing.files if file.place.store != "archive"]
     if request.files:
@@ -202,7 +202,7 @@ def _named(app: App, files: Sequence[Found], names: Sequence[str]) -> list[Found
 # --- asking
 
 
-def _meanings(app: App, request: Request) -> Meanings:
+def _meanings(app: App, request: CompactRequest) -> Meanings:
     """The vectors of the entries that may be merged; nothing is locked while they are made.
 
     Like the index, none of proxy stores, and none of entries that are not to be embedded. One that
@@ -229,7 +229,7 @@ def _meanings(app: App, request: Request) -> Meanings:
     return {key: own for key, own in zip(entries, vectors, strict=True) if any(own)}
 
 
-def _hear(app: App, request: Request, meanings: Meanings) -> _Heard:
+def _hear(app: App, request: CompactRequest, meanings: Meanings) -> _Heard:
     """Ask the model what the options need; nothing is locked meanwhile, nothing is written."""
     from memcli import asking
 
@@ -427,7 +427,7 @@ def _project_names(app: App) -> list[str]:
 # --- planning
 
 
-def _plan(app: App, request: Request, heard: _Heard, meanings: Meanings) -> Report:
+def _plan(app: App, request: CompactRequest, heard: _Heard, meanings: Meanings) -> CompactReport:
     files = _read(app, request)
     learned = _carried_out(app, files, heard)
     sources = [
@@ -450,7 +450,9 @@ def _plan(app: App, request: Request, heard: _Heard, meanings: Meanings) -> Repo
     )
     waiting = _waiting(files) if request.consolidate and request.check else 0
     found = (*heard.found, *learned.found, *_told(outcome, heard), *losses)
-    return Report((*learned.done, *outcome.done), found, tuple(files.skipped), patches, waiting)
+    return CompactReport(
+        (*learned.done, *outcome.done), found, tuple(files.skipped), patches, waiting
+    )
 
 
 def _carried_out(app: App, files: _Files, heard: _Heard) -> consolidate.Outcome:

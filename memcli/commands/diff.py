@@ -48,7 +48,7 @@ class Prose(NamedTuple):
     changed: int
 
 
-class Report(NamedTuple):
+class DiffReport(NamedTuple):
     """What lies between two states; `base` is the commit compared with, `head` a commit or the
     files.
     """
@@ -84,7 +84,7 @@ class _Side(NamedTuple):
         return [one for (entry, _), one in self.entries.items() if entry == name]
 
 
-def diff(app: App, revisions: str = "") -> Report:
+def diff(app: App, revisions: str = "") -> DiffReport:
     """Compare `BASE..HEAD`, `BASE` with the files, or without either the branch with where it
     began.
 
@@ -106,7 +106,7 @@ def diff(app: App, revisions: str = "") -> Report:
     changes = sorted(
         _changes(before, after), key=lambda c: (c.path, _ORDER.index(c.what), c.title, c.id)
     )
-    return Report(
+    return DiffReport(
         _short(root, base), _short(root, head) if head else WORKING, tuple(changes),
         tuple(_prose(before, after)), tuple(dict.fromkeys(problems)),
     )  # fmt: skip

@@ -16,7 +16,7 @@ from memcli.text.secrets import redact_secrets
 Section = Callable[[Scene], Iterable[Check]]
 
 
-class Report(NamedTuple):
+class DoctorReport(NamedTuple):
     """The rows; with `--fix` what was (or would be) mended, one line each, and the patches of it."""
 
     checks: tuple[Check, ...]
@@ -39,28 +39,28 @@ def run(
     fix: bool = False,
     dry_run: bool = False,
     online: bool = False,
-) -> Report:
+) -> DoctorReport:
     """Check everything, or the content of `files` alone; mend first what `fix` can.
 
     `online` asks what is configured and costs money or leaves this machine.
     """
     app.tolerate_configuration()  # a faulty one is a row here, no reason to stop
-    mended = _mend(app, files, dry_run=dry_run) if fix else Report(())
+    mended = _mend(app, files, dry_run=dry_run) if fix else DoctorReport(())
     app.relist()
     rows = (*_examine(app, files, online=online), *mended.checks)
-    return Report(tuple(map(_without_secrets, rows)), mended.fixed, mended.patches)
+    return DoctorReport(tuple(map(_without_secrets, rows)), mended.fixed, mended.patches)
 
 
 def _without_secrets(row: Check) -> Check:
     return row._replace(detail=redact_secrets(row.detail), hint=redact_secrets(row.hint))
 
 
-def _mend(app: App, files: Sequence[str], *, dry_run: bool) -> Report:
+def _mend(app: App, files: Sequence[str], *, dry_run: bool) -> DoctorReport:
     from memcli.diagnostics import mending
 
     remedies = {"ids": mending.mend_ids} if files else mending.REMEDIES
     mended = mending.mend(app, files, remedies, dry_run=dry_run)
-    return Report(tuple(mended.failed), tuple(mended.done), tuple(mended.patches))
+    return DoctorReport(tuple(mended.failed), tuple(mended.done), tuple(mended.patches))
 
 
 def _examine(app: App, files: Sequence[str], *, online: bool = False) -> list[Check]:

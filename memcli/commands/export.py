@@ -35,7 +35,7 @@ class Kept(NamedTuple):
     weight: float
 
 
-class Report(NamedTuple):
+class ExportReport(NamedTuple):
     """The live entries in view, best first, and for claude and agents-md the section made of them."""
 
     target: str
@@ -44,7 +44,7 @@ class Report(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def export(app: App, target: str, *, lines: int = 200, size: int = 25_000) -> Report:
+def export(app: App, target: str, *, lines: int = 200, size: int = 25_000) -> ExportReport:
     """Everything live in view but the proxy store, as the target wants it. Writes nothing.
 
     What is meant for a file of the repository leaves the global level out: that is one person's
@@ -59,7 +59,9 @@ def export(app: App, target: str, *, lines: int = 200, size: int = 25_000) -> Re
     files, problems = _files(app, view.Filters(no_global=target != "json"))
     kept = _weighed(app, _live(files))
     notes = [*_norms(files), *_notes(kept)] if target != "json" else []
-    return Report(target, kept, handout.compose(notes, lines=lines, size=size), tuple(problems))
+    return ExportReport(
+        target, kept, handout.compose(notes, lines=lines, size=size), tuple(problems)
+    )
 
 
 _Read = list[tuple[Found, str, list[Entry]]]
@@ -146,7 +148,7 @@ def _notes(kept: tuple[Kept, ...]) -> Iterator[Note]:
             )
 
 
-def save(app: App, report: Report, text: str, out: str) -> bool:
+def save(app: App, report: ExportReport, text: str, out: str) -> bool:
     """Write the answer to the file named `out`; returns whether it changed anything.
 
     JSON makes the file; a section is put into it, and nothing else of the file changes.

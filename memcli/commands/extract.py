@@ -39,7 +39,7 @@ FILE_LENGTH = 12_000
 PRIVATE = ("proxy.md", "proxy.archive.md", "proxy-tasks/")
 
 
-class Request(NamedTuple):
+class ExtractRequest(NamedTuple):
     """What to learn from: `transcripts` are files, none discovers this repository's sessions.
 
     `text` is a transcript from standard input, for the name "-". `finished`: only sessions that
@@ -78,7 +78,7 @@ class Learned(NamedTuple):
     note: str = ""
 
 
-class Report(NamedTuple):
+class ExtractReport(NamedTuple):
     """What was learned: by session, with the engine and why it was taken, and what was left for
     later.
 
@@ -104,7 +104,7 @@ class _Source(NamedTuple):
     named: bool
 
 
-def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
+def run(app: App, request: ExtractRequest, *, dry_run: bool = False) -> ExtractReport:
     """Learn from the sessions asked for: one write for each, all of it or nothing."""
     for name in request.scopes:
         if name not in scopes.BY_NAME:
@@ -118,7 +118,7 @@ def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
     engine, why, model = _engine(app, request)
     work = _Run(app, request, model, llm=engine == "llm", dry_run=dry_run)
     more = work.all()
-    return Report(
+    return ExtractReport(
         engine,
         why,
         tuple(work.learned),
@@ -130,7 +130,7 @@ def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
     )
 
 
-def _engine(app: App, request: Request) -> tuple[str, str, Model | None]:
+def _engine(app: App, request: ExtractRequest) -> tuple[str, str, Model | None]:
     """The engine, why it is that one, and its model. Naming the engine is consent for one run."""
     configured = app.config.llm
     if request.engine == "rules":
@@ -166,7 +166,7 @@ class _Run:
     """
 
     def __init__(
-        self, app: App, request: Request, model: Model | None, *, llm: bool, dry_run: bool
+        self, app: App, request: ExtractRequest, model: Model | None, *, llm: bool, dry_run: bool
     ) -> None:
         self.app = app
         self.request = request

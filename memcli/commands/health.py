@@ -59,7 +59,7 @@ class Spent(NamedTuple):
         return self.input + self.cache_read + self.cache_write + self.output
 
 
-class Report(NamedTuple):
+class HealthReport(NamedTuple):
     """`history` has one snapshot a day, this one last; `never` is None while no recall was logged.
 
     `notes` are all live entries and what their edges may lead to, when the page is wanted.
@@ -95,7 +95,7 @@ class _Known(NamedTuple):
         return [entry for entry in self.entries if entry.values["status"] != "retired"]
 
 
-def health(app: App, *, page: bool = False) -> Report:
+def health(app: App, *, page: bool = False) -> HealthReport:
     """The health of the whole project and the global level, wherever it is asked from.
 
     Writes the index and one snapshot a day in the state file.
@@ -103,12 +103,14 @@ def health(app: App, *, page: bool = False) -> Report:
     if not app.listing.files:
         problems = tuple(app.problems_of_listing)
         nothing = metrics.health((), Indexed(0, 0, len(problems)), (), ())
-        return Report(nothing, _counts((), (), {}, 0), (), problems, (), None, False, _spent(app))
+        return HealthReport(
+            nothing, _counts((), (), {}, 0), (), problems, (), None, False, _spent(app)
+        )
     app.refresh()
     return app.guarded(lambda: _health(app, page))
 
 
-def _health(app: App, page: bool) -> Report:
+def _health(app: App, page: bool) -> HealthReport:
     known = _known(app)
     entries, live = known.entries, known.live
     texts = {entry.entry: _text(app, entry) for entry in entries}
@@ -135,7 +137,7 @@ def _health(app: App, page: bool) -> Report:
         _note(app, entry, known.files, texts.get(entry.entry, ""), near.get(entry.entry, ()))
         for entry in noted
     ]
-    return Report(
+    return HealthReport(
         found,
         _counts(entries, live, known.files, tokens),
         history,
@@ -421,7 +423,7 @@ def _counts(
     }
 
 
-def write_page(app: App, report: Report, path: str) -> None:
+def write_page(app: App, report: HealthReport, path: str) -> None:
     """Write the report as one self-contained HTML page."""
     from memcli.storage.durable import write_output
     from memcli.views import page
@@ -440,7 +442,7 @@ def write_page(app: App, report: Report, path: str) -> None:
     write_output(app.cwd / path, page.render(made, template), root=app.root)
 
 
-def trend(report: Report) -> Iterator[tuple[str, ...]]:
+def trend(report: HealthReport) -> Iterator[tuple[str, ...]]:
     """The snapshots as rows: day, score, the five metrics, live entries, tokens."""
     for day in report.history:
         values = [day.metrics.get(name) for name in metrics.WEIGHTS]

@@ -37,7 +37,7 @@ UNCONDITIONAL = ("policy", "architecture")
 """Kinds whose own priority would show them in every recall."""
 
 
-class Request(NamedTuple):
+class ImportRequest(NamedTuple):
     """What to import. `form` "" is found out; `project` picks from a database that holds several."""
 
     paths: tuple[str, ...]
@@ -46,7 +46,7 @@ class Request(NamedTuple):
     project: str = ""
 
 
-class Report(NamedTuple):
+class ImportReport(NamedTuple):
     """What became of every draft.
 
     `added` are (id, path, title); `known` and `similar` (title, id of the entry that is there
@@ -70,7 +70,7 @@ class Report(NamedTuple):
         return bool(self.refused or self.injected or self.skipped)
 
 
-def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
+def run(app: App, request: ImportRequest, *, dry_run: bool = False) -> ImportReport:
     """Append what is not known yet to the level's MEMORY.md; the sources are only read.
 
     Whoever runs it twice adds nothing the second time: ids follow from the sources, and an id that
@@ -88,7 +88,7 @@ def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
     drafts, elsewhere = _chosen(app, request, sources)
     problems = [problem for source in sources for problem in source.problems]
 
-    def plan() -> Report:
+    def plan() -> ImportReport:
         return _plan(app, level, target, drafts)._replace(
             elsewhere=elsewhere, skipped=tuple(problems)
         )
@@ -122,7 +122,7 @@ def _read(app: App, path: str, form: str) -> importers.Source:
 
 
 def _chosen(
-    app: App, request: Request, sources: Sequence[importers.Source]
+    app: App, request: ImportRequest, sources: Sequence[importers.Source]
 ) -> tuple[list[Draft], int]:
     """The drafts of this project, and how many belong to others. Only a database knows of several."""
     name = request.project or (app.root.name if app.root is not None else "")
@@ -281,7 +281,7 @@ def _near(claims: Iterable[Claim]) -> Callable[[Claim], list[Claim]]:
 # --- writing
 
 
-def _plan(app: App, level: str, target: tuple[str, str], drafts: Sequence[Draft]) -> Report:
+def _plan(app: App, level: str, target: tuple[str, str], drafts: Sequence[Draft]) -> ImportReport:
     name, path = target
     known = _known(app, level)
     judged = _judge(drafts, level, known.ids)
@@ -292,7 +292,7 @@ def _plan(app: App, level: str, target: tuple[str, str], drafts: Sequence[Draft]
     texts = [_entry(draft, ids, app.now.isoformat(), eol) for draft in kept]
     after = edited(memory, [EntryChange(text=text) for text in texts])
     before = memory.text if os.path.lexists(path) else None
-    return Report(
+    return ImportReport(
         added=tuple((draft.id, name, draft.title) for draft in kept),
         known=tuple(judged.known),
         similar=tuple(same),

@@ -13,7 +13,7 @@ from memcli.index.source import FileRow
 from memcli.memory.values import Problem
 
 
-class Report(NamedTuple):
+class IndexReport(NamedTuple):
     """`stale` are files that a `--check` found changed or gone; `where` is "" when none was made."""
 
     where: str
@@ -46,13 +46,13 @@ def index(
     rebuild: bool = False,
     progress: Callable[[int], None] = lambda done: None,
     embedding: Callable[[int, int], None] = lambda done, total: None,
-) -> Report:
+) -> IndexReport:
     """Refresh (or build anew) the index, and its vectors. Raises RefusedError when it is kept busy.
 
     A provider that fails is told in the report: the index itself is up to date then.
     """
     if not app.listing.files:
-        return Report("", (), 0, 0, 0, (), tuple(app.problems_of_listing), ())
+        return IndexReport("", (), 0, 0, 0, (), tuple(app.problems_of_listing), ())
     done = app.refresh(wait=BUILD_WAIT, progress=progress, rebuild=rebuild, embed=False)
     if done.busy:
         raise RefusedError(
@@ -79,25 +79,27 @@ def _embed(app: App, progress: Callable[[int, int], None]) -> Vectors | None:
     )
 
 
-def _report(app: App, done: Refreshed) -> Report:
+def _report(app: App, done: Refreshed) -> IndexReport:
     files = tuple(app.index.files().values())
     where, problems = str(app.index.path), tuple(app.problems)
-    return Report(where, files, done.read, done.changed, done.removed, (), problems, repeated(app))
+    return IndexReport(
+        where, files, done.read, done.changed, done.removed, (), problems, repeated(app)
+    )
 
 
-def check(app: App) -> Report:
+def check(app: App) -> IndexReport:
     """What is stale, without writing anything."""
     found = app.looked(lambda: _compare(app)) if app.has_index else None
     if found is not None:
         return found
     names = tuple(file.name for file in app.listing.files)
-    return Report("", (), 0, 0, 0, names, tuple(app.problems_of_listing), ())
+    return IndexReport("", (), 0, 0, 0, names, tuple(app.problems_of_listing), ())
 
 
-def _compare(app: App) -> Report:
+def _compare(app: App) -> IndexReport:
     changed, gone = differing(app.index, app.listing.files)
     files = tuple(app.index.files().values())
-    return Report(
+    return IndexReport(
         str(app.index.path), files, 0, 0, 0, (*changed, *gone), tuple(app.problems), repeated(app)
     )
 

@@ -30,7 +30,7 @@ class Row(NamedTuple):
     line: int
 
 
-class Report(NamedTuple):
+class ListReport(NamedTuple):
     """`total` counts what passed the filters; `rows` may be fewer (`--recent`)."""
 
     rows: tuple[Row, ...]
@@ -38,16 +38,16 @@ class Report(NamedTuple):
     found: bool
 
 
-def list_entries(app: App, filters: Filters, recent: int | None = None) -> Report:
+def list_entries(app: App, filters: Filters, recent: int | None = None) -> ListReport:
     """The entries in view that pass the filters, newest first; each id once, its nearest copy."""
     filters = view.check(filters, app.now)
     if not app.listing.files:
-        return Report((), 0, False)
+        return ListReport((), 0, False)
     app.refresh()
     return app.guarded(lambda: _list(app, filters, recent))
 
 
-def _list(app: App, filters: Filters, recent: int | None) -> Report:
+def _list(app: App, filters: Filters, recent: int | None) -> ListReport:
     rows = view.visible(app.index.files().values(), app.view, filters)
     where = view.select(rows, filters, app.relative)
     files = {row.id: row for row in rows}
@@ -63,7 +63,7 @@ def _list(app: App, filters: Filters, recent: int | None) -> Report:
         key=lambda row: (row.path, -row.line)
     )  # what stands later in a file was written later
     listed.sort(key=lambda row: row.date, reverse=True)
-    return Report(tuple(listed[:recent]), len(listed), True)
+    return ListReport(tuple(listed[:recent]), len(listed), True)
 
 
 def _row(app: App, candidate: Candidate, file: FileRow) -> Row:

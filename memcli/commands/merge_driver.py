@@ -15,7 +15,7 @@ USAGE = (
 )
 
 
-class Request(NamedTuple):
+class MergeRequest(NamedTuple):
     """The three files of a merge, the name of the merged one, and the length of conflict markers."""
 
     base: Path
@@ -36,12 +36,14 @@ def main(arguments: Sequence[str]) -> int:
     base, ours, theirs = (Path(argument).absolute() for argument in arguments[:3])
     name, size = [*arguments[3:], "", ""][:2]
     try:
-        return merge_driver(Request(base, ours, theirs, name, size if size.isdecimal() else "7"))
+        return merge_driver(
+            MergeRequest(base, ours, theirs, name, size if size.isdecimal() else "7")
+        )
     except KeyboardInterrupt:
         return 130
 
 
-def merge_driver(request: Request) -> int:
+def merge_driver(request: MergeRequest) -> int:
     """Merge by entry, or as git does where that cannot be done; the number of conflicts, at most
     127.
     """
@@ -57,7 +59,7 @@ def merge_driver(request: Request) -> int:
         return _merge_as_git(request)
 
 
-def _merged(request: Request) -> tuple[str, int]:
+def _merged(request: MergeRequest) -> tuple[str, int]:
     from memcli.compaction.merge import merge
     from memcli.diagnostics.checks import conflict_lines
     from memcli.errors import DataError
@@ -95,7 +97,7 @@ def _replace(path: Path, data: bytes) -> None:
         beside.unlink(missing_ok=True)
 
 
-def _merge_prose(request: Request, base: str, ours: str, theirs: str) -> tuple[str, int]:
+def _merge_prose(request: MergeRequest, base: str, ours: str, theirs: str) -> tuple[str, int]:
     from tempfile import TemporaryDirectory
 
     from memcli.compaction.merge import Unmergeable
@@ -111,7 +113,7 @@ def _merge_prose(request: Request, base: str, ours: str, theirs: str) -> tuple[s
         return _read(part.ours), code
 
 
-def _merge_as_git(request: Request) -> int:
+def _merge_as_git(request: MergeRequest) -> int:
     """What git does without a driver: on failure, binary content say, ours and a conflict."""
     try:
         before = request.ours.read_bytes()
@@ -122,7 +124,7 @@ def _merge_as_git(request: Request) -> int:
         return ERROR
 
 
-def _merge_file(request: Request) -> int:
+def _merge_file(request: MergeRequest) -> int:
     """git merge-file, into `ours`. It reads the work tree's merge.conflictStyle."""
     from memcli.project import git
 
@@ -133,7 +135,7 @@ def _merge_file(request: Request) -> int:
     return code if code >= 0 else ERROR
 
 
-def _explain(request: Request, error: Exception) -> None:
+def _explain(request: MergeRequest, error: Exception) -> None:
     if os.environ.get("MEM_DEBUG") == "1":
         sys.excepthook(type(error), error, error.__traceback__)
     elif str(error):

@@ -25,7 +25,7 @@ class Pitfall(NamedTuple):
     where: str
 
 
-class Report(NamedTuple):
+class MomentReport(NamedTuple):
     """What was written where, with how many risks; `failed` says why a language model added none."""
 
     what: str
@@ -43,7 +43,7 @@ def premortem(
     job: str = "",
     llm: bool = False,
     dry_run: bool = False,
-) -> Report:
+) -> MomentReport:
     """Write `.premortem.md`: pitfalls met before, and the risks a language model foresees when
     asked.
     """
@@ -68,7 +68,9 @@ def premortem(
     )
 
 
-def checkpoint(app: App, found: Checkpoint, *, job: str = "", dry_run: bool = False) -> Report:
+def checkpoint(
+    app: App, found: Checkpoint, *, job: str = "", dry_run: bool = False
+) -> MomentReport:
     """Append a line to `.assumptions.jsonl`."""
     path = _folder(app, job) / ".assumptions.jsonl"
     row = job_files.checkpoint_line(found, app.moment.isoformat(timespec="seconds"))
@@ -94,12 +96,14 @@ def _risks(
 
 def _written(
     app: App, path: Path, text: str, what: str, count: int, failed: str, dry_run: bool
-) -> Report:
-    def plan() -> Report:
+) -> MomentReport:
+    def plan() -> MomentReport:
         if not dry_run and app.root is not None:
             git.exclude(app.root, git.MOMENTS)
         patch = Patch(str(path), _text(app, path), text)
-        return Report(what, os.path.relpath(path, app.root or app.cwd), count, failed, (patch,))
+        return MomentReport(
+            what, os.path.relpath(path, app.root or app.cwd), count, failed, (patch,)
+        )
 
     return app.write(plan, "extract", dry_run=dry_run)
 

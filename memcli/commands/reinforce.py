@@ -31,7 +31,7 @@ USED = 0.3
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 
 
-class Request(NamedTuple):
+class ReinforceRequest(NamedTuple):
     """Ids come from `ids` (typed), `listed` (a file) and the recall log of `session`.
 
     `rates` maps ids to again, hard, good or easy; `spoken` is the text of the session (modes
@@ -49,7 +49,7 @@ class Request(NamedTuple):
     explicit: bool = False
 
 
-class Report(NamedTuple):
+class ReinforceReport(NamedTuple):
     """Ids by what became of them; `patches` hold the new texts."""
 
     reinforced: tuple[str, ...]
@@ -64,7 +64,7 @@ class Report(NamedTuple):
     patches: tuple[Patch, ...]
 
 
-def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
+def run(app: App, request: ReinforceRequest, *, dry_run: bool = False) -> ReinforceReport:
     """Reinforce, weaken or rate entries; once per session and id."""
     mode = _mode(app, request)
     for entry, rating in request.rates.items():
@@ -77,7 +77,7 @@ def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
         raise UsageError(f"mode {mode} needs the session", "name it with --transcript FILE")
     model = asking.require(app, "mode rated") if mode == "rated" else None
     if not app.listing.files:
-        return Report((), (), (), (), (), (), (), (), (), ())
+        return ReinforceReport((), (), (), (), (), (), (), (), (), ())
     asked = request._replace(mode=mode)
     with app.history() as history:
         if not request.ids and not request.listed and request.session:
@@ -85,7 +85,7 @@ def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
         once = _Once(app, history, request.session)
         judged = _Plan(app, asked, once.done()).judged(model) if model is not None else {}
 
-        def plan() -> Report:
+        def plan() -> ReinforceReport:
             report = _Plan(app, asked, once.done(), judged).report()
             if not dry_run:
                 once.remember(report)
@@ -116,10 +116,10 @@ class _Once:
         )
         return {*self.history.reinforced(self.session), *chain.from_iterable(noted)}
 
-    def note(self, report: Report) -> tuple[str, ...]:
+    def note(self, report: ReinforceReport) -> tuple[str, ...]:
         return (self.session, *_touched(report)) if self.session else ()
 
-    def remember(self, report: Report) -> None:
+    def remember(self, report: ReinforceReport) -> None:
         if self.session:
             self.history.remember_reinforced(self.session, _touched(report))
 
@@ -135,11 +135,11 @@ class _Once:
             yield
 
 
-def _touched(report: Report) -> tuple[str, ...]:
+def _touched(report: ReinforceReport) -> tuple[str, ...]:
     return (*report.reinforced, *report.weakened, *report.rated)
 
 
-def _mode(app: App, request: Request) -> str:
+def _mode(app: App, request: ReinforceRequest) -> str:
     """The mode asked for, else the configured one; a session's words make use of themselves."""
     configured = app.config.reinforce_mode
     if request.mode or request.spoken is None or configured == "rated":
@@ -158,7 +158,7 @@ class _Plan:
     def __init__(
         self,
         app: App,
-        request: Request,
+        request: ReinforceRequest,
         done: set[str],
         judged: Mapping[str, _Judged] | None = None,
     ) -> None:
@@ -185,7 +185,7 @@ class _Plan:
         self.paths: dict[str, str] = {}
         self.skipped: list[Problem] = []
 
-    def report(self) -> Report:
+    def report(self) -> ReinforceReport:
         self.app.refresh()
         self.request = self._whole(self.request)
         typed = (
@@ -214,7 +214,7 @@ class _Plan:
         ]
         missing = tuple(name for name in self.names["unknown"] if name in typed)
         lists = {key: tuple(value) for key, value in self.names.items()}
-        return Report(
+        return ReinforceReport(
             **lists, typed_unknown=missing, skipped=tuple(self.skipped), patches=tuple(patches)
         )
 
@@ -244,7 +244,7 @@ class _Plan:
             rates |= consolidate.read_ratings(text, part)
         return {entry.id: _Judged(rates[entry.id], entry.body) for entry in self.shown}
 
-    def _whole(self, request: Request) -> Request:
+    def _whole(self, request: ReinforceRequest) -> ReinforceRequest:
         """The request with the beginnings of ids made whole, where only one entry's begins so."""
 
         def whole(prefix: str) -> str:

@@ -17,7 +17,7 @@ from memcli.storage.files import Unreadable
 ARCHIVED = ("archived_at", "archived_from", "archived_because")
 
 
-class Report(NamedTuple):
+class RetireReport(NamedTuple):
     """The entries changed, as (id, path, title), those that were so already, and the patches."""
 
     verb: str
@@ -26,18 +26,20 @@ class Report(NamedTuple):
     patches: tuple[Patch, ...]
 
 
-def retire(app: App, ids: Sequence[str], because: str = "", *, dry_run: bool = False) -> Report:
+def retire(
+    app: App, ids: Sequence[str], because: str = "", *, dry_run: bool = False
+) -> RetireReport:
     """Set the status of entries to retired; `mem compact` moves them to the archive."""
     reason = " ".join(because.split()) or "by hand"
     return app.write(lambda: _plan(app, ids, "retired", reason), "retire", dry_run=dry_run)
 
 
-def restore(app: App, ids: Sequence[str], *, dry_run: bool = False) -> Report:
+def restore(app: App, ids: Sequence[str], *, dry_run: bool = False) -> RetireReport:
     """Make retired entries active again, and bring archived ones back into their file."""
     return app.write(lambda: _plan(app, ids, "active", ""), "restore", dry_run=dry_run)
 
 
-def _plan(app: App, ids: Sequence[str], status: str, because: str) -> Report:
+def _plan(app: App, ids: Sequence[str], status: str, because: str) -> RetireReport:
     if not app.listing.files:
         raise UsageError("there is no memory here", 'begin with mem add "what you learned"')
     app.refresh()
@@ -58,14 +60,14 @@ class _Plan:
         self.changed: list[tuple[str, str, str]] = []
         self.already: list[str] = []
 
-    def report(self, verb: str) -> Report:
+    def report(self, verb: str) -> RetireReport:
         patches = []
         for name, changes in self.changes.items():
             memory = self.memories[name]
             path = self.app.path_of(name)
             before = memory.text if os.path.lexists(path) else None
             patches.append(Patch(path, before, edited(memory, changes).text))
-        return Report(verb, tuple(self.changed), tuple(self.already), tuple(patches))
+        return RetireReport(verb, tuple(self.changed), tuple(self.already), tuple(patches))
 
     def retire(self, prefix: str, because: str) -> None:
         name, at = self._find(prefix, archived=False)

@@ -18,7 +18,7 @@ from memcli.text.controls import strip_private
 from memcli.text.secrets import redact_secrets
 
 
-class Request(NamedTuple):
+class RetireStageRequest(NamedTuple):
     """`stage` "" detects it from INTENT.md; `job` "" is the job one is in, else the root."""
 
     stage: str = ""
@@ -26,7 +26,7 @@ class Request(NamedTuple):
     detect_only: bool = False
 
 
-class Report(NamedTuple):
+class RetireStageReport(NamedTuple):
     """`current` and `by` tell what was detected ("" when a stage was named); `ended` is the one
     retired.
     """
@@ -41,7 +41,7 @@ class Report(NamedTuple):
     patches: tuple[Patch, ...]
 
 
-def run(app: App, request: Request, *, dry_run: bool = False) -> Report:
+def run(app: App, request: RetireStageRequest, *, dry_run: bool = False) -> RetireStageReport:
     """Retire the task entries of a stage: the one named, or the one that INTENT.md has left behind."""
     if request.stage and request.stage not in PHASES:
         raise UsageError(f"{request.stage}: unknown stage", "one of " + ", ".join(PHASES))
@@ -104,23 +104,23 @@ def _detect(app: App, folder: Path) -> tuple[str, str, tuple[str, ...]]:
         return "unknown", "model", (f"the model could not be asked: {error.what}",)
 
 
-def _named(app: App, request: Request, folder: Path) -> Report:
+def _named(app: App, request: RetireStageRequest, folder: Path) -> RetireStageReport:
     retired, skipped, patches = _retire(app, folder, request.stage)
-    return Report("", "", "", request.stage, retired, skipped, (), patches)
+    return RetireStageReport("", "", "", request.stage, retired, skipped, (), patches)
 
 
 def _detected(
-    app: App, request: Request, folder: Path, found: str, by: str, notes: tuple[str, ...]
-) -> Report:
+    app: App, request: RetireStageRequest, folder: Path, found: str, by: str, notes: tuple[str, ...]
+) -> RetireStageReport:
     path = folder / ".current-stage"
     known = _read(app, path)
     before = known.strip() if known.strip() in PHASES else ""
     if found == "unknown" or found == before or request.detect_only:
-        return Report(found, by, before, "", (), (), notes, ())
+        return RetireStageReport(found, by, before, "", (), (), notes, ())
     ended = before if before not in ("", "unknown") else ""
     retired, skipped, patches = _retire(app, folder, ended) if ended else ((), (), ())
     text = known if os.path.lexists(path) else None
-    return Report(
+    return RetireStageReport(
         found,
         by,
         before,

@@ -35,7 +35,7 @@ PROVENANCE = (
 )
 
 
-class Report(NamedTuple):
+class ShowReport(NamedTuple):
     """`raw` is the segment as it stands in the file; `copies` are other places of the same id."""
 
     entry: Entry
@@ -50,7 +50,7 @@ class Report(NamedTuple):
     raw: str
 
 
-def show(app: App, prefix: str, *, proxy: bool = False) -> Report:
+def show(app: App, prefix: str, *, proxy: bool = False) -> ShowReport:
     """The entry whose id is `prefix` or begins with it. Raises UsageError when that is none or
     several.
 
@@ -64,7 +64,7 @@ def show(app: App, prefix: str, *, proxy: bool = False) -> Report:
     return app.guarded(lambda: _show(app, prefix, proxy))
 
 
-def _show(app: App, prefix: str, proxy: bool) -> Report:
+def _show(app: App, prefix: str, proxy: bool) -> ShowReport:
     rows = app.index.files().values()
     files = {row.id: row for row in rows if proxy or "proxy" not in (row.place.store, row.place.of)}
     name = _one(
@@ -99,7 +99,7 @@ def _read(app: App, row: FileRow, entry_id: str, offset: int) -> tuple[Entry, st
     raise UsageError(f"{entry_id}: the file changed just now ({row.path})", "run again")
 
 
-def _report(app: App, entry: Entry, row: FileRow, raw: str, copies: tuple[str, ...]) -> Report:
+def _report(app: App, entry: Entry, row: FileRow, raw: str, copies: tuple[str, ...]) -> ShowReport:
     c = app.config
     values = {"reinforced": entry.last_reinforced, "created": entry.created_at, "date": entry.date}
     age = ranking.age_of(values, app.now)
@@ -116,7 +116,7 @@ def _report(app: App, entry: Entry, row: FileRow, raw: str, copies: tuple[str, .
         "importance": p.importance, "decay": p.decay, "growth": p.growth, "prominence": p.value,
         "level": hit.level_weight, "kind": hit.kind_weight, "score": hit.score,
     }  # fmt: skip
-    return Report(
+    return ShowReport(
         entry, row.path, row.place.level, row.place.store, age,
         {key: round(value, 6) for key, value in factors.items()},
         {key: extra[key] for key in PROVENANCE if key in extra},

@@ -8,7 +8,7 @@ from memcli.app import App
 from memcli.memory.values import Patch
 
 
-class Report(NamedTuple):
+class UndoReport(NamedTuple):
     """The write that was taken back (`verb` "" when there is none), and the files restored.
 
     `earlier` is the verb of the write that the next undo would take back, "" without one.
@@ -21,18 +21,18 @@ class Report(NamedTuple):
     earlier: str = ""
 
 
-def run(app: App, *, dry_run: bool = False) -> Report:
+def run(app: App, *, dry_run: bool = False) -> UndoReport:
     """Undo the last write. Raises RefusedError, with nothing changed, when a file has changed
     since.
     """
     last = app.workspace.last_write()
     if last is None:
-        return Report("", "", (), ())
+        return UndoReport("", "", (), ())
     files = tuple(patch.path for patch in last.patches)
     if dry_run:
-        return Report(last.verb, last.time, files, last.patches)
+        return UndoReport(last.verb, last.time, files, last.patches)
     files = tuple(app.workspace.undo())
     before = app.workspace.last_write()
-    return Report(
+    return UndoReport(
         last.verb, last.time, files, last.patches, before.verb if before is not None else ""
     )

@@ -64,7 +64,7 @@ def _work(app: App) -> str:
     if sum(file.size for file in app.listing.files) > LARGE or worker.hindrance(app):
         return ""
     try:
-        report = compact.run(app, compact.Request(check=True), dry_run=True)
+        report = compact.run(app, compact.CompactRequest(check=True), dry_run=True)
     except (MemError, OSError):
         return ""
     files = sum(not patch.path.endswith(ARCHIVE) for patch in report.patches)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.commands import compact, extract, reinforce
-from memcli.commands.extract import Learned, Report, Request
+from memcli.commands.extract import ExtractReport, ExtractRequest, Learned
 from memcli.compaction.steps import Event
 from memcli.errors import MemError
 from memcli.memory.values import Patch
@@ -21,13 +21,15 @@ from memcli.memory.values import Patch
 class Ended(NamedTuple):
     """What mem extract did: what was learned, the ids that were reinforced, what compaction did."""
 
-    extract: Report
+    extract: ExtractReport
     reinforced: tuple[str, ...]
     compacted: tuple[Event, ...]
     patches: tuple[Patch, ...]
 
 
-def run(app: App, request: Request, *, dry_run: bool = False, strengthen: bool = True) -> Ended:
+def run(
+    app: App, request: ExtractRequest, *, dry_run: bool = False, strengthen: bool = True
+) -> Ended:
     """Extract, then reinforce what the sessions recalled, then compact the files that were written."""
     if not (dry_run or request.show_prompt):
         _tried(
@@ -54,11 +56,11 @@ def _tried(app: App, work: Callable[[], object]) -> None:
         app.notes.append(f"{error.what} ({error.hint})" if error.hint else error.what)
 
 
-def _strengthen(app: App, report: Report, learned: Learned, reinforced: list[str]) -> None:
+def _strengthen(app: App, report: ExtractReport, learned: Learned, reinforced: list[str]) -> None:
     reinforced.extend(_reinforced(app, report, learned))
 
 
-def _reinforced(app: App, report: Report, learned: Learned) -> Sequence[str]:
+def _reinforced(app: App, report: ExtractReport, learned: Learned) -> Sequence[str]:
     """Reinforce what a session was shown; its workflows gain a success when it went well."""
     if learned.known or learned.session not in report.spoken:
         return ()
@@ -69,7 +71,7 @@ def _reinforced(app: App, report: Report, learned: Learned) -> Sequence[str]:
     workflows = _workflows(app, recalled) if learned.outcome == "success" else ()
     mode = app.config.reinforce_mode
     spoken = report.spoken[learned.session] if mode != "retrieved" else None
-    request = reinforce.Request(
+    request = reinforce.ReinforceRequest(
         session=learned.session, mode=mode, spoken=spoken, succeeded=tuple(workflows)
     )
     done = reinforce.run(app, request)
@@ -91,4 +93,4 @@ def _compacted(app: App, paths: Sequence[str]) -> Sequence[Event]:
         os.path.realpath(file.path) for file in app.listing.files if file.place.store != "archive"
     }
     files = tuple(path for path in paths if os.path.realpath(path) in listed)
-    return compact.run(app, compact.Request(files)).done if files else ()
+    return compact.run(app, compact.CompactRequest(files)).done if files else ()

@@ -144,7 +144,7 @@ def _learn(app: App, paths: tuple[str, ...]) -> str:
     """Learn from these transcripts, or from finished sessions not read yet; what went wrong, if
     anything.
     """
-    from memcli.commands.extract import Request
+    from memcli.commands.extract import ExtractRequest
     from memcli.hooks import pipeline
 
     why = _hindered(app)
@@ -152,7 +152,7 @@ def _learn(app: App, paths: tuple[str, ...]) -> str:
         return why
     app.relist()
     try:
-        report = pipeline.run(app, Request(transcripts=paths, finished=not paths)).extract
+        report = pipeline.run(app, ExtractRequest(transcripts=paths, finished=not paths)).extract
     except (MemError, OSError) as error:
         return f"{type(error).__name__}: {getattr(error, 'what', error)}"
     failed = {scope for session in report.sessions for scope, _ in session.failed}

@@ -29,7 +29,7 @@ TRIES = 5
 ARGUMENTS = 500
 
 
-class Report(NamedTuple):
+class PushReport(NamedTuple):
     """What a push did. `left_out` are memory files that are not in git; `made`: the tables, too."""
 
     project: str
@@ -64,7 +64,7 @@ class _Target(NamedTuple):
     embedder: Embedder | None
 
 
-def push(app: App, *, archived: bool = False) -> Report:
+def push(app: App, *, archived: bool = False) -> PushReport:
     """Send what changed. Nothing is written unless everything is. The index must be fresh."""
     url = app.config.store_url
     where = link.shown(url, app.environ)
@@ -133,7 +133,7 @@ def _hash(row: FileRow) -> str:
 
 def _push(
     app: App, server: link.Link, identity: Identity, source: Source, archived: bool
-) -> Report:
+) -> PushReport:
     known = server.ask(lambda c: writer.known(c, identity.key))
     team = app.config.store_team or known.team or server.ask(writer.role)
     to = _Target(app, server, identity, known, *_embedding(app, server, known))
@@ -155,7 +155,7 @@ def _push(
     facts = writer.Facts(team, identity.commit, identity.remote, identity.name, to.model, to.dim)
     if changed or gone or change.vectors or facts != known.facts:
         server.ask(lambda c: writer.write(c, identity, facts, known, change, archived=archived))
-    return Report(
+    return PushReport(
         identity.name, server.where, identity.commit, len(source.files), len(new), len(change.dropped),
         len(vectors) + len(change.vectors), source.left_out, tuple(problems),
     )  # fmt: skip

@@ -10,10 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-import typer
 
 from memcli import __version__
-from memcli.cli.program import GROUPS, app, commands
+from memcli.cli.program import GROUPS, commands, program
 from memcli.commands import completion
 from memcli.errors import RefusedError
 from tests.conftest import Project
@@ -145,15 +144,23 @@ def test_no_command_shows_the_help(project: Project) -> None:
 
 
 def test_the_help_lists_every_command_once_the_daily_ones_first(project: Project) -> None:
-    """By what they are for; those that only git, agents and CI call come last."""
-    listed = [name for names in GROUPS.values() for name in names]
-    assert sorted(listed) == sorted(COMMANDS) and len(set(listed)) == len(listed)
+    """Those for every day with what they do, the others by name; mem help explains each."""
     out = project.mem("--help").out
-    assert re.findall(r"^  ([a-z][a-z-]+)  ", out, re.MULTILINE) == listed
-    assert (
-        out.index("Every day:") < out.index("For git, agents and CI:") < out.index("merge-driver")
-    )
-    assert "..." not in out.partition("Every day:")[2]
+    listed = out.partition("Everyday:")[2].partition("mem help")[0]
+    assert "recall" in listed.split("\n")[1]
+    for title, (_, names) in GROUPS.items():
+        assert f"{title}:" in out
+        assert all(re.search(rf"[ \n]{name}[ \n]", listed) for name in names.split())
+    explained = project.mem("help").out
+    assert re.findall(r"^  ([a-z][a-z-]+)  ", explained, re.MULTILINE) == COMMANDS
+    assert "..." not in explained.partition("Everyday:")[2]
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_every_help_fits_a_screen(name: str, project: Project) -> None:
+    """24 lines of 80 columns."""
+    lines = project.mem(*[name][: bool(name)], "--help", env={"COLUMNS": "80"}).out.split("\n")
+    assert len(lines) <= 25 and max(map(len, lines)) <= 80, "\n".join(lines)
 
 
 @pytest.mark.parametrize(
@@ -164,8 +171,6 @@ def test_the_help_lists_every_command_once_the_daily_ones_first(project: Project
         (["recall", "x", "--walk"], "a whole number from 0 to 3"),
         (["list", "--recent"], "a whole number from 1"),
         (["add", "x", "--importance"], "a number from 0 to 1"),
-        (["export", "--target", "claude", "--max-lines"], "a whole number from 20"),
-        (["export", "--target", "claude", "--max-bytes"], "a whole number from 1000"),
         (["health", "--min"], "a number from 0 to 100"),
     ],
 )
@@ -220,11 +225,13 @@ def test_help_names_every_option(name: str, project: Project) -> None:
     got = project.mem(name, "--help")
     assert got.code == 0 and got.err == ""
     assert project.mem(name, "-h").out == got.out
-    command = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
+    command = program(name).commands[name]
+    explained = " ".join(project.mem("help", name).out.split())
     for parameter in command.params:
         if type(parameter).__name__.endswith("Option"):
             assert all(option in got.out for option in parameter.opts), parameter.name
             assert parameter.help, parameter.name
+            assert parameter.help.split(". ")[0] in explained, parameter.name
     assert "Usage: mem " + name in got.out
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memcli.app import App, Options
-from memcli.commands.compact import Report, Request, run
+from memcli.commands.compact import CompactReport, CompactRequest, run
 from memcli.compaction.steps import Steps
 from memcli.memory.parser import parse
 from memcli.memory.values import Entry
@@ -456,7 +456,9 @@ class Meddler:
         pass
 
 
-def meddled(project: Project, request: Request, reply: Any, meanwhile: Callable[[], Any]) -> Report:
+def meddled(
+    project: Project, request: CompactRequest, reply: Any, meanwhile: Callable[[], Any]
+) -> CompactReport:
     with App(Options(root=str(project.root)), os.environ, project.root) as app:
         app.__dict__["model"] = Meddler(reply, meanwhile)
         return run(app, request)
@@ -472,7 +474,7 @@ def test_others_may_write_while_the_model_answers(project: Project) -> None:
         codes.append(project.mem("add", "Deploy on Mondays only").code)
         codes.append(project.mem("reinforce", "else", "--session", "s").code)
 
-    report = meddled(project, Request(consolidate=True), facts(fact()), others)
+    report = meddled(project, CompactRequest(consolidate=True), facts(fact()), others)
     assert codes == [0, 0] and len(entries(project)) == 3 and report.patches
     assert entries(project)["else"].reinforcement_count == 1
 
@@ -486,7 +488,10 @@ def test_an_entry_edited_meanwhile_is_left_as_it_is(project: Project) -> None:
         path.write_text(path.read_text().replace("midnight fail", "midnight pass"))
 
     report = meddled(
-        project, Request(consolidate=True), facts(fact("invalidate", "x", title="", body="")), edit
+        project,
+        CompactRequest(consolidate=True),
+        facts(fact("invalidate", "x", title="", body="")),
+        edit,
     )
     assert [event.what for event in report.found] == ["skipped"]
     assert (
@@ -505,7 +510,10 @@ def test_a_pair_edited_meanwhile_is_only_flagged(project: Project) -> None:
         )
 
     report = meddled(
-        project, Request(steps=Steps(contradictions="resolve")), verdict("invalidate", "a"), edit
+        project,
+        CompactRequest(steps=Steps(contradictions="resolve")),
+        verdict("invalidate", "a"),
+        edit,
     )
     assert [event.what for event in report.found] == ["contradiction"] and not report.patches
 
@@ -518,6 +526,9 @@ def test_two_runs_at_once_learn_once(project: Project) -> None:
         assert asked(project, "compact", "--consolidate", replies=[facts(fact())]).code == 0
 
     report = meddled(
-        project, Request(consolidate=True), facts(fact(title="Other", body="Other words.")), other
+        project,
+        CompactRequest(consolidate=True),
+        facts(fact(title="Other", body="Other words.")),
+        other,
     )
     assert not report.patches and len(entries(project)) == 1

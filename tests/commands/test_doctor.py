@@ -820,15 +820,15 @@ def test_text_on_a_terminal_is_aligned_and_coloured() -> None:
     """The status stands first in its colour, the hint on a line of its own."""
     import io
 
-    from memcli.commands.doctor import Report
+    from memcli.commands.doctor import DoctorReport
     from memcli.diagnostics.checks import Check
-    from memcli.views import render
+    from memcli.views.upkeep import doctor_text
 
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
 
-    report = Report(
+    report = DoctorReport(
         (
             Check("ids", "WARN", "1 entry has no id", "mem doctor --fix", "a.md", 3),
             Check("git", "PASS", "ok"),
@@ -838,7 +838,7 @@ def test_text_on_a_terminal_is_aligned_and_coloured() -> None:
         patch.setattr(sys, "stdout", Terminal())
         patch.delenv("NO_COLOR", raising=False)
         patch.setenv("TERM", "xterm")
-        shown = render.doctor_text(report).split("\n")
+        shown = doctor_text(report).split("\n")
     assert shown[0].startswith("\x1b[33mWARN\x1b[0m  ids  ") and "a.md:3" in shown[0]
     assert "mem doctor --fix" in shown[1] and shown[2] == "\x1b[32mPASS\x1b[0m  git  ok"
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memcli.app import App, Options
-from memcli.commands.reinforce import Request, run
+from memcli.commands.reinforce import ReinforceRequest, run
 from memcli.memory.parser import parse
 from memcli.memory.prominence import INITIAL_DIFFICULTY, initial_stability, review
 from memcli.memory.values import Entry
@@ -189,7 +189,9 @@ def test_nothing_is_locked_while_the_model_answers(project: Project) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
     with App(Options(root=str(project.root)), os.environ, project.root) as app:
         model = app.__dict__["model"] = Meddler(project)
-        asked = Request(ids=("a", "b"), session="s", mode="rated", spoken=f"We used {token}.")
+        asked = ReinforceRequest(
+            ids=("a", "b"), session="s", mode="rated", spoken=f"We used {token}."
+        )
         report = run(app, asked)
     assert report.rated == ("b",) and ["changed" in p.message for p in report.skipped] == [True]
     assert (

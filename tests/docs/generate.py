@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import typer
 
 from memcli import errors
-from memcli.cli.program import app
+from memcli.cli import program as cli
 from memcli.extraction import scopes
 from memcli.memory.values import KINDS, LEVELS, PHASES, PRIORITIES, STORES, TYPES
 from memcli.project import config
@@ -42,6 +42,7 @@ VALUES: Mapping[str, Sequence[str]] = {
     "SCOPE": scopes.NAMES,
     "TARGET": ("claude", "agents-md", "json"),
     "SHELL": ("bash", "zsh", "fish"),
+    "COMMAND": tuple(cli.commands()),
     "KEY=VALUE": tuple(f"{key}=" for key in config.KEYS),
 }
 """The values that completions offer for a metavar; test_completions holds them to what the program
@@ -53,6 +54,9 @@ FORMATS: Mapping[str, Sequence[str]] = {
     "extract": (),
 }
 """What FORMAT stands for in commands where it is no form of output of `mem recall`."""
+PROGRAM: Any = cli.program()
+SHARED = {"Always": "Options of every command", "Filters": "Options that filter entries"}
+"""Panels whose options have a section of their own, for all commands that take them."""
 FILES = frozenset(["FILE", "TRANSCRIPT"])
 FOLDERS = frozenset(["DIR"])
 
@@ -77,6 +81,7 @@ class Command(NamedTuple):
     arguments: tuple[tuple[str, str], ...]
     options: tuple[Option, ...]
     records: Mapping[str, tuple[str, str]]
+    panels: Mapping[str, str]
 
     @property
     def takes(self) -> frozenset[str]:
@@ -90,24 +95,18 @@ def bare(metavar: str) -> str:
 
 def program() -> list[Command]:
     """Every command that is shown in `mem --help`, in its order."""
-    group: Any = typer.main.get_command(app)
-    return [_command(name, item) for name, item in group.commands.items() if not item.hidden]
+    return [_command(name, item) for name, item in PROGRAM.commands.items() if not item.hidden]
 
 
 def own_options() -> tuple[Option, ...]:
     """The options of `mem` itself."""
-    return _command("", typer.main.get_command(app)).options
+    return _command("", PROGRAM).options
 
 
 def _command(name: str, command: Any) -> Command:
-    if name and hasattr(command, "commands"):
-        raise NotImplementedError(
-            f"mem {name} has commands of its own: teach this generator about them"
-        )
-    group: Any = typer.main.get_command(app)
-    parent = typer.Context(group, info_name="mem", **group.context_settings)
+    parent = typer.Context(PROGRAM, info_name="mem", **PROGRAM.context_settings)
     context = typer.Context(command, info_name=name, parent=parent) if name else parent
-    arguments, options, records = [], [], {}
+    arguments, options, records, panels = [], [], {}, {}
     for param in command.get_params(context):
         record = param.get_help_record(context)
         if param.param_type_name == "argument":
@@ -116,10 +115,13 @@ def _command(name: str, command: Any) -> Command:
             option = _option(param, context)
             options.append(option)
             records[option.names[0]] = record
+            panels[option.names[0]] = getattr(param, "rich_help_panel", None) or (
+                "Always" if option.names[0] == "--help" else ""
+            )
     usage = " ".join(command.get_usage(context).split()).removeprefix("Usage: ")
     text = "\n".join(line.strip() for line in (command.help or "").strip().splitlines())
     short = text.split("\n")[0].split(". ")[0].rstrip(".") + "."
-    return Command(name, usage, text, short, tuple(arguments), tuple(options), records)
+    return Command(name, usage, text, short, tuple(arguments), tuple(options), records, panels)
 
 
 def _metavar(param: Any, context: Any) -> str:
@@ -161,20 +163,15 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [_row(*heads), "|" + " --- |" * len(heads), *(_row(*row) for row in rows)]
 
 
-def shared(commands: Sequence[Command]) -> list[str]:
-    """The first names of the options that every command has."""
-    first = commands[0].records
-    return [name for name in first if all(c.records.get(name) == first[name] for c in commands)]
-
-
 def commands() -> None:
     """Every command: usage, help, arguments, options."""
     found = program()
-    common = shared(found)
     lines = _table(
         ("command", "what it does"), [(f"[`mem {c.name}`](#mem-{c.name})", c.short) for c in found]
     )
-    lines += ["", "## Options of every command", "", *_options(found[0], common)]
+    for panel, title in SHARED.items():
+        first = next(c for c in found if panel in c.panels.values() and "--root" in c.panels)
+        lines += ["", f"## {title}", "", *_options(first, _of_panel(first, [panel]))]
     for command in found:
         lines += [
             "",
@@ -190,9 +187,15 @@ def commands() -> None:
         if command.arguments:
             rows = [(f"`{name}`", text) for name, text in command.arguments]
             lines += [*_table(("argument", "meaning"), rows), ""]
-        own = [name for name in command.records if name not in common]
-        lines += _options(command, own) if own else ["Only the options of every command."]
+        own = [name for name in command.records if command.panels[name] not in SHARED]
+        lines += _options(command, own) if own else []
+        if "Filters" in command.panels.values():
+            lines += ["", "And the [options that filter entries](#options-that-filter-entries)."]
     _say(lines)
+
+
+def _of_panel(command: Command, panels: Sequence[str]) -> list[str]:
+    return [name for name, panel in command.panels.items() if panel in panels]
 
 
 def _options(command: Command, names: Sequence[str]) -> list[str]:

@@ -13,7 +13,10 @@ from memcli.memory.values import Patch, Problem
 from memcli.recall.answer import RecallReport
 from memcli.recall.budget import Budget
 from memcli.recall.present import Hit
-from memcli.views import render
+from memcli.views.json import document
+from memcli.views.recall import recall_prompt, recall_text
+from memcli.views.table import table
+from memcli.views.text import diff, problem_lines
 
 UNSAFE = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e]"
 VALUES = st.recursive(
@@ -37,7 +40,7 @@ def report(*hits: Hit, more: int = 0) -> RecallReport:
 
 def test_the_text_form_stays_as_it_is() -> None:
     """The whole of the text form, word for word."""
-    text = render.recall_text(
+    text = recall_text(
         report(
             hit(
                 "institutional",
@@ -58,7 +61,7 @@ def test_the_text_form_stays_as_it_is() -> None:
 
 def test_nothing_is_an_empty_text() -> None:
     """Without hits text and prompt are empty."""
-    assert render.recall_text(report()) == render.recall_prompt(report()) == ""
+    assert recall_text(report()) == recall_prompt(report()) == ""
 
 
 @given(VALUES)
@@ -66,7 +69,7 @@ def test_json_is_safe_to_print(value: object) -> None:
     """Any value becomes JSON without control, bidi or zero-width characters, also after parsing."""
     import re
 
-    text = render.to_json({"value": value})
+    text = document({"value": value})
     text.encode()
     assert json.loads(text)["version"] == 1
     for part in _strings(json.loads(text)):
@@ -83,9 +86,7 @@ def _strings(value: object) -> list[str]:
 
 def test_a_problem_is_one_safe_line() -> None:
     """`path:line: what`, without escapes."""
-    assert render.problem_lines([Problem("a\x1b[1m.md", 3, "bad\u202e value")]) == [
-        "a.md:3: bad value"
-    ]
+    assert problem_lines([Problem("a\x1b[1m.md", 3, "bad\u202e value")]) == ["a.md:3: bad value"]
 
 
 @pytest.mark.parametrize(
@@ -95,9 +96,9 @@ def test_diffs_name_files_from_the_root(path: str, shown: str) -> None:
     """A file below the root is named from there; a folder whose name only begins alike is not below
     it.
     """
-    assert f"+++ b/{shown}\n" in render.diff([Patch(path, "a\n", "b\n")], "/r")
+    assert f"+++ b/{shown}\n" in diff([Patch(path, "a\n", "b\n")], "/r")
 
 
 def test_a_table_in_a_pipe_has_one_line_a_row() -> None:
     """Tabs, line ends and escapes in a cell do not break the row."""
-    assert render.table([["a\tb", "c\nd", "e\x1b[1mf"]], ["x", "y", "z"]) == "a b\tc d\tef"
+    assert table([["a\tb", "c\nd", "e\x1b[1mf"]], ["x", "y", "z"]) == "a b\tc d\tef"

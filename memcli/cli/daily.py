@@ -1,0 +1,192 @@
+"""Every day: find, write down, look at, correct."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from memcli.app import App, Options
+from memcli.cli import input
+from memcli.cli.options import (
+    DryRun,
+    Names,
+    Tag,
+    Trees,
+    argument,
+    command,
+    flag,
+    option,
+    show,
+    wrote,
+)
+from memcli.index.view import Filters
+from memcli.views import entries, text
+from memcli.views.text import HOW_TO_BEGIN, say
+
+Number = int | None
+
+
+@command("recall")
+def recall(
+    options: Options,
+    words: Annotated[
+        list[str], argument("TASK", "What you are about to do; - reads it from stdin.")
+    ],
+    filters: Filters,
+    limit: Annotated[Number, option("N", "Most ranked hits.", parser=input.key("--limit"))] = None,
+    max_tokens: Annotated[
+        Number, option("N", "Most tokens of all; 0: no limit.", parser=input.key("--max-tokens"))
+    ] = None,
+    walk: Annotated[
+        Number, option("N", "Add what is N edges away from hits.", parser=input.key("--walk"))
+    ] = None,
+    format: Annotated[str, option("FORMAT", "auto, text, prompt or json.")] = "auto",
+    explain: Annotated[bool, flag("--explain", "Show the factors of every score.")] = False,
+    ranked: Annotated[bool, flag("--ranked", "Only ranked hits, of all kinds.")] = False,
+    detail: Annotated[str, option("WHEN", "Details of episodes: auto, none or high.")] = "auto",
+    session: Annotated[
+        str, option("ID", "Log the hits for mem reinforce.", panel="Scripts and teams")
+    ] = "",
+    ids_out: Annotated[
+        str, option("FILE", "Write the shown ids, one a line.", panel="Scripts and teams")
+    ] = "",
+    no_refresh: Annotated[
+        bool, flag("--no-refresh", "Answer from the index as it is.", panel="Scripts and teams")
+    ] = False,
+    exit_code: Annotated[
+        bool, flag("--exit-code", "Exit 1 when nothing is ranked.", panel="Scripts and teams")
+    ] = False,
+    shared: Annotated[
+        bool, flag("--shared", "Search the shared index instead.", panel="Scripts and teams")
+    ] = False,
+    project: Annotated[
+        Names, option("NAME", "With --shared: only this project.", panel="Scripts and teams")
+    ] = None,
+) -> int:
+    """Find what was learned that bears on TASK."""
+    from memcli.cli import fast
+
+    return fast.recall(
+        words, filters, limit=limit, max_tokens=max_tokens, walk=walk, form=format, explain=explain,
+        ranked=ranked, detail=detail, session=session, ids_out=ids_out, refresh=not no_refresh,
+        exit_code=exit_code, shared=shared or bool(project), projects=project or (),
+        root=options.root, sets=options.sets, json=options.json, quiet=options.quiet,
+    )  # fmt: skip
+
+
+@command("add")
+def add(
+    mem: App,
+    text: Annotated[
+        list[str], argument("TEXT", "What you learned, first line the title; - reads stdin.")
+    ],
+    level: Annotated[str, option("LEVEL", "project, job, task or global.")] = "",
+    job: Annotated[str, option("NAME", "The job to write to.")] = "",
+    task_name: Annotated[str, option("NAME", "The task to write to.", "--task")] = "",
+    kind: Annotated[str, option("KIND", "policy, workflow, pitfall, decision, ...")] = "",
+    type: Annotated[str, option("TYPE", "By kind when not given.")] = "",
+    title: Annotated[str, option("TEXT", "A title, instead of the first line.")] = "",
+    tag: Tag = None,
+    path: Annotated[Names, option("GLOB", "Files it is about (gitignore syntax).")] = None,
+    about: Annotated[Names, option("GLOB", "Shell commands it is about.", "--command")] = None,
+    importance: Annotated[
+        float | None, option("N", "0 to 1.", parser=input.number("--importance", 0, 1))
+    ] = None,
+    priority: Annotated[
+        str, option("PRIORITY", "permanent, critical, high, pin, medium, normal.")
+    ] = "",
+    step: Annotated[Names, option("TEXT", "A step of a workflow, in order.")] = None,
+    outcome: Annotated[str, option("TEXT", "How it ended (episodes).")] = "",
+    dry_run: DryRun = False,
+) -> None:
+    """Write down one thing that was learned. What is known already is reinforced instead."""
+    from memcli.commands import add as command
+
+    request = command.AddRequest(
+        input.read_words(text), level or ("task" if task_name else "job" if job else "project"),
+        job, task_name, type, kind, title, command.parse_lists(tag or ()), tuple(path or ()),
+        tuple(about or ()), importance, priority, tuple(step or ()), outcome,
+    )  # fmt: skip
+    report = command.add(mem, request, dry_run=dry_run)
+    seen = report._replace(path=mem.seen(mem.path_of(report.path), report.path))
+    wrote(mem, seen, entries.add_text, dry_run=dry_run)
+
+
+@command("show")
+def show_entry(
+    mem: App,
+    id: Annotated[str, argument("ID", "An entry's id, or its beginning.")],
+    proxy: Annotated[bool, flag("--proxy", "An entry of the proxy store, too.")] = False,
+    raw: Annotated[bool, flag("--raw", "The bytes of the file, unsafe characters too.")] = False,
+) -> None:
+    """Show one entry and where it comes from."""
+    from memcli.commands import show as command
+
+    report = command.show(mem, id, proxy=proxy)
+    if raw:
+        text.put_bytes(report.raw.encode("utf-8", "surrogatepass"))
+    else:
+        show(mem, report, entries.show_text, entries.show_json)
+
+
+@command("list")
+def list_entries(
+    mem: App,
+    filters: Filters,
+    recent: Annotated[
+        Number, option("N", "Only the newest N.", parser=input.number("--recent", 1, whole=True))
+    ] = None,
+) -> None:
+    """List what is remembered, newest first."""
+    from memcli.commands import list as command
+
+    quiet = mem.options.quiet
+    report = command.list_entries(mem, filters, recent)
+    problems = mem.problems if mem.listing.files else mem.problems_of_listing
+    text.count_problems(problems, quiet=quiet)
+    show(mem, report, entries.list_text, entries.list_json)
+    if not report.found:
+        say(HOW_TO_BEGIN, quiet=quiet)
+    elif not report.rows:
+        say("mem: nothing that is remembered passes these filters", quiet=quiet)
+
+
+@command("retire")
+def retire(
+    mem: App,
+    ids: Annotated[list[str], argument("ID...", "Entries to take out of recall.")],
+    because: Annotated[str, option("TEXT", "Why.")] = "",
+    tasks: Trees = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Take entries out of recall.
+
+    They stay in their file, retired, until mem compact moves them to the archive."""
+    from memcli.commands import retire as command
+
+    report = command.retire(mem, ids, because, dry_run=dry_run)
+    wrote(mem, report, entries.retire_text, dry_run=dry_run, json_of=entries.retire_json)
+
+
+@command("restore")
+def restore(
+    mem: App,
+    ids: Annotated[list[str], argument("ID...", "Retired or archived entries.")],
+    tasks: Trees = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Bring retired or archived entries back."""
+    from memcli.commands import retire as command
+
+    report = command.restore(mem, ids, dry_run=dry_run)
+    wrote(mem, report, entries.retire_text, dry_run=dry_run, json_of=entries.retire_json)
+
+
+@command("undo")
+def undo(mem: App, dry_run: DryRun = False) -> int:
+    """Take back the last write of mem."""
+    from memcli.commands import undo as command
+
+    report = command.run(mem, dry_run=dry_run)
+    root = str(mem.root or mem.home)
+    wrote(mem, report, lambda done: entries.undo_text(done, root, dry_run=dry_run), dry_run=dry_run)
+    return 0 if report.verb else 1

@@ -1,0 +1,82 @@
+"""What a command line is given: words, standard input, files and numbers. Knows nothing of Typer."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from memcli.errors import UsageError
+from memcli.storage import files
+
+Parser = Callable[[Any], Any]
+"An option's text to its value; a UsageError says what is allowed."
+
+
+def choice(option: str, value: str, allowed: Sequence[str]) -> None:
+    """Raise UsageError unless `value` is one of `allowed`."""
+    if value not in allowed:
+        raise UsageError(f"{option} {value}: not known", f"one of {', '.join(allowed)}")
+
+
+def key(option: str) -> Parser:
+    """The parser of an option that sets the configuration key of the same name."""
+    from memcli.project.config import KEYS
+
+    return _parser(option, KEYS[option.removeprefix("--").replace("-", "_")].check)
+
+
+def number(option: str, low: float, high: float | None = None, *, whole: bool = False) -> Parser:
+    """The parser of an option that takes a number (a whole one) from `low` to `high`."""
+
+    def check(value: Any) -> float:
+        given = int(value) if whole else float(value)
+        if not low <= given or (high is not None and not given <= high):
+            raise ValueError
+        return given
+
+    bounds = f"from {low}" + (f" to {high}" if high is not None else "")
+    return _parser(option, check, f"a {'whole ' if whole else ''}number {bounds}")
+
+
+def _parser(option: str, check: Parser, allowed: str = "") -> Parser:
+    def parse(value: Any) -> Any:
+        try:
+            return check(value)
+        except ValueError as error:
+            raise UsageError(f"{option} {value}: cannot be used", allowed or str(error)) from None
+
+    return parse
+
+
+def read_words(words: Sequence[str]) -> str:
+    """The words of a command line, or standard input for a lone `-`; bytes that are no UTF-8 become
+    U+FFFD.
+    """
+    if list(words) == ["-"]:
+        return read_stdin().decode("utf-8", "replace")
+    return re.sub("[\ud800-\udfff]", "\ufffd", " ".join(words))
+
+
+def read_stdin() -> bytes:
+    """All of standard input."""
+    if sys.stdin is None:
+        raise UsageError("- reads standard input, which is closed", "name a file, or give the text")
+    read = sys.stdin.buffer.read1 if hasattr(sys.stdin.buffer, "read1") else sys.stdin.buffer.read
+    return b"".join(iter(lambda: read(1 << 16), b""))  # Ctrl-C gets in between
+
+
+def read_file(path: str) -> bytes:
+    """A file that was named on the command line, or standard input for `-`."""
+    if path == "-":
+        return read_stdin()
+    try:
+        return files.read_file(path).data
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
+def unreadable(path: str, error: OSError) -> UsageError:
+    why = (error.strerror or str(error)).lower()
+    return UsageError(f"{path}: cannot be read: {why}", "name a file, or - for standard input")

@@ -1,0 +1,228 @@
+"""What commands share: `@command`, the options of all of them, and how a report is answered.
+
+A command is a function of an open App and its own options; it returns its exit code, or None for 0:
+
+    @command("undo")
+    def undo(mem: App, dry_run: DryRun = False) -> int | None:
+        "Take back the last write of mem."
+
+It gets --root, --set, --json and --quiet besides (`mem.options`). A parameter of type `Filters`
+stands for the options that filter entries, one of type `Progress` for no option: work inside
+`with progress:` shows how far it is. A parameter called `tasks` names work trees to write to.
+Whoever takes `Options` instead of an App opens it alone; a `bare` command has its own options only.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, NamedTuple, Protocol, TypeVar
+
+import typer
+
+from memcli.app import App, Options, opened
+from memcli.cli.progress import Progress
+from memcli.errors import DataError
+from memcli.index.view import Filters
+from memcli.memory.values import Problem
+from memcli.views import json, text
+from memcli.views.text import put, say
+
+Work = Callable[..., int | None]
+W = TypeVar("W", bound=Work)
+R = TypeVar("R")
+
+
+class Made(NamedTuple):
+    """A command: what it is called, what it does, and Typer's settings for it."""
+
+    name: str
+    work: Work
+    bare: bool
+    settings: Mapping[str, Any]
+
+
+COMMANDS: dict[str, Made] = {}
+"""The commands of the modules that were imported so far."""
+
+
+def command(name: str, *, bare: bool = False, **settings: Any) -> Callable[[W], W]:
+    """Make a function a command of `mem`."""
+
+    def register(work: W) -> W:
+        COMMANDS[name] = Made(name, work, bare, settings)
+        return work
+
+    return register
+
+
+def option(
+    metavar: str,
+    help: str,
+    *names: str,
+    parser: Callable[[Any], Any] | None = None,
+    panel: str | None = None,
+) -> Any:
+    """An option that takes a value; it is named like its parameter without `names`.
+
+    Options of a panel are only named in the help of a command.
+    """
+    return typer.Option(*names, metavar=metavar, help=help, parser=parser, rich_help_panel=panel)
+
+
+def flag(name: str, help: str, short: str = "", *, panel: str | None = None) -> Any:
+    """An option that takes no value."""
+    return typer.Option(name, *filter(None, [short]), help=help, rich_help_panel=panel)
+
+
+def argument(metavar: str, help: str) -> Any:
+    """A word without an option."""
+    return typer.Argument(metavar=metavar, help=help)
+
+
+Names = list[str] | None
+DryRun = Annotated[bool, flag("--dry-run", "Print the diff; write nothing.", "-n")]
+Level = Annotated[Names, option("LEVEL", "global, project, job or task.")]
+Job = Annotated[Names, option("NAME", "Look at this job and its tasks.")]
+Trees = Annotated[Names, option("NAME", "Write to this task's own work tree, too.", "--task")]
+Tag = Annotated[Names, option("TAG", "A tag; may be given more than once.")]
+
+
+_Root = option("DIR", "The project's root; found by itself without.", panel="Always")
+_Sets = option("KEY=VALUE", "A setting for this run.", "--set", panel="Always")
+_Json = flag("--json", "Print one JSON document.", panel="Always")
+_Quiet = flag("--quiet", "No talk on stderr but errors.", "-q", panel="Always")
+
+
+def _shared(
+    root: Annotated[str, _Root] = "",
+    sets: Annotated[Names, _Sets] = None,
+    json: Annotated[bool, _Json] = False,
+    quiet: Annotated[bool, _Quiet] = False,
+    tasks: Any = (),
+) -> Options:
+    named = (tasks,) if isinstance(tasks, str) and tasks else tuple(tasks or ())
+    return Options(root, tuple(sets or ()), quiet, json, named)
+
+
+def _filter(metavar: str, help: str, *names: str) -> Any:
+    return option(metavar, help, *names, panel="Filters")
+
+
+def _include(name: str, help: str) -> Any:
+    return flag(name, help, panel="Filters")
+
+
+def _filters(
+    level: Annotated[Names, _filter("LEVEL", "global, project, job or task.")] = None,
+    job: Annotated[Names, _filter("NAME", "Look at this job and its tasks.")] = None,
+    task: Annotated[Names, _filter("NAME", "Look at this task.", "--task")] = None,
+    type: Annotated[
+        Names, _filter("TYPE", "declarative, procedural, directive, corrective.")
+    ] = None,
+    kind: Annotated[Names, _filter("KIND", "policy, workflow, pitfall, decision, ...")] = None,
+    store: Annotated[Names, _filter("STORE", "memory, institutional, proxy or archive.")] = None,
+    tag: Annotated[Names, _filter("TAG", "A tag; may be given more than once.")] = None,
+    path: Annotated[Names, _filter("FILE", "Entries about this file.")] = None,
+    since: Annotated[str, _filter("DATE", "Created since: 2026-03-01, or 30d, 6w, 3m, 1y.")] = "",
+    until: Annotated[str, _filter("DATE", "Created until: a date, or so long ago.")] = "",
+    proxy: Annotated[
+        bool, _include("--proxy", "The proxy store, too (one person's manner).")
+    ] = False,
+    archived: Annotated[bool, _include("--archived", "The archives, too.")] = False,
+    no_global: Annotated[bool, _include("--no-global", "Leave the global level out.")] = False,
+) -> None:
+    """The options that filter entries."""
+
+
+def filters_of(given: Mapping[str, Any]) -> Filters:
+    """Filters from options: absent lists become empty."""
+    values: dict[str, Any] = {
+        name: value if isinstance(value, (str, bool)) else tuple(value or ())
+        for name, value in given.items()
+    }
+    return Filters(**values)
+
+
+def _parameters(work: Callable[..., Any]) -> list[inspect.Parameter]:
+    return list(inspect.signature(work, eval_str=True).parameters.values())
+
+
+SHARED, FILTERS = ("root", "sets", "json", "quiet"), tuple(inspect.signature(_filters).parameters)
+
+
+def callback(made: Made) -> Callable[..., Any]:
+    """The function whose signature Typer reads: the command's own options, filters, shared ones."""
+    if made.bare:
+        return made.work
+    first, *own = _parameters(made.work)
+    filters = [p.name for p in own if p.annotation is Filters]
+    progress = [p.name for p in own if p.annotation is Progress]
+    own = [p for p in own if p.name not in (*filters, *progress)]
+    signature = [*own, *(_parameters(_filters) if filters else ()), *_parameters(_shared)[:4]]
+
+    @functools.wraps(made.work)
+    def run(**values: Any) -> int:
+        shared = {name: values.pop(name) for name in SHARED}
+        options = _shared(**shared, tasks=values.get("tasks"))
+        for name in filters:
+            values[name] = filters_of({each: values.pop(each) for each in FILTERS})
+        for name in progress:
+            values[name] = Progress(made.name, quiet=options.quiet)
+        if first.annotation is Options:
+            return made.work(options, **values) or 0
+        with opened(options) as mem:
+            code = made.work(mem, **values)
+            for note in mem.notes:
+                say(f"mem: {note}", quiet=options.quiet)
+            return code or 0
+
+    run.__signature__ = inspect.Signature(signature)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in signature}
+    return run
+
+
+# --- answers
+
+
+class Patching(Protocol):
+    """A report of a command that writes."""
+
+    @property
+    def patches(self) -> Any: ...
+
+
+def show(
+    mem: App, report: R, words: Callable[[R], str], json_of: Callable[[R], str] = json.of
+) -> None:
+    """Answer what was asked: in words, or as JSON."""
+    put(json_of(report) if mem.options.json else words(report))
+
+
+P = TypeVar("P", bound=Patching)
+
+
+def wrote(
+    mem: App,
+    report: P,
+    words: Callable[[P], str],
+    *,
+    dry_run: bool,
+    json_of: Callable[..., str] = json.of,
+) -> None:
+    """Answer what was written: in words or as JSON, for --dry-run as the diff alone."""
+    if mem.options.json:
+        put(json_of(report, dry_run=dry_run))
+    elif not dry_run:
+        put(words(report))
+    elif not text.put_diff(report.patches, str(mem.root or mem.home)):
+        say("mem: nothing would change", quiet=mem.options.quiet)
+
+
+def name_problems(problems: Iterable[Problem]) -> int:
+    """Say each problem; the exit code that data which could not be used owns."""
+    lines = text.problem_lines(problems)
+    for line in lines:
+        say(line)
+    return DataError.code if lines else 0

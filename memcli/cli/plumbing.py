@@ -1,0 +1,53 @@
+"""What git, agents and CI call.
+
+`mem hook` and `mem merge-driver` run on every prompt and merge: `__main__` calls them before Typer
+is imported, and only their help comes from here.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from memcli.cli.options import argument, command, option
+
+EVENTS = (
+    "session-start, prompt, pre-tool, pre-compact or session-end; or git post-merge,"
+    " git post-rewrite, git post-commit."
+)
+
+
+@command("hook", bare=True, context_settings={"ignore_unknown_options": True})
+def hook(event: Annotated[list[str], argument("EVENT [ARGUMENT]...", EVENTS)]) -> int:
+    """Serve an agent or git; mem init puts the calls in place.
+
+    Reads the agent's JSON from standard input and prints JSON or nothing. The exit status is always
+    0; what went wrong stands in hooks.log in the state folder. MEM_HOOK=off switches every hook
+    off.
+    """
+    from memcli.hooks import protocol
+
+    return protocol.main(event)
+
+
+@command("merge-driver", bare=True)
+def merge_driver(
+    files: Annotated[
+        list[str], argument("BASE OURS THEIRS [PATH [SIZE]]", "As git passes %O %A %B %P %L.")
+    ],
+) -> int:
+    """Merge memory files by entry id, for git."""
+    from memcli.commands import merge_driver as command
+
+    return command.main(files)
+
+
+@command("mcp", bare=True)
+def mcp(
+    root: Annotated[str, option("DIR", "The project's root; found by itself without.")] = "",
+) -> int:
+    """Serve recall, add, episode, show and health to agents over MCP (stdio).
+
+    Needs the extra mcp: pip install 'memcli[mcp]'."""
+    from memcli.cli import mcp as server
+
+    return server.serve(root)

@@ -1,0 +1,58 @@
+"""How far long work is: on a terminal as it goes, from its first second; elsewhere at its end."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from types import TracebackType
+
+from memcli.views.text import say
+
+SHOWN_AFTER, EVERY, WORTH_A_WORD = 1.0, 0.2, 10.0
+"""Seconds: before the line is drawn, between two drawings, and of work that is told in a pipe."""
+
+
+class Progress:
+    """One line on stderr with what is done and for how long; it goes away when the work ends.
+
+    A thread draws it, so that work which counts nothing shows its seconds, too.
+    """
+
+    def __init__(self, name: str, *, quiet: bool = False) -> None:
+        self._name, self._quiet = name, quiet
+        self._what = ""
+        self._begun = 0.0
+        self._ended = threading.Event()
+        self._drawer: threading.Thread | None = None
+
+    def __enter__(self) -> Progress:
+        self._begun, self._drawer = time.monotonic(), None
+        self._ended.clear()
+        if not self._quiet and sys.stderr is not None and sys.stderr.isatty():
+            self._drawer = threading.Thread(target=self._draw, daemon=True)
+            self._drawer.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: object, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        took = time.monotonic() - self._begun
+        if self._drawer is not None:
+            self._drawer.join()
+        elif kind is None and took >= WORTH_A_WORD:
+            say(f"mem: {self._name} took {took:.0f} s", quiet=self._quiet)
+
+    def count(self, what: str, done: int, total: int = 0) -> None:
+        """Say how much of something is done."""
+        self._what = f" {what} {done:,}" + (f"/{total:,}" if total else "")
+
+    def _draw(self) -> None:
+        wait = SHOWN_AFTER
+        while not self._ended.wait(wait):
+            wait = EVERY
+            line = f"mem {self._name}:{self._what} {time.monotonic() - self._begun:.0f} s"
+            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+        if wait == EVERY:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

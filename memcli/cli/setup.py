@@ -1,0 +1,206 @@
+"""Setting up: the repository, the index, other tools, the shell."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from memcli.app import App
+from memcli.cli.options import (
+    DryRun,
+    argument,
+    command,
+    flag,
+    name_problems,
+    option,
+    show,
+    wrote,
+)
+from memcli.cli.progress import Progress
+from memcli.errors import DataError, ProviderError, UsageError
+from memcli.views import exchange, json, upkeep
+from memcli.views.text import HOW_TO_BEGIN, count_problems, problem_lines, put, say
+
+
+@command("init")
+def init(
+    mem: App,
+    git: Annotated[bool, flag("--git", "Hooks of git after merge, rebase and commit.")] = False,
+    claude: Annotated[bool, flag("--claude", "Let Claude Code call mem.")] = False,
+    codex: Annotated[bool, flag("--codex", "Let Codex call mem.")] = False,
+    gemini: Annotated[bool, flag("--gemini", "Let Gemini CLI call mem.")] = False,
+    opencode: Annotated[bool, flag("--opencode", "Let opencode call mem.")] = False,
+    ci: Annotated[bool, flag("--ci", "A workflow for GitHub that compacts after a merge.")] = False,
+    source: Annotated[str, option("SPEC", "What CI installs, as pip takes it.", "--from")] = "",
+    agents: Annotated[
+        bool, flag("--agents", "Tell agents in AGENTS.md or CLAUDE.md when to use mem.")
+    ] = False,
+    everything: Annotated[bool, flag("--all", "All of these.")] = False,
+    user: Annotated[
+        bool, flag("--user", "Hooks of agents in your own settings, for all repositories.")
+    ] = False,
+    shared: Annotated[
+        bool, flag("--shared", "Hooks of agents in settings that are committed.")
+    ] = False,
+    remove: Annotated[
+        bool, flag("--remove", "Take back what mem init did, or only what is named with it.")
+    ] = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Make a repository ready.
+
+    Creates MEMORY.md, ignores derived files, registers the merge driver for memory files; and on
+    request lets git, agents and CI call mem by themselves."""
+    from memcli.commands import init as command
+
+    each = everything and not remove  # without a target named, --remove takes back all of them
+    wanted = {"claude": claude, "codex": codex, "gemini": gemini, "opencode": opencode}
+    request = command.InitRequest(
+        git=git or each,
+        agents=tuple(name for name, on in wanted.items() if on or each),
+        ci=ci or each,
+        instructions=agents or each,
+        user=user,
+        shared=shared,
+        remove=remove,
+        source=source,
+        everything=everything,
+    )
+    report = command.run(mem, request, dry_run=dry_run)
+    wrote(mem, report, upkeep.init_text, dry_run=dry_run)
+    quiet = mem.options.quiet
+    for line in report.done if dry_run else ():
+        say(f"mem: dry run, not done: {line}", quiet=quiet)
+    for line in report.next if not dry_run and not mem.options.json else ():
+        say(f"next: {line}", quiet=quiet)
+
+
+@command("index")
+def index(
+    mem: App,
+    progress: Progress,
+    check: Annotated[bool, flag("--check", "Write nothing; exit 1 when it is stale.")] = False,
+    rebuild: Annotated[bool, flag("--rebuild", "Start over from the files.")] = False,
+    push: Annotated[bool, flag("--push", "Send what changed to the shared index, too.")] = False,
+    archived: Annotated[bool, flag("--archived", "With --push: the archives, too.")] = False,
+) -> int:
+    """Bring the index to the state of the memory files."""
+    from memcli.commands import index as command
+
+    if (check and push) or (archived and not push):
+        raise UsageError("--archived goes with --push, --check does not", "mem index --help")
+    files = len(mem.listing.files)
+    with progress:
+        report = command.check(mem) if check else command.index(
+            mem, rebuild=rebuild, progress=lambda done: progress.count("file", done, files),
+            embedding=lambda done, all: progress.count("vector", done, all),
+        )  # fmt: skip
+    quiet = mem.options.quiet
+    unread = False
+    for problem in (*report.problems, *report.repeated):
+        unread = unread or problem.severity == "unreadable"
+        say(*problem_lines([problem]), quiet=quiet and problem.severity != "unreadable")
+    sent = None
+    if push:
+        from memcli.postgres import push as pushing
+
+        with progress:
+            sent = pushing.push(mem, archived=archived)
+    if mem.options.json:
+        put(upkeep.index_json(report, sent))
+    elif check:
+        put(upkeep.stale_text(report))
+    else:
+        put(upkeep.index_text(report) if report.where else "")
+        say("" if report.where else HOW_TO_BEGIN, quiet=quiet)
+        put(upkeep.push_text(sent) if sent is not None else "")
+    if check and report.stale:
+        return 1
+    if report.vectors is not None and report.vectors.failed:
+        raise ProviderError(report.vectors.failed, report.vectors.hint)
+    return DataError.code if any(p.severity == "unreadable" for p in report.problems) else 0
+
+
+@command("import")
+def import_(
+    mem: App,
+    paths: Annotated[list[str], argument("PATH...", "Files or folders to read.")],
+    form: Annotated[
+        str, option("FORMAT", "claude, agents-md, claude-mem; found out without.", "--from")
+    ] = "",
+    level: Annotated[str, option("LEVEL", "project, job, task or global.")] = "project",
+    project: Annotated[
+        str, option("NAME", "Of a claude-mem database; the root's name without.")
+    ] = "",
+    dry_run: DryRun = False,
+) -> int:
+    """Take over what other memories know.
+
+    Claude Code's auto memory, CLAUDE.md and its like, claude-mem. The sources
+    are only read; what is known already is not added, so running it twice is running it once.
+    """
+    from memcli.commands import import_ as command
+
+    report = command.run(
+        mem, command.ImportRequest(tuple(paths), form, level, project), dry_run=dry_run
+    )
+    name_problems(report.skipped)
+    wrote(mem, report, exchange.import_text, dry_run=dry_run, json_of=exchange.import_json)
+    if dry_run and not mem.options.json:
+        say(exchange.import_text(report), quiet=mem.options.quiet)
+    return DataError.code if report.incomplete else 0
+
+
+@command("export")
+def export(
+    mem: App,
+    target: Annotated[str, option("TARGET", "claude, agents-md or json.")] = "",
+    out: Annotated[
+        str, option("FILE", "Write there; of a file that exists only our section changes.")
+    ] = "",
+) -> None:
+    """Hand the memory to tools that read a file.
+
+    For claude and agents-md a marked section with norms, rules and the strongest lessons; for json
+    every live entry. The proxy store is never exported."""
+    from memcli.commands import export as command
+
+    json_wanted, quiet = mem.options.json, mem.options.quiet
+    if not (target or json_wanted):
+        raise UsageError("export: for what?", f"--target {', '.join(command.TARGETS)}")
+    report = command.export(mem, "json" if json_wanted else target)
+    written = exchange.export_text(report)
+    count_problems(report.problems, quiet=quiet)
+    say("" if report.kept else HOW_TO_BEGIN, quiet=quiet)
+    if out:
+        done = command.save(mem, report, written, out)
+        put(f"wrote {out}" if done else f"{out} is up to date")
+    else:
+        put(written)
+    more = report.handout.more
+    say(
+        f"mem: {more} more found no room in 200 lines and 25,000 bytes" if more else "", quiet=quiet
+    )
+
+
+@command("completion")
+def completion(mem: App, shell: Annotated[str, argument("SHELL", "bash, zsh or fish.")]) -> None:
+    """Print the script that completes commands and options in a shell.
+
+    For bash into ~/.local/share/bash-completion/completions/mem, for zsh as _mem into a folder of
+    $fpath, for fish into ~/.config/fish/completions/mem.fish."""
+    from memcli.commands import completion as command
+
+    script = command.script(shell)
+    show(mem, script, str.rstrip, lambda text: json.document({"shell": shell, "script": text}))
+
+
+@command("help", bare=True)
+def help_(
+    name: Annotated[str, argument("[COMMAND]", "The command to explain; without, all.")] = "",
+) -> None:
+    """Explain a command with all of its options, or list what every command does."""
+    from memcli.cli import program
+
+    if name and name not in program.commands():
+        raise UsageError(f"{name}: no such command", "mem help")
+    put(program.write_help(name))

@@ -1,0 +1,402 @@
+"""Maintenance: learn from sessions, strengthen, compact, check."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Annotated
+
+from memcli.app import App
+from memcli.cli import input
+from memcli.cli.options import (
+    DryRun,
+    Job,
+    Level,
+    Names,
+    Trees,
+    argument,
+    command,
+    flag,
+    name_problems,
+    option,
+    show,
+    wrote,
+)
+from memcli.cli.progress import Progress
+from memcli.errors import DataError, ProviderError, RefusedError, UsageError
+from memcli.views import entries, exchange, sessions, upkeep
+from memcli.views.text import HOW_TO_BEGIN, count_problems, put, put_diff, say
+
+# --- extract
+
+
+@command("extract")
+def extract(
+    mem: App,
+    progress: Progress,
+    transcripts: Annotated[
+        Names,
+        argument("[TRANSCRIPT]...", "Session files, or -; without, the new ones."),
+    ] = None,
+    scope: Annotated[
+        Names, option("SCOPE", "Only this scope; may be given more than once.")
+    ] = None,
+    engine: Annotated[str, option("ENGINE", "auto, llm or rules.")] = "auto",
+    format: Annotated[str, option("FORMAT", "The transcript's format, if it does not tell.")] = "",
+    all: Annotated[bool, flag("--all", "Every session not read yet, not only the latest.")] = False,
+    finished: Annotated[
+        bool, flag("--finished", "Leave out what was written to just now.")
+    ] = False,
+    job: Annotated[str, option("NAME", "The job of sessions whose folder does not tell it.")] = "",
+    tasks: Annotated[str, option("NAME", "The task of such sessions.", "--task")] = "",
+    show_prompt: Annotated[
+        bool, flag("--show-prompt", "Print what a model would be sent.")
+    ] = False,
+    show_turns: Annotated[
+        bool, flag("--show-turns", "Print who said what; learn nothing.")
+    ] = False,
+    no_reinforce: Annotated[
+        bool, flag("--no-reinforce", "Do not strengthen what the sessions recalled.")
+    ] = False,
+    premortem: Annotated[str, option("TASK", "Write .premortem.md from known pitfalls.")] = "",
+    checkpoint: Annotated[
+        str, option("MILESTONE", "Note assumptions; - reads JSON from stdin.")
+    ] = "",
+    assume: Annotated[
+        Names,
+        option("KEY=VALUE", "An assumption at --checkpoint: scope, ..."),
+    ] = None,
+    recommend: Annotated[str, option("TEXT", "At --checkpoint: what to do about it.")] = "",
+    verbose: Annotated[bool, flag("--verbose", "Name the scopes that were skipped.", "-v")] = False,
+    dry_run: DryRun = False,
+) -> int:
+    """Learn from finished sessions.
+
+    Corrections, preferences, pitfalls and an episode of each session, by rules or by the language
+    model that your own configuration enables. Secrets are taken out first. Nothing is learned
+    twice.
+    """
+    from memcli.commands import extract as command
+    from memcli.hooks import pipeline
+
+    input.choice("--engine", engine, ("auto", "llm", "rules"))
+    if (assume or recommend) and not checkpoint:
+        what, hint = "--assume and --recommend belong to a checkpoint", "--checkpoint MILESTONE"
+        raise UsageError(what, f"name it with {hint}")
+    if show_turns:
+        return _show_turns(mem, transcripts or (), format)
+    if premortem or checkpoint:
+        if transcripts or (premortem and checkpoint):
+            what = "one at a time: transcripts, --premortem or --checkpoint"
+            raise UsageError(what, "mem extract --help")
+        if premortem:
+            return _premortem(mem, premortem, job, engine, dry_run=dry_run)
+        return _checkpoint(mem, checkpoint, assume or (), recommend, job, dry_run=dry_run)
+    request = command.ExtractRequest(
+        tuple(transcripts or ()), input.read_stdin() if "-" in (transcripts or ()) else b"",
+        tuple(scope or ()), engine, all, job, tasks, format, show_prompt, finished,
+    )  # fmt: skip
+    if finished and not dry_run:
+        _refuse_while_blocked(mem)
+    with progress:
+        done = pipeline.run(mem, request, dry_run=dry_run, strengthen=not no_reinforce)
+    report = done.extract
+    code = name_problems(report.problems)
+    for line in sessions.extract_failures(report):
+        say(line)
+    if show_prompt and not mem.options.json:
+        put("\n".join(report.prompts))
+        say("" if report.prompts else "mem: nothing would be sent", quiet=mem.options.quiet)
+    else:
+        wrote(
+            mem, done, lambda done: sessions.extract_text(done, verbose=verbose), dry_run=dry_run,
+            json_of=sessions.extract_json,
+        )  # fmt: skip
+    return ProviderError.code if any(session.failed for session in report.sessions) else code
+
+
+def _show_turns(mem: App, transcripts: Sequence[str], form: str) -> int:
+    from memcli.sessions.reader import read_all
+    from memcli.views import turns
+
+    read = []
+    for name in transcripts:
+        try:
+            source = io.BytesIO(input.read_stdin()) if name == "-" else name
+            read += read_all(source, format=form)
+        except OSError as error:
+            raise input.unreadable(name, error) from None
+    if not read:
+        raise UsageError("--show-turns needs a session", "mem extract --show-turns FILE")
+    show(mem, read, turns.turns_text, turns.turns_json)
+    return 0
+
+
+def _refuse_while_blocked(mem: App) -> None:
+    from memcli.hooks.worker import hindrance
+
+    if mem.root is not None and (why := hindrance(mem)):
+        raise RefusedError(f"{why}: nothing is written", "it is learned from in the next run")
+
+
+def _premortem(mem: App, task: str, job: str, engine: str, *, dry_run: bool) -> int:
+    """Write down what went wrong in such tasks before."""
+    from memcli.commands import moments, recall
+    from memcli.index.view import Filters
+    from memcli.recall.answer import RecallRequest
+
+    request = RecallRequest(task, Filters(type=("corrective",)), ranked_only=True)
+    hits = recall.recall(mem, request).hits
+    found = [moments.Pitfall(hit.title, hit.text, f"{hit.path}:{hit.line}") for hit in hits]
+    llm = engine == "llm" or (engine == "auto" and mem.config.llm != "none")
+    report = moments.premortem(mem, task, found, job=job, llm=llm, dry_run=dry_run)
+    say(f"mem: premortem: {report.failed}" if report.failed else "")
+    wrote(mem, report, sessions.moment_text, dry_run=dry_run)
+    return ProviderError.code if report.failed else 0
+
+
+def _checkpoint(
+    mem: App, milestone: str, assume: Sequence[str], recommend: str, job: str, *, dry_run: bool
+) -> int:
+    """Note what is assumed at a milestone."""
+    from memcli.commands import moments
+    from memcli.extraction import job_files
+
+    if assume or recommend:
+        given = job_files.Checkpoint(milestone, job_files.parse_assumptions(assume), recommend)
+    else:
+        words = input.read_stdin().decode("utf-8", "replace")
+        given = job_files.parse_checkpoint(words, "" if milestone == "-" else milestone)
+    report = moments.checkpoint(mem, given, job=job, dry_run=dry_run)
+    wrote(mem, report, sessions.moment_text, dry_run=dry_run)
+    return 0
+
+
+# --- reinforce, compact, retire-stage
+
+
+@command("reinforce")
+def reinforce(
+    mem: App,
+    ids: Annotated[Names, argument("[ID]...", "Entries that were used.")] = None,
+    session: Annotated[str, option("ID", "What that session was shown; once per session.")] = "",
+    ids_file: Annotated[str, option("FILE", "Ids, one a line; - is stdin.", "--ids")] = "",
+    mode: Annotated[str, option("MODE", "retrieved, aligned or rated; see reinforce_mode.")] = "",
+    transcript: Annotated[str, option("FILE", "The session, for aligned and rated.")] = "",
+    rate: Annotated[Names, option("ID=RATING", "again, hard, good or easy (FSRS).")] = None,
+    success: Annotated[Names, option("ID", "This workflow worked.")] = None,
+    failed: Annotated[Names, option("ID", "This workflow failed.")] = None,
+    explicit: Annotated[
+        bool, flag("--explicit", '"Remember this": reset the decay clock, without a count.')
+    ] = False,
+    tasks: Trees = None,
+    dry_run: DryRun = False,
+) -> int:
+    """Strengthen what was used.
+
+    By id, from a file of ids, or what a session was shown (once per session)."""
+    from memcli.commands import reinforce as command
+
+    if mode:
+        input.choice("--mode", mode, ("retrieved", "aligned", "rated"))
+    if not (ids or session or ids_file or rate or success or failed):
+        raise UsageError("there is nothing to reinforce", "name ids, --ids FILE, or --session ID")
+    listed = input.read_file(ids_file).decode("utf-8", "replace") if ids_file else ""
+    request = command.ReinforceRequest(
+        ids=tuple(ids or ()),
+        listed=command.read_ids(listed.splitlines()),
+        session=session,
+        mode=mode,
+        spoken=_spoken(transcript) if transcript else None,
+        rates=command.parse_rates(rate or ()),
+        succeeded=tuple(success or ()),
+        failed=tuple(failed or ()),
+        explicit=explicit,
+    )
+    report = command.run(mem, request, dry_run=dry_run)
+    for name in report.typed_unknown:
+        say(f"mem: {name}: no entry has that id")
+    say("hint: mem list shows ids" if report.typed_unknown else "")
+    code = name_problems(report.skipped)
+    wrote(mem, report, entries.reinforce_text, dry_run=dry_run)
+    return DataError.code if report.typed_unknown else code
+
+
+def _spoken(path: str) -> str:
+    from memcli.sessions.reader import spoken
+
+    try:
+        return spoken(io.BytesIO(input.read_stdin()) if path == "-" else path)
+    except OSError as error:
+        raise input.unreadable(path, error) from None
+
+
+@command("compact")
+def compact(
+    mem: App,
+    progress: Progress,
+    files: Annotated[Names, argument("[FILE]...", "Only these memory files.")] = None,
+    stale: Annotated[bool, flag("--stale", "Archive what is old and never mattered much.")] = False,
+    promote: Annotated[
+        bool, flag("--promote", "Copy what recurs in 3 jobs or sessions up to the project.")
+    ] = False,
+    contradictions: Annotated[
+        str, option("HOW", "flag (name them), decay (weaken both) or resolve (ask the model).")
+    ] = "flag",
+    consolidate: Annotated[
+        bool, flag("--consolidate", "Let the model make facts of new episodes.")
+    ] = False,
+    promote_global: Annotated[
+        bool, flag("--promote-global", "Copy to ~/MEMORY.md what the model calls generic.")
+    ] = False,
+    semantic: Annotated[
+        bool, flag("--semantic", "Merge what says the same in other words, too.")
+    ] = False,
+    adopt: Annotated[bool, flag("--adopt", "Turn sections of prose into entries.")] = False,
+    check: Annotated[bool, flag("--check", "Write nothing; exit 1 when there is work.")] = False,
+    allow_loss: Annotated[
+        bool, flag("--allow-loss", "Let over 25 % of a file's entries leave.")
+    ] = False,
+    level: Level = None,
+    job: Job = None,
+    tasks: Trees = None,
+    dry_run: DryRun = False,
+) -> int:
+    """Merge near-duplicates and archive what is retired.
+
+    No network and no model, but where an option says so: the same on every machine, safe in CI.
+    What leaves a file is kept in its archive beside it."""
+    from memcli.commands import compact as command
+    from memcli.compaction.steps import Steps
+
+    input.choice("--contradictions", contradictions, ("flag", "decay", "resolve"))
+    request = command.CompactRequest(
+        tuple(files or ()), tuple(level or ()), tuple(job or ()), tuple(tasks or ()),
+        Steps(stale, promote, contradictions, adopt), allow_loss, consolidate, promote_global,
+        check, semantic,
+    )  # fmt: skip
+    with progress:
+        report = command.run(mem, request, dry_run=dry_run or check)
+    code = name_problems(report.skipped)
+    if not check or mem.options.json:
+        wrote(mem, report, upkeep.compact_text, dry_run=dry_run or check)
+    else:
+        put(upkeep.check_text(report))
+    return 1 if check and (report.patches or report.waiting) else code
+
+
+@command("retire-stage")
+def retire_stage(
+    mem: App,
+    stage: Annotated[
+        str, argument("[STAGE]", "The stage that ended; without, INTENT.md tells it.")
+    ] = "",
+    job: Annotated[str, option("NAME", "The job whose stage ended.")] = "",
+    detect_only: Annotated[bool, flag("--detect-only", "Only tell the stage.")] = False,
+    tasks: Trees = None,
+    dry_run: DryRun = False,
+) -> int:
+    """Retire what was true for a stage that ended.
+
+    Task entries of that phase are retired; team entries stay. Without STAGE, INTENT.md tells it."""
+    from memcli.commands import retire_stage as command
+
+    request = command.RetireStageRequest(stage, job, detect_only)
+    report = command.run(mem, request, dry_run=dry_run)
+    code = name_problems(report.skipped)
+    if detect_only and not mem.options.json:
+        put(report.current)
+    else:
+        json_of = entries.retire_stage_json
+        wrote(mem, report, entries.retire_stage_text, dry_run=dry_run, json_of=json_of)
+    return code
+
+
+# --- health, doctor, diff
+
+
+@command("health")
+def health(
+    mem: App,
+    progress: Progress,
+    history: Annotated[bool, flag("--history", "Draw the score by day.")] = False,
+    html: Annotated[str, option("FILE", "Write one self-contained page, too.")] = "",
+    least: Annotated[
+        float | None,
+        option(
+            "N", "Exit 1 when the score is below N.", "--min", parser=input.number("--min", 0, 100)
+        ),
+    ] = None,
+) -> int:
+    """Say how good the memory is, in five metrics, and what would make it better."""
+    from memcli.commands import health as command
+    from memcli.views import health as views
+
+    quiet = mem.options.quiet
+    with progress:
+        report = command.health(mem, page=bool(html))
+    if html:
+        command.write_page(mem, report, html)
+    count_problems(report.problems, quiet=quiet)
+    words = views.trend_text if history else views.health_text
+    show(mem, report, words, lambda report: views.health_json(report, history=history))
+    say(f"mem: wrote {html}" if html else "", quiet=quiet)
+    say("" if report.found else HOW_TO_BEGIN, quiet=quiet)
+    low = least is not None and report.health.score < least
+    say(f"mem: the score {report.health.score:g} is below {least:g}" if low else "", quiet=quiet)
+    return 1 if low else 0
+
+
+@command("doctor")
+def doctor(
+    mem: App,
+    progress: Progress,
+    files: Annotated[Names, argument("[FILE]...", "Only the content of these files.")] = None,
+    fix: Annotated[
+        bool, flag("--fix", "Mend what is derived or can be undone: ids, index, git settings.")
+    ] = False,
+    online: Annotated[
+        bool, flag("--online", "Ask the configured providers, too: it may cost a little.")
+    ] = False,
+    dry_run: DryRun = False,
+) -> int:
+    """Say what is broken, and mend it.
+
+    Memory files, index, git settings, configuration: each finding with the command that mends it.
+    Exit 1 when something is broken."""
+    from memcli.commands import doctor as command
+
+    if dry_run and not fix:
+        raise UsageError("--dry-run shows what --fix would do", "mem doctor --fix --dry-run")
+    quiet = mem.options.quiet
+    with progress:
+        report = command.run(mem, files or (), fix=fix, dry_run=dry_run, online=online)
+    for line in report.fixed:
+        say(f"mem: {'dry run, not done: ' if dry_run else ''}{line}", quiet=quiet)
+    if dry_run and not mem.options.json:
+        put_diff(report.patches, str(mem.root or mem.home))
+    else:
+        wrote(mem, report, upkeep.doctor_text, dry_run=False, json_of=upkeep.doctor_json)
+    say(upkeep.doctor_summary(report), quiet=quiet)
+    return 1 if report.failed else 0
+
+
+@command("diff")
+def diff(
+    mem: App,
+    revisions: Annotated[
+        str, argument("[BASE..HEAD]", "Without: where this branch began, and the files.")
+    ] = "",
+    format: Annotated[str, option("FORMAT", "text, markdown or json.")] = "text",
+    exit_code: Annotated[bool, flag("--exit-code", "Exit 1 when something changes.")] = False,
+) -> int:
+    """Say what a branch adds to and takes from memory."""
+    from memcli.commands import diff as command
+    from memcli.views import json
+
+    input.choice("--format", format, ("text", "markdown", "json"))
+    report = command.diff(mem, revisions)
+    code = name_problems(report.problems)
+    words = exchange.diff_markdown if format == "markdown" else exchange.diff_text
+    show(mem, report, json.of if format == "json" else words)
+    return code or (1 if exit_code and not report.empty else 0)

@@ -1,0 +1,124 @@
+"""What was imported, what is exported, and what a branch adds to memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from memcli.text.controls import for_display, strip_private
+from memcli.text.redact import for_prompt
+from memcli.text.secrets import redact_secrets
+from memcli.views import json
+from memcli.views.entries import ENTRY_KEYS, named
+from memcli.views.text import count, first, hung, styled
+
+if TYPE_CHECKING:
+    from memcli.commands.diff import Change, DiffReport, Prose
+    from memcli.commands.export import ExportReport, Kept
+    from memcli.commands.import_ import ImportReport
+
+DIFF_HANG = 14
+"""Where the words of a change begin, behind what it is."""
+
+
+def import_text(report: ImportReport) -> str:
+    """What was added, one line each, and what was left out and why."""
+    lines = first([f"added to {path}: {title} (id {i[:8]})" for i, path, title in report.added])
+    lines += first([f"known already: {title} (id {i[:8]})" for title, i in report.similar])
+    for sources, why in (
+        (report.refused, "holds a secret: not imported"),
+        (report.injected, "reads like commands to an agent: not imported"),
+        (report.private, "is about one person: imported with --level global alone"),
+    ):
+        lines += first([f"{source}: {why}" for source in sources])
+    counts = [
+        f"{len(report.added)} added",
+        f"{len(report.known)} imported before" if report.known else "",
+        f"{len(report.similar)} known already" if report.similar else "",
+        f"{report.elsewhere} of other projects" if report.elsewhere else "",
+    ]
+    return for_display("\n".join([*lines, ", ".join(filter(None, counts))]))
+
+
+def import_json(report: ImportReport, *, dry_run: bool) -> str:
+    def pairs(rows: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
+        return [{"title": title, "id": entry} for title, entry in rows]
+
+    known, similar = pairs(report.known), pairs(report.similar)
+    return json.of(report, added=named(report.added), known=known, similar=similar, dry_run=dry_run)
+
+
+def export_text(report: ExportReport) -> str:
+    """The whole answer: the section, or JSON with every live entry."""
+    if report.target != "json":
+        return report.handout.text.rstrip("\n")
+    entries = [_exported(kept) for kept in report.kept]
+    return json.document({"entries": entries, "problems": report.problems})
+
+
+def _exported(kept: Kept) -> dict[str, Any]:
+    entry, file = kept.entry, kept.file
+    values = {key: getattr(entry, key) for key in ENTRY_KEYS}
+    text = redact_secrets(strip_private(entry.body))
+    where = {"path": file.name, "level": file.place.level, "written": entry.written}
+    return {**values, "text": text, **where, "weight": kept.weight, "extra": dict(entry.extra)}
+
+
+# --- diff
+
+
+def diff_text(report: DiffReport) -> str:
+    """By file: one line a change, then how much prose changed; the totals last."""
+    lines = []
+    for path, level, changes, prose in _by_file(report):
+        head = styled(for_display(path), "bold") + (f" ({level})" if level else "")
+        lines += hung(head, 2)
+        for change in changes:
+            facts = ", ".join((change.kind, f"id {change.id[:8]}"))
+            detail = f": {change.detail}" if change.detail else ""
+            line = for_display(f"  {change.what:<10}  {change.title} ({facts}){detail}")
+            lines += hung(line, DIFF_HANG)
+        lines += hung(f"  {'prose':<10}  {prose_text(prose)}", DIFF_HANG) if prose else []
+    return "\n".join([*lines, *hung(f"{report.base}..{report.head}: {_totals(report)}", 2)])
+
+
+def diff_markdown(report: DiffReport) -> str:
+    """The same for a comment on a pull request; text from memory stands in code spans."""
+    lines = [f"### Memory: {_totals(report)}"]
+    for path, level, changes, prose in _by_file(report):
+        lines += ["", f"{_code(path)}{f' ({level})' if level else ''}"]
+        for change in changes:
+            detail = f": {_code(change.detail)}" if change.detail else ""
+            facts = f"({change.kind}, `{change.id[:8]}`)"
+            lines.append(f"- {change.what} {_code(change.title)} {facts}{detail}")
+        lines += [f"- prose: {prose_text(prose)}"] if prose else []
+    return "\n".join([*lines, "", f"<sub>{report.base}..{report.head}</sub>"])
+
+
+def _by_file(report: DiffReport) -> Iterable[tuple[str, str, list[Change], Prose | None]]:
+    prose = {one.path: one for one in report.prose}
+    for path in sorted({*(change.path for change in report.changes), *prose}):
+        changes = [change for change in report.changes if change.path == path]
+        yield path, changes[0].level if changes else "", changes, prose.get(path)
+
+
+def prose_text(prose: Prose) -> str:
+    """`2 sections added, 1 changed`."""
+    named = (("added", prose.added), ("changed", prose.changed), ("removed", prose.removed))
+    (what, number), *rest = [(what, number) for what, number in named if number]
+    return ", ".join([f"{count(number, 'section')} {what}", *(f"{n} {what}" for what, n in rest)])
+
+
+def _totals(report: DiffReport) -> str:
+    counts = Counter(change.what for change in report.changes)
+    said = [f"{number} {what}" for what, number in counts.items()]
+    sections = sum(prose.added + prose.removed + prose.changed for prose in report.prose)
+    said += [f"{count(sections, 'section')} of prose"] if sections else []
+    return ", ".join(said) or "nothing changes"
+
+
+def _code(text: str) -> str:
+    """A code span: in it nothing is a mention, a link or markup."""
+    line = " ".join(for_prompt(text).replace("`", "'").split())
+    return f"`{line}`" if line else ""

@@ -1,0 +1,69 @@
+"""The answer of a recall: for an agent, for a person, as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from memcli.recall import budget
+from memcli.recall.present import age_text
+from memcli.views import json
+from memcli.views.text import count, folded, hung, styled
+
+if TYPE_CHECKING:
+    from memcli.recall.answer import RecallReport
+    from memcli.recall.present import Hit
+
+
+def recall_json(report: RecallReport, *, explain: bool) -> str:
+    """The report; with `explain` also the factors of every score."""
+    return json.of(report, hits=[_hit_json(hit, explain) for hit in report.hits])
+
+
+def _hit_json(hit: Hit, explain: bool) -> dict[str, Any]:
+    hidden = {"head", "note"} if explain else {"head", "note", "factors"}
+    hidden |= {name for name in ("project", "url") if not getattr(hit, name)}
+    return {name: value for name, value in hit._asdict().items() if name not in hidden}
+
+
+def recall_prompt(report: RecallReport) -> str:
+    """The block for an agent; "" when there is nothing to show."""
+    if not report.hits:
+        return ""
+    items = [budget.Shown("", hit.layer, hit.head, hit.text, note=hit.note) for hit in report.hits]
+    return budget.write(items, report.budget.more)
+
+
+def recall_text(report: RecallReport) -> str:
+    """The same hits for a person at a terminal."""
+    lines: list[str] = []
+    layer = ""
+    for hit in report.hits:
+        if hit.layer != layer:
+            layer = hit.layer
+            lines += ["", styled(budget.TITLES[layer].removeprefix("## "), "bold")]
+        lines += ["", *_hit_text(hit)]
+    if report.budget.more:
+        more = styled(f"{report.budget.more} more: --max-tokens 0, or a narrower task", "dim")
+        lines += ["", *hung(more, 0)]
+    return "\n".join(lines[1:])
+
+
+def _hit_text(hit: Hit) -> list[str]:
+    where = styled(f"{hit.project} {hit.url}" if hit.url else f"{hit.path}:{hit.line}", "cyan")
+    if hit.layer == "institutional":
+        return ["    " + where, *folded([hit.text], indent=4)]
+    number = f"{hit.rank:>2}. " if hit.layer == "ranked" else "  - "
+    facts = [
+        hit.level if hit.store == "memory" else f"{hit.level} {hit.store}",
+        hit.kind or hit.type,
+        *([age_text(hit.age_days)] if hit.age_days is not None else []),
+        *([f"score {hit.score:.2f}"] if hit.score is not None else []),
+    ]
+    lines = hung(number + styled(hit.title, "bold"), 4)
+    lines += hung(f"    {styled(', '.join(facts), 'dim')}  {where}", 4)
+    lines += folded([hit.text] if hit.text else [], indent=4)
+    alike = ", ".join(name[:8] for name in hit.duplicates)
+    notes = [f"(and {count(len(hit.duplicates), 'near-duplicate')}: {alike})"] if alike else []
+    for note in (*notes, *filter(None, [hit.note])):
+        lines += [styled(line, "dim") for line in hung(f"    {note}", 4)]
+    return lines
