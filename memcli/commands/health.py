@@ -242,6 +242,7 @@ def _unwritten(app: App) -> int:
     """The prompts since memory was last written, as far as hooks counted them; 0 when that is not
     known.
     """
+    from memcli.storage.session_log import SessionLog
     from memcli.storage.state import LOG_WAIT, Failed, History, state_dir
 
     if not (state_dir() / "state.db").exists():
@@ -250,7 +251,7 @@ def _unwritten(app: App) -> int:
     try:
         history = History(state_dir(), app.project, wait=LOG_WAIT)
         try:
-            return history.prompts_since(newest)
+            return SessionLog(history).prompts_since(newest)
         finally:
             history.close()
     except (OSError, Failed):

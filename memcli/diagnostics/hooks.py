@@ -11,6 +11,7 @@ from memcli.diagnostics.scene import Scene, text_of
 from memcli.errors import MemError
 from memcli.install import agent_settings, git_hooks, harness
 from memcli.storage import state
+from memcli.storage.session_log import Spool, Spooled
 
 AGENTS = {"claude": "Claude Code", "codex": "Codex"}
 LONGEST_WAIT = 60
@@ -123,12 +124,13 @@ def _signs_of_life(scene: Scene, installed: Sequence[harness.Settings]) -> Itera
         )
 
 
-def _remembered(app: App) -> tuple[Mapping[str, int], Sequence[state.Spooled]]:
+def _remembered(app: App) -> tuple[Mapping[str, int], Sequence[Spooled]]:
     """When hooks were called, and what waits; nothing where there is no history yet."""
     if not (state.state_dir() / "state.db").exists():
         return {}, ()
     with app.history() as known:
-        return known.beats(), known.spooled()
+        spool = Spool(known)
+        return spool.beats(), spool.waiting()
 
 
 def _session_since(app: App, at: int) -> str:

@@ -9,9 +9,10 @@ from pathlib import Path
 from memcli.app import App
 from memcli.errors import MemError
 from memcli.hooks import worker
-from memcli.hooks.events import HookApp, learns_here
+from memcli.hooks.hook_app import HookApp, learns_here
 from memcli.memory.levels import ARCHIVE
 from memcli.project import git
+from memcli.storage.session_log import Spool
 from memcli.storage.state import LOG_WAIT, Failed, History, state_dir
 
 LARGE = 2_000_000
@@ -40,7 +41,7 @@ def _beat(app: App, event: str) -> None:
     try:
         history = History(state_dir(), app.project, wait=LOG_WAIT)
         try:
-            history.beat(event, int(time.time()))
+            Spool(history).beat(event, int(time.time()))
         finally:
             history.close()
     except (OSError, Failed):

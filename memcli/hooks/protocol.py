@@ -10,16 +10,17 @@ from __future__ import annotations
 import _thread
 import json
 import os
-import re
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memcli.hooks.calls import EVENTS, MOST_BYTES, HookCall, Told, answer, parse_payload
+
 if TYPE_CHECKING:
-    from memcli.hooks.events import HookApp, Said
+    from memcli.hooks.hook_app import HookApp
     from memcli.storage.state import History
 
 OFF = "MEM_HOOK"
@@ -29,12 +30,7 @@ SECONDS = 2.3
 """After so long a hook for an agent gives up, without a word."""
 GIT_SECONDS = 15.0
 BEAT_SECONDS = 60
-MOST_BYTES = 10_000_000
-MOST_CHARACTERS = 9_500
-EVENTS = {"session-start": "SessionStart", "prompt": "UserPromptSubmit", "pre-tool": "PreToolUse"}
-"""The events that are answered, as agents call them."""
 SILENT = ("pre-compact", "session-end")
-_ODD = re.compile("[\ud800-\udfff\U00010000-\U0010ffff]")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -45,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
     if os.environ.get(OFF) == "off":
         return 0
     started = time.monotonic()
-    done = _expire_after(GIT_SECONDS if verb.startswith("git") else SECONDS)
+    done = _expire_after(_seconds(GIT_SECONDS if verb.startswith("git") else SECONDS))
     try:
         outcome = _served(verb, rest)
     except (
@@ -60,6 +56,14 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
+def _seconds(usual: float) -> float:
+    """A deadline; MEM_HOOK_SECONDS moves it for machines that are slower than any agent's."""
+    try:
+        return float(os.environ["MEM_HOOK_SECONDS"])
+    except (KeyError, ValueError):
+        return usual
+
+
 def _served(verb: str, rest: Sequence[str]) -> str | None:
     """Do what the event asks for; what became of it, None for what is not worth a line."""
     if verb.startswith("git"):
@@ -67,9 +71,27 @@ def _served(verb: str, rest: Sequence[str]) -> str | None:
         return _git(event)
     if verb not in EVENTS and verb not in SILENT:
         return "unknown event"
-    data = read_stdin(READ_SECONDS)
-    said = parse_payload(data)
-    return _event(verb, said) if said is not None else f"{len(data)} bytes that are no call"
+    data = read_stdin(_seconds(READ_SECONDS))
+    call = parse_payload(data)
+    if call is None:
+        return f"{len(data)} bytes that are no call"
+    if verb == "session-end" and hasattr(os, "fork"):  # agents end at once, and do not wait
+        if not os.fork():
+            _go_on_alone(verb, call)
+        return None
+    return _event(verb, call)
+
+
+def _go_on_alone(verb: str, call: HookCall) -> None:
+    """Do what the event asks for in a process that shares nothing with the agent, and end it."""
+    try:
+        os.setsid()
+        null = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(null, stream)
+        _log(f"{verb}: {_event(verb, call) or 'spooled'}")
+    finally:
+        os._exit(0)
 
 
 # --- the clock, the input, the answer
@@ -131,58 +153,6 @@ def _is_whole(data: bytes) -> bool:
     return True
 
 
-def parse_payload(data: bytes) -> Said | None:
-    """What an agent says in a JSON object; None when it says nothing that can be used."""
-    try:
-        values = json.loads(data) if len(data) < MOST_BYTES else None
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(values, dict):
-        return None
-    from memcli.hooks.events import Said, transcript_size
-
-    cwd = _text(values, "cwd") or _first(values.get("workspace_roots"))
-    session = _text(values, "session_id") or _text(values, "conversation_id")
-    if not session or not _is_path(cwd):
-        return None
-    path = os.path.expanduser(_text(values, "transcript_path"))
-    path = path if _is_path(path) else ""
-    given = values.get("tool_input")
-    return Said(
-        session[:200], cwd, path, transcript_size(path), _text(values, "source")[:50],
-        _text(values, "prompt") or _text(values, "user_prompt"), _text(values, "tool_name"),
-        given if isinstance(given, dict) else {}, _text(values, "agent_id")[:200],
-    )  # fmt: skip
-
-
-def _is_path(name: str) -> bool:
-    """Whether a file could have this name, and from everywhere the same one."""
-    try:
-        return os.path.isabs(name) and b"\0" not in os.fsencode(name)
-    except UnicodeEncodeError:  # half a character
-        return False
-
-
-def _text(values: Mapping[str, Any], key: str) -> str:
-    value = values.get(key)
-    return value if isinstance(value, str) else ""
-
-
-def _first(values: object) -> str:
-    return values[0] if isinstance(values, list) and values and isinstance(values[0], str) else ""
-
-
-def answer(verb: str, text: str) -> str:
-    """The JSON object that agents take: plain ASCII, no half characters, not too long; "" for no
-    text.
-    """
-    if not text:
-        return ""
-    text = _ODD.sub("\ufffd", text)
-    said = {"hookEventName": EVENTS[verb], "additionalContext": text[:MOST_CHARACTERS]}
-    return json.dumps({"hookSpecificOutput": said})
-
-
 def _put(text: str) -> None:
     """Write the answer at once: whoever reads it gets all or nothing."""
     if text and sys.stdout is not None:
@@ -206,68 +176,95 @@ def _log(line: str) -> None:
 # --- agents
 
 
-def _event(verb: str, said: Said) -> str | None:
+def _event(verb: str, call: HookCall) -> str | None:
     from memcli.app import Options
-    from memcli.errors import MemError
-    from memcli.hooks.events import HookApp, has_memory
-    from memcli.storage.state import LOG_WAIT, History, state_dir
+    from memcli.hooks.hook_app import HookApp, has_memory
 
-    cwd = Path(os.path.realpath(said.cwd))
+    cwd = Path(os.path.realpath(call.cwd))
     with HookApp(Options(quiet=True), os.environ, cwd) as app:
         if not has_memory(app):
             return None
-        history = History(state_dir(), app.project, wait=LOG_WAIT)
-        try:
-            text = _answered(app, history, verb, said)
-            _put(answer(verb, text) if verb in EVENTS else "")
-            outcome = f"{len(text)} characters" if text else None
-        except MemError as error:
-            outcome = f"{error.what}"
-        finally:
-            history.close()
+        told, outcome = _with_state(app, verb, call)
+        _put(answer(verb, told, call.event, show=app.config.hook_show))
         if app.late and verb != "session-start":
             _start_worker(app, wait=False)
         return "; ".join(filter(None, (outcome, *app.notes))) or None
 
 
-def _answered(app: HookApp, history: History, verb: str, said: Said) -> str:
-    """Do it, and leave a sign of life."""
-    from memcli.hooks import events
+def _with_state(app: HookApp, verb: str, call: HookCall) -> tuple[Told, str]:
+    """Do it with the state file; one that is damaged is moved aside, and a new one is used."""
+    import sqlite3
 
-    if (
-        verb == "pre-tool"
-    ):  # called before every edit and command: it leaves a sign only when it speaks
-        text = events.pre_tool(app, history, said)
-        if text:
+    from memcli.errors import MemError
+    from memcli.storage.state import LOG_WAIT, History, set_aside, state_dir
+
+    for _ in range(2):
+        try:
+            history = History(state_dir(), app.project, wait=LOG_WAIT)
+            try:
+                told = _answered(app, history, verb, call)
+            finally:
+                history.close()
+        except MemError as error:
+            return Told(), error.what
+        except sqlite3.DatabaseError as error:
+            kept = set_aside(state_dir())
+            if kept is None:
+                return Told(), f"{type(error).__name__}: {error}"
+            app.notes.append(f"the state file was damaged: moved to {kept}")
+            continue
+        moved = tuple(note for note in app.notes if note.startswith("the state file"))
+        return told._replace(news=(*moved, *told.news)), (
+            f"{len(told.text)} characters" if told.text else ""
+        )
+    return Told(), "the state file is damaged"
+
+
+def _answered(app: HookApp, history: History, verb: str, call: HookCall) -> Told:
+    """Do it, and leave a sign of life."""
+    if verb == "pre-tool":  # called before every tool: it leaves a sign only when it speaks
+        from memcli.hooks.before_tool import pre_tool
+
+        told = pre_tool(app, history, call)
+        if told.text:
             _beat(history, verb)
-        return text
+        return told
     _beat(history, verb)
     if verb == "prompt":
-        return events.prompt(app, history, said)
-    if verb == "session-start":
-        text = events.session_start(app, history, said)
-        if not said.agent:
-            _start_worker(app, wait=bool(history.spooled()))
-        return text
-    _spool(app, history, said, ended=verb == "session-end")
-    return ""
+        from memcli.hooks.prompt import prompt
+
+        return prompt(app, history, call)
+    if verb in EVENTS:
+        from memcli.hooks import start
+        from memcli.storage.session_log import Spool
+
+        if verb == "subagent-start":
+            return start.subagent_start(app, history, call)
+        told = start.session_start(app, history, call)
+        if not call.agent:
+            _start_worker(app, wait=bool(Spool(history).waiting()))
+        return told
+    _spool(app, history, call, ended=verb == "session-end")
+    return Told()
 
 
 def _beat(history: History, verb: str) -> None:
     """Note that a hook was called, at most once a minute: a commit costs more than all the rest."""
-    now = int(time.time())
-    if abs(now - history.beats().get(verb, 0)) >= BEAT_SECONDS:
-        history.beat(verb, now)
+    from memcli.storage.session_log import Spool
+
+    now, spool = int(time.time()), Spool(history)
+    if abs(now - spool.beats().get(verb, 0)) >= BEAT_SECONDS:
+        spool.beat(verb, now)
 
 
-def _spool(app: HookApp, history: History, said: Said, *, ended: bool) -> None:
+def _spool(app: HookApp, history: History, call: HookCall, *, ended: bool) -> None:
     """Note that a session has ended, or was about to be shortened; learn from one that has ended."""
-    from memcli.hooks.events import learns_here
-    from memcli.storage.state import Spooled
+    from memcli.hooks.hook_app import learns_here
+    from memcli.storage.session_log import Spool, Spooled
 
-    if said.agent or not learns_here(app):
+    if call.agent or not learns_here(app):
         return
-    history.spool(Spooled(said.session, said.transcript, ended, said.size))
+    Spool(history).add(Spooled(call.session, call.transcript, ended, call.size))
     if ended:
         _start_worker(app, wait=True)
 

@@ -5,7 +5,7 @@ it. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memcli.project import globs
@@ -78,11 +78,6 @@ def cover(rarity: Sequence[float], numbers: Sequence[int], rarest: float) -> Cov
 def is_evident(met: Sequence[float], rarest: float) -> bool:
     """Whether terms of such rarity say more than chance: two do, or one that is rare."""
     return len(met) > 1 or sum(met) >= RARE * rarest
-
-
-def opens(found: Iterable[Cover], least: float) -> bool:
-    """Whether one of these meets so much of the prompt that memory is worth bringing up."""
-    return any(cover.evident and cover.share >= least for cover in found)
 
 
 # --- commands

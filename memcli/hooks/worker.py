@@ -12,7 +12,8 @@ from memcli.app import App, Options
 from memcli.errors import MemError
 from memcli.project import git
 from memcli.storage.files import Unreadable, digest, read_text
-from memcli.storage.state import History, Spooled, alone, state_dir
+from memcli.storage.session_log import Spool, Spooled
+from memcli.storage.state import alone, state_dir
 
 TRIES = 5
 """So often a session that cannot be learned from is tried; then it is given up, which the log says.
@@ -63,7 +64,7 @@ def work(root: str, environ: Mapping[str, str], *, wait: bool) -> str:
 
 
 def _serve(app: App) -> str:
-    from memcli.hooks.events import has_memory, learns_here
+    from memcli.hooks.hook_app import has_memory, learns_here
 
     if has_memory(app):
         app.refresh()
@@ -72,7 +73,7 @@ def _serve(app: App) -> str:
 
 def _sweep(app: App) -> str:
     with app.history() as history:
-        done = [_told(app, history, item) for item in history.spooled()]
+        done = [_told(app, Spool(history), item) for item in Spool(history).waiting()]
         done.append(_learn(app, ()))
     return "; ".join(filter(None, done)) or "nothing to learn"
 
@@ -104,11 +105,11 @@ def _hindered(app: App) -> str:
     return why
 
 
-def _told(app: App, history: History, item: Spooled) -> str:
+def _told(app: App, spool: Spool, item: Spooled) -> str:
     """Learn from one spooled session. It stays spooled until that has been done."""
     path = item.path or _path_of(app, item.session)
     if not path or not os.path.isfile(path):
-        history.unspool(item)
+        spool.remove(item)
         return f"{item.session}: the transcript is gone"
     if not item.ended and _is_running(path):
         return ""
@@ -117,9 +118,9 @@ def _told(app: App, history: History, item: Spooled) -> str:
         return f"{item.session}: waits, {why}"
     fault = _learn(app, (path,))
     if not fault or item.tries + 1 >= TRIES:
-        history.unspool(item)
+        spool.remove(item)
         return f"{item.session}: given up, {fault}" if fault else f"{item.session}: learned from"
-    history.count_try(item)
+    spool.count_try(item)
     return f"{item.session}: {fault}"
 
 

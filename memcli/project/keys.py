@@ -38,6 +38,7 @@ class Config(NamedTuple):
     episodes_keep: int = 20
     extract_global: bool = False
     hook_proxy: bool = True
+    hook_show: bool = True
     inject_min: float = 0.15
     embedder: str = "auto"
     embed_model: str = ""
@@ -213,6 +214,9 @@ KEYS: dict[str, Key] = {
     ),
     "hook_proxy": Key(
         _flag, "whether hooks show your own proxy file at the start of a session", project=False
+    ),
+    "hook_show": Key(
+        _flag, "whether you are shown a line when hooks told an agent something", project=False
     ),
     "inject_min": Key(
         _number(0, 1), "share of what a prompt says that an entry must meet for a hook to show it"

@@ -184,7 +184,12 @@ class SessionLog:
 
     def forget_sessions(self, before: str) -> None:
         """Forget what was told to sessions before a day."""
-        for table, column in (("shown", "day"), ("starts", "day"), ("turns", "day"), ("told", "at")):
+        for table, column in (
+            ("shown", "day"),
+            ("starts", "day"),
+            ("turns", "day"),
+            ("told", "at"),
+        ):
             self.db.execute(
                 f"DELETE FROM {table} WHERE project = ? AND {column} < ?", (self.project, before)
             )

@@ -9,11 +9,13 @@ import json
 import os
 import sqlite3
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from memcli.storage.session_log import SCHEMA, plain
 from memcli.storage.sqlite import transaction
 
 _SCHEMA = """
@@ -50,29 +52,6 @@ CREATE TABLE IF NOT EXISTS extractions (
   end INTEGER NOT NULL, head TEXT NOT NULL, session TEXT NOT NULL, task TEXT NOT NULL, last TEXT NOT NULL,
   done TEXT NOT NULL, -- JSON list
   PRIMARY KEY (project, path)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS shown (
-  project TEXT NOT NULL, session TEXT NOT NULL, event TEXT NOT NULL, entry TEXT NOT NULL, day TEXT NOT NULL,
-  PRIMARY KEY (project, session, event, entry)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS starts (
-  project TEXT NOT NULL, session TEXT NOT NULL, source TEXT NOT NULL,
-  size INTEGER NOT NULL, day TEXT NOT NULL, -- size of the transcript then
-  PRIMARY KEY (project, session, source)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS turns (
-  project TEXT NOT NULL, session TEXT NOT NULL, count INTEGER NOT NULL, newest INTEGER NOT NULL,
-  nudged INTEGER NOT NULL, day TEXT NOT NULL,
-  PRIMARY KEY (project, session)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS spool (
-  project TEXT NOT NULL, session TEXT NOT NULL, path TEXT NOT NULL, ended INTEGER NOT NULL,
-  size INTEGER NOT NULL, tries INTEGER NOT NULL,
-  PRIMARY KEY (project, session, path)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS beats (
-  project TEXT NOT NULL, event TEXT NOT NULL, at INTEGER NOT NULL, -- seconds since 1970
-  PRIMARY KEY (project, event)
 ) WITHOUT ROWID;
 """
 Failed = sqlite3.Error
@@ -147,6 +126,33 @@ def log_hook(folder: Path, line: str) -> None:
         os.close(file)
 
 
+def set_aside(folder: Path) -> Path | None:
+    """Move a state file aside that is damaged or no database; its new name, None when it is sound."""
+    path = folder / "state.db"
+    with alone(folder, "state", wait=5.0) as mine:
+        if not mine or _is_sound(path):  # another process has done it meanwhile
+            return None
+        kept = path.with_name(f"{path.name}.damaged-{time.time_ns()}")
+        for ending in ("-journal", "-wal", "-shm", ""):
+            with suppress(FileNotFoundError):
+                os.replace(f"{path}{ending}", f"{kept}{ending}")
+    return kept
+
+
+def _is_sound(path: Path) -> bool:
+    if not path.exists():
+        return True
+    db = sqlite3.connect(path, timeout=1.0)
+    try:
+        return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
+    except sqlite3.OperationalError:  # busy, or the disk is at fault
+        return True
+    except sqlite3.DatabaseError:
+        return False
+    finally:
+        db.close()
+
+
 class Extraction(NamedTuple):
     """How far a transcript was read: its size and mtime then, and where to read on (`end`, 0 for
     the start).
@@ -166,29 +172,6 @@ class Extraction(NamedTuple):
     done: tuple[str, ...] = ()
 
 
-class Spooled(NamedTuple):
-    """A session that waits to be learned from: its transcript ("" when not known), how large it was
-    then.
-
-    `ended` says that the session is over; one that is not (it was compacted) is left until it
-    rests.
-    """
-
-    session: str
-    path: str
-    ended: bool
-    size: int
-    tries: int = 0
-
-
-class Turns(NamedTuple):
-    """How many prompts a session had since memory was last written (`newest`, an mtime in ns)."""
-
-    prompts: int = 0
-    newest: int = 0
-    nudged: bool = False
-
-
 class History:
     """The state of one project (git common directory and root)."""
 
@@ -196,10 +179,10 @@ class History:
         path = private_dir(folder) / "state.db"
         if not path.exists():
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
-        self.project = _plain(project)
+        self.project = plain(project)
         self.db = sqlite3.connect(path, timeout=wait, isolation_level=None)
         try:
-            self.db.executescript(_SCHEMA)
+            self.db.executescript(_SCHEMA + SCHEMA)
         except sqlite3.DatabaseError:
             self.db.close()
             raise
@@ -215,14 +198,14 @@ class History:
             self.db.execute("BEGIN IMMEDIATE")
             self.db.executemany(
                 "INSERT INTO recalls VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [(self.project, _plain(session), *item, day) for item in shown],
+                [(self.project, plain(session), *item, day) for item in shown],
             )
 
     def recalled(self, session: str) -> list[str]:
         """The ids that a session was shown, in the order of first showing."""
         rows = self.db.execute(
             "SELECT entry FROM recalls WHERE project = ? AND session = ? GROUP BY entry ORDER BY min(rowid)",
-            (self.project, _plain(session)),
+            (self.project, plain(session)),
         )
         return [row[0] for row in rows]
 
@@ -268,7 +251,7 @@ class History:
         """
         self.db.execute(
             "INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (self.project, day, _plain(purpose), provider, _plain(model), *usage, cost),
+            (self.project, day, plain(purpose), provider, plain(model), *usage, cost),
         )
 
     def spent(self, day: str) -> float:
@@ -293,7 +276,7 @@ class History:
         row = self.db.execute(
             "SELECT size, mtime, end, head, session, task, last, done FROM extractions"
             " WHERE project = ? AND path = ?",
-            (self.project, _plain(path)),
+            (self.project, plain(path)),
         ).fetchone()
         return Extraction._make((*row[:-1], tuple(json.loads(row[-1])))) if row else None
 
@@ -303,9 +286,9 @@ class History:
             "INSERT OR REPLACE INTO extractions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 self.project,
-                _plain(path),
+                plain(path),
                 *found[:3],
-                *map(_plain, found[3:7]),
+                *map(plain, found[3:7]),
                 json.dumps(found.done),
             ),
         )
@@ -336,7 +319,7 @@ class History:
         """Remember such terms; of all projects together the newest `CONDENSED` are kept."""
         with self.transaction():
             self.db.execute(
-                "INSERT OR REPLACE INTO condensed VALUES (?, ?)", (digest, _plain(terms))
+                "INSERT OR REPLACE INTO condensed VALUES (?, ?)", (digest, plain(terms))
             )
             self.db.execute(
                 "DELETE FROM condensed WHERE rowid <= (SELECT max(rowid) FROM condensed) - ?",
@@ -351,7 +334,7 @@ class History:
         """The ids that a session has reinforced already."""
         rows = self.db.execute(
             "SELECT entry FROM reinforced WHERE project = ? AND session = ?",
-            (self.project, _plain(session)),
+            (self.project, plain(session)),
         )
         return [row[0] for row in rows]
 
@@ -359,124 +342,5 @@ class History:
         """Remember, in the running transaction, what a session has reinforced."""
         self.db.executemany(
             "INSERT OR IGNORE INTO reinforced VALUES (?, ?, ?)",
-            [(self.project, _plain(session), entry) for entry in entries],
+            [(self.project, plain(session), entry) for entry in entries],
         )
-
-    # --- hooks; what changes something does so in the running transaction
-
-    def shown(self, session: str, event: str = "") -> set[str]:
-        """The ids that hooks showed to a session, on any event or on one."""
-        rows = self.db.execute(
-            "SELECT entry FROM shown WHERE project = ? AND session = ? AND ? IN ('', event)",
-            (self.project, _plain(session), event),
-        )
-        return {row[0] for row in rows}
-
-    def remember_shown(self, session: str, event: str, entries: Iterable[str], day: str) -> None:
-        """Remember what a hook showed to a session."""
-        self.db.executemany(
-            "INSERT OR IGNORE INTO shown VALUES (?, ?, ?, ?, ?)",
-            [(self.project, _plain(session), event, entry, day) for entry in entries],
-        )
-
-    def remember_evidence(
-        self, session: str, shown: Iterable[tuple[str, str, int, float | None]], day: str
-    ) -> None:
-        """Like `log_recall`, in the running transaction."""
-        self.db.executemany(
-            "INSERT INTO recalls VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [(self.project, _plain(session), *item, day) for item in shown],
-        )
-
-    def started(self, session: str, source: str) -> int | None:
-        """The size of the transcript when a start of that source was last answered, None when
-        never.
-        """
-        row = self.db.execute(
-            "SELECT size FROM starts WHERE project = ? AND session = ? AND source = ?",
-            (self.project, _plain(session), _plain(source)),
-        ).fetchone()
-        return int(row[0]) if row else None
-
-    def remember_start(self, session: str, source: str, size: int, day: str) -> None:
-        """Remember that a start was answered."""
-        self.db.execute(
-            "INSERT OR REPLACE INTO starts VALUES (?, ?, ?, ?, ?)",
-            (self.project, _plain(session), _plain(source), size, day),
-        )
-
-    def turns(self, session: str) -> Turns:
-        """The prompts of a session so far."""
-        row = self.db.execute(
-            "SELECT count, newest, nudged FROM turns WHERE project = ? AND session = ?",
-            (self.project, _plain(session)),
-        ).fetchone()
-        return Turns(row[0], row[1], bool(row[2])) if row else Turns()
-
-    def prompts_since(self, newest: int) -> int:
-        """The prompts of all sessions since memory was last written, at `newest` (an mtime in ns)."""
-        row = self.db.execute(
-            "SELECT total(count) FROM turns WHERE project = ? AND newest >= ?",
-            (self.project, newest),
-        ).fetchone()
-        return int(row[0])
-
-    def remember_turns(self, session: str, turns: Turns, day: str) -> None:
-        """Remember the prompts of a session."""
-        self.db.execute(
-            "INSERT OR REPLACE INTO turns VALUES (?, ?, ?, ?, ?, ?)",
-            (self.project, _plain(session), *turns, day),
-        )
-
-    def forget_sessions(self, before: str) -> None:
-        """Forget what hooks showed to sessions before a day."""
-        for table in ("shown", "starts", "turns"):
-            self.db.execute(
-                f"DELETE FROM {table} WHERE project = ? AND day < ?", (self.project, before)
-            )
-
-    def spool(self, item: Spooled) -> None:
-        """Let a session wait to be learned from. One that has ended stays so, and is tried anew."""
-        self.db.execute(
-            "INSERT INTO spool VALUES (?, ?, ?, ?, ?, 0) ON CONFLICT DO UPDATE SET"
-            " ended = max(ended, excluded.ended), size = excluded.size, tries = 0",
-            (self.project, _plain(item.session), _plain(item.path), item.ended, item.size),
-        )
-
-    def spooled(self) -> list[Spooled]:
-        """The sessions that wait."""
-        rows = self.db.execute(
-            "SELECT session, path, ended, size, tries FROM spool WHERE project = ? ORDER BY session, path",
-            (self.project,),
-        )
-        return [Spooled(row[0], row[1], bool(row[2]), row[3], row[4]) for row in rows]
-
-    def unspool(self, item: Spooled) -> None:
-        """A session no longer waits, unless it was spooled again meanwhile, with a larger
-        transcript.
-        """
-        self.db.execute(
-            "DELETE FROM spool WHERE project = ? AND session = ? AND path = ? AND size = ?",
-            (self.project, item.session, item.path, item.size),
-        )
-
-    def count_try(self, item: Spooled) -> None:
-        """A session could not be learned from."""
-        self.db.execute(
-            "UPDATE spool SET tries = tries + 1 WHERE project = ? AND session = ? AND path = ?",
-            (self.project, item.session, item.path),
-        )
-
-    def beat(self, event: str, at: int) -> None:
-        """Remember when a hook was last called (seconds since 1970)."""
-        self.db.execute("INSERT OR REPLACE INTO beats VALUES (?, ?, ?)", (self.project, event, at))
-
-    def beats(self) -> dict[str, int]:
-        """When each hook was last called."""
-        rows = self.db.execute("SELECT event, at FROM beats WHERE project = ?", (self.project,))
-        return dict(rows.fetchall())
-
-
-def _plain(text: str) -> str:
-    """`text` as SQLite can keep it: bytes that are no UTF-8 are written as `\\xff`."""
-    return text.encode("utf-8", "surrogatepass").decode("utf-8", "backslashreplace")

@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 
 from memcli.app import App, Options
-from memcli.hooks import protocol, relevance
+from memcli.hooks import calls, protocol, relevance
 from memcli.install import git_hooks
 from memcli.storage.files import digest
+from memcli.storage.session_log import SessionLog, Spool, Spooled
 from memcli.storage.state import (
     LOG,
     LOG_BYTES,
     History,
-    Spooled,
     alone,
     cache_dir,
     log_hook,
@@ -30,6 +30,9 @@ from memcli.storage.state import (
 )
 from tests.conftest import Project, Result
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning"
+)
 SESSION = "11111111-2222-4333-8444-555555555555"
 HEAVY = (
     "typer",
@@ -77,8 +80,8 @@ def history(project: Project) -> History:
 
 @pytest.fixture(autouse=True)
 def _no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hook that runs in this process and is too slow would end it, with success."""
-    monkeypatch.setattr("memcli.hooks.protocol.SECONDS", 600.0)
+    """No test depends on how fast the machine is."""
+    monkeypatch.setenv("MEM_HOOK_SECONDS", "600")
 
 
 def settle(project: Project) -> None:
@@ -99,11 +102,11 @@ def settle(project: Project) -> None:
 
 
 def _running(project: Project) -> bool:
-    """Whether a worker of this project is still starting."""
-    wanted = ("hook\0worker\0" + str(project.root) + "\0").encode()
+    """Whether a hook of this test's world is still at work."""
+    world = f"MEM_HOME={project.home}\0".encode()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if wanted in path.read_bytes():
+            if b"\0hook\0" in path.read_bytes() and world in path.with_name("environ").read_bytes():
                 return True
         except OSError:
             continue
@@ -113,12 +116,13 @@ def _running(project: Project) -> bool:
 def call(
     project: Project, verb: str, *, env: dict[str, str] | None = None, **values: Any
 ) -> Result:
-    """One call as an agent makes it, from a folder that is not the session's."""
+    """One call as an agent makes it, from a folder that is not the session's; a process at the end."""
     said = {
         "session_id": SESSION, "transcript_path": None, "cwd": str(project.root),
         "permission_mode": "default", "hook_event_name": "X", "unknown_field": [1], **values,
     }  # fmt: skip
-    done = project.shell(
+    run = project.shell if verb == "session-end" else project.mem
+    done = run(
         "hook", verb, "--harness", "claude", input=json.dumps(said), cwd=project.home, env=env
     )
     assert (done.code, done.err) == (0, "")
@@ -129,8 +133,10 @@ def told(result: Result) -> str:
     """What the agent is told; "" for nothing."""
     if not result.out:
         return ""
-    assert list(result.json) == ["hookSpecificOutput"]
-    said = result.json["hookSpecificOutput"]
+    assert set(result.json) <= {"hookSpecificOutput", "systemMessage"}
+    said = result.json.get("hookSpecificOutput")
+    if said is None:
+        return ""
     assert set(said) == {"hookEventName", "additionalContext"}
     return str(said["additionalContext"])
 
@@ -171,16 +177,56 @@ def test_a_session_starts_with_norms_and_lessons(shop: Project) -> None:
     assert "Freeze the clock" not in text  # neither a correction nor a directive
 
 
-def test_a_start_is_answered_once_for_each_source_and_size(shop: Project) -> None:
-    """The same start again says nothing; another source, or a grown transcript, is answered."""
+def test_a_start_is_answered_once(shop: Project) -> None:
+    """Told twice by the agent, or resumed, it still stands in the context; a new session has none."""
     path = transcript(shop, "Hello")
     known = {"transcript_path": str(path)}
     assert told(call(shop, "session-start", source="startup", **known))
-    assert not told(call(shop, "session-start", source="startup", **known))
-    assert told(call(shop, "session-start", source="compact", **known))
-    path.write_text(path.read_text() * 2)
-    assert told(call(shop, "session-start", source="compact", **known))
-    assert not told(call(shop, "session-start", source="compact", **known))
+    for source in ("startup", "resume", "resume", "fork"):
+        assert not told(call(shop, "session-start", source=source, **known)), source
+    assert told(call(shop, "session-start", source="startup", session_id="new"))
+    path.write_text('{"type": "attachment", "content": "<recalled-memory>\\n"}\n')
+    assert not told(call(shop, "session-start", source="fork", session_id="forked", **known))
+    assert told(call(shop, "session-start", source="resume", session_id="from before"))
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_after_a_compaction_all_is_told_again(shop: Project, named: bool) -> None:
+    """The standing block, and what was told with prompts; each time, with a transcript or without."""
+    path = transcript(shop, "Hello")
+    known = {"transcript_path": str(path) if named else None}
+    asked = {"prompt": "why do the checkout tests fail around midnight?", **known}
+    call(shop, "session-start", source="startup", **known)
+    assert told(call(shop, "prompt", **asked))
+    assert told(call(shop, "pre-tool", tool_input={"command": "git push"}, **known))
+    for _ in range(2):
+        path.write_text(path.read_text() * 2)
+        again = told(call(shop, "session-start", source="compact", **known))
+        assert "Money is Decimal" in again and "freeze the clock" in again
+        assert not told(call(shop, "prompt", **asked))  # it has just been told
+        assert told(call(shop, "pre-tool", tool_input={"command": "git push"}, **known))
+    if named:
+        assert not told(call(shop, "session-start", source="compact", **known))
+
+
+def test_a_sub_agent_is_told_the_standing_rules(shop: Project) -> None:
+    """Once, within 300 tokens, and not the episodes."""
+    done = call(shop, "subagent-start", agent_id="a1", agent_type="general-purpose")
+    assert done.json["hookSpecificOutput"]["hookEventName"] == "SubagentStart"
+    assert "Money is Decimal" in told(done) and "Never push by force" in told(done)
+    assert len(told(done)) <= 1200
+    assert told(call(shop, "subagent-start", agent_id="a1")) == ""
+    assert told(call(shop, "subagent-start", agent_id="a2"))
+
+
+def test_the_person_sees_what_was_told(shop: Project) -> None:
+    """One line that no model gets; nothing when silent, or with hook_show off."""
+    asked = {"prompt": "why do the checkout tests fail around midnight?"}
+    said = call(shop, "prompt", **asked).json["systemMessage"]
+    assert said == "mem: 1 note told (Freeze the clock)"
+    assert call(shop, "prompt", prompt="good morning").out == ""
+    off = call(shop, "prompt", session_id="b", env={"MEM_HOOK_SHOW": "false"}, **asked)
+    assert "systemMessage" not in off.json and told(off)
 
 
 def test_a_start_stays_within_its_budget(shop: Project) -> None:
@@ -199,7 +245,7 @@ def test_own_manner_is_shown_unless_tracked_or_switched_off(shop: Project) -> No
     shop.write("proxy.md", shop.entry("Tone", "Answers begin with the result.", kind="preference"))
     shop.git("config", "core.excludesFile", "/dev/null")
     assert "begin with the result" in told(call(shop, "session-start", source="startup"))
-    off = told(call(shop, "session-start", source="resume", env={"MEM_HOOK_PROXY": "false"}))
+    off = told(call(shop, "session-start", source="clear", env={"MEM_HOOK_PROXY": "false"}))
     assert off and "begin with the result" not in off
     shop.git("add", "-f", "proxy.md")
     tracked = told(call(shop, "session-start", source="clear"))
@@ -232,7 +278,8 @@ def test_a_prompt_recalls_each_entry_once_in_a_session(shop: Project) -> None:
     assert "freeze the clock" in told(call(shop, "prompt", **asked))
     assert told(call(shop, "prompt", **asked)) == ""
     assert told(call(shop, "prompt", session_id="another", **asked))
-    assert "clock" in history(shop).recalled(SESSION)  # evidence for mem reinforce
+    assert [each.entry for each in SessionLog(history(shop)).told(SESSION)] == ["clock"]
+    assert history(shop).recalled(SESSION) == []  # what was told is no evidence of its use
 
 
 @pytest.mark.parametrize(
@@ -256,7 +303,9 @@ def test_one_nudge_after_sixty_prompts(shop: Project) -> None:
     """When 60 prompts went by and nothing was remembered, one line says so, once."""
     call(shop, "prompt", prompt="go on")
     known = history(shop)
-    known.remember_turns(SESSION, known.turns(SESSION)._replace(prompts=58), "2026-11-21")
+    SessionLog(known).remember_turns(
+        SESSION, SessionLog(known).turns(SESSION)._replace(prompts=58), "2026-11-21"
+    )
     assert told(call(shop, "prompt", prompt="go on")) == ""
     assert "mem add" in told(call(shop, "prompt", prompt="go on"))
     assert told(call(shop, "prompt", prompt="go on")) == ""
@@ -266,7 +315,9 @@ def test_a_new_memory_starts_the_count_anew(shop: Project) -> None:
     """Whoever has just remembered something is not nudged."""
     call(shop, "prompt", prompt="go on")
     known = history(shop)
-    known.remember_turns(SESSION, known.turns(SESSION)._replace(prompts=59), "2026-11-21")
+    SessionLog(known).remember_turns(
+        SESSION, SessionLog(known).turns(SESSION)._replace(prompts=59), "2026-11-21"
+    )
     shop.mem("add", "Zebras are striped")
     assert told(call(shop, "prompt", prompt="go on")) == ""
 
@@ -324,7 +375,7 @@ def test_a_session_that_ended_is_learned_from(shop: Project) -> None:
     call(shop, "session-end", transcript_path=str(path), reason="other")
     settle(shop)
     assert "pytest" in (shop.root / "MEMORY.md").read_text()
-    assert history(shop).spooled() == []
+    assert Spool(history(shop)).waiting() == []
     assert "pytest" in told(call(shop, "session-start", source="startup", session_id="next"))
 
 
@@ -384,7 +435,7 @@ def test_a_session_that_still_runs_is_left_alone(shop: Project) -> None:
     call(shop, "session-start", source="compact", transcript_path=str(path))
     settle(shop)
     assert memory(shop) == before
-    assert [item.path for item in history(shop).spooled()] == [str(path)]
+    assert [item.path for item in Spool(history(shop)).waiting()] == [str(path)]
 
 
 @pytest.mark.parametrize("mark", ["MERGE_HEAD", "CHERRY_PICK_HEAD", "rebase-merge"])
@@ -395,11 +446,11 @@ def test_nothing_is_written_while_git_is_busy(shop: Project, mark: str) -> None:
     before = memory(shop)
     call(shop, "session-end", transcript_path=str(path), reason="other")
     settle(shop)
-    assert memory(shop) == before and history(shop).spooled()
+    assert memory(shop) == before and Spool(history(shop)).waiting()
     (shop.root / ".git" / mark).unlink()
     call(shop, "session-start", source="startup", session_id="next")
     settle(shop)
-    assert memory(shop) != before and not history(shop).spooled()
+    assert memory(shop) != before and not Spool(history(shop)).waiting()
 
 
 def test_nothing_is_written_while_a_file_has_a_conflict(shop: Project) -> None:
@@ -408,7 +459,7 @@ def test_nothing_is_written_while_a_file_has_a_conflict(shop: Project) -> None:
     before = memory(shop)
     call(shop, "session-end", transcript_path=str(transcript(shop, "Hi", WISH)), reason="other")
     settle(shop)
-    assert memory(shop) == before and history(shop).spooled()
+    assert memory(shop) == before and Spool(history(shop)).waiting()
 
 
 @pytest.mark.parametrize("after", [0.0, 0.03, 0.1, 0.25])
@@ -453,9 +504,9 @@ def test_the_end_does_not_wait_for_what_follows(shop: Project) -> None:
         call(
             shop, "session-end", transcript_path=str(path), reason="other"
         )  # waits for the end of stdout
-        assert history(shop).spooled()
+        assert Spool(history(shop)).waiting()
     settle(shop)
-    assert not history(shop).spooled()
+    assert not Spool(history(shop)).waiting()
 
 
 def test_a_repository_without_memory_is_not_begun_in(project: Project) -> None:
@@ -482,7 +533,7 @@ def test_sub_agents_are_told_nothing_but_corrections(shop: Project) -> None:
         call(shop, "pre-tool", tool_input={"command": "git push"}, agent_id="a1")
     )
     call(shop, "session-end", agent_id="a1")
-    assert history(shop).spooled() == []
+    assert Spool(history(shop)).waiting() == []
 
 
 def test_nested_agents_are_inert(shop: Project) -> None:
@@ -560,19 +611,40 @@ def test_a_hook_that_hangs_ends_with_success() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-def test_a_state_that_cannot_be_used_means_silence(shop: Project) -> None:
-    """Locked, damaged or missing state: nothing is said, since it could not be remembered."""
+def test_a_locked_state_means_silence(shop: Project) -> None:
+    """Nothing is said, since it could not be remembered."""
     locked = history(shop)
     locked.db.execute("BEGIN EXCLUSIVE")
     assert call(shop, "prompt", prompt="checkout tests fail at midnight").out == ""
     locked.db.execute("ROLLBACK")
     locked.close()
-    (state_dir() / "state.db").write_bytes(b"no database at all" * 100)
-    for verb in ("session-start", "prompt", "pre-tool", "pre-compact", "session-end"):
-        assert (
-            call(shop, verb, prompt="checkout tests fail at midnight", source="startup").out == ""
-        )
-    assert "Error" in (state_dir() / LOG).read_text()
+
+
+@pytest.mark.parametrize("fault", ["garbage", "short", "torn"])
+def test_a_damaged_state_is_made_anew_and_said_once(shop: Project, fault: str) -> None:
+    """It is moved aside; the hook that found it answers, and so do those after it."""
+    path = state_dir() / "state.db"
+    whole = path.read_bytes() if path.exists() else b""
+    call(shop, "prompt", prompt="go on")
+    whole = path.read_bytes()
+    torn = whole[:4096] + b"\xff" * (len(whole) - 4096)
+    path.write_bytes({"garbage": b"no database" * 999, "short": whole[:50], "torn": torn}[fault])
+    done = call(shop, "prompt", prompt="checkout tests fail at midnight")
+    assert "freeze the clock" in told(done)
+    assert "the state file was damaged: moved to" in done.json["systemMessage"]
+    assert len(list(state_dir().glob("state.db.damaged-*"))) == 1
+    other = call(shop, "prompt", prompt="checkout tests fail at midnight", session_id="b")
+    assert "damaged" not in other.json["systemMessage"] and told(other)
+
+
+def test_a_pasted_log_does_not_hide_the_question(shop: Project) -> None:
+    """Of a prompt of 280 KB the beginning and the end decide."""
+    log = "".join(
+        f"2026-11-21 12:00:{i % 60:02d} worker {i} took {i * 7} ms\n" for i in range(7000)
+    )
+    for session, asked in (("a", f"{log}\ncheckout tests fail at midnight"),
+                           ("b", f"checkout tests fail at midnight\n{log}")):  # fmt: skip
+        assert "freeze the clock" in told(call(shop, "prompt", prompt=asked, session_id=session))
 
 
 def test_a_read_only_disk_means_silence(shop: Project, world: Path) -> None:
@@ -616,7 +688,9 @@ def test_hostile_memory_stays_inside_its_fence(shop: Project) -> None:
 @pytest.mark.parametrize("text", ["a\ud83d", "\U0001f600" * 3, "x" * 20_000])
 def test_answers_are_safe(text: str) -> None:
     """An answer is ASCII JSON below 10,000 characters with whole characters of the basic plane."""
-    said = json.loads(protocol.answer("prompt", text))["hookSpecificOutput"]["additionalContext"]
+    made = calls.answer("prompt", calls.Told(text, (text,)), show=True)
+    assert made.isascii()
+    said = json.loads(made)["hookSpecificOutput"]["additionalContext"]
     assert len(said) < 10_000 and not any("\ud800" <= c <= "\udfff" or c > "\uffff" for c in said)
 
 
@@ -678,7 +752,7 @@ def test_doctor_tells_of_waiting_sessions_and_failures(shop: Project) -> None:
     """Sessions that wait and the last failure of a hook are found without reading the log."""
     known = history(shop)
     for i in range(3):
-        known.spool(Spooled(f"s{i}", f"/gone/{i}", True, 0))
+        Spool(known).add(Spooled(f"s{i}", f"/gone/{i}", True, 0))
     log_hook(state_dir(), "prompt 3 ms: OperationalError: disk is full")
     rows = {
         row["detail"]
@@ -774,7 +848,6 @@ def test_one_common_word_is_no_evidence() -> None:
     common, rare = relevance.cover([1.0, 5.0], [0], 6.0), relevance.cover([1.0, 5.0], [1], 6.0)
     assert (common.evident, rare.evident) == (False, True)
     assert relevance.cover([1.0, 1.0, 2.0], [0, 1], 6.0) == relevance.Cover(0.5, True)
-    assert not relevance.opens([common], 0.1) and relevance.opens([rare], 0.1)
 
 
 def test_every_talk_word_is_free_of_content() -> None:

@@ -1,0 +1,100 @@
+"""What is told before a tool runs: corrections about the files it changes or the command."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from memcli.hooks import relevance
+from memcli.hooks.calls import HookCall, Told
+from memcli.hooks.hook_app import HookApp, Note, remember
+from memcli.hooks.tools import ToolCall, tool_call
+from memcli.index import view
+from memcli.index.source import Candidate
+from memcli.index.view import Filters, Scope
+from memcli.memory.words import body_of
+from memcli.project import git
+from memcli.storage.session_log import SessionLog
+from memcli.storage.state import History
+from memcli.text.redact import for_prompt
+
+LINES = 3
+LENGTH = 300
+HINT = "Untrusted hint from earlier sessions"
+
+
+def pre_tool(app: HookApp, state: History, call: HookCall) -> Told:
+    """Corrections about what is at hand: at most three lines, each once in a context."""
+    tool = tool_call(call.input, call.cwd)
+    if not (tool.files or tool.command.whole) or not app.is_ready():
+        return Told()
+    found = app.guarded(lambda: _corrections(app, tool))
+    if not found:
+        return Told()
+    log, day = SessionLog(state), app.now.isoformat()
+    why = f"before {os.path.basename(tool.files[0])}" if tool.files else "before a command"
+    with state.transaction():
+        seen = log.shown(call.context, "pre-tool")
+        fresh = [(c, line) for c, line in found if c.entry not in seen][:LINES]
+        notes = [Note(c.entry, for_prompt(c.title), why) for c, _ in fresh]
+        remember(log, call.context, "pre-tool", notes, day)
+    return Told("\n".join(line for _, line in fresh), tuple(note.title for note in notes))
+
+
+def _corrections(app: HookApp, tool: ToolCall) -> list[tuple[Candidate, str]]:
+    """The corrections that are about a tool, the most important first, each with its line."""
+    rows = view.visible(app.index.files().values(), app.view, Filters())
+    scope = view.select(rows, Filters(type=("corrective",)))
+    found = _nearest(app, scope, app.index.entries.matching(scope, _test(app, tool)))
+    found.sort(key=lambda c: (-float(c.values.get("importance", 0.5)), c.date, c.entry))
+    return [(each, _line(app, scope, each)) for each in found]
+
+
+def _nearest(app: HookApp, scope: Scope, found: list[Candidate]) -> list[Candidate]:
+    """Those that are the nearest copy of their entry."""
+    if len(scope.files) < 2 or not found:
+        return found
+    everywhere = view.select(scope.files.values(), Filters()).files
+    own = {c.rowid: c for c in found}
+    copies: dict[str, list[Candidate]] = {}
+    for copy in app.index.entries.copies({c.entry for c in found}):
+        if copy.source in everywhere:
+            copies.setdefault(copy.entry, []).append(copy)
+    best = (view.nearest(same, everywhere, app.view) for same in copies.values())
+    return [own[each.rowid] for each in best if each.rowid in own]
+
+
+def _test(app: HookApp, tool: ToolCall) -> Callable[[str | None, str | None, str], bool]:
+    """Whether an entry with these paths, commands and text is about a tool."""
+    root = app.root or app.cwd
+    files = json.dumps([name for path in tool.files for name in names_of(root, path)])
+    about_path = view.path_matcher(lambda name: name)
+
+    def is_about(paths: str | None, commands: str | None, text: str) -> bool:
+        if paths and tool.files and about_path(paths, files):
+            return True
+        globs = json.loads(commands) if commands else ()
+        return bool(tool.command.whole) and relevance.runs(tool.command, globs, text)
+
+    return is_about
+
+
+def names_of(root: Path, path: str) -> list[str]:
+    """What a file is called from the root, also one in another work tree of this repository."""
+    folder, name = os.path.split(path)
+    real = os.path.join(os.path.realpath(folder), name)
+    names = [os.path.relpath(real, root)] if real.startswith(f"{root}{os.sep}") else []
+    own, other = git.work_tree(root), git.work_tree(Path(real).parent)
+    if own and other and own != other and git.common_dir(own) == git.common_dir(other):
+        names.append(os.path.relpath(os.path.relpath(real, other), os.path.relpath(root, own)))
+    return names or [real.lstrip(os.sep)]
+
+
+def _line(app: HookApp, scope: Scope, candidate: Candidate) -> str:
+    title = for_prompt(candidate.title)
+    text = for_prompt(body_of(app.index.entries.text(candidate), candidate.title))
+    place = f"{scope.files[candidate.source].path}:{candidate.line}, id {candidate.entry[:8]}"
+    said = relevance.one_line(title, text, LENGTH)
+    return for_prompt(f"{HINT} ({place}): {said}")

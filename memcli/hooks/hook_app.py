@@ -1,0 +1,90 @@
+"""What a hook reaches the outside through, and what it remembers of what it told."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from functools import cached_property
+from typing import NamedTuple
+
+from memcli.app import App
+from memcli.project.config import Config
+from memcli.storage.session_log import SessionLog, Telling
+
+LARGE = 1_000_000
+"""Bytes of changed memory files above which indexing is left to the worker: it takes about a
+second.
+"""
+
+
+class HookApp(App):
+    """An app that takes what it can of a faulty configuration, and never reaches the network.
+
+    `late` says that so much of the memory is not indexed that somebody else should do it.
+    """
+
+    late = False
+
+    @cached_property
+    def config(self) -> Config:
+        own = self.settings.config
+        embedder = own.embedder if own.embedder in ("auto", "local") else "none"
+        return own._replace(embedder=embedder, llm="none", query="plain", max_tokens=0)
+
+    def __enter__(self) -> HookApp:
+        return self
+
+    @property
+    def embeds_here(self) -> bool:
+        """Never: vectors are made by mem index, recall and the worker; a hook only uses them."""
+        return False
+
+    def is_ready(self) -> bool:
+        """Bring the index up to the files where that takes no time; False when it is empty."""
+        changed, gone = self.guarded(lambda: self.index.stale(self.listing.files))
+        self.late = sum(file.size for file in changed) > LARGE
+        if self.late:
+            return not self.index.empty()
+        if changed or gone:
+            self.refresh()
+        return True
+
+    @property
+    def limit(self) -> int:
+        """The size of an answer that is configured; 0 is no limit."""
+        return self.settings.config.max_tokens
+
+
+def has_memory(app: App) -> bool:
+    """Whether there is a project here with something to remember in view."""
+    return app.root is not None and bool(app.listing.files)
+
+
+def learns_here(app: App) -> bool:
+    """Whether the project keeps memory of its own: hooks never begin one."""
+    return app.root is not None and any(
+        not file.name.startswith("~/") for file in app.listing.files
+    )
+
+
+class Note(NamedTuple):
+    """One thing to tell: the entry, its title, why it is told, and what else it stands for."""
+
+    entry: str
+    title: str
+    why: str
+    also: tuple[str, ...] = ()
+
+
+def remember(log: SessionLog, context: str, event: str, notes: Iterable[Note], day: str) -> None:
+    """Remember, in the running transaction, what is being told."""
+    notes = list(notes)
+    keys = [key for note in notes for key in (note.entry, *note.also)]
+    log.remember_shown(context, event, keys, day)
+    at = f"{day}{time.strftime('T%H:%M:%S')}"
+    log.tell(Telling(context, event, each.entry, each.title, each.why, at) for each in notes)
+
+
+def title_of(head: str) -> str:
+    """The title in the line that names an entry."""
+    return head.rpartition(" (")[0] or head

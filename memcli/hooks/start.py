@@ -1,0 +1,199 @@
+"""What is told when a session starts, and when a sub-agent does."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+
+from memcli.app import App
+from memcli.hooks.calls import HookCall, Told
+from memcli.hooks.hook_app import HookApp, Note, remember, title_of
+from memcli.index import view
+from memcli.index.source import Candidate
+from memcli.index.view import Filters, Scope
+from memcli.recall import budget
+from memcli.recall.budget import Pools, Shown
+from memcli.recall.layers import Layers
+from memcli.storage.session_log import SessionLog
+from memcli.storage.state import History
+
+START_TOKENS = 1500
+AGENT_TOKENS = 300
+PROXY_TOKENS = 200
+RECENT_DAYS = 14
+TOP = 60
+"""How many of the most important lessons are weighed exactly."""
+LESSONS = 12
+AGAIN = 5
+"""Of what was told before a compaction, so many are told again beside the standing block."""
+KEPT_DAYS = 60
+"""Days for which it is remembered what a session was told."""
+EMPTIED = ("compact", "clear")
+"""After these the agent has lost all that it was told."""
+KEPT = ("resume", "fork")
+"""After these it still has it."""
+MARK = b"<recalled-memory>"
+SCANNED = 4_000_000
+"""Bytes of a transcript's beginning in which an earlier block is looked for."""
+
+
+def session_start(app: HookApp, state: History, call: HookCall) -> Told:
+    """Norms, policies, recent corrections, the person's manner and the latest episodes.
+
+    Once in a session; after a compaction again, with the strongest of what was told since.
+    """
+    log = SessionLog(state)
+    if call.agent or _is_told(log, call) or not app.is_ready():
+        return Told()
+    emptied = call.source in EMPTIED
+    before = log.shown(call.session) if emptied else set()
+    made = app.guarded(lambda: _standing(app, before))
+    day = app.now.isoformat()
+    with state.transaction():
+        if _is_told(log, call):  # by another process meanwhile
+            return Told()
+        if emptied:
+            log.forget_context(call.session)
+        log.remember_start(call.session, call.source, call.size, day)
+        notes = _notes(made.items, f"session {call.source or 'start'}")
+        remember(log, call.session, "session-start", notes, day)
+        log.forget_sessions((app.now - datetime.timedelta(days=KEPT_DAYS)).isoformat())
+        news = tuple(log.take_news())
+    titles = tuple(note.title for note in notes)
+    text = budget.write(made.items, made.budget.more) if made.items else ""
+    return Told(text, titles, news)
+
+
+def _notes(items: Sequence[Shown], why: str) -> list[Note]:
+    own = [item for item in items if item.layer != "institutional"]
+    return [Note(item.key, title_of(item.head), why) for item in own]
+
+
+def _is_told(log: SessionLog, call: HookCall) -> bool:
+    """Whether the agent still has what a start tells: this is a repetition, or it was resumed."""
+    if call.source in KEPT:
+        return log.is_known(call.session) or _holds_block(call.transcript)
+    size = log.started(call.session, call.source)
+    if size is None:
+        return False
+    # Without a transcript a second compaction looks like the first told twice: it is told again.
+    return call.size <= size and not (call.source in EMPTIED and call.size == 0)
+
+
+def _holds_block(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return MARK in file.read(SCANNED)
+    except OSError:
+        return False
+
+
+def subagent_start(app: HookApp, state: History, call: HookCall) -> Told:
+    """The standing rules, once for each sub-agent."""
+    log = SessionLog(state)
+    if log.started(call.context, "subagent") is not None or not app.is_ready():
+        return Told()
+    made = app.guarded(lambda: _rules(app))
+    day = app.now.isoformat()
+    with state.transaction():
+        log.remember_start(call.context, "subagent", 0, day)
+        notes = _notes(made.items, "start of a sub-agent")
+        remember(log, call.context, "subagent-start", notes, day)
+    text = budget.write(made.items, 0) if made.items else ""
+    return Told(text, tuple(note.title for note in notes))
+
+
+def _rules(app: HookApp) -> budget.Block:
+    layers = layers_of(app)
+    pools = Pools(
+        institutional=layers.institutional(),
+        baseline=layers.baseline(),
+        ranked=_lessons(app, layers),
+    )
+    return budget.compose(pools, limit=_least(AGENT_TOKENS, app.limit), most=LESSONS)
+
+
+def _standing(app: HookApp, before: set[str]) -> budget.Block:
+    layers = layers_of(app)
+    again = _entries(layers, app.index.entries.copies(before))[:AGAIN] if before else []
+    pools = Pools(
+        institutional=layers.institutional(),
+        baseline=layers.baseline(),
+        episodes=layers.episodes(),
+        ranked=_once([*_proxy(app), *_shown(layers, again), *_lessons(app, layers)]),
+    )
+    limit = _least(START_TOKENS, app.limit and app.limit * 2)
+    return budget.compose(pools, limit=limit, most=LESSONS + len(again))
+
+
+def _once(items: Sequence[Shown]) -> list[Shown]:
+    return list({item.key: item for item in reversed(items)}.values())[::-1]
+
+
+def _least(*limits: int) -> int:
+    """The smallest of these limits; 0 is none."""
+    return min(limit for limit in limits if limit)
+
+
+def layers_of(app: HookApp, *stores: str) -> Layers:
+    """The layers of an answer from the index of this machine, with nothing asked."""
+    filters = Filters(store=stores)
+    rows = view.visible(app.index.files().values(), app.view, filters)
+    return Layers(app, app.index, rows, view.select(rows, filters))
+
+
+def _entries(layers: Layers, found: Sequence[Candidate]) -> list[str]:
+    """The entries of these candidates whose nearest copy is among them, the most prominent first."""
+    search = layers.search
+    own = search.nearest(found)
+    return [c.entry for c in sorted(own, key=lambda c: (-search.standing(c), c.entry))]
+
+
+def _shown(layers: Layers, entries: Sequence[str]) -> list[Shown]:
+    return [layers.showing.shown(entry, "lessons") for entry in entries]
+
+
+def _lessons(app: HookApp, layers: Layers) -> list[Shown]:
+    """Corrections and directives of the last days, then the most prominent of all times."""
+    where = _of_type(layers, "corrective", "directive")
+    day = (app.now - datetime.timedelta(days=RECENT_DAYS)).isoformat()
+    recent = _entries(layers, app.index.entries.made_since(where, day))
+    top = _entries(layers, app.index.entries.foremost(where, TOP))
+    return _shown(layers, list(dict.fromkeys([*recent, *top]))[: LESSONS + LESSONS // 2])
+
+
+def _of_type(layers: Layers, *types: str) -> Scope:
+    """The entries in view that have one of these types."""
+    return view.select(layers.rows, Filters(type=types))
+
+
+def _proxy(app: HookApp) -> list[Shown]:
+    """The person's own manner, from files that git does not know."""
+    names = [file.name for file in app.listing.files if file.place.store == "proxy"]
+    if not app.config.hook_proxy or not names or _is_tracked(app, names):
+        return []
+    layers = layers_of(app, "proxy")
+    room, shown = PROXY_TOKENS, []
+    for entry in _entries(layers, app.index.entries.select(layers.scope)):
+        item = layers.showing.shown(entry, "proxy")
+        left = room - budget.tokens(item.head) - 4
+        text = budget.cut_words(item.text, left)
+        if left < 0 or (item.text and not text):
+            break
+        shown.append(item._replace(text=text))
+        room -= budget.tokens(f"### {item.head}\n{text}\n\n")
+    return shown
+
+
+def _is_tracked(app: App, names: Sequence[str]) -> bool:
+    """Whether git knows one of these files, or cannot tell."""
+    from memcli.project import git
+
+    assert app.root is not None
+    if git.work_tree(app.root) is None:
+        return False
+    try:
+        done = git.run(["ls-files", "--", *names], app.root, timeout=1)
+    except Exception:  # git is missing or slow: what is private stays private
+        return True
+    return bool(done.returncode or done.stdout)
