@@ -193,10 +193,8 @@ def _event(verb: str, call: HookCall) -> str | None:
 
 def _with_state(app: HookApp, verb: str, call: HookCall) -> tuple[Told, str]:
     """Do it with the state file; one that is damaged is moved aside, and a new one is used."""
-    import sqlite3
-
     from memcli.errors import MemError
-    from memcli.storage.state import LOG_WAIT, History, set_aside, state_dir
+    from memcli.storage.state import LOG_WAIT, Failed, History, set_aside, state_dir
 
     for _ in range(2):
         try:
@@ -207,7 +205,7 @@ def _with_state(app: HookApp, verb: str, call: HookCall) -> tuple[Told, str]:
                 history.close()
         except MemError as error:
             return Told(), error.what
-        except sqlite3.DatabaseError as error:
+        except Failed as error:
             kept = set_aside(state_dir())
             if kept is None:
                 return Told(), f"{type(error).__name__}: {error}"

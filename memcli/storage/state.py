@@ -142,7 +142,7 @@ def set_aside(folder: Path) -> Path | None:
 def _is_sound(path: Path) -> bool:
     if not path.exists():
         return True
-    db = sqlite3.connect(path, timeout=1.0)
+    db = sqlite3.connect(path, timeout=LOG_WAIT)
     try:
         return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
     except sqlite3.OperationalError:  # busy, or the disk is at fault
