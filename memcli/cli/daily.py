@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from memcli.app import App, Options
 from memcli.cli import input
 from memcli.cli.options import (
-    DryRun,
+    DRY_RUN,
+    SCRIPTS,
+    TAG,
+    TREES,
     Names,
-    Tag,
-    Trees,
     argument,
     command,
     flag,
+    many,
     option,
     show,
     wrote,
@@ -28,39 +28,25 @@ Number = int | None
 @command("recall")
 def recall(
     options: Options,
-    words: Annotated[
-        list[str], argument("TASK", "What you are about to do; - reads it from stdin.")
-    ],
     filters: Filters,
-    limit: Annotated[Number, option("N", "Most ranked hits.", parser=input.key("--limit"))] = None,
-    max_tokens: Annotated[
-        Number, option("N", "Most tokens of all; 0: no limit.", parser=input.key("--max-tokens"))
-    ] = None,
-    walk: Annotated[
-        Number, option("N", "Add what is N edges away from hits.", parser=input.key("--walk"))
-    ] = None,
-    format: Annotated[str, option("FORMAT", "auto, text, prompt or json.")] = "auto",
-    explain: Annotated[bool, flag("--explain", "Show the factors of every score.")] = False,
-    ranked: Annotated[bool, flag("--ranked", "Only ranked hits, of all kinds.")] = False,
-    detail: Annotated[str, option("WHEN", "Details of episodes: auto, none or high.")] = "auto",
-    session: Annotated[
-        str, option("ID", "Log the hits for mem reinforce.", panel="Scripts and teams")
-    ] = "",
-    ids_out: Annotated[
-        str, option("FILE", "Write the shown ids, one a line.", panel="Scripts and teams")
-    ] = "",
-    no_refresh: Annotated[
-        bool, flag("--no-refresh", "Answer from the index as it is.", panel="Scripts and teams")
-    ] = False,
-    exit_code: Annotated[
-        bool, flag("--exit-code", "Exit 1 when nothing is ranked.", panel="Scripts and teams")
-    ] = False,
-    shared: Annotated[
-        bool, flag("--shared", "Search the shared index instead.", panel="Scripts and teams")
-    ] = False,
-    project: Annotated[
-        Names, option("NAME", "With --shared: only this project.", panel="Scripts and teams")
-    ] = None,
+    words: list[str] = argument("TASK", "What you are about to do; - reads it from stdin."),
+    limit: Number = option("N", "Most ranked hits.", parser=input.key("--limit"), default=None),
+    max_tokens: Number = option(
+        "N", "Most tokens of all; 0: no limit.", parser=input.key("--max-tokens"), default=None
+    ),
+    walk: Number = option(
+        "N", "Add what is N edges away from hits.", parser=input.key("--walk"), default=None
+    ),
+    format: str = option("FORMAT", "auto, text, prompt or json.", default="auto"),
+    explain: bool = flag("--explain", "Show the factors of every score."),
+    ranked: bool = flag("--ranked", "Only ranked hits, of all kinds."),
+    detail: str = option("WHEN", "Details of episodes: auto, none or high.", default="auto"),
+    session: str = option("ID", "Log the hits for mem reinforce.", panel=SCRIPTS),
+    ids_out: str = option("FILE", "Write the shown ids, one a line.", panel=SCRIPTS),
+    no_refresh: bool = flag("--no-refresh", "Answer from the index as it is.", panel=SCRIPTS),
+    exit_code: bool = flag("--exit-code", "Exit 1 when nothing is ranked.", panel=SCRIPTS),
+    shared: bool = flag("--shared", "Search the shared index instead.", panel=SCRIPTS),
+    project: Names = many("NAME", "With --shared: only this project.", panel=SCRIPTS),
 ) -> int:
     """Find what was learned that bears on TASK."""
     from memcli.cli import fast
@@ -76,27 +62,23 @@ def recall(
 @command("add")
 def add(
     mem: App,
-    text: Annotated[
-        list[str], argument("TEXT", "What you learned, first line the title; - reads stdin.")
-    ],
-    level: Annotated[str, option("LEVEL", "project, job, task or global.")] = "",
-    job: Annotated[str, option("NAME", "The job to write to.")] = "",
-    task_name: Annotated[str, option("NAME", "The task to write to.", "--task")] = "",
-    kind: Annotated[str, option("KIND", "policy, workflow, pitfall, decision, ...")] = "",
-    type: Annotated[str, option("TYPE", "By kind when not given.")] = "",
-    title: Annotated[str, option("TEXT", "A title, instead of the first line.")] = "",
-    tag: Tag = None,
-    path: Annotated[Names, option("GLOB", "Files it is about (gitignore syntax).")] = None,
-    about: Annotated[Names, option("GLOB", "Shell commands it is about.", "--command")] = None,
-    importance: Annotated[
-        float | None, option("N", "0 to 1.", parser=input.number("--importance", 0, 1))
-    ] = None,
-    priority: Annotated[
-        str, option("PRIORITY", "permanent, critical, high, pin, medium, normal.")
-    ] = "",
-    step: Annotated[Names, option("TEXT", "A step of a workflow, in order.")] = None,
-    outcome: Annotated[str, option("TEXT", "How it ended (episodes).")] = "",
-    dry_run: DryRun = False,
+    text: list[str] = argument("TEXT", "What you learned, first line the title; - reads stdin."),
+    level: str = option("LEVEL", "project, job, task or global."),
+    job: str = option("NAME", "The job to write to."),
+    task_name: str = option("NAME", "The task to write to.", "--task"),
+    kind: str = option("KIND", "policy, workflow, pitfall, decision, ..."),
+    type: str = option("TYPE", "By kind when not given."),
+    title: str = option("TEXT", "A title, instead of the first line."),
+    tag: Names = TAG,
+    path: Names = many("GLOB", "Files it is about (gitignore syntax)."),
+    about: Names = many("GLOB", "Shell commands it is about.", "--command"),
+    importance: float | None = option(
+        "N", "0 to 1.", parser=input.number("--importance", 0, 1), default=None
+    ),
+    priority: str = option("PRIORITY", "permanent, critical, high, pin, medium, normal."),
+    step: Names = many("TEXT", "A step of a workflow, in order."),
+    outcome: str = option("TEXT", "How it ended (episodes)."),
+    dry_run: bool = DRY_RUN,
 ) -> None:
     """Write down one thing that was learned. What is known already is reinforced instead."""
     from memcli.commands import add as command
@@ -114,9 +96,9 @@ def add(
 @command("show")
 def show_entry(
     mem: App,
-    id: Annotated[str, argument("ID", "An entry's id, or its beginning.")],
-    proxy: Annotated[bool, flag("--proxy", "An entry of the proxy store, too.")] = False,
-    raw: Annotated[bool, flag("--raw", "The bytes of the file, unsafe characters too.")] = False,
+    id: str = argument("ID", "An entry's id, or its beginning."),
+    proxy: bool = flag("--proxy", "An entry of the proxy store, too."),
+    raw: bool = flag("--raw", "The bytes of the file, unsafe characters too."),
 ) -> None:
     """Show one entry and where it comes from."""
     from memcli.commands import show as command
@@ -132,9 +114,9 @@ def show_entry(
 def list_entries(
     mem: App,
     filters: Filters,
-    recent: Annotated[
-        Number, option("N", "Only the newest N.", parser=input.number("--recent", 1, whole=True))
-    ] = None,
+    recent: Number = option(
+        "N", "Only the newest N.", parser=input.number("--recent", 1, whole=True), default=None
+    ),
 ) -> None:
     """List what is remembered, newest first."""
     from memcli.commands import list as command
@@ -153,10 +135,10 @@ def list_entries(
 @command("retire")
 def retire(
     mem: App,
-    ids: Annotated[list[str], argument("ID...", "Entries to take out of recall.")],
-    because: Annotated[str, option("TEXT", "Why.")] = "",
-    tasks: Trees = None,
-    dry_run: DryRun = False,
+    ids: list[str] = argument("ID...", "Entries to take out of recall."),
+    because: str = option("TEXT", "Why."),
+    tasks: Names = TREES,
+    dry_run: bool = DRY_RUN,
 ) -> None:
     """Take entries out of recall.
 
@@ -170,9 +152,9 @@ def retire(
 @command("restore")
 def restore(
     mem: App,
-    ids: Annotated[list[str], argument("ID...", "Retired or archived entries.")],
-    tasks: Trees = None,
-    dry_run: DryRun = False,
+    ids: list[str] = argument("ID...", "Retired or archived entries."),
+    tasks: Names = TREES,
+    dry_run: bool = DRY_RUN,
 ) -> None:
     """Bring retired or archived entries back."""
     from memcli.commands import retire as command
@@ -182,7 +164,7 @@ def restore(
 
 
 @command("undo")
-def undo(mem: App, dry_run: DryRun = False) -> int:
+def undo(mem: App, dry_run: bool = DRY_RUN) -> int:
     """Take back the last write of mem."""
     from memcli.commands import undo as command
 

@@ -3,7 +3,7 @@
 A command is a function of an open App and its own options; it returns its exit code, or None for 0:
 
     @command("undo")
-    def undo(mem: App, dry_run: DryRun = False) -> int | None:
+    def undo(mem: App, dry_run: bool = DRY_RUN) -> int | None:
         "Take back the last write of mem."
 
 It gets --root, --set, --json and --quiet besides (`mem.options`). A parameter of type `Filters`
@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import typer
 
@@ -61,6 +61,7 @@ def option(
     metavar: str,
     help: str,
     *names: str,
+    default: object = "",
     parser: Callable[[Any], Any] | None = None,
     panel: str | None = None,
 ) -> Any:
@@ -68,70 +69,60 @@ def option(
 
     Options of a panel are only named in the help of a command.
     """
-    return typer.Option(*names, metavar=metavar, help=help, parser=parser, rich_help_panel=panel)
+    shown = {"metavar": metavar, "help": help, "rich_help_panel": panel}
+    return typer.Option(default, *names, parser=parser, **shown)  # type: ignore[call-overload]
+
+
+def many(metavar: str, help: str, *names: str, panel: str | None = None) -> Any:
+    """An option that may be given more than once."""
+    return option(metavar, help, *names, default=None, panel=panel)
 
 
 def flag(name: str, help: str, short: str = "", *, panel: str | None = None) -> Any:
     """An option that takes no value."""
-    return typer.Option(name, *filter(None, [short]), help=help, rich_help_panel=panel)
+    return typer.Option(False, name, *filter(None, [short]), help=help, rich_help_panel=panel)
 
 
-def argument(metavar: str, help: str) -> Any:
+def argument(metavar: str, help: str, default: object = ...) -> Any:
     """A word without an option."""
-    return typer.Argument(metavar=metavar, help=help)
+    return typer.Argument(default, metavar=metavar, help=help)
 
 
 Names = list[str] | None
-DryRun = Annotated[bool, flag("--dry-run", "Print the diff; write nothing.", "-n")]
-Level = Annotated[Names, option("LEVEL", "global, project, job or task.")]
-Job = Annotated[Names, option("NAME", "Look at this job and its tasks.")]
-Trees = Annotated[Names, option("NAME", "Write to this task's own work tree, too.", "--task")]
-Tag = Annotated[Names, option("TAG", "A tag; may be given more than once.")]
-
-
-_Root = option("DIR", "The project's root; found by itself without.", panel="Always")
-_Sets = option("KEY=VALUE", "A setting for this run.", "--set", panel="Always")
-_Json = flag("--json", "Print one JSON document.", panel="Always")
-_Quiet = flag("--quiet", "No talk on stderr but errors.", "-q", panel="Always")
+DRY_RUN = flag("--dry-run", "Print the diff; write nothing.", "-n")
+LEVEL = many("LEVEL", "global, project, job or task.")
+JOB = many("NAME", "Look at this job and its tasks.")
+TREES = many("NAME", "Write to this task's own work tree, too.", "--task")
+TAG = many("TAG", "A tag; may be given more than once.")
+SCRIPTS, ALWAYS, FILTER = "Scripts and teams", "Always", "Filters"
+"""Panels: options that the help of a command only names."""
 
 
 def _shared(
-    root: Annotated[str, _Root] = "",
-    sets: Annotated[Names, _Sets] = None,
-    json: Annotated[bool, _Json] = False,
-    quiet: Annotated[bool, _Quiet] = False,
+    root: str = option("DIR", "The project's root; found by itself without.", panel=ALWAYS),
+    sets: Names = many("KEY=VALUE", "A setting for this run.", "--set", panel=ALWAYS),
+    json: bool = flag("--json", "Print one JSON document.", panel=ALWAYS),
+    quiet: bool = flag("--quiet", "No talk on stderr but errors.", "-q", panel=ALWAYS),
     tasks: Any = (),
 ) -> Options:
     named = (tasks,) if isinstance(tasks, str) and tasks else tuple(tasks or ())
     return Options(root, tuple(sets or ()), quiet, json, named)
 
 
-def _filter(metavar: str, help: str, *names: str) -> Any:
-    return option(metavar, help, *names, panel="Filters")
-
-
-def _include(name: str, help: str) -> Any:
-    return flag(name, help, panel="Filters")
-
-
 def _filters(
-    level: Annotated[Names, _filter("LEVEL", "global, project, job or task.")] = None,
-    job: Annotated[Names, _filter("NAME", "Look at this job and its tasks.")] = None,
-    task: Annotated[Names, _filter("NAME", "Look at this task.", "--task")] = None,
-    type: Annotated[
-        Names, _filter("TYPE", "declarative, procedural, directive, corrective.")
-    ] = None,
-    kind: Annotated[Names, _filter("KIND", "policy, workflow, pitfall, decision, ...")] = None,
-    store: Annotated[Names, _filter("STORE", "memory, institutional, proxy or archive.")] = None,
-    tag: Annotated[Names, _filter("TAG", "A tag; may be given more than once.")] = None,
-    path: Annotated[Names, _filter("FILE", "Entries about this file.")] = None,
-    since: Annotated[str, _filter("DATE", "Created since: 2026-03-01, or 30d, 6w, 3m, 1y.")] = "",
-    until: Annotated[str, _filter("DATE", "Created until: a date, or so long ago.")] = "",
-    proxy: Annotated[
-        bool, _include("--proxy", "The proxy store, too (one person's manner).")
-    ] = False,
-    archived: Annotated[bool, _include("--archived", "The archives, too.")] = False,
-    no_global: Annotated[bool, _include("--no-global", "Leave the global level out.")] = False,
+    level: Names = many("LEVEL", "global, project, job or task.", panel=FILTER),
+    job: Names = many("NAME", "Look at this job and its tasks.", panel=FILTER),
+    task: Names = many("NAME", "Look at this task.", "--task", panel=FILTER),
+    type: Names = many("TYPE", "declarative, procedural, directive, corrective.", panel=FILTER),
+    kind: Names = many("KIND", "policy, workflow, pitfall, decision, ...", panel=FILTER),
+    store: Names = many("STORE", "memory, institutional, proxy or archive.", panel=FILTER),
+    tag: Names = many("TAG", "A tag; may be given more than once.", panel=FILTER),
+    path: Names = many("FILE", "Entries about this file.", panel=FILTER),
+    since: str = option("DATE", "Since 2026-03-01, or 30d, 6w, 3m, 1y ago.", panel=FILTER),
+    until: str = option("DATE", "Until a date, or so long ago.", panel=FILTER),
+    proxy: bool = flag("--proxy", "The proxy store, too (one person's manner).", panel=FILTER),
+    archived: bool = flag("--archived", "The archives, too.", panel=FILTER),
+    no_global: bool = flag("--no-global", "Leave the global level out.", panel=FILTER),
 ) -> None:
     """The options that filter entries."""
 

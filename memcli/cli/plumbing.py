@@ -6,8 +6,6 @@ is imported, and only their help comes from here.
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from memcli.cli.options import argument, command, option
 
 EVENTS = (
@@ -17,7 +15,7 @@ EVENTS = (
 
 
 @command("hook", bare=True, context_settings={"ignore_unknown_options": True})
-def hook(event: Annotated[list[str], argument("EVENT [ARGUMENT]...", EVENTS)]) -> int:
+def hook(event: list[str] = argument("EVENT [ARGUMENT]...", EVENTS)) -> int:
     """Serve an agent or git; mem init puts the calls in place.
 
     Reads the agent's JSON from standard input and prints JSON or nothing. The exit status is always
@@ -31,9 +29,7 @@ def hook(event: Annotated[list[str], argument("EVENT [ARGUMENT]...", EVENTS)]) -
 
 @command("merge-driver", bare=True)
 def merge_driver(
-    files: Annotated[
-        list[str], argument("BASE OURS THEIRS [PATH [SIZE]]", "As git passes %O %A %B %P %L.")
-    ],
+    files: list[str] = argument("BASE OURS THEIRS [PATH [SIZE]]", "As git passes %O %A %B %P %L."),
 ) -> int:
     """Merge memory files by entry id, for git."""
     from memcli.commands import merge_driver as command
@@ -43,7 +39,7 @@ def merge_driver(
 
 @command("mcp", bare=True)
 def mcp(
-    root: Annotated[str, option("DIR", "The project's root; found by itself without.")] = "",
+    root: str = option("DIR", "The project's root; found by itself without."),
 ) -> int:
     """Serve recall, add, episode, show and health to agents over MCP (stdio).
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -29,7 +29,7 @@ LEAST_HELP = 52
 
 
 def _root(
-    version: Annotated[bool, options.flag("--version", "Print the version.", "-V")] = False,
+    version: bool = options.flag("--version", "Print the version.", "-V"),
 ) -> int:
     if version:
         print(f"mem {__version__}")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from memcli.app import App
 from memcli.cli.options import (
-    DryRun,
+    DRY_RUN,
     argument,
     command,
     flag,
@@ -24,27 +22,19 @@ from memcli.views.text import HOW_TO_BEGIN, count_problems, problem_lines, put, 
 @command("init")
 def init(
     mem: App,
-    git: Annotated[bool, flag("--git", "Hooks of git after merge, rebase and commit.")] = False,
-    claude: Annotated[bool, flag("--claude", "Let Claude Code call mem.")] = False,
-    codex: Annotated[bool, flag("--codex", "Let Codex call mem.")] = False,
-    gemini: Annotated[bool, flag("--gemini", "Let Gemini CLI call mem.")] = False,
-    opencode: Annotated[bool, flag("--opencode", "Let opencode call mem.")] = False,
-    ci: Annotated[bool, flag("--ci", "A workflow for GitHub that compacts after a merge.")] = False,
-    source: Annotated[str, option("SPEC", "What CI installs, as pip takes it.", "--from")] = "",
-    agents: Annotated[
-        bool, flag("--agents", "Tell agents in AGENTS.md or CLAUDE.md when to use mem.")
-    ] = False,
-    everything: Annotated[bool, flag("--all", "All of these.")] = False,
-    user: Annotated[
-        bool, flag("--user", "Hooks of agents in your own settings, for all repositories.")
-    ] = False,
-    shared: Annotated[
-        bool, flag("--shared", "Hooks of agents in settings that are committed.")
-    ] = False,
-    remove: Annotated[
-        bool, flag("--remove", "Take back what mem init did, or only what is named with it.")
-    ] = False,
-    dry_run: DryRun = False,
+    git: bool = flag("--git", "Hooks of git after merge, rebase and commit."),
+    claude: bool = flag("--claude", "Let Claude Code call mem."),
+    codex: bool = flag("--codex", "Let Codex call mem."),
+    gemini: bool = flag("--gemini", "Let Gemini CLI call mem."),
+    opencode: bool = flag("--opencode", "Let opencode call mem."),
+    ci: bool = flag("--ci", "A workflow for GitHub that compacts after a merge."),
+    source: str = option("SPEC", "What CI installs, as pip takes it.", "--from"),
+    agents: bool = flag("--agents", "Tell agents in AGENTS.md or CLAUDE.md when to use mem."),
+    everything: bool = flag("--all", "All of these."),
+    user: bool = flag("--user", "Hooks of agents in your own settings, for all repositories."),
+    shared: bool = flag("--shared", "Hooks of agents in settings that are committed."),
+    remove: bool = flag("--remove", "Take back what mem init did, or only what is named with it."),
+    dry_run: bool = DRY_RUN,
 ) -> None:
     """Make a repository ready.
 
@@ -78,10 +68,10 @@ def init(
 def index(
     mem: App,
     progress: Progress,
-    check: Annotated[bool, flag("--check", "Write nothing; exit 1 when it is stale.")] = False,
-    rebuild: Annotated[bool, flag("--rebuild", "Start over from the files.")] = False,
-    push: Annotated[bool, flag("--push", "Send what changed to the shared index, too.")] = False,
-    archived: Annotated[bool, flag("--archived", "With --push: the archives, too.")] = False,
+    check: bool = flag("--check", "Write nothing; exit 1 when it is stale."),
+    rebuild: bool = flag("--rebuild", "Start over from the files."),
+    push: bool = flag("--push", "Send what changed to the shared index, too."),
+    archived: bool = flag("--archived", "With --push: the archives, too."),
 ) -> int:
     """Bring the index to the state of the memory files."""
     from memcli.commands import index as command
@@ -123,15 +113,11 @@ def index(
 @command("import")
 def import_(
     mem: App,
-    paths: Annotated[list[str], argument("PATH...", "Files or folders to read.")],
-    form: Annotated[
-        str, option("FORMAT", "claude, agents-md, claude-mem; found out without.", "--from")
-    ] = "",
-    level: Annotated[str, option("LEVEL", "project, job, task or global.")] = "project",
-    project: Annotated[
-        str, option("NAME", "Of a claude-mem database; the root's name without.")
-    ] = "",
-    dry_run: DryRun = False,
+    paths: list[str] = argument("PATH...", "Files or folders to read."),
+    form: str = option("FORMAT", "claude, agents-md, claude-mem; found out without.", "--from"),
+    level: str = option("LEVEL", "project, job, task or global.", default="project"),
+    project: str = option("NAME", "Of a claude-mem database; the root's name without."),
+    dry_run: bool = DRY_RUN,
 ) -> int:
     """Take over what other memories know.
 
@@ -153,10 +139,8 @@ def import_(
 @command("export")
 def export(
     mem: App,
-    target: Annotated[str, option("TARGET", "claude, agents-md or json.")] = "",
-    out: Annotated[
-        str, option("FILE", "Write there; of a file that exists only our section changes.")
-    ] = "",
+    target: str = option("TARGET", "claude, agents-md or json."),
+    out: str = option("FILE", "Write there; of a file that exists only our section changes."),
 ) -> None:
     """Hand the memory to tools that read a file.
 
@@ -183,7 +167,7 @@ def export(
 
 
 @command("completion")
-def completion(mem: App, shell: Annotated[str, argument("SHELL", "bash, zsh or fish.")]) -> None:
+def completion(mem: App, shell: str = argument("SHELL", "bash, zsh or fish.")) -> None:
     """Print the script that completes commands and options in a shell.
 
     For bash into ~/.local/share/bash-completion/completions/mem, for zsh as _mem into a folder of
@@ -196,7 +180,7 @@ def completion(mem: App, shell: Annotated[str, argument("SHELL", "bash, zsh or f
 
 @command("help", bare=True)
 def help_(
-    name: Annotated[str, argument("[COMMAND]", "The command to explain; without, all.")] = "",
+    name: str = argument("[COMMAND]", "The command to explain; without, all.", ""),
 ) -> None:
     """Explain a command with all of its options, or list what every command does."""
     from memcli.cli import program

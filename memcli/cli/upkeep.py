@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import Annotated
 
 from memcli.app import App
 from memcli.cli import input
 from memcli.cli.options import (
-    DryRun,
-    Job,
-    Level,
+    DRY_RUN,
+    JOB,
+    LEVEL,
+    TREES,
     Names,
-    Trees,
     argument,
     command,
     flag,
+    many,
     name_problems,
     option,
     show,
@@ -34,41 +34,25 @@ from memcli.views.text import HOW_TO_BEGIN, count_problems, put, put_diff, say
 def extract(
     mem: App,
     progress: Progress,
-    transcripts: Annotated[
-        Names,
-        argument("[TRANSCRIPT]...", "Session files, or -; without, the new ones."),
-    ] = None,
-    scope: Annotated[
-        Names, option("SCOPE", "Only this scope; may be given more than once.")
-    ] = None,
-    engine: Annotated[str, option("ENGINE", "auto, llm or rules.")] = "auto",
-    format: Annotated[str, option("FORMAT", "The transcript's format, if it does not tell.")] = "",
-    all: Annotated[bool, flag("--all", "Every session not read yet, not only the latest.")] = False,
-    finished: Annotated[
-        bool, flag("--finished", "Leave out what was written to just now.")
-    ] = False,
-    job: Annotated[str, option("NAME", "The job of sessions whose folder does not tell it.")] = "",
-    tasks: Annotated[str, option("NAME", "The task of such sessions.", "--task")] = "",
-    show_prompt: Annotated[
-        bool, flag("--show-prompt", "Print what a model would be sent.")
-    ] = False,
-    show_turns: Annotated[
-        bool, flag("--show-turns", "Print who said what; learn nothing.")
-    ] = False,
-    no_reinforce: Annotated[
-        bool, flag("--no-reinforce", "Do not strengthen what the sessions recalled.")
-    ] = False,
-    premortem: Annotated[str, option("TASK", "Write .premortem.md from known pitfalls.")] = "",
-    checkpoint: Annotated[
-        str, option("MILESTONE", "Note assumptions; - reads JSON from stdin.")
-    ] = "",
-    assume: Annotated[
-        Names,
-        option("KEY=VALUE", "An assumption at --checkpoint: scope, ..."),
-    ] = None,
-    recommend: Annotated[str, option("TEXT", "At --checkpoint: what to do about it.")] = "",
-    verbose: Annotated[bool, flag("--verbose", "Name the scopes that were skipped.", "-v")] = False,
-    dry_run: DryRun = False,
+    transcripts: Names = argument(
+        "[TRANSCRIPT]...", "Session files, or -; without, the new ones.", None
+    ),
+    scope: Names = many("SCOPE", "Only this scope; may be given more than once."),
+    engine: str = option("ENGINE", "auto, llm or rules.", default="auto"),
+    format: str = option("FORMAT", "The transcript's format, if it does not tell."),
+    all: bool = flag("--all", "Every session not read yet, not only the latest."),
+    finished: bool = flag("--finished", "Leave out what was written to just now."),
+    job: str = option("NAME", "The job of sessions whose folder does not tell it."),
+    tasks: str = option("NAME", "The task of such sessions.", "--task"),
+    show_prompt: bool = flag("--show-prompt", "Print what a model would be sent."),
+    show_turns: bool = flag("--show-turns", "Print who said what; learn nothing."),
+    no_reinforce: bool = flag("--no-reinforce", "Do not strengthen what the sessions recalled."),
+    premortem: str = option("TASK", "Write .premortem.md from known pitfalls."),
+    checkpoint: str = option("MILESTONE", "Note assumptions; - reads JSON from stdin."),
+    assume: Names = many("KEY=VALUE", "An assumption at --checkpoint: scope, ..."),
+    recommend: str = option("TEXT", "At --checkpoint: what to do about it."),
+    verbose: bool = flag("--verbose", "Name the scopes that were skipped.", "-v"),
+    dry_run: bool = DRY_RUN,
 ) -> int:
     """Learn from finished sessions.
 
@@ -178,19 +162,17 @@ def _checkpoint(
 @command("reinforce")
 def reinforce(
     mem: App,
-    ids: Annotated[Names, argument("[ID]...", "Entries that were used.")] = None,
-    session: Annotated[str, option("ID", "What that session was shown; once per session.")] = "",
-    ids_file: Annotated[str, option("FILE", "Ids, one a line; - is stdin.", "--ids")] = "",
-    mode: Annotated[str, option("MODE", "retrieved, aligned or rated; see reinforce_mode.")] = "",
-    transcript: Annotated[str, option("FILE", "The session, for aligned and rated.")] = "",
-    rate: Annotated[Names, option("ID=RATING", "again, hard, good or easy (FSRS).")] = None,
-    success: Annotated[Names, option("ID", "This workflow worked.")] = None,
-    failed: Annotated[Names, option("ID", "This workflow failed.")] = None,
-    explicit: Annotated[
-        bool, flag("--explicit", '"Remember this": reset the decay clock, without a count.')
-    ] = False,
-    tasks: Trees = None,
-    dry_run: DryRun = False,
+    ids: Names = argument("[ID]...", "Entries that were used.", None),
+    session: str = option("ID", "What that session was shown; once per session."),
+    ids_file: str = option("FILE", "Ids, one a line; - is stdin.", "--ids"),
+    mode: str = option("MODE", "retrieved, aligned or rated; see reinforce_mode."),
+    transcript: str = option("FILE", "The session, for aligned and rated."),
+    rate: Names = many("ID=RATING", "again, hard, good or easy (FSRS)."),
+    success: Names = many("ID", "This workflow worked."),
+    failed: Names = many("ID", "This workflow failed."),
+    explicit: bool = flag("--explicit", '"Remember this": reset the decay clock, without a count.'),
+    tasks: Names = TREES,
+    dry_run: bool = DRY_RUN,
 ) -> int:
     """Strengthen what was used.
 
@@ -235,32 +217,24 @@ def _spoken(path: str) -> str:
 def compact(
     mem: App,
     progress: Progress,
-    files: Annotated[Names, argument("[FILE]...", "Only these memory files.")] = None,
-    stale: Annotated[bool, flag("--stale", "Archive what is old and never mattered much.")] = False,
-    promote: Annotated[
-        bool, flag("--promote", "Copy what recurs in 3 jobs or sessions up to the project.")
-    ] = False,
-    contradictions: Annotated[
-        str, option("HOW", "flag (name them), decay (weaken both) or resolve (ask the model).")
-    ] = "flag",
-    consolidate: Annotated[
-        bool, flag("--consolidate", "Let the model make facts of new episodes.")
-    ] = False,
-    promote_global: Annotated[
-        bool, flag("--promote-global", "Copy to ~/MEMORY.md what the model calls generic.")
-    ] = False,
-    semantic: Annotated[
-        bool, flag("--semantic", "Merge what says the same in other words, too.")
-    ] = False,
-    adopt: Annotated[bool, flag("--adopt", "Turn sections of prose into entries.")] = False,
-    check: Annotated[bool, flag("--check", "Write nothing; exit 1 when there is work.")] = False,
-    allow_loss: Annotated[
-        bool, flag("--allow-loss", "Let over 25 % of a file's entries leave.")
-    ] = False,
-    level: Level = None,
-    job: Job = None,
-    tasks: Trees = None,
-    dry_run: DryRun = False,
+    files: Names = argument("[FILE]...", "Only these memory files.", None),
+    stale: bool = flag("--stale", "Archive what is old and never mattered much."),
+    promote: bool = flag("--promote", "Copy what recurs in 3 jobs or sessions up to the project."),
+    contradictions: str = option(
+        "HOW", "flag (name them), decay (weaken both) or resolve (ask the model).", default="flag"
+    ),
+    consolidate: bool = flag("--consolidate", "Let the model make facts of new episodes."),
+    promote_global: bool = flag(
+        "--promote-global", "Copy to ~/MEMORY.md what the model calls generic."
+    ),
+    semantic: bool = flag("--semantic", "Merge what says the same in other words, too."),
+    adopt: bool = flag("--adopt", "Turn sections of prose into entries."),
+    check: bool = flag("--check", "Write nothing; exit 1 when there is work."),
+    allow_loss: bool = flag("--allow-loss", "Let over 25 % of a file's entries leave."),
+    level: Names = LEVEL,
+    job: Names = JOB,
+    tasks: Names = TREES,
+    dry_run: bool = DRY_RUN,
 ) -> int:
     """Merge near-duplicates and archive what is retired.
 
@@ -288,13 +262,11 @@ def compact(
 @command("retire-stage")
 def retire_stage(
     mem: App,
-    stage: Annotated[
-        str, argument("[STAGE]", "The stage that ended; without, INTENT.md tells it.")
-    ] = "",
-    job: Annotated[str, option("NAME", "The job whose stage ended.")] = "",
-    detect_only: Annotated[bool, flag("--detect-only", "Only tell the stage.")] = False,
-    tasks: Trees = None,
-    dry_run: DryRun = False,
+    stage: str = argument("[STAGE]", "The stage that ended; without, INTENT.md tells it.", ""),
+    job: str = option("NAME", "The job whose stage ended."),
+    detect_only: bool = flag("--detect-only", "Only tell the stage."),
+    tasks: Names = TREES,
+    dry_run: bool = DRY_RUN,
 ) -> int:
     """Retire what was true for a stage that ended.
 
@@ -319,14 +291,15 @@ def retire_stage(
 def health(
     mem: App,
     progress: Progress,
-    history: Annotated[bool, flag("--history", "Draw the score by day.")] = False,
-    html: Annotated[str, option("FILE", "Write one self-contained page, too.")] = "",
-    least: Annotated[
-        float | None,
-        option(
-            "N", "Exit 1 when the score is below N.", "--min", parser=input.number("--min", 0, 100)
-        ),
-    ] = None,
+    history: bool = flag("--history", "Draw the score by day."),
+    html: str = option("FILE", "Write one self-contained page, too."),
+    least: float | None = option(
+        "N",
+        "Exit 1 when the score is below N.",
+        "--min",
+        parser=input.number("--min", 0, 100),
+        default=None,
+    ),
 ) -> int:
     """Say how good the memory is, in five metrics, and what would make it better."""
     from memcli.commands import health as command
@@ -351,14 +324,10 @@ def health(
 def doctor(
     mem: App,
     progress: Progress,
-    files: Annotated[Names, argument("[FILE]...", "Only the content of these files.")] = None,
-    fix: Annotated[
-        bool, flag("--fix", "Mend what is derived or can be undone: ids, index, git settings.")
-    ] = False,
-    online: Annotated[
-        bool, flag("--online", "Ask the configured providers, too: it may cost a little.")
-    ] = False,
-    dry_run: DryRun = False,
+    files: Names = argument("[FILE]...", "Only the content of these files.", None),
+    fix: bool = flag("--fix", "Mend what is derived or can be undone: ids, index, git settings."),
+    online: bool = flag("--online", "Ask the configured providers, too: it may cost a little."),
+    dry_run: bool = DRY_RUN,
 ) -> int:
     """Say what is broken, and mend it.
 
@@ -384,11 +353,11 @@ def doctor(
 @command("diff")
 def diff(
     mem: App,
-    revisions: Annotated[
-        str, argument("[BASE..HEAD]", "Without: where this branch began, and the files.")
-    ] = "",
-    format: Annotated[str, option("FORMAT", "text, markdown or json.")] = "text",
-    exit_code: Annotated[bool, flag("--exit-code", "Exit 1 when something changes.")] = False,
+    revisions: str = argument(
+        "[BASE..HEAD]", "Without: where this branch began, and the files.", ""
+    ),
+    format: str = option("FORMAT", "text, markdown or json.", default="text"),
+    exit_code: bool = flag("--exit-code", "Exit 1 when something changes."),
 ) -> int:
     """Say what a branch adds to and takes from memory."""
     from memcli.commands import diff as command
