@@ -104,9 +104,10 @@ class Memory:
         **filters: Unpack[Wanted],
     ) -> str:
         """The same hits as one block of untrusted hints for an agent's prompt; "" without any."""
-        from memcli.views.recall import recall_prompt
+        from memcli.recall.present import block
 
-        return recall_prompt(self._recalled(task, limit, max_tokens, ranked, session, filters))
+        report = self._recalled(task, limit, max_tokens, ranked, session, filters)
+        return block(report.hits, report.budget.more)
 
     def _recalled(
         self,

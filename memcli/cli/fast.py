@@ -17,7 +17,8 @@ from memcli.commands import recall as command
 from memcli.errors import UsageError
 from memcli.index.view import Filters
 from memcli.recall.answer import RecallReport, RecallRequest
-from memcli.views.recall import recall_json, recall_prompt, recall_text
+from memcli.recall.present import block
+from memcli.views.recall import recall_json, recall_text
 from memcli.views.text import HOW_TO_BEGIN, count_problems, put, say
 
 NO_FILTERS = Filters()
@@ -82,7 +83,7 @@ def _written(report: RecallReport, form: str, *, explain: bool) -> str:
         return recall_json(report, explain=explain)
     on_terminal = sys.stdout is not None and sys.stdout.isatty()
     text = form == "text" or (form == "auto" and on_terminal)
-    return recall_text(report) if text else recall_prompt(report)
+    return recall_text(report) if text else block(report.hits, report.budget.more)
 
 
 def _why_nothing(report: RecallReport) -> str:

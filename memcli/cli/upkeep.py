@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from memcli.app import App
 from memcli.cli import input
@@ -26,6 +27,9 @@ from memcli.cli.progress import Progress
 from memcli.errors import DataError, ProviderError, RefusedError, UsageError
 from memcli.views import entries, exchange, sessions, upkeep
 from memcli.views.text import HOW_TO_BEGIN, count_problems, put, put_diff, say
+
+if TYPE_CHECKING:
+    from memcli.commands.health import HealthReport
 
 # --- extract
 
@@ -309,7 +313,7 @@ def health(
     with progress:
         report = command.health(mem, page=bool(html))
     if html:
-        command.write_page(mem, report, html)
+        _write_page(mem, report, html)
     count_problems(report.problems, quiet=quiet)
     words = views.trend_text if history else views.health_text
     show(mem, report, words, lambda report: views.health_json(report, history=history))
@@ -318,6 +322,14 @@ def health(
     low = least is not None and report.health.score < least
     say(f"mem: the score {report.health.score:g} is below {least:g}" if low else "", quiet=quiet)
     return 1 if low else 0
+
+
+def _write_page(mem: App, report: HealthReport, path: str) -> None:
+    from memcli.views import page
+
+    name, day = mem.root.name if mem.root is not None else "~", mem.now.isoformat()
+    shown = (report.health, report.counts, report.history, report.notes, report.never)
+    page.write(mem.cwd / path, page.Page(name, day, *shown), mem.root)
 
 
 @command("doctor")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from memcli.app import App
 from memcli.compaction.steps import LASTING_KINDS, LASTING_PRIORITIES, STALE_BELOW, STALE_DAYS
 from memcli.diagnostics import metrics
 from memcli.diagnostics.metrics import EVIDENCE, Health, Indexed, Item, Shown
+from memcli.diagnostics.notes import ARCHIVED, Note, Snapshot
 from memcli.errors import MemError
 from memcli.index import neighbours, terms, view
 from memcli.index.source import Candidate, FileRow
@@ -21,7 +21,6 @@ from memcli.memory.values import LEVELS, Problem
 from memcli.memory.words import SIZE
 from memcli.project.levels_on_disk import View
 from memcli.recall import budget, ranking
-from memcli.views.page import ARCHIVED, Note, Page, Snapshot
 
 ASKED = 20
 """How many entries are recalled by their titles."""
@@ -402,7 +401,7 @@ def _never(live: Sequence[Candidate], shown: Sequence[Shown]) -> tuple[str, ...]
     return tuple(e.entry for e in live if seen.isdisjoint((e.entry, *_named(e, "merged_from"))))
 
 
-# --- counts and page
+# --- counts
 
 
 def _counts(
@@ -422,25 +421,6 @@ def _counts(
         "kind": metrics.tally(entry.kind or "none" for entry in entries),
         "status": metrics.tally(str(entry.values["status"]) for entry in entries),
     }
-
-
-def write_page(app: App, report: HealthReport, path: str) -> None:
-    """Write the report as one self-contained HTML page."""
-    from memcli.storage.durable import write_output
-    from memcli.views import page
-
-    template = (Path(page.__file__).parent / "page.html").read_text(encoding="utf-8")
-    name = app.root.name if app.root is not None else "~"
-    made = Page(
-        name,
-        app.now.isoformat(),
-        report.health,
-        report.counts,
-        report.history,
-        report.notes,
-        report.never,
-    )
-    write_output(app.cwd / path, page.render(made, template), root=app.root)
 
 
 def trend(report: HealthReport) -> Iterator[tuple[str, ...]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from memcli.index.source import Candidate
 from memcli.memory.words import body_of
-from memcli.recall import excerpt
+from memcli.recall import budget, excerpt
 from memcli.recall import ranking as rank
 from memcli.recall.budget import Shown, tokens
 from memcli.recall.ranking import Scored
@@ -191,3 +191,9 @@ def _note(hit: Scored) -> str:
 def age_text(days: int) -> str:
     """`0` -> today, `1` -> 1 day, `58` -> 58 days."""
     return "today" if not days else "1 day" if days == 1 else f"{days} days"
+
+
+def block(hits: Sequence[Hit], more: int) -> str:
+    """The hits as the block for an agent's prompt; "" when there is nothing to show."""
+    items = [Shown("", hit.layer, hit.head, hit.text, note=hit.note) for hit in hits]
+    return budget.write(items, more) if items else ""

@@ -13,50 +13,22 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from html import escape
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from memcli.diagnostics import metrics
 from memcli.diagnostics.metrics import Health, Metric
+from memcli.diagnostics.notes import ARCHIVED, Note, Snapshot
 from memcli.memory.values import LEVELS
-from memcli.recall import ranking
 from memcli.text.redact import for_prompt
 
-ARCHIVED = "archived"
 DRAWN = 500
 """Most nodes of the relation graph; those with the most edges are drawn."""
-GROUPS, MEMBERS, NEVER, DAYS = 10, 8, 200, 30
+NEVER, DAYS = 200, 30
 _TITLE = 110
 _SLOT = re.compile(r"<!--(\w+)-->")
 _SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 _LABELS = [name for _, name in metrics.AGES] + [metrics.OLDEST]
-
-
-class Note(NamedTuple):
-    """One entry as the page shows it. `links` are (edge, other id); an archived one is no live
-    entry.
-    """
-
-    id: str
-    title: str
-    text: str
-    level: str
-    kind: str
-    status: str
-    path: str
-    line: int
-    age: int
-    session: str
-    links: tuple[tuple[str, str], ...]
-
-
-class Snapshot(NamedTuple):
-    """The health of one day."""
-
-    day: str
-    score: float
-    entries: int
-    tokens: int
-    metrics: Mapping[str, float | None]
 
 
 class Page(NamedTuple):
@@ -84,13 +56,12 @@ class Graph(NamedTuple):
     left_out: int
 
 
-class Group(NamedTuple):
-    """Near-duplicates; `guarded` names why some of them are kept apart ("" when they may be
-    merged).
-    """
+def write(path: Path, page: Page, root: Path | None) -> None:
+    """Write the page into a file; one below the root replaces no link."""
+    from memcli.storage.durable import write_output
 
-    notes: Sequence[Note]
-    guarded: str
+    template = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
+    write_output(path, render(page, template), root=root)
 
 
 def render(page: Page, template: str) -> str:
@@ -108,7 +79,6 @@ def render(page: Page, template: str) -> str:
         "metrics": "".join(_metric(name, metric) for name, metric in page.health.metrics.items()),
         "trend": _trend(page.history),
         "ages": _ages(live),
-        "groups": _groups(live),
         "drawn": _drawn(drawn),
         "hidden": "" if drawn.nodes else "hidden",
         "graph": _json({"nodes": drawn.nodes, "edges": drawn.edges}),
@@ -269,63 +239,7 @@ def _column(level: str, name: str, count: int, most: int) -> str:
     return f"<li><b>{count or ''}</b>{bar}<span>{escape(name)}</span></li>"
 
 
-# --- near-duplicates, never recalled
-
-
-def groups(live: Sequence[Note]) -> list[Group]:
-    """The groups of near-duplicates, the largest first."""
-    from memcli.similarity.claims import claim
-    from memcli.similarity.duplicates import clusters
-
-    likely = [live[i] for i in _lookalikes([note.text for note in live])]
-    found = clusters([claim(note.text) for note in likely])
-    made = [
-        Group(
-            [likely[i] for i in cluster.members],
-            ", ".join(sorted({why for _, _, why in cluster.guarded})),
-        )
-        for cluster in found
-    ]
-    return sorted(
-        made, key=lambda group: (-len(group.notes), group.notes[0].path, group.notes[0].line)
-    )
-
-
-def _lookalikes(texts: Sequence[str]) -> list[int]:
-    """The texts that share so many words with another one that the exact test is worth its time."""
-    from memcli.similarity.claims import claim
-    from memcli.similarity.duplicates import similar_pairs
-
-    holders: dict[frozenset[str], list[int]] = {}
-    for i, text in enumerate(texts):
-        holders.setdefault(ranking.words(text), []).append(i)
-    bags, members = list(holders), list(holders.values())
-    nothing = claim("")
-    pairs = similar_pairs([nothing._replace(words=bag) for bag in bags], ranking.MAYBE_ALIKE)
-    near = {bag for pair in pairs for bag in pair[:2]}
-    return sorted(
-        i for bag, held in enumerate(members) if bag in near or len(held) > 1 for i in held
-    )
-
-
-def _groups(live: Sequence[Note]) -> str:
-    found = groups(live)
-    if not found:
-        return "<p class=empty>No two live entries say the same.</p>"
-    shown = "".join(_group(group) for group in found[:GROUPS])
-    total = sum(len(group.notes) for group in found)
-    more = f", the {GROUPS} largest shown" if len(found) > GROUPS else ""
-    head = f"{_count(total, 'entry', 'entries')} in {_count(len(found), 'group')}{more}."
-    hint = "<code>mem compact</code> merges those of one type and domain in one place."
-    return f"<p>{head} {hint}</p>{shown}"
-
-
-def _group(group: Group) -> str:
-    rows = "".join(f"<li>{_named(note)}</li>" for note in group.notes[:MEMBERS])
-    rest = len(group.notes) - MEMBERS
-    more = f"<li class=more>and {rest} more</li>" if rest > 0 else ""
-    apart = f" <em>some differ ({_safe(group.guarded)}): kept apart</em>" if group.guarded else ""
-    return f"<div class=group><h3>{len(group.notes)} alike{apart}</h3><ul>{rows}{more}</ul></div>"
+# --- never recalled
 
 
 def _named(note: Note) -> str:

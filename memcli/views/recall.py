@@ -25,14 +25,6 @@ def _hit_json(hit: Hit, explain: bool) -> dict[str, Any]:
     return {name: value for name, value in hit._asdict().items() if name not in hidden}
 
 
-def recall_prompt(report: RecallReport) -> str:
-    """The block for an agent; "" when there is nothing to show."""
-    if not report.hits:
-        return ""
-    items = [budget.Shown("", hit.layer, hit.head, hit.text, note=hit.note) for hit in report.hits]
-    return budget.write(items, report.budget.more)
-
-
 def recall_text(report: RecallReport) -> str:
     """The same hits for a person at a terminal."""
     lines: list[str] = []

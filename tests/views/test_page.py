@@ -14,8 +14,9 @@ import pytest
 
 from memcli.diagnostics import metrics
 from memcli.diagnostics.metrics import Indexed, Item
+from memcli.diagnostics.notes import ARCHIVED, Note, Snapshot
 from memcli.views import page
-from memcli.views.page import ARCHIVED, Note, Page, Snapshot
+from memcli.views.page import Page
 
 TEMPLATE = (Path(page.__file__).parent / "page.html").read_text(encoding="utf-8")
 HOSTILE = [
@@ -199,20 +200,6 @@ def test_the_graph_keeps_the_best_linked() -> None:
     found = page.graph([hub, *(note(i) for i in range(1, 700))])
     assert len(found.nodes) == page.DRAWN and found.left_out == 200
     assert found.nodes[0]["t"] == "Title 0" and len(found.edges) == page.DRAWN - 1
-
-
-def test_the_largest_groups_of_near_duplicates_come_first() -> None:
-    """Equal texts are a group; a text that differs in a number is none."""
-    same = "Retry the payment webhook with the idempotency key of the order, never without it"
-    notes = [note(i, text=same) for i in range(3)] + [
-        note(9, text="Use 4 workers for the whole test suite run")
-    ]
-    notes += [
-        note(10, text="Use 5 workers for the whole test suite run"),
-        note(11),
-        note(12, text=note(11).text),
-    ]
-    assert [len(group.notes) for group in page.groups(notes)] == [3, 2]
 
 
 def test_ages_are_counted_by_level() -> None:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from memcli.memory.values import Patch, Problem
 from memcli.recall.answer import RecallReport
 from memcli.recall.budget import Budget
-from memcli.recall.present import Hit
+from memcli.recall.present import Hit, block
 from memcli.views.json import document
-from memcli.views.recall import recall_prompt, recall_text
+from memcli.views.recall import recall_text
 from memcli.views.table import table
 from memcli.views.text import diff, problem_lines
 
@@ -61,7 +61,7 @@ def test_the_text_form_stays_as_it_is() -> None:
 
 def test_nothing_is_an_empty_text() -> None:
     """Without hits text and prompt are empty."""
-    assert recall_text(report()) == recall_prompt(report()) == ""
+    assert recall_text(report()) == block((), 0) == ""
 
 
 @given(VALUES)
