@@ -36,7 +36,7 @@ _mem() {
     done
     case $command in
     "")
-        _mem_words "recall add show list retire restore undo extract reinforce compact retire-stage health doctor diff init index import export completion help hook merge-driver mcp --version -V --help -h"
+        _mem_words "recall add show list retire restore undo told extract reinforce compact retire-stage health doctor diff init index import export completion help hook merge-driver mcp --version -V --help -h"
         ;;
     recall)
         case $prev in
@@ -106,6 +106,14 @@ _mem() {
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
         *) _mem_words "--dry-run -n --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    told)
+        case $prev in
+        --session) : ;;
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--session --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     extract)
@@ -213,7 +221,7 @@ _mem() {
         ;;
     help)
         case $prev in
-        *) _mem_words "recall add show list retire restore undo extract reinforce compact retire-stage health doctor diff init index import export completion help hook merge-driver mcp --help -h" ;;
+        *) _mem_words "recall add show list retire restore undo told extract reinforce compact retire-stage health doctor diff init index import export completion help hook merge-driver mcp --help -h" ;;
         esac
         ;;
     hook)

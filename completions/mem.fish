@@ -12,6 +12,7 @@ complete -c mem -n __fish_use_subcommand -a list -d 'List what is remembered, ne
 complete -c mem -n __fish_use_subcommand -a retire -d 'Take entries out of recall'
 complete -c mem -n __fish_use_subcommand -a restore -d 'Bring retired or archived entries back'
 complete -c mem -n __fish_use_subcommand -a undo -d 'Take back the last write of mem'
+complete -c mem -n __fish_use_subcommand -a told -d 'Say what hooks told agents, when, and why'
 complete -c mem -n __fish_use_subcommand -a extract -d 'Learn from finished sessions'
 complete -c mem -n __fish_use_subcommand -a reinforce -d 'Strengthen what was used'
 complete -c mem -n __fish_use_subcommand -a compact -d 'Merge near-duplicates and archive what is retired'
@@ -132,6 +133,13 @@ complete -c mem -n '__fish_seen_subcommand_from undo' -l set -x -a 'query= fusio
 complete -c mem -n '__fish_seen_subcommand_from undo' -l json -d 'Print one JSON document'
 complete -c mem -n '__fish_seen_subcommand_from undo' -l quiet -s q -d 'No talk on stderr but errors'
 complete -c mem -n '__fish_seen_subcommand_from undo' -l help -s h -d 'Show this message and exit'
+
+complete -c mem -n '__fish_seen_subcommand_from told' -l session -x -d 'Only this session (or how its id begins)'
+complete -c mem -n '__fish_seen_subcommand_from told' -l root -x -a '(__fish_complete_directories)' -d 'The project\'s root; found by itself without'
+complete -c mem -n '__fish_seen_subcommand_from told' -l set -x -a 'query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= max_tokens_by_type= level_weights= kind_weights= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= extract_global= hook_proxy= hook_show= inject_min= embedder= embed_model= embed_url= embed_folder= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day= store_url= store_team=' -d 'A setting for this run'
+complete -c mem -n '__fish_seen_subcommand_from told' -l json -d 'Print one JSON document'
+complete -c mem -n '__fish_seen_subcommand_from told' -l quiet -s q -d 'No talk on stderr but errors'
+complete -c mem -n '__fish_seen_subcommand_from told' -l help -s h -d 'Show this message and exit'
 
 complete -c mem -n '__fish_seen_subcommand_from extract' -F
 complete -c mem -n '__fish_seen_subcommand_from extract' -l scope -x -a 'observations escalation intent-alignment team session project global prospective in-flight corrective episode interventions' -d 'Only this scope; may be given more than once'
@@ -284,7 +292,7 @@ complete -c mem -n '__fish_seen_subcommand_from completion' -l json -d 'Print on
 complete -c mem -n '__fish_seen_subcommand_from completion' -l quiet -s q -d 'No talk on stderr but errors'
 complete -c mem -n '__fish_seen_subcommand_from completion' -l help -s h -d 'Show this message and exit'
 
-complete -c mem -n '__fish_seen_subcommand_from help' -a 'recall add show list retire restore undo extract reinforce compact retire-stage health doctor diff init index import export completion help hook merge-driver mcp'
+complete -c mem -n '__fish_seen_subcommand_from help' -a 'recall add show list retire restore undo told extract reinforce compact retire-stage health doctor diff init index import export completion help hook merge-driver mcp'
 complete -c mem -n '__fish_seen_subcommand_from help' -l help -s h -d 'Show this message and exit'
 
 complete -c mem -n '__fish_seen_subcommand_from hook' -l help -s h -d 'Show this message and exit'

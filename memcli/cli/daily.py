@@ -132,6 +132,16 @@ def list_entries(
         say("mem: nothing that is remembered passes these filters", quiet=quiet)
 
 
+@command("told")
+def told(
+    mem: App, session: Annotated[str, option("ID", "Only this session (or how its id begins).")] = ""
+) -> None:
+    """Say what hooks told agents, when, and why."""
+    from memcli.commands import told as command
+
+    show(mem, command.told(mem, session), entries.told_text)
+
+
 @command("retire")
 def retire(
     mem: App,

@@ -83,7 +83,8 @@ class ExtractReport(NamedTuple):
     later.
 
     `more` names sessions that were found but not read; `prompts` is what would be sent
-    (--show-prompt); `spoken` maps sessions to their words.
+    (--show-prompt); `spoken` maps sessions to their words,
+    `heard` to those of the person.
     """
 
     engine: str
@@ -94,6 +95,7 @@ class ExtractReport(NamedTuple):
     prompts: tuple[str, ...]
     patches: tuple[Patch, ...]
     spoken: Mapping[str, str] = {}
+    heard: Mapping[str, str] = {}
 
 
 class _Source(NamedTuple):
@@ -127,6 +129,7 @@ def run(app: App, request: ExtractRequest, *, dry_run: bool = False) -> ExtractR
         tuple(work.shown),
         work.patches(),
         work.spoken,
+        work.heard,
     )
 
 
@@ -178,6 +181,7 @@ class _Run:
         self.problems: list[Problem] = []
         self.shown: list[str] = []
         self.spoken: dict[str, str] = {}
+        self.heard: dict[str, str] = {}
         self.before: dict[str, str | None] = {}
         self.after: dict[str, str] = {}
         self.seen: set[str] = set()
@@ -378,6 +382,8 @@ class _Run:
         dropped = Counter(found.dropped)
         dropped.update(outcome.dropped)
         ended = [item.outcome for item in found.items if item.finding.scope == "episode"]
+        said = (turn.text for turn in fresh.turns if turn.role == "user")
+        self.heard[fresh.id] = "\n".join(said)
         self.spoken[fresh.id] = "\n".join(turn.text for turn in fresh.turns if turn.role != "tool")
         self.learned.append(
             head._replace(

@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from memcli.app import App
-from memcli.commands import compact, extract, reinforce
+from memcli.commands import compact, extract, reinforce, waiting
 from memcli.commands.extract import ExtractReport, ExtractRequest, Learned
 from memcli.compaction.steps import Event
 from memcli.errors import MemError
@@ -41,6 +41,9 @@ def run(
     reinforced: list[str] = []
     for learned in report.sessions if strengthen else ():
         _tried(app, partial(_strengthen, app, report, learned, reinforced))
+    if report.patches and strengthen:  # the files are written anyway: what waited is written, too
+        paths = [patch.path for patch in report.patches]
+        _tried(app, lambda: reinforced.extend(waiting.write(app, paths)))
     compacted: list[Event] = []
     if app.config.compact_after_extract and report.patches:
         _tried(
@@ -64,6 +67,8 @@ def _reinforced(app: App, report: ExtractReport, learned: Learned) -> Sequence[s
     """Reinforce what a session was shown; its workflows gain a success when it went well."""
     if learned.known or learned.session not in report.spoken:
         return ()
+    said = report.spoken[learned.session]
+    waiting.note(app, learned.session, said, report.heard.get(learned.session, ""))
     with app.history() as history:
         recalled = history.recalled(learned.session)
     if not recalled:

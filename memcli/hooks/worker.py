@@ -12,8 +12,9 @@ from memcli.app import App, Options
 from memcli.errors import MemError
 from memcli.project import git
 from memcli.storage.files import Unreadable, digest, read_text
-from memcli.storage.session_log import Spool, Spooled
+from memcli.storage.session_log import SessionLog, Spool, Spooled
 from memcli.storage.state import alone, state_dir
+from memcli.text.controls import for_display
 
 TRIES = 5
 """So often a session that cannot be learned from is tried; then it is given up, which the log says.
@@ -153,8 +154,23 @@ def _learn(app: App, paths: tuple[str, ...]) -> str:
         return why
     app.relist()
     try:
-        report = pipeline.run(app, ExtractRequest(transcripts=paths, finished=not paths)).extract
+        done = pipeline.run(app, ExtractRequest(transcripts=paths, finished=not paths))
+        report = done.extract
+        _announce(
+            app, [e.title for each in report.sessions for e in each.events if e.what == "learned"]
+        )
     except (MemError, OSError) as error:
         return f"{type(error).__name__}: {getattr(error, 'what', error)}"
     failed = {scope for session in report.sessions for scope, _ in session.failed}
     return f"scopes failed: {', '.join(sorted(failed))}" if failed else ""
+
+
+def _announce(app: App, titles: list[str]) -> None:
+    """Have the person told at the next start what was learned."""
+    if not titles:
+        return
+    count = f"{len(titles)} note{'s' * (len(titles) != 1)}"
+    more = f"; {len(titles) - 3} more" if len(titles) > 3 else ""
+    named = for_display("; ".join(titles[:3]))
+    with app.history() as history, history.transaction():
+        SessionLog(history).announce(f"{count} learned ({named}{more}): mem list --recent 5")

@@ -210,11 +210,21 @@ class SessionLog:
         )
         return dict(rows.fetchall())
 
-    def counted(self, entries: Iterable[str]) -> None:
-        """The waiting uses of these entries stand in their files now."""
+    def uses(self) -> dict[str, list[str]]:
+        """The entries whose use by a session no memory file counts yet, by session."""
+        found: dict[str, list[str]] = {}
+        for session, entry in self.db.execute(
+            "SELECT session, entry FROM waiting WHERE project = ? ORDER BY session, entry",
+            (self.project,),
+        ):
+            found.setdefault(session, []).append(entry)
+        return found
+
+    def counted(self, session: str, entries: Iterable[str]) -> None:
+        """The uses of these entries by a session stand in their files now."""
         self.db.executemany(
-            "DELETE FROM waiting WHERE project = ? AND entry = ?",
-            [(self.project, entry) for entry in entries],
+            "DELETE FROM waiting WHERE project = ? AND session = ? AND entry = ?",
+            [(self.project, plain(session), entry) for entry in entries],
         )
 
     def announce(self, line: str) -> None:

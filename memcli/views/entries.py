@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from memcli.commands.retire import RetireReport
     from memcli.commands.retire_stage import RetireStageReport
     from memcli.commands.show import ShowReport
+    from memcli.commands.told import ToldReport
     from memcli.commands.undo import UndoReport
 
 ENTRY_KEYS = (
@@ -158,3 +159,18 @@ def undo_text(report: UndoReport, root: str, *, dry_run: bool) -> str:
     done = f"{took} back {report.verb} of {report.time}: {', '.join(names)}"
     earlier = f"\nbefore it: {report.earlier}, taken back by another mem undo"
     return done + (earlier if report.earlier else "")
+
+
+def told_text(report: ToldReport) -> str:
+    """A line for each thing that was told, below its session."""
+    lines: list[str] = []
+    last = ""
+    for each in report.tellings:
+        if each.session != last:
+            lines.append(f"session {for_display(each.session)}")
+            last = each.session
+        what = for_display(f"{each.title} (id {each.entry[:8]})")
+        lines.append(f"  {each.at[:16].replace('T', ' ')}  {each.event}: {what}, {for_display(each.why)}")
+    if report.waiting:
+        lines.append(f"{count(report.waiting, 'use')} of entries not yet counted in their files")
+    return "\n".join(lines) or "nothing was told"

@@ -1,0 +1,87 @@
+"""What was told can be asked for, and counts when it was used."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from memcli.app import App, Options
+from memcli.commands import waiting
+from memcli.commands.extract import ExtractRequest
+from memcli.hooks import pipeline
+from memcli.storage.session_log import SessionLog
+from tests.conftest import Project
+from tests.hooks.test_hook import SESSION, WISH, call, transcript
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning"
+)
+ASKED = {"prompt": "why do the checkout tests fail around midnight?"}
+
+
+@pytest.fixture
+def shop(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.setenv("MEM_HOOK_SECONDS", "600")
+    body = "Checkout tests fail at midnight: freeze the clock with the fixture frozen_clock."
+    project.write("MEMORY.md", project.entry("Freeze the clock", body, id="clock"))
+    project.commit()
+    return project
+
+
+def learn(project: Project, path: Path) -> None:
+    with App(Options(root=str(project.root)), os.environ, project.root) as app:
+        pipeline.run(app, ExtractRequest(transcripts=(str(path),)))
+
+
+def test_told_says_what_when_and_why(shop: Project) -> None:
+    """Of one session, named by how it begins, or of all."""
+    assert shop.mem("told").out == "nothing was told\n"
+    call(shop, "prompt", **ASKED)
+    said = shop.mem("told", "--session", SESSION[:6])
+    assert "prompt: Freeze the clock (id clock), your prompt" in said.out and SESSION in said.out
+    assert shop.mem("told", "--session", "other").out == "nothing was told\n"
+    assert shop.mem("told", "--json").json["tellings"][0]["entry"] == "clock"
+
+
+@pytest.mark.parametrize(("answer", "uses"), [("frozen_clock, then: fixture frozen with clock freeze", 1),
+                                              ("I looked at the cart and found nothing.", 0)])  # fmt: skip
+def test_what_was_used_waits_until_its_file_is_written(
+    shop: Project, answer: str, uses: int
+) -> None:
+    """A session that learned nothing leaves the tree clean; the next write counts it, once."""
+    call(shop, "prompt", **ASKED)
+    path = transcript(shop, ASKED["prompt"])
+    path.write_text(path.read_text().replace("I did that.", answer))
+    learn(shop, path)
+    assert "MEMORY.md" not in shop.git("status", "--porcelain")
+    with App(Options(root=str(shop.root)), os.environ, shop.root) as app:
+        with app.history() as state:
+            assert sum(SessionLog(state).waiting().values()) == uses
+        assert waiting.write(app) == ("clock",) * uses
+        assert waiting.write(app) == ()
+    text = (shop.root / "MEMORY.md").read_text()
+    assert f"reinforcement_count: {uses}" in text
+
+
+def test_what_was_learned_is_said_at_the_next_start(shop: Project) -> None:
+    """Once, to the person."""
+    path = transcript(shop, "Write a test for the parser.", WISH)
+    call(shop, "session-end", transcript_path=str(path), reason="other")
+    from tests.hooks.test_hook import settle
+
+    settle(shop)
+    first = call(shop, "session-start", source="startup", session_id="next")
+    assert "1 note learned (" in first.json["systemMessage"] or "notes learned (" in first.out
+    again = call(shop, "session-start", source="startup", session_id="third")
+    assert "learned" not in again.json.get("systemMessage", "")
+    settle(shop)
+
+
+def test_words_that_the_person_said_prove_nothing() -> None:
+    """An id does, and words that stood nowhere else."""
+    text = "Freeze the clock with frozen_clock in checkout tests"
+    assert waiting.is_used("0123456789", text, "see 01234567", "")
+    assert not waiting.is_used("0123456789", text, "freeze clock checkout tests", text)
+    assert waiting.is_used("0123456789", text, "i froze it: frozen_clock, freeze", "checkout tests")
