@@ -134,7 +134,7 @@ def list_entries(
 
 @command("told")
 def told(
-    mem: App, session: Annotated[str, option("ID", "Only this session (or how its id begins).")] = ""
+    mem: App, session: str = option("ID", "Only this session (or how its id begins).")
 ) -> None:
     """Say what hooks told agents, when, and why."""
     from memcli.commands import told as command

@@ -170,7 +170,9 @@ def told_text(report: ToldReport) -> str:
             lines.append(f"session {for_display(each.session)}")
             last = each.session
         what = for_display(f"{each.title} (id {each.entry[:8]})")
-        lines.append(f"  {each.at[:16].replace('T', ' ')}  {each.event}: {what}, {for_display(each.why)}")
+        lines.append(
+            f"  {each.at[:16].replace('T', ' ')}  {each.event}: {what}, {for_display(each.why)}"
+        )
     if report.waiting:
         lines.append(f"{count(report.waiting, 'use')} of entries not yet counted in their files")
     return "\n".join(lines) or "nothing was told"

@@ -23,10 +23,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from memcli.hooks.events import HookApp
+
 from memcli.app import App, Options
 from memcli.commands.recall import recall
 from memcli.hooks import events
-from memcli.hooks.events import HookApp
 from memcli.recall.answer import RecallRequest
 from tests.bench.retrieval import build, load
 from tests.bench.speed import QUERY, interleaved, write_tree
