@@ -17,7 +17,7 @@ from memcli.index.vectors import Chosen
 from memcli.memory.levels import JOBS_DIRS
 from memcli.memory.values import PHASES, Patch, Problem
 from memcli.project import config, levels_on_disk
-from memcli.project.levels_on_disk import Found, Listing, View
+from memcli.project.levels_on_disk import FoundFile, Listing, View
 from memcli.storage.files import MEMORY_BYTES, SMALL_BYTES, Unreadable, digest, open_file, read_text
 
 if TYPE_CHECKING:
@@ -149,9 +149,14 @@ class App:
     @cached_property
     def listing(self) -> Listing:
         """The memory files that exist, and the ones that were refused."""
-        return levels_on_disk.list_files(
+        listing = levels_on_disk.list_files(
             self.root, self.home, self.jobs_dirs, self.config.memory_files
         )
+        if self.root is None or not self.config.found:
+            return listing
+        from memcli.project.places import with_found
+
+        return with_found(listing, self.root, self.home, self.environ)
 
     @cached_property
     def view(self) -> View:
@@ -209,7 +214,7 @@ class App:
             return None
         return read_text(path, self.base_of(path), most=most)
 
-    def read(self, file: Found) -> MemoryFile:
+    def read(self, file: FoundFile) -> MemoryFile:
         """Read and parse a memory file. Raises `tree.Unreadable`."""
         from memcli.memory.parser import parse
 
@@ -257,11 +262,11 @@ class App:
         )
         return next((name for name in trees if here == name or here.startswith(name + os.sep)), "")
 
-    def may_write(self, file: Found, tasks: Sequence[str] = ()) -> bool:
+    def may_write(self, file: FoundFile, tasks: Sequence[str] = ()) -> bool:
         """Whether a command that was called here may change `file`: its work tree, or a task named."""
-        return file.name.startswith("~/") or file.tree == self.tree or file.place.task in tasks
+        return file.tree in ("~", self.tree) or file.place.task in tasks
 
-    def read_to_write(self, file: Found) -> MemoryFile:
+    def read_to_write(self, file: FoundFile) -> MemoryFile:
         """Like `read`, for a file about to be changed: one with conflict markers is left to be
         resolved.
         """
@@ -449,7 +454,7 @@ class App:
         if given:
             return self._named_path(Path(os.path.abspath(self.cwd / given)))
         root = self.root
-        if root is not None and any(not file.name.startswith("~/") for file in self.listing.files):
+        if root is not None and self._has_own(root):
             path = root / ".memory.db"
             if self._usable(path):
                 return path
@@ -467,6 +472,11 @@ class App:
                 f"MEM_DB names no file in an existing folder: {path}", "name a file with MEM_DB"
             )
         return path
+
+    def _has_own(self, root: Path) -> bool:
+        """Whether an index may lie in the root: not where found places alone are in view."""
+        own = any(file.tree != "~" and not file.found for file in self.listing.files)
+        return own or (root / ".memory.db").exists()
 
     @staticmethod
     def _usable(path: Path) -> bool:
@@ -597,12 +607,12 @@ class App:
         indexed = [item for row in self.index.files().values() for item in row.problems]
         return sorted([*self.listing.problems, *indexed], key=lambda p: (p.path, p.line))
 
-    def found(self, name: str) -> Found | None:
+    def found(self, name: str) -> FoundFile | None:
         """The listed file of that name."""
         return self._by_name.get(name)
 
     @cached_property
-    def _by_name(self) -> dict[str, Found]:
+    def _by_name(self) -> dict[str, FoundFile]:
         return {file.name: file for file in self.listing.files}
 
     def relist(self) -> None:

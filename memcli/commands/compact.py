@@ -34,7 +34,7 @@ from memcli.memory.levels import ARCHIVE, LEVEL_WORDS, Place, archive_of, place,
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import LEVELS, Entry, Patch, Problem
 from memcli.memory.words import SIZE, clean
-from memcli.project.levels_on_disk import Found
+from memcli.project.levels_on_disk import FoundFile
 from memcli.storage.files import Unreadable
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def _chosen(app: App, request: CompactRequest) -> list[Found]:
     return [file for file in view.visible(files, app.view, filters) if file.place.level in levels]
 
 
-def _named(app: App, files: Sequence[Found], names: Sequence[str]) -> list[Found]:
+def _named(app: App, files: Sequence[FoundFile], names: Sequence[str]) -> list[FoundFile]:
     by_path = {os.path.realpath(file.path): file for file in files}
     chosen = []
     for name in names:

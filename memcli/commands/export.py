@@ -16,7 +16,7 @@ from memcli.memory.levels import OUTERMOST
 from memcli.memory.prominence import Rule, prominence
 from memcli.memory.prose import sections
 from memcli.memory.values import Entry, Problem
-from memcli.project.levels_on_disk import Found
+from memcli.project.levels_on_disk import FoundFile
 from memcli.recall import ranking
 from memcli.storage.files import Unreadable, read_text
 
@@ -31,7 +31,7 @@ class Kept(NamedTuple):
     """
 
     entry: Entry
-    file: Found
+    file: FoundFile
     weight: float
 
 
@@ -64,7 +64,7 @@ def export(app: App, target: str, *, lines: int = 200, size: int = 25_000) -> Ex
     )
 
 
-_Read = list[tuple[Found, str, list[Entry]]]
+_Read = list[tuple[FoundFile, str, list[Entry]]]
 
 
 def _files(app: App, filters: view.Filters) -> tuple[_Read, list[Problem]]:
@@ -85,14 +85,14 @@ def _files(app: App, filters: view.Filters) -> tuple[_Read, list[Problem]]:
     return found, problems
 
 
-def _far(app: App, file: Found) -> tuple[bool, int, str]:
+def _far(app: App, file: FoundFile) -> tuple[bool, int, str]:
     """How far a file is from the working directory: the levels one is in first, inside out."""
     place, depth = file.place, OUTERMOST[file.place.level]
     around = place.job in ("", app.view.job) and place.task in ("", app.view.task)
     return not around, -depth if around else depth, file.name
 
 
-def _live(files: _Read) -> Iterator[tuple[Entry, Found]]:
+def _live(files: _Read) -> Iterator[tuple[Entry, FoundFile]]:
     """The live entries of the memory store, each id once, from the nearest file."""
     seen: set[str] = set()
     for file, _, entries in files:
@@ -103,12 +103,12 @@ def _live(files: _Read) -> Iterator[tuple[Entry, Found]]:
                     yield entry, file
 
 
-def _weighed(app: App, live: Iterator[tuple[Entry, Found]]) -> tuple[Kept, ...]:
+def _weighed(app: App, live: Iterator[tuple[Entry, FoundFile]]) -> tuple[Kept, ...]:
     kept = [Kept(entry, file, round(_weight(app, entry, file), 6)) for entry, file in live]
     return tuple(sorted(kept, key=lambda one: (-one.weight, one.file.name, one.entry.start)))
 
 
-def _weight(app: App, entry: Entry, file: Found) -> float:
+def _weight(app: App, entry: Entry, file: FoundFile) -> float:
     """What a recall would multiply an entry's relevance by."""
     c, extra = app.config, entry.extra
     rule = Rule(c.decay, c.half_life, c.half_life_by_kind, c.growth, c.use_importance)

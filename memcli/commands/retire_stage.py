@@ -12,7 +12,7 @@ from memcli.errors import DataError, MemError, UsageError
 from memcli.extraction import stage
 from memcli.memory.editor import EntryChange, edited
 from memcli.memory.values import PHASES, Patch, Problem
-from memcli.project.levels_on_disk import Found
+from memcli.project.levels_on_disk import FoundFile
 from memcli.storage.files import SMALL_BYTES, Unreadable
 from memcli.text.controls import strip_private
 from memcli.text.secrets import redact_secrets
@@ -164,7 +164,7 @@ def _retire(
     return tuple(retired), tuple(skipped), tuple(patches)
 
 
-def _files(app: App, folder: Path) -> list[Found]:
+def _files(app: App, folder: Path) -> list[FoundFile]:
     job = folder.name if folder != app.root else ""
     levels = ("job", "task") if job else ("project",)
     return [

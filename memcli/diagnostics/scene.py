@@ -15,7 +15,7 @@ from memcli.memory.levels import place
 from memcli.memory.parser import parse
 from memcli.memory.values import Problem
 from memcli.project import git, levels_on_disk
-from memcli.project.levels_on_disk import Found
+from memcli.project.levels_on_disk import FoundFile
 from memcli.storage.files import Unreadable, decode, read_file, read_text
 
 
@@ -51,7 +51,7 @@ class Scene:
         return read_index(self.app)
 
 
-def read_documents(files: Iterable[Found]) -> tuple[list[Document], list[Problem]]:
+def read_documents(files: Iterable[FoundFile]) -> tuple[list[Document], list[Problem]]:
     """The files that can be read, and the problems of the others."""
     documents, problems = [], []
     gc.disable()  # nothing here is garbage, and looking for some takes a third of the time
@@ -66,13 +66,13 @@ def read_documents(files: Iterable[Found]) -> tuple[list[Document], list[Problem
     return documents, problems
 
 
-def read_document(file: Found) -> Document:
+def read_document(file: FoundFile) -> Document:
     """One file; raises `Unreadable`."""
     data = read_file(file.path, file.base).data
     return Document(parse(decode(data), file.name), file.place, file.tree, len(data))
 
 
-def named_files(app: App, names: Sequence[str]) -> list[Found]:
+def named_files(app: App, names: Sequence[str]) -> list[FoundFile]:
     """The files named on the command line, memory files or not, each once."""
     listed = {file.path: file for file in app.listing.files}
     paths = dict.fromkeys(absolute(app, name) for name in names)
@@ -85,13 +85,13 @@ def absolute(app: App, name: str) -> str:
     return os.path.join(os.path.realpath(folder), base)
 
 
-def _unlisted(app: App, path: str) -> Found:
+def _unlisted(app: App, path: str) -> FoundFile:
     folder, name = os.path.split(path)
     inside = os.path.basename(folder)
     where = place("project", name, folder=inside if inside in ("tasks", "proxy-tasks") else "")
     top = git.work_tree(Path(folder))
     own = git.work_tree(app.root) if app.root is not None else None
-    return Found(path, shown_name(app, path), where, "" if top == own else str(top), 0, 0)
+    return FoundFile(path, shown_name(app, path), where, "" if top == own else str(top), 0, 0)
 
 
 def shown_name(app: App, path: str) -> str:

@@ -20,7 +20,7 @@ from memcli.index.source import FileRow
 from memcli.index.vectors import Vectors
 from memcli.memory.levels import Place
 from memcli.memory.values import Problem
-from memcli.project.levels_on_disk import Found
+from memcli.project.levels_on_disk import FoundFile
 
 SCHEMA_VERSION = 4
 IN_MEMORY = Path(":memory:")
@@ -233,7 +233,7 @@ class Index:
             )
         return found
 
-    def stale(self, found: Sequence[Found]) -> tuple[list[Found], list[str]]:
+    def stale(self, found: Sequence[FoundFile]) -> tuple[list[FoundFile], list[str]]:
         """Files that look changed (by mtime, size or place), and indexed ones that are gone."""
         known = {
             row[0]: row[1:]
@@ -261,7 +261,7 @@ def _inode(path: Path) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def place_text(file: Found) -> str:
+def place_text(file: FoundFile) -> str:
     """The place of a file as the index keeps it."""
     return _place_text(file.place, file.tree)
 

@@ -14,7 +14,7 @@ from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prose import sections
 from memcli.memory.values import Entry, Problem
 from memcli.memory.words import clean
-from memcli.project.levels_on_disk import Found
+from memcli.project.levels_on_disk import FoundFile
 from memcli.storage.files import Unreadable, decode, digest, read_file
 
 _CHUNK = "source, entry, part, offset, line, live, type, kind, date, title, text, tags, parts, digest, metadata"
@@ -22,7 +22,7 @@ _CHUNK = "source, entry, part, offset, line, live, type, kind, date, title, text
 
 def refresh(
     index: Index,
-    found: Sequence[Found],
+    found: Sequence[FoundFile],
     *,
     wait: float,
     progress: Callable[[int], None] = lambda done: None,
@@ -50,14 +50,14 @@ def refresh(
     return done
 
 
-def differing(index: Index, found: Sequence[Found]) -> tuple[list[str], list[str]]:
+def differing(index: Index, found: Sequence[FoundFile]) -> tuple[list[str], list[str]]:
     """Names of the files whose content differs from the index, and of those that are gone."""
     suspects, gone = index.stale(found)
     known = {row.path: row.hash for row in index.files().values()}
     return [file.name for file in suspects if not _same(file, known.get(file.name))], gone
 
 
-def _same(file: Found, identity: str | None) -> bool:
+def _same(file: FoundFile, identity: str | None) -> bool:
     try:
         return digest(read_file(file.path, file.base).data) == identity
     except Unreadable:
@@ -88,7 +88,7 @@ class _Writer:
         self.vectors.clear()
 
     def write(
-        self, changed: Sequence[Found], gone: Sequence[str], progress: Callable[[int], None]
+        self, changed: Sequence[FoundFile], gone: Sequence[str], progress: Callable[[int], None]
     ) -> Refreshed:
         first = self.index.empty()
         read = rewritten = 0
@@ -110,7 +110,7 @@ class _Writer:
             self.db.execute("DELETE FROM relations WHERE source = ?", row)
             self.db.execute("DELETE FROM file_meta WHERE id = ?", row)
 
-    def _write_file(self, file: Found, *, fts: bool) -> bool | None:
+    def _write_file(self, file: FoundFile, *, fts: bool) -> bool | None:
         """None: not readable; False: same content; True: chunked anew."""
         known = self.db.execute(
             "SELECT id, hash, place FROM file_meta WHERE path = ?", (file.name,)
@@ -143,7 +143,7 @@ class _Writer:
     def _meta(
         self,
         known: tuple[int, ...] | None,
-        file: Found,
+        file: FoundFile,
         state: tuple[str, int, int],
         entries: int,
         problems: Iterable[Problem],

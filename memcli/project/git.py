@@ -120,6 +120,12 @@ def run(
     )
 
 
+def tracked(root: Path, *patterns: str) -> list[str]:
+    """The tracked files below a root that match, as bytes decoded by the file system's rules."""
+    done = run(["ls-files", "-z", "--", *patterns], root)
+    return [name for name in done.stdout.split("\0") if name] if done.returncode == 0 else []
+
+
 # --- the merge driver
 
 

@@ -12,10 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from memcli.storage.files import SMALL_BYTES, Unreadable, read_text
+
 LONGEST = 1024
 """A longer pattern matches nothing."""
 MOST = 200
 """Patterns of one entry that are tried."""
+MOST_RULES = 2000
+"""Lines of an ignore file that are read."""
 ENTRIES = 50_000
 """Directory entries that one walk looks at."""
 
@@ -116,7 +120,7 @@ class _Rule(NamedTuple):
     negated: bool
 
 
-@lru_cache(512)
+@lru_cache(4096)
 def _rule(line: str) -> _Rule | None:
     if len(line) > LONGEST or not line.strip() or line.startswith("#"):
         return None
@@ -260,3 +264,40 @@ class Walk:
 
 def _join(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder else name
+
+
+# --- what git ignores
+
+
+class Ignored:
+    """Whether git's ignore files pass over a path below a root; tracked files are not told apart."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self._rules: dict[str, list[_Rule]] = {}
+
+    def __call__(self, path: str) -> bool:
+        parts = path.split("/")
+        ignored = False
+        for depth in range(len(parts)):
+            for rule in self._of("/".join(parts[:depth])):
+                if rule.negated == ignored and _covers(rule, parts[depth:]):
+                    ignored = not rule.negated
+        return ignored
+
+    def _of(self, folder: str) -> list[_Rule]:
+        if folder not in self._rules:
+            lines = self._lines(f"{folder}/.gitignore" if folder else ".gitignore")
+            if not folder:
+                lines = [*self._lines(".git/info/exclude"), *lines]
+            self._rules[folder] = [rule for rule in map(_rule, lines) if rule is not None]
+        return self._rules[folder]
+
+    def _lines(self, name: str) -> list[str]:
+        path = f"{self.root}/{name}"
+        if not os.path.exists(path):
+            return []
+        try:
+            return read_text(path, self.root, most=SMALL_BYTES).split("\n")[:MOST_RULES]
+        except Unreadable:
+            return []

@@ -31,6 +31,7 @@ class Config(NamedTuple):
     max_tokens_by_type: Mapping[str, int] = {}
     level_weights: Mapping[str, float] = LEVEL_WEIGHTS
     kind_weights: Mapping[str, float] = {}
+    found: bool = True
     jobs_dir: str = ""
     memory_files: Sequence[str] = ()
     reinforce_mode: str = "retrieved"
@@ -191,6 +192,9 @@ KEYS: dict[str, Key] = {
     ),
     "level_weights": Key(_table(LEVELS, _WEIGHT, LEVEL_WEIGHTS), "factor of each level"),
     "kind_weights": Key(_table(KINDS, _WEIGHT), "factor of a kind, 1.0 when not named"),
+    "found": Key(
+        _flag, "whether memory that people and other tools keep in a repository is in view, too"
+    ),
     "jobs_dir": Key(below_root, "one more folder of jobs, relative to the root"),
     "memory_files": Key(
         _globs, "globs of further memory files of the project level, relative to the root"

@@ -17,12 +17,12 @@ from memcli.project.globs import ENTRIES, Walk
 from memcli.storage.files import LEAVES, why
 
 
-class Found(NamedTuple):
+class FoundFile(NamedTuple):
     """A memory file: absolute `path`, `name` relative to the root (or `~/…`), and its stat.
 
     `tree` is the git work tree it lies in: "" for the root's own, "~" for the home folder, else the
     folder of the job's or task's. Bytes of `name` and `place` that are no UTF-8 are written
-    `\\xff`.
+    `\\xff`. `found` is what lies in a found place (see `places`).
     """
 
     path: str
@@ -31,15 +31,19 @@ class Found(NamedTuple):
     tree: str
     mtime: int
     size: int
+    within: str = ""
+    found: bool = False
 
     @property
     def base(self) -> str:
         """The folder that no link on the way to the file may leave: the root, or the home folder."""
+        if self.within:
+            return self.within
         return self.path.rsplit("/", self.name.removeprefix("~/").count("/") + 1)[0] or "/"
 
 
 class Listing(NamedTuple):
-    files: list[Found]
+    files: list[FoundFile]
     problems: list[Problem]
 
 
@@ -155,7 +159,7 @@ class _Walk:
     def __init__(self, root: Path | None, home: Path) -> None:
         self.base = os.path.realpath(root) if root is not None else ""
         self.home = os.path.realpath(home)
-        self.files: list[Found] = []
+        self.files: list[FoundFile] = []
         self.problems: list[Problem] = []
         self.names: set[str] = set()
         self.inodes: set[tuple[int, int, str]] = set()
@@ -316,7 +320,9 @@ class _Walk:
         if name not in self.names and inode not in self.inodes:
             self.names.add(name)
             self.inodes.add(inode)
-            self.files.append(Found(path, name, where, tree, status.st_mtime_ns, status.st_size))
+            self.files.append(
+                FoundFile(path, name, where, tree, status.st_mtime_ns, status.st_size)
+            )
 
 
 def _is_dir(entry: os.DirEntry[str]) -> bool:

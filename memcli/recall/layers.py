@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from memcli.index.database import Index
     from memcli.project.config import Config
-    from memcli.project.levels_on_disk import Found, Listing, View
+    from memcli.project.levels_on_disk import FoundFile, Listing, View
 
 BASELINE_KINDS = ("policy", "architecture", "preference")
 EPISODES = 20
@@ -43,7 +43,7 @@ class Here(Protocol):
     @property
     def listing(self) -> Listing: ...
 
-    def found(self, name: str) -> Found | None:
+    def found(self, name: str) -> FoundFile | None:
         """The listed file of that name."""
 
     def relative(self, path: str) -> str:
