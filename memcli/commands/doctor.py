@@ -110,6 +110,7 @@ def every_section() -> Mapping[str, Section]:
         "leftovers": leftovers.check_leftovers,
         "worktrees": repository.check_worktrees,
         "hooks": hooks.check_hooks,
+        "found": neighbours.check_found,
         "other-memory": neighbours.check_other_memory,
         "llm": providers.check_llm,
         "versions": installation.check_versions,

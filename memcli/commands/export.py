@@ -17,6 +17,7 @@ from memcli.memory.prominence import Rule, prominence
 from memcli.memory.prose import sections
 from memcli.memory.values import Entry, Problem
 from memcli.project.levels_on_disk import FoundFile
+from memcli.project.places import is_private
 from memcli.recall import ranking
 from memcli.storage.files import Unreadable, read_text
 
@@ -74,7 +75,7 @@ def _files(app: App, filters: view.Filters) -> tuple[_Read, list[Problem]]:
     for file in sorted(
         view.visible(app.listing.files, app.view, filters), key=lambda f: _far(app, f)
     ):
-        if file.place.store not in ("memory", "institutional"):
+        if file.place.store not in ("memory", "institutional") or is_private(file):
             continue
         try:
             memory = app.read(file)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,7 +12,9 @@ from memcli.app import App
 from memcli.errors import UsageError
 from memcli.install import agents, harness, repository, workflow
 from memcli.install.targets import Changes, Place, Target, apply
-from memcli.project import distribution, git
+from memcli.project import distribution, git, places
+from memcli.project.levels_on_disk import FoundFile, Listing
+from memcli.project.places import line_for
 
 
 class InitRequest(NamedTuple):
@@ -46,12 +50,31 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> InitReport:
     top = git.work_tree(app.root) if app.root is not None else None
     notes: list[str] = []
     targets = _targets(place, request, top, notes)
+    found = [file for file in app.listing.files if file.found]
+    if found and app.found("MEMORY.md") is None:
+        targets = [target for target in targets if target.path.name != "MEMORY.md"]
+    if app.root is not None and not request.remove:
+        notes += _told(app.root, app.listing, found)
     report = apply(place, app.workspace, targets, notes, remove=request.remove, dry_run=dry_run)
     done = [*report.done, *_driver(top, request, dry_run=dry_run), *dict.fromkeys(notes)]
     faults = harness.path_faults() if request.git or request.agents else []
     if faults and not request.remove:
         done = [*(done or ["everything is in place already"]), *faults]
     return report._replace(done=tuple(done))
+
+
+def _told(root: Path, listing: Listing, found: Sequence[FoundFile]) -> list[str]:
+    """What memory there is already, folder by folder, and the line that adds what looks like it."""
+    folders = Counter(
+        file.name.rpartition("/")[0] + "/" if "/" in file.name else file.name for file in found
+    )
+    told = [
+        f"found memory, in view as it is: {name}" + (f" ({count})" if name.endswith("/") else "")
+        for name, count in sorted(folders.items())
+    ]
+    if more := places.others(root, listing):
+        told.append(f"looks like memory, too; in view with this in .mem.toml: {line_for(more)}")
+    return told
 
 
 def _check(root: Path | None, request: InitRequest) -> None:

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from memcli.app import App
 from memcli.diagnostics.document import INFO, Check
 from memcli.diagnostics.scene import Scene, count
-from memcli.project import git
+from memcli.project import places
 from memcli.storage.files import Unreadable, read_file
+
+
+def check_found(scene: Scene) -> Iterator[Check]:
+    """What lies in found places, and what looks like memory and is not in view."""
+    app = scene.app
+    found = sum(file.found for file in app.listing.files)
+    if found:
+        what = f"{count(found, 'file')} that people or other tools keep, in view as they are"
+        yield Check("found", INFO, what)
+    if app.root is not None and (more := places.others(app.root, app.listing)):
+        what = "looks like memory and is not in view: " + ", ".join(more[:20])
+        yield Check("found", INFO, what, f"in .mem.toml: {places.line_for(more)}")
 
 
 def check_other_memory(scene: Scene) -> Iterator[Check]:
@@ -38,9 +49,10 @@ CLAUDE_LINES, CLAUDE_BYTES = 200, 25_000
 
 
 def _claude_files(app: App) -> list[Path]:
-    tops = [app.root, git.work_tree(app.root)] if app.root is not None else []
-    slugs = dict.fromkeys(re.sub(r"[^A-Za-z0-9]", "-", str(top)) for top in tops if top is not None)
-    return [app.home / ".claude" / "projects" / slug / "memory" / "MEMORY.md" for slug in slugs]
+    if app.root is None:
+        return []
+    folders = places.claude_folders(app.root, app.home, app.environ)
+    return [folder / "MEMORY.md" for folder in folders]
 
 
 def _claude_memory(path: Path) -> Iterator[Check]:

@@ -269,29 +269,66 @@ def _join(folder: str, name: str) -> str:
 # --- what git ignores
 
 
+class _IgnoreFile:
+    """The rules of one ignore file, with a quick look at whether any of them can match."""
+
+    def __init__(self, rules: Sequence[_Rule]) -> None:
+        self.rules = rules
+        self._names: set[str] = set()
+        self._firsts: set[str] = set()
+        self._ends: tuple[str, ...] = ()
+        self._rest: list[_Rule] = []
+        for rule in rules:
+            if not rule.negated:
+                self._sort(rule)
+
+    def _sort(self, rule: _Rule) -> None:
+        floating = rule.parts[0] is None and len(rule.parts) > 1
+        first = rule.parts[floating]
+        plain = first is not None and not any(piece.regex for piece in first)
+        if first is not None and plain and len(first) == 1:
+            (self._names if floating else self._firsts).add(first[0].plain)
+        elif first is not None and plain and floating and len(first) == 2 and not first[0].plain:
+            self._ends += (first[1].plain,)
+        else:
+            self._rest.append(rule)
+
+    def may_match(self, parts: Sequence[str]) -> bool:
+        """False when no rule that ignores can match a path."""
+        return (
+            parts[0] in self._firsts
+            or not self._names.isdisjoint(parts)
+            or any(part.endswith(self._ends) for part in parts)
+            or any(_covers(rule, parts) for rule in self._rest)
+        )
+
+
 class Ignored:
     """Whether git's ignore files pass over a path below a root; tracked files are not told apart."""
 
     def __init__(self, root: str) -> None:
         self.root = root
-        self._rules: dict[str, list[_Rule]] = {}
+        self._files: dict[str, _IgnoreFile] = {}
 
     def __call__(self, path: str) -> bool:
         parts = path.split("/")
         ignored = False
         for depth in range(len(parts)):
-            for rule in self._of("/".join(parts[:depth])):
-                if rule.negated == ignored and _covers(rule, parts[depth:]):
-                    ignored = not rule.negated
+            file = self._of("/".join(parts[:depth]))
+            if ignored or file.may_match(parts[depth:]):
+                for rule in file.rules:
+                    if rule.negated == ignored and _covers(rule, parts[depth:]):
+                        ignored = not rule.negated
         return ignored
 
-    def _of(self, folder: str) -> list[_Rule]:
-        if folder not in self._rules:
+    def _of(self, folder: str) -> _IgnoreFile:
+        if folder not in self._files:
             lines = self._lines(f"{folder}/.gitignore" if folder else ".gitignore")
             if not folder:
                 lines = [*self._lines(".git/info/exclude"), *lines]
-            self._rules[folder] = [rule for rule in map(_rule, lines) if rule is not None]
-        return self._rules[folder]
+            rules = [rule for rule in map(_rule, lines) if rule is not None]
+            self._files[folder] = _IgnoreFile(rules)
+        return self._files[folder]
 
     def _lines(self, name: str) -> list[str]:
         path = f"{self.root}/{name}"

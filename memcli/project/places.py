@@ -34,8 +34,8 @@ LINKS_WITHIN = 64 << 10
 """So many bytes of a `MEMORY.md` are read for its links."""
 PRIVATE = "~claude"
 """The `tree` of Claude Code's own memory: in view of recall and of this user's hooks alone."""
-_LINK = re.compile(rb"\]\(<?([^()<>\s#:]{1,200}\.md)>?(?:#[^()\s]*)?(?: \"[^\"\n]*\")?\)")
-_DATE = re.compile(r"(?<!\d)(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
+_LINK = rb"\]\(<?([^()<>\s#:]{1,200}\.md)>?(?:#[^()\s]*)?(?: \"[^\"\n]*\")?\)"
+_DATE = r"(?<!\d)(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)"
 
 
 class FoundPlaces(NamedTuple):
@@ -151,7 +151,7 @@ class _Search:
             except (Unreadable, OSError):
                 continue
             folder = os.path.dirname(index)
-            for found in dict.fromkeys(_LINK.findall(head)) if b".md" in head else ():
+            for found in dict.fromkeys(re.findall(_LINK, head)) if b".md" in head else ():
                 path = os.path.normpath(os.path.join(folder, os.fsdecode(found)))
                 if path.startswith(self.root + os.sep):
                     name = path[len(self.root) + 1 :]
@@ -162,7 +162,9 @@ class _Search:
         """At most so many files, the newest by the date in name or path; the rest is named."""
         files = list(self.found.values())
         if len(files) > MOST_FILES:
-            files.sort(key=lambda file: max(_DATE.findall(file.name), default=("",)), reverse=True)
+            files.sort(
+                key=lambda file: max(re.findall(_DATE, file.name), default=("",)), reverse=True
+            )
             left = {os.path.dirname(file.name) or "." for file in files[MOST_FILES:]}
             for folder in sorted(left):
                 many = f"{MOST_FILES} found files are in view, the newest by name"
@@ -225,7 +227,11 @@ _WORDS = (
 _SCRIPTS = (
     "记忆|記憶|经验|經驗|教训|教訓|决策|決策|决定|決定|学习|學習|学び|知見|メモリ|기억|교훈|결정"
 )
-_LOOKS = re.compile(rf"(?:^|[^a-zа-яß-ÿ])(?:{'|'.join(_WORDS)})(?=$|[^a-zа-яß-ÿ])|{_SCRIPTS}")
+_LOOKS = rf"(?:^|[^a-zа-яß-ÿ])(?:{'|'.join(_WORDS)})(?=$|[^a-zа-яß-ÿ])|{_SCRIPTS}"
+
+
+def _looks(text: str) -> bool:
+    return re.search(_LOOKS, text) is not None
 
 
 def others(root: Path, listing: Listing) -> list[str]:
@@ -238,9 +244,9 @@ def others(root: Path, listing: Listing) -> list[str]:
         folder, _, base = name.rpartition("/")
         if shown(name) in seen or base.lower() in NEVER or base.endswith(ARCHIVE):
             continue
-        if _elsewhere(name) or not _LOOKS.search(name[:-3].lower().replace("_", "-")):
+        if _elsewhere(name) or not _looks(name[:-3].lower().replace("_", "-")):
             continue
-        if _LOOKS.search(base[:-3].lower()) and not _LOOKS.search(folder.lower()):
+        if _looks(base[:-3].lower()) and not _looks(folder.lower()):
             patterns[_plain(name)] = None
         else:
             patterns[f"{_plain(_memory_folder(folder))}/**/*.md"] = None
@@ -250,7 +256,7 @@ def others(root: Path, listing: Listing) -> list[str]:
 def _memory_folder(folder: str) -> str:
     """The outermost part of a path that itself says memory."""
     parts = folder.split("/")
-    at = next(n for n, part in enumerate(parts, 1) if _LOOKS.search("/".join(parts[:n]).lower()))
+    at = next(n for n, part in enumerate(parts, 1) if _looks("/".join(parts[:n]).lower()))
     return "/".join(parts[:at])
 
 

@@ -1,0 +1,197 @@
+"""Memory that people and other tools keep is found where it lies, bounded, and never leads out."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memcli.project import levels_on_disk, places
+from memcli.project.levels_on_disk import Listing
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "repo").mkdir()
+    return tmp_path / "repo"
+
+
+def put(root: Path, *names: str, text: str = "# Note\n\nWords.\n") -> None:
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+def look(root: Path, **environ: str) -> Listing:
+    home = root.parent / "home"
+    return places.with_found(levels_on_disk.list_files(root, home), root, home, environ)
+
+
+def names(root: Path) -> list[str]:
+    return sorted(file.name for file in look(root).files)
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".claude/MEMORY.md",
+        "memory/MEMORY.md",
+        "memory/2026-03-05.md",
+        "memory/learnings/a.md",
+        ".memory/x.md",
+        ".claude/memory/user.md",
+        "memory-bank/activeContext.md",
+        "memory-bank/journal/1.md",
+        ".serena/memories/core.md",
+        "docs/memory/a.md",
+        ".learnings/ERRORS.md",
+        "LEARNINGS.md",
+        "lessons.md",
+        "Lessons_Learned.md",
+        "docs/Decisions.md",
+        "docs/pitfalls.md",
+        "docs/decisions/0001-use-x.md",
+        "docs/adr/0002-y.md",
+        "docs/lessons/z.md",
+    ],
+)
+def test_each_row_of_the_table_is_in_view_as_memory_of_the_project(root: Path, name: str) -> None:
+    put(root, name)
+    (file,) = look(root).files
+    assert (file.name, file.found, file.place.level, file.place.store) == (
+        name,
+        True,
+        "project",
+        "memory",
+    )
+
+
+@pytest.mark.unit
+def test_what_is_no_memory_there_is_left_out(root: Path) -> None:
+    put(
+        root,
+        "memory/README.md",
+        "docs/adr/template.md",
+        "memory/proxy.md",
+        "memory/institutional.md",
+        "memory/a.archive.md",
+        "memory/proxy-tasks/x.md",
+        "memory/a/b/c.md",
+        "memory/notes.txt",
+        "src/memory/x.md",
+        "docs/other.md",
+    )
+    assert names(root) == []
+
+
+@pytest.mark.unit
+def test_what_git_ignores_is_left_out(root: Path) -> None:
+    put(root, "memory/a.md", "memory/private/b.md", ".learnings/c.md", "memory-bank/d.md")
+    put(root, ".gitignore", text=".learnings/\nmemory/private\n")
+    put(root, "memory-bank/.gitignore", text="*\n!d.md\n")
+    put(root, ".git/info/exclude", text="/memory/a.md\n")
+    assert names(root) == ["memory-bank/d.md"]
+
+
+@pytest.mark.unit
+def test_a_link_of_the_memory_file_brings_its_target_one_hop(root: Path) -> None:
+    put(root, "notes/a.md", text="[b](b.md)")
+    put(root, "notes/b.md", "proxy.md", "tasks/t.md", ".mem/jobs/j/MEMORY.md", "notes/proxy.md")
+    text = "[a](notes/a.md#x) [web](https://x.y/z.md) [out](../out.md) [p](notes/proxy.md)"
+    put(root, "MEMORY.md", text=text)
+    put(root.parent, "out.md")
+    found = [file.name for file in look(root).files if file.found]
+    assert found == ["notes/a.md"]
+
+
+@pytest.mark.unit
+def test_bad_files_are_named_and_the_rest_is_there(root: Path) -> None:
+    put(root, "memory/good.md", "../outside.md")
+    (root / "memory/big.md").touch()
+    os.truncate(root / "memory/big.md", places.MOST_BYTES + 1)
+    os.mkfifo(root / "memory/pipe.md")
+    (root / "memory/out.md").symlink_to("../../outside.md")
+    (root / "memory/loop.md").symlink_to("loop.md")
+    (root / "memory/null.md").symlink_to("/dev/null")
+    (root / ".learnings").symlink_to("memory")
+    listing = look(root)
+    assert [file.name for file in listing.files] == ["memory/good.md"]
+    told = {problem.path for problem in listing.problems}
+    assert told >= {"memory/big.md", "memory/pipe.md", "memory/out.md", "memory/null.md"}
+
+
+@pytest.mark.unit
+def test_of_too_many_the_newest_by_name_are_in_view_and_the_rest_is_counted(root: Path) -> None:
+    days = [f"memory/{year}-{month:02}-{day:02}.md" for year in (2024, 2025) for month in
+            range(1, 13) for day in range(1, 29)]  # fmt: skip
+    put(root, *days, "memory/undated.md")
+    listing = look(root)
+    assert [file.name for file in listing.files] == sorted(days, reverse=True)[: places.MOST_FILES]
+    (problem,) = listing.problems
+    assert problem.path == "memory"
+    assert f"{len(days) + 1 - places.MOST_FILES} more" in problem.message
+
+
+@pytest.mark.unit
+def test_claude_codes_own_memory_is_private_and_its_folder_is_its_root(root: Path) -> None:
+    slug = str(root).replace("/", "-").replace("_", "-").replace(".", "-")
+    put(root.parent / "home", f".claude/projects/{slug}/memory/MEMORY.md", "secret.md")
+    folder = root.parent / f"home/.claude/projects/{slug}/memory"
+    (folder / "out.md").symlink_to("../../../../secret.md")
+    listing = look(root)
+    (file,) = listing.files
+    assert file.name == f"~/.claude/projects/{slug}/memory/MEMORY.md"
+    assert places.is_private(file)
+    assert file.base == str(folder)
+    assert [problem.path.rpartition("/")[2] for problem in listing.problems] == ["out.md"]
+
+
+_COUNT = """
+import sys
+seen = []
+def hook(event, args):
+    if event in ("os.scandir", "os.listdir"):
+        seen.append(str(args[0]))
+from pathlib import Path
+from memcli.project import levels_on_disk, places
+root, home = Path(sys.argv[1]), Path(sys.argv[2])
+sys.addaudithook(hook)
+places.with_found(levels_on_disk.list_files(root, home), root, home, {})
+print("\\n".join(seen))
+"""
+
+
+def test_no_other_folder_is_opened(root: Path) -> None:
+    """However large the tree is, only the folders of the table are listed."""
+    put(root, "memory/a.md", *(f"src/p{i}/memory/x.md" for i in range(100)))
+    command = [sys.executable, "-c", _COUNT, str(root), str(root.parent / "home")]
+    seen = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert not [path for path in seen if "/src" in path or path == str(root)]
+
+
+def test_what_looks_like_memory_elsewhere_is_named_with_its_line(root: Path) -> None:
+    put(
+        root,
+        "ENTSCHEIDUNGEN.md",
+        "kb/decisiones/2026.md",
+        "aidd_docs/memory/a.md",
+        "経験/教训.md",
+        "docs/install.md",
+        "src/memoryview.md",
+        "memory/a.md",
+    )
+    for command in (["init", "-q"], ["add", "-A"]):
+        subprocess.run(["git", *command], cwd=root, check=True)
+    found = places.others(root, look(root))
+    assert sorted(found) == [
+        "ENTSCHEIDUNGEN.md",
+        "aidd_docs/memory/**/*.md",
+        "kb/decisiones/**/*.md",
+        "経験/教训.md",
+    ]
+    assert places.line_for(["ä.md"]) == 'memory_files = ["ä.md"]'
