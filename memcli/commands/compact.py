@@ -176,7 +176,7 @@ def _project_file(app: App) -> Source:
     )
 
 
-def _chosen(app: App, request: CompactRequest) -> list[Found]:
+def _chosen(app: App, request: CompactRequest) -> list[FoundFile]:
     """The memory files asked for, archives left out (they are only added to)."""
     files = [file for file in app.listing.files if file.place.store != "archive"]
     if request.files:
