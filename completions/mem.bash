@@ -62,7 +62,7 @@ _mem() {
         --priority) _mem_words "permanent critical high pin medium normal" ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--level --job --task --kind --type --title --tag --path --command --importance --priority --step --outcome --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--level --job --task --kind --type --title --tag --path --command --importance --priority --step --outcome --allow-long --dry-run -n --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     show)

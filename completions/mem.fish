@@ -75,6 +75,7 @@ complete -c mem -n '__fish_seen_subcommand_from add' -l importance -x -d '0 to 1
 complete -c mem -n '__fish_seen_subcommand_from add' -l priority -x -a 'permanent critical high pin medium normal' -d 'permanent, critical, high, pin, medium, normal'
 complete -c mem -n '__fish_seen_subcommand_from add' -l step -x -d 'A step of a workflow, in order'
 complete -c mem -n '__fish_seen_subcommand_from add' -l outcome -x -d 'How it ended (episodes)'
+complete -c mem -n '__fish_seen_subcommand_from add' -l allow-long -d 'Take more than 64 KB of text'
 complete -c mem -n '__fish_seen_subcommand_from add' -l dry-run -s n -d 'Print the diff; write nothing'
 complete -c mem -n '__fish_seen_subcommand_from add' -l root -x -a '(__fish_complete_directories)' -d 'The project\'s root; found by itself without'
 complete -c mem -n '__fish_seen_subcommand_from add' -l set -x -a 'query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= max_tokens_by_type= level_weights= kind_weights= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= extract_global= hook_proxy= hook_show= inject_min= embedder= embed_model= embed_url= embed_folder= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day= store_url= store_team=' -d 'A setting for this run'

@@ -78,19 +78,20 @@ def add(
     priority: str = option("PRIORITY", "permanent, critical, high, pin, medium, normal."),
     step: Names = many("TEXT", "A step of a workflow, in order."),
     outcome: str = option("TEXT", "How it ended (episodes)."),
+    allow_long: bool = flag("--allow-long", "Take more than 64 KB of text."),
     dry_run: bool = DRY_RUN,
 ) -> None:
     """Write down one thing that was learned. What is known already is reinforced instead."""
     from memcli.commands import add as command
 
     request = command.AddRequest(
-        input.read_words(text), level or ("task" if task_name else "job" if job else "project"),
+        input.read_entry(text, allow_long=allow_long), level or ("task" if task_name else "job" if job else "project"),
         job, task_name, type, kind, title, command.parse_lists(tag or ()), tuple(path or ()),
         tuple(about or ()), importance, priority, tuple(step or ()), outcome,
     )  # fmt: skip
     report = command.add(mem, request, dry_run=dry_run)
     seen = report._replace(path=mem.seen(mem.path_of(report.path), report.path))
-    wrote(mem, seen, entries.add_text, dry_run=dry_run)
+    wrote(mem, seen, entries.add_text, dry_run=dry_run, json_of=entries.add_json)
 
 
 @command("show")

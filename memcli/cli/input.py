@@ -7,11 +7,13 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from memcli.errors import UsageError
+from memcli.errors import RefusedError, UsageError
 from memcli.storage import files
 
 Parser = Callable[[Any], Any]
 "An option's text to its value; a UsageError says what is allowed."
+MOST_BYTES = 64 << 10
+"""The longest text of an entry that is taken without a word."""
 
 
 def choice(option: str, value: str, allowed: Sequence[str]) -> None:
@@ -57,6 +59,29 @@ def read_words(words: Sequence[str]) -> str:
     if list(words) == ["-"]:
         return read_stdin().decode("utf-8", "replace")
     return re.sub("[\ud800-\udfff]", "\ufffd", " ".join(words))
+
+
+def read_entry(words: Sequence[str], *, allow_long: bool) -> str:
+    """The text of an entry: words, or standard input for a lone `-`, which must be text."""
+    if list(words) != ["-"]:
+        text = read_words(words)
+    else:
+        data = read_stdin()
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as error:
+            raise _no_text(data, error.start, "is not UTF-8 text") from None
+        if "\0" in text:
+            raise _no_text(data, data.index(0), "is no text: it has a NUL byte")
+    if len(text.encode()) > MOST_BYTES and not allow_long:
+        what = f"the text has {len(text.encode()):,} bytes, more than a memory is worth"
+        raise RefusedError(what, f"say it in {MOST_BYTES:,} bytes, or --allow-long")
+    return text
+
+
+def _no_text(data: bytes, at: int, why: str) -> UsageError:
+    line = data.count(b"\n", 0, at) + 1
+    return UsageError(f"standard input {why} (line {line}, byte {at})", "give UTF-8 text")
 
 
 def read_stdin() -> bytes:

@@ -46,6 +46,7 @@ class Hit(NamedTuple):
     factors: Mapping[str, Any] | None = None
     project: str = ""
     url: str = ""
+    key_moment: bool = False
 
 
 class Showing:
@@ -106,6 +107,7 @@ class Showing:
             factors=_factors(ranked) if ranked else None,
             project=for_display(project),
             url=for_display(url),
+            key_moment=_is_key(candidate),
         )
 
     def _facts(self, candidate: Candidate) -> Iterator[str]:
@@ -114,7 +116,7 @@ class Showing:
         if project:
             yield project
         yield candidate.kind or candidate.type
-        if float(candidate.values.get("surprise", 0)) >= KEY_MOMENT:
+        if _is_key(candidate):
             yield "key moment"
         yield (
             row.place.level
@@ -149,9 +151,14 @@ class Showing:
             return ""
         if self._detail_of == "auto":
             top = hit is not None and hit.item.id in list(self.search.scored)[:2]
-            if not top or float(candidate.values.get("surprise", 0)) < KEY_MOMENT:
+            if not (top and _is_key(candidate)):
                 return ""
         return "\n" + for_prompt(detail)
+
+
+def _is_key(candidate: Candidate) -> bool:
+    """Is this an episode that surprised?"""
+    return float(candidate.values.get("surprise", 0)) >= KEY_MOMENT
 
 
 def _plain_id(name: str) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from memcli.memory.parser import parse
 from memcli.memory.words import body_of
 from memcli.text.controls import for_display
 from memcli.views import json
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from memcli.commands.show import ShowReport
     from memcli.commands.told import ToldReport
     from memcli.commands.undo import UndoReport
+    from memcli.memory.values import Patch
 
 ENTRY_KEYS = (
     "id type domain kind priority status importance phase reinforcement_count last_reinforced"
@@ -29,21 +31,34 @@ ENTRY_KEYS = (
 Rows = Sequence[tuple[str, str, str]]
 
 
-def named(rows: Rows) -> list[dict[str, str]]:
-    """(id, path, title) as objects."""
-    return [dict(zip(("id", "path", "title"), row, strict=True)) for row in rows]
+def named(rows: Rows, patches: Iterable[Patch]) -> list[dict[str, object]]:
+    """(id, path, title) as objects, with the line where each stands now."""
+    at = lines_of(patches)
+    return [{"id": i, "path": path, "line": at.get(i), "title": title} for i, path, title in rows]
 
 
-def lines_of(done: str, rows: Rows) -> list[str]:
-    """One line an entry that was written."""
-    return [f"{done} {title} ({path}, id {entry[:8]})" for entry, path, title in rows]
+def told(done: str, rows: Rows, patches: Iterable[Patch]) -> list[str]:
+    """One line an entry that was written: what was done, its title, place and id."""
+    at = lines_of(patches)
+    places = {i: f"{path}:{at[i]}" if i in at else path for i, path, _ in rows}
+    return [f"{done} {title} ({places[i]}, id {i[:8]})" for i, _, title in rows]
+
+
+def lines_of(patches: Iterable[Patch]) -> dict[str, int]:
+    """Where each entry stands in the files as they are after the patches."""
+    after = (parse(patch.after, patch.path) for patch in patches if patch.after)
+    return {entry.id: entry.line for memory in after for entry in memory.entries}
+
+
+def add_json(report: AddReport, *, dry_run: bool) -> str:
+    line = lines_of(report.patches).get(report.id)
+    return json.of(report, line=line, dry_run=dry_run)
 
 
 def add_text(report: AddReport) -> str:
-    title = for_display(report.title)
-    if report.reinforced:
-        return f"known already, reinforced: {title} ({report.path}, id {report.id[:8]})"
-    return f"added to {report.path}: {title} (id {report.id[:8]})"
+    done = "known already, reinforced" if report.reinforced else "added"
+    row = (report.id, report.path, report.title)
+    return for_display("".join(told(f"{done}:", [row], report.patches)))
 
 
 def list_json(report: ListReport) -> str:
@@ -125,18 +140,18 @@ def reinforce_text(report: ReinforceReport) -> str:
 
 
 def retire_json(report: RetireReport, *, dry_run: bool) -> str:
-    return json.of(report, changed=named(report.changed), dry_run=dry_run)
+    return json.of(report, changed=named(report.changed, report.patches), dry_run=dry_run)
 
 
 def retire_text(report: RetireReport) -> str:
     is_so = "retired" if report.verb == "retired" else "active"
-    lines = lines_of(report.verb, report.changed)
+    lines = told(report.verb, report.changed, report.patches)
     lines += [f"{entry[:8]} is {is_so} already" for entry in report.already]
     return for_display("\n".join(lines))
 
 
 def retire_stage_json(report: RetireStageReport, *, dry_run: bool) -> str:
-    return json.of(report, retired=named(report.retired), dry_run=dry_run)
+    return json.of(report, retired=named(report.retired, report.patches), dry_run=dry_run)
 
 
 def retire_stage_text(report: RetireStageReport) -> str:
@@ -146,7 +161,10 @@ def retire_stage_text(report: RetireStageReport) -> str:
         lines.append(f"stage {report.current} (by {report.by}){was}")
     if report.ended:
         number = count(len(report.retired), "entry", "entries")
-        lines += [f"retired {number} of stage {report.ended}", *lines_of(" ", report.retired)]
+        lines += [
+            f"retired {number} of stage {report.ended}",
+            *told(" ", report.retired, report.patches),
+        ]
     return for_display("\n".join(lines))
 
 

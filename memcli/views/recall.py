@@ -48,6 +48,7 @@ def _hit_text(hit: Hit) -> list[str]:
     facts = [
         hit.level if hit.store == "memory" else f"{hit.level} {hit.store}",
         hit.kind or hit.type,
+        *(["key moment"] if hit.key_moment else []),
         *([age_text(hit.age_days)] if hit.age_days is not None else []),
         *([f"score {hit.score:.2f}"] if hit.score is not None else []),
     ]
