@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from memcli import app as app_module
 from memcli.app import App, Options, opened
 from memcli.errors import UsageError
 from tests.conftest import Project
@@ -23,10 +23,10 @@ def test_nothing_is_opened_until_it_is_needed(project: Project) -> None:
     """A bad configuration does not keep a command from what needs none of it."""
     project.write(".mem.toml", "broken")
     with app_in(project) as app:
-        assert app.root == project.root
-        assert app.now.isoformat() == "2026-11-21"
+        assert app.project.root == project.root
+        assert app.project.now.isoformat() == "2026-11-21"
         with pytest.raises(UsageError):
-            _ = app.config
+            _ = app.project.config
     assert sorted(path.name for path in project.root.iterdir()) == [".git", ".mem.toml"]
 
 
@@ -49,8 +49,8 @@ def test_paths_are_named_from_the_root(project: Project) -> None:
     link.symlink_to(project.root)
     with app_in(project, "src") as app:
         for path in ("a.py", "../src/a.py", f"{project.root}/src/./a.py", f"{link}/src/a.py"):
-            assert app.relative(path) == "src/a.py"
-        assert not app.relative("/elsewhere/src/a.py").startswith("src/")
+            assert app.project.relative(path) == "src/a.py"
+        assert not app.project.relative("/elsewhere/src/a.py").startswith("src/")
 
 
 def test_a_working_directory_that_is_gone_is_a_usage_error(project: Project) -> None:
@@ -69,7 +69,11 @@ def test_opened_is_the_running_process(project: Project, monkeypatch: pytest.Mon
     """Its directory and its environment."""
     monkeypatch.chdir(project.root)
     with opened(Options()) as app:
-        assert (app.cwd, app.home, app.root) == (project.root, project.home, project.root)
+        assert (app.project.cwd, app.project.home, app.project.root) == (
+            project.root,
+            project.home,
+            project.root,
+        )
 
 
 def test_the_cached_index_is_keyed_by_root_and_home(project: Project, world: Path) -> None:
@@ -96,7 +100,7 @@ def test_a_damaged_index_is_mended_in_the_middle_of_an_answer(project: Project) 
         app.index.db.execute("DROP TABLE chunks")
         assert len(app.guarded(lambda: app.index.entries.every())) == 1
         assert [note for note in app.notes if "built anew" in note]
-        with pytest.raises(app_module.sqlite3.DatabaseError):
+        with pytest.raises(sqlite3.DatabaseError):
             app.guarded(lambda: app.index.db.execute("SELECT nonsense FROM chunks"))
 
 
@@ -104,13 +108,13 @@ def test_wants_of_a_writer_are_read_again_under_the_lock(project: Project) -> No
     """What was added between the first look and the lock is seen by the plan."""
     project.write("MEMORY.md", project.entry("One"))
     with app_in(project) as app:
-        assert [file.name for file in app.listing.files] == ["MEMORY.md"]
+        assert [file.name for file in app.project.listing.files] == ["MEMORY.md"]
         project.write("tasks/new.md", project.entry("Two"))
 
         class Seen:
             patches = ()
 
             def __init__(self) -> None:
-                self.names = [file.name for file in app.listing.files]
+                self.names = [file.name for file in app.project.listing.files]
 
         assert app.write(Seen, "test", dry_run=False).names == ["MEMORY.md", "tasks/new.md"]

@@ -152,7 +152,7 @@ def test_modules_that_the_pages_name_exist() -> None:
         for module in re.findall(r"`(memcli/[\w/]+\.\w+)`", text(page)):
             assert (generate.ROOT / module).exists(), f"{page}: {module}"
         for module in re.findall(r"`([a-z_]+\.(?:py|sql))`", text(page)):
-            assert any((generate.ROOT / "memcli").rglob(module)), f"{page}: {module}"
+            assert (generate.ROOT / "memcli" / module).exists(), f"{page}: {module}"
 
 
 def test_words_of_the_glossary_that_name_a_module_exist() -> None:

@@ -19,6 +19,7 @@ from memcli.cli.options import (
     wrote,
 )
 from memcli.index.view import Filters
+from memcli.project.context import seen_from
 from memcli.views import entries, text
 from memcli.views.text import HOW_TO_BEGIN, say
 
@@ -90,7 +91,9 @@ def add(
         tuple(about or ()), importance, priority, tuple(step or ()), outcome,
     )  # fmt: skip
     report = command.add(mem, request, dry_run=dry_run)
-    seen = report._replace(path=mem.seen(mem.path_of(report.path), report.path))
+    seen = report._replace(
+        path=seen_from(mem.project, mem.project.path_of(report.path), report.path)
+    )
     wrote(mem, seen, entries.add_text, dry_run=dry_run, json_of=entries.add_json)
 
 
@@ -124,7 +127,7 @@ def list_entries(
 
     quiet = mem.options.quiet
     report = command.list_entries(mem, filters, recent)
-    problems = mem.problems if mem.listing.files else mem.problems_of_listing
+    problems = mem.problems if mem.project.listing.files else mem.project.listing.problems
     text.count_problems(problems, quiet=quiet)
     show(mem, report, entries.list_text, entries.list_json)
     if not report.found:
@@ -180,6 +183,6 @@ def undo(mem: App, dry_run: bool = DRY_RUN) -> int:
     from memcli.commands import undo as command
 
     report = command.run(mem, dry_run=dry_run)
-    root = str(mem.root or mem.home)
+    root = str(mem.project.root or mem.project.home)
     wrote(mem, report, lambda done: entries.undo_text(done, root, dry_run=dry_run), dry_run=dry_run)
     return 0 if report.verb else 1

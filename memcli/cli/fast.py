@@ -59,7 +59,7 @@ def recall(
         with _drawn(quiet):
             report = command.recall(mem, request)
         if ids_out:
-            command.write_ids(ids_out, mem.root, report)
+            command.write_ids(ids_out, mem.project.root, report)
         for note in mem.notes:
             say(f"mem: {note}", quiet=quiet)
         count_problems(report.problems, quiet=quiet)

@@ -32,7 +32,10 @@ def serve(root: str = "") -> int:
     """Answer until standard input ends. Raises UsageError when the SDK is not installed."""
     server = make_server(root)
     with opened(Options(root)) as app:
-        _ = app.root, app.config  # what is wrong with them is said at once, not to each call
+        _ = (
+            app.project.root,
+            app.project.config,
+        )  # what is wrong with them is said at once, not to each call
     server.run("stdio")
     return 0
 

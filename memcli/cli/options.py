@@ -207,7 +207,7 @@ def wrote(
         put(json_of(report, dry_run=dry_run))
     elif not dry_run:
         put(words(report))
-    elif not text.put_diff(report.patches, str(mem.root or mem.home)):
+    elif not text.put_diff(report.patches, str(mem.project.root or mem.project.home)):
         say("mem: nothing would change", quiet=mem.options.quiet)
 
 

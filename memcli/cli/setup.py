@@ -78,7 +78,7 @@ def index(
 
     if (check and push) or (archived and not push):
         raise UsageError("--archived goes with --push, --check does not", "mem index --help")
-    files = len(mem.listing.files)
+    files = len(mem.project.listing.files)
     with progress:
         report = command.check(mem) if check else command.index(
             mem, rebuild=rebuild, progress=lambda done: progress.count("file", done, files),

@@ -123,7 +123,7 @@ def _show_turns(mem: App, transcripts: Sequence[str], form: str) -> int:
 def _refuse_while_blocked(mem: App) -> None:
     from memcli.hooks.worker import hindrance
 
-    if mem.root is not None and (why := hindrance(mem)):
+    if mem.project.root is not None and (why := hindrance(mem)):
         raise RefusedError(f"{why}: nothing is written", "it is learned from in the next run")
 
 
@@ -136,7 +136,7 @@ def _premortem(mem: App, task: str, job: str, engine: str, *, dry_run: bool) -> 
     request = RecallRequest(task, Filters(type=("corrective",)), ranked_only=True)
     hits = recall.recall(mem, request).hits
     found = [moments.Pitfall(hit.title, hit.text, f"{hit.path}:{hit.line}") for hit in hits]
-    llm = engine == "llm" or (engine == "auto" and mem.config.llm != "none")
+    llm = engine == "llm" or (engine == "auto" and mem.project.config.llm != "none")
     report = moments.premortem(mem, task, found, job=job, llm=llm, dry_run=dry_run)
     say(f"mem: premortem: {report.failed}" if report.failed else "")
     wrote(mem, report, sessions.moment_text, dry_run=dry_run)
@@ -245,7 +245,7 @@ def compact(
     No network and no model, but where an option says so: the same on every machine, safe in CI.
     What leaves a file is kept in its archive beside it."""
     from memcli.commands import compact as command
-    from memcli.compaction.steps import Steps
+    from memcli.compaction.plan import Steps
 
     input.choice("--contradictions", contradictions, ("flag", "decay", "resolve"))
     request = command.CompactRequest(
@@ -327,9 +327,12 @@ def health(
 def _write_page(mem: App, report: HealthReport, path: str) -> None:
     from memcli.views import page
 
-    name, day = mem.root.name if mem.root is not None else "~", mem.now.isoformat()
+    name, day = (
+        mem.project.root.name if mem.project.root is not None else "~",
+        mem.project.now.isoformat(),
+    )
     shown = (report.health, report.counts, report.history, report.notes, report.never)
-    page.write(mem.cwd / path, page.Page(name, day, *shown), mem.root)
+    page.write(mem.project.cwd / path, page.Page(name, day, *shown), mem.project.root)
 
 
 @command("doctor")
@@ -355,7 +358,7 @@ def doctor(
     for line in report.fixed:
         say(f"mem: {'dry run, not done: ' if dry_run else ''}{line}", quiet=quiet)
     if dry_run and not mem.options.json:
-        put_diff(report.patches, str(mem.root or mem.home))
+        put_diff(report.patches, str(mem.project.root or mem.project.home))
     else:
         wrote(mem, report, upkeep.doctor_text, dry_run=False, json_of=upkeep.doctor_json)
     say(upkeep.doctor_summary(report), quiet=quiet)

@@ -9,16 +9,17 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from memcli.app import App
-from memcli.diagnostics.checks import conflict_lines
 from memcli.errors import DataError, RefusedError, UsageError
 from memcli.index import view
 from memcli.index.source import Candidate
+from memcli.memory.conflicts import conflict_lines
 from memcli.memory.editor import EntryChange, edited, render_entry
 from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.levels import LEVEL_WORDS, OUTERMOST, Place
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import KINDS, LEVELS, PRIORITIES, TYPES, Patch
 from memcli.memory.words import clean
+from memcli.project.context import current_stage, job_folder, need_root, task_folder, text_of
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import near_duplicate
 from memcli.storage.files import Unreadable
@@ -122,7 +123,7 @@ def _parts(request: AddRequest) -> tuple[str, ...]:
 
 
 def _plan(app: App, request: AddRequest) -> AddReport:
-    title, body = _words(request, app.now.isoformat())
+    title, body = _words(request, app.project.now.isoformat())
     same = _same(app, request, body)
     known = _reinforce(app, same) if same is not None else None
     if known is not None:
@@ -160,14 +161,15 @@ def _title(text: str) -> tuple[str, str]:
 
 
 def _values(app: App, request: AddRequest) -> dict[str, Any]:
-    today = app.now.isoformat()
+    today = app.project.now.isoformat()
     values: dict[str, Any] = {
         "id": str(uuid.uuid4()),
         "type": request.type or TYPE_OF_KIND.get(request.kind, "declarative"),
         "domain": "task",
         "importance": 0.5 if request.importance is None else float(request.importance),
-        "phase": app.current_stage(
-            request.job or (app.view.job if request.level in ("job", "task") else "")
+        "phase": current_stage(
+            app.project,
+            request.job or (app.project.view.job if request.level in ("job", "task") else ""),
         ),
         "status": "active",
         "reinforcement_count": 0,
@@ -189,57 +191,29 @@ def _values(app: App, request: AddRequest) -> dict[str, Any]:
 def _target(app: App, request: AddRequest) -> tuple[str, str]:
     """Name and path of the `MEMORY.md` of the level asked for."""
     if request.level == "global":
-        return "~/MEMORY.md", str(app.home / "MEMORY.md")
-    if app.root is None:
-        raise UsageError(
-            "there is no project here",
-            "run it inside a repository, name one with --root, or use --level global",
-        )
+        return "~/MEMORY.md", str(app.project.home / "MEMORY.md")
+    project = app.project
+    root = need_root(project, ", or use --level global")
     if request.level == "project":
-        return "MEMORY.md", str(app.root / "MEMORY.md")
-    folder = _job_folder(app, request)
+        return "MEMORY.md", str(root / "MEMORY.md")
+    job, task = request.job or project.view.job, request.task or project.view.task
+    if not job:
+        raise UsageError(
+            f"--level {request.level} needs a job", "name it with --job, or run inside its folder"
+        )
+    folder = job_folder(project, job)
     if request.level == "task":
-        folder = _task_folder(app, request, folder)
-    return f"{folder}/MEMORY.md", str(app.root / folder / "MEMORY.md")
-
-
-def _job_folder(app: App, request: AddRequest) -> str:
-    job = _named("job", request.job) or app.view.job
-    for jobs in app.jobs_dirs:
-        if job and app.root is not None and (app.root / jobs / job).is_dir():
-            return f"{jobs}/{job}"
-    if job:
-        raise UsageError(
-            f"--job {job}: no such job", f"its folder would be {app.jobs_dirs[-1]}/{job}"
-        )
-    raise UsageError(
-        f"--level {request.level} needs a job", "name it with --job, or run inside its folder"
-    )
-
-
-def _named(what: str, name: str) -> str:
-    """`name`, which must be that of one folder, not a way to another place."""
-    if name in (".", "..") or "/" in name or os.sep in name or "\0" in name:
-        raise UsageError(f"--{what} {name}: no name of a {what}", "give the name of its folder")
-    return name
-
-
-def _task_folder(app: App, request: AddRequest, job: str) -> str:
-    task = _named("task", request.task) or app.view.task
-    if not task:
-        raise UsageError(
-            "--level task needs a task", "name it with --task, or run inside its folder"
-        )
-    folder = f"{job}/tasks/{task}"
-    assert app.root is not None
-    if not (app.root / folder).is_dir():
-        raise UsageError(f"--task {task}: no such task", f"its folder would be {folder}")
-    return f"{folder}/worktree" if (app.root / folder / "worktree").is_dir() else folder
+        if not task:
+            raise UsageError(
+                "--level task needs a task", "name it with --task, or run inside its folder"
+            )
+        folder = task_folder(project, folder, task)
+    return f"{folder}/MEMORY.md", str(root / folder / "MEMORY.md")
 
 
 def _read(app: App, path: str, name: str) -> MemoryFile:
     try:
-        text = app.text(path) or ""
+        text = text_of(app.project, path) or ""
         for line in conflict_lines(text):
             raise Unreadable("has conflict markers: resolve them", line)
         return parse(text, name)
@@ -260,7 +234,7 @@ def _eol(memory: MemoryFile) -> str:
 
 def _same(app: App, request: AddRequest, body: str) -> Candidate | None:
     """The live entry that says the same, when one stands where readers of the new one would see it."""
-    if not app.listing.files:
+    if not app.project.listing.files:
         return None
     app.refresh()
     return app.guarded(lambda: _nearest(app, request, body))
@@ -270,8 +244,8 @@ def _nearest(app: App, request: AddRequest, body: str) -> Candidate | None:
     from memcli.index import terms as query
 
     mine = claim(body)
-    own = {file.name for file in app.listing.files if app.may_write(file, app.named_tasks)}
-    rows = view.visible(app.index.files().values(), app.view, view.Filters())
+    own = {file.name for file in app.project.listing.files if app.project.may_write(file)}
+    rows = view.visible(app.index.files().values(), app.project.view, view.Filters())
     near = [row for row in rows if row.path in own and _around(row.place, app, request)]
     where = view.select(near, view.Filters())
     terms = query.build(body, app.index.words.counts).terms
@@ -287,7 +261,7 @@ def _around(place: Place, app: App, request: AddRequest) -> bool:
     """Whether a file is at the level written to or around it: the project, and the same job and
     task.
     """
-    job, task = request.job or app.view.job, request.task or app.view.task
+    job, task = request.job or app.project.view.job, request.task or app.project.view.task
     if OUTERMOST[place.level] > OUTERMOST[request.level]:
         return False
     return place.job in ("", job) and place.task in ("", task)
@@ -296,7 +270,7 @@ def _around(place: Place, app: App, request: AddRequest) -> bool:
 def _reinforce(app: App, same: Candidate) -> AddReport | None:
     """One count more for an entry; None when it is not there any more (the index was busy)."""
     row = next((row for row in app.index.files().values() if row.id == same.source), None)
-    file = app.found(row.path) if row else None
+    file = app.project.found(row.path) if row else None
     if file is None:
         return None
     memory = _read(app, file.path, file.name)
@@ -306,7 +280,7 @@ def _reinforce(app: App, same: Candidate) -> AddReport | None:
     entry = memory.entries[at]
     values = {
         "reinforcement_count": entry.reinforcement_count + 1,
-        "last_reinforced": app.now.isoformat(),
+        "last_reinforced": app.project.now.isoformat(),
     }
     after = edited(memory, [EntryChange(at, values)])
     return AddReport(

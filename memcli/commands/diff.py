@@ -120,11 +120,11 @@ def _public(where: Place | None) -> bool:
 
 
 def _work_tree(app: App) -> Path:
-    if app.root is None or git.work_tree(app.root) is None:
+    if app.project.root is None or git.work_tree(app.project.root) is None:
         raise UsageError(
             "there is no git repository here", "run it inside one, or name it with --root"
         )
-    return app.root
+    return app.project.root
 
 
 def _git(root: Path, *arguments: str) -> tuple[int, str]:
@@ -217,13 +217,13 @@ _SESSION = re.compile(r"(?:projects/[^/]+/)?\.sessions/([^/]+)/(.+)")
 
 def placed(app: App, name: str) -> Place | None:
     """The place of a file from its name relative to the root; None when it is no memory file."""
-    for jobs in app.jobs_dirs:
+    for jobs in app.project.jobs_dirs:
         if name.startswith(f"{jobs}/"):
             return _in_job(name.removeprefix(f"{jobs}/"))
     session = _SESSION.fullmatch(name)
     if session:
         return _of_level(_LEVEL, session[2], "task", task=session[1])
-    globbed = any(_glob(pattern).fullmatch(name) for pattern in app.config.memory_files)
+    globbed = any(_glob(pattern).fullmatch(name) for pattern in app.project.config.memory_files)
     found = _of_level(_PROJECT, name, "project")
     return found or (place("project", name.rpartition("/")[2]) if globbed else None)
 

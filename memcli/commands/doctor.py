@@ -44,9 +44,9 @@ def run(
 
     `online` asks what is configured and costs money or leaves this machine.
     """
-    app.tolerate_configuration()  # a faulty one is a row here, no reason to stop
+    app.project.tolerate_configuration()  # a faulty one is a row here, no reason to stop
     mended = _mend(app, files, dry_run=dry_run) if fix else DoctorReport(())
-    app.relist()
+    app.project.relist()
     rows = (*_examine(app, files, online=online), *mended.checks)
     return DoctorReport(tuple(map(_without_secrets, rows)), mended.fixed, mended.patches)
 

@@ -16,6 +16,7 @@ from memcli.memory.levels import OUTERMOST
 from memcli.memory.prominence import Rule, prominence
 from memcli.memory.prose import sections
 from memcli.memory.values import Entry, Problem
+from memcli.project.context import base_of
 from memcli.project.levels_on_disk import FoundFile
 from memcli.project.places import is_private
 from memcli.recall import ranking
@@ -71,14 +72,15 @@ _Read = list[tuple[FoundFile, str, list[Entry]]]
 def _files(app: App, filters: view.Filters) -> tuple[_Read, list[Problem]]:
     """The files in view, the nearest first: their texts and entries."""
     found: _Read = []
-    problems = list(app.problems_of_listing)
+    problems = list(app.project.listing.problems)
     for file in sorted(
-        view.visible(app.listing.files, app.view, filters), key=lambda f: _far(app, f)
+        view.visible(app.project.listing.files, app.project.view, filters),
+        key=lambda f: _far(app, f),
     ):
         if file.place.store not in ("memory", "institutional") or is_private(file):
             continue
         try:
-            memory = app.read(file)
+            memory = app.project.read(file)
         except Unreadable as error:
             problems.append(Problem(file.name, error.line, str(error), "unreadable"))
         else:
@@ -89,7 +91,7 @@ def _files(app: App, filters: view.Filters) -> tuple[_Read, list[Problem]]:
 def _far(app: App, file: FoundFile) -> tuple[bool, int, str]:
     """How far a file is from the working directory: the levels one is in first, inside out."""
     place, depth = file.place, OUTERMOST[file.place.level]
-    around = place.job in ("", app.view.job) and place.task in ("", app.view.task)
+    around = place.job in ("", app.project.view.job) and place.task in ("", app.project.view.task)
     return not around, -depth if around else depth, file.name
 
 
@@ -111,11 +113,11 @@ def _weighed(app: App, live: Iterator[tuple[Entry, FoundFile]]) -> tuple[Kept, .
 
 def _weight(app: App, entry: Entry, file: FoundFile) -> float:
     """What a recall would multiply an entry's relevance by."""
-    c, extra = app.config, entry.extra
+    c, extra = app.project.config, entry.extra
     rule = Rule(c.decay, c.half_life, c.half_life_by_kind, c.growth, c.use_importance)
     values = {"reinforced": entry.last_reinforced, "created": entry.created_at, "date": entry.date}
     found = prominence(
-        entry.importance, entry.kind, ranking.age_of(values, app.now), entry.reinforcement_count, rule,
+        entry.importance, entry.kind, ranking.age_of(values, app.project.now), entry.reinforcement_count, rule,
         extra.get("stability"), float(extra.get("surprise", 0.0)),
     )  # fmt: skip
     level, kind = c.level_weights.get(file.place.level, 1.0), c.kind_weights.get(entry.kind, 1.0)
@@ -156,14 +158,16 @@ def save(app: App, report: ExportReport, text: str, out: str) -> bool:
     """
     from memcli.storage.durable import write_output
 
-    path = Path(os.path.abspath(app.cwd / os.path.expanduser(out)))
-    if any(os.path.realpath(path) == os.path.realpath(file.path) for file in app.listing.files):
+    path = Path(os.path.abspath(app.project.cwd / os.path.expanduser(out)))
+    if any(
+        os.path.realpath(path) == os.path.realpath(file.path) for file in app.project.listing.files
+    ):
         raise UsageError(f"{out}: is a memory file", "name another file with --out")
-    before = _text(path, out, app.base_of(path))
+    before = _text(path, out, base_of(app.project, path))
     whole = text + "\n"
     after = whole if report.target == "json" else handout.placed(before, whole, out)
     if after != before:
-        write_output(path, after, root=app.root)
+        write_output(path, after, root=app.project.root)
     return after != before
 
 

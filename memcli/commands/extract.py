@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memcli.app import App
-from memcli.diagnostics.checks import conflict_lines
 from memcli.errors import DataError, MemError, UsageError
 from memcli.extraction import engines, learn, prompts, scopes
 from memcli.extraction.engines import Sight
 from memcli.extraction.places import Home, is_private, place_of, targets_of
 from memcli.extraction.scopes import Skipped
+from memcli.memory.conflicts import conflict_lines
 from memcli.memory.parser import parse
 from memcli.memory.values import Entry, Patch, Problem
 from memcli.project import levels_on_disk
+from memcli.project.context import current_stage, job_folder, text_of
 from memcli.sessions import clean as cleaning
 from memcli.sessions.model import Segment, Session
 from memcli.storage.files import Unreadable, digest
@@ -111,12 +112,12 @@ def run(app: App, request: ExtractRequest, *, dry_run: bool = False) -> ExtractR
     for name in request.scopes:
         if name not in scopes.BY_NAME:
             raise UsageError(f"--scope {name}: unknown scope", f"one of {', '.join(scopes.NAMES)}")
-    if app.root is None:
+    if app.project.root is None:
         raise UsageError(
             "there is no project here", "run it inside a repository, or name one with --root"
         )
     if request.job:
-        _folder_of_job(app, request.job)
+        job_folder(app.project, request.job)
     engine, why, model = _engine(app, request)
     work = _Run(app, request, model, llm=engine == "llm", dry_run=dry_run)
     more = work.all()
@@ -135,7 +136,7 @@ def run(app: App, request: ExtractRequest, *, dry_run: bool = False) -> ExtractR
 
 def _engine(app: App, request: ExtractRequest) -> tuple[str, str, Model | None]:
     """The engine, why it is that one, and its model. Naming the engine is consent for one run."""
-    configured = app.config.llm
+    configured = app.project.config.llm
     if request.engine == "rules":
         return "rules", "asked for", None
     if request.engine == "auto" and configured == "none":
@@ -150,17 +151,19 @@ def _engine(app: App, request: ExtractRequest) -> tuple[str, str, Model | None]:
         if request.engine == "llm"
         else "enabled by the configuration (--engine rules does without)"
     )
-    return "llm", f"{name}, {why}", None if request.show_prompt else app.model_of(name)
+    return "llm", f"{name}, {why}", None if request.show_prompt else app.providers.model_of(name)
 
 
 def _folder_of_job(app: App, job: str) -> str:
-    assert app.root is not None
+    assert app.project.root is not None
     if job in (".", "..") or "/" in job or os.sep in job or "\0" in job:
         raise UsageError(f"--job {job}: no name of a job", "give the name of its folder")
-    for jobs in app.jobs_dirs:
-        if (app.root / jobs / job).is_dir():
+    for jobs in app.project.jobs_dirs:
+        if (app.project.root / jobs / job).is_dir():
             return f"{jobs}/{job}"
-    raise UsageError(f"--job {job}: no such job", f"its folder would be {app.jobs_dirs[-1]}/{job}")
+    raise UsageError(
+        f"--job {job}: no such job", f"its folder would be {app.project.jobs_dirs[-1]}/{job}"
+    )
 
 
 class _Run:
@@ -174,7 +177,7 @@ class _Run:
         self.app = app
         self.request = request
         self.model = model
-        self.project = app.root.name if app.root is not None else ""
+        self.project = app.project.root.name if app.project.root is not None else ""
         self.llm = llm
         self.dry_run = dry_run or request.show_prompt
         self.learned: list[Learned] = []
@@ -190,7 +193,8 @@ class _Run:
         """What was, or would be, written: one patch a file."""
         paths = sorted(self.after)
         return tuple(
-            Patch(self.app.path_of(name), self.before[name], self.after[name]) for name in paths
+            Patch(self.app.project.path_of(name), self.before[name], self.after[name])
+            for name in paths
         )
 
     # --- which sessions
@@ -234,9 +238,9 @@ class _Run:
         """
         from memcli.sessions.discover import discover
 
-        assert self.app.root is not None
+        assert self.app.project.root is not None
         fresh, more = [], []
-        found, unread = discover(self.app.environ, [self.app.root])
+        found, unread = discover(self.app.project.environ, [self.app.project.root])
         self.problems += [Problem(str(path), 1, why, "unreadable") for path, why in unread]
         for file in found:
             known = self._position(str(file.path))
@@ -244,7 +248,9 @@ class _Run:
             if not (file.parent or same or (self.request.finished and _is_running(file.mtime))):
                 fresh.append(file)
         for at, file in enumerate(fresh):
-            recent = (self.app.now - datetime.date.fromtimestamp(file.mtime / 1e9)).days <= DAYS
+            recent = (
+                self.app.project.now - datetime.date.fromtimestamp(file.mtime / 1e9)
+            ).days <= DAYS
             if not (self.request.all or (at < MOST and recent)):
                 more.append(str(file.path))
         chosen = [str(file.path) for file in reversed(fresh) if str(file.path) not in more]
@@ -275,7 +281,7 @@ class _Run:
                 format=form,
                 start=start,
                 seen=self.seen,
-                folders=[str(self.app.root)],
+                folders=[str(self.app.project.root)],
                 arguments=arguments,
             )
         except OSError as error:
@@ -318,7 +324,7 @@ class _Run:
 
     def _position(self, path: str) -> Extraction | None:
         try:
-            with self.app.history() as history:
+            with self.app.state() as history:
                 return history.extraction(_name_of(path))
         except (MemError, Failed, OSError):
             return None
@@ -366,11 +372,11 @@ class _Run:
             job=home.job,
             task=home.task,
             llm=self.llm,
-            global_on=self.app.config.extract_global,
+            global_on=self.app.project.config.extract_global,
         )
         segments = self._segments(fresh)
         sight = Sight(
-            fresh, segments, inputs, home.job_folder, self.project, self.app.now.isoformat()
+            fresh, segments, inputs, home.job_folder, self.project, self.app.project.now.isoformat()
         )
         if self.request.show_prompt:
             self.shown += engines.sent(sight, runs) if self.llm else []
@@ -402,30 +408,32 @@ class _Run:
     def _home(self, session: Session) -> Home:
         """The job and task whose directory holds the session's working directory, else those named."""
         app, request = self.app, self.request
-        assert app.root is not None
+        assert app.project.root is not None
         view = levels_on_disk.View()
         if os.path.isabs(session.cwd):
             view = levels_on_disk.view_of(
-                Path(os.path.realpath(session.cwd)), app.root, app.jobs_dirs
+                Path(os.path.realpath(session.cwd)), app.project.root, app.project.jobs_dirs
             )
         job = view.job if view.job and _is_job(app, view.job) else request.job
         if not job:
             return Home()
-        folder = _folder_of_job(app, job)
+        folder = job_folder(app.project, job)
         task = view.task if view.job == job and view.task else request.task
         inner = f"{folder}/tasks/{task}"
-        if not task or not (app.root / inner).is_dir():
+        if not task or not (app.project.root / inner).is_dir():
             if task and task == request.task:
                 raise UsageError(f"--task {task}: no such task", f"its folder would be {inner}")
             return Home(job, "", folder)
         worktree = f"{inner}/worktree"
-        return Home(job, task, folder, worktree if (app.root / worktree).is_dir() else inner)
+        return Home(
+            job, task, folder, worktree if (app.project.root / worktree).is_dir() else inner
+        )
 
     def _context(self, session: Session, task: str, home: Home) -> learn.Context:
-        today = self.app.now.isoformat()
+        today = self.app.project.now.isoformat()
         return learn.Context(
-            session.id, session.name, task, self.app.current_stage(home.job), today,
-            targets_of(session.id, home), self.app.config.episodes_keep,
+            session.id, session.name, task, current_stage(self.app.project, home.job), today,
+            targets_of(session.id, home), self.app.project.config.episodes_keep,
         )  # fmt: skip
 
     # --- what there is
@@ -433,16 +441,16 @@ class _Run:
     def _known(self, home: Home) -> list[learn.Known]:
         """Every memory file and archive, as it is or would be; those that cannot be read are named."""
         app = self.app
-        app.relist()
+        app.project.relist()
         found = []
-        for file in app.listing.files:
+        for file in app.project.listing.files:
             own = (file.place.job, file.place.task) == (home.job, home.task) and bool(home.job)
-            writable = app.may_write(file, app.named_tasks) or own
+            writable = app.project.may_write(file) or own
             try:
                 memory = (
                     parse(self.after[file.name], file.name)
                     if file.name in self.after
-                    else app.read(file)
+                    else app.project.read(file)
                 )
             except Unreadable as error:
                 problem = Problem(file.name, error.line, str(error), "unreadable")
@@ -473,10 +481,10 @@ class _Run:
 
     def _file(self, home: Home, name: str) -> str:
         """A file of the job's directory (without a job the root's), cleaned; "" when there is none."""
-        assert self.app.root is not None
-        path = self.app.root / home.job_folder / name
+        assert self.app.project.root is not None
+        path = self.app.project.root / home.job_folder / name
         try:
-            text = self.app.text(path) or ""
+            text = text_of(self.app.project, path) or ""
         except Unreadable as error:
             self.problems.append(
                 Problem(
@@ -496,7 +504,7 @@ class _Run:
     def _embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         """Vectors by the local embedder, which asks no network; none where it cannot work."""
         try:
-            embedder = self.app.embedder
+            embedder = self.app.providers.embedder
             return embedder.embed(texts).tolist() if embedder is not None else []
         except (MemError, OSError):
             return []
@@ -527,7 +535,7 @@ class _Run:
 
     def _patch(self, name: str, text: str, known: Iterable[learn.Known]) -> Patch:
         """The patch of one file. What cannot be read, or has conflict markers, is not written."""
-        path = self.app.path_of(name)
+        path = self.app.project.path_of(name)
         memory = next((file.memory for file in known if file.memory.path == name), None)
         if memory is None and os.path.lexists(path) and not (self.dry_run and name in self.after):
             raise DataError(
@@ -546,11 +554,11 @@ class _Run:
         """Keep private files out of git before they are made."""
         from memcli.project import git
 
-        assert self.app.root is not None
-        top = git.work_tree(self.app.root) or self.app.root
-        inner = os.path.relpath(self.app.root, top)
+        assert self.app.project.root is not None
+        top = git.work_tree(self.app.project.root) or self.app.project.root
+        inner = os.path.relpath(self.app.project.root, top)
         base = "/" if inner == "." else f"/{inner}/"
-        git.exclude(self.app.root, [base + name for name in names])
+        git.exclude(self.app.project.root, [base + name for name in names])
 
     # --- how far one has got
 
@@ -584,7 +592,7 @@ class _Run:
         if not session.turns and self._position(source.path) is not None:
             return
         try:
-            with self.app.history() as history:
+            with self.app.state() as history:
                 history.keep_extraction(_name_of(source.path), found)
         except (MemError, Failed, OSError) as error:
             self.app.notes.append(
@@ -612,7 +620,7 @@ def _seed(session: Session) -> bytes:
 def _absolute(app: App, name: str) -> str:
     if name == "-":
         return name
-    path = os.path.abspath(app.cwd / os.path.expanduser(name))
+    path = os.path.abspath(app.project.cwd / os.path.expanduser(name))
     if not os.path.exists(path):
         raise UsageError(f"{name}: no such file", "name a transcript, or - for standard input")
     return path
@@ -637,8 +645,8 @@ def _left_out(session: Session) -> Iterable[str]:
 
 
 def _is_job(app: App, job: str) -> bool:
-    assert app.root is not None
-    return any((app.root / jobs / job).is_dir() for jobs in app.jobs_dirs)
+    assert app.project.root is not None
+    return any((app.project.root / jobs / job).is_dir() for jobs in app.project.jobs_dirs)
 
 
 def _list(value: Any) -> list[Any]:

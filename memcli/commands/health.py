@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memcli.app import App
-from memcli.compaction.steps import LASTING_KINDS, LASTING_PRIORITIES, STALE_BELOW, STALE_DAYS
+from memcli.compaction.stale import LASTING_KINDS, LASTING_PRIORITIES, STALE_BELOW, STALE_DAYS
 from memcli.diagnostics import metrics
 from memcli.diagnostics.metrics import EVIDENCE, Health, Indexed, Item, Shown
 from memcli.diagnostics.notes import ARCHIVED, Note, Snapshot
@@ -21,6 +21,8 @@ from memcli.memory.values import LEVELS, Problem
 from memcli.memory.words import SIZE
 from memcli.project.levels_on_disk import View
 from memcli.recall import budget, ranking
+from memcli.storage.session_log import SessionLog
+from memcli.storage.state import State
 
 ASKED = 20
 """How many entries are recalled by their titles."""
@@ -99,8 +101,8 @@ def health(app: App, *, page: bool = False) -> HealthReport:
 
     Writes the index and one snapshot a day in the state file.
     """
-    if not app.listing.files:
-        problems = tuple(app.problems_of_listing)
+    if not app.project.listing.files:
+        problems = tuple(app.project.listing.problems)
         nothing = metrics.health((), Indexed(0, 0, len(problems)), (), ())
         return HealthReport(
             nothing, _counts((), (), {}, 0), (), problems, (), None, False, _spent(app)
@@ -174,7 +176,7 @@ def _indexed(app: App, rows: Iterable[FileRow], held: int) -> Indexed:
     """How many entries the index should hold: those its files had when they were read."""
     expected = sum(row.entries for row in rows if row.place.store == "memory")
     known = app.index.files()
-    missing = [file for file in app.listing.files if file.name not in known]
+    missing = [file for file in app.project.listing.files if file.name not in known]
     unread = [problem for problem in app.problems if problem.severity == "unreadable"]
     lost = len({file.name for file in missing} | {problem.path for problem in unread})
     return Indexed(held, expected + lost, lost, _embedded(app))
@@ -183,7 +185,7 @@ def _indexed(app: App, rows: Iterable[FileRow], held: int) -> Indexed:
 def _embedded(app: App) -> tuple[int, int] | None:
     """(chunks that have a vector of the embedder, chunks that should); None without an embedder."""
     try:
-        embedder = app.embedder
+        embedder = app.providers.embedder
     except MemError as error:
         app.notes.append(f"vectors do not count: {error.what}")
         return None
@@ -204,77 +206,35 @@ def _text(app: App, candidate: Candidate) -> str:
 
 def _shown(app: App) -> list[Shown]:
     """The recall log; empty, with a note, when it cannot be read."""
-    from memcli.storage.state import LOG_WAIT, Failed, History, state_dir
-
-    if not (state_dir() / "state.db").exists():
-        return []
-    try:
-        history = History(state_dir(), app.project, wait=LOG_WAIT)
-        try:
-            return [Shown._make(row) for row in history.recalls()]
-        finally:
-            history.close()
-    except (OSError, Failed) as error:
-        app.notes.append(f"the recall log was not read: {error}")
-        return []
+    none: list[Shown] = []
+    why = "the recall log was not read"
+    return app.from_state(lambda state: [Shown._make(row) for row in state.recalls()], none, why)
 
 
 def _spent(app: App) -> Spent:
     """The ledger; empty, with a note, when it cannot be read."""
-    from memcli.storage.state import LOG_WAIT, Failed, History, state_dir
-
-    if not (state_dir() / "state.db").exists():
-        return Spent(LEDGER_DAYS)
-    since = app.now - datetime.timedelta(days=LEDGER_DAYS - 1)
-    try:
-        history = History(state_dir(), app.project, wait=LOG_WAIT)
-        try:
-            return Spent(LEDGER_DAYS, *history.calls(since.isoformat()))
-        finally:
-            history.close()
-    except (OSError, Failed) as error:
-        app.notes.append(f"the ledger was not read: {error}")
-        return Spent(LEDGER_DAYS)
+    since = (app.project.now - datetime.timedelta(days=LEDGER_DAYS - 1)).isoformat()
+    none = Spent(LEDGER_DAYS)
+    why = "the ledger was not read"
+    return app.from_state(lambda state: Spent(LEDGER_DAYS, *state.calls(since)), none, why)
 
 
 def _unwritten(app: App) -> int:
-    """The prompts since memory was last written, as far as hooks counted them; 0 when that is not
-    known.
-    """
-    from memcli.storage.session_log import SessionLog
-    from memcli.storage.state import LOG_WAIT, Failed, History, state_dir
-
-    if not (state_dir() / "state.db").exists():
-        return 0
-    newest = max((file.mtime for file in app.listing.files), default=0)
-    try:
-        history = History(state_dir(), app.project, wait=LOG_WAIT)
-        try:
-            return SessionLog(history).prompts_since(newest)
-        finally:
-            history.close()
-    except (OSError, Failed):
-        return 0  # whoever reads the ledger has said why
+    """The prompts since memory was last written, as far as hooks counted them; else 0."""
+    newest = max((file.mtime for file in app.project.listing.files), default=0)
+    return app.from_state(lambda state: SessionLog(state).prompts_since(newest), 0)
 
 
 def _remember(app: App, found: Health, entries: int, tokens: int) -> tuple[Snapshot, ...]:
-    """Keep today's snapshot; all of them, the oldest first. Without a state file, with a note,
-    today's.
-    """
-    from memcli.storage.state import LOG_WAIT, Failed, History, state_dir
-
+    """Keep today's snapshot; all of them, the oldest first. Without a state file, today's."""
     values = {name: metric.value for name, metric in found.metrics.items()}
-    today = Snapshot(app.now.isoformat(), found.score, entries, tokens, values)
-    try:
-        history = History(state_dir(), app.project, wait=LOG_WAIT)
-        try:
-            history.keep_snapshot(*today)
-            return tuple(Snapshot._make(row) for row in history.snapshots())
-        finally:
-            history.close()
-    except (OSError, Failed) as error:
-        app.notes.append(f"the snapshot was not kept: {error}")
-        return (today,)
+    today = Snapshot(app.project.now.isoformat(), found.score, entries, tokens, values)
+
+    def kept(state: State) -> tuple[Snapshot, ...]:
+        state.keep_snapshot(*today)
+        return tuple(Snapshot._make(row) for row in state.snapshots())
+
+    return app.from_state(kept, (today,), "the snapshot was not kept")
 
 
 # --- one entry
@@ -282,9 +242,9 @@ def _remember(app: App, found: Health, entries: int, tokens: int) -> tuple[Snaps
 
 def _items(app: App, known: _Known, texts: Mapping[str, str], linked: set[str]) -> list[Item]:
     live = known.live
-    rule = Rule("half-life", app.config.half_life, app.config.half_life_by_kind)
+    rule = Rule("half-life", app.project.config.half_life, app.project.config.half_life_by_kind)
     here = {entry.entry for entry in live}
-    items = (_item(entry, texts[entry.entry], rule, app.now) for entry in live)
+    items = (_item(entry, texts[entry.entry], rule, app.project.now) for entry in live)
     return [
         item._replace(
             linked=entry.entry in linked,
@@ -359,7 +319,7 @@ def _note(
         status=ARCHIVED if archived else str(entry.values["status"]),
         path=row.path,
         line=entry.line,
-        age=ranking.age_of(entry.values, app.now),
+        age=ranking.age_of(entry.values, app.project.now),
         session="" if archived else str(entry.values.get("session_id") or ""),
         links=tuple(links),
     )

@@ -21,6 +21,7 @@ from memcli.memory.levels import LEVEL_WORDS, OUTERMOST, Place
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prose import sections
 from memcli.memory.values import LEVELS, Patch, Problem
+from memcli.project.context import text_of
 from memcli.similarity.claims import Claim, claim
 from memcli.similarity.differences import guard
 from memcli.similarity.duplicates import similar_pairs
@@ -99,33 +100,35 @@ def run(app: App, request: ImportRequest, *, dry_run: bool = False) -> ImportRep
 def _target(app: App, level: str) -> tuple[str, str]:
     """Name and path of the MEMORY.md to write: of the job or task one is in, for those levels."""
     if level == "global":
-        return "~/MEMORY.md", str(app.home / "MEMORY.md")
-    if app.root is None:
+        return "~/MEMORY.md", str(app.project.home / "MEMORY.md")
+    if app.project.root is None:
         raise UsageError(
             "there is no project here", "run it inside a repository, or use --level global"
         )
     if level == "project":
-        return "MEMORY.md", str(app.root / "MEMORY.md")
-    inside, task = app.view.inside, app.view.task
+        return "MEMORY.md", str(app.project.root / "MEMORY.md")
+    inside, task = app.project.view.inside, app.project.view.task
     if not inside or bool(task) != (level == "task"):
         raise UsageError(f"--level {level} needs a {level}", "run it inside its folder")
     tree_folder = f"{inside}/worktree"
-    folder = tree_folder if task and (app.root / tree_folder).is_dir() else inside
-    return f"{folder}/MEMORY.md", str(app.root / folder / "MEMORY.md")
+    folder = tree_folder if task and (app.project.root / tree_folder).is_dir() else inside
+    return f"{folder}/MEMORY.md", str(app.project.root / folder / "MEMORY.md")
 
 
 def _read(app: App, path: str, form: str) -> importers.Source:
-    full = Path(os.path.abspath(app.cwd / os.path.expanduser(path)))
-    if any(os.path.realpath(full) == os.path.realpath(file.path) for file in app.listing.files):
+    full = Path(os.path.abspath(app.project.cwd / os.path.expanduser(path)))
+    if any(
+        os.path.realpath(full) == os.path.realpath(file.path) for file in app.project.listing.files
+    ):
         raise UsageError(f"{path}: is a memory file of mem already", "mem list shows what it holds")
-    return importers.read(full, form, str(app.root or ""))
+    return importers.read(full, form, str(app.project.root or ""))
 
 
 def _chosen(
     app: App, request: ImportRequest, sources: Sequence[importers.Source]
 ) -> tuple[list[Draft], int]:
     """The drafts of this project, and how many belong to others. Only a database knows of several."""
-    name = request.project or (app.root.name if app.root is not None else "")
+    name = request.project or (app.project.root.name if app.project.root is not None else "")
     chosen: list[Draft] = []
     elsewhere = 0
     for source in sources:
@@ -153,9 +156,9 @@ class _Known(NamedTuple):
 
 def _known(app: App, level: str) -> _Known:
     known = _Known({}, [])
-    for file in app.listing.files:
+    for file in app.project.listing.files:
         try:
-            memory = app.read(file)
+            memory = app.project.read(file)
         except Unreadable:
             continue
         for entry in memory.entries:
@@ -178,7 +181,7 @@ def _around(app: App, place: Place, level: str) -> bool:
     """Whether a file is at the level written to or around it."""
     if OUTERMOST[place.level] > OUTERMOST[level]:
         return False
-    return place.job in ("", app.view.job) and place.task in ("", app.view.task)
+    return place.job in ("", app.project.view.job) and place.task in ("", app.project.view.task)
 
 
 # --- judging
@@ -285,11 +288,11 @@ def _plan(app: App, level: str, target: tuple[str, str], drafts: Sequence[Draft]
     name, path = target
     known = _known(app, level)
     judged = _judge(drafts, level, known.ids)
-    kept, same = _unlike(judged.fresh, known.live, app.now.isoformat())
+    kept, same = _unlike(judged.fresh, known.live, app.project.now.isoformat())
     memory = _file(app, path, name)
     eol, written = eol_of(memory.text), {*known.ids, *(draft.id for draft in kept)}
     ids = {draft.key: draft.id for draft in drafts if draft.id in written}
-    texts = [_entry(draft, ids, app.now.isoformat(), eol) for draft in kept]
+    texts = [_entry(draft, ids, app.project.now.isoformat(), eol) for draft in kept]
     after = edited(memory, [EntryChange(text=text) for text in texts])
     before = memory.text if os.path.lexists(path) else None
     return ImportReport(
@@ -306,10 +309,10 @@ def _plan(app: App, level: str, target: tuple[str, str], drafts: Sequence[Draft]
 
 
 def _file(app: App, path: str, name: str) -> MemoryFile:
-    from memcli.diagnostics.checks import conflict_lines
+    from memcli.memory.conflicts import conflict_lines
 
     try:
-        text = app.text(path) or ""
+        text = text_of(app.project, path) or ""
         for line in conflict_lines(text):
             raise Unreadable("has conflict markers: resolve them", line)
     except Unreadable as error:

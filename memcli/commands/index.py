@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from memcli.app import BUILD_WAIT, App
+from memcli.app import App
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError
 from memcli.index.database import Refreshed
 from memcli.index.refresh import differing
 from memcli.index.source import FileRow
+from memcli.index.upkeep import BUILD_WAIT, embed_chosen
 from memcli.memory.values import Problem
 
 
@@ -51,8 +52,8 @@ def index(
 
     A provider that fails is told in the report: the index itself is up to date then.
     """
-    if not app.listing.files:
-        return IndexReport("", (), 0, 0, 0, (), tuple(app.problems_of_listing), ())
+    if not app.project.listing.files:
+        return IndexReport("", (), 0, 0, 0, (), tuple(app.project.listing.problems), ())
     done = app.refresh(wait=BUILD_WAIT, progress=progress, rebuild=rebuild, embed=False)
     if done.busy:
         raise RefusedError(
@@ -64,13 +65,18 @@ def index(
 
 def _embed(app: App, progress: Callable[[int, int], None]) -> Vectors | None:
     """Make the vectors that are missing; None without an embedder."""
-    model = app.config.embedder
+    model = app.project.config.embedder
     failed: MemError | None = None
     try:
-        if app.embedder is None:
+        embedder = app.providers.embedder
+        if embedder is None:
             return None
-        model = f"{app.embedder.provider}/{app.embedder.model}"
-        app.guarded(lambda: app.embed(wait=BUILD_WAIT, progress=progress))
+        model = f"{embedder.provider}/{embedder.model}"
+        app.guarded(
+            lambda: embed_chosen(
+                app.index, embedder, app.chosen, wait=BUILD_WAIT, progress=progress
+            )
+        )
     except (ProviderError, UsageError) as error:
         failed = error
     have, chosen = app.index.vectors.count(app.chosen)
@@ -89,15 +95,15 @@ def _report(app: App, done: Refreshed) -> IndexReport:
 
 def check(app: App) -> IndexReport:
     """What is stale, without writing anything."""
-    found = app.looked(lambda: _compare(app)) if app.has_index else None
+    found = app.looked(lambda: _compare(app)) if app.kept.exists else None
     if found is not None:
         return found
-    names = tuple(file.name for file in app.listing.files)
-    return IndexReport("", (), 0, 0, 0, names, tuple(app.problems_of_listing), ())
+    names = tuple(file.name for file in app.project.listing.files)
+    return IndexReport("", (), 0, 0, 0, names, tuple(app.project.listing.problems), ())
 
 
 def _compare(app: App) -> IndexReport:
-    changed, gone = differing(app.index, app.listing.files)
+    changed, gone = differing(app.index, app.project.listing.files)
     files = tuple(app.index.files().values())
     return IndexReport(
         str(app.index.path), files, 0, 0, 0, (*changed, *gone), tuple(app.problems), repeated(app)

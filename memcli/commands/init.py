@@ -13,6 +13,7 @@ from memcli.errors import UsageError
 from memcli.install import agents, harness, repository, workflow
 from memcli.install.targets import Changes, Place, Target, apply
 from memcli.project import distribution, git, places
+from memcli.project.context import moment
 from memcli.project.levels_on_disk import FoundFile, Listing
 from memcli.project.places import line_for
 
@@ -43,18 +44,18 @@ InitReport = Changes
 
 def run(app: App, request: InitRequest, *, dry_run: bool = False) -> InitReport:
     """Bring every file that was asked for to its new text, all in place or nothing; twice is once."""
-    _check(app.root, request)
+    _check(app.project.root, request)
     if not dry_run:
         _tidy(app)
-    place = Place(app.root, app.home, app.environ, app.moment)
-    top = git.work_tree(app.root) if app.root is not None else None
+    place = Place(app.project.root, app.project.home, app.project.environ, moment(app.project.now))
+    top = git.work_tree(app.project.root) if app.project.root is not None else None
     notes: list[str] = []
     targets = _targets(place, request, top, notes)
-    found = [file for file in app.listing.files if file.found]
-    if found and app.found("MEMORY.md") is None:
+    found = [file for file in app.project.listing.files if file.found]
+    if found and app.project.found("MEMORY.md") is None:
         targets = [target for target in targets if target.path.name != "MEMORY.md"]
-    if app.root is not None and not request.remove:
-        notes += _told(app.root, app.listing, found)
+    if app.project.root is not None and not request.remove:
+        notes += _told(app.project.root, app.project.listing, found)
     report = apply(place, app.workspace, targets, notes, remove=request.remove, dry_run=dry_run)
     done = [*report.done, *_driver(top, request, dry_run=dry_run), *dict.fromkeys(notes)]
     faults = harness.path_faults() if request.git or request.agents else []

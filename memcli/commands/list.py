@@ -40,23 +40,23 @@ class ListReport(NamedTuple):
 
 def list_entries(app: App, filters: Filters, recent: int | None = None) -> ListReport:
     """The entries in view that pass the filters, newest first; each id once, its nearest copy."""
-    filters = view.check(filters, app.now)
-    if not app.listing.files:
+    filters = view.check(filters, app.project.now)
+    if not app.project.listing.files:
         return ListReport((), 0, False)
     app.refresh()
     return app.guarded(lambda: _list(app, filters, recent))
 
 
 def _list(app: App, filters: Filters, recent: int | None) -> ListReport:
-    rows = view.visible(app.index.files().values(), app.view, filters)
-    where = view.select(rows, filters, app.relative)
+    rows = view.visible(app.index.files().values(), app.project.view, filters)
+    where = view.select(rows, filters, app.project.relative)
     files = {row.id: row for row in rows}
     passing = {candidate.rowid: candidate.entry for candidate in app.index.entries.select(where)}
     copies: dict[str, list[Candidate]] = {}
     for candidate in app.index.entries.copies(passing.values()):
         if candidate.source in where.files:
             copies.setdefault(candidate.entry, []).append(candidate)
-    nearest = [view.nearest(same, files, app.view) for same in copies.values()]
+    nearest = [view.nearest(same, files, app.project.view) for same in copies.values()]
     best = [candidate for candidate in nearest if candidate.rowid in passing]
     listed = [_row(app, candidate, files[candidate.source]) for candidate in best]
     listed.sort(
@@ -78,7 +78,7 @@ def _row(app: App, candidate: Candidate, file: FileRow) -> Row:
         status=str(values["status"]),
         importance=float(values["importance"]),
         reinforcement_count=int(values["count"]),
-        age_days=ranking.age_of(values, app.now),
+        age_days=ranking.age_of(values, app.project.now),
         title=candidate.title or _beginning(candidate.text),
         path=file.path,
         line=candidate.line,

@@ -61,8 +61,8 @@ def merge_driver(request: MergeRequest) -> int:
 
 def _merged(request: MergeRequest) -> tuple[str, int]:
     from memcli.compaction.merge import merge
-    from memcli.diagnostics.checks import conflict_lines
     from memcli.errors import DataError
+    from memcli.memory.conflicts import conflict_lines
 
     def merge_prose(base: str, ours: str, theirs: str) -> tuple[str, int]:
         return _merge_prose(request, base, ours, theirs)

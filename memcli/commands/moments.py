@@ -13,6 +13,7 @@ from memcli.extraction import job_files, prompts
 from memcli.extraction.job_files import Checkpoint
 from memcli.memory.values import Patch
 from memcli.project import git
+from memcli.project.context import job_folder, moment, need_root, text_of
 from memcli.sessions import clean
 from memcli.storage.files import SMALL_BYTES, Unreadable
 
@@ -55,7 +56,7 @@ def premortem(
     safe = clean.clean_text(task)
     risks, failed = _risks(app, safe, pitfalls) if llm else ((), "")
     text = job_files.premortem(
-        safe, [(p.title, p.text, p.where) for p in pitfalls], risks, app.now.isoformat()
+        safe, [(p.title, p.text, p.where) for p in pitfalls], risks, app.project.now.isoformat()
     )
     return _written(
         app,
@@ -73,7 +74,7 @@ def checkpoint(
 ) -> MomentReport:
     """Append a line to `.assumptions.jsonl`."""
     path = _folder(app, job) / ".assumptions.jsonl"
-    row = job_files.checkpoint_line(found, app.moment.isoformat(timespec="seconds"))
+    row = job_files.checkpoint_line(found, moment(app.project.now).isoformat(timespec="seconds"))
     before = _text(app, path) or ""
     glue = "" if not before or before.endswith("\n") else "\n"
     return _written(app, path, before + glue + row, "checkpoint", 1, "", dry_run)
@@ -84,7 +85,7 @@ def _risks(
 ) -> tuple[tuple[tuple[str, str], ...], str]:
     from memcli.providers.llm import Ask
 
-    model = app.model or app.model_of("anthropic")
+    model = app.providers.model or app.providers.model_of("anthropic")
     assert model is not None
     known = [clean.clean_text(f"{p.title}: {p.text}") for p in pitfalls]
     ask = Ask(prompts.RISKS, prompts.risks(task, known), schema=prompts.SCHEMA, purpose="premortem")
@@ -98,11 +99,15 @@ def _written(
     app: App, path: Path, text: str, what: str, count: int, failed: str, dry_run: bool
 ) -> MomentReport:
     def plan() -> MomentReport:
-        if not dry_run and app.root is not None:
-            git.exclude(app.root, git.MOMENTS)
+        if not dry_run and app.project.root is not None:
+            git.exclude(app.project.root, git.MOMENTS)
         patch = Patch(str(path), _text(app, path), text)
         return MomentReport(
-            what, os.path.relpath(path, app.root or app.cwd), count, failed, (patch,)
+            what,
+            os.path.relpath(path, app.project.root or app.project.cwd),
+            count,
+            failed,
+            (patch,),
         )
 
     return app.write(plan, "extract", dry_run=dry_run)
@@ -110,7 +115,7 @@ def _written(
 
 def _text(app: App, path: Path) -> str | None:
     try:
-        return app.text(path, most=SMALL_BYTES)
+        return text_of(app.project, path, most=SMALL_BYTES)
     except Unreadable as error:
         raise DataError(
             f"{path.name}:{error.line}: {error}; nothing is written", "mend the file"
@@ -119,18 +124,5 @@ def _text(app: App, path: Path) -> str | None:
 
 def _folder(app: App, job: str) -> Path:
     """The job's directory, without a job the root."""
-    if app.root is None:
-        raise UsageError(
-            "there is no project here", "run it inside a repository, or name one with --root"
-        )
-    job = job or app.view.job
-    if not job:
-        return app.root
-    found = next(
-        (app.root / jobs / job for jobs in app.jobs_dirs if (app.root / jobs / job).is_dir()), None
-    )
-    if found is None or "/" in job or job in (".", ".."):
-        raise UsageError(
-            f"--job {job}: no such job", f"its folder would be {app.jobs_dirs[-1]}/{job}"
-        )
-    return found
+    root, job = need_root(app.project), job or app.project.view.job
+    return root / job_folder(app.project, job) if job else root

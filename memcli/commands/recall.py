@@ -16,34 +16,43 @@ from memcli.recall.search import Search
 
 def recall(app: App, request: RecallRequest) -> RecallReport:
     """Answer one request. Reads files and the index, writes the index alone (and the recall log)."""
-    filters = view.check(request.filters, app.now)
+    filters = view.check(request.filters, app.project.now)
     if request.shared:
         try:
             return _recall_shared(app, request, filters)
         except ProviderError as error:
-            if not app.listing.files:
+            if not app.project.listing.files:
                 raise
             app.notes.append(f"{error.what}: this answer is from here alone" + _hint(error))
-    if not app.listing.files:
-        problems = tuple(app.problems_of_listing)
+    if not app.project.listing.files:
+        problems = tuple(app.project.listing.problems)
         return RecallReport(
-            "bm25", request.task, (), Budget(app.config.max_tokens, 0, 0), problems, 0, False
+            "bm25",
+            request.task,
+            (),
+            Budget(app.project.config.max_tokens, 0, 0),
+            problems,
+            0,
+            False,
         )
-    if app.config.query == "llm":
+    if app.project.config.query == "llm":
         from memcli.recall.condense import condensed
 
         request = request._replace(task=condensed(app, request.task))
     if request.refresh:
         app.refresh()
     request = request._replace(filters=filters)
-    report = app.guarded(lambda: answer(app, app.index, lambda: app.embedder, app.notes, request))
+    report = app.guarded(
+        lambda: answer(app.project, app.index, lambda: app.providers.embedder, app.notes, request)
+    )
     if request.session:
         evidence = [
             (hit.id, hit.layer, hit.rank, hit.score)
             for hit in report.hits
             if hit.id and hit.layer in ("ranked", "workflows")
         ]
-        app.log_recall(request.session, evidence)
+        today, why = app.project.now.isoformat(), "the recall log was skipped"
+        app.from_state(lambda state: state.log_recall(request.session, evidence, today), None, why)
     return report
 
 
@@ -59,15 +68,18 @@ def _recall_shared(app: App, request: RecallRequest, filters: Filters) -> Recall
     from memcli.postgres.link import PATIENCE, Link
     from memcli.postgres.store import SharedIndex
 
-    link = Link(app.config.store_url, app.environ, PATIENCE)
+    link = Link(app.project.config.store_url, app.project.environ, PATIENCE)
     try:
-        index = SharedIndex(link, filters, request.projects, view.path_matcher(app.relative))
-        vectors = lane(index, app.config, lambda: app.embedder, app.notes)
-        search = Search(index, vectors, app.config, app.view, app.now)
-        ranked = search.ranked(request.task, app.config.limit)
+        index = SharedIndex(
+            link, filters, request.projects, view.path_matcher(app.project.relative)
+        )
+        vectors = lane(index, app.project.config, lambda: app.providers.embedder, app.notes)
+        search = Search(index, vectors, app.project.config, app.project.view, app.project.now)
+        ranked = search.ranked(request.task, app.project.config.limit)
         showing = Showing(search, detail=request.detail, explain=request.explain)
         shown = composed(
-            app.config, Pools(ranked=[showing.shown(hit.item.id, "ranked") for hit in ranked])
+            app.project.config,
+            Pools(ranked=[showing.shown(hit.item.id, "ranked") for hit in ranked]),
         )
         hits = tuple(showing.hit(item, place) for place, item in enumerate(shown.items, 1))
     finally:

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memcli.app import App
-from memcli.diagnostics.checks import conflict_lines
 from memcli.errors import DataError, MemError, UsageError
 from memcli.extraction import stage
+from memcli.memory.conflicts import conflict_lines
 from memcli.memory.editor import EntryChange, edited
 from memcli.memory.values import PHASES, Patch, Problem
+from memcli.project.context import job_folder, need_root, text_of
 from memcli.project.levels_on_disk import FoundFile
 from memcli.storage.files import SMALL_BYTES, Unreadable
 from memcli.text.controls import strip_private
@@ -45,7 +46,7 @@ def run(app: App, request: RetireStageRequest, *, dry_run: bool = False) -> Reti
     """Retire the task entries of a stage: the one named, or the one that INTENT.md has left behind."""
     if request.stage and request.stage not in PHASES:
         raise UsageError(f"{request.stage}: unknown stage", "one of " + ", ".join(PHASES))
-    folder = _folder(app, request.job or app.view.job)
+    folder = _folder(app, request.job or app.project.view.job)
     if request.stage:
         return app.write(
             lambda: _named(app, request, folder), f"retire-stage {request.stage}", dry_run=dry_run
@@ -59,21 +60,13 @@ def run(app: App, request: RetireStageRequest, *, dry_run: bool = False) -> Reti
 
 
 def _folder(app: App, job: str) -> Path:
-    if app.root is None:
-        raise UsageError(
-            "there is no project here", "run it inside a repository, or name one with --root"
-        )
-    if not job:
-        return app.root
-    for jobs in app.jobs_dirs:
-        if (app.root / jobs / job).is_dir():
-            return app.root / jobs / job
-    raise UsageError(f"--job {job}: no such job", f"its folder would be {app.jobs_dirs[-1]}/{job}")
+    root = need_root(app.project)
+    return root / job_folder(app.project, job) if job else root
 
 
 def _read(app: App, path: Path) -> str:
     try:
-        return app.text(path, most=SMALL_BYTES) or ""
+        return text_of(app.project, path, most=SMALL_BYTES) or ""
     except Unreadable as error:
         raise DataError(
             f"{path.name}:{error.line}: {error}; nothing is written", "mend the file"
@@ -84,7 +77,7 @@ def _detect(app: App, folder: Path) -> tuple[str, str, tuple[str, ...]]:
     """The stage of INTENT.md, what told it, and notes: front matter, then rules, then a model."""
     text = _read(app, folder / "INTENT.md")
     if not text.strip():
-        where = os.path.relpath(folder / "INTENT.md", app.root)
+        where = os.path.relpath(folder / "INTENT.md", app.project.root)
         raise UsageError(
             f"there is no {where} to tell the stage from", "name the stage: mem retire-stage design"
         )
@@ -94,7 +87,7 @@ def _detect(app: App, folder: Path) -> tuple[str, str, tuple[str, ...]]:
     ):
         if found:
             return found, by, ()
-    model = app.model
+    model = app.providers.model
     if model is None:
         return "unknown", "rules", ()
     try:
@@ -145,7 +138,7 @@ def _retire(
     patches: list[Patch] = []
     for file in _files(app, folder):
         try:
-            memory = app.read(file)
+            memory = app.project.read(file)
         except Unreadable as error:
             skipped.append(Problem(file.name, error.line, str(error), "unreadable"))
             continue
@@ -165,13 +158,13 @@ def _retire(
 
 
 def _files(app: App, folder: Path) -> list[FoundFile]:
-    job = folder.name if folder != app.root else ""
+    job = folder.name if folder != app.project.root else ""
     levels = ("job", "task") if job else ("project",)
     return [
         file
-        for file in app.listing.files
+        for file in app.project.listing.files
         if file.place.level in levels
         and file.place.job == job
         and file.place.store in ("memory", "institutional")
-        and app.may_write(file, app.named_tasks)
+        and app.project.may_write(file)
     ]

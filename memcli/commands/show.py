@@ -56,7 +56,7 @@ def show(app: App, prefix: str, *, proxy: bool = False) -> ShowReport:
 
     Entries of the proxy store, one person's own, are only found with `proxy`.
     """
-    if not app.listing.files:
+    if not app.project.listing.files:
         raise UsageError(
             f"{prefix}: there is no memory here", 'begin with mem add "what you learned"'
         )
@@ -72,7 +72,7 @@ def _show(app: App, prefix: str, proxy: bool) -> ShowReport:
         sorted({entry for entry, source in app.index.entries.ids(prefix) if source in files}),
     )
     copies = [copy for copy in app.index.entries.copies([name]) if copy.source in files]
-    best = view.nearest(copies, files, app.view)
+    best = view.nearest(copies, files, app.project.view)
     others = tuple(f"{files[c.source].path}:{c.line}" for c in copies if c is not best)
     entry, raw = _read(app, files[best.source], name, best.offset)
     return _report(app, entry, files[best.source], raw, others)
@@ -90,9 +90,9 @@ def _one(prefix: str, names: list[str]) -> str:
 
 
 def _read(app: App, row: FileRow, entry_id: str, offset: int) -> tuple[Entry, str]:
-    file = app.found(row.path)
+    file = app.project.found(row.path)
     with suppress(Unreadable):
-        memory = app.read(file) if file is not None else parse("", row.path)
+        memory = app.project.read(file) if file is not None else parse("", row.path)
         for entry in (*memory.entries, *sections(memory)):
             if entry.start == offset and clean(entry.id) == entry_id:
                 return entry, memory.text[entry.start : entry.end]
@@ -100,9 +100,9 @@ def _read(app: App, row: FileRow, entry_id: str, offset: int) -> tuple[Entry, st
 
 
 def _report(app: App, entry: Entry, row: FileRow, raw: str, copies: tuple[str, ...]) -> ShowReport:
-    c = app.config
+    c = app.project.config
     values = {"reinforced": entry.last_reinforced, "created": entry.created_at, "date": entry.date}
-    age = ranking.age_of(values, app.now)
+    age = ranking.age_of(values, app.project.now)
     extra = entry.extra
     item = ranking.Item(
         entry.id, entry.body, entry.kind, row.place.level, (row.path, 0), entry.importance,

@@ -17,6 +17,6 @@ class ToldReport(NamedTuple):
 
 def told(app: App, session: str = "") -> ToldReport:
     """What one session was told, named by a beginning of its id, or all sessions."""
-    with app.history() as history:
+    with app.state() as history:
         log = SessionLog(history)
         return ToldReport(tuple(log.told(session)), sum(log.waiting().values()))

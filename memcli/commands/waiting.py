@@ -32,7 +32,7 @@ def _words(text: str) -> set[str]:
 
 def note(app: App, session: str, said: str, heard: str) -> int:
     """Note which of the entries that a session was told it used; how many."""
-    with app.history() as history:
+    with app.state() as history:
         log = SessionLog(history)
         told = {each.entry for each in log.told(session)}
         if not told:
@@ -41,7 +41,7 @@ def note(app: App, session: str, said: str, heard: str) -> int:
         texts = {copy.entry: f"{copy.title}\n{copy.text}" for copy in copies}
         used = [key for key, text in texts.items() if is_used(key, text, said, heard)]
         with history.transaction():
-            log.wait(session, used, app.now.isoformat())
+            log.wait(session, used, app.project.now.isoformat())
         return len(used)
 
 
@@ -50,11 +50,11 @@ def write(app: App, paths: Collection[str] | None = None) -> tuple[str, ...]:
 
     Whoever is stopped in between counts nothing twice: a session reinforces an entry once.
     """
-    with app.history() as history:
+    with app.state() as history:
         waiting = SessionLog(history).uses()
     if not waiting:
         return ()
-    app.relist()
+    app.project.relist()
     app.refresh()
     chosen = _in_files(app, {entry for entries in waiting.values() for entry in entries}, paths)
     done: dict[str, None] = {}
@@ -63,7 +63,7 @@ def write(app: App, paths: Collection[str] | None = None) -> tuple[str, ...]:
         if ids:
             request = reinforce.ReinforceRequest(listed=ids, session=session, mode="retrieved")
             done |= dict.fromkeys(reinforce.run(app, request).reinforced)
-            with app.history() as history, history.transaction():
+            with app.state() as history, history.transaction():
                 SessionLog(history).counted(session, ids)
     return tuple(done)
 
@@ -75,5 +75,5 @@ def _in_files(app: App, entries: set[str], paths: Collection[str] | None) -> set
     return {
         copy.entry
         for copy in app.index.entries.copies(entries)
-        if wanted is None or os.path.realpath(app.path_of(names[copy.source])) in wanted
+        if wanted is None or os.path.realpath(app.project.path_of(names[copy.source])) in wanted
     }

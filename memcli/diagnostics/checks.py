@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from memcli.diagnostics.document import FAIL, PASS, WARN, Check, Document, key_line, lines_at
 from memcli.diagnostics.hostile import hostile
+from memcli.memory.conflicts import conflict_lines
 from memcli.memory.levels import OUTERMOST, Place
 from memcli.memory.prose import sections
 from memcli.memory.values import Entry, Problem
@@ -144,20 +145,6 @@ def conflicts(document: Document) -> Iterator[Check]:
     for line in conflict_lines(document.memory.text):
         hint = "resolve it and save the file; writers leave the file alone until then"
         yield Check("conflicts", FAIL, "a conflict is not resolved", hint, document.path, line)
-
-
-def conflict_lines(text: str) -> list[int]:
-    """The line of each conflict's first marker."""
-    if "<<<<<<< " not in text or ">>>>>>> " not in text:
-        return []
-    found, opened = [], 0
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.startswith("<<<<<<< "):
-            opened = number
-        elif opened and line.startswith(">>>>>>> "):
-            found.append(opened)
-            opened = 0
-    return found
 
 
 def unnamed(document: Document) -> Iterator[Check]:

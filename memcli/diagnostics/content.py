@@ -19,8 +19,8 @@ def check_content(scene: Scene) -> Iterator[Check]:
     yield from checks.content(
         scene.documents,
         scene.unreadable,
-        today=app.now.isoformat(),
-        max_tokens=app.config.max_tokens,
+        today=app.project.now.isoformat(),
+        max_tokens=app.project.config.max_tokens,
         others=others,
     )
 
@@ -33,7 +33,7 @@ def _others(scene: Scene) -> list[Document]:
     paths = {absolute(scene.app, name) for name in scene.files}
     wanted = checks.ids(scene.documents)
     found = []
-    for file in scene.app.listing.files if wanted else ():
+    for file in scene.app.project.listing.files if wanted else ():
         if file.path not in paths and file.place.store != "archive":
             try:
                 text = read_text(file.path, file.base)

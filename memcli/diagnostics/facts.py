@@ -31,7 +31,7 @@ class Repository(NamedTuple):
 
 def read_repository(app: App) -> Repository:
     """The state of git here; nothing is raised when it cannot be run."""
-    root = app.root
+    root = app.project.root
     top = git.work_tree(root) if root is not None else None
     if root is None or top is None:
         return Repository()
@@ -57,7 +57,10 @@ def _bare(app: App, root: Path, tracked: frozenset[str], *, ready: bool) -> tupl
     """Untracked files that git should ignore and does not; those to come, too, once mem init was
     run.
     """
-    there = [".memory.db", *(file.name for file in app.listing.files if file.place.of == "proxy")]
+    there = [
+        ".memory.db",
+        *(file.name for file in app.project.listing.files if file.place.of == "proxy"),
+    ]
     names = [name for name in there if name not in tracked and os.path.lexists(root / name)]
     names = list(dict.fromkeys([*names, *(TO_COME if ready else ())]))
     if not names:
@@ -91,7 +94,7 @@ class IndexState(NamedTuple):
 
 def read_index(app: App) -> IndexState:
     """How the index file stands, opened for a look only."""
-    path = app._index_path(make=False)
+    path = app.kept.path(make=False)
     if path == IN_MEMORY or not os.path.lexists(path):
         return IndexState(path)
     state = IndexState(path, True)
@@ -107,7 +110,7 @@ def _compared(app: App, state: IndexState) -> IndexState:
     try:
         if fault := index.integrity():
             return state._replace(broken=f"{MALFORMED}: {fault}")
-        changed, gone = differing(index, app.listing.files)
+        changed, gone = differing(index, app.project.listing.files)
         return state._replace(behind=(*changed, *gone))
     finally:
         index.close()

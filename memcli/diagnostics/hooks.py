@@ -44,7 +44,7 @@ def check_hooks(scene: Scene) -> Iterator[Check]:
 
 
 def _settings(scene: Scene) -> list[harness.Settings]:
-    return harness.all_settings(scene.app.root, scene.app.environ)
+    return harness.all_settings(scene.app.project.root, scene.app.project.environ)
 
 
 def _ours(settings: harness.Settings) -> list[agent_settings.Handler]:
@@ -104,7 +104,7 @@ def _git_hooks(scene: Scene) -> Iterator[Check]:
 def _signs_of_life(scene: Scene, installed: Sequence[harness.Settings]) -> Iterator[Check]:
     """Whether hooks are called when sessions go on, and whether sessions wait to be learned from."""
     app = scene.app
-    if app.root is None:
+    if app.project.root is None:
         return
     beats, waiting = _remembered(app)
     agents = [at for event, at in beats.items() if not event.startswith("post-")]
@@ -128,7 +128,7 @@ def _remembered(app: App) -> tuple[Mapping[str, int], Sequence[Spooled]]:
     """When hooks were called, and what waits; nothing where there is no history yet."""
     if not (state.state_dir() / "state.db").exists():
         return {}, ()
-    with app.history() as known:
+    with app.state() as known:
         spool = Spool(known)
         return spool.beats(), spool.waiting()
 
@@ -137,9 +137,9 @@ def _session_since(app: App, at: int) -> str:
     """A session of this repository that was written to after a moment, "" for none."""
     from memcli.sessions.discover import discover
 
-    if app.root is None:
+    if app.project.root is None:
         return ""
-    found = discover(app.environ, [app.root], newer=at * 10**9).found
+    found = discover(app.project.environ, [app.project.root], newer=at * 10**9).found
     return str(found[0].path) if found else ""
 
 

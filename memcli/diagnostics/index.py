@@ -21,7 +21,7 @@ def check_index(scene: Scene) -> Iterator[Check]:
     if state.there:
         yield Check("index", INFO, _facts(state.path), path=str(state.path))
     if not state.there:
-        hint = "mem index" if app.listing.files else ""
+        hint = "mem index" if app.project.listing.files else ""
         yield Check("index", INFO, "no index yet: the first recall builds it", hint)
     elif state.broken:
         yield _broken(state)
@@ -73,7 +73,8 @@ def _just_written(app: App, behind: Sequence[str]) -> bool:
         return False
     written = {os.path.realpath(patch.path): patch.before for patch in last.patches} if last else {}
     return all(
-        (path := os.path.realpath(app.path_of(name))) in written and text_of(path) == written[path]
+        (path := os.path.realpath(app.project.path_of(name))) in written
+        and text_of(path) == written[path]
         for name in behind
     )
 
@@ -81,7 +82,7 @@ def _just_written(app: App, behind: Sequence[str]) -> bool:
 def check_vectors(scene: Scene, name: str) -> Iterator[Check]:
     """Whether the vectors in the index are those of the embedder, and all there."""
     app, state = scene.app, scene.index
-    if not state.there or state.broken or state.busy or not app.listing.files:
+    if not state.there or state.broken or state.busy or not app.project.listing.files:
         return
     path = str(state.path)
     index = Index(state.path, [], look=True)

@@ -19,7 +19,7 @@ from memcli.storage import state
 
 def check_root(scene: Scene) -> Iterator[Check]:
     """Where the root is, and whether it can be written."""
-    root = scene.app.root
+    root = scene.app.project.root
     if root is None:
         hint = "run it inside a repository, or name one with --root"
         yield Check("root", INFO, "no project here: the global level alone is in view", hint)
@@ -32,7 +32,7 @@ def check_root(scene: Scene) -> Iterator[Check]:
 
 def check_configuration(scene: Scene) -> Iterator[Check]:
     """Faults of the configuration; each setting that is no default, with its origin."""
-    settings = scene.app.settings
+    settings = scene.app.project.settings
     for fault in settings.faults:
         path, line = _where(fault.where)
         yield Check("configuration", FAIL, _without_value(fault.what), fault.hint, path, line)
@@ -71,7 +71,7 @@ def check_memory(scene: Scene) -> Iterator[Check]:
     elif not scene.unreadable:
         hint = (
             "mem init"
-            if scene.app.root is not None
+            if scene.app.project.root is not None
             else 'mem add --level global "what you learned"'
         )
         yield Check("memory", INFO, "there is no memory here yet", hint)
@@ -88,7 +88,7 @@ def check_state(scene: Scene) -> Iterator[Check]:
         yield Check("state", INFO, "no history yet", path=str(path))
     else:
         try:
-            with scene.app.history():
+            with scene.app.state():
                 yield Check(
                     "state",
                     INFO,

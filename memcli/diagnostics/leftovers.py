@@ -31,7 +31,7 @@ def check_leftovers(scene: Scene) -> Iterator[Check]:
 
 def unfinished(app: App) -> list[Path]:
     """Journals of this root, and those that nobody can read."""
-    own = str(app.root.resolve()) if app.root else ""
+    own = str(app.project.root.resolve()) if app.project.root else ""
     folder = state.state_dir() / "pending"
     return [path for path in sorted(folder.glob("*.json")) if _journal_root(path) in (own, None)]
 
@@ -45,8 +45,10 @@ def _journal_root(path: Path) -> str | None:
 
 def abandoned(app: App) -> list[str]:
     """Temporary files beside memory files whose writer is no more."""
-    folders = dict.fromkeys(os.path.dirname(file.path) for file in app.listing.files)
-    folders |= dict.fromkeys(str(folder) for folder in (app.root, app.home) if folder is not None)
+    folders = dict.fromkeys(os.path.dirname(file.path) for file in app.project.listing.files)
+    folders |= dict.fromkeys(
+        str(folder) for folder in (app.project.root, app.project.home) if folder is not None
+    )
     return [
         os.path.join(folder, name)
         for folder in folders

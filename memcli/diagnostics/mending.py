@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memcli.app import App
-from memcli.diagnostics import checks
 from memcli.diagnostics.document import FAIL, WARN, Check, Document
 from memcli.diagnostics.facts import MALFORMED, TO_COME, IndexState
 from memcli.diagnostics.leftovers import abandoned, unfinished
 from memcli.diagnostics.repository import driver_fault
 from memcli.diagnostics.scene import Scene, count, named_files, read_document
 from memcli.errors import DataError, MemError, RefusedError
+from memcli.memory.conflicts import conflict_lines
 from memcli.memory.editor import EntryChange, edited
 from memcli.memory.grammar import derived_id
 from memcli.memory.values import Patch
@@ -77,7 +77,7 @@ def mend_leftovers(scene: Scene, dry_run: bool) -> Mended:
     report = app.workspace.recover()
     with app.workspace.hold("doctor"):
         durable.sweep({Path(temp).parent for temp in temps})
-    app.relist()
+    app.project.relist()
     done = [f"finished an interrupted write of {name}" for name in report.recovered]
     done += [
         f"set aside what was meant for {kept.path}: {kept.copy}"
@@ -99,8 +99,10 @@ def mend_ids(scene: Scene, dry_run: bool) -> Mended:
 
 def _plan_ids(scene: Scene) -> Mended:
     app = scene.app
-    found = named_files(app, scene.files) if scene.files else app.listing.files
-    files = [file for file in found if file.place.store != "archive" and app.may_write(file)]
+    found = named_files(app, scene.files) if scene.files else app.project.listing.files
+    files = [
+        file for file in found if file.place.store != "archive" and app.project.may_write(file)
+    ]
     done, patches, failed = [], [], []
     for file in files:
         try:
@@ -125,7 +127,7 @@ def _changes(document: Document) -> list[EntryChange]:
     """
     memory = document.memory
     missing = [(at, entry) for at, entry in enumerate(memory.entries) if not entry.identified]
-    if not missing or checks.conflict_lines(memory.text) or find_secrets(memory.text):
+    if not missing or conflict_lines(memory.text) or find_secrets(memory.text):
         return []
     taken = {entry.id for entry in memory.entries if entry.identified}
     changes = []
@@ -140,7 +142,7 @@ def _changes(document: Document) -> list[EntryChange]:
 
 def mend_ignored(scene: Scene, dry_run: bool) -> Mended:
     """Let git ignore derived and private files, through .git/info/exclude."""
-    repository, root = scene.repository, scene.app.root
+    repository, root = scene.repository, scene.app.project.root
     if root is None or repository.top is None or not repository.bare:
         return Mended()
     names = [name for name in repository.bare if name not in TO_COME]

@@ -15,11 +15,13 @@ from memcli.storage.files import Unreadable, read_file
 def check_found(scene: Scene) -> Iterator[Check]:
     """What lies in found places, and what looks like memory and is not in view."""
     app = scene.app
-    found = sum(file.found for file in app.listing.files)
+    found = sum(file.found for file in app.project.listing.files)
     if found:
         what = f"{count(found, 'file')} that people or other tools keep, in view as they are"
         yield Check("found", INFO, what)
-    if app.root is not None and (more := places.others(app.root, app.listing)):
+    if app.project.root is not None and (
+        more := places.others(app.project.root, app.project.listing)
+    ):
         what = "looks like memory and is not in view: " + ", ".join(more[:20])
         yield Check("found", INFO, what, f"in .mem.toml: {places.line_for(more)}")
 
@@ -30,7 +32,7 @@ def check_other_memory(scene: Scene) -> Iterator[Check]:
     for path in _claude_files(app):
         yield from _claude_memory(path)
     for folder, name, what in _NEIGHBOURS:
-        base = app.home if folder == "~" else app.root
+        base = app.project.home if folder == "~" else app.project.root
         if base is not None and (base / name).exists():
             yield Check("other-memory", INFO, what, path=f"{folder}/{name}".removeprefix("./"))
 
@@ -49,9 +51,9 @@ CLAUDE_LINES, CLAUDE_BYTES = 200, 25_000
 
 
 def _claude_files(app: App) -> list[Path]:
-    if app.root is None:
+    if app.project.root is None:
         return []
-    folders = places.claude_folders(app.root, app.home, app.environ)
+    folders = places.claude_folders(app.project.root, app.project.home, app.project.environ)
     return [folder / "MEMORY.md" for folder in folders]
 
 

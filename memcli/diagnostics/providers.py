@@ -21,7 +21,7 @@ def check_embedder(scene: Scene) -> Iterator[Check]:
 
     app = scene.app
     try:
-        embedder = app.embedder
+        embedder = app.providers.embedder
     except MemError as error:
         yield Check("embedder", FAIL, error.what, error.hint)
         return
@@ -29,7 +29,7 @@ def check_embedder(scene: Scene) -> Iterator[Check]:
         yield _sparse(scene)
         return
     name = f"{embedder.provider}/{embedder.model}"
-    where = f" at {shown(app.config.embed_url)}" if app.config.embed_url else ""
+    where = f" at {shown(app.project.config.embed_url)}" if app.project.config.embed_url else ""
     try:
         if isinstance(embedder, Local):
             embedder.words(["mem"])  # without numpy, as in a recall
@@ -44,7 +44,7 @@ def check_embedder(scene: Scene) -> Iterator[Check]:
 
 def _sparse(scene: Scene) -> Check:
     """No embedder: by choice, or because none is installed."""
-    if scene.app.config.embedder == "none":
+    if scene.app.project.config.embedder == "none":
         return Check("embedder", INFO, "switched off (embedder = none): words alone are searched")
     what = "sparse-only: no embedder is installed, words alone are searched"
     return Check("embedder", WARN, what, "pip install 'memcli[local]', or set embedder = none")
@@ -52,7 +52,7 @@ def _sparse(scene: Scene) -> Check:
 
 def check_llm(scene: Scene) -> Iterator[Check]:
     """A key in the environment; with `--online`, whether the model answers."""
-    environ, config = scene.app.environ, scene.app.config
+    environ, config = scene.app.project.environ, scene.app.project.config
     if environ.get("ANTHROPIC_API_KEY") or environ.get("ANTHROPIC_AUTH_TOKEN"):
         hint = "" if scene.online or config.llm == "none" else "mem doctor --online asks it once"
         what = f"an Anthropic API key is in the environment (never shown); llm = {config.llm}"
@@ -65,9 +65,9 @@ def _llm_asked(app: App) -> Check:
     """Whether the configured language model answers."""
     from memcli.providers.llm import Ask
 
-    name = app.config.llm
+    name = app.project.config.llm
     try:
-        model = app.model
+        model = app.providers.model
         if model is None:
             return Check("llm", INFO, "llm = none: there is no language model to ask")
         model.ask(
@@ -75,5 +75,5 @@ def _llm_asked(app: App) -> Check:
         )
     except MemError as error:
         return Check("llm", FAIL, error.what, error.hint)
-    asked = name if name == "scripted" else f"{name} ({app.config.model})"
+    asked = name if name == "scripted" else f"{name} ({app.project.config.model})"
     return Check("llm", PASS, f"llm = {asked} answers")

@@ -33,7 +33,7 @@ def check_git(scene: Scene) -> Iterator[Check]:
 
 
 def _tracked(scene: Scene) -> Iterator[Check]:
-    private = {file.name for file in scene.app.listing.files if file.place.of == "proxy"}
+    private = {file.name for file in scene.app.project.listing.files if file.place.of == "proxy"}
     names = [
         name
         for name in sorted(scene.repository.tracked)
@@ -75,7 +75,7 @@ def _ignored(repository: Repository) -> Iterator[Check]:
 def _merge_driver(scene: Scene) -> Iterator[Check]:
     repository = scene.repository
     why = driver_fault(repository)
-    own = {file.name for file in scene.app.listing.files if not file.tree}
+    own = {file.name for file in scene.app.project.listing.files if not file.tree}
     if why:
         yield Check("merge-driver", WARN, why, "mem init, or mem doctor --fix")
     elif not repository.attribute and not own.isdisjoint(repository.tracked):
@@ -122,14 +122,14 @@ def check_worktrees(scene: Scene) -> Iterator[Check]:
 def _linked(scene: Scene) -> Iterator[tuple[Path, str]]:
     """The other work trees of this repository and their branches, without those of jobs and tasks."""
     app, top = scene.app, scene.repository.top
-    assert app.root is not None and top is not None
+    assert app.project.root is not None and top is not None
     common = git.common_dir(top)
     if common is None or not (common / "worktrees").is_dir():
         return
-    listed = git.run(["worktree", "list", "--porcelain"], app.root).stdout
+    listed = git.run(["worktree", "list", "--porcelain"], app.project.root).stdout
     in_view = {
-        os.path.realpath(app.root / file.tree)
-        for file in app.listing.files
+        os.path.realpath(app.project.root / file.tree)
+        for file in app.project.listing.files
         if file.tree not in ("", "~")
     }
     for block in listed.split("\n\n"):
@@ -147,9 +147,11 @@ def _linked(scene: Scene) -> Iterator[tuple[Path, str]]:
 def _only_there(scene: Scene, top: Path, branch: str) -> Iterator[Check]:
     """A row when a work tree holds entries that stand in no file of ours."""
     app = scene.app
-    assert app.root is not None and scene.repository.top is not None
-    root = top / os.path.relpath(app.root, scene.repository.top)
-    listing = levels_on_disk.list_files(root, app.home, app.jobs_dirs, app.config.memory_files)
+    assert app.project.root is not None and scene.repository.top is not None
+    root = top / os.path.relpath(app.project.root, scene.repository.top)
+    listing = levels_on_disk.list_files(
+        root, app.project.home, app.project.jobs_dirs, app.project.config.memory_files
+    )
     ours = {document.path: document.memory.text for document in scene.documents}
     files = [
         file

@@ -31,8 +31,8 @@ class Scene:
     def _read(self) -> tuple[list[Document], list[Problem]]:
         if self.files:
             return read_documents(named_files(self.app, self.files))
-        documents, problems = read_documents(self.app.listing.files)
-        return documents, [*self.app.listing.problems, *problems]
+        documents, problems = read_documents(self.app.project.listing.files)
+        return documents, [*self.app.project.listing.problems, *problems]
 
     @property
     def documents(self) -> list[Document]:
@@ -74,14 +74,14 @@ def read_document(file: FoundFile) -> Document:
 
 def named_files(app: App, names: Sequence[str]) -> list[FoundFile]:
     """The files named on the command line, memory files or not, each once."""
-    listed = {file.path: file for file in app.listing.files}
+    listed = {file.path: file for file in app.project.listing.files}
     paths = dict.fromkeys(absolute(app, name) for name in names)
     return [listed.get(path) or _unlisted(app, path) for path in paths]
 
 
 def absolute(app: App, name: str) -> str:
     """The path of a file that was named, its folder resolved, itself not."""
-    folder, base = os.path.split(os.path.normpath(app.cwd / name))
+    folder, base = os.path.split(os.path.normpath(app.project.cwd / name))
     return os.path.join(os.path.realpath(folder), base)
 
 
@@ -90,13 +90,13 @@ def _unlisted(app: App, path: str) -> FoundFile:
     inside = os.path.basename(folder)
     where = place("project", name, folder=inside if inside in ("tasks", "proxy-tasks") else "")
     top = git.work_tree(Path(folder))
-    own = git.work_tree(app.root) if app.root is not None else None
+    own = git.work_tree(app.project.root) if app.project.root is not None else None
     return FoundFile(path, shown_name(app, path), where, "" if top == own else str(top), 0, 0)
 
 
 def shown_name(app: App, path: str) -> str:
     """The name of a file: relative to the root, below `~`, else absolute."""
-    for base, prefix in ((app.root, ""), (app.home, "~/")):
+    for base, prefix in ((app.project.root, ""), (app.project.home, "~/")):
         if base is not None and Path(path).is_relative_to(base):
             return levels_on_disk.shown(prefix + Path(path).relative_to(base).as_posix())
     return levels_on_disk.shown(path)

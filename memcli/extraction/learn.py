@@ -11,13 +11,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memcli.compaction.steps import archive_text, sessions_of
 from memcli.extraction.scopes import BY_NAME, Scope
+from memcli.memory.archive import archived_text
 from memcli.memory.editor import EntryChange, edited, render_entry
 from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import derived_id, eol_of
 from memcli.memory.levels import OUTERMOST, Place, archive_of, source_of
 from memcli.memory.parser import MemoryFile, parse
+from memcli.memory.provenance import sessions_of
 from memcli.memory.values import Entry
 from memcli.sessions.clean import clean_text, day_of, line, rough
 from memcli.sessions.model import Finding, Segment, Session, Turn
@@ -502,7 +503,7 @@ class _Plan:
             if gone:
                 archive = self._memory(archive_of(path))
                 kept = [
-                    archive_text(memory, memory.entries[at], "stale", self.context.today)
+                    archived_text(memory, memory.entries[at], "stale", self.context.today)
                     for at in gone
                 ]
                 texts[archive.path] = edited(

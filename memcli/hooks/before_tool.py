@@ -17,7 +17,7 @@ from memcli.index.view import Filters, Scope
 from memcli.memory.words import body_of
 from memcli.project import git
 from memcli.storage.session_log import SessionLog
-from memcli.storage.state import History
+from memcli.storage.state import State
 from memcli.text.redact import for_prompt
 
 LINES = 3
@@ -25,7 +25,7 @@ LENGTH = 300
 HINT = "Untrusted hint from earlier sessions"
 
 
-def pre_tool(app: HookApp, state: History, call: HookCall) -> Told:
+def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
     """Corrections about what is at hand: at most three lines, each once in a context."""
     tool = tool_call(call.input, call.cwd)
     if not (tool.files or tool.command.whole) or not app.is_ready():
@@ -33,7 +33,7 @@ def pre_tool(app: HookApp, state: History, call: HookCall) -> Told:
     found = app.guarded(lambda: _corrections(app, tool))
     if not found:
         return Told()
-    log, day = SessionLog(state), app.now.isoformat()
+    log, day = SessionLog(state), app.project.now.isoformat()
     why = f"before {os.path.basename(tool.files[0])}" if tool.files else "before a command"
     with state.transaction():
         seen = log.shown(call.context, "pre-tool")
@@ -45,7 +45,7 @@ def pre_tool(app: HookApp, state: History, call: HookCall) -> Told:
 
 def _corrections(app: HookApp, tool: ToolCall) -> list[tuple[Candidate, str]]:
     """The corrections that are about a tool, the most important first, each with its line."""
-    rows = view.visible(app.index.files().values(), app.view, Filters())
+    rows = view.visible(app.index.files().values(), app.project.view, Filters())
     scope = view.select(rows, Filters(type=("corrective",)))
     found = _nearest(app, scope, app.index.entries.matching(scope, _test(app, tool)))
     found.sort(key=lambda c: (-float(c.values.get("importance", 0.5)), c.date, c.entry))
@@ -62,13 +62,13 @@ def _nearest(app: HookApp, scope: Scope, found: list[Candidate]) -> list[Candida
     for copy in app.index.entries.copies({c.entry for c in found}):
         if copy.source in everywhere:
             copies.setdefault(copy.entry, []).append(copy)
-    best = (view.nearest(same, everywhere, app.view) for same in copies.values())
+    best = (view.nearest(same, everywhere, app.project.view) for same in copies.values())
     return [own[each.rowid] for each in best if each.rowid in own]
 
 
 def _test(app: HookApp, tool: ToolCall) -> Callable[[str | None, str | None, str], bool]:
     """Whether an entry with these paths, commands and text is about a tool."""
-    root = app.root or app.cwd
+    root = app.project.root or app.project.cwd
     files = json.dumps([name for path in tool.files for name in names_of(root, path)])
     about_path = view.path_matcher(lambda name: name)
 

@@ -13,7 +13,6 @@ from memcli.hooks.hook_app import HookApp, learns_here
 from memcli.memory.levels import ARCHIVE
 from memcli.project import git
 from memcli.storage.session_log import Spool
-from memcli.storage.state import LOG_WAIT, Failed, History, state_dir
 
 LARGE = 2_000_000
 """Bytes of memory files up to which it is looked whether there is work for mem compact."""
@@ -38,19 +37,12 @@ def run(event: str, environ: Mapping[str, str], cwd: Path) -> tuple[str, str]:
 
 
 def _beat(app: App, event: str) -> None:
-    try:
-        history = History(state_dir(), app.project, wait=LOG_WAIT)
-        try:
-            Spool(history).beat(event, int(time.time()))
-        finally:
-            history.close()
-    except (OSError, Failed):
-        return
+    app.from_state(lambda state: Spool(state).beat(event, int(time.time())), None)
 
 
 def _learn(app: App) -> str:
     """Learn in the background, unless git goes on after this commit."""
-    top = git.work_tree(app.root) if app.root is not None else None
+    top = git.work_tree(app.project.root) if app.project.root is not None else None
     word = git.under_way(top) if top is not None else ""
     if word and word != "command":
         return f"waits: {word}"
@@ -62,7 +54,7 @@ def _work(app: App) -> str:
     """A line when memory could be compacted; "" for none, or where it would take long to find out."""
     from memcli.commands import compact
 
-    if sum(file.size for file in app.listing.files) > LARGE or worker.hindrance(app):
+    if sum(file.size for file in app.project.listing.files) > LARGE or worker.hindrance(app):
         return ""
     try:
         report = compact.run(app, compact.CompactRequest(check=True), dry_run=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple
 
-from memcli.app import App
+from memcli.app import App, Options
 from memcli.project.config import Config
+from memcli.project.context import Project
 from memcli.storage.session_log import SessionLog, Telling
 
 LARGE = 1_000_000
@@ -17,19 +19,26 @@ second.
 """
 
 
-class HookApp(App):
-    """An app that takes what it can of a faulty configuration, and never reaches the network.
-
-    `late` says that so much of the memory is not indexed that somebody else should do it.
-    """
-
-    late = False
+class HookProject(Project):
+    """A project that takes what it can of a faulty configuration, and never reaches the network."""
 
     @cached_property
     def config(self) -> Config:
         own = self.settings.config
         embedder = own.embedder if own.embedder in ("auto", "local") else "none"
         return own._replace(embedder=embedder, llm="none", query="plain", max_tokens=0)
+
+
+class HookApp(App):
+    """What a hook reaches the outside through.
+
+    `late` says that so much of the memory is not indexed that somebody else should do it.
+    """
+
+    late = False
+
+    def __init__(self, options: Options, environ: Mapping[str, str], cwd: Path) -> None:
+        super().__init__(options, environ, cwd, HookProject)
 
     def __enter__(self) -> HookApp:
         return self
@@ -41,7 +50,7 @@ class HookApp(App):
 
     def is_ready(self) -> bool:
         """Bring the index up to the files where that takes no time; False when it is empty."""
-        changed, gone = self.guarded(lambda: self.index.stale(self.listing.files))
+        changed, gone = self.guarded(lambda: self.index.stale(self.project.listing.files))
         self.late = sum(file.size for file in changed) > LARGE
         if self.late:
             return not self.index.empty()
@@ -52,18 +61,18 @@ class HookApp(App):
     @property
     def limit(self) -> int:
         """The size of an answer that is configured; 0 is no limit."""
-        return self.settings.config.max_tokens
+        return self.project.settings.config.max_tokens
 
 
 def has_memory(app: App) -> bool:
     """Whether there is a project here with something to remember in view."""
-    return app.root is not None and bool(app.listing.files)
+    return app.project.root is not None and bool(app.project.listing.files)
 
 
 def learns_here(app: App) -> bool:
     """Whether the project keeps memory of its own: hooks never begin one."""
-    return app.root is not None and any(
-        not file.name.startswith("~/") for file in app.listing.files
+    return app.project.root is not None and any(
+        not file.name.startswith("~/") for file in app.project.listing.files
     )
 
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from memcli.app import App
 from memcli.commands import compact, extract, reinforce, waiting
 from memcli.commands.extract import ExtractReport, ExtractRequest, Learned
-from memcli.compaction.steps import Event
 from memcli.errors import MemError
+from memcli.memory.changes import Event
 from memcli.memory.values import Patch
 
 
@@ -45,7 +45,7 @@ def run(
         paths = [patch.path for patch in report.patches]
         _tried(app, lambda: reinforced.extend(waiting.write(app, paths)))
     compacted: list[Event] = []
-    if app.config.compact_after_extract and report.patches:
+    if app.project.config.compact_after_extract and report.patches:
         _tried(
             app, lambda: compacted.extend(_compacted(app, [patch.path for patch in report.patches]))
         )
@@ -69,12 +69,12 @@ def _reinforced(app: App, report: ExtractReport, learned: Learned) -> Sequence[s
         return ()
     said = report.spoken[learned.session]
     waiting.note(app, learned.session, said, report.heard.get(learned.session, ""))
-    with app.history() as history:
+    with app.state() as history:
         recalled = history.recalled(learned.session)
     if not recalled:
         return ()
     workflows = _workflows(app, recalled) if learned.outcome == "success" else ()
-    mode = app.config.reinforce_mode
+    mode = app.project.config.reinforce_mode
     spoken = report.spoken[learned.session] if mode != "retrieved" else None
     request = reinforce.ReinforceRequest(
         session=learned.session, mode=mode, spoken=spoken, succeeded=tuple(workflows)
@@ -85,7 +85,7 @@ def _reinforced(app: App, report: ExtractReport, learned: Learned) -> Sequence[s
 
 def _workflows(app: App, ids: Sequence[str]) -> list[str]:
     """Which of these ids are live workflows."""
-    app.relist()
+    app.project.relist()
     app.refresh()
     copies = app.index.entries.copies(list(ids))
     return sorted({copy.entry for copy in copies if copy.kind == "workflow" and copy.entry in ids})
@@ -93,9 +93,11 @@ def _workflows(app: App, ids: Sequence[str]) -> list[str]:
 
 def _compacted(app: App, paths: Sequence[str]) -> Sequence[Event]:
     """Compact the files that were written, archives and files of other work trees left alone."""
-    app.relist()
+    app.project.relist()
     listed = {
-        os.path.realpath(file.path) for file in app.listing.files if file.place.store != "archive"
+        os.path.realpath(file.path)
+        for file in app.project.listing.files
+        if file.place.store != "archive"
     }
     files = tuple(path for path in paths if os.path.realpath(path) in listed)
     return compact.run(app, compact.CompactRequest(files)).done if files else ()

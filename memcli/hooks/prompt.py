@@ -15,7 +15,7 @@ from memcli.recall.answer import RecallRequest
 from memcli.recall.budget import Pools, Shown
 from memcli.recall.present import Hit
 from memcli.storage.session_log import SessionLog, Turns
-from memcli.storage.state import History
+from memcli.storage.state import State
 
 PROMPT_TOKENS = 200
 PROMPT_HITS = 3
@@ -31,7 +31,7 @@ NEAR = 0.6
 """The cosine from which an entry is told by its vector alone."""
 
 
-def prompt(app: HookApp, state: History, call: HookCall) -> Told:
+def prompt(app: HookApp, state: State, call: HookCall) -> Told:
     """What bears on a prompt, each entry once in a session; now and then a nudge."""
     text = shortened(call.prompt)
     if call.agent or not text.strip() or not app.is_ready():
@@ -42,7 +42,7 @@ def prompt(app: HookApp, state: History, call: HookCall) -> Told:
     limit = min(PROMPT_TOKENS, app.limit or PROMPT_TOKENS)
     made = budget.compose(Pools(ranked=list(map(_as_shown, hits))), limit=limit, most=PROMPT_HITS)
     turns, nudge = _counted(log.turns(session), _newest(app))
-    day = app.now.isoformat()
+    day = app.project.now.isoformat()
     with state.transaction():
         seen = log.shown(session)  # another process may have shown some meanwhile
         items = tuple(item for item in made.items if item.key not in seen)
@@ -69,12 +69,12 @@ def _as_shown(hit: Hit) -> Shown:
 
 def _worthy(app: HookApp, text: str) -> list[Hit]:
     """The hits for a prompt, each of which meets enough of it by itself."""
-    index, least = app.index, app.config.inject_min
+    index, least = app.index, app.project.config.inject_min
     terms = relevance.content(query.build(text, index.words.counts).terms)
     counts = index.words.counts(terms)
     rarest, *rarity = index.words.rarities([1, *counts])
     met = [idf for idf, n in zip(rarity, counts, strict=True) if n]
-    if not met or not (relevance.is_evident(met, rarest) or app.embedder):
+    if not met or not (relevance.is_evident(met, rarest) or app.providers.embedder):
         return []  # most prompts are about nothing that is known: that is found out before ranking
     hits = recall(app, RecallRequest(text, ranked_only=True, refresh=False)).hits
     covers = _covers(app, hits, terms, rarity, rarest)
@@ -105,7 +105,7 @@ def _is_near(hit: Hit) -> bool:
 
 
 def _newest(app: App) -> int:
-    return max((file.mtime for file in app.listing.files), default=0)
+    return max((file.mtime for file in app.project.listing.files), default=0)
 
 
 def _counted(turns: Turns, newest: int) -> tuple[Turns, bool]:

@@ -21,7 +21,7 @@ from memcli.hooks.calls import EVENTS, MOST_BYTES, HookCall, Told, answer, parse
 
 if TYPE_CHECKING:
     from memcli.hooks.hook_app import HookApp
-    from memcli.storage.state import History
+    from memcli.storage.state import State
 
 OFF = "MEM_HOOK"
 """Set to `off` in the environment of agents that mem itself starts: their hooks do nothing."""
@@ -185,7 +185,7 @@ def _event(verb: str, call: HookCall) -> str | None:
         if not has_memory(app):
             return None
         told, outcome = _with_state(app, verb, call)
-        _put(answer(verb, told, call.event, show=app.config.hook_show))
+        _put(answer(verb, told, call.event, show=app.project.config.hook_show))
         if app.late and verb != "session-start":
             _start_worker(app, wait=False)
         return "; ".join(filter(None, (outcome, *app.notes))) or None
@@ -194,11 +194,12 @@ def _event(verb: str, call: HookCall) -> str | None:
 def _with_state(app: HookApp, verb: str, call: HookCall) -> tuple[Told, str]:
     """Do it with the state file; one that is damaged is moved aside, and a new one is used."""
     from memcli.errors import MemError
-    from memcli.storage.state import LOG_WAIT, Failed, History, set_aside, state_dir
+    from memcli.storage.state import LOG_WAIT, Failed, State, set_aside, state_dir
 
     for _ in range(2):
         try:
-            history = History(state_dir(), app.project, wait=LOG_WAIT)
+            history = State(state_dir(), app.project.key, wait=LOG_WAIT)
+            _ = history.db  # opened here: a damaged one is noticed
             try:
                 told = _answered(app, history, verb, call)
             finally:
@@ -218,7 +219,7 @@ def _with_state(app: HookApp, verb: str, call: HookCall) -> tuple[Told, str]:
     return Told(), "the state file is damaged"
 
 
-def _answered(app: HookApp, history: History, verb: str, call: HookCall) -> Told:
+def _answered(app: HookApp, history: State, verb: str, call: HookCall) -> Told:
     """Do it, and leave a sign of life."""
     if verb == "pre-tool":  # called before every tool: it leaves a sign only when it speaks
         from memcli.hooks.before_tool import pre_tool
@@ -246,7 +247,7 @@ def _answered(app: HookApp, history: History, verb: str, call: HookCall) -> Told
     return Told()
 
 
-def _beat(history: History, verb: str) -> None:
+def _beat(history: State, verb: str) -> None:
     """Note that a hook was called, at most once a minute: a commit costs more than all the rest."""
     from memcli.storage.session_log import Spool
 
@@ -255,7 +256,7 @@ def _beat(history: History, verb: str) -> None:
         spool.beat(verb, now)
 
 
-def _spool(app: HookApp, history: History, call: HookCall, *, ended: bool) -> None:
+def _spool(app: HookApp, history: State, call: HookCall, *, ended: bool) -> None:
     """Note that a session has ended, or was about to be shortened; learn from one that has ended."""
     from memcli.hooks.hook_app import learns_here
     from memcli.storage.session_log import Spool, Spooled

@@ -15,7 +15,7 @@ from memcli.recall import budget
 from memcli.recall.budget import Pools, Shown
 from memcli.recall.layers import Layers
 from memcli.storage.session_log import SessionLog
-from memcli.storage.state import History
+from memcli.storage.state import State
 
 START_TOKENS = 1500
 AGENT_TOKENS = 300
@@ -37,7 +37,7 @@ SCANNED = 4_000_000
 """Bytes of a transcript's beginning in which an earlier block is looked for."""
 
 
-def session_start(app: HookApp, state: History, call: HookCall) -> Told:
+def session_start(app: HookApp, state: State, call: HookCall) -> Told:
     """Norms, policies, recent corrections, the person's manner and the latest episodes.
 
     Once in a session; after a compaction again, with the strongest of what was told since.
@@ -48,7 +48,7 @@ def session_start(app: HookApp, state: History, call: HookCall) -> Told:
     emptied = call.source in EMPTIED
     before = log.shown(call.session) if emptied else set()
     made = app.guarded(lambda: _standing(app, before))
-    day = app.now.isoformat()
+    day = app.project.now.isoformat()
     with state.transaction():
         if _is_told(log, call):  # by another process meanwhile
             return Told()
@@ -57,7 +57,7 @@ def session_start(app: HookApp, state: History, call: HookCall) -> Told:
         log.remember_start(call.session, call.source, call.size, day)
         notes = _notes(made.items, f"session {call.source or 'start'}")
         remember(log, call.session, "session-start", notes, day)
-        log.forget_sessions((app.now - datetime.timedelta(days=KEPT_DAYS)).isoformat())
+        log.forget_sessions((app.project.now - datetime.timedelta(days=KEPT_DAYS)).isoformat())
         news = tuple(log.take_news())
     titles = tuple(note.title for note in notes)
     text = budget.write(made.items, made.budget.more) if made.items else ""
@@ -88,13 +88,13 @@ def _holds_block(path: str) -> bool:
         return False
 
 
-def subagent_start(app: HookApp, state: History, call: HookCall) -> Told:
+def subagent_start(app: HookApp, state: State, call: HookCall) -> Told:
     """The standing rules, once for each sub-agent."""
     log = SessionLog(state)
     if log.started(call.context, "subagent") is not None or not app.is_ready():
         return Told()
     made = app.guarded(lambda: _rules(app))
-    day = app.now.isoformat()
+    day = app.project.now.isoformat()
     with state.transaction():
         log.remember_start(call.context, "subagent", 0, day)
         notes = _notes(made.items, "start of a sub-agent")
@@ -138,8 +138,8 @@ def _least(*limits: int) -> int:
 def layers_of(app: HookApp, *stores: str) -> Layers:
     """The layers of an answer from the index of this machine, with nothing asked."""
     filters = Filters(store=stores)
-    rows = view.visible(app.index.files().values(), app.view, filters)
-    return Layers(app, app.index, rows, view.select(rows, filters))
+    rows = view.visible(app.index.files().values(), app.project.view, filters)
+    return Layers(app.project, app.index, rows, view.select(rows, filters))
 
 
 def _entries(layers: Layers, found: Sequence[Candidate]) -> list[str]:
@@ -156,7 +156,7 @@ def _shown(layers: Layers, entries: Sequence[str]) -> list[Shown]:
 def _lessons(app: HookApp, layers: Layers) -> list[Shown]:
     """Corrections and directives of the last days, then the most prominent of all times."""
     where = _of_type(layers, "corrective", "directive")
-    day = (app.now - datetime.timedelta(days=RECENT_DAYS)).isoformat()
+    day = (app.project.now - datetime.timedelta(days=RECENT_DAYS)).isoformat()
     recent = _entries(layers, app.index.entries.made_since(where, day))
     top = _entries(layers, app.index.entries.foremost(where, TOP))
     return _shown(layers, list(dict.fromkeys([*recent, *top]))[: LESSONS + LESSONS // 2])
@@ -169,8 +169,8 @@ def _of_type(layers: Layers, *types: str) -> Scope:
 
 def _proxy(app: HookApp) -> list[Shown]:
     """The person's own manner, from files that git does not know."""
-    names = [file.name for file in app.listing.files if file.place.store == "proxy"]
-    if not app.config.hook_proxy or not names or _is_tracked(app, names):
+    names = [file.name for file in app.project.listing.files if file.place.store == "proxy"]
+    if not app.project.config.hook_proxy or not names or _is_tracked(app, names):
         return []
     layers = layers_of(app, "proxy")
     room, shown = PROXY_TOKENS, []
@@ -189,11 +189,11 @@ def _is_tracked(app: App, names: Sequence[str]) -> bool:
     """Whether git knows one of these files, or cannot tell."""
     from memcli.project import git
 
-    assert app.root is not None
-    if git.work_tree(app.root) is None:
+    assert app.project.root is not None
+    if git.work_tree(app.project.root) is None:
         return False
     try:
-        done = git.run(["ls-files", "--", *names], app.root, timeout=1)
+        done = git.run(["ls-files", "--", *names], app.project.root, timeout=1)
     except Exception:  # git is missing or slow: what is private stays private
         return True
     return bool(done.returncode or done.stdout)

@@ -33,15 +33,25 @@ def start(app: App, *, wait: bool) -> None:
     """
     import subprocess
 
-    environ = {key: value for key, value in app.environ.items() if not key.startswith("GIT_")}
+    environ = {
+        key: value for key, value in app.project.environ.items() if not key.startswith("GIT_")
+    }
     environ["MEM_HOOK"] = "off"
     if environ.get("MEM_DB"):
-        environ["MEM_DB"] = os.path.abspath(app.cwd / environ["MEM_DB"])
+        environ["MEM_DB"] = os.path.abspath(app.project.cwd / environ["MEM_DB"])
     detached = (
         {"creationflags": 0x00000208} if sys.platform == "win32" else {"start_new_session": True}
     )
     subprocess.Popen(
-        [sys.executable, "-m", "memcli", "hook", "worker", str(app.root), "wait" if wait else "go"],
+        [
+            sys.executable,
+            "-m",
+            "memcli",
+            "hook",
+            "worker",
+            str(app.project.root),
+            "wait" if wait else "go",
+        ],
         cwd=os.path.abspath(os.sep),
         env=environ,
         stdin=subprocess.DEVNULL,
@@ -59,7 +69,7 @@ def work(root: str, environ: Mapping[str, str], *, wait: bool) -> str:
         os.nice(10)
     with App(Options(root=root, quiet=True), environ, Path(root)) as app:
         folder = state_dir()
-        name = f"worker-{digest(app.project.encode('utf-8', 'surrogateescape'))}"
+        name = f"worker-{digest(app.project.key.encode('utf-8', 'surrogateescape'))}"
         with alone(folder, name, wait=PATIENCE if wait else 0.0) as mine:
             return _serve(app) if mine else "another worker is at it"
 
@@ -73,7 +83,7 @@ def _serve(app: App) -> str:
 
 
 def _sweep(app: App) -> str:
-    with app.history() as history:
+    with app.state() as history:
         done = [_told(app, Spool(history), item) for item in Spool(history).waiting()]
         done.append(_learn(app, ()))
     return "; ".join(filter(None, done)) or "nothing to learn"
@@ -81,15 +91,19 @@ def _sweep(app: App) -> str:
 
 def hindrance(app: App) -> str:
     """Why nothing must be written now: git is in the middle of something, or a file has a conflict."""
-    from memcli.diagnostics.checks import conflict_lines
+    from memcli.memory.conflicts import conflict_lines
 
-    assert app.root is not None
-    app.relist()
-    trees = {app.root / file.tree for file in app.listing.files if file.tree not in ("", "~")}
-    for top in {git.work_tree(folder) for folder in (app.root, *trees)} - {None}:
+    assert app.project.root is not None
+    app.project.relist()
+    trees = {
+        app.project.root / file.tree
+        for file in app.project.listing.files
+        if file.tree not in ("", "~")
+    }
+    for top in {git.work_tree(folder) for folder in (app.project.root, *trees)} - {None}:
         if top is not None and (word := git.under_way(top)):
             return f"git is in the middle of a {word}"
-    for file in app.listing.files:
+    for file in app.project.listing.files:
         try:
             if conflict_lines(read_text(file.path, file.base)):
                 return f"{file.name} has a conflict"
@@ -135,8 +149,8 @@ def _path_of(app: App, session: str) -> str:
     """The transcript of a session whose agent did not name it."""
     from memcli.sessions.discover import discover
 
-    assert app.root is not None
-    found = discover(app.environ, [app.root]).found
+    assert app.project.root is not None
+    found = discover(app.project.environ, [app.project.root]).found
     return next(
         (str(each.path) for each in found if each.session == session and not each.parent), ""
     )
@@ -152,7 +166,7 @@ def _learn(app: App, paths: tuple[str, ...]) -> str:
     why = _hindered(app)
     if why:
         return why
-    app.relist()
+    app.project.relist()
     try:
         done = pipeline.run(app, ExtractRequest(transcripts=paths, finished=not paths))
         report = done.extract
@@ -172,5 +186,5 @@ def _announce(app: App, titles: list[str]) -> None:
     count = f"{len(titles)} note{'s' * (len(titles) != 1)}"
     more = f"; {len(titles) - 3} more" if len(titles) > 3 else ""
     named = for_display("; ".join(titles[:3]))
-    with app.history() as history, history.transaction():
+    with app.state() as history, history.transaction():
         SessionLog(history).announce(f"{count} learned ({named}{more}): mem list --recent 5")

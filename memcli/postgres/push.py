@@ -17,6 +17,7 @@ from memcli.postgres import link, rows, schema, writer
 from memcli.postgres.identity import Identity, identify
 from memcli.postgres.tokens import Tokenizer
 from memcli.project import git
+from memcli.project.context import base_of
 from memcli.providers.embed import arithmetic
 from memcli.storage.files import Unreadable, decode, digest, read_file
 
@@ -66,15 +67,15 @@ class _Target(NamedTuple):
 
 def push(app: App, *, archived: bool = False) -> PushReport:
     """Send what changed. Nothing is written unless everything is. The index must be fresh."""
-    url = app.config.store_url
-    where = link.shown(url, app.environ)
-    if app.root is None:
+    url = app.project.config.store_url
+    where = link.shown(url, app.project.environ)
+    if app.project.root is None:
         raise UsageError(
             "only a project can be pushed: the global level stays here", "run it in a repository"
         )
-    identity = identify(app.root)
+    identity = identify(app.project.root)
     source = _source(app, archived)
-    server = link.Link(url, app.environ)
+    server = link.Link(url, app.project.environ)
     try:
         made = not server.ask(schema.version) and server.ask(schema.make)
         schema.require(server.ask(schema.version))
@@ -103,7 +104,7 @@ def _source(app: App, archived: bool) -> Source:
         for row in app.index.files().values()
         if rows.leaves(row.place, row.tree, archived=archived) and row.hash
     }
-    root = app.root or Path()
+    root = app.project.root or Path()
     kept = set(_git(root, wanted, "ls-files", "-z"))
     for name in _git(root, kept, "diff", "--name-only", "-z", "--relative", "HEAD"):
         raise RefusedError(
@@ -135,7 +136,7 @@ def _push(
     app: App, server: link.Link, identity: Identity, source: Source, archived: bool
 ) -> PushReport:
     known = server.ask(lambda c: writer.known(c, identity.key))
-    team = app.config.store_team or known.team or server.ask(writer.role)
+    team = app.project.config.store_team or known.team or server.ask(writer.role)
     to = _Target(app, server, identity, known, *_embedding(app, server, known))
     if to.dim:
         server.ask(lambda c: schema.index_vectors(c, to.model, to.dim))
@@ -163,10 +164,10 @@ def _push(
 
 def _read(app: App, row: FileRow, identity: str, problems: list[Problem]) -> writer.FileChange:
     """A file as it is sent. One that cannot be read any more counts as changed meanwhile."""
-    file = app.found(row.path)
-    path = file.path if file else app.path_of(row.path)
+    file = app.project.found(row.path)
+    path = file.path if file else app.project.path_of(row.path)
     try:
-        data = read_file(path, app.base_of(path)).data
+        data = read_file(path, base_of(app.project, path)).data
         text = rows.public_text(decode(data))
     except Unreadable as error:
         problems.append(Problem(row.path, error.line, str(error), "unreadable"))
@@ -201,11 +202,11 @@ def _embedding(
     """(model, dimension, embedder) of the vectors to send. Raises UsageError where the index has
     others.
     """
-    embedder = app.embedder
+    embedder = app.providers.embedder
     if embedder is None:
         return "", 0, None
     model = _model(embedder)
-    dim = app.config.embed_dimensions or (known.dim if known.model == model else 0)
+    dim = app.project.config.embed_dimensions or (known.dim if known.model == model else 0)
     if embedder.provider == "local":
         dim = arithmetic.DIM
     dim = dim or len(embedder.embed(["dimension"])[0])

@@ -10,7 +10,7 @@ from memcli.index.view import Filters
 from memcli.memory.values import Problem
 from memcli.recall import budget
 from memcli.recall.budget import Budget
-from memcli.recall.layers import Here, Layers
+from memcli.recall.layers import Layers
 from memcli.recall.present import Hit
 from memcli.recall.search import WORKFLOWS
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from memcli.index.database import Index
     from memcli.index.source import Lane
     from memcli.project.config import Config
+    from memcli.project.context import Project
     from memcli.providers.embed import Embedder
 
 
@@ -52,7 +53,7 @@ class RecallReport(NamedTuple):
 
 
 def answer(
-    project: Here,
+    project: Project,
     index: Index,
     embedder: Callable[[], Embedder | None],
     notes: list[str],

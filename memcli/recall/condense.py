@@ -10,7 +10,6 @@ import hashlib
 import queue
 import re
 import threading
-from contextlib import closing, suppress
 
 from memcli.app import App
 from memcli.errors import MemError, ProviderError
@@ -48,7 +47,7 @@ def condensed(app: App, task: str) -> str:
     if not task.strip():
         return task
     digest = _digest(app, task)
-    known = _remembered(app, digest)
+    known = app.from_state(lambda state: state.condensed(digest), "")
     if known:
         return known
     try:
@@ -56,7 +55,7 @@ def condensed(app: App, task: str) -> str:
     except MemError as error:
         app.notes.append(f"the task was searched as it stands, not condensed: {error.what}")
         return task[:PLAIN]
-    _remember(app, digest, terms)
+    app.from_state(lambda state: state.remember_condensed(digest, terms), None)
     return terms
 
 
@@ -75,11 +74,11 @@ def terms_of(reply: str) -> str:
 
 
 def _model(app: App) -> Model:
-    if app.model is None:
+    if app.providers.model is None:
         raise ProviderError(
             "query = llm, but no language model is enabled", 'set llm = "anthropic"'
         )
-    return app.model
+    return app.providers.model
 
 
 def _asked(model: Model, task: str) -> str:
@@ -110,27 +109,5 @@ def _asked(model: Model, task: str) -> str:
 
 
 def _digest(app: App, task: str) -> str:
-    parts = "\0".join((app.config.llm, app.config.model, SYSTEM, task))
+    parts = "\0".join((app.project.config.llm, app.project.config.model, SYSTEM, task))
     return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _remembered(app: App, digest: str) -> str:
-    """The terms of an earlier time, "" for none; a state file that cannot be read has none."""
-    from memcli.storage.state import LOG_WAIT, Failed, History, state_dir
-
-    with (
-        suppress(OSError, Failed),
-        closing(History(state_dir(), app.project, wait=LOG_WAIT)) as history,
-    ):
-        return history.condensed(digest)
-    return ""
-
-
-def _remember(app: App, digest: str, terms: str) -> None:
-    from memcli.storage.state import LOG_WAIT, Failed, History, state_dir
-
-    with (
-        suppress(OSError, Failed),
-        closing(History(state_dir(), app.project, wait=LOG_WAIT)) as history,
-    ):
-        history.remember_condensed(digest, terms)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from memcli.index.source import Candidate, FileRow, Lane
 from memcli.index.view import Scope
@@ -16,11 +16,8 @@ from memcli.storage.files import Unreadable, read_text
 from memcli.text.redact import for_prompt
 
 if TYPE_CHECKING:
-    import datetime
-
     from memcli.index.database import Index
-    from memcli.project.config import Config
-    from memcli.project.levels_on_disk import FoundFile, Listing, View
+    from memcli.project.context import Project
 
 BASELINE_KINDS = ("policy", "architecture", "preference")
 EPISODES = 20
@@ -28,34 +25,12 @@ EPISODES = 20
 _PRIORITY = {"permanent": 0, "critical": 1, "high": 2, "pin": 2}
 
 
-class Here(Protocol):
-    """The project that is asked: its configuration, its files, today, and where one stands in it."""
-
-    @property
-    def config(self) -> Config: ...
-
-    @property
-    def now(self) -> datetime.date: ...
-
-    @property
-    def view(self) -> View: ...
-
-    @property
-    def listing(self) -> Listing: ...
-
-    def found(self, name: str) -> FoundFile | None:
-        """The listed file of that name."""
-
-    def relative(self, path: str) -> str:
-        """A file, named from the working directory or absolutely, relative to the root."""
-
-
 class Layers:
     """The layers of one answer from the index of this machine. `rows`: the files in view."""
 
     def __init__(
         self,
-        project: Here,
+        project: Project,
         index: Index,
         rows: Sequence[FileRow],
         where: Scope,

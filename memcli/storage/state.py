@@ -12,9 +12,11 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from memcli.errors import RefusedError
 from memcli.storage.session_log import SCHEMA, plain
 from memcli.storage.sqlite import transaction
 
@@ -153,6 +155,38 @@ def _is_sound(path: Path) -> bool:
         db.close()
 
 
+@contextmanager
+def open_state(
+    project: str,
+    *,
+    wait: float = 10.0,
+    best_effort: str | None = None,
+    notes: list[str] | None = None,
+) -> Iterator[State]:
+    """The state of one project, the one door to it. Raises RefusedError when it cannot be opened.
+
+    With `best_effort` whatever fails ends the block, and a note that begins so says why ("" says
+    nothing). Set what the block is to find out before it: a failure leaves that as it is.
+    """
+    state = State(state_dir(), project, wait=wait)
+    try:
+        yield state
+    except (OSError, sqlite3.Error) as error:
+        if best_effort is not None:
+            why = "another mem is writing it" if "locked" in str(error) else error
+            if best_effort and notes is not None:
+                notes.append(f"{best_effort}: {why}")
+        elif "db" not in state.__dict__ and isinstance(error, sqlite3.Error):
+            raise RefusedError(
+                f"the state file cannot be used: {error} ({state.path})",
+                "move it away: no memory is lost with it",
+            ) from None
+        else:
+            raise
+    finally:
+        state.close()
+
+
 class Extraction(NamedTuple):
     """How far a transcript was read: its size and mtime then, and where to read on (`end`, 0 for
     the start).
@@ -172,23 +206,31 @@ class Extraction(NamedTuple):
     done: tuple[str, ...] = ()
 
 
-class History:
+class State:
     """The state of one project (git common directory and root)."""
 
     def __init__(self, folder: Path, project: str, *, wait: float = 10.0) -> None:
-        path = private_dir(folder) / "state.db"
-        if not path.exists():
-            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+        self.path = folder / "state.db"
         self.project = plain(project)
-        self.db = sqlite3.connect(path, timeout=wait, isolation_level=None)
+        self._wait = wait
+
+    @cached_property
+    def db(self) -> sqlite3.Connection:
+        """The connection, opened (and the file made) on first use."""
+        private_dir(self.path.parent)
+        if not self.path.exists():
+            os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
+        db = sqlite3.connect(self.path, timeout=self._wait, isolation_level=None)
         try:
-            self.db.executescript(_SCHEMA + SCHEMA)
+            db.executescript(_SCHEMA + SCHEMA)
         except sqlite3.DatabaseError:
-            self.db.close()
+            db.close()
             raise
+        return db
 
     def close(self) -> None:
-        self.db.close()
+        if "db" in self.__dict__:
+            self.db.close()
 
     def log_recall(
         self, session: str, shown: Iterable[tuple[str, str, int, float | None]], day: str

@@ -12,8 +12,8 @@ from memcli.views.text import MOST_LINES, count
 if TYPE_CHECKING:
     from memcli.commands.extract import ExtractReport, Learned
     from memcli.commands.moments import MomentReport
-    from memcli.compaction.steps import Event as Compacted
     from memcli.extraction.learn import Event
+    from memcli.memory.changes import Event as Compacted
     from memcli.memory.values import Patch
 
 _DONE = {"learned": "+", "reinforced": "=", "restored": "<", "noted": "+"}

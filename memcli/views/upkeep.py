@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from memcli.commands.doctor import DoctorReport
     from memcli.commands.index import IndexReport
     from memcli.commands.init import InitReport
-    from memcli.compaction.steps import Event
     from memcli.diagnostics.document import Check
+    from memcli.memory.changes import Event
     from memcli.postgres.push import PushReport
 
 

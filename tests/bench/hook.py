@@ -54,7 +54,7 @@ def opened(root: Path, home: Path, sets: Sequence[str]) -> HookApp:
 
 
 def at(app: HookApp, least: float) -> None:
-    app.__dict__["config"] = app.config._replace(inject_min=least)
+    app.__dict__["config"] = app.project.config._replace(inject_min=least)
 
 
 def injected(app: HookApp, least: float) -> int:

@@ -12,7 +12,7 @@ import pytest
 
 from memcli.app import App, Options
 from memcli.commands.compact import CompactReport, CompactRequest, run
-from memcli.compaction.steps import Steps
+from memcli.compaction.plan import Steps
 from memcli.memory.parser import parse
 from memcli.memory.values import Entry
 from memcli.providers.llm import Ask, Reply
@@ -38,7 +38,7 @@ def asked(project: Project, *args: str, replies: Any = (), **options: Any) -> Re
 def calls(project: Project) -> int:
     with (
         App(Options(root=str(project.root)), os.environ, project.root) as app,
-        app.history() as history,
+        app.state() as history,
     ):
         return history.calls()[0]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memcli.compaction.steps import same_meaning
+from memcli.compaction.duplicates_step import same_meaning
 from memcli.providers.embed import http
 from memcli.providers.embed.arithmetic import quantise
 from tests.conftest import Project, Result

@@ -349,7 +349,7 @@ def test_the_nudge_comes_with_60_prompts_since_the_last_write(project: Project) 
     """Counted over sessions; what was written meanwhile starts anew."""
     store(project)
     newest = (project.root / "MEMORY.md").stat().st_mtime_ns
-    with opened(Options(root=str(project.root))) as app, app.history() as history:
+    with opened(Options(root=str(project.root))) as app, app.state() as history:
         history.remember_turns("a", Turns(40, newest), "2026-11-21")
         history.remember_turns("b", Turns(19, newest), "2026-11-21")
         assert project.mem("health", "--json").json["nudge"] == {"prompts": 59, "due": False}

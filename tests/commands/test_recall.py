@@ -694,7 +694,7 @@ def test_a_session_remembers_ranked_and_workflow_hits(filled: Project) -> None:
     got = hits(filled, "cache", "--session", "s1")
     with (
         App(Options(str(filled.root)), dict(_environ()), filled.root) as app,
-        app.history() as history,
+        app.state() as history,
     ):
         logged = history.recalled("s1")
         assert history.recalled("s2") == []

@@ -47,7 +47,7 @@ def rated(project: Project, *args: str, replies: Any = (), env: Any = None) -> R
 def calls(project: Project) -> int:
     with (
         App(Options(root=str(project.root)), os.environ, project.root) as app,
-        app.history() as history,
+        app.state() as history,
     ):
         return history.calls()[0]
 
@@ -95,7 +95,7 @@ def test_the_recall_log_names_the_entries_and_a_session_counts_once(project: Pro
     project.mem("recall", "Title Body", "--limit", "2", "--session", "s")
     with (
         App(Options(root=str(project.root)), os.environ, project.root) as app,
-        app.history() as history,
+        app.state() as history,
     ):
         shown = history.recalled("s")
     assert rated(project, "--session", "s", replies=[ratings()]).code == 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memcli.commands.reinforce import is_used
 from memcli.memory.parser import parse
+from memcli.memory.reinforcement import is_used
 from memcli.memory.values import Entry
 
 WORDS = "alpha bravo charlie delta echo foxtrot golf hotel india juliet".split()

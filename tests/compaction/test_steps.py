@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
-from memcli.compaction.steps import Outcome, Source, Steps, archive_text, compact, is_stale, loss
+from memcli.compaction.plan import CompactOutcome, MemoryInput, Steps, loss_of
+from memcli.compaction.stale import is_stale
+from memcli.compaction.steps import take_steps
+from memcli.memory.archive import archived_text
 from memcli.memory.editor import render_entry
 from memcli.memory.levels import Place, place
 from memcli.memory.parser import parse
@@ -31,18 +34,18 @@ def entry(id: str, body: str = "", **values: Any) -> str:
 
 def source(
     *texts: str, path: str = "MEMORY.md", where: Place = PROJECT, writable: bool = True
-) -> Source:
-    return Source(path, where, parse("".join(texts), path), writable)
+) -> MemoryInput:
+    return MemoryInput(path, where, parse("".join(texts), path), writable)
 
 
-def task(number: int, *texts: str, job: str = "", writable: bool = True) -> Source:
+def task(number: int, *texts: str, job: str = "", writable: bool = True) -> MemoryInput:
     job = job or f"j{number}"
     where = place("job", "MEMORY.md", job=job)
     return source(*texts, path=f".mem/jobs/{job}/MEMORY.md", where=where, writable=writable)
 
 
-def done(*sources: Source, **steps: Any) -> Outcome:
-    return compact(sources, {}, Steps(**steps), NOW)
+def done(*sources: MemoryInput, **steps: Any) -> CompactOutcome:
+    return take_steps(sources, {}, Steps(**steps), NOW)
 
 
 def one(**values: Any) -> Entry:
@@ -93,7 +96,7 @@ def test_more_than_a_quarter_of_a_file_is_a_loss_to_confirm(
 ) -> None:
     """A quarter is not; a file of fewer than four live entries is too small to tell."""
     entries = parse("".join(entry(f"e{i}") for i in range(live)), "MEMORY.md").entries
-    found = loss("MEMORY.md", entries, [f"e{i}" for i in range(lost)])
+    found = loss_of("MEMORY.md", entries, [f"e{i}" for i in range(lost)])
     assert (found is not None) is asked
     if found is not None:
         assert found.detail == f"{lost} of {live} live entries"
@@ -105,7 +108,7 @@ def test_more_than_a_quarter_of_a_file_is_a_loss_to_confirm(
 def test_one_id_twice_in_a_shelf_is_no_pair_to_merge() -> None:
     """The same entry in two files of one level is a copy: git's business, not compaction's."""
     copies = [source(entry("a", CLOCK), path=path) for path in ("MEMORY.md", "tasks/cart.md")]
-    assert done(*copies) == Outcome({}, (), (), ())
+    assert done(*copies) == CompactOutcome({}, (), (), ())
 
 
 def test_another_number_keeps_two_texts_apart() -> None:
@@ -171,7 +174,7 @@ def test_a_second_run_promotes_nothing_more() -> None:
         source(first["MEMORY.md"]),
         *(task(i, first[f".mem/jobs/j{i}/MEMORY.md"]) for i in range(3)),
     ]
-    assert done(*again, promote=True) == Outcome({}, (), (), ())
+    assert done(*again, promote=True) == CompactOutcome({}, (), (), ())
 
 
 # --- adoption and archives
@@ -192,7 +195,7 @@ def test_an_archived_text_has_an_id_even_if_it_had_none() -> None:
     [before] = memory.entries
     assert not before.identified
     [after] = parse(
-        archive_text(memory, before, "stale", "2026-11-21"), "MEMORY.archive.md"
+        archived_text(memory, before, "stale", "2026-11-21"), "MEMORY.archive.md"
     ).entries
     assert (after.id, after.identified, after.extra["archived_from"]) == (
         before.id,

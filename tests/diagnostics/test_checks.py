@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from memcli.diagnostics import checks
 from memcli.diagnostics.checks import FAIL, PASS, WARN, Check, Document
+from memcli.memory.conflicts import conflict_lines
 from memcli.memory.levels import Place
 from memcli.memory.parser import parse
 from memcli.memory.values import Problem
@@ -107,9 +108,9 @@ def test_a_secret_in_a_value_is_not_quoted() -> None:
 def test_each_conflict_is_named_once() -> None:
     """Two conflicts are two rows; a marker alone is none."""
     one = "<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n"
-    assert checks.conflict_lines(one + "text\n" + one) == [1, 7]
-    assert checks.conflict_lines("<<<<<<< a\nnothing closes it\n") == []
-    assert checks.conflict_lines(">>>>>>> b\n<<<<<<< a\n") == []
+    assert conflict_lines(one + "text\n" + one) == [1, 7]
+    assert conflict_lines("<<<<<<< a\nnothing closes it\n") == []
+    assert conflict_lines(">>>>>>> b\n<<<<<<< a\n") == []
 
 
 def test_an_archive_may_hold_what_a_live_file_may_not() -> None:

@@ -37,7 +37,7 @@ from typing import NamedTuple
 from memcli.app import App, Options
 from memcli.memory.editor import render_entry
 from memcli.memory.parser import parse
-from memcli.storage.state import History, Spooled
+from memcli.storage.state import Spooled, State
 from tests.drills import forge
 
 TOPICS = "cart payment search index queue worker cache token deploy schema".split()
@@ -213,7 +213,7 @@ def _payload(world: World) -> str:
 def _spool(world: World) -> None:
     path = _transcript(world)
     with App(Options(root=str(world.root)), world.environ, world.root) as app:
-        history = History(world.state, app.project)
+        history = State(world.state, app.project.key)
         history.spool(Spooled("s-1", path, True, os.stat(path).st_size))
         history.close()
 

@@ -12,8 +12,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
-from memcli.compaction import consolidate, merge
-from memcli.compaction.steps import Pair
+from memcli.compaction import merge
+from memcli.compaction.consolidate import replies as consolidate
+from memcli.compaction.consolidate.questions import EpisodeBatch
+from memcli.compaction.contradictions_step import Pair
 from memcli.diagnostics import checks
 from memcli.errors import DataError, MemError, ProviderError, UsageError
 from memcli.exchange import exporter
@@ -191,7 +193,7 @@ def _reply_fields(text: str) -> None:
 
 def _consolidated(text: str) -> None:
     readers = (
-        lambda: consolidate.read_lesson(text, consolidate.Batch(NAME, ())),
+        lambda: consolidate.read_lesson(text, EpisodeBatch(NAME, ())),
         lambda: consolidate.read_verdicts(text, _pairs(), "2026-11-21"),
         lambda: consolidate.read_judgement(text, ()),
         lambda: consolidate.read_ratings(text, ()),
@@ -216,7 +218,7 @@ def _facts(text: str) -> None:
     for row in ({"operation": "new", "title": text, "body": text}, {"operation": text}):
         consolidated = json.dumps({"facts": [row]})
         try:
-            consolidate.read_lesson(consolidated, consolidate.Batch(NAME, ()))
+            consolidate.read_lesson(consolidated, EpisodeBatch(NAME, ()))
         except ProviderError:
             continue
 

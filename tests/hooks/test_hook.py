@@ -22,7 +22,7 @@ from memcli.storage.session_log import SessionLog, Spool, Spooled
 from memcli.storage.state import (
     LOG,
     LOG_BYTES,
-    History,
+    State,
     alone,
     cache_dir,
     log_hook,
@@ -73,9 +73,9 @@ def shop(project: Project) -> Iterator[Project]:
     settle(project)
 
 
-def history(project: Project) -> History:
+def history(project: Project) -> State:
     with App(Options(root=str(project.root)), os.environ, project.root) as app:
-        return History(state_dir(), app.project)
+        return State(state_dir(), app.project.key)
 
 
 @pytest.fixture(autouse=True)

@@ -57,7 +57,7 @@ def test_what_was_used_waits_until_its_file_is_written(
     learn(shop, path)
     assert "MEMORY.md" not in shop.git("status", "--porcelain")
     with App(Options(root=str(shop.root)), os.environ, shop.root) as app:
-        with app.history() as state:
+        with app.state() as state:
             assert sum(SessionLog(state).waiting().values()) == uses
         assert waiting.write(app) == ("clock",) * uses
         assert waiting.write(app) == ()

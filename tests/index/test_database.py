@@ -613,7 +613,7 @@ def test_a_full_disk_is_said_and_leaves_the_old_index(project: Project) -> None:
         project.write(
             "tasks/big.md", "".join(project.entry("Big", "word " * 300) for _ in range(300))
         )
-        del app.listing
+        del app.project.listing
         with pytest.raises(app_module.RefusedError, match="full"):
             app.refresh()
         assert list(app.index.files()) == ["MEMORY.md"]

@@ -12,7 +12,7 @@ import pytest
 
 from memcli.errors import ProviderError
 from memcli.recall import condense
-from memcli.storage.state import CONDENSED, History, state_dir
+from memcli.storage.state import CONDENSED, State, state_dir
 from tests.conftest import Project, Result
 from tests.providers.llm.server import Api, Step, serve
 
@@ -78,7 +78,7 @@ def test_a_task_is_asked_once(project: Project) -> None:
 
 def test_the_newest_answers_are_kept(project: Project) -> None:
     """A thousand of them."""
-    history = History(state_dir(), "p")
+    history = State(state_dir(), "p")
     with history.transaction():
         rows = [(f"{i}", "t") for i in range(CONDENSED)]
         history.db.executemany("INSERT INTO condensed VALUES (?, ?)", rows)

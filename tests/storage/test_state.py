@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memcli.storage import state
-from memcli.storage.state import History
+from memcli.storage.state import State
 from tests.conftest import Project
 
 DAY = "2026-11-21"
@@ -22,7 +22,7 @@ def shown(*ids: str) -> list[tuple[str, str, int, float | None]]:
 
 def test_what_was_shown_is_read_back_in_order_and_once(tmp_path: Path) -> None:
     """By session; an id that was shown again keeps its first place."""
-    log = History(tmp_path, "p")
+    log = State(tmp_path, "p")
     log.log_recall("s", shown("b", "a"), DAY)
     log.log_recall("s", [("a", "workflows", 1, None), *shown("c")], DAY)
     log.log_recall("other", shown("x"), DAY)
@@ -51,7 +51,7 @@ def test_the_state_file_is_private(tmp_path: Path) -> None:
     """0600 in a 0700 folder, whatever the umask."""
     old = os.umask(0)
     try:
-        History(tmp_path / "mem", "p").close()
+        State(tmp_path / "mem", "p").close()
     finally:
         os.umask(old)
     assert stat.S_IMODE((tmp_path / "mem/state.db").stat().st_mode) == 0o600
@@ -108,6 +108,6 @@ def test_any_session_name_can_be_logged(project: Project, session: str) -> None:
     project.write("MEMORY.md", project.entry("Zebra", id="z" * 8))
     done = project.mem("recall", "zebra", "--session", session)
     assert (done.code, done.err) == (0, "")
-    log = History(state.state_dir(), f"{project.root}/.git\0{project.root}")
+    log = State(state.state_dir(), f"{project.root}/.git\0{project.root}")
     assert log.recalled(session) == ["z" * 8]
     log.close()

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from memcli.storage.state import History
+from memcli.storage.state import State
 
 
 def test_a_transaction_that_fails_leaves_nothing(tmp_path: Path) -> None:
     """Neither for this process nor for the next; and the state can be written to afterwards."""
-    history = History(tmp_path, "p")
+    history = State(tmp_path, "p")
     with pytest.raises(KeyError), history.transaction():
         history.remember_reinforced("s", ["a", "b"])
         assert history.reinforced("s") == ["a", "b"]
@@ -20,17 +20,17 @@ def test_a_transaction_that_fails_leaves_nothing(tmp_path: Path) -> None:
     with history.transaction():
         history.remember_reinforced("s", ["c"])
     history.close()
-    again = History(tmp_path, "p")
+    again = State(tmp_path, "p")
     assert again.reinforced("s") == ["c"] and again.reinforced("t") == []
     again.close()
-    other = History(tmp_path, "q")
+    other = State(tmp_path, "q")
     assert other.reinforced("s") == []
     other.close()
 
 
 def test_answers_that_cannot_all_be_kept_are_not_kept(tmp_path: Path) -> None:
     """One that SQLite refuses takes the others back: half of a lesson is asked for again."""
-    history = History(tmp_path, "p")
+    history = State(tmp_path, "p")
     with pytest.raises(Exception, match="NOT NULL"):
         history.remember_judged({"q1": "yes", "q2": None})  # type: ignore[dict-item]
     assert history.judged() == {}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from memcli.storage.state import History, state_dir
+from memcli.storage.state import State, state_dir
 from tests.conftest import Project
 from tests.providers.llm.server import Api, Step, serve
 
@@ -87,7 +87,7 @@ def test_the_ledger_is_shown_by_health(project: Project, api: Api) -> None:
 
 def test_a_day_has_a_limit_over_all_projects(project: Project, api: Api) -> None:
     """What another project spent today counts; tomorrow is another day."""
-    other = History(state_dir(), "other")
+    other = State(state_dir(), "other")
     other.note_call("2026-11-21", "x", "anthropic", "m", (1, 0, 0, 1), 1.99)
     other.close()
     found = project.mem("retire-stage", *ON)

@@ -1,0 +1,248 @@
+"""Keep memory small and true: read, ask where that was asked for, plan, write.
+
+Deterministic, no network, safe in CI; what a language model decides (consolidation, promotion to
+every project, contradictions "resolve") is asked for by name. The model is asked first, while
+nothing is locked; the plan is made under the lock and leaves alone what has changed meanwhile.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from memcli.app import App
+from memcli.compaction.duplicates_step import meaning_of
+from memcli.compaction.files import EVERYWHERE, CompactFiles, Selection, read_files
+from memcli.compaction.plan import CompactOutcome, Meanings, Steps
+from memcli.compaction.steps import contradicting, take_steps
+from memcli.errors import RefusedError, UsageError
+from memcli.memory.changes import Event
+from memcli.memory.levels import ARCHIVE, LEVEL_WORDS
+from memcli.memory.parser import parse
+from memcli.memory.values import LEVELS, Patch, Problem
+from memcli.memory.words import SIZE, clean
+from memcli.project.context import Project
+
+if TYPE_CHECKING:
+    from memcli.compaction.consolidate.ask import Answers
+    from memcli.index.database import Index
+
+
+class CompactRequest(NamedTuple):
+    """What to compact (see `Selection`), and how. `check` asks no model whatever else is wanted."""
+
+    files: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
+    jobs: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
+    steps: Steps = Steps()
+    allow_loss: bool = False
+    consolidate: bool = False
+    promote_global: bool = False
+    check: bool = False
+    semantic: bool = False
+
+    @property
+    def asks(self) -> str:
+        """The first option that needs a language model, "" for none."""
+        resolve = "--contradictions resolve" if self.steps.contradictions == "resolve" else ""
+        options = (
+            "--consolidate" * self.consolidate,
+            resolve,
+            "--promote-global" * self.promote_global,
+        )
+        return "" if self.check else next(filter(None, options), "")
+
+    @property
+    def selection(self) -> Selection:
+        return Selection(self.files, self.levels, self.jobs, self.tasks, self.steps.promote)
+
+
+class CompactReport(NamedTuple):
+    """What was (or would be) done, what was found, the files left alone, and the patches.
+
+    `waiting` counts episodes that a model would be asked about (for `check`, which does not ask).
+    """
+
+    done: tuple[Event, ...]
+    found: tuple[Event, ...]
+    skipped: tuple[Problem, ...]
+    patches: tuple[Patch, ...]
+    waiting: int = 0
+
+
+def compact(app: App, request: CompactRequest, *, dry_run: bool = False) -> CompactReport:
+    """Compact the files asked for. Raises RefusedError (exit 5) before a loss, nothing written.
+
+    Raises UsageError when a language model or an embedder is needed and none is enabled,
+    ProviderError when it fails.
+    """
+    levels = tuple(LEVEL_WORDS.get(name, name) for name in request.levels)
+    for name in levels:
+        if name not in LEVELS:
+            raise UsageError(f"--level {name}: unknown level", f"one of {', '.join(LEVELS)}")
+    wanted = request._replace(levels=levels, allow_loss=request.allow_loss or dry_run)
+    meanings = _meanings(app, wanted) if wanted.semantic else {}
+    said = _asked(app, wanted, meanings) if wanted.asks else None
+
+    def plan() -> CompactReport:
+        return _plan(app.project, wanted, said, meanings)
+
+    report = app.write(plan, "compact", dry_run=dry_run)
+    if said is not None and said.judged and not dry_run:
+        with app.state() as state:
+            state.remember_judged(said.judged)
+    return report
+
+
+# --- asking
+
+
+def _meanings(app: App, request: CompactRequest) -> Meanings:
+    """The vectors of the entries that may be merged; nothing is locked while they are made.
+
+    Like the index, none of proxy stores, and none of entries that are not to be embedded. One that
+    is longer than a chunk has none: a vector would be that of its beginning.
+    """
+    from memcli.index.vectors import embedded_text
+
+    embedder = app.providers.embedder
+    if embedder is None:
+        raise UsageError(
+            "--semantic needs an embedder and there is none",
+            "pip install 'memcli[local]', or set embedder in your configuration",
+        )
+    entries = {
+        meaning_of(entry): entry
+        for source in read_files(app.project, request.selection).sources
+        if source.writable and source.place.store == "memory" and source.place.of != "proxy"
+        for entry in source.memory.entries
+        if entry.status != "retired" and entry.kind != "episode" and len(entry.body) <= SIZE
+        if entry.extra.get("embed") is not False
+    }
+    texts = [embedded_text(clean(title), clean(body)) for title, body in entries]
+    vectors = app.guarded(lambda: app.index.vectors.of_texts(embedder, texts))
+    return {key: own for key, own in zip(entries, vectors, strict=True) if any(own)}
+
+
+def _asked(app: App, request: CompactRequest, meanings: Meanings) -> Answers:
+    """Ask the model what the options need; nothing is locked meanwhile, nothing is written."""
+    from memcli.compaction.consolidate import ask
+
+    model, project = app.model_for(request.asks), app.project
+    files = read_files(project, request.selection)
+    with app.state() as state:
+        known = state.judged()
+    said = ask.Answers()
+    if request.consolidate:
+        said = said._replace(lessons=app.guarded(
+            lambda: ask.ask_about_episodes(model, project, files, lambda: _refreshed(app))
+        ))  # fmt: skip
+    if request.steps.contradictions == "resolve":
+        with _no_collection():
+            pairs = contradicting(
+                files.sources, files.archives, request.steps, project.now, meanings
+            )
+        verdicts = ask.ask_about_pairs(model, pairs, known, project.now)
+        said = verdicts._replace(lessons=said.lessons)
+    if request.promote_global:
+        judged = ask.ask_the_judge(model, project, files, known)
+        said = said._replace(
+            promoted=judged.promoted,
+            judged={**said.judged, **judged.judged},
+            found=(*said.found, *judged.found),
+        )
+    return said
+
+
+def _refreshed(app: App) -> Index:
+    app.refresh()
+    return app.index
+
+
+# --- planning
+
+
+def _plan(
+    project: Project, request: CompactRequest, said: Answers | None, meanings: Meanings
+) -> CompactReport:
+    files = read_files(project, request.selection)
+    learned = _carried_out(project, files, said)
+    sources = [
+        source._replace(memory=parse(learned.texts[source.path], source.path))
+        if source.path in learned.texts
+        else source
+        for source in files.sources
+    ]
+    archives = files.archives | {
+        name: text for name, text in learned.texts.items() if name.endswith(ARCHIVE)
+    }
+    with _no_collection():
+        verdicts = said.verdicts if said is not None else {}
+        outcome = take_steps(sources, archives, request.steps, project.now, verdicts, meanings)
+    losses = (*learned.losses, *outcome.losses)
+    _guard_loss(losses, allow=request.allow_loss)
+    patches = files.patches({**learned.texts, **outcome.texts})
+    waiting = waiting_episodes(files) if request.consolidate and request.check else 0
+    told = said.found if said is not None else ()
+    found = (*told, *learned.found, *_told(outcome, said), *losses)
+    return CompactReport(
+        (*learned.done, *outcome.done), found, tuple(files.skipped), patches, waiting
+    )
+
+
+def _carried_out(project: Project, files: CompactFiles, said: Answers | None) -> CompactOutcome:
+    """The texts after what the model said of episodes and of promotion was done."""
+    if said is None or not (said.lessons or said.promoted):
+        return CompactOutcome({}, (), (), ())
+    from memcli.compaction.consolidate.apply import Consolidation
+
+    memories = {source.path: source.memory for source in files.sources if source.writable}
+    wanted = [lesson.batch.target for lesson in said.lessons] + [EVERYWHERE] * bool(said.promoted)
+    for name in dict.fromkeys(wanted):
+        if name not in memories and name not in files.paths:
+            memory = files.memory(name, project.path_of(name))
+            memories.update({name: memory} if memory is not None else {})
+    work = Consolidation(memories, files.archives, project.now.isoformat())
+    for lesson in said.lessons:
+        work.learn(lesson)
+    for item in said.promoted:
+        work.promote(item, EVERYWHERE)
+    return work.outcome()
+
+
+def _told(outcome: CompactOutcome, said: Answers | None) -> Iterator[Event]:
+    """What was found; of a contradiction that the model was not sure of, that it was not."""
+    verdicts = said.verdicts if said is not None else {}
+    for event in outcome.found:
+        verdict = verdicts.get(frozenset(event.ids)) if event.what == "contradiction" else None
+        unsure = verdict is not None and verdict.what == "unsure"
+        yield event._replace(what="unsure") if unsure else event
+
+
+def waiting_episodes(files: CompactFiles) -> int:
+    """How many episodes a language model would be asked about."""
+    from memcli.compaction.consolidate.due import due
+
+    return sum(len(batch.episodes) for batch in due(files.sources))
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Millions of small tuples and not one cycle: looking for cycles would be a fifth of the time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _guard_loss(losses: Sequence[Event], *, allow: bool) -> None:
+    for loss in losses:
+        if not allow:
+            raise RefusedError(
+                f"{loss.detail} would leave {loss.path}; nothing is written",
+                "look with --dry-run; --allow-loss goes ahead (what leaves is kept in the archive)",
+            )

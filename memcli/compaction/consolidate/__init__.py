@@ -1,0 +1,1 @@
+"""What a language model decides about memory: asked, read, carried out."""

@@ -1,0 +1,237 @@
+"""What becomes of what a language model said of episodes and of promotion. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from memcli.compaction.consolidate.everywhere import (
+    is_refuted,
+    promoted_id,
+    promoted_values,
+)
+from memcli.compaction.consolidate.questions import EpisodeBatch, QuotedEntry
+from memcli.compaction.consolidate.replies import Lesson, Operation, body_of
+from memcli.compaction.plan import CompactOutcome, loss_of
+from memcli.memory.changes import ChangeSet, Spot
+from memcli.memory.entry_values import TYPE_OF_KIND
+from memcli.memory.grammar import derived_id
+from memcli.memory.levels import archive_of
+from memcli.memory.parser import MemoryFile, parse
+from memcli.memory.provenance import listed
+from memcli.memory.values import Entry
+from memcli.similarity.claims import claim
+from memcli.similarity.duplicates import near_duplicate
+
+CHANGED = "changed while the model answered: run again"
+
+
+class Consolidation:
+    """What lessons and promotions do to a set of memory files."""
+
+    def __init__(
+        self, files: Mapping[str, MemoryFile], archives: Mapping[str, str], today: str
+    ) -> None:
+        self.files = files
+        self.today = today
+        kept = {path: parse(text, path) for path, text in archives.items()}
+        self.changes = ChangeSet({**kept, **files}.values(), today)
+        self._new: dict[str, list[tuple[dict[str, Any], str]]] = {}
+        self._lost: dict[str, list[str]] = {}
+
+    def learn(self, lesson: Lesson) -> None:
+        """Do what a lesson says, and mark its episodes; nothing of it when one of them has changed."""
+        batch = lesson.batch
+        spots = [self._spot(item) for item in batch.episodes]
+        ids, path = [item.entry.id for item in batch.episodes], batch.episodes[0].path
+        if batch.target not in self.files:
+            self.changes.tell("skipped", path, ids, f"{batch.target} cannot be written from here")
+            return
+        if None in spots:
+            self.changes.tell("skipped", path, ids, CHANGED)
+            return
+        for ordinal, operation in enumerate(lesson.operations):
+            self._do(operation, batch, ordinal)
+        for spot in filter(None, spots):
+            self.changes.set(spot, consolidated_at=self.today)
+        self.changes.note("consolidated", path, ids)
+        for why, number in lesson.dropped.items():
+            self.changes.tell("dropped", batch.target, (), f"{number} {why}")
+
+    def _do(self, operation: Operation, batch: EpisodeBatch, ordinal: int) -> None:
+        target = operation.target
+        if target is None:
+            self._add(operation, batch, ordinal)
+            return
+        spot = self._spot(target)
+        if spot is None:
+            self.changes.tell("skipped", target.path, [target.entry.id], CHANGED)
+        elif operation.what == "reinforce":
+            self._reinforce(spot, operation.episodes)
+        elif operation.what == "update":
+            self._update(spot, operation)
+        else:
+            self._invalidate(spot, operation, batch, ordinal)
+
+    def _spot(self, quoted: QuotedEntry) -> Spot | None:
+        """Where an entry stands, when it still is what was shown."""
+        file = self.files.get(quoted.path)
+        for at, entry in enumerate(file.entries if file is not None else ()):
+            if entry.id == quoted.entry.id and _essence(entry) == _essence(quoted.entry):
+                return quoted.path, at
+        return None
+
+    def _reinforce(self, spot: Spot, episodes: Sequence[str]) -> None:
+        entry = self.changes.entry(spot)
+        supports = list(dict.fromkeys((*listed(entry, "supports"), *episodes)))
+        self._strengthen(spot, supports=supports)
+        self.changes.note("reinforced", spot[0], (entry.id, *episodes))
+
+    def _strengthen(self, spot: Spot, **values: Any) -> None:
+        """One count more, whatever was counted before, and today's date."""
+        entry = self.changes.entry(spot)
+        day = max(self.today, entry.last_reinforced)
+        count = entry.reinforcement_count + 1
+        self.changes.set(spot, reinforcement_count=count, last_reinforced=day, **values)
+
+    def _update(self, spot: Spot, operation: Operation) -> None:
+        entry = self.changes.entry(spot)
+        self.changes.supersede(spot, body_of(operation.title, operation.body, self.today))
+        supports = list(dict.fromkeys((*listed(entry, "supports"), *operation.episodes)))
+        day = max(self.today, entry.last_reinforced)
+        self.changes.set(spot, last_reinforced=day, supports=supports)
+        if operation.title and "title" in entry.extra:
+            self.changes.set(spot, title=operation.title)
+        self.changes.note("updated", spot[0], (entry.id, *operation.episodes))
+
+    def _invalidate(
+        self, spot: Spot, operation: Operation, batch: EpisodeBatch, ordinal: int
+    ) -> None:
+        """Retire an entry: for the fact that takes its place, else the episode that shows it wrong."""
+        entry = self.changes.entry(spot)
+        by = self._add(operation, batch, ordinal) if operation.body else ""
+        by = by or operation.episodes[0]
+        self.changes.set(spot, status="retired", superseded_by=by, retired_because="superseded")
+        self._lost.setdefault(spot[0], []).append(entry.id)
+        self.changes.note("superseded", spot[0], (by, entry.id), "invalidate")
+
+    def _add(self, operation: Operation, batch: EpisodeBatch, ordinal: int) -> str:
+        """Add a fact; its id, that of the entry that says the same, or "" for one thrown out before."""
+        body, path = body_of(operation.title, operation.body, self.today), batch.target
+        invalidated = operation.target.entry.id if operation.target is not None else ""
+        same = self._same(body, batch, invalidated)
+        if same is not None:
+            self._reinforce(same, operation.episodes)
+            return self.changes.entry(same).id
+        new = derived_id("fact", *sorted(item.entry.id for item in batch.episodes), str(ordinal))
+        if self._thrown_out(body, path) or self._has(path, new):
+            self.changes.tell("dropped", path, (), "1 said already, or thrown out before")
+            return ""
+        self._append(path, _fact_values(new, operation, batch, self.today), body)
+        self.changes.note("learned", path, (new, *operation.episodes), operation.title)
+        return new
+
+    def _append(self, path: str, values: dict[str, Any], body: str) -> None:
+        self._new.setdefault(path, []).append((values, body))
+
+    def _same(self, body: str, batch: EpisodeBatch, but: str) -> Spot | None:
+        """The live entry, of those shown, that says the same."""
+        mine = claim(body)
+        for item in batch.related:
+            spot = self._spot(item) if item.entry.id != but else None
+            live = spot is not None and self.changes.entry(spot).status != "retired"
+            if live and near_duplicate(mine, claim(item.entry.body)):
+                return spot
+        return None
+
+    def _all(self, path: str) -> tuple[Entry, ...]:
+        """The entries of a file and of its archive."""
+        return (*self.files[path].entries, *self.changes.file(archive_of(path)).entries)
+
+    def _thrown_out(self, body: str, path: str) -> bool:
+        """Whether a person or a later entry did away with what says the same, or it is said twice."""
+        mine = claim(body)
+        gone = [entry.body for entry in self._all(path) if is_refuted(entry)]
+        fresh = [text for _, text in self._new.get(path, ())]
+        return any(near_duplicate(mine, claim(other)) for other in (*gone, *fresh))
+
+    def _has(self, path: str, new: str) -> bool:
+        return any(new == e.id or new in listed(e, "merged_from") for e in self._all(path))
+
+    # --- promotion
+
+    def promote(self, quoted: QuotedEntry, path: str) -> None:
+        """Copy an entry up to the file for every project, or reinforce what that says already."""
+        spot, entry = self._spot(quoted), quoted.entry
+        if spot is None or path not in self.files:
+            self.changes.tell("skipped", quoted.path, [entry.id], CHANGED)
+            return
+        known = self._known_everywhere(entry, path)
+        if known is None:
+            known = promoted_id(entry)
+            self._append(path, promoted_values(entry, known, self.today), entry.body)
+            self.changes.note("promoted everywhere", path, (known, entry.id))
+        to = listed(entry, "promoted_to")
+        if known not in to:
+            self.changes.set(spot, promoted_to=[*to, known])
+
+    def _known_everywhere(self, mine: Entry, path: str) -> str | None:
+        """The id of the entry for every project that says the same, reinforced; None without one."""
+        said = claim(mine.body)
+        for values, body in self._new.get(path, ()):
+            if near_duplicate(said, claim(body)):
+                values["promoted_from"] = sorted({*values["promoted_from"], mine.id})
+                return str(values["id"])
+        for at, entry in enumerate(self.files[path].entries):
+            if entry.status != "retired" and near_duplicate(said, claim(entry.body)):
+                from_ = listed(self.changes.entry((path, at)), "promoted_from")
+                self._strengthen((path, at), promoted_from=sorted({*from_, mine.id}))
+                self.changes.note("reinforced by recurrence", path, (entry.id, mine.id))
+                return entry.id
+        return None
+
+    # --- the outcome
+
+    def outcome(self) -> CompactOutcome:
+        """The new texts; every one read back and compared with what was planned."""
+        for path, fresh in self._new.items():
+            for values, body in fresh:
+                self.changes.add(path, values, body)
+        losses = [
+            loss_of(path, self.files[path].entries, lost)
+            for path, lost in sorted(self._lost.items())
+        ]
+        changes = self.changes
+        return CompactOutcome(
+            changes.texts(), tuple(changes.done), tuple(changes.found), tuple(filter(None, losses))
+        )
+
+
+def _essence(entry: Entry) -> tuple[Any, ...]:
+    """What of an entry a question shows or an answer depends on."""
+    extra = entry.extra
+    return (entry.title, entry.body, entry.status, entry.kind, extra.get("consolidated_at"))
+
+
+def _fact_values(new: str, operation: Operation, batch: EpisodeBatch, today: str) -> dict[str, Any]:
+    """Front matter of a fact: type by kind, and where it comes from."""
+    episodes = [item.entry for item in batch.episodes if item.entry.id in operation.episodes]
+    sessions = [str(e.extra["session_id"]) for e in episodes if e.extra.get("session_id")]
+    named = [str(s) for e in episodes for s in listed(e, "source") if s]
+    phases = {e.phase for e in episodes}
+    values = {
+        "id": new,
+        "type": TYPE_OF_KIND.get(operation.kind, "declarative"),
+        "domain": "task",
+        "importance": 0.5,
+        "phase": phases.pop() if len(phases) == 1 else "unknown",
+        "status": "active",
+        "reinforcement_count": 0,
+        "last_reinforced": today,
+        "created_at": today,
+        "kind": operation.kind,
+        "session_id": sessions[-1] if sessions else None,
+        "source": list(dict.fromkeys(named))[-5:] or None,
+        "supports": list(operation.episodes),
+    }
+    return {key: value for key, value in values.items() if value is not None}

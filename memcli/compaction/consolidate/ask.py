@@ -1,0 +1,194 @@
+"""Ask a language model what compaction needs to know; nothing is locked and nothing written."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from memcli.compaction.consolidate import everywhere, questions, replies
+from memcli.compaction.consolidate.due import due
+from memcli.compaction.consolidate.questions import EpisodeBatch, QuotedEntry
+from memcli.compaction.consolidate.replies import Lesson
+from memcli.compaction.contradictions_step import Pair, Verdict
+from memcli.compaction.files import EVERYWHERE, CompactFiles
+from memcli.compaction.plan import MemoryInput
+from memcli.index.database import Index
+from memcli.memory.changes import Event
+from memcli.memory.grammar import derived_id
+from memcli.memory.levels import Place, archive_of
+from memcli.memory.parser import parse
+from memcli.memory.values import Entry
+from memcli.project import git
+from memcli.project.context import Project
+from memcli.providers.configured import answers
+from memcli.providers.llm import Ask, Model
+from memcli.text import model_output
+
+MOST_RELATED = 20
+MOST_PAIRS = 20
+MOST_JUDGED = 20
+POOL = 200
+"""So many chunks are looked at for entries that are related to episodes."""
+
+
+class Answers(NamedTuple):
+    """What the model said, with what it was shown; `judged` are the answers that leave no trace."""
+
+    lessons: tuple[Lesson, ...] = ()
+    verdicts: Mapping[frozenset[str], Verdict] = {}
+    promoted: tuple[QuotedEntry, ...] = ()
+    judged: Mapping[str, str] = {}
+    found: tuple[Event, ...] = ()
+
+
+def _ask(prompt: str, schema: Mapping[str, object], purpose: str) -> Ask:
+    return Ask(questions.SYSTEM, prompt, schema=schema, max_tokens=6000, purpose=purpose)
+
+
+# --- episodes
+
+
+def ask_about_episodes(
+    model: Model, project: Project, files: CompactFiles, index: Callable[[], Index]
+) -> tuple[Lesson, ...]:
+    """What the episodes that are due teach; `index` brings the index up to the files."""
+    batches = [b for b in due(files.sources) if _takes_facts(project, files, b.target)]
+    if not batches:
+        return ()
+    ready = index()
+    batches = [_with_related(ready, batch, files) for batch in batches]
+    asks = [
+        _ask(questions.facts_question(batch), questions.FACTS_SCHEMA, "consolidate")
+        for batch in batches
+    ]
+    texts = answers(model, asks)
+    lessons = [replies.read_lesson(t, batch) for t, batch in zip(texts, batches, strict=True)]
+    return tuple(replies.settled(lessons))
+
+
+def _takes_facts(project: Project, files: CompactFiles, name: str) -> bool:
+    """Whether a file can be written: there is no point in asking for facts that have no place."""
+    known = {source.path: source.writable for source in files.sources}
+    if name in known:
+        return known[name]
+    return files.memory(name, project.path_of(name)) is not None
+
+
+def _with_related(index: Index, batch: EpisodeBatch, files: CompactFiles) -> EpisodeBatch:
+    """The batch with the entries that its episodes' words find, the best first: those of its level
+    and around it that may be changed from here."""
+    from memcli.index import terms as query
+
+    home = next(s.place for s in files.sources if s.path == batch.episodes[0].path)
+    near = {
+        source.path: {entry.id: entry for entry in source.memory.entries if _may_change(entry)}
+        for source in files.sources
+        if _is_around(source, home)
+    }
+    words = "\n".join(
+        f"{item.entry.title}\n{questions.summary_of(item.entry)}" for item in batch.episodes
+    )
+    names = {row.id: row.path for row in index.files().values() if row.path in near}
+    terms = query.build(words, index.words.counts).terms
+    found = index.words.best(terms, None, index.words.denied(names.keys()), pool=POOL)
+    ranked = sorted(
+        index.entries.candidates(found), key=lambda c: (-found[c.rowid], c.source, c.offset)
+    )
+    places = dict.fromkeys((names[c.source], c.entry) for c in ranked if c.source in names)
+    related = [QuotedEntry(name, near[name][i]) for name, i in places if i in near[name]]
+    return batch._replace(related=tuple(related[:MOST_RELATED]))
+
+
+def _is_around(source: MemoryInput, home: Place) -> bool:
+    place = source.place
+    same = (place.level, place.job, place.task) == (home.level, home.job, home.task)
+    return source.writable and place.store == "memory" and (place.level == "project" or same)
+
+
+def _may_change(entry: Entry) -> bool:
+    return entry.kind != "episode" and entry.status != "retired" and entry.identified
+
+
+# --- contradictions
+
+
+def ask_about_pairs(
+    model: Model, pairs: Sequence[Pair], known: Mapping[str, str], today: datetime.date
+) -> Answers:
+    """Which of two opposite entries holds; `known` are verdicts of earlier runs, by question."""
+    verdicts = {
+        pair.key: Verdict(pair, known[_of_pair(pair)]) for pair in pairs if _of_pair(pair) in known
+    }
+    open_pairs = [pair for pair in pairs if pair.key not in verdicts]
+    shown, left = open_pairs[:MOST_PAIRS], open_pairs[MOST_PAIRS:]
+    if not shown:
+        return Answers(verdicts=verdicts)
+    ask = _ask(questions.pairs_question(shown), questions.VERDICTS_SCHEMA, "resolve")
+    (text,) = answers(model, [ask])
+    verdicts |= replies.read_verdicts(text, shown, today.isoformat())
+    said = {_of_pair(pair): verdicts[pair.key].what for pair in shown}
+    judged = {question: what for question, what in said.items() if what in ("new", "unsure")}
+    more = f"{len(left)} more contradictions were not asked about: run again"
+    found = (Event("not asked", left[0].path, (), more),) if left else ()
+    return Answers(verdicts=verdicts, judged=judged, found=found)
+
+
+def _of_pair(pair: Pair) -> str:
+    rows = sorted((entry.id, entry.body) for entry in (pair.first, pair.second))
+    return derived_id("resolve", *(text for row in rows for text in row))
+
+
+# --- what is true everywhere
+
+
+def ask_the_judge(
+    model: Model, project: Project, files: CompactFiles, known: Mapping[str, str]
+) -> Answers:
+    """Which of the project's entries hold everywhere; those that name the project are left out."""
+    target = files.memory(EVERYWHERE, project.path_of(EVERYWHERE))
+    if target is None or project.root is None:
+        return Answers()
+    names, found, shown = _project_names(project), list[Event](), list[QuotedEntry]()
+    archive = parse(files.archives.get(archive_of(EVERYWHERE), ""), archive_of(EVERYWHERE))
+    for item in everywhere.candidates(files.sources, target, archive):
+        if name := everywhere.names_project(item.entry, names):
+            found.append(Event("names the project", item.path, (item.entry.id,), name))
+            continue
+        try:
+            model_output.check(everywhere.copied_text(item.entry))
+        except model_output.Refused as error:
+            found.append(Event("not shown", item.path, (item.entry.id,), f"a {error.why}"))
+            continue
+        if _of_judge(item) not in known:
+            shown.append(item)
+    agnostic = _judged(model, shown)
+    judged = {_of_judge(item): "no" for item in shown if item.entry.id not in agnostic}
+    promoted = tuple(item for item in shown if item.entry.id in agnostic)
+    return Answers(promoted=promoted, judged=judged, found=tuple(found))
+
+
+def _judged(model: Model, shown: Sequence[QuotedEntry]) -> set[str]:
+    parts = [shown[at : at + MOST_JUDGED] for at in range(0, len(shown), MOST_JUDGED)]
+    asks = [
+        _ask(questions.judge_question(part), questions.JUDGE_SCHEMA, "promote") for part in parts
+    ]
+    agnostic: set[str] = set()
+    for text, part in zip(answers(model, asks), parts, strict=True):
+        agnostic |= replies.read_judgement(text, part)
+    return agnostic
+
+
+def _of_judge(shown: QuotedEntry) -> str:
+    return derived_id("promote", shown.entry.id, shown.entry.body)
+
+
+def _project_names(project: Project) -> list[str]:
+    """What the project is called: the folder of its root, the last part of each remote's address."""
+    assert project.root is not None
+    listed = git.run(["config", "--get-regexp", r"^remote\..*\.url$"], project.root)
+    urls = [line.split(None, 1)[-1].strip() for line in listed.stdout.splitlines()]
+    remotes = [
+        url.rstrip("/").removesuffix(".git").replace(":", "/").rpartition("/")[2] for url in urls
+    ]
+    return list(dict.fromkeys(filter(None, (project.root.name, *remotes))))

@@ -1,0 +1,101 @@
+"""Which of a project's entries may hold in every project. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from memcli.compaction.consolidate.questions import QuotedEntry
+from memcli.compaction.plan import MemoryInput
+from memcli.memory.grammar import derived_id
+from memcli.memory.parser import MemoryFile
+from memcli.memory.provenance import listed
+from memcli.memory.values import Entry
+from memcli.similarity.claims import claim
+from memcli.similarity.duplicates import near_duplicate
+
+
+def candidates(
+    sources: Sequence[MemoryInput], everywhere: MemoryFile, archive: MemoryFile | None = None
+) -> list[QuotedEntry]:
+    """The project's entries that a judge may be asked about: live, written, neither promoted yet
+    nor like one that was thrown out of the file for every project (`archive` is that file's).
+    """
+    refuted = [
+        claim(entry.body)
+        for entry in (*everywhere.entries, *(archive.entries if archive is not None else ()))
+        if is_refuted(entry)
+    ]
+    known = {entry.id for entry in everywhere.entries}
+    known |= {i for e in everywhere.entries for i in e.extra.get("promoted_from", ())}
+    found: dict[str, QuotedEntry] = {}
+    for source in sorted(sources, key=lambda source: source.path):
+        if source.place.level == "project" and source.place.store == "memory" and source.writable:
+            for entry in source.memory.entries:
+                live = entry.status != "retired" and entry.kind != "episode" and entry.identified
+                if (
+                    live
+                    and entry.id not in known
+                    and promoted_id(entry) not in listed(entry, "promoted_to")
+                ):
+                    found.setdefault(entry.id, QuotedEntry(source.path, entry))
+    kept = [
+        item
+        for item in found.values()
+        if not refuted or not any(near_duplicate(claim(item.entry.body), gone) for gone in refuted)
+    ]
+    return sorted(kept, key=lambda item: _top(item.entry))
+
+
+def promoted_id(entry: Entry) -> str:
+    """The id of an entry's copy for every project."""
+    return derived_id(entry.id)
+
+
+def _top(entry: Entry) -> tuple[Any, ...]:
+    return (-entry.importance, -entry.reinforcement_count, entry.id)
+
+
+def names_project(entry: Entry, names: Iterable[str]) -> str:
+    """The first of `names` that an entry's text or tags hold, in any spelling; "" for none."""
+    text = copied_text(entry)
+    for name in names:
+        parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+", name)
+        if sum(map(len, parts)) > 2:
+            word = r"[\W_]{0,3}".join(map(re.escape, parts))
+            if re.search(rf"(?i)(?<![^\W_]){word}(?![^\W_])", text):
+                return name
+    return ""
+
+
+def copied_text(entry: Entry) -> str:
+    """All the words that a copy of an entry takes along."""
+    return "\n".join((entry.title, entry.body, *listed(entry, "tags"), *listed(entry, "commands")))
+
+
+def is_refuted(entry: Entry) -> bool:
+    """Whether an entry was retired or superseded for another reason than that its stage is over."""
+    because = str(entry.extra.get("archived_because", ""))
+    gone = entry.status == "retired" or because in ("retired", "superseded")
+    return gone and not str(entry.extra.get("retired_because", "")).startswith("stage")
+
+
+def promoted_values(entry: Entry, new: str, today: str) -> dict[str, Any]:
+    """Front matter of a copy for every project: what it says stays, where it stood does not."""
+    values = {
+        "id": new,
+        "type": entry.type,
+        "domain": entry.domain,
+        "importance": entry.importance,
+        "phase": entry.phase,
+        "status": "active",
+        "reinforcement_count": entry.reinforcement_count,
+        "last_reinforced": entry.last_reinforced or today,
+        "created_at": today,
+        "kind": entry.kind or None,
+        **{key: entry.extra.get(key) for key in ("title", "priority", "tags", "commands")},
+        "promoted_from": [entry.id],
+        "promoted_at": today,
+    }
+    return {key: value for key, value in values.items() if value is not None}

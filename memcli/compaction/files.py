@@ -1,0 +1,115 @@
+"""The memory files of a run as they are read: what is to be compacted, and the archives beside it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from memcli.compaction.plan import MemoryInput
+from memcli.errors import UsageError
+from memcli.index import view
+from memcli.memory.conflicts import conflict_lines
+from memcli.memory.levels import ARCHIVE, archive_of, place, source_of
+from memcli.memory.parser import MemoryFile, parse
+from memcli.memory.values import Patch, Problem
+from memcli.project.context import Project, text_of
+from memcli.project.levels_on_disk import FoundFile
+from memcli.storage.files import Unreadable
+
+EVERYWHERE = "~/MEMORY.md"
+
+
+class Selection(NamedTuple):
+    """Which files: `files` names single ones; else those in view of `levels`, `jobs`, `tasks`.
+
+    `with_project`: the project's own MEMORY.md too, although it is still to be made.
+    """
+
+    files: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
+    jobs: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
+    with_project: bool = False
+
+
+class CompactFiles(NamedTuple):
+    """Files by name: sources, texts of archives, absolute paths, texts of before, what was wrong."""
+
+    project: Project
+    sources: list[MemoryInput]
+    archives: dict[str, str]
+    paths: dict[str, str]
+    before: dict[str, str]
+    skipped: list[Problem]
+
+    def patches(self, texts: dict[str, str]) -> tuple[Patch, ...]:
+        """The patches that bring the files to these texts."""
+        return tuple(
+            Patch(self.paths[name], self.before.get(name), text)
+            for name, text in sorted(texts.items())
+        )
+
+    def memory(self, name: str, path: str) -> MemoryFile | None:
+        """Read a file and its archive; None, and a problem, when it cannot be used.
+
+        A missing one is empty.
+        """
+        try:
+            text, kept = text_of(self.project, path), text_of(self.project, archive_of(path))
+        except Unreadable as error:
+            self.skipped.append(Problem(name, error.line, str(error), "unreadable"))
+            return None
+        if lines := conflict_lines(text or ""):
+            self.skipped.append(Problem(name, lines[0], "has conflict markers", "unreadable"))
+            return None
+        both = ((name, path, text), (archive_of(name), archive_of(path), kept))
+        for called, where, before in both:
+            self.paths[called] = where
+            if before is not None:
+                self.before[called] = before
+        if kept is not None:
+            self.archives[archive_of(name)] = kept
+        return parse(text or "", name)
+
+
+def read_files(project: Project, wanted: Selection) -> CompactFiles:
+    """Read the files asked for. Raises UsageError for a name that is no memory file."""
+    files = CompactFiles(project, [], {}, {}, {}, list(project.listing.problems))
+    for file in _chosen(project, wanted):
+        memory = files.memory(file.name, file.path)
+        if memory is not None:
+            writable = project.may_write(file, wanted.tasks)
+            files.sources.append(MemoryInput(file.name, file.place, memory, writable))
+    missing = project.root is not None and project.found("MEMORY.md") is None
+    if wanted.with_project and not wanted.files and missing:
+        name = "MEMORY.md"
+        empty = MemoryInput(name, place("project", name), parse("", name), project.tree == "")
+        files.sources.append(empty)
+        files.paths[name] = project.path_of(name)
+    return files
+
+
+def _chosen(project: Project, wanted: Selection) -> list[FoundFile]:
+    """The memory files asked for, archives left out (they are only added to)."""
+    files = [file for file in project.listing.files if file.place.store != "archive"]
+    if wanted.files:
+        return _named(project, files, wanted.files)
+    levels = wanted.levels or ("project", "job", "task")
+    filters = view.Filters(job=wanted.jobs, task=wanted.tasks)
+    return [
+        file for file in view.visible(files, project.view, filters) if file.place.level in levels
+    ]
+
+
+def _named(project: Project, files: Sequence[FoundFile], names: Sequence[str]) -> list[FoundFile]:
+    by_path = {os.path.realpath(file.path): file for file in files}
+    chosen = []
+    for name in names:
+        path = os.path.realpath(project.cwd / name)
+        path = source_of(path) if path.endswith(ARCHIVE) else path
+        if path not in by_path:
+            listed = ", ".join(file.name for file in files[:5]) or "there is none"
+            raise UsageError(f"{name}: no memory file of this project", f"memory files: {listed}")
+        chosen.append(by_path[path])
+    return list(dict.fromkeys(chosen))

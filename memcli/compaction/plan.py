@@ -1,0 +1,196 @@
+"""The entries of a set of memory files on their way through the steps of compaction. Pure."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from memcli.memory.changes import ChangeSet, Event
+from memcli.memory.editor import adopted
+from memcli.memory.levels import Place
+from memcli.memory.parser import MemoryFile, parse
+from memcli.memory.values import Entry
+from memcli.similarity.claims import Claim, claim
+
+LOSS_SHARE = 0.25
+LOSS_LEAST = 4
+Meanings = Mapping[tuple[str, str], bytes]
+"""Vectors of entries by title and body (`meaning_of`), see memcli/providers/embed/arithmetic.py."""
+
+
+class MemoryInput(NamedTuple):
+    """A file to compact; `writable` says whether it may be changed from here (its git work tree)."""
+
+    path: str
+    place: Place
+    memory: MemoryFile
+    writable: bool = True
+
+
+class Steps(NamedTuple):
+    """Which of the steps are wanted; the first three always are."""
+
+    stale: bool = False
+    promote: bool = False
+    contradictions: str = "flag"
+    adopt: bool = False
+
+
+class CompactOutcome(NamedTuple):
+    """New texts by path (archives included), what was done, what was found, losses to confirm."""
+
+    texts: Mapping[str, str]
+    done: tuple[Event, ...]
+    found: tuple[Event, ...]
+    losses: tuple[Event, ...]
+
+
+class Held:
+    """An entry in the run: as it was read (`original`), and as the steps so far have left it."""
+
+    __slots__ = ("_changes", "source", "spot")
+
+    def __init__(self, changes: ChangeSet, source: MemoryInput, at: int) -> None:
+        self._changes = changes
+        self.source = source
+        self.spot = (source.path, at)
+
+    @property
+    def original(self) -> Entry:
+        return self._changes.original(self.spot)
+
+    @property
+    def entry(self) -> Entry:
+        return self._changes.entry(self.spot)
+
+    @property
+    def leaves(self) -> str:
+        return self._changes.leaves(self.spot)
+
+    @property
+    def live(self) -> bool:
+        return not self.leaves and self.entry.status != "retired"
+
+    def set(self, **values: Any) -> None:
+        """Change values; the entry that later steps see changes with them."""
+        self._changes.set(self.spot, **values)
+
+    def grow(self, key: str, value: Any) -> None:
+        """Set a value unless it is empty or the same."""
+        if value and value != getattr(self.entry, key):
+            self.set(**{key: value})
+
+    def names(self, key: str) -> Sequence[str]:
+        """A list of its front matter, empty when there is none."""
+        return self.entry.extra.get(key) or ()
+
+
+class Compaction:
+    """The files of a run, their entries, and what the steps did to them."""
+
+    def __init__(
+        self,
+        sources: Sequence[MemoryInput],
+        archives: Mapping[str, str],
+        now: datetime.date,
+        meanings: Meanings,
+    ) -> None:
+        self.sources = sorted(sources, key=lambda source: source.path)
+        self.now = now
+        self.meanings = meanings
+        files = [source.memory for source in self.sources]
+        files += [parse(text, path) for path, text in archives.items()]
+        self.changes = ChangeSet(files, now.isoformat())
+        self._claims: dict[str, Claim] = {}
+        self._hold()
+
+    def _hold(self) -> None:
+        self.held = [
+            Held(self.changes, source, at)
+            for source in self.sources
+            for at in range(len(source.memory.entries))
+        ]
+
+    def adopt(self) -> None:
+        """Sections of prose become entries, under the ids they have as sections."""
+        for i, source in enumerate(self.sources):
+            if not source.writable or source.place.store == "institutional":
+                continue
+            after, ids = adopted(source.memory)
+            if ids:
+                self.sources[i] = source._replace(memory=after)
+                self.changes.hold(after, changed=True)
+                self.changes.note("adopted", source.path, ids)
+        self._hold()
+
+    def claim_of(self, held: Held) -> Claim:
+        """The claim of a body, made once: several steps compare the same texts."""
+        body = held.entry.body
+        if body not in self._claims:
+            self._claims[body] = claim(body)
+        return self._claims[body]
+
+    def groups(self, key: Callable[[Held], Any]) -> list[list[Held]]:
+        """The live entries that may be changed, episodes left out, by key."""
+        groups: dict[Any, list[Held]] = {}
+        for held in self.held:
+            if held.live and held.source.writable and held.entry.kind != "episode":
+                groups.setdefault(key(held), []).append(held)
+        return [groups[name] for name in sorted(groups)]
+
+    def leave(self, held: Iterable[Held], because: str, **more: Any) -> None:
+        """Move entries to the archive."""
+        for one in held:
+            self.changes.archive(one.spot, because, **more)
+
+    def note(self, what: str, held: Sequence[Held], detail: str = "") -> None:
+        """Tell what was done to entries, the survivor first."""
+        ids = [one.original.id for one in held]
+        self.changes.note(what, held[0].source.path, ids, detail)
+
+    def tell(self, what: str, held: Sequence[Held], detail: str = "") -> None:
+        """Tell what was found."""
+        ids = [one.entry.id for one in held]
+        self.changes.tell(what, held[0].source.path, ids, detail)
+
+    def outcome(self) -> CompactOutcome:
+        """The new texts, what was done and found, and what would be lost."""
+        texts, changes = self.changes.texts(), self.changes
+        losses = filter(None, map(self._loss, self.sources))
+        return CompactOutcome(texts, tuple(changes.done), tuple(changes.found), tuple(losses))
+
+    def _loss(self, source: MemoryInput) -> Event | None:
+        entries = source.memory.entries
+        lost = [
+            entry.id
+            for at, entry in enumerate(entries)
+            if entry.status != "retired"
+            and self.changes.leaves((source.path, at)) in ("stale", "superseded")
+        ]
+        return loss_of(source.path, entries, lost)
+
+
+def loss_of(path: str, entries: Iterable[Entry], lost: Sequence[str]) -> Event | None:
+    """A loss to confirm, when too many of a file's live entries would leave it; else None."""
+    live = sum(entry.status != "retired" for entry in entries)
+    if live < LOSS_LEAST or len(lost) <= LOSS_SHARE * live:
+        return None
+    return Event("loss", path, tuple(lost), f"{len(lost)} of {live} live entries")
+
+
+def by_place(unique: Iterable[Held]) -> list[Held]:
+    """Each id once, in the order of files and places."""
+    first = {held.entry.id: held for held in reversed(list(unique))}
+    return sorted(first.values(), key=lambda held: held.spot)
+
+
+def importance_order(entry: Entry) -> tuple[Any, ...]:
+    """The more important first; ties: larger count, earlier creation, smaller id."""
+    return (-entry.importance, -entry.reinforcement_count, entry.created_at or "9999", entry.id)
+
+
+def body_order(entry: Entry) -> tuple[Any, ...]:
+    """The longer body first; ties: smaller SHA-256."""
+    return (-len(entry.body), sha256(entry.body.encode("utf-8", "surrogatepass")).hexdigest())

@@ -1,0 +1,128 @@
+"""The index of a project: opened where it lies, brought up to the files, built anew when damaged."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from memcli.errors import RefusedError
+from memcli.index.database import Index, Refreshed, Unusable
+from memcli.index.location import index_path
+from memcli.index.vectors import Chosen
+from memcli.project.config import Config
+from memcli.project.context import Project
+
+if TYPE_CHECKING:
+    from memcli.providers.embed import Embedder
+
+T = TypeVar("T")
+RECALL_WAIT = 0.2
+"""Seconds that a recall waits for a busy index before it answers from what is there."""
+BUILD_WAIT = 10.0
+
+
+class ProjectIndex:
+    """The index of one project; `notes` collects what the user should be told."""
+
+    def __init__(self, project: Project, notes: list[str]) -> None:
+        self.project = project
+        self.notes = notes
+        self._open: Index | None = None
+
+    def close(self) -> None:
+        if self._open is not None:
+            self._open.close()
+
+    def path(self, *, make: bool = True) -> Path:
+        """Where it lies; without `make` no folder is made for it."""
+        return index_path(self.project, self.notes, make=make)
+
+    @property
+    def index(self) -> Index:
+        """The index, opened on first use."""
+        if self._open is None:
+            self._open = Index(self.path(), self.notes)
+        return self._open
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is an index file already; nothing is made to find out."""
+        return self._open is not None or self.path(make=False).exists()
+
+    def refresh(
+        self, wait: float | None, progress: Callable[[int], None], *, rebuild: bool
+    ) -> Refreshed:
+        """Bring the index up to the files; a busy one is left as it is, with a note."""
+        root, files = self.project.root, self.project.listing.files
+
+        def work() -> Refreshed:
+            usual = BUILD_WAIT if self.index.empty() else RECALL_WAIT
+            patience = usual if wait is None else wait
+            if not rebuild and not any(self.index.stale(files)):
+                return Refreshed()
+            from memcli.index.refresh import refresh  # it reads files: not loaded without need
+
+            return refresh(self.index, files, wait=patience, progress=progress, rebuild=rebuild)
+
+        done = self.guarded(work)
+        if done.busy:
+            if self.index.empty():
+                raise RefusedError(
+                    f"the index is being built by another process ({self.index.path})", "run again"
+                )
+            self.notes.append("the index is busy: this answer may miss the latest edits")
+        if done.changed and root is not None and self.index.path.parent == root:
+            from memcli.project.git import exclude
+
+            exclude(root)
+        return done
+
+    def looked(self, work: Callable[[], T]) -> T | None:
+        """Run `work` on the index without changing it; None, with a note, when it cannot be used."""
+        try:
+            if self._open is None:
+                self._open = Index(self.path(make=False), self.notes, look=True)
+            return work()
+        except (Unusable, sqlite3.DatabaseError) as error:
+            self.notes.append(f"the index cannot be used ({error}): mem index builds it anew")
+            return None
+
+    def guarded(self, work: Callable[[], T]) -> T:
+        """Run `work` on the index; a damaged one is moved aside, built anew, and `work` runs again."""
+        try:
+            return work()
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError) and "no such" not in str(error):
+                raise self._refused(error) from None
+            self.index.repair(error)
+            from memcli.index.refresh import refresh
+
+            refresh(self.index, self.project.listing.files, wait=BUILD_WAIT)
+            return work()
+
+    def _refused(self, error: sqlite3.OperationalError) -> RefusedError:
+        full = "full" in str(error)
+        hint = "free some space, or move the index with MEM_DB" if full else "mem doctor"
+        return RefusedError(f"the index cannot be used: {error} ({self.index.path})", hint)
+
+
+def chosen_chunks(config: Config) -> Chosen:
+    """Which chunks are embedded."""
+    kinds, types = tuple(config.embed_kinds), tuple(config.embed_types)
+    return Chosen(kinds, types, config.embed_min_importance)
+
+
+def embed_chosen(
+    index: Index,
+    embedder: Embedder | None,
+    chosen: Chosen,
+    *,
+    wait: float = RECALL_WAIT,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> int:
+    """Embed what has no vector yet; how many chunks that were. Raises ProviderError."""
+    if embedder is None or not index.vectors.due(embedder, chosen):
+        return 0
+    return index.vectors.fill(embedder, chosen, wait=wait, progress=progress)

@@ -1,0 +1,174 @@
+"""Changes to a set of memory files, by file and entry, until one text for each comes of them. Pure.
+
+Entries are named by the path of their file and their place in it. What leaves a file stands in its
+archive, verbatim; every text is read back and compared with what was planned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from memcli.memory.archive import archived_text, restored_text
+from memcli.memory.editor import EntryChange, edited, render_entry
+from memcli.memory.grammar import derived_id, eol_of
+from memcli.memory.levels import archive_of, source_of
+from memcli.memory.parser import MemoryFile, parse
+from memcli.memory.values import Entry
+
+Spot = tuple[str, int]
+"""The path of a file and the place of an entry among its entries."""
+
+
+class Event(NamedTuple):
+    """One thing that was done or found: `what` to `ids` (the survivor first) in `path`."""
+
+    what: str
+    path: str
+    ids: tuple[str, ...]
+    detail: str = ""
+
+
+class _Parting(NamedTuple):
+    """Why the original of an entry goes to the archive, and what the archive says besides."""
+
+    because: str
+    more: Mapping[str, Any]
+
+
+class ChangeSet:
+    """What is to become of the entries of some files; `done` and `found` are for the report."""
+
+    def __init__(self, files: Iterable[MemoryFile] = (), today: str = "") -> None:
+        self.files = {file.path: file for file in files}
+        self.today = today
+        self.done: list[Event] = []
+        self.found: list[Event] = []
+        self._fresh: set[str] = set()
+        self._now: dict[Spot, Entry] = {}
+        self._values: dict[Spot, dict[str, Any]] = {}
+        self._bodies: dict[Spot, str] = {}
+        self._leaving: dict[Spot, str] = {}
+        self._kept: dict[Spot, _Parting] = {}
+        self._added: dict[str, list[str]] = {}
+
+    def hold(self, file: MemoryFile, *, changed: bool = False) -> None:
+        """Take a file in (in place of the one of that path); `changed` when its text is new."""
+        self.files[file.path] = file
+        if changed:
+            self._fresh.add(file.path)
+
+    def file(self, path: str) -> MemoryFile:
+        """The file as it was read; one that does not exist is empty."""
+        if path not in self.files:
+            self.files[path] = parse("", path)
+        return self.files[path]
+
+    def entry(self, spot: Spot) -> Entry:
+        """An entry as the changes so far have left it."""
+        return self._now.get(spot) or self.files[spot[0]].entries[spot[1]]
+
+    def original(self, spot: Spot) -> Entry:
+        """An entry as it was read."""
+        return self.files[spot[0]].entries[spot[1]]
+
+    def changed(self, spot: Spot) -> Mapping[str, Any]:
+        """The values of an entry that were set."""
+        return self._values.get(spot, {})
+
+    def leaves(self, spot: Spot) -> str:
+        """Why an entry leaves its file, "" when it stays."""
+        return self._leaving.get(spot, "")
+
+    # --- what may be done
+
+    def set(self, spot: Spot, **values: Any) -> None:
+        """Set values of an entry; None removes a key."""
+        entry = self.entry(spot)
+        fields = {key: value for key, value in values.items() if key in Entry._fields}
+        extra = {**entry.extra, **{k: v for k, v in values.items() if k not in Entry._fields}}
+        extra = {key: value for key, value in extra.items() if value is not None}
+        self._values.setdefault(spot, {}).update(values)
+        known = {key: value for key, value in fields.items() if value is not None}
+        self._now[spot] = entry._replace(**known, extra=extra)
+
+    def replace(self, spot: Spot, body: str, because: str = "") -> None:
+        """Give an entry another body; with `because`, its original goes to the archive."""
+        self._bodies[spot] = body
+        self._now[spot] = self.entry(spot)._replace(body=body)
+        if because:
+            self.keep(spot, because)
+
+    def supersede(self, spot: Spot, body: str) -> str:
+        """Give an entry other words; those of before are archived as superseded by it.
+
+        They get an id of their own, which is returned: so they can be brought back.
+        """
+        entry = self.original(spot)
+        old = derived_id(entry.id, entry.body)
+        lost = {"status": "retired", "superseded_by": entry.id, "retired_because": "superseded"}
+        self.keep(spot, "superseded", id=old, **lost)
+        self.replace(spot, body)
+        return old
+
+    def keep(self, spot: Spot, because: str, **more: Any) -> None:
+        """Put an entry as it was read into the archive of its file; it stays where it is."""
+        self._kept.setdefault(spot, _Parting(because, more))
+
+    def archive(self, spot: Spot, because: str, **more: Any) -> None:
+        """Move an entry as it was read to the archive of its file."""
+        self._leaving[spot] = because
+        self._kept[spot] = _Parting(because, more)
+
+    def add(self, path: str, values: Mapping[str, Any], body: str) -> None:
+        """Append a new entry; values that are None are left out."""
+        given = {key: value for key, value in values.items() if value is not None}
+        self.append(path, render_entry(given, body, eol_of(self.file(path).text)))
+
+    def append(self, path: str, text: str) -> None:
+        """Append the text of an entry, as it stands."""
+        self.file(path)
+        self._added.setdefault(path, []).append(text)
+
+    def restore(self, spot: Spot, **values: Any) -> str:
+        """Bring an archived entry back into its file, which is told."""
+        home = source_of(spot[0])
+        self.append(home, restored_text(self.files[spot[0]], self.original(spot), values))
+        return home
+
+    def note(self, what: str, path: str, ids: Iterable[str], detail: str = "") -> None:
+        """Tell what was done."""
+        self.done.append(Event(what, path, tuple(ids), detail))
+
+    def tell(self, what: str, path: str, ids: Iterable[str], detail: str = "") -> None:
+        """Tell what was found, and left as it is."""
+        self.found.append(Event(what, path, tuple(ids), detail))
+
+    # --- the outcome
+
+    def texts(self) -> dict[str, str]:
+        """The new texts by path, archives included; files without a change are left out.
+
+        Raises DataError when one would not read back as planned.
+        """
+        texts: dict[str, str] = {}
+        kept: dict[str, list[str]] = {}
+        for spot, parting in sorted(self._kept.items()):
+            memory, entry = self.files[spot[0]], self.original(spot)
+            text = archived_text(memory, entry, parting.because, self.today, parting.more)
+            kept.setdefault(archive_of(spot[0]), []).append(text)
+        changes: dict[str, list[EntryChange]] = {path: [] for path in sorted(self._fresh)}
+        for spot in sorted({*self._values, *self._bodies, *self._leaving}):
+            changes.setdefault(spot[0], []).append(self._change(spot))
+        for path in (*self._added, *kept):
+            changes.setdefault(path, [])
+        for path, mine in changes.items():
+            new = (*self._added.get(path, ()), *kept.get(path, ()))
+            mine += [EntryChange(text=text) for text in new]
+            texts[path] = edited(self.file(path), mine).text if mine else self.files[path].text
+        return texts
+
+    def _change(self, spot: Spot) -> EntryChange:
+        if spot in self._leaving:
+            return EntryChange(spot[1], remove=True)
+        return EntryChange(spot[1], self._values.get(spot, {}), self._bodies.get(spot))

@@ -1,0 +1,254 @@
+"""Where and when a command runs: root, home, configuration, the memory files there, today."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memcli.errors import UsageError
+from memcli.memory.levels import JOBS_DIRS
+from memcli.memory.values import PHASES
+from memcli.project import config, levels_on_disk
+from memcli.project.levels_on_disk import FoundFile, Listing, View
+from memcli.storage.files import MEMORY_BYTES, SMALL_BYTES, Unreadable, read_text
+
+if TYPE_CHECKING:
+    from memcli.memory.parser import MemoryFile
+
+
+class Project:
+    """The repository (or the home folder alone) that a working directory is in."""
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        cwd: Path,
+        *,
+        root: str = "",
+        sets: Sequence[str] = (),
+        tasks: Sequence[str] = (),
+    ) -> None:
+        self.environ = environ
+        self.cwd = cwd
+        self.tasks = tuple(tasks)
+        """Tasks named on the command line: their files may be written from outside."""
+        self._given = root or environ.get("MEM_ROOT", "")
+        self._flags = config.parse_flags(sets)
+
+    # --- where and when
+
+    @cached_property
+    def home(self) -> Path:
+        return Path(os.path.realpath(config.home_of(self.environ)))
+
+    @cached_property
+    def now(self) -> datetime.date:
+        """Today; MEM_NOW (an ISO date) stands in for it."""
+        given = self.environ.get("MEM_NOW")
+        if not given:
+            return datetime.date.today()
+        try:
+            if given[10:11] not in ("", "T", " "):
+                raise ValueError
+            return datetime.date.fromisoformat(given[:10])
+        except ValueError:
+            raise UsageError(f"MEM_NOW is no date: {given}", "write it as 2026-03-01") from None
+
+    @cached_property
+    def root(self) -> Path | None:
+        if self._given:
+            path = Path(os.path.realpath(self.cwd / os.path.expanduser(self._given)))
+            if not path.is_dir():
+                raise UsageError(
+                    f"the root is no folder ({path})",
+                    "name an existing folder with --root or MEM_ROOT",
+                )
+            return None if path == self.home else path
+        user = config.read_settings(config.user_file(self.home, self.environ)).values
+        own = config.jobs_dirs(user, config.from_environment(self.environ), self._flags)
+        return levels_on_disk.find_root(self.cwd, self.home, own)
+
+    @cached_property
+    def key(self) -> str:
+        """The identity of this project for the state file: git common directory and root."""
+        from memcli.project.git import common_dir, work_tree
+
+        if self.root is None:
+            return "~"
+        top = work_tree(self.root)
+        return f"{common_dir(top) if top else ''}\0{self.root}"
+
+    # --- configuration
+
+    @cached_property
+    def settings(self) -> config.Settings:
+        return config.load(home=self.home, root=self.root, environ=self.environ, flags=self._flags)
+
+    @cached_property
+    def config(self) -> config.Config:
+        return config.require(self.settings)
+
+    def tolerate_configuration(self) -> None:
+        """From now on take what can be used of a faulty configuration, and defaults for the rest."""
+        self.__dict__["config"] = self.settings.config
+
+    @cached_property
+    def jobs_dirs(self) -> tuple[str, ...]:
+        own = self.config.jobs_dir
+        return (*JOBS_DIRS, own) if own else JOBS_DIRS
+
+    # --- memory files
+
+    @cached_property
+    def listing(self) -> Listing:
+        """The memory files that exist, and the ones that were refused."""
+        listing = levels_on_disk.list_files(
+            self.root, self.home, self.jobs_dirs, self.config.memory_files
+        )
+        if self.root is None or not self.config.found:
+            return listing
+        from memcli.project.places import with_found
+
+        return with_found(listing, self.root, self.home, self.environ)
+
+    @cached_property
+    def _by_name(self) -> dict[str, FoundFile]:
+        return {file.name: file for file in self.listing.files}
+
+    def found(self, name: str) -> FoundFile | None:
+        """The listed file of that name."""
+        return self._by_name.get(name)
+
+    def relist(self) -> None:
+        """Look for the files again when they are next asked for."""
+        for name in ("listing", "_by_name"):
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def view(self) -> View:
+        """The job and task that the working directory is in."""
+        if self.root is None:
+            return View()
+        return levels_on_disk.view_of(self.cwd, self.root, self.jobs_dirs)
+
+    @cached_property
+    def tree(self) -> str:
+        """The git work tree of the working directory: "" for the root's own, else a task's folder."""
+        here = os.path.relpath(self.cwd, self.root) if self.root is not None else "."
+        trees = {file.tree for file in self.listing.files if file.tree}
+        inside = [name for name in trees if here == name or here.startswith(name + os.sep)]
+        return max(inside, key=len, default="")
+
+    def may_write(self, file: FoundFile, tasks: Sequence[str] = ()) -> bool:
+        """Whether a command that was called here may change `file`: its work tree, or a task named."""
+        return file.tree in ("~", self.tree) or file.place.task in (*self.tasks, *tasks)
+
+    def read(self, file: FoundFile) -> MemoryFile:
+        """Read and parse a memory file. Raises `Unreadable`."""
+        from memcli.memory.parser import parse
+
+        return parse(read_text(file.path, file.base), file.name)
+
+    def read_to_write(self, file: FoundFile) -> MemoryFile:
+        """Like `read`, for a file about to be changed: conflict markers are left to be resolved."""
+        from memcli.memory.conflicts import conflict_lines
+
+        memory = self.read(file)
+        for line in conflict_lines(memory.text):
+            raise Unreadable("has conflict markers: resolve them first", line)
+        return memory
+
+    # --- names
+
+    def path_of(self, name: str) -> str:
+        """The absolute path of a memory file from its name."""
+        base, inner = (self.home, name[2:]) if name.startswith("~/") else (self.root, name)
+        return str((base or self.home) / inner)
+
+    def relative(self, path: str) -> str:
+        """A file, named from the working directory or absolutely, relative to the root."""
+        folder, name = os.path.split(os.path.normpath(self.cwd / path))
+        absolute = os.path.join(os.path.realpath(folder), name)
+        root = str(self.root or self.cwd)
+        if absolute == root or absolute.startswith(root.rstrip(os.sep) + os.sep):
+            return os.path.relpath(absolute, root)
+        return absolute.lstrip(os.sep) if os.path.isabs(path) else os.path.normpath(path)
+
+
+def moment(today: datetime.date) -> datetime.datetime:
+    """Today's date with the time of day, for journals."""
+    return datetime.datetime.combine(today, datetime.datetime.now().time())
+
+
+def base_of(project: Project, path: str | Path) -> str:
+    """The folder that no link on the way to a file may leave: root or home, "" elsewhere."""
+    named = os.path.abspath(path)
+    for folder in map(str, filter(None, (project.root, project.home))):
+        if named.startswith(folder.rstrip(os.sep) + os.sep):
+            return folder
+    return ""
+
+
+def text_of(project: Project, path: str | Path, *, most: int = MEMORY_BYTES) -> str | None:
+    """The text of a file, None where there is nothing. Raises `Unreadable`."""
+    if not os.path.lexists(path):
+        return None
+    return read_text(path, base_of(project, path), most=most)
+
+
+def seen_from(project: Project, path: str, name: str) -> str:
+    """How to call a memory file where one stands: its name, but from inside a job or task its path."""
+    inside = project.view.inside and not name.startswith("~/")
+    return os.path.relpath(path, project.cwd) if inside else name
+
+
+def need_root(project: Project, more: str = "") -> Path:
+    """The root. Raises UsageError outside of a project; `more` is a further way out."""
+    if project.root is None:
+        raise UsageError(
+            "there is no project here",
+            f"run it inside a repository, or name one with --root{more}",
+        )
+    return project.root
+
+
+def job_folder(project: Project, job: str) -> str:
+    """The folder of a job, relative to the root. Raises UsageError when there is none."""
+    root = need_root(project)
+    if job in (".", "..") or "/" in job or os.sep in job or "\0" in job:
+        raise UsageError(f"--job {job}: no name of a job", "give the name of its folder")
+    for jobs in project.jobs_dirs:
+        if (root / jobs / job).is_dir():
+            return f"{jobs}/{job}"
+    raise UsageError(
+        f"--job {job}: no such job", f"its folder would be {project.jobs_dirs[-1]}/{job}"
+    )
+
+
+def task_folder(project: Project, job: str, task: str) -> str:
+    """Where a task of the job in folder `job` is written to. Raises UsageError without one."""
+    if task in (".", "..") or "/" in task or os.sep in task or "\0" in task:
+        raise UsageError(f"--task {task}: no name of a task", "give the name of its folder")
+    folder = f"{job}/tasks/{task}"
+    if not (need_root(project) / folder).is_dir():
+        raise UsageError(f"--task {task}: no such task", f"its folder would be {folder}")
+    worktree = f"{folder}/worktree"
+    return worktree if (need_root(project) / worktree).is_dir() else folder
+
+
+def current_stage(project: Project, job: str = "") -> str:
+    """The stage in `.current-stage` of the job's directory, without a job at the root; else unknown."""
+    for jobs in project.jobs_dirs if job else ("",):
+        folder = os.path.join(project.root or project.home, jobs, job)
+        try:
+            text = text_of(project, f"{folder}/.current-stage", most=SMALL_BYTES)
+            word = (text or "").strip()
+        except Unreadable:
+            continue
+        if word in PHASES:
+            return word
+    return "unknown"

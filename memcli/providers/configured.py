@@ -1,0 +1,100 @@
+"""The embedder and the language models that the configuration names, made on first use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from memcli.errors import ProviderError, UsageError
+from memcli.project.config import user_file
+
+if TYPE_CHECKING:
+    from memcli.project.context import Project
+    from memcli.providers.embed import Embedder
+    from memcli.providers.llm import Ask, Model
+    from memcli.providers.llm.ledger import Call
+
+
+class Providers:
+    """What a run may ask. Use `close` when it is done."""
+
+    def __init__(
+        self, project: Project, spent: Callable[[], float], note: Callable[[Call], None]
+    ) -> None:
+        self._project = project
+        self._spent = spent
+        self._note = note
+        self._models: list[Model] = []
+
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        """What makes vectors, None without one. Raises UsageError for a missing key or folder."""
+        from memcli.providers.embed import make_embedder
+
+        c = self._project.config
+        return make_embedder(
+            c.embedder, model=c.embed_model, url=c.embed_url, folder=c.embed_folder,
+            dimensions=c.embed_dimensions, environ=self._project.environ,
+        )  # fmt: skip
+
+    @property
+    def embeds_here(self) -> bool:
+        """Whether vectors are made in this process, so that a refresh may make them."""
+        return self._project.config.embedder in ("auto", "local") and self.embedder is not None
+
+    def without_embedder(self) -> None:
+        """Ask the embedder no more in this run: it cannot work."""
+        self.__dict__["embedder"] = None
+
+    @cached_property
+    def model(self) -> Model | None:
+        """The language model that the user has enabled, None without one."""
+        return self.model_of(self._project.config.llm)
+
+    def model_of(self, name: str) -> Model | None:
+        """The language model of that name: for a run in which the user has asked for it."""
+        if name == "none":
+            return None
+        from memcli.providers.llm import make_model
+        from memcli.providers.llm.ledger import Ledger
+
+        named = self._project.config._replace(llm=name)
+        model = make_model(named, self._project.environ, Ledger(self._spent, self._note))
+        self._models += [model] if model is not None else []
+        return model
+
+    def require_model(self, what: str) -> Model:
+        """The enabled model. Raises UsageError that says how to enable one for `what`."""
+        if self.model is None:
+            path = user_file(self._project.home, self._project.environ)
+            raise UsageError(
+                f"{what} needs a language model, and none is enabled",
+                f'write llm = "anthropic" (or "claude") into {path},'
+                " or --set llm=anthropic for this run",
+            )
+        return self.model
+
+    def close(self) -> None:
+        for model in self._models:
+            model.close()
+        close = getattr(self.__dict__.get("embedder"), "close", None)
+        if close is not None:
+            close()
+
+
+def answers(model: Model, asks: Sequence[Ask]) -> list[str]:
+    """The text of the reply to each question, in order. Raises ProviderError when one has none.
+
+    Call it while no lock is held and no transaction is open: it may take minutes.
+    """
+    if not asks:
+        return []
+    from memcli.providers.llm.batch import ask_all
+
+    texts = []
+    for reply in ask_all(model, asks):
+        if isinstance(reply, ProviderError):
+            raise reply
+        texts.append(reply.text)
+    return texts
