@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 from memcli.hooks import relevance
 from memcli.hooks.calls import HookCall, Told
 from memcli.hooks.hook_app import HookApp, Note, remember
 from memcli.hooks.tools import ToolCall, tool_call
-from memcli.index import view
+from memcli.index import occasions, view
 from memcli.index.source import Candidate
 from memcli.index.view import Filters, Scope
 from memcli.memory.words import body_of
 from memcli.project import git
 from memcli.storage.session_log import SessionLog
 from memcli.storage.state import State
-from memcli.text.redact import for_prompt
 
 LINES = 3
 LENGTH = 300
@@ -33,6 +31,8 @@ def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
     found = app.guarded(lambda: _corrections(app, tool))
     if not found:
         return Told()
+    from memcli.text.redact import for_prompt  # most calls say nothing
+
     log, day = SessionLog(state), app.project.now.isoformat()
     why = f"before {os.path.basename(tool.files[0])}" if tool.files else "before a command"
     with state.transaction():
@@ -47,7 +47,7 @@ def _corrections(app: HookApp, tool: ToolCall) -> list[tuple[Candidate, str]]:
     """The corrections that are about a tool, the most important first, each with its line."""
     rows = view.visible(app.index.files().values(), app.project.view, Filters())
     scope = view.select(rows, Filters(type=("corrective",)))
-    found = _nearest(app, scope, app.index.entries.matching(scope, _test(app, tool)))
+    found = _nearest(app, scope, _found(app, scope, tool))
     found.sort(key=lambda c: (-float(c.values.get("importance", 0.5)), c.date, c.entry))
     return [(each, _line(app, scope, each)) for each in found]
 
@@ -66,19 +66,23 @@ def _nearest(app: HookApp, scope: Scope, found: list[Candidate]) -> list[Candida
     return [own[each.rowid] for each in best if each.rowid in own]
 
 
-def _test(app: HookApp, tool: ToolCall) -> Callable[[str | None, str | None, str], bool]:
-    """Whether an entry with these paths, commands and text is about a tool."""
-    root = app.project.root or app.project.cwd
-    files = json.dumps([name for path in tool.files for name in names_of(root, path)])
-    about_path = view.path_matcher(lambda name: name)
+def _found(app: HookApp, scope: Scope, tool: ToolCall) -> list[Candidate]:
+    """The corrections in view whose paths, commands or code spans are about a tool."""
+    root, run = app.project.root or app.project.cwd, tool.command
+    names = [name for path in tool.files for name in names_of(root, path)]
+    keys = occasions.of_files(names) if names else set()
+    if run.whole:
+        keys |= occasions.of_commands(run.whole, run.simple)
+    about = view.path_matcher(lambda name: name)
+    files = json.dumps(names)
 
-    def is_about(paths: str | None, commands: str | None, text: str) -> bool:
-        if paths and tool.files and about_path(paths, files):
+    def is_about(candidate: Candidate) -> bool:
+        paths, commands = candidate.values.get("paths"), candidate.values.get("commands")
+        if paths and names and about(json.dumps(paths), files):
             return True
-        globs = json.loads(commands) if commands else ()
-        return bool(tool.command.whole) and relevance.runs(tool.command, globs, text)
+        return bool(run.whole) and relevance.runs(run, commands or (), candidate.text)
 
-    return is_about
+    return [each for each in app.index.entries.about(scope, keys) if is_about(each)]
 
 
 def names_of(root: Path, path: str) -> list[str]:
@@ -93,6 +97,8 @@ def names_of(root: Path, path: str) -> list[str]:
 
 
 def _line(app: HookApp, scope: Scope, candidate: Candidate) -> str:
+    from memcli.text.redact import for_prompt
+
     title = for_prompt(candidate.title)
     text = for_prompt(body_of(app.index.entries.text(candidate), candidate.title))
     place = f"{scope.files[candidate.source].path}:{candidate.line}, id {candidate.entry[:8]}"

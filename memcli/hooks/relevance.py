@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from memcli.index import occasions
 from memcli.project import globs
 
 RARE = 0.5
@@ -82,10 +83,9 @@ def is_evident(met: Sequence[float], rarest: float) -> bool:
 
 # --- commands
 
-_SPAN = re.compile(r"(?<!`)`([^`\n]{3,200})`(?!`)")
-_QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.", re.DOTALL)
-_BETWEEN = re.compile(r"&&|\|\|?&?|[;&\n()]")
-_BEFORE = re.compile(r"(?:[A-Za-z_]\w*=\S*|sudo|env|time|nohup|exec|command|then|do|else|!|\{)\s+")
+_QUOTED = r"(?s)'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\."
+_BETWEEN = r"&&|\|\|?&?|[;&\n()]"
+_BEFORE = r"(?:[A-Za-z_]\w*=\S*|sudo|env|time|nohup|exec|command|then|do|else|!|\{)\s+"
 LONGEST = 20_000
 """Characters of a command that are looked at."""
 
@@ -108,16 +108,16 @@ def parse_command(command: str) -> Command:
 
 
 def parts(command: str) -> Iterator[str]:
-    hidden = _QUOTED.sub(lambda quoted: "\0" * len(quoted[0]), command)
+    hidden = re.sub(_QUOTED, lambda quoted: "\0" * len(quoted[0]), command)
     at = 0
-    for mark in _BETWEEN.finditer(hidden):
+    for mark in re.finditer(_BETWEEN, hidden):
         yield command[at : mark.start()]
         at = mark.end()
     yield command[at:]
 
 
 def _bare(part: str) -> str:
-    while found := _BEFORE.match(part):
+    while found := re.match(_BEFORE, part):
         part = part[found.end() :]
     return part
 
@@ -128,7 +128,7 @@ def runs(command: Command, patterns: Sequence[str], body: str) -> bool:
         return any(
             globs.matches(glob, each) for glob in patterns[: globs.MOST] for each in command.simple
         )
-    return "`" in body and any(_stands(span, command.whole) for span in code_spans(body))
+    return "`" in body and any(_stands(span, command.whole) for span in occasions.code_spans(body))
 
 
 def _stands(span: str, command: str) -> bool:
@@ -136,13 +136,7 @@ def _stands(span: str, command: str) -> bool:
     return span in command and bool(re.search(rf"(?<![\w./-]){re.escape(span)}(?![\w-])", command))
 
 
-def code_spans(body: str) -> list[str]:
-    """The code spans of a text that have two or more words."""
-    found = (" ".join(match[1].split()) for match in _SPAN.finditer(body))
-    return [span for span in found if " " in span]
-
-
-_SENTENCE = re.compile(r"(?<=[.!?])\s")
+_SENTENCE = r"(?<=[.!?])\s"
 
 
 def one_line(title: str, body: str, most: int) -> str:
@@ -152,7 +146,7 @@ def one_line(title: str, body: str, most: int) -> str:
     text = f"{' '.join(title.split())}: {' '.join(body.split())}".strip(": ")
     if len(text) <= most:
         return text
-    ends = [mark.start() for mark in _SENTENCE.finditer(text) if mark.start() <= most]
+    ends = [mark.start() for mark in re.finditer(_SENTENCE, text) if mark.start() <= most]
     if ends and ends[-1] > len(title) + 2:
         return text[: ends[-1]]
     return text[: most - 1].rsplit(" ", 1)[0] + "…"

@@ -13,11 +13,12 @@ KEYS = ("file_path", "notebook_path", "path", "filePath", "absolute_path")
 """Where the edit tools of agents name their file."""
 MOST = 50
 """Files of one call that are looked at."""
-_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)\s*$", re.MULTILINE)
-_HEREDOC = re.compile(r"(<<-?\s*(['\"]?)(\w+)\2[^\n]*\n)(?:.*?\n)??[ \t]*\3[ \t]*$", re.S | re.M)
+# Most calls need none of these: what is used is compiled then.
+_PATCHED = r"(?m)^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)\s*$"
+_HEREDOC = r"(?sm)(<<-?\s*(['\"]?)(\w+)\2[^\n]*\n)(?:.*?\n)??[ \t]*\3[ \t]*$"
 _ARROW = r"[0-9&]?>>?\|?"
-_WORD = re.compile(rf"""{_ARROW}|(?:[^\s'"\\>]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+""", re.DOTALL)
-_PIECE = re.compile(r"""'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)""", re.DOTALL)
+_WORD = rf"""(?s){_ARROW}|(?:[^\s'"\\>]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+"""
+_PIECE = r"""(?s)'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)"""
 WRITERS = ("rm", "mv", "cp", "tee", "truncate", "touch", "ln")
 """Programs whose arguments are files that they change."""
 SCRIPTED = ("sed", "perl", "ruby")
@@ -41,7 +42,7 @@ def tool_call(given: Mapping[str, Any], cwd: str) -> ToolCall:
         (each for each in texts if isinstance(each, str) and "*** Begin Patch" in each), ""
     )
     if patch:
-        return ToolCall(_absolute(cwd, _PATCHED.findall(patch)))
+        return ToolCall(_absolute(cwd, re.findall(_PATCHED, patch)))
     named = [given.get(key) for key in KEYS]
     files = [name for name in named if isinstance(name, str) and name]
     if files or not isinstance(command, str):
@@ -60,9 +61,9 @@ def _changed(command: str) -> list[str]:
     if not re.search(r">|\b(?:rm|mv|cp|tee|truncate|touch|ln|sed|perl|ruby|cd)\b", command):
         return []
     folder, found = "", []
-    bare = _HEREDOC.sub(r"\1", command) if "<<" in command else command
+    bare = re.sub(_HEREDOC, r"\1", command) if "<<" in command else command
     for part in relevance.parts(bare):
-        words = _WORD.findall(part)
+        words = re.findall(_WORD, part)
         if words[:1] == ["cd"] and len(words) == 2:
             folder = os.path.join(folder, _plain(words[1]))
         else:
@@ -110,4 +111,4 @@ def _arguments(words: list[str]) -> list[str]:
 
 def _plain(word: str) -> str:
     """A word of the shell without its quotes."""
-    return _PIECE.sub(lambda piece: piece[1] or piece[2] or piece[3] or "", word)
+    return re.sub(_PIECE, lambda piece: piece[1] or piece[2] or piece[3] or "", word)

@@ -11,23 +11,25 @@ import time
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memcli.errors import RefusedError
 from memcli.index.filters import FORGED, Entries
-from memcli.index.lexical import Lexical
 from memcli.index.source import FileRow
-from memcli.index.vectors import Vectors
 from memcli.memory.levels import Place
 from memcli.memory.values import Problem
 from memcli.project.levels_on_disk import FoundFile
 
-SCHEMA_VERSION = 4
+if TYPE_CHECKING:
+    from memcli.index.lexical import Lexical
+    from memcli.index.vectors import Vectors
+
+SCHEMA_VERSION = 5
 IN_MEMORY = Path(":memory:")
 APPLICATION = 0x6D656D31  # "mem1": tells our file from a foreign one
 TABLES = frozenset(
     "file_meta chunks chunks_fts chunks_fts_data chunks_fts_idx chunks_fts_docsize chunks_fts_config"
-    " embedding_cache vectors signs words relations meta".split()
+    " embedding_cache vectors signs words occasions relations meta".split()
 )
 FOREIGN = frozenset(["<view>", "<trigger>"])
 """What would run when the index is read or written, and no index of mem has."""
@@ -73,11 +75,15 @@ class Index:
     @property
     def words(self) -> Lexical:
         """Its full text."""
+        from memcli.index.lexical import Lexical
+
         return Lexical(self.db)
 
     @property
     def vectors(self) -> Vectors:
         """Its vectors."""
+        from memcli.index.vectors import Vectors
+
         return Vectors(self.db)
 
     # --- opening

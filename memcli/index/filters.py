@@ -97,16 +97,19 @@ class Entries:
         ).fetchall()
         return join([part[0] for part in parts]) if parts else candidate.text
 
-    def matching(
-        self, scope: Scope, test: Callable[[str | None, str | None, str], bool]
-    ) -> list[Candidate]:
-        """Of the entries that pass, those whose (paths, commands, text) pass a test, too."""
-        self.define("passes", 3, test)
+    def about(self, scope: Scope, keys: Collection[tuple[str, str]]) -> list[Candidate]:
+        """Of the entries that pass, those that have one of these keys (of `occasions`)."""
+        found = self.db.execute(
+            "SELECT DISTINCT o.chunk FROM json_each(?) AS k JOIN occasions AS o"
+            " ON o.what = json_extract(k.value, '$[0]') AND o.key = json_extract(k.value, '$[1]')",
+            (json.dumps(sorted(keys)),),
+        ).fetchall()
+        if not found:
+            return []
         where, values = self._condition(scope)
+        ids = json.dumps([row[0] for row in found])
         return self._candidates(
-            f"part = 0 AND {where} AND"
-            " passes(json_extract(metadata, '$.paths'), json_extract(metadata, '$.commands'), text)",
-            values,
+            f"id IN (SELECT value FROM json_each(?)) AND {where}", (ids, *values)
         )
 
     def made_since(self, scope: Scope, day: str) -> list[Candidate]:

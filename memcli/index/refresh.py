@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from memcli.index import occasions
 from memcli.index.chunks import Row, rows
 from memcli.index.database import Index, Refreshed, place_text
 from memcli.memory.parser import MemoryFile, parse
@@ -83,7 +84,7 @@ class _Writer:
 
     def clear(self) -> None:
         self.db.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('delete-all')")
-        for table in ("chunks", "relations", "file_meta"):
+        for table in ("chunks", "occasions", "relations", "file_meta"):
             self.db.execute(f"DELETE FROM {table}")
         self.vectors.clear()
 
@@ -188,12 +189,26 @@ class _Writer:
             [(source, *row) for row in wanted],
         )
         self.vectors.outdate()
+        self._note_occasions(top)
         if fts:
             self.db.execute(
                 "INSERT INTO chunks_fts (rowid, title, text, tags, date, parts)"
                 " SELECT id, title, text, tags, date, parts FROM chunks WHERE id > ?",
                 (top,),
             )
+
+    def _note_occasions(self, top: int) -> None:
+        """Note when the corrections above a row number are to be told."""
+        rows = self.db.execute(
+            "SELECT id, metadata, text FROM chunks WHERE id > ? AND type = ? AND part = 0",
+            (top, occasions.TYPE),
+        ).fetchall()
+        noted = (
+            (*key, rowid)
+            for rowid, metadata, text in rows
+            for key in occasions.keys(json.loads(metadata), text)
+        )
+        self.db.executemany("INSERT INTO occasions VALUES (?, ?, ?)", noted)
 
     def _keep(self, source: int, wanted: list[Row]) -> list[Row]:
         """Drop the rows that are no longer wanted; return those that are not there yet."""
@@ -225,6 +240,9 @@ class _Writer:
             f" SELECT 'delete', id, title, text, tags, date, parts FROM chunks WHERE {where}",
             values,
         )
+        ids = json.dumps([row[0] for row in rows])
+        gone = "DELETE FROM occasions WHERE chunk IN (SELECT value FROM json_each(?))"
+        self.db.execute(gone, (ids,))
         self.db.execute(f"DELETE FROM chunks WHERE {where}", values)
 
     def _relate(self, source: int, memory: MemoryFile) -> None:

@@ -56,6 +56,12 @@ CREATE TABLE words (
   weight INTEGER NOT NULL,
   vector BLOB NOT NULL
 );
+CREATE TABLE occasions (        -- keys of the files and commands that a correction is about
+  what TEXT NOT NULL, key TEXT NOT NULL,
+  chunk INTEGER NOT NULL,       -- chunks.id of the entry's first chunk
+  PRIMARY KEY (what, key, chunk)
+) WITHOUT ROWID;
+CREATE INDEX occasions_chunk ON occasions(chunk);
 CREATE TABLE relations (
   entry TEXT NOT NULL, other TEXT NOT NULL,
   relation TEXT NOT NULL CHECK (relation IN ('supports', 'contradicts')),
