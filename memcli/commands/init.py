@@ -58,8 +58,10 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> InitReport:
         notes += _told(app.project.root, app.project.listing, found)
     report = apply(place, app.workspace, targets, notes, remove=request.remove, dry_run=dry_run)
     done = [*report.done, *_driver(top, request, dry_run=dry_run), *dict.fromkeys(notes)]
-    faults = harness.path_faults() if request.git or request.agents else []
-    if faults and not request.remove:
+    faults = (
+        [harness.path_fault() or harness.desktop_fault()] if request.git or request.agents else []
+    )
+    if any(faults) and not request.remove:
         done = [*(done or ["everything is in place already"]), *faults]
     return report._replace(done=tuple(done))
 

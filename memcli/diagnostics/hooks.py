@@ -6,16 +6,13 @@ import datetime
 from collections.abc import Iterator, Mapping, Sequence
 
 from memcli.app import App
+from memcli.diagnostics import agent_wiring
 from memcli.diagnostics.document import INFO, PASS, WARN, Check
 from memcli.diagnostics.scene import Scene, text_of
-from memcli.errors import MemError
-from memcli.install import agent_settings, git_hooks, harness
+from memcli.install import git_hooks, harness
 from memcli.storage import state
 from memcli.storage.session_log import Spool, Spooled
 
-AGENTS = {"claude": "Claude Code", "codex": "Codex"}
-LONGEST_WAIT = 60
-"""Seconds above which a timeout was meant as milliseconds."""
 SILENCE = 24 * 3600
 """Seconds that a session may have gone on without a call before hooks count as silent."""
 SPOOLED = 3
@@ -24,63 +21,26 @@ SPOOLED = 3
 
 def check_hooks(scene: Scene) -> Iterator[Check]:
     """Hooks of agents and of git, when they were last called, and their last failure."""
-    installed = [settings for settings in _settings(scene) if _ours(settings)]
-    names = [settings.harness for settings in installed]
-    for settings in installed:
-        yield from _agent_hooks(settings, twice=names.count(settings.harness) > 1)
-    if not installed:
+    root, environ = scene.app.root, scene.app.environ
+    installed = agent_wiring.installed(root, environ)
+    yield from agent_wiring.check_agents(installed, root, environ)
+    plugged = [name for name in ("claude", "codex") if harness.plugin(name, root, environ)]
+    if plugged:
+        yield Check("hooks", PASS, f"the plug-in of mem is on in {' and '.join(plugged)}")
+    elif not installed:
         worked = _session_since(scene.app, 0)
-        what = (
-            "agents work here, and none calls mem by itself"
-            if worked
-            else "no agent calls mem by itself"
-        )
-        yield Check(
-            "hooks", WARN if worked else INFO, what, "mem init --claude, or --codex", worked
-        )
+        what = "no agent calls mem by itself"
+        what = "agents work here, and none calls mem by itself" if worked else what
+        status = WARN if worked else INFO
+        yield Check("hooks", status, what, "mem init --claude, or --codex", worked)
     yield from _git_hooks(scene)
+    path = state.state_dir() / "state.db"
+    if not state.is_sound(path):
+        what = "the state file is damaged: a hook, or --fix, moves it aside and makes a new one"
+        yield Check("state", WARN, what, "mem doctor --fix", str(path))
+        return
     yield from _signs_of_life(scene, installed)
     yield from _hook_log()
-
-
-def _settings(scene: Scene) -> list[harness.Settings]:
-    return harness.all_settings(scene.app.project.root, scene.app.project.environ)
-
-
-def _ours(settings: harness.Settings) -> list[agent_settings.Handler]:
-    try:
-        return agent_settings.handlers(text_of(str(settings.path)) or "")
-    except MemError:
-        return []  # whether it is JSON is the agent's business
-
-
-def _agent_hooks(settings: harness.Settings, *, twice: bool) -> Iterator[Check]:
-    """Whether the hooks in one settings file are whole, and call what is there."""
-    found, name, path = _ours(settings), AGENTS[settings.harness], str(settings.path)
-    again = f"mem init --{settings.harness}" + (
-        f" --{settings.scope}" * (settings.scope != "local")
-    )
-    gone = {each.program for each in found if not harness.is_runnable(each.program)}
-    slow = [
-        each
-        for each in found
-        if isinstance(each.timeout, (int, float)) and each.timeout > LONGEST_WAIT
-    ]
-    missing = {hook.event for hook in agent_settings.HOOKS[settings.harness]} - {
-        each.event for each in found
-    }
-    faults = [
-        *(f"{name} calls a program that is not there: {program}" for program in sorted(gone)),
-        *(f"a hook of {name} may take {each.timeout} seconds ({each.event})" for each in slow),
-        *([f"{name} does not call mem on {', '.join(sorted(missing))}"] if missing else []),
-    ]
-    for fault in faults:
-        yield Check("hooks", WARN, fault, again, path)
-    if twice:
-        what = f"{name} has hooks of mem in two files and runs both"
-        yield Check("hooks", WARN, what, f"{again} --remove", path)
-    elif not faults:
-        yield Check("hooks", PASS, f"{name} calls mem", path=path)
 
 
 def _git_hooks(scene: Scene) -> Iterator[Check]:
@@ -89,14 +49,14 @@ def _git_hooks(scene: Scene) -> Iterator[Check]:
     if top is None or scene.repository.fault:
         return
     folder = harness.hooks_of(top).folder
-    programs = {
-        name: git_hooks.program_of(text_of(str(folder / name)) or "") for name in git_hooks.HOOKS
-    }
+    files = [f"{name}{ending}" for name in git_hooks.HOOKS for ending in ("", git_hooks.LEGACY)]
+    programs = {name: git_hooks.program_of(text_of(str(folder / name)) or "") for name in files}
     found = {name: program for name, program in programs.items() if program is not None}
     for name, program in found.items():
         if not harness.is_runnable(program):
             what = f"git's {name} calls a program that is not there: {program}"
-            yield Check("hooks", WARN, what, "mem init --git", str(folder / name))
+            hint = "mem init --git; or mem init --remove --all"
+            yield Check("hooks", WARN, what, hint, str(folder / name))
     if found and all(map(harness.is_runnable, found.values())):
         yield Check("hooks", PASS, f"git calls mem: {', '.join(found)}", path=str(folder))
 

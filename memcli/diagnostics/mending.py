@@ -192,10 +192,21 @@ def _rebuild(app: App, state: IndexState) -> None:
         raise RefusedError(f"the index is busy ({state.path})", "run mem doctor --fix again")
 
 
+def mend_state(scene: Scene, dry_run: bool) -> Mended:
+    """Move a damaged state file aside: what it held is only who was told what, and what waits."""
+    from memcli.storage.state import is_sound, set_aside, state_dir
+
+    if is_sound(state_dir() / "state.db"):
+        return Mended()
+    kept = None if dry_run else set_aside(state_dir())
+    return Mended([f"moved a damaged state file aside ({kept or state_dir() / 'state.db'})"])
+
+
 REMEDIES: dict[str, Remedy] = {
     "leftovers": mend_leftovers,
     "ids": mend_ids,
     "ignored": mend_ignored,
     "index": mend_index,
     "merge-driver": mend_merge_driver,
+    "state": mend_state,
 }

@@ -34,19 +34,25 @@ def is_runnable(name: str) -> bool:
     return shutil.which(os.path.expanduser(name)) is not None
 
 
-def path_faults() -> list[str]:
-    """Why `mem hook`, as it is wired, would not reach this program from a shell or the desktop."""
+def path_fault() -> str:
+    """Why `mem hook`, as it is wired, would not reach this program, "" when it does."""
     known, own = shutil.which("mem"), _own_script()
     if known is None:
         where = f": it lies in {os.path.dirname(own)}" if own else ""
-        return [f"mem is not on your PATH, and hooks are silent until it is{where}"]
+        return f"mem is not on your PATH, and hooks are silent until it is{where}"
     if own and os.path.realpath(known) != os.path.realpath(own):
-        return [f"mem on your PATH is {known}, not this one ({own}): hooks call that"]
-    if shutil.which("mem", path=BARE) is None:
+        return f"mem on your PATH is {known}, not this one ({own}): hooks call that"
+    return ""
+
+
+def desktop_fault() -> str:
+    """Why a client that is started from the desktop would not find mem, "" when it does."""
+    known = shutil.which("mem")
+    if known is not None and shutil.which("mem", path=BARE) is None:
         link = f"sudo ln -s {shlex.quote(known)} /usr/local/bin/mem"
         how = "start it from a shell" + (f", or: {link}" if sys.platform != "darwin" else "")
-        return [f"an agent that is started from the desktop does not find {known}: {how}"]
-    return []
+        return f"an agent that is started from the desktop does not find {known}: {how}"
+    return ""
 
 
 def _own_script() -> str:

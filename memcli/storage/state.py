@@ -132,7 +132,7 @@ def set_aside(folder: Path) -> Path | None:
     """Move a state file aside that is damaged or no database; its new name, None when it is sound."""
     path = folder / "state.db"
     with alone(folder, "state", wait=5.0) as mine:
-        if not mine or _is_sound(path):  # another process has done it meanwhile
+        if not mine or is_sound(path):  # another process has done it meanwhile
             return None
         kept = path.with_name(f"{path.name}.damaged-{time.time_ns()}")
         for ending in ("-journal", "-wal", "-shm", ""):
@@ -141,7 +141,8 @@ def set_aside(folder: Path) -> Path | None:
     return kept
 
 
-def _is_sound(path: Path) -> bool:
+def is_sound(path: Path) -> bool:
+    """Whether SQLite finds nothing wrong with a state file (one that is busy, or none, is sound)."""
     if not path.exists():
         return True
     db = sqlite3.connect(path, timeout=LOG_WAIT)

@@ -1,0 +1,77 @@
+"""Doctor on the hooks of agents: whole, found, trusted, once; and on a damaged state file."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from memcli.storage.state import state_dir
+from tests.conftest import Project
+
+
+def rows(project: Project, name: str = "hooks") -> list[tuple[str, str]]:
+    found = project.mem("doctor", "--json").json["checks"]
+    return [(row["status"], row["detail"]) for row in found if row["name"] == name]
+
+
+@pytest.fixture(autouse=True)
+def _found_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memcli.install.harness.desktop_fault", lambda: "")
+
+
+def test_what_codex_does_not_trust_is_said(project: Project) -> None:
+    """The project, then each hook by its place in the file, as Codex keeps it."""
+    project.mem("init", "--codex")
+    path = project.root / ".codex/hooks.json"
+    first = rows(project)
+    assert (
+        "WARN",
+        "Codex does not trust this project yet, and skips its hooks without a word",
+    ) in first
+    assert any("does not trust these hooks yet" in what for _, what in first)
+    events = json.loads(path.read_text())["hooks"]
+    snake = {"SessionStart": "session_start", "SubagentStart": "subagent_start",
+             "UserPromptSubmit": "user_prompt_submit", "PreToolUse": "pre_tool_use",
+             "PreCompact": "pre_compact", "SessionEnd": "session_end"}  # fmt: skip
+    lines = [f'[projects."{project.root}"]', 'trust_level = "trusted"']
+    for event in events:
+        lines += [f'[hooks.state."{path}:{snake[event]}:0:0"]', 'trusted_hash = "sha256:x"']
+    project.write("~/.codex/config.toml", "\n".join(lines))
+    assert rows(project) == [("PASS", "Codex calls mem")]
+
+
+def test_a_hook_that_sits_twice_is_named(project: Project) -> None:
+    """In one file, in two, or beside the plug-in."""
+    project.mem("init", "--claude")
+    path = project.root / ".claude/settings.local.json"
+    values = json.loads(path.read_text())
+    values["hooks"]["PreToolUse"] *= 2
+    path.write_text(json.dumps(values))
+    assert ("WARN", "Claude Code calls mem twice on PreToolUse") in rows(project)
+    project.mem("init", "--claude")
+    assert rows(project) == [("PASS", "Claude Code calls mem")]
+    project.write("~/.claude/settings.json", '{"enabledPlugins": {"mem@here": true}}')
+    assert ("WARN", "Claude Code has hooks of mem by its plug-in, too, and may run both") in rows(
+        project
+    )
+    project.mem("init", "--claude", "--remove")
+    assert rows(project) == [("PASS", "the plug-in of mem is on in claude")]
+
+
+def test_wiring_whose_program_is_gone_can_be_taken_back(project: Project) -> None:
+    """The hint names the one command that takes all of it."""
+    project.mem("init", "--claude")
+    found = project.mem("doctor", "--json", env={"PATH": "/usr/bin:/bin"}).json["checks"]
+    gone = [row for row in found if "a program that is not there: mem" in row["detail"]]
+    assert gone and "mem init --remove --all" in gone[0]["hint"]
+
+
+def test_a_damaged_state_file_is_mended(project: Project) -> None:
+    """--fix moves it aside."""
+    project.mem("init")
+    state_dir().mkdir(parents=True, exist_ok=True)
+    (state_dir() / "state.db").write_bytes(b"garbage" * 1000)
+    assert any("damaged" in what for _, what in rows(project, "state"))
+    assert "moved a damaged state file aside" in project.mem("doctor", "--fix").err
+    assert not rows(project, "state") and list(state_dir().glob("state.db.damaged-*"))
