@@ -1,0 +1,179 @@
+"""The real Claude Code and Codex, against a scripted model on loopback.
+
+    npm install --prefix DIR @anthropic-ai/claude-code @openai/codex
+    MEM_TEST_CLIENTS=DIR pytest tests/hooks/test_real_clients.py
+
+Without them, here or on PATH, every test says that it is skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Project
+from tests.hooks.model_server import Call, Model, serving
+from tests.hooks.test_hook import settle
+
+pytestmark = pytest.mark.long
+BIN = Path(os.environ.get("MEM_TEST_CLIENTS", "/nowhere")) / "node_modules" / ".bin"
+HOUSE = Path(__file__).parents[2]
+WISH = "MAIN No, don't use unittest here. Always use pytest for new tests, never unittest."
+
+
+def client(name: str) -> str:
+    found = shutil.which(name, path=f"{BIN}{os.pathsep}{os.environ['PATH']}")
+    if found is None:
+        pytest.skip(f"{name} is not installed (MEM_TEST_CLIENTS names the folder of npm)")
+    return found
+
+
+class Desk:
+    """A repository with memory, a client, and the model that it talks to."""
+
+    def __init__(self, project: Project, model: Model, url: str) -> None:
+        self.project, self.model, self.url = project, model, url
+        self.path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+
+    def run(self, *args: str, path: str = "") -> subprocess.CompletedProcess[str]:
+        own = {
+            "ANTHROPIC_BASE_URL": self.url, "ANTHROPIC_API_KEY": "x", "OPENAI_API_KEY": "x",
+            "DISABLE_TELEMETRY": "1", "DISABLE_AUTOUPDATER": "1", "PATH": path or self.path,
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "MEM_HOOK_SECONDS": "60",
+            "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS": "60000",
+        }  # fmt: skip
+        environ = {key: value for key, value in os.environ.items() if not key.startswith("CLAUDE")}
+        return subprocess.run(
+            args, cwd=self.project.root, env={**environ, **own}, input="",
+            capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip
+
+    def claude(self, prompt: str, *more: str, path: str = "") -> subprocess.CompletedProcess[str]:
+        tools = ("--allowedTools", "Edit,Read,Bash,Agent")
+        form = ("--output-format", "stream-json", "--verbose")
+        return self.run(client("claude"), "-p", prompt, *tools, *form, *more, path=path)
+
+    def codex(self, prompt: str) -> subprocess.CompletedProcess[str]:
+        config = self.project.home / ".codex" / "config.toml"
+        config.parent.mkdir(exist_ok=True)
+        config.write_text(
+            f'model = "gpt-5.1-codex"\nmodel_provider = "here"\n[model_providers.here]\nname = "here"\n'
+            f'base_url = "{self.url}/v1"\nwire_api = "responses"\nenv_key = "OPENAI_API_KEY"\n'
+            f'[projects."{self.project.root}"]\ntrust_level = "trusted"\n'
+        )
+        trust = "--dangerously-bypass-hook-trust"
+        return self.run(client("codex"), "exec", "-s", "workspace-write", trust, prompt)
+
+
+@pytest.fixture
+def desk(project: Project) -> Iterator[Desk]:
+    project.write("institutional.md", "Money is Decimal.\n")
+    project.write("src/tax.py", "rate = 1\n")
+    project.write(
+        "MEMORY.md",
+        project.entry("Freeze the clock", "Checkout tests fail at midnight: freeze the clock.")
+        + project.entry("Round once", "Round VAT once per line.", type="corrective",
+                        paths=["src/*.py"], created_at="2026-01-01"),
+    )  # fmt: skip
+    project.commit()
+    assert project.mem("init", "--claude", "--codex").code == 0
+    with serving() as (model, url):
+        yield Desk(project, model, url)
+    settle(project)
+
+
+def edit(project: Project) -> list[str | Call]:
+    path = str(project.root / "src" / "tax.py")
+    change = {"file_path": path, "old_string": "rate = 1", "new_string": "rate = 2"}
+    return [Call("Read", {"file_path": path}), Call("Edit", change), "Done."]
+
+
+def session_of(done: subprocess.CompletedProcess[str]) -> str:
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return str(next(line["session_id"] for line in lines if line.get("session_id")))
+
+
+def test_claude_is_told_and_told_again(desk: Desk) -> None:
+    """With the prompt, before the edit, after /compact; nothing twice on resume."""
+    desk.model.replies = edit(desk.project)
+    done = desk.claude("MAIN why do the checkout tests fail around midnight?")
+    assert done.returncode == 0, done.stderr
+    assert "freeze the clock" in desk.model.said(0) and "Money is Decimal" in desk.model.said(0)
+    assert (
+        desk.model.said(-1).count("Round VAT once per line") == 2
+    )  # at the start, and at the edit
+    session = session_of(done)
+    assert desk.claude("MAIN go on", "--resume", session).returncode == 0
+    assert desk.model.said(-1).count("Money is Decimal") == 1
+    assert desk.claude("/compact", "--resume", session).returncode == 0
+    assert desk.claude("MAIN go on now", "--resume", session).returncode == 0
+    after = desk.model.said(-1)
+    assert "Money is Decimal" in after and "freeze the clock" in after
+
+
+def test_claude_tells_its_sub_agents(desk: Desk) -> None:
+    """The standing rules reach the first request of a sub-agent."""
+    task = {"description": "look", "prompt": "SUB look around", "subagent_type": "general-purpose"}
+    desk.model.replies = [Call("Agent", task), "Done."]
+    assert desk.claude("MAIN ask somebody").returncode == 0
+    asked = [json.dumps(body) for body in desk.model.asked if "SUB look around" in json.dumps(body)]
+    own = [text for text in asked if "MAIN ask somebody" not in text]
+    assert own and "Money is Decimal" in own[0]
+
+
+def test_claude_learns_from_a_correction(desk: Desk) -> None:
+    """The next session starts with it."""
+    assert desk.claude(WISH).returncode == 0
+    settle(desk.project)
+    assert "never unittest" in (desk.project.root / "MEMORY.md").read_text()
+    assert desk.claude("MAIN write a test").returncode == 0
+    assert "never unittest" in desk.model.said(-1)
+
+
+def test_without_mem_nobody_is_troubled(desk: Desk) -> None:
+    """An uninstall leaves no error line behind, at no event."""
+    without = os.pathsep.join(
+        folder for folder in desk.path.split(os.pathsep)
+        if not os.path.exists(f"{folder}/mem")
+    )  # fmt: skip
+    desk.model.replies = edit(desk.project)
+    done = desk.claude("MAIN change the rate", path=without)
+    assert done.returncode == 0 and "rate = 2" in (desk.project.root / "src/tax.py").read_text()
+    assert "hook" not in done.stderr.lower() and '"hook_error"' not in done.stdout
+
+
+def test_codex_is_told_before_its_patch(desk: Desk) -> None:
+    """A patch names its files: the correction stands in the next request."""
+    patch = (
+        "*** Begin Patch\n*** Update File: src/tax.py\n@@\n-rate = 1\n+rate = 2\n*** End Patch\n"
+    )
+    desk.model.replies = [Call("apply_patch", {"patch": patch}), "Done."]
+    done = desk.codex("MAIN why do the checkout tests fail around midnight?")
+    assert done.returncode == 0, done.stderr
+    assert "freeze the clock" in desk.model.said(0) and "Money is Decimal" in desk.model.said(0)
+    assert desk.model.said(-1).count("Round VAT once per line") > desk.model.said(0).count(
+        "Round VAT once per line"
+    )
+
+
+def test_the_plug_in_installs_in_both(desk: Desk) -> None:
+    """From the marketplace of this repository; then nothing is wired twice."""
+    claude, codex = client("claude"), client("codex")
+    plugin = str(HOUSE / "memcli" / "install" / "plugin")
+    for line in (
+        (claude, "plugin", "validate", "--strict", plugin),
+        (claude, "plugin", "marketplace", "add", str(HOUSE)),
+        (claude, "plugin", "install", "mem@memcli"),
+        (codex, "plugin", "marketplace", "add", str(HOUSE)),
+        (codex, "plugin", "add", "mem@memcli"),
+    ):
+        done = desk.run(*line)
+        assert done.returncode == 0, (line, done.stdout, done.stderr)
+    said = desk.project.mem("init", "--claude", "--codex", "--user").out
+    assert said.count("has the plug-in mem@memcli") == 2
