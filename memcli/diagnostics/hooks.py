@@ -21,7 +21,7 @@ SPOOLED = 3
 
 def check_hooks(scene: Scene) -> Iterator[Check]:
     """Hooks of agents and of git, when they were last called, and their last failure."""
-    root, environ = scene.app.root, scene.app.environ
+    root, environ = scene.app.project.root, scene.app.project.environ
     installed = agent_wiring.installed(root, environ)
     yield from agent_wiring.check_agents(installed, root, environ)
     plugged = [name for name in ("claude", "codex") if harness.plugin(name, root, environ)]
