@@ -121,9 +121,9 @@ def _show_turns(mem: App, transcripts: Sequence[str], form: str) -> int:
 
 
 def _refuse_while_blocked(mem: App) -> None:
-    from memcli.hooks.worker import hindrance
+    from memcli.project.write_blocker import write_blocker
 
-    if mem.project.root is not None and (why := hindrance(mem)):
+    if mem.project.root is not None and (why := write_blocker(mem.project)):
         raise RefusedError(f"{why}: nothing is written", "it is learned from in the next run")
 
 
@@ -222,6 +222,7 @@ def compact(
     mem: App,
     progress: Progress,
     files: Names = argument("[FILE]...", "Only these memory files.", None),
+    due: bool = flag("--due", "Do all that is due, as hooks and CI do."),
     stale: bool = flag("--stale", "Archive what is old and never mattered much."),
     promote: bool = flag("--promote", "Copy what recurs in 3 jobs or sessions up to the project."),
     contradictions: str = option(
@@ -253,8 +254,13 @@ def compact(
         Steps(stale, promote, contradictions, adopt), allow_loss, consolidate, promote_global,
         check, semantic,
     )  # fmt: skip
+    if due and request != command.CompactRequest(check=check):
+        raise UsageError("--due looks itself for what is due", "leave the other options out")
     with progress:
-        report = command.run(mem, request, dry_run=dry_run or check)
+        if due:
+            report = command.compact_due(mem, check=check, dry_run=dry_run or check)
+        else:
+            report = command.run(mem, request, dry_run=dry_run or check)
     code = name_problems(report.skipped)
     if not check or mem.options.json:
         wrote(mem, report, upkeep.compact_text, dry_run=dry_run or check)

@@ -3,11 +3,54 @@
 from __future__ import annotations
 
 from memcli.app import App
+from memcli.commands.retire_stage import stage_ends
 from memcli.compaction.compact import CompactReport, CompactRequest, compact
+from memcli.compaction.consolidate.due import due
+from memcli.compaction.files import Selection, read_files
+from memcli.compaction.plan import Steps
+from memcli.errors import ProviderError, RefusedError
+from memcli.memory.changes import Event
+from memcli.project.write_blocker import write_blocker
 
-__all__ = ["CompactReport", "CompactRequest", "run"]
+__all__ = ["CompactReport", "CompactRequest", "compact_due", "run"]
 
 
 def run(app: App, request: CompactRequest, *, dry_run: bool = False) -> CompactReport:
     """Compact the files asked for."""
     return compact(app, request, dry_run=dry_run)
+
+
+def compact_due(app: App, *, check: bool = False, dry_run: bool = False) -> CompactReport:
+    """Do all that is due in the files in view, in one write; what is not due is left alone.
+
+    Near-duplicates, retired and stale entries, promotion of what recurs, the end of a stage, and,
+    where the user has enabled a language model, episodes that wait to be consolidated. Raises
+    RefusedError while git is at work or a file has a conflict.
+    """
+    if why := write_blocker(app.project):
+        raise RefusedError(f"{why}: nothing is written", "run again when that is done")
+    steps = Steps(stale=True, promote=True, ended=stage_ends(app))
+    request = CompactRequest(steps=steps, check=check or dry_run)
+    if app.project.config.llm != "none":
+        files = read_files(app.project, Selection())
+        request = request._replace(consolidate=bool(due(files.sources)))
+    try:
+        return _bounded(app, request, dry_run=dry_run)
+    except (ProviderError, RefusedError) as error:
+        if not request.consolidate:
+            raise
+        app.notes.append(f"episodes wait to be consolidated: {error.what}")
+        return _bounded(app, request._replace(consolidate=False), dry_run=dry_run)
+
+
+def _bounded(app: App, request: CompactRequest, *, dry_run: bool) -> CompactReport:
+    """Never over the loss guard: what is stale stays when too much of a file would leave."""
+    looked = compact(app, request._replace(check=True), dry_run=True)
+    losses = [event for event in looked.found if event.what == "loss"]
+    if request.check and not losses:
+        return looked
+    steps = request.steps._replace(stale=not losses)
+    report = compact(app, request._replace(steps=steps), dry_run=dry_run)
+    hint = "mem compact --stale --allow-loss archives them"
+    left = [Event("left", e.path, e.ids, f"{e.detail} are stale: {hint}") for e in losses]
+    return report._replace(found=(*report.found, *left))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memcli.app import App
+from memcli.compaction.plan import StageEnd
 from memcli.errors import DataError, MemError, UsageError
 from memcli.extraction import stage
 from memcli.memory.conflicts import conflict_lines
@@ -95,6 +96,27 @@ def _detect(app: App, folder: Path) -> tuple[str, str, tuple[str, ...]]:
         return stage.from_reply(model.complete(stage.SYSTEM, stage.question(safe))), "model", ()
     except MemError as error:
         return "unknown", "model", (f"the model could not be asked: {error.what}",)
+
+
+def stage_ends(app: App) -> tuple[StageEnd, ...]:
+    """What INTENT.md says has ended, at the root and in the jobs in view; no model is asked."""
+    project = app.project
+    if project.root is None:
+        return ()
+    own = {file.place.job for file in project.listing.files if project.may_write(file)} | {""}
+    jobs = [project.view.job] if project.view.inside else sorted(own)
+    ends = []
+    for job in jobs:
+        folder = _folder(app, job)
+        text = _read(app, folder / "INTENT.md")
+        found = stage.from_front_matter(text) or stage.from_rules(text)
+        path = folder / ".current-stage"
+        known = _read(app, path)
+        before = known.strip() if known.strip() in stage.STAGES else ""
+        if found and found not in ("unknown", before):
+            patch = Patch(str(path), known if os.path.lexists(path) else None, f"{found}\n")
+            ends.append(StageEnd(job, before, found, patch))
+    return tuple(ends)
 
 
 def _named(app: App, request: RetireStageRequest, folder: Path) -> RetireStageReport:

@@ -185,6 +185,7 @@ def _plan(
     losses = (*learned.losses, *outcome.losses)
     _guard_loss(losses, allow=request.allow_loss)
     patches = files.patches({**learned.texts, **outcome.texts})
+    patches += tuple(end.patch for end in request.steps.ended)
     waiting = waiting_episodes(files) if request.consolidate and request.check else 0
     told = said.found if said is not None else ()
     found = (*told, *learned.found, *_told(outcome, said), *losses)

@@ -11,7 +11,7 @@ from memcli.memory.changes import ChangeSet, Event
 from memcli.memory.editor import adopted
 from memcli.memory.levels import Place
 from memcli.memory.parser import MemoryFile, parse
-from memcli.memory.values import Entry
+from memcli.memory.values import Entry, Patch
 from memcli.similarity.claims import Claim, claim
 
 LOSS_SHARE = 0.25
@@ -29,6 +29,15 @@ class MemoryInput(NamedTuple):
     writable: bool = True
 
 
+class StageEnd(NamedTuple):
+    """A stage that INTENT.md has left behind ("" for none), and the patch of `.current-stage`."""
+
+    job: str
+    ended: str
+    current: str
+    patch: Patch
+
+
 class Steps(NamedTuple):
     """Which of the steps are wanted; the first three always are."""
 
@@ -36,6 +45,7 @@ class Steps(NamedTuple):
     promote: bool = False
     contradictions: str = "flag"
     adopt: bool = False
+    ended: tuple[StageEnd, ...] = ()
 
 
 class CompactOutcome(NamedTuple):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime
 
-from memcli.compaction.plan import Compaction
+from memcli.compaction.plan import Compaction, StageEnd
+from memcli.memory.levels import Place
 from memcli.memory.prominence import age_days, half_life_decay
 from memcli.memory.values import Entry
 
@@ -22,6 +23,25 @@ def archive_retired(work: Compaction) -> None:
             work.leave([held], "superseded" if extra.get("superseded_by") else "retired")
             why = extra.get("retired_because", "")
             work.note("retired", [held], f"{held.entry.title}{f' ({why})' if why else ''}")
+
+
+def archive_stage(work: Compaction, end: StageEnd) -> None:
+    """What was true for a stage alone leaves when it ends: live task entries of that phase."""
+    for held in work.held if end.ended else ():
+        if held.live and held.source.writable and belongs(held.entry, held.source.place, end):
+            why = f"stage {end.ended}"
+            work.leave([held], "retired", status="retired", retired_because=why)
+            work.note("retired", [held], f"{held.entry.title} ({why})")
+    words = f"{end.current} now" + (f", {end.ended} ended" if end.ended else "")
+    work.changes.note("stage", end.job or "INTENT.md", ["stage"], words)
+
+
+def belongs(entry: Entry, place: Place, end: StageEnd) -> bool:
+    """Whether an entry was true for the stage alone: at the root the project's, in a job the job's."""
+    levels = ("job", "task") if end.job else ("project",)
+    here = place.level in levels and place.job == end.job
+    kept = place.store in ("memory", "institutional")
+    return here and kept and entry.domain == "task" and entry.phase == end.ended
 
 
 def archive_stale(work: Compaction) -> None:

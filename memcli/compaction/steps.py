@@ -18,7 +18,7 @@ from memcli.compaction.contradictions_step import (
 from memcli.compaction.duplicates_step import merge_duplicates, merge_same_ids
 from memcli.compaction.plan import Compaction, CompactOutcome, Meanings, MemoryInput, Steps
 from memcli.compaction.promote import promote_recurring
-from memcli.compaction.stale import archive_retired, archive_stale
+from memcli.compaction.stale import archive_retired, archive_stage, archive_stale
 
 
 def take_steps(
@@ -68,6 +68,8 @@ def _before_contradictions(
         work.adopt()
     merge_same_ids(work)
     merge_duplicates(work)
+    for end in steps.ended:
+        archive_stage(work, end)
     archive_retired(work)
     if steps.stale:
         archive_stale(work)

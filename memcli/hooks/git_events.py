@@ -12,6 +12,7 @@ from memcli.hooks import worker
 from memcli.hooks.hook_app import HookApp, learns_here
 from memcli.memory.levels import ARCHIVE
 from memcli.project import git
+from memcli.project.write_blocker import write_blocker
 from memcli.storage.session_log import Spool
 
 LARGE = 2_000_000
@@ -54,7 +55,7 @@ def _work(app: App) -> str:
     """A line when memory could be compacted; "" for none, or where it would take long to find out."""
     from memcli.commands import compact
 
-    if sum(file.size for file in app.project.listing.files) > LARGE or worker.hindrance(app):
+    if sum(file.size for file in app.project.listing.files) > LARGE or write_blocker(app.project):
         return ""
     try:
         report = compact.run(app, compact.CompactRequest(check=True), dry_run=True)

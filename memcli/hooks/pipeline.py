@@ -5,7 +5,6 @@ Three commands in turn. What was learned stays when a later step fails: that is 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -46,9 +45,7 @@ def run(
         _tried(app, lambda: reinforced.extend(waiting.write(app, paths)))
     compacted: list[Event] = []
     if app.project.config.compact_after_extract and report.patches:
-        _tried(
-            app, lambda: compacted.extend(_compacted(app, [patch.path for patch in report.patches]))
-        )
+        _tried(app, lambda: compacted.extend(compact.compact_due(app).done))
     return Ended(report, tuple(reinforced), tuple(compacted), report.patches)
 
 
@@ -89,15 +86,3 @@ def _workflows(app: App, ids: Sequence[str]) -> list[str]:
     app.refresh()
     copies = app.index.entries.copies(list(ids))
     return sorted({copy.entry for copy in copies if copy.kind == "workflow" and copy.entry in ids})
-
-
-def _compacted(app: App, paths: Sequence[str]) -> Sequence[Event]:
-    """Compact the files that were written, archives and files of other work trees left alone."""
-    app.project.relist()
-    listed = {
-        os.path.realpath(file.path)
-        for file in app.project.listing.files
-        if file.place.store != "archive"
-    }
-    files = tuple(path for path in paths if os.path.realpath(path) in listed)
-    return compact.run(app, compact.CompactRequest(files)).done if files else ()

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from memcli.app import App, Options
 from memcli.errors import MemError
-from memcli.project import git
-from memcli.storage.files import Unreadable, digest, read_text
+from memcli.project.write_blocker import write_blocker
+from memcli.storage.files import digest
 from memcli.storage.session_log import SessionLog, Spool, Spooled
 from memcli.storage.state import alone, state_dir
 from memcli.text.controls import for_display
@@ -89,33 +89,10 @@ def _sweep(app: App) -> str:
     return "; ".join(filter(None, done)) or "nothing to learn"
 
 
-def hindrance(app: App) -> str:
-    """Why nothing must be written now: git is in the middle of something, or a file has a conflict."""
-    from memcli.memory.conflicts import conflict_lines
-
-    assert app.project.root is not None
-    app.project.relist()
-    trees = {
-        app.project.root / file.tree
-        for file in app.project.listing.files
-        if file.tree not in ("", "~")
-    }
-    for top in {git.work_tree(folder) for folder in (app.project.root, *trees)} - {None}:
-        if top is not None and (word := git.under_way(top)):
-            return f"git is in the middle of a {word}"
-    for file in app.project.listing.files:
-        try:
-            if conflict_lines(read_text(file.path, file.base)):
-                return f"{file.name} has a conflict"
-        except Unreadable:
-            continue
-    return ""
-
-
 def _hindered(app: App) -> str:
     """The same, once a git command that is running has ended."""
     until = time.monotonic() + COMMAND
-    while (why := hindrance(app)).endswith(" command") and time.monotonic() < until:
+    while (why := write_blocker(app.project)).endswith(" command") and time.monotonic() < until:
         time.sleep(0.2)
     return why
 

@@ -105,6 +105,7 @@ _FOUND = {
     "not shown": "{0} is not promoted: it holds {why}",
     "not asked": "{why}",
     "skipped": "{0}: {why}",
+    "left": "{why}",
     "dropped": "dropped of what the model proposed: {why}",
 }
 
@@ -147,6 +148,7 @@ def _event(event: Event) -> str:
         "reinforced": f"reinforced {first} from {others}",
         "consolidated": f"consolidated {count(len(event.ids), 'episode')}",
         "promoted everywhere": f"promoted {others} to every project as {first}",
+        "stage": event.detail,
         "adopted": f"made {count(len(event.ids), 'section')} of prose into entries",
     }
     return f"{event.path}: {words[event.what]}"

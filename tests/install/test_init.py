@@ -629,7 +629,7 @@ def runner(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         path.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     for name, value in {
-        "BRANCH": "main", "STALE": "", "RUNNER_TEMP": str(tmp_path), "NUMBER": "7",
+        "BRANCH": "main", "RUNNER_TEMP": str(tmp_path), "NUMBER": "7",
         "GITHUB_REPOSITORY": "o/r", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
     }.items():  # fmt: skip
         monkeypatch.setenv(name, value)

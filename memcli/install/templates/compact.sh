@@ -3,7 +3,7 @@ set -euo pipefail
 export MEM_DB="${RUNNER_TEMP:-/tmp}/mem.db"
 bot='github-actions[bot]'
 before=$(git rev-parse HEAD)
-report=$(mem compact ${STALE:-} 2>&1) || { code=$?; printf '%s\n' "$report"; [ "$code" -eq 3 ] || exit "$code"; }
+report=$(mem compact --due 2>&1) || { code=$?; printf '%s\n' "$report"; [ "$code" -eq 3 ] || exit "$code"; }
 git add --all -- .
 if git diff --cached --quiet; then
   echo "memory is compact already"

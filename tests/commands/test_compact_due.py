@@ -1,0 +1,91 @@
+"""`mem compact --due`: all that is due in one write, and nothing the second time."""
+
+from __future__ import annotations
+
+from tests.conftest import Project
+
+
+def tree(project: Project) -> dict[str, bytes]:
+    paths = [path for path in project.root.rglob("*") if ".git" not in path.parts]
+    return {
+        str(path): path.read_bytes()
+        for path in paths
+        if path.is_file() and not path.name.startswith(".memory.db")
+    }
+
+
+def filled(project: Project) -> Project:
+    """Two near-duplicates, a retired, a stale and an ended entry, and what three jobs learned."""
+    body = "Run the database migrations before the tests start, else they hang."
+    project.write(
+        "MEMORY.md",
+        project.entry("Migrations first", body, id="a", phase="unknown")
+        + project.entry("Migrations first", body, id="b", phase="unknown")
+        + project.entry("Old way", "It was so.", id="gone", status="retired")
+        + project.entry("A trifle", "Of no weight.", id="stale", importance=0.1,
+                        created_at="2025-01-01", last_reinforced="2025-01-01")
+        + project.entry("Draft the schema", "On paper.", id="draft", phase="design", domain="task")
+        + "".join(
+            project.entry(f"Lasting {i}", f"Word{i} stays here for good.", id=f"k{i}")
+            for i in range(4)
+        ),
+    )  # fmt: skip
+    for job in ("one", "two", "three"):
+        text = project.entry(
+            "Ports", "The staging server listens on the metrics port only.", id=f"p-{job}",
+            session_id=f"s-{job}",
+        )  # fmt: skip
+        project.write(f".mem/jobs/{job}/MEMORY.md", text)
+    project.write(".current-stage", "design\n")
+    project.write("INTENT.md", "# Shop\n\nStage: implementation\n")
+    return project
+
+
+def test_all_that_is_due_is_done_at_once_and_once(project: Project) -> None:
+    """Merged, retired, stale, promoted, the stage ended: each named; the second run changes no byte."""
+    filled(project)
+    before = tree(project)
+    assert project.mem("compact", "--due", "--check").code == 1
+    shown = project.mem("compact", "--due", "--dry-run")
+    assert shown.code == 0 and tree(project) == before, shown.err
+    done = project.mem("compact", "--due")
+    assert done.code == 0, done.err
+    for words in ("merged", "retired", "stale", "promoted", "implementation now, design ended"):
+        assert words in done.out, (words, done.out)
+    text = (project.root / "MEMORY.md").read_text()
+    kept = (project.root / "MEMORY.archive.md").read_text()
+    for name in ("gone", "stale", "draft"):
+        assert f"id: {name}\n" not in text and f"id: {name}\n" in kept
+    assert "promoted_from" in text and "stage design" in kept
+    assert (project.root / ".current-stage").read_text() == "implementation\n"
+    after = tree(project)
+    again = project.mem("compact", "--due")
+    assert (again.code, tree(project)) == (0, after)
+    assert project.mem("compact", "--due", "--check").code == 0
+    assert project.mem("undo").code == 0
+    assert tree(project).items() >= before.items()
+
+
+def test_nothing_is_done_in_the_middle_of_a_conflict(project: Project) -> None:
+    """Exit 5, no byte changed; and what would lose too much is left and named."""
+    filled(project)
+    (project.root / ".mem/jobs/one/MEMORY.md").write_text(
+        "<<<<<<< a\n# M\n=======\n# N\n>>>>>>> b\n"
+    )
+    before = tree(project)
+    assert project.mem("compact", "--due").code == 5
+    assert tree(project) == before
+
+
+def test_the_loss_guard_leaves_what_is_stale(project: Project) -> None:
+    """The rest is done."""
+    old = {"importance": 0.1, "created_at": "2025-01-01", "last_reinforced": "2025-01-01"}
+    project.write(
+        "MEMORY.md",
+        "".join(project.entry(f"T{i}", f"Trifle{i} number.", id=f"t{i}", **old) for i in range(5))
+        + project.entry("Gone", "It was.", id="gone", status="retired"),
+    )
+    done = project.mem("compact", "--due")
+    assert done.code == 0 and "5 of 5 live entries are stale" in done.out, (done.out, done.err)
+    text = (project.root / "MEMORY.md").read_text()
+    assert "id: gone" not in text and text.count("Trifle") == 5
