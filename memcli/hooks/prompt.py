@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 from memcli.app import App
-from memcli.commands.recall import recall
-from memcli.hooks import relevance
 from memcli.hooks.calls import HookCall, Told
 from memcli.hooks.hook_app import HookApp, Note, remember, title_of
-from memcli.index import terms as query
 from memcli.recall import budget
-from memcli.recall.answer import RecallRequest
 from memcli.recall.budget import Pools, Shown
-from memcli.recall.present import Hit
+from memcli.recall.gate import told
 from memcli.storage.session_log import SessionLog, Turns
 from memcli.storage.state import State
 
 PROMPT_TOKENS = 200
+"""What the hits may take; the lines around them come to it."""
 PROMPT_HITS = 3
 LONG = 8_000
 END = 4_000
@@ -27,8 +22,6 @@ NUDGE = (
     f"(mem: {NUDGE_AFTER} prompts and nothing was remembered. What is worth keeping"
     ' can be kept: mem add "what was learned")'
 )
-NEAR = 0.6
-"""The cosine from which an entry is told by its vector alone."""
 
 
 def prompt(app: HookApp, state: State, call: HookCall) -> Told:
@@ -38,9 +31,12 @@ def prompt(app: HookApp, state: State, call: HookCall) -> Told:
         return Told()
     log, session = SessionLog(state), call.session
     seen = log.shown(session)
-    hits = [hit for hit in app.guarded(lambda: _worthy(app, text)) if _is_new(hit, seen)]
-    limit = min(PROMPT_TOKENS, app.limit or PROMPT_TOKENS)
-    made = budget.compose(Pools(ranked=list(map(_as_shown, hits))), limit=limit, most=PROMPT_HITS)
+    found = app.guarded(
+        lambda: told(app.project, app.index, lambda: app.providers.embedder, app.notes, text)
+    )
+    fresh = [item for item in found if _is_new(item, seen)]
+    limit = min(PROMPT_TOKENS, app.limit or PROMPT_TOKENS) + budget.FRAME
+    made = budget.compose(Pools(ranked=fresh), limit=limit, most=PROMPT_HITS)
     turns, nudge = _counted(log.turns(session), _newest(app))
     day = app.project.now.isoformat()
     with state.transaction():
@@ -50,8 +46,8 @@ def prompt(app: HookApp, state: State, call: HookCall) -> Told:
         remember(log, session, "prompt", notes, day)
         log.remember_turns(session, turns, day)
     block = budget.write(items, 0) if items else ""
-    told = "\n".join(filter(None, (block, NUDGE if nudge else "")))
-    return Told(told, tuple(note.title for note in notes))
+    said = "\n".join(filter(None, (block, NUDGE if nudge else "")))
+    return Told(said, tuple(note.title for note in notes))
 
 
 def shortened(text: str) -> str:
@@ -59,49 +55,8 @@ def shortened(text: str) -> str:
     return text if len(text) <= LONG else f"{text[:END]}\n{text[-END:]}"
 
 
-def _is_new(hit: Hit, seen: set[str]) -> bool:
-    return hit.id is not None and seen.isdisjoint((hit.id, *hit.duplicates))
-
-
-def _as_shown(hit: Hit) -> Shown:
-    return Shown(str(hit.id), "ranked", hit.head, hit.text, hit.type, also=hit.duplicates)
-
-
-def _worthy(app: HookApp, text: str) -> list[Hit]:
-    """The hits for a prompt, each of which meets enough of it by itself."""
-    index, least = app.index, app.project.config.inject_min
-    terms = relevance.content(query.build(text, index.words.counts).terms)
-    counts = index.words.counts(terms)
-    rarest, *rarity = index.words.rarities([1, *counts])
-    met = [idf for idf, n in zip(rarity, counts, strict=True) if n]
-    if not met or not (relevance.is_evident(met, rarest) or app.providers.embedder):
-        return []  # most prompts are about nothing that is known: that is found out before ranking
-    hits = recall(app, RecallRequest(text, ranked_only=True, refresh=False)).hits
-    covers = _covers(app, hits, terms, rarity, rarest)
-    return [
-        hit
-        for hit in hits
-        if _is_near(hit)
-        or (hit.id in covers and covers[hit.id].evident and covers[hit.id].share >= least)
-    ]
-
-
-def _covers(
-    app: HookApp, hits: Iterable[Hit], terms: Sequence[str], rarity: Sequence[float], rarest: float
-) -> dict[str, relevance.Cover]:
-    """The cover of each hit that has one: that of the chunk that covers most."""
-    entries = dict(app.index.entries.chunks_of(hit.id for hit in hits if hit.id))
-    best: dict[str, relevance.Cover] = {}
-    for rowid, numbers in app.index.words.standing(terms, entries).items():
-        cover = relevance.cover(rarity, numbers, rarest)
-        best[entries[rowid]] = max(cover, best.get(entries[rowid], cover))
-    return best
-
-
-def _is_near(hit: Hit) -> bool:
-    """Whether a hit is so near by its vector that words in common are not asked for."""
-    cosine = (hit.factors or {}).get("vector")
-    return cosine is not None and cosine >= NEAR
+def _is_new(item: Shown, seen: set[str]) -> bool:
+    return seen.isdisjoint((item.key, *item.also))
 
 
 def _newest(app: App) -> int:

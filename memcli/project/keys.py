@@ -40,7 +40,7 @@ class Config(NamedTuple):
     extract_global: bool = False
     hook_proxy: bool = True
     hook_show: bool = True
-    inject_min: float = 0.15
+    inject_min: float = 0.38
     embedder: str = "auto"
     embed_model: str = ""
     embed_url: str = ""
@@ -223,7 +223,8 @@ KEYS: dict[str, Key] = {
         _flag, "whether you are shown a line when hooks told an agent something", project=False
     ),
     "inject_min": Key(
-        _number(0, 1), "share of what a prompt says that an entry must meet for a hook to show it"
+        _number(0, 1),
+        "how strong the evidence must be that an entry bears on a prompt, for a hook to tell it",
     ),
     "embedder": Key(
         _choice(

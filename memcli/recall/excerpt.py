@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from memcli.memory.words import word_forms
@@ -65,6 +66,14 @@ def best(text: str, asked: Terms, room: int) -> Excerpt:
         shown = cut_words(shown, room)
     lines = text.strip("\n").count("\n") - shown.count("\n")
     return Excerpt(shown, max(lines, 0))
+
+
+def together(title: str, text: str, asked: Terms) -> list[float]:
+    """The weights of the terms that stand in a title and the best two paragraphs in a row."""
+    head = _found(title, asked)
+    found = [_found(part, asked) for part in paragraphs(text)]
+    pairs = ({**head, **one, **two} for one, two in pairwise([*found, {}]))
+    return list(max(pairs, key=lambda met: sum(met.values())).values())
 
 
 def _found(part: str, asked: Terms) -> dict[str, float]:

@@ -22,6 +22,10 @@ LINEAR: Final = (0.3, 0.7)
 RANK_CONSTANT: Final = 60
 BLEND: Final = {"lexical": 0.25, "cosine": 0.40, "words": 0.35, "density": 0.07, "title": 0.07}
 """Shares of the signals of static word vectors, each relative to its best."""
+SHORT: Final = 400
+LONG_LEXICAL: Final = 0.3
+LONG_WORDS: Final = 0.7
+"""Characters from which the length of a text counts against its words, and how much."""
 
 LENT: Final = 0.4
 """What the best possible neighbour adds to relevance; the square makes weak neighbours lend
@@ -68,6 +72,23 @@ def blend(signals: Signals) -> dict[int, float]:
     return _mixed(
         [(BLEND[name], scale(own)) for name, own in parts.items()] + [(BLEND["title"], title)]
     )
+
+
+def concise(signals: Signals, sizes: Mapping[int, int]) -> Signals:
+    """The signals with less for what a long text meets by its length alone.
+
+    Up to `SHORT` characters nothing changes; of longer ones the share of BM25 goes down with the
+    root of their length, and that of words met one by one more.
+    """
+    lexical, words = dict(signals.lexical), dict(signals.words)
+    for key, size in sizes.items():
+        if size > SHORT:
+            share = SHORT / size
+            if key in lexical:
+                lexical[key] *= share**LONG_LEXICAL
+            if key in words:
+                words[key] *= share**LONG_WORDS
+    return signals._replace(lexical=lexical, words=words)
 
 
 def _mixed(parts: Sequence[tuple[float, Mapping[int, float]]]) -> dict[int, float]:

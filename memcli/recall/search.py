@@ -187,6 +187,8 @@ class Search:
         named = [(c.rowid, c.title) for c in own] if self.mode == "blend" else []
         signals = signals.among({c.rowid for c in own})
         signals = signals._replace(lexical=lexical, title=fusion.titles(task, named))
+        if self.mode == "blend":
+            signals = fusion.concise(signals, {c.rowid: len(c.text) for c in own})
         fused = fusion.scale(fusion.FUSIONS[self.mode](signals))
         if not any(
             c.rowid in lexical or signals.cosine.get(c.rowid, 0.0) >= self.floor for c in own

@@ -843,20 +843,6 @@ def test_commands_are_taken_apart_outside_of_quotes() -> None:
     assert "b'" not in found
 
 
-def test_one_common_word_is_no_evidence() -> None:
-    """A cover counts from two words, or from one that is rare."""
-    common, rare = relevance.cover([1.0, 5.0], [0], 6.0), relevance.cover([1.0, 5.0], [1], 6.0)
-    assert (common.evident, rare.evident) == (False, True)
-    assert relevance.cover([1.0, 1.0, 2.0], [0, 1], 6.0) == relevance.Cover(0.5, True)
-
-
-def test_every_talk_word_is_free_of_content() -> None:
-    """Words of any conversation and small numbers are dropped, all else is kept in order."""
-    assert relevance.content(["thanks", "checkout", "run", "17", "postgres", "2026"]) == [
-        "checkout", "postgres", "2026",
-    ]  # fmt: skip
-
-
 def test_the_folders_are_the_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     """The folders that are found without platformdirs are those that it names."""
     import platformdirs

@@ -1,0 +1,149 @@
+"""Whether memory bears on a prompt that did not ask for it: evidence beyond one shared word.
+
+A term counts by how rare it is in this memory, measured by one that stands in a single place, and
+a word of any conversation about code counts little. Two such terms must stand together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from memcli.index import terms as query
+from memcli.index import view
+from memcli.index.bm25 import idf
+from memcli.index.view import Filters
+from memcli.recall import excerpt
+from memcli.recall.answer import vectors_of
+from memcli.recall.layers import Layers
+
+if TYPE_CHECKING:
+    from memcli.index.database import Index
+    from memcli.project.context import Project
+    from memcli.providers.embed import Embedder
+    from memcli.recall.budget import Shown
+
+SECOND, THIRD, EACH = 1.0, 0.5, 0.12
+"""What the second and the third best of the terms that are met count for, and each of them."""
+COMMON_SHARE = 0.3
+FOCUS = 0.5
+"""Sentences of a prompt with less than this share of the best one's strength are not searched."""
+LOOKED_AT = 12
+"""How many hits are looked at."""
+
+_SENTENCE = re.compile(r"(?<=[.!?:;])\s+|(?<=[。！？：；])|\n+")
+COMMON = frozenset(
+    """
+    actually add added adding adds afternoon again ah ahead almost already amazing annotation
+    annotations another answer anything api app application apply argument arguments array ask
+    asked asking async await away awesome back bash before begin best better big bit bitte boolean
+    bottom branch bug build builds button buttons bye call callback called calls carry case cases
+    change changed changes changing character characters check checking checks class classes clean
+    cleanup client code codebase color column columns command commands comment comments commit
+    commits committed common component components config configuration constant constants continue
+    continued cool correct count counts create created css current danke data database date dates
+    day default defaults delete dependencies dependency deploy detail details dialog diff
+    directories directory docs docstring documentation doing done double each earlier early edit
+    edited else empty end endpoint enough enum environment error errors even evening event events
+    every everything everywhere example examples excellent exception exceptions execute explain
+    explained export extension fail failed failing fails failure far feature features field fields
+    file files filter find fine first fix fixed fixes fixing float folder footer forget format
+    formatted formatting framework friday full function get git github give go goes going gone
+    good goodbye gracias great green group gut haha handler handlers happy header hello help
+    helper helpers hey hi hmm hold html http import imports improve index input install instead
+    int integer integration interesting interface interfaces issue issues java javascript job json
+    keep key keys know large last late later leave left length let lets level library like liked
+    line lines lint linter list lists log logging logs lol long longer look looking looks loop
+    loops lot lovely made make map maybe mean means merci merge message messages method methods
+    mind minute minutes mock mocks model models module modules moment monday morning move name
+    named names need needed never new next nice night nochmal node nope nothing now number numbers
+    object objects oh ok okay once one open option options order output over package packages page
+    pages parameter parameters part parts pass passed passes passing path paths pause per perfect
+    perhaps place please point prefer previous print problem proceed process project promise pull
+    push pushed python queries query question quite react read readme really reason red redo
+    refactor remember remove removed removes removing rename repeat repo repository request
+    requests rerun response result results resume retry return returns revert review rewrite right
+    rollback row rows run running runs rust said say scratch script scripts search second seconds
+    see server service services set sets setting settings shape shell short shorter show side
+    simple simpler simply single size small something soon sorry sort sorted sound sounds sql
+    start state statement statements status step steps still stop string strings struct stuff
+    style styles suite summarise summarize summary support sure system table tables take task tell
+    ten term terms test tested testing tests text thank thanks thing things think though thought
+    three thx time times tired today tomorrow tonight tool tools top tried try two type typed
+    types typescript typo um understand undo unit update updated url use used user users using
+    utility utils value values variable verify version versions view views wait want wanted way
+    weather week weekend weiter well went whole wonderful word words work worked working works
+    worse wow write wrong yaml yeah yep yesterday
+    """.split()
+)
+"""Words of any conversation with an agent about code."""
+
+
+class Focus(NamedTuple):
+    """The sentences of a prompt that have evidence, and the weight of each of their terms."""
+
+    text: str
+    weights: Mapping[str, float]
+
+
+def strength(weights: Iterable[float]) -> float:
+    """How much the terms that are met say, given the weight (0 to 1) of each."""
+    best = sorted(weights, reverse=True)
+    second, third = (*best[1:3], 0.0, 0.0)[:2]
+    return SECOND * second + THIRD * third + EACH * sum(best)
+
+
+def weights(terms: Sequence[str], counts: Sequence[int], total: int) -> dict[str, float]:
+    """The weight of each term that stands in `total` texts: 1 for a rare one that stands in one."""
+    rarest = idf(1, total)
+    return {
+        term: idf(n, total) / rarest * (COMMON_SHARE if _is_common(term) else 1.0)
+        for term, n in zip(terms, counts, strict=True)
+        if n and " " not in term
+    }
+
+
+def _is_common(term: str) -> bool:
+    return term in COMMON or (term.isdigit() and len(term) < 3)
+
+
+def focus(
+    text: str, counts: Callable[[Sequence[str]], Sequence[int]], total: int, least: float
+) -> Focus:
+    """What of a prompt is worth searching for; an empty text when nothing is evidence."""
+    parts = {part: query.build(part).terms for part in _SENTENCE.split(text) if part.strip()}
+    every = query.build(text, counts).terms
+    weighed = weights(every, counts(every), total)
+    own = {part: [weighed[t] for t in terms if t in weighed] for part, terms in parts.items()}
+    best = max(map(strength, own.values()), default=0.0)
+    if strength(weighed.values()) < least:
+        return Focus("", {})
+    kept = [part for part, found in own.items() if strength(found) >= FOCUS * best]
+    named = {term for part in kept for term in parts[part]}
+    return Focus("\n".join(kept), {term: w for term, w in weighed.items() if term in named})
+
+
+def told(
+    project: Project,
+    index: Index,
+    embedder: Callable[[], Embedder | None],
+    notes: list[str],
+    text: str,
+) -> list[Shown]:
+    """The hits for a prompt each of which bears on it by itself, the strongest first."""
+    least = project.config.inject_min
+    sought = focus(text, index.words.counts, index.words.size(), least)
+    if not sought.text:
+        return []  # most prompts: found out before ranking
+    rows = view.visible(index.files().values(), project.view, Filters())
+    where = view.select(rows, Filters())
+    layers = Layers(project, index, rows, where, vectors_of(index, project.config, embedder, notes))
+    asked = excerpt.terms(sought.weights)
+    found = []
+    for place, hit in enumerate(layers.search.ranked(sought.text, LOOKED_AT)):
+        title = layers.search.chosen[hit.item.id].title
+        own = strength(excerpt.together(title, hit.item.text, asked))
+        if own >= least and hit.own:
+            found.append((-own, place, layers.showing.shown(hit.item.id, "ranked")))
+    return [shown for _, _, shown in sorted(found, key=lambda one: one[:2])]
