@@ -87,7 +87,7 @@ def _no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 def settle(project: Project) -> None:
     """Wait until no worker is at it."""
     with App(Options(root=str(project.root)), os.environ, project.root) as app:
-        name = f"worker-{digest(app.project.encode())}"
+        name = f"worker-{digest(app.project.key.encode())}"
     until, quiet = time.monotonic() + 60, 0
     while time.monotonic() < until:
         quiet = 0 if _running(project) else quiet + 1
@@ -498,7 +498,7 @@ def test_the_end_does_not_wait_for_what_follows(shop: Project) -> None:
     """The hook returns while the worker cannot even begin, and leaves it none of its streams."""
     path = transcript(shop, "Write a test.", WISH)
     with App(Options(root=str(shop.root)), os.environ, shop.root) as app:
-        name = f"worker-{digest(app.project.encode())}"
+        name = f"worker-{digest(app.project.key.encode())}"
     with alone(state_dir(), name, wait=0) as mine:
         assert mine
         call(
