@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from memcli.app import App, Options, opened
 from memcli.errors import RefusedError, UsageError
@@ -51,9 +51,21 @@ class Wanted(TypedDict, total=False):
     no_global: bool
 
 
+class Asked(Wanted, total=False):
+    """What a recall takes besides its task.
+
+    `limit` bounds the ranked hits; norms, policies, workflows and episodes come in addition. With
+    `ranked` there are only ranked hits, of all kinds. `session` is remembered for `reinforce`.
+    """
+
+    limit: int | None
+    max_tokens: int | None
+    ranked: bool
+    session: str
+
+
 class Memory:
-    """The memory of one project (found from the working directory without `root`) and the global
-    one.
+    """The memory of one project (that of the working directory without `root`) and the global one.
 
     Each call opens what it needs and closes it again, so an object may be kept for long and used
     from several threads, one call at a time; after the `with` block it refuses further calls.
@@ -73,59 +85,26 @@ class Memory:
         """Refuse further calls."""
         self._closed = True
 
-    def recall(
-        self,
-        task: str,
-        *,
-        limit: int | None = None,
-        max_tokens: int | None = None,
-        ranked: bool = False,
-        session: str = "",
-        **filters: Unpack[Wanted],
-    ) -> list[Hit]:
-        """What was learned that bears on a task: the hits of `mem recall`, in the order they are
-        shown.
+    def recall(self, task: str, **options: Unpack[Asked]) -> list[Hit]:
+        """What was learned that bears on a task: the hits of `mem recall`, in the order shown."""
+        return list(self._recalled(task, options).hits)
 
-        `limit` bounds the ranked hits; norms, policies, workflows and episodes come in addition.
-        With `ranked` there are only ranked hits, of all kinds. `session` is remembered for
-        `reinforce`.
-        """
-        report = self._recalled(task, limit, max_tokens, ranked, session, filters)
-        return list(report.hits)
-
-    def prompt(
-        self,
-        task: str,
-        *,
-        limit: int | None = None,
-        max_tokens: int | None = None,
-        ranked: bool = False,
-        session: str = "",
-        **filters: Unpack[Wanted],
-    ) -> str:
+    def prompt(self, task: str, **options: Unpack[Asked]) -> str:
         """The same hits as one block of untrusted hints for an agent's prompt; "" without any."""
         from memcli.recall.present import block
 
-        report = self._recalled(task, limit, max_tokens, ranked, session, filters)
+        report = self._recalled(task, options)
         return block(report.hits, report.budget.more)
 
-    def _recalled(
-        self,
-        task: str,
-        limit: int | None,
-        max_tokens: int | None,
-        ranked: bool,
-        session: str,
-        filters: Wanted,
-    ) -> RecallReport:
+    def _recalled(self, task: str, options: Asked) -> RecallReport:
         from memcli.commands import recall as command
         from memcli.recall.answer import RecallRequest
 
-        given = {"limit": limit, "max_tokens": max_tokens}
-        with self._app(
-            *(f"{key}={value}" for key, value in given.items() if value is not None)
-        ) as app:
-            request = RecallRequest(task, _filters(filters), ranked, session=session)
+        wanted: dict[str, Any] = dict(options)
+        sizes = {key: wanted.pop(key, None) for key in ("limit", "max_tokens")}
+        ranked, session = wanted.pop("ranked", False), wanted.pop("session", "")
+        with self._app(*(f"{key}={n}" for key, n in sizes.items() if n is not None)) as app:
+            request = RecallRequest(task, _filters(wanted), ranked, session=session)
             return command.recall(app, request)
 
     def add(
@@ -217,10 +196,9 @@ def _names(given: Names) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
-def _filters(given: Wanted) -> Filters:
-    values: dict[str, Any] = dict(given)
-    if "task_name" in values:
-        values["task"] = values.pop("task_name")
+def _filters(given: dict[str, Any]) -> Filters:
+    if "task_name" in given:
+        given["task"] = given.pop("task_name")
     plain = ("since", "until", "archived", "no_global")
-    wanted = {key: value if key in plain else _names(value) for key, value in values.items()}
-    return Filters(**cast(dict[str, Any], wanted))
+    values: dict[str, Any] = {k: v if k in plain else _names(v) for k, v in given.items()}
+    return Filters(**values)
