@@ -100,7 +100,7 @@ def index(
     elif check:
         put(upkeep.stale_text(report))
     else:
-        put(upkeep.index_text(report) if report.where else "")
+        put(upkeep.index_text(report) if report.where and not quiet else "")
         say("" if report.where else HOW_TO_BEGIN, quiet=quiet)
         put(upkeep.push_text(sent) if sent is not None else "")
     if check and report.stale:

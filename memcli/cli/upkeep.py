@@ -26,7 +26,7 @@ from memcli.cli.options import (
 from memcli.cli.progress import Progress
 from memcli.errors import DataError, ProviderError, RefusedError, UsageError
 from memcli.views import entries, exchange, sessions, upkeep
-from memcli.views.text import HOW_TO_BEGIN, count_problems, put, put_diff, say
+from memcli.views.text import HOW_TO_BEGIN, count_problems, put, say
 
 if TYPE_CHECKING:
     from memcli.commands.health import HealthReport
@@ -262,6 +262,8 @@ def compact(
         else:
             report = command.run(mem, request, dry_run=dry_run or check)
     code = name_problems(report.skipped)
+    for line in upkeep.found_lines(report) if not mem.options.json else ():
+        say(line, quiet=mem.options.quiet)
     if not check or mem.options.json:
         wrote(mem, report, upkeep.compact_text, dry_run=dry_run or check)
     else:
@@ -363,10 +365,7 @@ def doctor(
         report = command.run(mem, files or (), fix=fix, dry_run=dry_run, online=online)
     for line in report.fixed:
         say(f"mem: {'dry run, not done: ' if dry_run else ''}{line}", quiet=quiet)
-    if dry_run and not mem.options.json:
-        put_diff(report.patches, str(mem.project.root or mem.project.home))
-    else:
-        wrote(mem, report, upkeep.doctor_text, dry_run=False, json_of=upkeep.doctor_json)
+    wrote(mem, report, upkeep.doctor_text, dry_run=dry_run, json_of=upkeep.doctor_json)
     say(upkeep.doctor_summary(report), quiet=quiet)
     return 1 if report.failed else 0
 

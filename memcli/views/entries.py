@@ -56,9 +56,18 @@ def add_json(report: AddReport, *, dry_run: bool) -> str:
 
 
 def add_text(report: AddReport) -> str:
-    done = "known already, reinforced" if report.reinforced else "added"
     row = (report.id, report.path, report.title)
-    return for_display("".join(told(f"{done}:", [row], report.patches)))
+    if report.reinforced:
+        (line,) = told("known already, reinforced:", [row], report.patches)
+    else:
+        (line,) = added([row], report.patches)
+    return for_display(line)
+
+
+def added(rows: Rows, patches: Iterable[Patch]) -> list[str]:
+    """One line an entry that is new."""
+    at = lines_of(patches)
+    return [f"added to {path}:{at.get(i, 1)}: {title} (id {i[:8]})" for i, path, title in rows]
 
 
 def list_json(report: ListReport) -> str:

@@ -10,7 +10,7 @@ from memcli.text.controls import for_display, strip_private
 from memcli.text.redact import for_prompt
 from memcli.text.secrets import redact_secrets
 from memcli.views import json
-from memcli.views.entries import ENTRY_KEYS, named, told
+from memcli.views.entries import ENTRY_KEYS, added, named
 from memcli.views.text import count, first, hung, styled
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ DIFF_HANG = 14
 
 def import_text(report: ImportReport) -> str:
     """What was added, one line each, and what was left out and why."""
-    lines = first(told("added:", report.added, report.patches))
+    lines = first(added(report.added, report.patches))
     lines += first([f"known already: {title} (id {i[:8]})" for title, i in report.similar])
     for sources, why in (
         (report.refused, "holds a secret: not imported"),

@@ -110,13 +110,18 @@ _FOUND = {
 }
 
 
-def compact_text(report: CompactReport) -> str:
-    done = [_event(event) for event in report.done]
-    found = [
+def found_lines(report: CompactReport) -> list[str]:
+    """What was found and left alone, one line each."""
+    return first([
         f"{event.path}: {_FOUND[event.what].format(*(i[:8] for i in event.ids), why=event.detail)}"
         for event in report.found
-    ]
-    lines = [*first(done), *first(found)]
+    ])  # fmt: skip
+
+
+def compact_text(report: CompactReport) -> str:
+    """What was done, or would be, and what waits."""
+    done = [_event(event) for event in report.done]
+    lines = first(done)
     if report.waiting:
         number = count(report.waiting, "episode")
         lines.append(f"{number} to consolidate: mem compact --consolidate")

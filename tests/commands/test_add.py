@@ -27,10 +27,10 @@ def last(project: Project, name: str = "MEMORY.md") -> Entry:
 def test_a_first_entry_creates_the_file(project: Project) -> None:
     """Without MEMORY.md it is made; the first line is the title, the rest the body, dated today."""
     got = project.mem("add", "Freeze time in cart tests\nUse freeze_time in the fixture.")
-    assert (got.code, got.out) == (0, "")
+    assert (got.code, got.err) == (0, "")
     entry = last(project)
     assert re.fullmatch(
-        rf"added to MEMORY.md: Freeze time in cart tests \(id {entry.id[:8]}\)\n", got.err
+        rf"added to MEMORY.md:12: Freeze time in cart tests \(id {entry.id[:8]}\)\n", got.out
     )
     assert entry.body == f"## [{TODAY}] Freeze time in cart tests\nUse freeze_time in the fixture."
     assert (entry.type, entry.domain, entry.importance, entry.phase, entry.status) == (
@@ -111,7 +111,7 @@ def test_levels_have_their_files(project: Project) -> None:
         got = project.mem("add", f"Text {name}", *args)
         assert got.code == 0, got.err
         assert last(project, name).title == f"Text {name}"
-    assert project.mem("add", "Everywhere", "--level", "global").err.startswith(
+    assert project.mem("add", "Everywhere", "--level", "global").out.startswith(
         "added to ~/MEMORY.md"
     )
     assert entries(project.home / "MEMORY.md")[0].title == "Everywhere"
@@ -186,7 +186,7 @@ def test_what_is_known_is_reinforced(project: Project) -> None:
         "MEMORY.md", project.entry(text, "Because others queue behind it.", created_at="2026-01-01")
     )
     got = project.mem("add", text + "\nBecause others queue behind it.")
-    assert got.err.startswith(f"known already, reinforced: {text} (MEMORY.md, id ")
+    assert got.out.startswith(f"known already, reinforced: {text} (MEMORY.md:")
     [entry] = entries(project.root / "MEMORY.md")
     assert (entry.reinforcement_count, entry.last_reinforced, entry.created_at) == (
         1,
@@ -216,7 +216,7 @@ def test_retired_and_other_work_trees_are_no_reason_not_to_add(project: Project)
     project.write("MEMORY.md", project.entry(text, "So."), at=worktree)
     project.git("init", "-q", str(worktree))
     before = (worktree / "MEMORY.md").read_bytes()
-    assert project.mem("add", text + "\nSo.").err.startswith("added to MEMORY.md")
+    assert project.mem("add", text + "\nSo.").out.startswith("added to MEMORY.md")
     assert (worktree / "MEMORY.md").read_bytes() == before
 
 
@@ -310,11 +310,11 @@ def test_twenty_adds_at_once_are_all_there(project: Project) -> None:
     running = [
         subprocess.Popen(
             [sys.executable, "-m", "memcli", "add", f"{word} {word[::-1]} {i}"],
-            cwd=project.root, stderr=subprocess.PIPE, text=True,
+            cwd=project.root, stdout=subprocess.PIPE, text=True,
         )
         for i, word in enumerate(words)
     ]  # fmt: skip
-    assert [(one.wait(), one.stderr.read()[:8]) for one in running if one.stderr] == [
+    assert [(one.wait(), one.stdout.read()[:8]) for one in running if one.stdout] == [
         (0, "added to")
     ] * 20
     assert sorted(
@@ -332,7 +332,7 @@ def test_a_sibling_job_is_no_place_to_be_reinforced(project: Project) -> None:
         (project.root / ".mem/jobs" / job).mkdir(parents=True)
         assert (
             "added to"
-            in project.mem("add", "Search tests need a refreshed index", "--job", job).err
+            in project.mem("add", "Search tests need a refreshed index", "--job", job).out
         )
     again = project.mem("add", "Search tests need a refreshed index", "--job", "two")
-    assert "reinforced" in again.err
+    assert "reinforced" in again.out

@@ -43,7 +43,7 @@ def test_near_duplicates_become_one_entry_and_the_originals_are_archived(project
         ),
     )
     done = project.mem("compact")
-    assert done.code == 0 and "merged b into a" in done.err and not done.out
+    assert done.code == 0 and "merged b into a" in done.out and not done.err
     (entry,) = parse((project.root / "MEMORY.md").read_text(), "x").entries
     assert (entry.id, entry.status, entry.importance) == ("a", "compacted", 0.9)
     assert (entry.reinforcement_count, entry.last_reinforced) == (7, "2026-10-01")
@@ -92,7 +92,7 @@ def test_entries_of_other_types_jobs_levels_and_stores_are_never_merged(project:
     )
     project.write("institutional.md", project.entry("Clock", A, id="i", type="directive"))
     done = project.mem("compact", "--check")
-    assert (done.code, done.out, done.err) == (0, "", "nothing to compact\n")
+    assert (done.code, done.out, done.err) == (0, "nothing to compact\n", "")
     project.write("MEMORY.md", project.entry("Gone", A, id="gone", status="retired"))
     done = project.mem("compact", "--check")
     assert (done.code, done.err) == (1, "") and "archived gone, retired: Gone" in done.out

@@ -87,7 +87,7 @@ def test_out_makes_a_file(project: Project) -> None:
     filled(project)
     printed = project.mem("export", "--target", "claude").out
     got = project.mem("export", "--target", "claude", "--out", "CLAUDE.md")
-    assert (got.out, got.err) == ("", "mem: wrote CLAUDE.md\n")
+    assert (got.out, got.err) == ("wrote CLAUDE.md\n", "")
     assert (project.root / "CLAUDE.md").read_text() == printed
 
 
@@ -105,7 +105,7 @@ def test_an_existing_file_keeps_every_other_byte(project: Project, eol: str, end
         eol == "\r\n"
     )
     again = project.mem("export", "--target", "claude", "--out", "CLAUDE.md")
-    assert again.err == "mem: CLAUDE.md is up to date\n" and path.read_bytes().decode() == first
+    assert again.out == "CLAUDE.md is up to date\n" and path.read_bytes().decode() == first
     path.write_bytes((first + f"Below.{eol}").encode())
     project.mem("add", "A new lesson about caching")
     project.mem("export", "--target", "claude", "--out", "CLAUDE.md")

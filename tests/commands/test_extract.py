@@ -143,7 +143,7 @@ def in_job(project: Project) -> Path:
 def test_skipped_scopes_are_counted_and_with_v_named(project: Project) -> None:
     """One short line; -v has each with its reason. A run that reads nothing says no more than that."""
     path = saved(project, talk(project))
-    short = project.mem("extract", "--dry-run", path).err + project.mem("extract", path).err
+    short = project.mem("extract", "--dry-run", path).out + project.mem("extract", path).out
     assert (
         short.count("8 scopes skipped: -v says which and why\n") == 1 and "INTENT.md" not in short
     )
@@ -152,14 +152,14 @@ def test_skipped_scopes_are_counted_and_with_v_named(project: Project) -> None:
         "skipped: intent-alignment (there is no INTENT.md); "
         in project.mem("extract", "-v", path).err
     )
-    assert project.mem("extract").err == "no new sessions of this repository\n"
+    assert project.mem("extract").out == "no new sessions of this repository\n"
 
 
 def test_a_session_teaches_by_rules(project: Project) -> None:
     """Without a language model a stated preference and an episode are written; the engine is named."""
     got = project.mem("extract", saved(project, talk(project)))
-    assert (got.code, got.out) == (0, "")
-    assert "engine rules: no language model is enabled" in got.err and "--engine llm" in got.err
+    assert (got.code, got.err) == (0, "")
+    assert "engine rules: no language model is enabled" in got.out and "--engine llm" in got.out
     (entry,) = entries(project)
     assert (entry.type, entry.importance, entry.domain, entry.kind) == (
         "directive",
@@ -209,7 +209,7 @@ def test_an_empty_or_torn_session_says_so(project: Project, text: str) -> None:
     """Nothing was said: exit 0, nothing written."""
     path = project.write("~/sessions/empty.jsonl", text)
     got = project.mem("extract", str(path))
-    assert got.code == 0 and "nothing was said" in got.err and not entries(project)
+    assert got.code == 0 and "nothing was said" in got.out and not entries(project)
 
 
 def test_an_unknown_format_is_refused(project: Project) -> None:
@@ -281,7 +281,7 @@ def test_the_same_session_changes_nothing(project: Project, world: Path, how: st
     if how in ("without the state", "without both"):
         (world / "state" / "mem" / "state.db").unlink()
     got = project.mem("extract", path)
-    assert got.code == 0 and "nothing new" in got.err
+    assert got.code == 0 and "nothing new" in got.out
     assert state(project) == before and project.git("status", "--porcelain") == ""
 
 
@@ -294,7 +294,7 @@ def test_a_grown_session_teaches_only_what_is_new(project: Project, world: Path)
     given.user("From now on, never push to the main branch without a review.").agent(
         "Understood."
     ).write(Path(path))
-    got = project.mem("extract", path).err
+    got = project.mem("extract", path).out
     assert "2 turns" in got
     grown = state(project)
     assert grown.keys() == before.keys() and all(
@@ -315,7 +315,7 @@ def test_an_id_in_the_archive_is_not_written_again(project: Project) -> None:
     project.mem("compact")
     (project.root / "tasks" / "episodes.md").unlink()
     got = project.mem("extract", path)
-    assert not entries(project) and "learned already" in got.err
+    assert not entries(project) and "learned already" in got.out
 
 
 def test_another_session_reinforces_what_is_known(project: Project) -> None:
@@ -324,7 +324,7 @@ def test_another_session_reinforces_what_is_known(project: Project) -> None:
     path = saved(project, talk(project, "s-2"), "two.jsonl")
     got = project.mem("extract", path)
     (entry,) = entries(project)
-    assert entry.reinforcement_count == 1 and "1 reinforced" in got.err
+    assert entry.reinforcement_count == 1 and "1 reinforced" in got.out
     assert [source.partition("#")[0] for source in entry.extra["source"]] == [
         "one.jsonl",
         "two.jsonl",
@@ -354,10 +354,10 @@ def test_what_a_person_threw_out_stays_out(project: Project) -> None:
     project.mem("extract", saved(project, talk(project)))
     project.mem("retire", entries(project)[0].id)
     got = project.mem("extract", saved(project, talk(project, "s-2"), "two.jsonl"))
-    assert "thrown out before" in got.err
+    assert "thrown out before" in got.out
     project.mem("compact")
     got = project.mem("extract", saved(project, talk(project, "s-3"), "three.jsonl"))
-    assert "thrown out before" in got.err and not entries(project)
+    assert "thrown out before" in got.out and not entries(project)
 
 
 def test_what_was_retired_with_its_stage_may_be_learned_again(project: Project) -> None:
@@ -383,7 +383,7 @@ def test_what_was_archived_as_stale_comes_back(project: Project) -> None:
     project.write("MEMORY.md", "")
     got = project.mem("extract", saved(project, talk(project, "s-2"), "two.jsonl"))
     (entry,) = entries(project)
-    assert (entry.id, entry.reinforcement_count) == (old.id, 1) and "1 restored" in got.err
+    assert (entry.id, entry.reinforcement_count) == (old.id, 1) and "1 restored" in got.out
     assert "archived_because" not in entry.extra
 
 
@@ -406,7 +406,7 @@ def test_the_last_episodes_stay_live(project: Project) -> None:
     assert len(entries(project, "tasks/episodes.md")) == 2
     assert len(entries(project, "tasks/episodes.archive.md")) == 2
     before = state(project)
-    assert "nothing new" in project.mem("extract", paths[0], "--set", "episodes_keep=2").err
+    assert "nothing new" in project.mem("extract", paths[0], "--set", "episodes_keep=2").out
     assert state(project) == before
 
 
@@ -669,14 +669,14 @@ def test_commands_to_the_agent_are_dropped(project: Project) -> None:
         item(title="Good"),
     ])  # fmt: skip
     got = project.mem("extract", saved(project, talk(project)), env=env)
-    assert [e.title for e in entries(project)] == ["Good"] and "reads like a command" in got.err
+    assert [e.title for e in entries(project)] == ["Good"] and "reads like a command" in got.out
 
 
 def test_a_turn_that_was_not_shown_is_dropped(project: Project) -> None:
     """A finding has to come from somewhere."""
     env = script(project, project=[item(turn=99), item(turn=0), item(turn=-3)])
     got = project.mem("extract", saved(project, talk(project)), env=env)
-    assert "dropped 3: names no turn that was shown" in got.err and not entries(project)
+    assert "dropped 3: names no turn that was shown" in got.out and not entries(project)
 
 
 def test_advice_from_outside_is_declarative(project: Project) -> None:
@@ -871,7 +871,7 @@ def test_recalled_entries_are_reinforced_once(project: Project) -> None:
     project.mem("recall", "slow checkout page queries", "--session", "s-1")
     path = saved(project, talk(project))
     got = project.mem("extract", path)
-    assert entries(project)[0].reinforcement_count == 1 and "reinforced 1 entry" in got.err
+    assert entries(project)[0].reinforcement_count == 1 and "reinforced 1 entry" in got.out
     project.mem("recall", "slow checkout page queries", "--session", "s-2")
     project.mem("extract", saved(project, talk(project, "s-2"), "two.jsonl"), "--no-reinforce")
     assert entries(project)[0].reinforcement_count == 1
@@ -939,7 +939,7 @@ def test_without_names_the_new_sessions_are_read(project: Project) -> None:
     got = project.mem("extract")
     assert len(entries(project)) == 1 and "tabs" not in (project.root / "MEMORY.md").read_text()
     assert got.code == 0
-    assert "no new sessions" in project.mem("extract").err
+    assert "no new sessions" in project.mem("extract").out
 
 
 def test_older_and_many_sessions_are_listed(project: Project) -> None:
@@ -950,16 +950,16 @@ def test_older_and_many_sessions_are_listed(project: Project) -> None:
     got = project.mem("extract", "--json").json
     assert len(got["sessions"]) == 10 and len(got["more"]) == 2
     assert str(paths[0]) in got["more"]
-    told = project.mem("extract").err
+    told = project.mem("extract").out
     assert "1 older session not read: --all reads every one, -v names them" in told
-    assert str(paths[0]) not in told and str(paths[0]) in project.mem("extract", "-v").err
+    assert str(paths[0]) not in told and str(paths[0]) in project.mem("extract", "-v").out
     assert len(project.mem("extract", "--all", "--json").json["sessions"]) == 1
 
 
 def test_finished_leaves_running_sessions_alone(project: Project) -> None:
     """A session written to within the last half hour is not read by automatic runs."""
     path = _claude(project, talk(project), "one")
-    assert "no new sessions" in project.mem("extract", "--finished").err
+    assert "no new sessions" in project.mem("extract", "--finished").out
     hour_ago = path.stat().st_mtime - 3600
     os.utime(path, (hour_ago, hour_ago))
     assert len(project.mem("extract", "--finished", "--json").json["sessions"]) == 1

@@ -101,7 +101,7 @@ def test_auto_memory_of_claude_code(project: Project) -> None:
     index = "# Memory\n- [Real database](database.md) - no mocks\n\n## Build\nThe build needs Node 22.\n"
     folder = auto_memory(project, MEMORY=index, database=TOPIC)
     got = project.mem("import", str(folder))
-    assert (got.code, got.out) == (0, ""), got.err
+    assert (got.code, got.err) == (0, "")
     notes, topic = entries(project)
     assert (notes.title, notes.kind, notes.extra["source"]) == (
         "Memory > Build",

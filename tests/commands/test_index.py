@@ -139,7 +139,7 @@ def test_it_works_as_a_program(project: Project) -> None:
 def test_it_says_how_many_vectors_there_are_and_of_which_model(project: Project) -> None:
     """In words and in JSON; without an embedder nothing is said of vectors."""
     project.write("MEMORY.md", project.entry("A") + project.entry("B", embed=False))
-    assert "1 vector (local/wordllama-256)" in project.mem("index").err
+    assert "1 vector (local/wordllama-256)" in project.mem("index").out
     assert project.mem("index", "--json").json["vectors"] == {
         "model": "local/wordllama-256", "have": 1, "chosen": 1, "failed": "", "hint": "",
     }  # fmt: skip
