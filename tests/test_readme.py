@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.docs import console
+from tests.docs import console, picture
 
 README = (console.ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -37,3 +37,14 @@ def test_a_wrong_console_block_is_found_out(tmp_path: Path) -> None:
     page = "```console\n$ cd docs/example/shop\n$ ls\nINTENT.md\n...\n$ echo one; echo two\none\nthree\n```\n"
     (difference,) = console.compare(page, tmp_path)
     assert difference.startswith("line 6: $ echo one; echo two")
+
+
+def test_the_picture_shows_what_the_program_prints(tmp_path: Path) -> None:
+    """What docs/session.svg shows is what the commands in it print."""
+    drawn = picture.draw(picture.session(tmp_path))
+    assert picture.PICTURE.read_text(encoding="utf-8") == drawn, "python -m tests.docs.picture"
+
+
+def test_the_page_is_short() -> None:
+    """A reader is through within a minute."""
+    assert len(README.splitlines()) <= 120
