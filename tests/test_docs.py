@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import subprocess
 import sys
@@ -147,17 +146,9 @@ def test_format_page_knows_the_word(word: str) -> None:
 
 
 def test_modules_that_the_pages_name_exist() -> None:
-    """`memcli/x.py` is a file, and `x.py` in a page of design or glossary one of the package."""
-    for page in ("glossary.md", "design.md", "../.github/CONTRIBUTING.md"):
+    """`memcli/x.py` is a file, and `x.py` in the page of design one of the package."""
+    for page in ("design.md", "../.github/CONTRIBUTING.md"):
         for module in re.findall(r"`(memcli/[\w/]+\.\w+)`", text(page)):
             assert (generate.ROOT / module).exists(), f"{page}: {module}"
         for module in re.findall(r"`([a-z_]+\.(?:py|sql))`", text(page)):
-            assert (generate.ROOT / "memcli" / module).exists(), f"{page}: {module}"
-
-
-def test_words_of_the_glossary_that_name_a_module_exist() -> None:
-    """The glossary's column of modules can be imported."""
-    named = re.findall(r"^\| \*\*.+\| `(memcli\.[\w.]+)` \|$", text("glossary.md"), re.MULTILINE)
-    assert len(named) >= 15
-    for module in named:
-        assert importlib.util.find_spec(module) is not None, module
+            assert any((generate.ROOT / "memcli").rglob(module)), f"{page}: {module}"
