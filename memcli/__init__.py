@@ -1,9 +1,7 @@
 """mem: the memory of coding agents, kept in markdown, found through SQLite."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
+# Nothing is imported here: `python -m memcli` has the working directory first in its path.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memcli.api import Memory
 
@@ -11,7 +9,7 @@ __version__ = "0.1.0"
 __all__ = ["Memory", "__version__"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """`Memory`, imported when it is first asked for: the command line starts without it."""
     if name == "Memory":
         from memcli.api import Memory

@@ -1,10 +1,12 @@
 """`python -m memcli`, and the console script `mem`."""
 
-from __future__ import annotations
+import sys
+
+if __name__ == "__main__" and __spec__ is not None and not sys.flags.safe_path:
+    del sys.path[0]  # `python -m` puts the working directory first, with a repository's modules
 
 import gc
 import os
-import sys
 
 
 def main() -> None:

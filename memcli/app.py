@@ -227,4 +227,7 @@ def opened(options: Options) -> Iterator[App]:
         config.require(
             config.of_flags(options.sets)
         )  # whether or not the command asks for the configuration
+        from memcli.storage.state import shared_state
+
+        app.notes += filter(None, [shared_state()])
         yield app

@@ -34,6 +34,7 @@ def init(
     user: bool = flag("--user", "Hooks of agents in your own settings, for all repositories."),
     shared: bool = flag("--shared", "Hooks of agents in settings that are committed."),
     remove: bool = flag("--remove", "Take back what mem init did, or only what is named with it."),
+    git_dir: str = option("DIR", "The repository, where .git names a strange one."),
     dry_run: bool = DRY_RUN,
 ) -> None:
     """Make a repository ready.
@@ -54,6 +55,7 @@ def init(
         remove=remove,
         source=source,
         everything=everything,
+        git_dir=git_dir,
     )
     report = command.run(mem, request, dry_run=dry_run)
     wrote(mem, report, upkeep.init_text, dry_run=dry_run)

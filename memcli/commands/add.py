@@ -19,7 +19,7 @@ from memcli.memory.levels import LEVEL_WORDS, OUTERMOST, Place
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import KINDS, LEVELS, PRIORITIES, TYPES, Patch
 from memcli.memory.words import clean
-from memcli.project.context import current_stage, job_folder, need_root, task_folder, text_of
+from memcli.project.context import current_stage, job_folder, need_root, task_folder, text_to_write
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import near_duplicate
 from memcli.storage.files import Unreadable
@@ -213,7 +213,7 @@ def _target(app: App, request: AddRequest) -> tuple[str, str]:
 
 def _read(app: App, path: str, name: str) -> MemoryFile:
     try:
-        text = text_of(app.project, path) or ""
+        text = text_to_write(app.project, path) or ""
         for line in conflict_lines(text):
             raise Unreadable("has conflict markers: resolve them", line)
         return parse(text, name)

@@ -20,7 +20,7 @@ from memcli.project.context import base_of
 from memcli.project.levels_on_disk import FoundFile
 from memcli.project.places import is_private
 from memcli.recall import ranking
-from memcli.storage.files import Unreadable, read_text
+from memcli.storage.files import Unreadable, read_text, refuse_links
 
 TARGETS = ("claude", "agents-md", "json")
 RULES = ("policy", "architecture", "preference")
@@ -163,6 +163,8 @@ def save(app: App, report: ExportReport, text: str, out: str) -> bool:
         os.path.realpath(path) == os.path.realpath(file.path) for file in app.project.listing.files
     ):
         raise UsageError(f"{out}: is a memory file", "name another file with --out")
+    root = app.project.root
+    refuse_links(path, root if root is not None and path.is_relative_to(root) else path.parent)
     before = _text(path, out, base_of(app.project, path))
     whole = text + "\n"
     after = whole if report.target == "json" else handout.placed(before, whole, out)

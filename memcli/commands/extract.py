@@ -21,6 +21,7 @@ from memcli.memory.parser import parse
 from memcli.memory.values import Entry, Patch, Problem
 from memcli.project import levels_on_disk
 from memcli.project.context import current_stage, job_folder, text_of
+from memcli.project.trust import own_files
 from memcli.sessions import clean as cleaning
 from memcli.sessions.model import Segment, Session
 from memcli.storage.files import Unreadable, digest
@@ -476,8 +477,18 @@ class _Run:
             ]
             inputs[name] = prompts.memories(texts)
         for name in scopes.FILES:
-            inputs[name] = self._file(home, name)
+            inputs[name] = self._file(home, name) if self._is_own(home, name) else ""
         return {name: text for name, text in inputs.items() if text}
+
+    def _is_own(self, home: Home, name: str) -> bool:
+        """False of notes that a repository brings: what is said in them nobody here has said."""
+        if (
+            name not in (".assumptions.jsonl", ".interventions.jsonl")
+            or self.app.project.root is None
+        ):
+            return True
+        path = str(self.app.project.root / home.job_folder / name)
+        return not os.path.lexists(path) or path in own_files(self.app.project.root, [path])
 
     def _file(self, home: Home, name: str) -> str:
         """A file of the job's directory (without a job the root's), cleaned; "" when there is none."""

@@ -21,7 +21,7 @@ from memcli.memory.levels import LEVEL_WORDS, OUTERMOST, Place
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prose import sections
 from memcli.memory.values import LEVELS, Patch, Problem
-from memcli.project.context import text_of
+from memcli.project.context import text_to_write
 from memcli.similarity.claims import Claim, claim
 from memcli.similarity.differences import guard
 from memcli.similarity.duplicates import similar_pairs
@@ -312,7 +312,7 @@ def _file(app: App, path: str, name: str) -> MemoryFile:
     from memcli.memory.conflicts import conflict_lines
 
     try:
-        text = text_of(app.project, path) or ""
+        text = text_to_write(app.project, path) or ""
         for line in conflict_lines(text):
             raise Unreadable("has conflict markers: resolve them", line)
     except Unreadable as error:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memcli.app import App
-from memcli.errors import UsageError
+from memcli.errors import RefusedError, UsageError
 from memcli.install import agents, harness, repository, workflow
 from memcli.install.targets import Changes, Place, Target, apply
-from memcli.project import distribution, git, places
+from memcli.project import distribution, git, places, trust
 from memcli.project.context import moment
 from memcli.project.levels_on_disk import FoundFile, Listing
 from memcli.project.places import line_for
@@ -33,6 +33,7 @@ class InitRequest(NamedTuple):
     remove: bool = False
     source: str = ""
     everything: bool = False
+    git_dir: str = ""
 
     @property
     def named(self) -> bool:
@@ -49,6 +50,8 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> InitReport:
         _tidy(app)
     place = Place(app.project.root, app.project.home, app.project.environ, moment(app.project.now))
     top = git.work_tree(app.project.root) if app.project.root is not None else None
+    if top is not None and not trust.points_back(top):
+        _check_repository(top, request.git_dir)
     notes: list[str] = []
     targets = _targets(place, request, top, notes)
     found = [file for file in app.project.listing.files if file.found]
@@ -64,6 +67,16 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> InitReport:
     if any(faults) and not request.remove:
         done = [*(done or ["everything is in place already"]), *faults]
     return report._replace(done=tuple(done))
+
+
+def _check_repository(top: Path, named: str) -> None:
+    """Refuse a work tree whose `.git` names a repository that knows nothing of it, unless named."""
+    folder = git.common_dir(top)
+    if not named or folder is None or os.path.realpath(named) != os.path.realpath(folder):
+        raise RefusedError(
+            f"{top / '.git'}: names a repository that does not name this work tree: {folder}",
+            f"nothing was changed; if it is yours: mem init --git-dir {folder}",
+        )
 
 
 def _told(root: Path, listing: Listing, found: Sequence[FoundFile]) -> list[str]:

@@ -48,6 +48,7 @@ def merge_driver(request: MergeRequest) -> int:
     127.
     """
     try:
+        _check_name(request)
         text, conflicts = _merged(request)
         if text != _read(request.ours):
             _replace(request.ours, text.encode())
@@ -57,6 +58,14 @@ def merge_driver(request: MergeRequest) -> int:
     ) as error:  # whatever it is: git can merge, and a driver that dies stops a rebase
         _explain(request, error)
         return _merge_as_git(request)
+
+
+def _check_name(request: MergeRequest) -> None:
+    """Raise for what is no memory file: an attribute of a repository must not merge its code."""
+    from memcli.errors import DataError
+
+    if request.name and not request.name.endswith(".md"):
+        raise DataError(f"{request.name}: is no memory file")
 
 
 def _merged(request: MergeRequest) -> tuple[str, int]:
@@ -139,5 +148,8 @@ def _explain(request: MergeRequest, error: Exception) -> None:
     if os.environ.get("MEM_DEBUG") == "1":
         sys.excepthook(type(error), error, error.__traceback__)
     elif str(error):
+        from memcli.text.controls import strip_controls
+
         why = " ".join(str(error).split())
-        print(f"mem: {request.name or request.ours.name}: merged as text: {why}", file=sys.stderr)
+        name = request.name or request.ours.name
+        print(strip_controls(f"mem: {name}: merged as text: {why}"), file=sys.stderr)

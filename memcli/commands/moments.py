@@ -13,7 +13,7 @@ from memcli.extraction import job_files, prompts
 from memcli.extraction.job_files import Checkpoint
 from memcli.memory.values import Patch
 from memcli.project import git
-from memcli.project.context import job_folder, moment, need_root, text_of
+from memcli.project.context import job_folder, moment, need_root, text_to_write
 from memcli.sessions import clean
 from memcli.storage.files import SMALL_BYTES, Unreadable
 
@@ -115,7 +115,7 @@ def _written(
 
 def _text(app: App, path: Path) -> str | None:
     try:
-        return text_of(app.project, path, most=SMALL_BYTES)
+        return text_to_write(app.project, path, most=SMALL_BYTES)
     except Unreadable as error:
         raise DataError(
             f"{path.name}:{error.line}: {error}; nothing is written", "mend the file"

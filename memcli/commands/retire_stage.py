@@ -13,7 +13,7 @@ from memcli.extraction import stage
 from memcli.memory.conflicts import conflict_lines
 from memcli.memory.editor import EntryChange, edited
 from memcli.memory.values import PHASES, Patch, Problem
-from memcli.project.context import job_folder, need_root, text_of
+from memcli.project.context import job_folder, need_root, text_to_write
 from memcli.project.levels_on_disk import FoundFile
 from memcli.storage.files import SMALL_BYTES, Unreadable
 from memcli.text.controls import strip_private
@@ -67,7 +67,7 @@ def _folder(app: App, job: str) -> Path:
 
 def _read(app: App, path: Path) -> str:
     try:
-        return text_of(app.project, path, most=SMALL_BYTES) or ""
+        return text_to_write(app.project, path, most=SMALL_BYTES) or ""
     except Unreadable as error:
         raise DataError(
             f"{path.name}:{error.line}: {error}; nothing is written", "mend the file"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 
-from memcli.app import App
 from memcli.hooks.calls import HookCall, Told
 from memcli.hooks.hook_app import HookApp, Note, remember, title_of
 from memcli.index import view
 from memcli.index.source import Candidate
 from memcli.index.view import Filters, Scope
+from memcli.project.trust import own_files
 from memcli.recall import budget
 from memcli.recall.budget import Pools, Shown
 from memcli.recall.layers import Layers
@@ -169,8 +169,11 @@ def _of_type(layers: Layers, *types: str) -> Scope:
 
 def _proxy(app: HookApp) -> list[Shown]:
     """The person's own manner, from files that git does not know."""
-    names = [file.name for file in app.project.listing.files if file.place.store == "proxy"]
-    if not app.project.config.hook_proxy or not names or _is_tracked(app, names):
+    project = app.project
+    paths = [file.path for file in project.listing.files if file.place.store == "proxy"]
+    if not project.config.hook_proxy or not paths or project.root is None:
+        return []
+    if len(own_files(project.root, paths)) < len(paths):
         return []
     layers = layers_of(app, "proxy")
     room, shown = PROXY_TOKENS, []
@@ -183,17 +186,3 @@ def _proxy(app: HookApp) -> list[Shown]:
         shown.append(item._replace(text=text))
         room -= budget.tokens(f"### {item.head}\n{text}\n\n")
     return shown
-
-
-def _is_tracked(app: App, names: Sequence[str]) -> bool:
-    """Whether git knows one of these files, or cannot tell."""
-    from memcli.project import git
-
-    assert app.project.root is not None
-    if git.work_tree(app.project.root) is None:
-        return False
-    try:
-        done = git.run(["ls-files", "--", *names], app.project.root, timeout=1)
-    except Exception:  # git is missing or slow: what is private stays private
-        return True
-    return bool(done.returncode or done.stdout)

@@ -177,7 +177,7 @@ class Hooks(NamedTuple):
 
 def hooks_of(top: Path) -> Hooks:
     """Where git looks for hooks, by its own word; for husky the folder that people write to."""
-    named = git.run(["rev-parse", "--git-path", "hooks"], top).stdout.rstrip("\n")
+    named = git.run(["rev-parse", "--git-path", "hooks"], top, hooks=True).stdout.rstrip("\n")
     folder = Path(os.path.normpath(top / named))
     if folder.name == "_" and (folder.parent.name == ".husky" or (folder / "husky.sh").exists()):
         folder = folder.parent
@@ -186,9 +186,8 @@ def hooks_of(top: Path) -> Hooks:
         return Hooks(folder)
     if _inside(folder, top):
         return Hooks(folder, shared=True)
-    scope = git.run(["config", "--show-scope", "--get", "core.hooksPath"], top).stdout.split("\t")[
-        0
-    ]
+    asked = ["config", "--show-scope", "--get", "core.hooksPath"]
+    scope = git.run(asked, top, hooks=True).stdout.split("\t")[0]
     return Hooks(folder, foreign=scope in ("global", "system"))
 
 
@@ -203,7 +202,7 @@ def has_lefthook(top: Path) -> bool:
 
 
 def is_tracked(path: Path, top: Path) -> bool:
-    return git.run(["ls-files", "--error-unmatch", "--", str(path)], top).returncode == 0
+    return git.run(["ls-files", "--error-unmatch", "--", f":(literal){path}"], top).returncode == 0
 
 
 def is_ignored(path: Path, top: Path) -> bool:

@@ -14,7 +14,7 @@ from memcli.memory.levels import JOBS_DIRS
 from memcli.memory.values import PHASES
 from memcli.project import config, levels_on_disk
 from memcli.project.levels_on_disk import FoundFile, Listing, View
-from memcli.storage.files import MEMORY_BYTES, SMALL_BYTES, Unreadable, read_text
+from memcli.storage.files import MEMORY_BYTES, SMALL_BYTES, Unreadable, read_text, refuse_links
 
 if TYPE_CHECKING:
     from memcli.memory.parser import MemoryFile
@@ -198,6 +198,16 @@ def text_of(project: Project, path: str | Path, *, most: int = MEMORY_BYTES) -> 
     if not os.path.lexists(path):
         return None
     return read_text(path, base_of(project, path), most=most)
+
+
+def text_to_write(project: Project, path: str | Path, *, most: int = MEMORY_BYTES) -> str | None:
+    """The text of a file that is to be written, None where there is nothing.
+
+    Raises `Unreadable`, and RefusedError for a link in any part of the path.
+    """
+    base = base_of(project, path)
+    refuse_links(Path(path), Path(base or os.path.dirname(path)))
+    return text_of(project, path, most=most)
 
 
 def seen_from(project: Project, path: str, name: str) -> str:

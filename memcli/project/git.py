@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memcli.storage.files import SMALL_BYTES, Unreadable, read_file
+
 if TYPE_CHECKING:
     import subprocess
 
@@ -34,14 +36,18 @@ def git_dir(top: Path) -> Path | None:
     dot = top / ".git"
     if dot.is_dir():
         return dot
-    if not dot.is_file():
-        return None
-    try:
-        text = os.fsdecode(dot.read_bytes())
-    except OSError:
-        return None
+    text = read_first_line(dot)
     named = text[7:].strip() if text.startswith("gitdir:") else ""
     return top / named if named else None
+
+
+def read_first_line(path: Path) -> str:
+    """The first line of a small file of git's, "" where there is none."""
+    try:
+        data = read_file(path, most=SMALL_BYTES).data
+    except Unreadable:
+        return ""
+    return os.fsdecode(data.partition(b"\n")[0]).strip()
 
 
 def common_dir(top: Path) -> Path | None:
@@ -49,10 +55,7 @@ def common_dir(top: Path) -> Path | None:
     own = git_dir(top)
     if own is None:
         return None
-    try:
-        return Path(os.path.normpath(own / os.fsdecode((own / "commondir").read_bytes()).strip()))
-    except OSError:
-        return Path(os.path.normpath(own))
+    return Path(os.path.normpath(own / read_first_line(own / "commondir")))
 
 
 UNDER_WAY = {
@@ -79,11 +82,13 @@ def exclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:
     """Make git ignore `patterns` through `.git/info/exclude`; nothing happens outside a repository."""
     top = work_tree(root)
     common = common_dir(top) if top is not None else None
-    if common is None or not (common / "HEAD").is_file():
+    if top is None or common is None or not (common / "HEAD").is_file():
         return
     path = common / "info" / "exclude"
-    if path.is_symlink():  # what a `.git` that somebody packed leads to is not ours to write
-        return
+    from memcli.project.trust import points_back
+
+    if path.is_symlink() or path.parent.is_symlink() or not points_back(top):
+        return  # what a `.git` that somebody packed leads to is not ours to write
     try:
         text = path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
         missing = [pattern for pattern in patterns if pattern not in text.split("\n")]
@@ -96,19 +101,34 @@ def exclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:
         return  # an unwritable git directory: the files then show up as untracked, nothing is lost
 
 
+_SAFE = (
+    "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit",
+)  # fmt: skip
+_PLAIN = {
+    "diff": ("--no-ext-diff", "--no-textconv"),
+    "log": ("--no-ext-diff", "--no-textconv", "--no-show-signature"),
+    "show": ("--no-ext-diff", "--no-textconv", "--no-show-signature"),
+}
+"""So that no program is started which a repository's configuration or attributes name."""
+
+
 def run(
-    arguments: Sequence[str], cwd: Path, *, timeout: float = 30
+    arguments: Sequence[str], cwd: Path, *, timeout: float = 30, hooks: bool = False
 ) -> subprocess.CompletedProcess[str]:
     """Run git without the variables that a surrounding git hook sets. Never raises for its exit
     code.
 
-    The monitor of files, a program that a repository's configuration names, is not started.
+    Neither a program that the repository names is started nor the network asked. `hooks` leaves
+    git's own answer to where its hooks are.
     """
     import subprocess  # most commands only read git's files
 
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environ |= {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""}
+    verb, *rest = arguments
+    none = () if hooks else ("-c", "core.hooksPath=/dev/null")
     return subprocess.run(
-        ["git", "-c", "core.fsmonitor=false", *arguments],
+        ["git", *_SAFE, *none, verb, *_PLAIN.get(verb, ()), *rest],
         cwd=cwd,
         env=environ,
         text=True,

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from memcli.memory.levels import ARCHIVE, JOBS_DIRS, Place, place
 from memcli.memory.values import Problem
 from memcli.project.globs import ENTRIES, Walk
+from memcli.project.trust import may_be_root
 from memcli.storage.files import LEAVES, why
 
 
@@ -62,10 +63,16 @@ def find_root(cwd: Path, home: Path, jobs_dirs: Sequence[str] = ()) -> Path | No
     """The root for a working directory, None where only the global level is in view."""
     chain = [folder for folder in (cwd, *cwd.parents) if folder != home]
     for folder in reversed(chain):
-        if _holds_job(folder, cwd, (*JOBS_DIRS, *jobs_dirs)):
+        if _holds_job(folder, cwd, (*JOBS_DIRS, *jobs_dirs)) and may_be_root(folder):
             return folder
     return next(
-        (folder for mark in _MARKS for folder in chain if os.path.lexists(folder / mark)), None
+        (
+            folder
+            for mark in _MARKS
+            for folder in chain
+            if os.path.lexists(folder / mark) and may_be_root(folder, mark)
+        ),
+        None,
     )
 
 
@@ -82,7 +89,7 @@ def _holds_job(folder: Path, cwd: Path, jobs_dirs: Sequence[str]) -> bool:
     if parts[0] == "projects" and parts[2:3] == (".sessions",) and len(parts) > 3:
         return any(os.path.lexists(folder / mark) for mark in _MARKS)
     own: tuple[str, ...] = ()
-    if os.path.exists(folder / ".mem.toml"):
+    if os.path.exists(folder / ".mem.toml") and may_be_root(folder, ".mem.toml"):
         own = project_jobs_dir(folder)
     for jobs in (*jobs_dirs, *own):
         names = tuple(Path(jobs).parts)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memcli.errors import RefusedError
+from memcli.storage.files import NO_LINK
 from memcli.storage.session_log import SCHEMA, plain
 from memcli.storage.sqlite import transaction
 
@@ -65,8 +66,33 @@ LOG_WAIT = 0.2
 
 
 def state_dir() -> Path:
-    """The user's state folder for mem (made when something is written)."""
-    return _folder("state", "~/.local/state")
+    """The user's state folder for mem (made when something is written).
+
+    One that another user owns or may write to is not used, but a private one in the cache folder.
+    """
+    usual = _folder("state", "~/.local/state")
+    return usual if is_private_folder(usual) else cache_dir() / "state"
+
+
+def is_private_folder(path: Path) -> bool:
+    """Whether a folder is this user's alone to write, or is still to be made."""
+    if sys.platform == "win32":
+        return True
+    try:
+        status = os.stat(path)
+    except OSError:
+        return True
+    sudo = os.environ.get("SUDO_UID", "") if os.geteuid() == 0 else ""
+    owner = status.st_uid in (os.geteuid(), int(sudo) if sudo.isdecimal() else -1)
+    return owner and not status.st_mode & 0o022
+
+
+def shared_state() -> str:
+    """A line on why the usual state folder is not used, "" when it is."""
+    usual = _folder("state", "~/.local/state")
+    if is_private_folder(usual):
+        return ""
+    return f"{usual} can be written by others: the state is kept in {state_dir()}"
 
 
 def cache_dir() -> Path:
@@ -121,7 +147,7 @@ def log_hook(folder: Path, line: str) -> None:
     with suppress(FileNotFoundError):
         if path.stat().st_size > LOG_BYTES:
             os.replace(path, f"{path}.1")
-    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | NO_LINK, 0o600)
     try:
         os.write(file, (" ".join(line.split())[:500] + "\n").encode("utf-8", "replace"))
     finally:
@@ -220,7 +246,7 @@ class State:
         """The connection, opened (and the file made) on first use."""
         private_dir(self.path.parent)
         if not self.path.exists():
-            os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
+            os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY | NO_LINK, 0o600))
         db = sqlite3.connect(self.path, timeout=self._wait, isolation_level=None)
         try:
             db.executescript(_SCHEMA + SCHEMA)

@@ -1,0 +1,124 @@
+"""Whose file it is: which folders may be a root, and which private files are the person's own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from memcli.project import git
+
+
+def may_be_root(folder: Path, *marks: str) -> bool:
+    """Whether a folder, and the files that make it a root, belong to this user.
+
+    As in git, `SUDO_UID` speaks for root, and `safe.directory` for any folder.
+    """
+    if sys.platform == "win32":
+        return True
+    mine = _mine()
+    try:
+        owners = {os.lstat(folder / mark).st_uid for mark in ("", *marks)}
+    except OSError:
+        return False
+    return owners <= mine or _is_safe(str(folder))
+
+
+def _mine() -> set[int]:
+    me = os.geteuid()
+    sudo = os.environ.get("SUDO_UID", "")
+    return {me, int(sudo)} if me == 0 and sudo.isdecimal() else {me}
+
+
+@lru_cache
+def _safe_directories() -> tuple[str, ...]:
+    """What the user's and the system's git configuration say; a repository's own is not asked."""
+    environ = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name.startswith("GIT_CONFIG")
+    }
+    command = ["git", "config", "--get-all", "safe.directory"]
+    try:
+        done = subprocess.run(
+            command, cwd="/", env=environ, capture_output=True, text=True, timeout=2, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    return tuple(done.stdout.splitlines())
+
+
+def _is_safe(folder: str) -> bool:
+    safe: list[str] = []
+    for line in _safe_directories():
+        safe = [*safe, line] if line else []
+    for named in safe:
+        name = os.path.expanduser(named)
+        below = name.endswith("/*") and folder.startswith(name[:-1])
+        if name in ("*", folder) or below:
+            return True
+    return False
+
+
+def own_files(root: Path, paths: Sequence[str]) -> frozenset[str]:
+    """Those of these files that are surely the person's own: in this work tree, and not tracked.
+
+    Where that cannot be told (no git, a link, a submodule, a name that is no UTF-8) they are not.
+    """
+    top = git.work_tree(root)
+    if top is None or not paths:
+        return frozenset()
+    real_top = os.path.realpath(top)
+    plain = [
+        path
+        for path in paths
+        if _is_text(path)
+        and os.path.realpath(path) == os.path.join(os.path.realpath(root), _below(path, root))
+        and os.path.realpath(git.work_tree(Path(path).parent) or "") == real_top
+    ]
+    if not plain:
+        return frozenset()
+    literal = [f":(top,literal,icase){os.path.relpath(path, top)}" for path in plain]
+    try:
+        done = git.run(["ls-files", "-z", "--full-name", "--", *literal], top, timeout=1)
+    except (OSError, subprocess.TimeoutExpired):
+        return frozenset()
+    if done.returncode:
+        return frozenset()
+    known = {name.casefold() for name in done.stdout.split("\0") if name}
+    return frozenset(p for p in plain if os.path.relpath(p, top).casefold() not in known)
+
+
+def _below(path: str, root: Path) -> str:
+    return os.path.relpath(path, root)
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def points_back(top: Path) -> bool:
+    """Whether the repository that a work tree's `.git` names knows this work tree.
+
+    A linked work tree stands in its `gitdir` file, a submodule in its `core.worktree`.
+    """
+    dot = top / ".git"
+    if dot.is_dir() and not dot.is_symlink():
+        return True
+    folder = git.git_dir(top)
+    if folder is None or dot.is_symlink():
+        return False
+    here = os.path.realpath(top)
+    named = git.read_first_line(folder / "gitdir")
+    if named and os.path.realpath(folder / named) == os.path.realpath(dot):
+        return True
+    done = git.run(["config", "--file", str(folder / "config"), "--get", "core.worktree"], top)
+    named = done.stdout.rstrip("\n")
+    return bool(named) and os.path.realpath(folder / named) == here

@@ -1,0 +1,116 @@
+"""Rules 1 and 2 of docs/security.md: reading and writing go through one door."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Project
+
+SECRET = "open sesame 7391"
+
+
+@pytest.fixture
+def outside(project: Project) -> Path:
+    """A file of the user's outside of the repository."""
+    return project.write("private.md", f"# Private\n\n{SECRET}\n", at=project.root.parent)
+
+
+READ = ("MEMORY.md", "institutional.md", "tasks/a.md", "memory/a.md", ".mem/jobs/j/MEMORY.md")
+
+
+@pytest.mark.parametrize("name", READ)
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_no_link_leads_a_reader_out(project: Project, outside: Path, name: str, kind: str) -> None:
+    path = project.root / name
+    if kind == "folder" and "/" in name:
+        top = project.root / name.split("/")[0]
+        inner = outside.parent / "elsewhere" / "/".join(name.split("/")[1:])
+        inner.parent.mkdir(parents=True)
+        inner.write_text(outside.read_text())
+        top.symlink_to(outside.parent / "elsewhere")
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.symlink_to(outside)
+    for command in (["recall", "open sesame"], ["list"], ["export", "--target", "json"]):
+        done = project.mem(*command)
+        assert SECRET not in done.out + done.err
+
+
+@pytest.mark.parametrize("name", [*READ, ".mem.toml", ".current-stage", "INTENT.md"])
+def test_nothing_waits_at_a_pipe_or_reads_a_device(project: Project, name: str) -> None:
+    for make in (os.mkfifo, lambda path: os.symlink("/dev/zero", path)):
+        path = project.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        make(path)
+        for command in (["recall", "x"], ["retire-stage", "--detect-only"], ["doctor"]):
+            assert project.mem(*command).code in (0, 1, 2, 3, 5)
+        path.unlink()
+
+
+def test_a_sparse_file_is_named_and_the_rest_answers(project: Project) -> None:
+    project.write("tasks/good.md", project.entry("Freeze the time", "In cart tests."))
+    with project.write("MEMORY.md", "").open("r+b") as file:
+        file.truncate(1 << 30)
+    done = project.mem("recall", "freeze the time")
+    assert "Freeze the time" in done.out
+    assert "MEMORY.md" in project.mem("doctor").out
+
+
+@pytest.mark.parametrize("name", ["MEMORY.md", "tasks", ".mem"])
+def test_add_writes_through_no_link(project: Project, outside: Path, name: str) -> None:
+    (project.root / ".mem/jobs/j").mkdir(parents=True)
+    if name == ".mem":
+        (project.root / ".mem").rename(project.root / "real")
+        (project.root / ".mem").symlink_to("real")
+        done = project.mem("add", "Words", "--level", "job", "--job", "j")
+    else:
+        (project.root / "MEMORY.md").symlink_to(outside)
+        done = project.mem("add", "Words")
+    assert done.code == 5, done.err
+    assert "link" in done.err
+    assert outside.read_text().endswith(f"{SECRET}\n")
+    assert list((project.root / "real").rglob("*.md")) == [] if name == ".mem" else True
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["recall", "x", "--ids-out", "ids"],
+        ["health", "--html", "page.html"],
+        ["export", "--target", "json", "--out", "x.json"],
+    ],
+)
+def test_named_output_is_written_through_no_link(
+    project: Project, outside: Path, command: list[str]
+) -> None:
+    project.write("MEMORY.md", project.entry("x"))
+    (project.root / command[-1]).symlink_to(outside)
+    done = project.mem(*command)
+    assert done.code == 5, done.err
+    assert command[-1] in done.err
+    assert SECRET in outside.read_text()
+
+
+@pytest.mark.parametrize("name", [".premortem.md", ".assumptions.jsonl"])
+def test_moments_are_written_through_no_link(project: Project, outside: Path, name: str) -> None:
+    (project.root / name).symlink_to(outside)
+    words = ["--premortem", "task"] if name == ".premortem.md" else ["--checkpoint", "m"]
+    more = [] if name == ".premortem.md" else ["--assume", "complexity=low"]
+    done = project.mem("extract", *words, *more)
+    assert done.code in (3, 5), done.err
+    assert SECRET in outside.read_text()
+
+
+def test_a_state_folder_that_others_may_write_is_not_used(project: Project, world: Path) -> None:
+    shared = world / "shared" / "mem"
+    shared.mkdir(parents=True)
+    shared.chmod(0o777)
+    env = {"XDG_STATE_HOME": str(shared.parent)}
+    project.write("MEMORY.md", project.entry("x"))
+    done = project.mem("add", "Some words to keep", env=env)
+    assert done.code == 0, done.err
+    assert "can be written by others" in done.err
+    assert list(shared.iterdir()) == []
