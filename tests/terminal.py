@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import re
 import struct
 import subprocess
 import termios
@@ -16,6 +17,8 @@ def read_terminal(
     command: Sequence[str], cwd: Path, *, env: Mapping[str, str], width: int = 0, talk: bool = True
 ) -> str:
     """What a program prints on a terminal; without `talk`, what it says on stderr is left out.
+
+    A line of progress, which a slow machine draws, is left out as it is on the terminal.
 
     With `width` the terminal has so many columns, and COLUMNS says nothing else.
     """
@@ -39,4 +42,5 @@ def read_terminal(
         except OSError:  # Linux reports the other end's close as EIO
             pass
     os.close(main)
-    return b"".join(parts).decode().replace("\r\n", "\n")
+    text = b"".join(parts).decode().replace("\r\n", "\n")
+    return re.sub(r"\r[^\r\n]*(?=\r)|\r", "", text)

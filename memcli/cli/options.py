@@ -102,7 +102,7 @@ def _shared(
     root: str = option("DIR", "The project's root; found by itself without.", panel=ALWAYS),
     sets: Names = many("KEY=VALUE", "A setting for this run.", "--set", panel=ALWAYS),
     json: bool = flag("--json", "Print one JSON document.", panel=ALWAYS),
-    quiet: bool = flag("--quiet", "No talk on stderr but errors.", "-q", panel=ALWAYS),
+    quiet: bool = flag("--quiet", "Only errors and what was asked for.", "-q", panel=ALWAYS),
     tasks: Any = (),
 ) -> Options:
     named = (tasks,) if isinstance(tasks, str) and tasks else tuple(tasks or ())
@@ -202,11 +202,11 @@ def wrote(
     dry_run: bool,
     json_of: Callable[..., str] = json.of,
 ) -> None:
-    """Answer what was written: in words or as JSON, for --dry-run as the diff alone."""
+    """Answer what was written: in words (--quiet: in none) or as JSON; a dry run as its diff."""
     if mem.options.json:
         put(json_of(report, dry_run=dry_run))
     elif not dry_run:
-        put(words(report))
+        put("" if mem.options.quiet else words(report))
     elif not text.put_diff(report.patches, str(mem.project.root or mem.project.home)):
         say("mem: nothing would change", quiet=mem.options.quiet)
 

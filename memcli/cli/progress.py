@@ -49,10 +49,10 @@ class Progress:
         self._what = f" {what} {done:,}" + (f"/{total:,}" if total else "")
 
     def _draw(self) -> None:
-        wait = SHOWN_AFTER
+        wait, width = SHOWN_AFTER, 0
         while not self._ended.wait(wait):
             wait = EVERY
             line = f"mem {self._name}:{self._what} {time.monotonic() - self._begun:.0f} s"
-            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
-        if wait == EVERY:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            width = max(width, len(line))
+            print(f"\r{line:<{width}}", end="", file=sys.stderr, flush=True)
+        print(f"\r{'':<{width}}\r" if width else "", end="", file=sys.stderr, flush=True)

@@ -365,7 +365,10 @@ def doctor(
         report = command.run(mem, files or (), fix=fix, dry_run=dry_run, online=online)
     for line in report.fixed:
         say(f"mem: {'dry run, not done: ' if dry_run else ''}{line}", quiet=quiet)
-    wrote(mem, report, upkeep.doctor_text, dry_run=dry_run, json_of=upkeep.doctor_json)
+    if dry_run or mem.options.json:
+        wrote(mem, report, upkeep.doctor_text, dry_run=dry_run, json_of=upkeep.doctor_json)
+    else:
+        put(upkeep.doctor_text(report))
     say(upkeep.doctor_summary(report), quiet=quiet)
     return 1 if report.failed else 0
 

@@ -118,7 +118,7 @@ def test_levels_have_their_files(project: Project) -> None:
     inside = project.mem(
         "add", "From inside", "--level", "team", cwd=project.root / ".mem/jobs/j/tasks/plain"
     )
-    assert inside.err.startswith("added to MEMORY.md")
+    assert inside.out.startswith("added to MEMORY.md")
     outside = project.mem(
         "add", "Upwards, to the project", cwd=project.root / ".mem/jobs/j/tasks/plain"
     )

@@ -391,7 +391,7 @@ def test_a_dry_run_shows_what_the_loss_guard_would_refuse(project: Project) -> N
     shown = project.mem("compact", "--stale", "--dry-run")
     assert shown.code == 0 and "archived_because: stale" in shown.out
     checked = project.mem("compact", "--stale", "--check")
-    assert checked.code == 1 and "--allow-loss" in checked.out
+    assert checked.code == 1 and "--allow-loss" in checked.err
 
 
 def test_pairs_that_a_merge_left_are_named(project: Project) -> None:

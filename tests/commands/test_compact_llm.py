@@ -284,7 +284,7 @@ def test_the_loser_is_archived_and_names_the_winner(
     """Retired with `superseded_by`, in the archive in the same run; the second run asks nothing."""
     opposites(project)
     done = asked(project, *RESOLVE, replies=[verdict(what, keep)])
-    assert done.code == 0 and "superseded by" in done.err
+    assert done.code == 0 and "superseded by" in done.out
     assert entries(project).keys() == {keep}
     assert entries(project)[keep].reinforcement_count == (what == "reinforce")
     (loser,) = entries(project, "MEMORY.archive.md").values()

@@ -150,7 +150,7 @@ def test_skipped_scopes_are_counted_and_with_v_named(project: Project) -> None:
     project.mem("undo")
     assert (
         "skipped: intent-alignment (there is no INTENT.md); "
-        in project.mem("extract", "-v", path).err
+        in project.mem("extract", "-v", path).out
     )
     assert project.mem("extract").out == "no new sessions of this repository\n"
 

@@ -24,7 +24,7 @@ def test_retire_says_by_hand_without_a_reason_and_twice_is_once(project: Project
     project.mem("retire", "a1")
     before = path.read_bytes()
     again = project.mem("retire", "a1")
-    assert (again.code, path.read_bytes()) == (0, before) and "already" in again.err
+    assert (again.code, path.read_bytes()) == (0, before) and "already" in again.out
     assert parse(before.decode(), "x").entries[0].extra["retired_because"] == "by hand"
 
 
@@ -73,8 +73,8 @@ def test_undo_takes_back_the_last_write_and_then_the_one_before(project: Project
     assert "-status: retired" in shown.out and path.read_bytes() not in states
     last = project.mem("undo")
     assert last.code == 0 and path.read_bytes() == states[1]
-    assert last.err.startswith("took back retire of ")
-    assert last.err.endswith(": MEMORY.md\nbefore it: reinforce, taken back by another mem undo\n")
+    assert last.out.startswith("took back retire of ")
+    assert last.out.endswith(": MEMORY.md\nbefore it: reinforce, taken back by another mem undo\n")
     first = project.mem("undo")
     assert first.code == 0 and path.read_bytes() == states[0] and "before it" not in first.err
     nothing = project.mem("undo")
