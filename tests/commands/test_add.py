@@ -122,7 +122,7 @@ def test_levels_have_their_files(project: Project) -> None:
     outside = project.mem(
         "add", "Upwards, to the project", cwd=project.root / ".mem/jobs/j/tasks/plain"
     )
-    assert outside.err.startswith("added to ../../../../../MEMORY.md")
+    assert outside.out.startswith("added to ../../../../../MEMORY.md")
 
 
 @pytest.mark.parametrize(
