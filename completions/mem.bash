@@ -36,7 +36,7 @@ _mem() {
     done
     case $command in
     "")
-        _mem_words "recall add show list retire restore undo told extract reinforce compact retire-stage health doctor diff init index import export completion help hook merge-driver mcp --version -V --help -h"
+        _mem_words "recall add edit show list retire restore undo told extract reinforce compact retire-stage health doctor diff init index import export completion help hook merge-driver mcp --version -V --help -h"
         ;;
     recall)
         case $prev in
@@ -63,6 +63,15 @@ _mem() {
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
         *) _mem_words "--level --job --task --kind --type --title --tag --path --command --importance --priority --step --outcome --allow-long --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    edit)
+        case $prev in
+        --title | --body | --add-path | --importance | --task) : ;;
+        --kind) _mem_words "policy workflow pitfall architecture decision preference fact episode" ;;
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--title --body --add-path --kind --importance --task --dry-run -n --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     show)
@@ -181,9 +190,9 @@ _mem() {
     init)
         case $prev in
         --from) : ;;
-        --root) _mem_files -d ;;
+        --git-dir | --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--git --claude --codex --gemini --opencode --ci --from --agents --all --user --shared --remove --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--git --claude --codex --gemini --opencode --ci --from --agents --all --user --shared --remove --git-dir --dry-run -n --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     index)
@@ -221,7 +230,7 @@ _mem() {
         ;;
     help)
         case $prev in
-        *) _mem_words "recall add show list retire restore undo told extract reinforce compact retire-stage health doctor diff init index import export completion help hook merge-driver mcp --help -h" ;;
+        *) _mem_words "recall add edit show list retire restore undo told extract reinforce compact retire-stage health doctor diff init index import export completion help hook merge-driver mcp --help -h" ;;
         esac
         ;;
     hook)

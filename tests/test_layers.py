@@ -50,7 +50,7 @@ USED_IN = {
         "postgres/tokens",
         "postgres/lexicon",
     },
-    "subprocess": {"project/git", "project/trust", "hooks/worker", "providers/llm/claude"},
+    "subprocess": {"commands/edit", "project/git", "project/trust", "hooks/worker", "providers/llm/claude"},
     "yaml": {"memory/front_matter"},
     "frontmatter": {"memory/front_matter"},
     "typer": {"cli/*"},

@@ -97,6 +97,30 @@ def add(
     wrote(mem, seen, entries.add_text, dry_run=dry_run, json_of=entries.add_json)
 
 
+@command("edit")
+def edit(
+    mem: App,
+    id: str = argument("ID", "The entry, or section of prose, to change."),
+    title: str = option("TEXT", "Another title."),
+    body: str = option("TEXT", "Another text; - reads it from stdin."),
+    add_path: Names = many("GLOB", "A file more that it is about."),
+    kind: str = option("KIND", "Another kind."),
+    importance: float | None = option(
+        "N", "0 to 1.", parser=input.number("--importance", 0, 1), default=None
+    ),
+    tasks: Names = TREES,
+    dry_run: bool = DRY_RUN,
+) -> None:
+    """Change an entry in $VISUAL or $EDITOR, or by an option without one.
+
+    When the entry changed meanwhile nothing is written, and your text is kept and named."""
+    from memcli.commands import edit as command
+
+    text = input.read_entry([body], allow_long=False) if body else None
+    request = command.EditRequest(id, title, text, tuple(add_path or ()), kind, importance)
+    wrote(mem, command.edit(mem, request, dry_run=dry_run), entries.edit_text, dry_run=dry_run)
+
+
 @command("show")
 def show_entry(
     mem: App,

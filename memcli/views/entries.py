@@ -15,6 +15,7 @@ from memcli.views.text import count, folded, hung, styled, values_text
 
 if TYPE_CHECKING:
     from memcli.commands.add import AddReport
+    from memcli.commands.edit import EditReport
     from memcli.commands.list import ListReport
     from memcli.commands.reinforce import ReinforceReport
     from memcli.commands.retire import RetireReport
@@ -68,6 +69,14 @@ def added(rows: Rows, patches: Iterable[Patch]) -> list[str]:
     """One line an entry that is new."""
     at = lines_of(patches)
     return [f"added to {path}:{at.get(i, 1)}: {title} (id {i[:8]})" for i, path, title in rows]
+
+
+def edit_text(report: EditReport) -> str:
+    if not report.changed:
+        return for_display(f"nothing changed of {report.title} (id {report.id[:8]})")
+    row = (report.id, report.path, report.title)
+    done = "".join(told("changed", [row], report.patches))
+    return for_display(f"{done}: {', '.join(report.changed)}")
 
 
 def list_json(report: ListReport) -> str:

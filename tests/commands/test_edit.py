@@ -1,0 +1,86 @@
+"""`mem edit`: an entry or a section of prose changed in place, and nothing beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.conftest import Project, Result
+
+
+def edited(project: Project, script: str, *arguments: str) -> Result:
+    """`mem edit` with an editor that runs a shell script on the copy, `$1`."""
+    path = project.root.parent / "editor.sh"
+    path.write_text(script)
+    env = {"EDITOR": f"sh {path}", "VISUAL": ""}
+    return project.mem("edit", *arguments, env=env)
+
+
+def filled(project: Project) -> str:
+    text = (
+        "# Notes\n\nBy hand.\n\n"
+        + project.entry("First", "One thing.  # kept", id="aaaa1111")
+        + project.entry("Second", "Another.", id="bbbb2222", importance=0.5)
+    )
+    project.write("MEMORY.md", text)
+    return text
+
+
+def test_what_the_editor_changed_is_spliced_back(project: Project) -> None:
+    """One entry's words; every other byte stays; undo takes it back."""
+    text = filled(project)
+    done = edited(project, 'sed -i "s/Another/Quite another/" "$1"\n', "bbbb")
+    assert done.code == 0 and "body" in done.out, (done.out, done.err)
+    after = (project.root / "MEMORY.md").read_text()
+    assert "Quite another." in after and after.startswith(text[: text.index("id: bbbb2222")])
+    assert project.mem("undo").code == 0
+    assert (project.root / "MEMORY.md").read_text() == text
+
+
+def test_an_editor_that_changes_nothing_writes_nothing(project: Project) -> None:
+    """Exit 0, and no copy is left."""
+    text = filled(project)
+    done = edited(project, "exit 0\n", "aaaa")
+    assert done.code == 0 and "nothing changed" in done.out
+    assert (project.root / "MEMORY.md").read_text() == text
+
+
+def test_a_copy_is_kept_when_the_original_changed(project: Project) -> None:
+    """So it is when the text is no entry any more, or holds a secret: exit 5 or 3, the copy named."""
+    filled(project)
+    path = project.root / "MEMORY.md"
+    script = f'sed -i "s/One thing/Yours/" "$1"\nsed -i "s/One thing/Theirs/" "{path}"\n'
+    done = edited(project, script, "aaaa")
+    assert done.code == 5 and "changed while you edited it" in done.err, done.err
+    kept = Path(done.err.split("kept in ")[1].strip())
+    assert "Yours" in kept.read_text() and "Theirs" in path.read_text()
+    for script in ('echo no entry > "$1"\n', 'sed -i "s/^id: .*/id: other/" "$1"\n'):
+        before = path.read_text()
+        done = edited(project, script, "aaaa")
+        assert done.code in (3, 5) and "kept in" in done.err
+        assert path.read_text() == before
+
+
+def test_options_change_values_without_an_editor(project: Project) -> None:
+    """Title, text, a path, kind and importance, by splice; --dry-run shows the diff."""
+    text = filled(project)
+    options = (
+        "--title", "Better", "--body", "Clearer words.", "--add-path", "src/*.py",
+        "--kind", "decision", "--importance", "0.9",
+    )  # fmt: skip
+    assert "+importance: 0.9" in project.mem("edit", "bbbb", *options, "--dry-run").out
+    assert (project.root / "MEMORY.md").read_text() == text
+    assert project.mem("edit", "bbbb", *options).code == 0
+    shown = project.mem("show", "bbbb2222").out
+    for words in ("Better", "Clearer words.", "src/*.py", "decision", "0.9"):
+        assert words in shown, shown
+    assert project.mem("edit", "bbbb", "--kind", "nonsense").code == 2
+
+
+def test_prose_is_edited_as_it_stands(project: Project) -> None:
+    """A section has an id, too; values it has none."""
+    filled(project)
+    listed = [line for line in project.mem("list").out.splitlines() if "Notes" in line]
+    name = listed[0].split()[0]
+    done = edited(project, 'sed -i "s/By hand/By my hand/" "$1"\n', name)
+    assert done.code == 0, done.err
+    assert "By my hand." in (project.root / "MEMORY.md").read_text()
