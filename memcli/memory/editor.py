@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memcli.errors import DataError
 from memcli.memory import front_matter
 from memcli.memory.diff import apply_edits
 from memcli.memory.entry_values import CORE_KEYS, make_entry, read_values
-from memcli.memory.grammar import BLANKS, eol_of, with_line_feeds
+from memcli.memory.grammar import BLANKS, HEADING, body_digest, eol_of, with_line_feeds
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prose import sections
 from memcli.memory.values import (
@@ -34,21 +34,27 @@ class EntryChange(NamedTuple):
 
 
 def render_entry(values: Mapping[str, Any], body: str, eol: str = "\n") -> str:
-    """A new entry as it is written: core keys in their order, then the others, then the body."""
-    ordered = {key: values[key] for key in CORE_KEYS if key in values}
-    ordered.update(
-        {key: value for key, value in values.items() if key not in ordered and value is not None}
-    )
-    return front_matter.render(ordered, eol) + safe_body(body).replace("\n", eol) + eol
+    """A new entry as it is written: core keys in their order, then the others, then the body.
+
+    The key `written` is made for the body.
+    """
+    body = safe_body(body)
+    others = {key: value for key, value in values.items() if value is not None}
+    ordered = {key: values[key] for key in CORE_KEYS if key in values} | others
+    ordered["written"] = body_digest(body)
+    return front_matter.render(ordered, eol) + body.replace("\n", eol) + eol
 
 
 def safe_body(text: str) -> str:
-    """`text` as a body that can neither open an entry nor leave a fence open.
+    """`text` as a body that neither opens an entry, nor leaves a fence open, nor ends early.
 
-    A delimiter line outside a fence becomes `***`, which markdown shows as the same rule.
+    A delimiter line outside a fence becomes `***`, which markdown shows as the same rule; headings
+    of the rank of the body's own are put deeper.
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n").split("\n")
-    fence, out = "", []
+    fence = ""
+    out: list[str] = []
+    heads: list[int] = []
     for line in lines:
         mark = re.match(r" {0,3}(`{3,}|~{3,})([^\n]*)", line)
         if mark and not fence and not (mark[1][0] == "`" and "`" in mark[2]):
@@ -57,16 +63,33 @@ def safe_body(text: str) -> str:
             fence = ""
         elif re.fullmatch(r"---[ \t]*", line):
             line = "***" if not fence else " ---"
+        elif not fence and HEADING.first.match(line):
+            heads.append(len(out))
         out.append(line)
+    _deepen(out, heads)
     return "\n".join([*out, fence] if fence else out)
+
+
+def _deepen(lines: list[str], heads: Sequence[int]) -> None:
+    """Put the headings at `heads` below the rank at which the body's own heading would end it."""
+    ranks = {at: len(lines[at].split()[0]) for at in heads}
+    own = 2
+    if heads and not any(line.strip() for line in lines[: heads[0]]):
+        own = ranks.pop(heads[0])
+    shift = own + 1 - min(ranks.values(), default=7)
+    for at, rank in ranks.items() if shift > 0 else ():
+        deeper = "#" * max(min(rank + shift, 6), own + 1)
+        lines[at] = deeper + lines[at].lstrip()[rank:]
 
 
 def edited(file: MemoryFile, changes: Iterable[EntryChange]) -> MemoryFile:
     """`file` with all `changes` made by splices, parsed again and compared with the plan.
 
+    A new body is signed by the key `written`, so that what a person adds below it stays apart.
+
     Raises `DataError` when the outcome would not be exactly the plan; nothing is written here.
     """
-    changes = list(changes)
+    changes = [_signed(change) for change in changes]
     edits = [edit for change in changes if change.at is not None for edit in _plan(file, change)]
     text = apply_edits(file.text, edits)
     after = parse(
@@ -74,6 +97,13 @@ def edited(file: MemoryFile, changes: Iterable[EntryChange]) -> MemoryFile:
     )
     _verify(file, changes, after)
     return after
+
+
+def _signed(change: EntryChange) -> EntryChange:
+    if change.body is None:
+        return change
+    digest = body_digest(safe_body(change.body))
+    return change._replace(values={**change.values, "written": digest})
 
 
 def _appended(text: str, additions: Sequence[str]) -> str:
@@ -147,12 +177,9 @@ def _verify(before: MemoryFile, changes: list[EntryChange], after: MemoryFile) -
 
 
 def _prose(file: MemoryFile) -> list[str]:
-    return [
-        text
-        for seg in file.segments
-        if seg.kind == "prose"
-        if (text := file.text[seg.start : seg.end].strip())
-    ]
+    """The lines of all prose; what an entry parted may stand together when it is gone."""
+    parts = [file.text[seg.start : seg.end] for seg in file.segments if seg.kind == "prose"]
+    return [line for part in parts for line in re.split(r"[\r\n]", part) if line.strip()]
 
 
 def _essence(entry: Entry) -> tuple[Any, ...]:
@@ -195,15 +222,16 @@ def _changed(file: MemoryFile, entry: Entry, changes: list[EntryChange]) -> Entr
     return changed._replace(identified=bool(values["id"]))
 
 
-def adopted(memory: MemoryFile) -> tuple[MemoryFile, list[str]]:
-    """`memory` with its sections as entries under the ids they had as sections, and these ids.
+def adopted(memory: MemoryFile, only: Collection[str] = ()) -> tuple[MemoryFile, list[str]]:
+    """`memory` with its units of prose as entries under the ids they had, and these ids.
 
+    `only` names the units that are taken, all when it is empty.
     Raises DataError when an inserted block would not read back as that entry.
     """
     found = [
         section
         for section in sections(memory)
-        if not re.match(r"---[ \t]*\r?$", section.body, re.M)
+        if (not only or section.id in only) and not re.match(r"---[ \t]*\r?$", section.body, re.M)
     ]
     if not found:
         return memory, []
@@ -242,6 +270,7 @@ def _adopted_values(section: Entry) -> dict[str, Any]:
     }
     if section.date:
         values["created_at"] = section.date
-    if " > " in section.title:
+    if section.title not in section.body:
         values["title"] = section.title
+    values["written"] = body_digest(section.body)
     return values

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from memcli.memory.dates import date_in
 from memcli.memory.grammar import DETAIL, HEAD_DATE, HEADING, MARK, heading_text, with_line_feeds
 from memcli.memory.values import (
     DOMAINS,
@@ -56,6 +57,9 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9A-SU-Za-su-z])")
 
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+_TOPIC = re.compile(r"---[ \t]*\r?\n((?:[^\n]{0,1000}\n){1,40}?)---[ \t]*\r?(?:\n|\Z)")
+_TOPIC_KEY = re.compile(r"(?m)^(title|description|name):[ \t]*([^\r\n]+)")
 
 
 def read_values(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
@@ -231,7 +235,7 @@ def make_entry(
     end: int = 0,
 ) -> Entry:
     """An `Entry` from effective values; title and date are found in the body, `day` is the default."""
-    title, dated = _headline(body)
+    title, dated, rest = _headline(body)
     given = values["extra"].get("title")
     if isinstance(given, str) and given.strip():
         title = given
@@ -244,26 +248,40 @@ def make_entry(
         end=end,
         written=True,
         identified=True,
-        date=dated or day,
+        date=dated or date_in(rest) or day,
     )
 
 
-def _headline(body: str) -> tuple[str, str]:
-    """The first heading outside code and the date it begins with. `### Detail` is no title."""
+def _headline(body: str) -> tuple[str, str, str]:
+    """The first heading outside code, its date, and the first line below it.
+
+    `### Detail` is no title. Without a title the first line is that of the body.
+    """
     body = with_line_feeds(body[:2000])
     heading = next(HEADING.find(body, 0, len(body)), None)
     if heading is None or DETAIL.match(body, heading.start(1)):
-        return "", ""
+        return "", "", _line(body)
     if heading.start() and any(mark[2] for mark in MARK.find(body, 0, heading.start())):
-        return "", ""
+        return "", "", _line(body)
     title = heading_text(heading)
+    below = _line(body[heading.end() :])
     dated = HEAD_DATE.match(title)
     if dated is None:
-        return title, ""
-    return title[dated.end() :], dated[1] if is_day(dated[1]) else ""
+        return title, date_in(title), below
+    return title[dated.end() :], dated[1] if is_day(dated[1]) else "", below
+
+
+def _line(text: str) -> str:
+    return next((line for line in text.split("\n") if line.strip()), "")
 
 
 def _first_line(body: str) -> str:
-    line = next((line.strip() for line in body[:2000].splitlines() if line.strip()), "")
-    line = re.sub(r"^[#>*\-\s]+", "", line)
+    """A title for what has none: that of a topic file's own front matter, else the first line."""
+    head = _TOPIC.match(body)
+    found = dict(_TOPIC_KEY.findall(head[1])) if head else {}
+    line = next((found[key] for key in ("title", "description", "name") if found.get(key)), "")
+    if not line:
+        below = body[head.end() if head else 0 :][:2000]
+        line = next((line.strip() for line in below.splitlines() if line.strip()), "")
+    line = re.sub(r"^[#>*\-\s]+", "", line).strip("\"'")
     return line if len(line) <= 120 else line[:119] + "…"

@@ -6,8 +6,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-from memcli.memory.words import is_day
-
 DETAIL = re.compile(r"(?<![^\r\n])### Detail[ \t]*(?![^\r\n])")
 """What follows this heading in an episode is kept but not indexed."""
 
@@ -35,13 +33,12 @@ MARK = LinePattern(r"(?:(---)[ \t]*+\r?(?=\n|\Z)| {0,3}(`{3,}+|~{3,}+)([^\n]*+))
 HEADING = LinePattern(r" {0,3}(#{1,6})[ \t]++([^\r\n]*+)")
 
 
-_DATE = re.compile(r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)")
-
-
 HEAD_DATE = re.compile(r"^\[(\d{4}-\d{2}-\d{2})\][ \t]*")
 
 
 BLANKS = "\r\n \t"
+NO_BODY = "e3b0c442"
+"""The digest of an empty body."""
 
 
 _NAMESPACE = b"\x9d\x1a\x4e\x60\x5c\x0b\x5a\x8e\x9f\x3d\x6d\x65\x6d\x63\x6c\x69"
@@ -97,11 +94,6 @@ def heading_text(heading: re.Match[str]) -> str:
     return bare.rstrip() if not bare or bare[-1] in " \t" else text
 
 
-def date_in(text: str) -> str:
-    """The first calendar date in `text` (a path, a heading), else ""."""
-    return next((day for day in _DATE.findall(text) if is_day(day)), "")
-
-
 def derived_id(*parts: str) -> str:
     """uuid5 over `parts`: the stable id of what has none of its own (RFC 9562, version 5)."""
     from hashlib import sha1
@@ -134,6 +126,28 @@ def code_fences(scan: str, start: int, end: int) -> list[tuple[int, int]]:
             spans.append((opened, mark.end()))
             fence = ""
     return [*spans, (opened, end)] if fence else spans
+
+
+def line_digests(scan: str) -> Iterator[tuple[int, str]]:
+    """(end, digest of all up to there) of each line that is not blank: see `body_digest`."""
+    from hashlib import sha256
+
+    total, at, gap = sha256(), 0, ""
+    for line in scan.split("\n"):
+        at += len(line) + 1
+        bare = line.rstrip("\r \t")
+        if bare:
+            total.update((gap + bare).encode("utf-8", "surrogatepass"))
+            gap = "\n"
+            yield min(at, len(scan)), total.hexdigest()[:8]
+        elif gap:
+            gap += "\n"
+
+
+def body_digest(body: str) -> str:
+    """What the key `written` holds: lines without trailing blanks or blank lines at both ends."""
+    digests = [digest for _, digest in line_digests(with_line_feeds(body))]
+    return digests[-1] if digests else NO_BODY
 
 
 def eol_of(text: str) -> str:

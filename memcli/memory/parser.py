@@ -11,17 +11,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memcli.memory import front_matter
+from memcli.memory.dates import date_in_path
 from memcli.memory.entry_values import CORE_KEYS, make_entry, read_values
 from memcli.memory.grammar import (
     BLANKS,
+    HEADING,
     MARK,
+    NO_BODY,
     LineNumbers,
     closes,
-    date_in,
+    code_fences,
     derived_id,
     is_inline,
+    line_digests,
     pair_up,
     with_line_feeds,
+    within,
 )
 from memcli.memory.values import (
     TYPES,
@@ -63,6 +68,13 @@ def parse(text: str, path: str) -> MemoryFile:
     return _Reader(text, path).read()
 
 
+MAX_BODY = 65_536
+"""How far the end of a body is looked for by its digest (characters)."""
+_TEXT = re.compile(r"\S")
+_APART = re.compile(r"[ \t]*(?:\r?\n|\Z|(?:#{1,6}|[-*+]|\d{1,9}[.)])[ \t])")
+"""What may follow a body that is whole; any other line goes on with its last paragraph."""
+
+
 class EntryBlock(NamedTuple):
     """Front matter found between two delimiters; `values` is None when it is damaged."""
 
@@ -80,7 +92,7 @@ class _Reader:
     def __init__(self, text: str, path: str) -> None:
         self.text = text
         self.path = path
-        self.day = date_in(path)
+        self.day = date_in_path(path)
         self.scan = with_line_feeds(text)
         self.top = int(text.startswith("\ufeff"))
         self.marks = list(MARK.find(self.scan, self.top, len(text)))
@@ -96,14 +108,57 @@ class _Reader:
         starts = [block.start for block in blocks] + [len(self.text)]
         if starts[0] > 0:
             segments.append(Segment("prose", 0, starts[0]))
-        for block, end in zip(blocks, starts[1:], strict=True):
+        for block, limit in zip(blocks, starts[1:], strict=True):
             for problem in block.problems:
                 self._problem(*problem)
-            segments.append(Segment("prose" if block.values is None else "entry", block.start, end))
-            if block.values is not None:
-                entries.append(self._entry(block, end, len(entries)))
+            if block.values is None:
+                segments.append(Segment("prose", block.start, limit))
+                continue
+            end, touched = self._body_end(block, limit)
+            entry = self._entry(block, end, len(entries))
+            entries.append(entry._replace(touched=True) if touched else entry)
+            segments.append(Segment("entry", block.start, end))
+            if end < limit:
+                segments.append(Segment("prose", end, limit))
         problems = tuple(sorted(self.problems, key=lambda problem: problem.line))
         return MemoryFile(self.path, self.text, tuple(segments), tuple(entries), problems)
+
+    def _body_end(self, block: EntryBlock, limit: int) -> tuple[int, bool]:
+        """Where an entry ends, and whether a person has edited its body since `mem` wrote it.
+
+        It ends at a heading of the rank of its own or above, and where `written` says that it does.
+        """
+        assert block.values is not None
+        bound = self._heading_bound(block.body, limit)
+        written = block.values.get("written")
+        if written is None:
+            return bound, False
+        end = self._written_end(block.body, bound, str(written))
+        if end is None:
+            return bound, True
+        return (end if self.scan[end:limit].strip() else limit), False
+
+    def _heading_bound(self, start: int, limit: int) -> int:
+        first = _TEXT.search(self.scan, start, limit)
+        line = max(self.scan.rfind("\n", start, first.start()) + 1, start) if first else start
+        own = HEADING.first.match(self.scan, line, limit)
+        rank = len(own[1]) if own else 2
+        fences: list[tuple[int, int]] | None = None
+        for head in HEADING.later.finditer(self.scan, line, limit):
+            if len(head[1]) <= rank:
+                fences = code_fences(self.scan, start, limit) if fences is None else fences
+                if not within(fences, head.start(1)):
+                    return head.start() + 1
+        return limit
+
+    def _written_end(self, start: int, bound: int, written: str) -> int | None:
+        """Where the shortest beginning of that digest ends; None when the text runs on there."""
+        if written == NO_BODY:
+            return start
+        for end, digest in line_digests(self.scan[start : min(bound, start + MAX_BODY)]):
+            if digest == written:
+                return start + end if _APART.match(self.scan, start + end, bound) else None
+        return None
 
     def _blocks(self) -> Iterator[EntryBlock]:
         """Every entry's block, and every damaged one, outside fences and in file order."""

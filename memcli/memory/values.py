@@ -55,7 +55,8 @@ class Segment(NamedTuple):
 class Entry(NamedTuple):
     """One memory: an entry with front matter, or a section of prose (`written` is False).
 
-    `identified` says that the id stands in the file and was not derived from the place.
+    `identified` says that the id stands in the file and was not derived from the place; `touched`
+    that a person edited the body since `mem` wrote it.
 
     Offsets count characters of the decoded file; `line` is that of the first body line, from 1.
     Values are the effective ones: defaulted, clamped, priority floor applied to `importance`.
@@ -82,6 +83,7 @@ class Entry(NamedTuple):
     identified: bool
     date: str
     extra: Mapping[str, Any]
+    touched: bool = False
 
 
 class Edit(NamedTuple):

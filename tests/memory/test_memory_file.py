@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from memcli.errors import DataError
 from memcli.memory.editor import EntryChange, edited, render_entry, safe_body
 from memcli.memory.entry_values import read_values
-from memcli.memory.grammar import eol_of
+from memcli.memory.grammar import body_digest, eol_of
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prose import sections
 from memcli.memory.values import Entry, Problem
@@ -526,7 +526,7 @@ def test_derived_ids_are_stable_and_differ() -> None:
         ("## [2026-02-31] Freeze time", "Freeze time", "2025-01-02"),
         ("Prefer `ruff`.\n\nMore.", "Prefer `ruff`.", "2025-01-02"),
         ("- **Prefer** ruff.", "Prefer** ruff.", "2025-01-02"),
-        ("Lead.\n\n## Learn C#\nx", "Learn C#", "2025-01-02"),
+        ("Lead.\n\n### Learn C#\nx", "Learn C#", "2025-01-02"),
         ("## Closed ##\nx", "Closed", "2025-01-02"),
         ("Install:\n```sh\n# not a title\n```", "Install:", "2025-01-02"),
         ("What happened.\n\n### Detail\nAll of it.", "What happened.", "2025-01-02"),
@@ -657,7 +657,8 @@ def test_removing_several_entries_and_changing_another() -> None:
             EntryChange(3, {"id": "e"}, body="New."),
         ],
     )
-    assert after.text == "# P\n\n" + entry("b") + entry("e", "New.") + "---\nid: [\n---\n"
+    new = entry("e", "New.").replace("---\nNew.", f"written: {body_digest('New.')}\n---\nNew.")
+    assert after.text == "# P\n\n" + entry("b") + new + "---\nid: [\n---\n"
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
@@ -684,9 +685,11 @@ def test_replacing_a_body(old: str, tail: str) -> None:
     text = f"---\nid: a\n---\n\n{old}{tail}"
     after = edited(parse(text, "x"), [EntryChange(0, body="New\n---\nid: z\n---")])
     assert after.entries[0].body == "New\n***\nid: z\n***"
-    assert after.text.startswith("---\nid: a\n---\n")
+    head = f"id: a\nwritten: '{body_digest(after.entries[0].body)}'\n---\n"
+    assert after.text.startswith("---\n" + head)
     if old:
-        assert after.text == text.replace(old, "New\n***\nid: z\n***")
+        wanted = text.replace(old, "New\n***\nid: z\n***")
+        assert after.text == wanted.replace("id: a\n---\n", head, 1)
 
 
 def test_values_that_are_rounded_are_as_planned() -> None:
@@ -798,8 +801,9 @@ def test_a_planned_edit_changes_what_it_says_and_no_byte_more(
     assert [essence(e) for i, e in enumerate(after.entries) if remove or i != at] == others
     if not remove:
         new = after.entries[at]
-        kept = {key: value for key, value in old.extra.items() if key not in change.values}
-        assert {key: value for key, value in new.extra.items() if key not in change.values} == kept
+        named = {*change.values, *(["written"] if change.body is not None else [])}
+        kept = {key: value for key, value in old.extra.items() if key not in named}
+        assert {key: value for key, value in new.extra.items() if key not in named} == kept
         if change.body is None:
             assert new.body == old.body
 
