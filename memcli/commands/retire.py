@@ -12,7 +12,7 @@ from memcli.index.located import locate_one
 from memcli.memory.changes import ChangeSet, Spot
 from memcli.memory.levels import ARCHIVE, source_of
 from memcli.memory.parser import parse
-from memcli.memory.values import Patch
+from memcli.memory.values import Entry, Patch
 from memcli.storage.files import Unreadable
 
 LIVE = {"status": "active", "retired_because": None, "superseded_by": None}
@@ -63,9 +63,15 @@ def _plan(app: App, ids: Sequence[str], because: str) -> RetireReport:
             home = changes.restore(spot, **(LIVE if entry.status == "retired" else {}))
         else:
             changes.set(spot, **LIVE)
-        changed.append((entry.id, home, entry.title))
+        changed.append((entry.id, home, entry.title + (_extent(entry) if because else "")))
     verb = "retired" if because else "restored"
     return RetireReport(verb, tuple(changed), tuple(already), _patches(app, changes))
+
+
+def _extent(entry: Entry) -> str:
+    """What belongs to an entry whose end only headings tell: a person edited its body."""
+    last = entry.line + len(entry.body.splitlines()) - 1
+    return f" (edited by hand: lines {entry.line} to {last})" if entry.touched else ""
 
 
 def _patches(app: App, changes: ChangeSet) -> tuple[Patch, ...]:

@@ -169,7 +169,12 @@ def _retire(
             continue
         changes = []
         for at, entry in enumerate(memory.entries):
-            if entry.status != "retired" and entry.domain == "task" and entry.phase == ended:
+            if entry.status == "retired" or entry.domain != "task" or entry.phase != ended:
+                continue
+            if entry.touched:
+                why = f"{entry.id[:8]} was edited by hand: left in place (mem retire takes it)"
+                skipped.append(Problem(file.name, entry.line, why))
+            else:
                 changes.append(
                     EntryChange(at, {"status": "retired", "retired_because": f"stage {ended}"})
                 )

@@ -94,6 +94,8 @@ def _resolve(work: Compaction, pair: list[Held], verdict: Verdict) -> bool:
     if verdict.what == "unsure" or verdict.keep not in shown or not same:
         return False
     winner, loser = pair if pair[0].entry.id == verdict.keep else pair[::-1]
+    if work.edited([loser] if verdict.what == "reinforce" else pair):
+        return True
     if verdict.what == "reinforce":
         today = max(work.now.isoformat(), winner.entry.last_reinforced)
         winner.set(reinforcement_count=winner.entry.reinforcement_count + 1, last_reinforced=today)

@@ -21,7 +21,7 @@ def merge_same_ids(work: Compaction) -> None:
         if held.entry.identified and held.source.writable:
             groups.setdefault((held.source.path, held.entry.id), []).append(held)
     for group in groups.values():
-        if len(group) > 1:
+        if len(group) > 1 and not work.edited(group):
             best = min(group, key=lambda h: (-h.entry.importance, *body_order(h.entry), h.spot))
             rest = [held for held in group if held is not best]
             _unite_counts(best, group)
@@ -40,7 +40,7 @@ def merge_duplicates(work: Compaction) -> None:
             if cluster.guarded:
                 i, j, why = cluster.guarded[0]
                 work.tell("alike but different", (group[i], group[j]), why)
-            elif len({held.entry.id for held in members}) > 1:
+            elif len({held.entry.id for held in members}) > 1 and not work.edited(members):
                 _merge(work, members)
 
 

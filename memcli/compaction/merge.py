@@ -1,6 +1,6 @@
 """Three-way merge of two memory files by entry id.
 
-Prose (what stands before the first entry) is merged by `merge_prose`, which is git; entries never
+Prose (before the first entry, or below one) is merged by `merge_prose`, which is git; entries never
 conflict. The outcome does not depend on which side is called ours, but for the order of entries and
 of list items. What cannot be merged by entry raises `Unmergeable`: git's own merge is the answer
 then.
@@ -66,22 +66,28 @@ def merge(base: str, ours: str, theirs: str, *, path: str, merge_prose: MergePro
     if not (old.blocks or mine.blocks or other.blocks):
         raise Unmergeable("")
     head, conflicts = _merge_head(old, mine, other, eol, merge_prose)
-    blocks = _merge_blocks(old.blocks, mine.blocks, other.blocks)
+    below = _BelowMerge(eol, merge_prose)
+    blocks = _merge_blocks(old.blocks, mine.blocks, other.blocks, below)
     text = _joined(head, blocks, _merge_tail(old, mine, other), eol)
     _verify(text, path, head, blocks)
-    return Merged(text, conflicts)
+    return Merged(text, conflicts + below.conflicts)
 
 
 # --- reading
 
 
 class _Block(NamedTuple):
-    """An entry's text: front matter with its delimiters, the rest, and the blank lines after it."""
+    """An entry's text: front matter with its delimiters, and the rest.
+
+    `below` is the prose down to the next entry with the blank lines before it, `gap` the blank
+    lines behind both. Prose that lost its entry is a block without an id.
+    """
 
     id: str
     front: str
     rest: str
     gap: str
+    below: str = ""
 
     @property
     def text(self) -> str:
@@ -111,8 +117,12 @@ def _read(text: str, path: str) -> _Side:
         raise Unmergeable("front matter cannot be read")
     blocks: dict[_Key, _Block] = {}
     append_only = path.endswith(ARCHIVE)
-    for entry in file.entries:
+    nexts = [entry.start for entry in file.entries[1:]] + [len(text)]
+    for entry, stop in zip(file.entries, nexts, strict=False):
         block = _block(text[entry.start : entry.end], entry.id)
+        if text[entry.end : stop].strip():
+            below, gap = _trimmed(block.gap + text[entry.end : stop])
+            block = block._replace(below=below, gap=gap)
         if append_only:
             blocks.setdefault((block.text, 0), block)
         elif not entry.identified:
@@ -208,7 +218,7 @@ def _joined(head: str, blocks: Sequence[_Block], tail: str, eol: str) -> str:
     text, gap = _trimmed(head)
     parts = [text, _open(gap, eol) if text.strip("\ufeff") else gap]
     for block in blocks:
-        parts += [block.text, _open(block.gap, eol)]
+        parts += [block.text, block.below, _open(block.gap, eol)]
     return "".join([*parts[:-1], tail])
 
 
@@ -220,11 +230,16 @@ def _open(gap: str, eol: str) -> str:
 def _verify(text: str, path: str, head: str, blocks: Sequence[_Block]) -> None:
     file = parse(text, path)
     entries = [_trimmed(text[entry.start : entry.end])[0] for entry in file.entries]
-    prose = text[: file.entries[0].start] if file.entries else text
-    if entries != [block.text for block in blocks] or _trimmed(prose)[0] != _trimmed(head)[0]:
+    prose = "\n".join(text[s.start : s.end] for s in file.segments if s.kind == "prose")
+    wanted = "\n".join([head, *(block.below for block in blocks)])
+    if entries != [block.text for block in blocks if block.id] or _full(prose) != _full(wanted):
         raise Unmergeable("the merged text does not read back as planned")
     if any(problem.severity == "unreadable" for problem in file.problems):
         raise Unmergeable("the merged text cannot be read")
+
+
+def _full(text: str) -> list[str]:
+    return [line for line in _LINE_END.split(text) if line.strip("\ufeff" + _BLANKS)]
 
 
 def _one_sided(base: T, ours: T, theirs: T, otherwise: Callable[[], T]) -> T:
@@ -245,17 +260,40 @@ def _merge_blanks(base: str, ours: str, theirs: str) -> str:
 _Blocks = Mapping[_Key, _Block]
 
 
-def _merge_blocks(base: _Blocks, ours: _Blocks, theirs: _Blocks) -> list[_Block]:
+class _BelowMerge:
+    """Merges what stands below entries; counts the conflicts that git left there."""
+
+    def __init__(self, eol: str, merge_prose: MergeProse) -> None:
+        self.eol = eol
+        self.merge_prose = merge_prose
+        self.conflicts = 0
+
+    def merged(self, base: str, ours: str, theirs: str) -> str:
+        """The prose of both sides, with the blank lines before it."""
+        return _one_sided(base, ours, theirs, lambda: self._both(base, ours, theirs))
+
+    def _both(self, *sides: str) -> str:
+        bare = [side.lstrip("\r\n") for side in sides]
+        text, conflicts = self.merge_prose(*(side + self.eol if side else "" for side in bare))
+        self.conflicts += conflicts
+        return self.eol * 2 + _trimmed(text)[0]
+
+
+def _merge_blocks(
+    base: _Blocks, ours: _Blocks, theirs: _Blocks, below: _BelowMerge
+) -> list[_Block]:
     """Ours' order, then what theirs alone has; a second version of a body behind the first."""
     keys = [*ours, *(key for key in theirs if key not in ours)]
-    merged = {key: _merge_block(base.get(key), ours.get(key), theirs.get(key)) for key in keys}
+    merged = {
+        key: _merge_block(base.get(key), ours.get(key), theirs.get(key), below) for key in keys
+    }
     taken = {versions[0].id for versions in merged.values() if versions}
     stale = set(_outdated(base, merged))
     blocks = [
         b
         for versions in merged.values()
         for i, b in enumerate(versions)
-        if i == 0 or b.id not in taken
+        if i == 0 or not b.id or b.id not in taken
     ]
     return [block for block in blocks if (block.id, block.body) not in stale]
 
@@ -273,13 +311,18 @@ def _outdated(base: _Blocks, merged: Mapping[_Key, Sequence[_Block]]) -> Iterabl
                 yield id, old.body
 
 
-def _merge_block(base: _Block | None, ours: _Block | None, theirs: _Block | None) -> list[_Block]:
+def _merge_block(
+    base: _Block | None, ours: _Block | None, theirs: _Block | None, below: _BelowMerge
+) -> list[_Block]:
     """The entry, nothing where it was removed, or the entry and the version that it contradicts."""
     if ours is None or theirs is None:
         left = theirs if ours is None else ours
-        return [] if left is None or (base is not None and base.text == left.text) else [left]
+        if left is None or base is None or base.text != left.text:
+            return [] if left is None else [left]
+        return [] if left.below in ("", base.below) else [_Block("", "", "", left.gap, left.below)]
     gap = _merge_blanks("" if base is None else base.gap, ours.gap, theirs.gap)
-    ours, theirs = ours._replace(gap=gap), theirs._replace(gap=gap)
+    prose = below.merged("" if base is None else base.below, ours.below, theirs.below)
+    ours, theirs = (side._replace(gap=gap, below=prose) for side in (ours, theirs))
     if theirs.text == (base or ours).text:
         return [ours]
     if base is not None and ours.text == base.text:
@@ -295,7 +338,8 @@ def _merge_changed(base: _Block | None, ours: _Block, theirs: _Block) -> list[_B
     if base is not None and base.body in (ours.body, theirs.body):
         first = theirs if ours.body == base.body else ours
     elif ours.body != theirs.body:
-        versions = [_other_version(second)]
+        versions = [_other_version(second)._replace(below="")]
+    values["written"] = _values(first).get("written")
     return [_with_body(_with_values(values, base, ours, theirs), first), *versions]
 
 

@@ -97,6 +97,9 @@ class Held:
         return self.entry.extra.get(key) or ()
 
 
+EDITED = "edited by hand since mem wrote it: left in place (mem retire takes it)"
+
+
 class Compaction:
     """The files of a run, their entries, and what the steps did to them."""
 
@@ -149,6 +152,13 @@ class Compaction:
             if held.live and held.source.writable and held.entry.kind != "episode":
                 groups.setdefault(key(held), []).append(held)
         return [groups[name] for name in sorted(groups)]
+
+    def edited(self, held: Sequence[Held]) -> bool:
+        """Whether a person has edited one of these bodies; it is named, and stays as it is."""
+        touched = [one for one in held if one.original.touched]
+        for one in touched:
+            self.tell("skipped", [one], EDITED)
+        return bool(touched)
 
     def leave(self, held: Iterable[Held], because: str, **more: Any) -> None:
         """Move entries to the archive."""

@@ -47,7 +47,8 @@ def belongs(entry: Entry, place: Place, end: StageEnd) -> bool:
 def archive_stale(work: Compaction) -> None:
     """Old entries that never mattered much go to the archive."""
     for held in work.held:
-        if held.live and held.source.writable and is_stale(held.entry, work.now):
+        stale = held.live and held.source.writable and is_stale(held.entry, work.now)
+        if stale and not work.edited([held]):
             work.leave([held], "stale")
             work.note("stale", [held], held.entry.title)
 

@@ -720,3 +720,27 @@ def test_a_key_that_cannot_be_written_stays_where_its_author_put_it(swap: bool) 
     sides = [entry("a", reinforcement_count=5), odd]
     text = merged(entry("a"), *(reversed(sides) if swap else sides))
     assert '"k: v": 1' in text and facts(text)["a"][0]["reinforcement_count"] == 5
+
+
+def lines_of_both(base: str, ours: str, theirs: str) -> tuple[str, int]:
+    return "".join(dict.fromkeys((ours + theirs).splitlines(keepends=True))), 0
+
+
+def test_prose_below_an_entry_is_merged_and_stays_when_the_entry_goes() -> None:
+    """Both sides' bullets are kept, once each; a body brings its own digest."""
+    a, b = render_entry({"id": "a"}, "## A\nx"), render_entry({"id": "b"}, "## B\ny")
+    base = f"# Top\n\n{a}\n- one\n\n{b}"
+
+    def merged(ours: str, theirs: str) -> str:
+        return merge(base, ours, theirs, path="m", merge_prose=lines_of_both).text
+
+    both = merged(base.replace("- one", "- one\n- two"), base.replace("- one", "- one\n- three"))
+    assert [both.count(bullet) for bullet in ("- one", "- two", "- three")] == [1, 1, 1]
+    gone = edited(parse(base, "m"), [EntryChange(0, remove=True)]).text
+    assert merged(gone, base.replace("## B", "## Be")).count("- one") == 1
+    assert "- new" in merged(gone, base.replace("- one", "- one\n- new"))
+    longer = edited(parse(base, "m"), [EntryChange(0, body="## A\nlonger")]).text
+    other = edited(parse(base, "m"), [EntryChange(0, body="## A\nz")]).text
+    entries = parse(merged(longer, other), "m").entries
+    assert [e.touched for e in entries] == [False, False, False]
+    assert {e.body for e in entries} == {"## A\nlonger", "## A\nz", "## B\ny"}

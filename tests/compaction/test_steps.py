@@ -203,3 +203,13 @@ def test_an_archived_text_has_an_id_even_if_it_had_none() -> None:
         "MEMORY.md",
     )
     assert sections(memory) == []
+
+
+def test_a_body_edited_by_hand_stays_in_place_and_is_named() -> None:
+    """Automatic steps neither archive nor merge what a person changed; its prose below stays, too."""
+    old = {"importance": 0.1, "created_at": day(400), "type": "corrective"}
+    text = render_entry({"id": "a", **old}, "Freeze the clock.") + "\n- mine\n"
+    outcome = done(source(text), stale=True)
+    assert outcome.texts["MEMORY.md"].strip() == "- mine"
+    outcome = done(source(text.replace("clock.", "clock!")), stale=True)
+    assert outcome.texts == {} and [event.what for event in outcome.found] == ["skipped"]

@@ -12,7 +12,7 @@ from memcli.compaction.consolidate.everywhere import (
 )
 from memcli.compaction.consolidate.questions import EpisodeBatch, QuotedEntry
 from memcli.compaction.consolidate.replies import Lesson, Operation, body_of
-from memcli.compaction.plan import CompactOutcome, loss_of
+from memcli.compaction.plan import EDITED, CompactOutcome, loss_of
 from memcli.memory.changes import ChangeSet, Spot
 from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import derived_id
@@ -68,6 +68,8 @@ class Consolidation:
             self.changes.tell("skipped", target.path, [target.entry.id], CHANGED)
         elif operation.what == "reinforce":
             self._reinforce(spot, operation.episodes)
+        elif self.changes.original(spot).touched:
+            self.changes.tell("skipped", target.path, [target.entry.id], EDITED)
         elif operation.what == "update":
             self._update(spot, operation)
         else:
