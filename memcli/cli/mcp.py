@@ -14,6 +14,7 @@ from memcli import __version__
 from memcli.api import Memory
 from memcli.app import Options, opened
 from memcli.errors import MemError, UsageError
+from memcli.project import distribution
 from memcli.recall import budget
 from memcli.text.redact import for_prompt
 from memcli.views.entries import add_text, show_text
@@ -48,7 +49,7 @@ def make_server(root: str = "") -> Any:
         from mcp.types import ToolAnnotations
     except ImportError:
         raise UsageError(
-            "the MCP server needs the package mcp, version 2", "pip install 'memcli[mcp]'"
+            "the MCP server needs the package mcp, version 2", distribution.hint("mcp")
         ) from None
     server = MCPServer("mem", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
     tools = _Tools(root, ToolError)

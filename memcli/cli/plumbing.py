@@ -43,7 +43,7 @@ def mcp(
 ) -> int:
     """Serve recall, add, episode, show and health to agents over MCP (stdio).
 
-    Needs the extra mcp: pip install 'memcli[mcp]'."""
+    Needs the extra mcp."""
     from memcli.cli import mcp as server
 
     return server.serve(root)

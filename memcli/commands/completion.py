@@ -6,6 +6,7 @@ from importlib import metadata
 from pathlib import Path
 
 from memcli.errors import RefusedError, UsageError
+from memcli.project import distribution
 
 SCRIPTS = {
     "bash": ("mem.bash", "share/bash-completion/completions/mem"),
@@ -27,9 +28,7 @@ def script(shell: str, *, folder: Path = CHECKOUT, package: str = "memcli") -> s
     for place in (folder / name, *_installed(package, installed)):
         if place.is_file():
             return place.read_text(encoding="utf-8")
-    raise RefusedError(
-        f"the script for {shell} was not installed", f"pip install --force-reinstall {package}"
-    )
+    raise RefusedError(f"the script for {shell} was not installed", distribution.hint())
 
 
 def _installed(package: str, path: str) -> list[Path]:

@@ -23,6 +23,7 @@ from memcli.memory.levels import ARCHIVE, LEVEL_WORDS
 from memcli.memory.parser import parse
 from memcli.memory.values import LEVELS, Patch, Problem
 from memcli.memory.words import SIZE, clean
+from memcli.project import distribution
 from memcli.project.context import Project
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _meanings(app: App, request: CompactRequest) -> Meanings:
     if embedder is None:
         raise UsageError(
             "--semantic needs an embedder and there is none",
-            "pip install 'memcli[local]', or set embedder in your configuration",
+            f"{distribution.hint('local')}, or set embedder in your configuration",
         )
     entries = {
         meaning_of(entry): entry

@@ -9,6 +9,7 @@ from memcli.diagnostics.document import FAIL, INFO, PASS, WARN, Check
 from memcli.diagnostics.index import check_vectors
 from memcli.diagnostics.scene import Scene
 from memcli.errors import MemError
+from memcli.project import distribution
 from memcli.providers.embed.http import shown
 
 ASKED_FOR = 3.0
@@ -47,7 +48,7 @@ def _sparse(scene: Scene) -> Check:
     if scene.app.project.config.embedder == "none":
         return Check("embedder", INFO, "switched off (embedder = none): words alone are searched")
     what = "sparse-only: no embedder is installed, words alone are searched"
-    return Check("embedder", WARN, what, "pip install 'memcli[local]', or set embedder = none")
+    return Check("embedder", WARN, what, f"{distribution.hint('local')}, or set embedder = none")
 
 
 def check_llm(scene: Scene) -> Iterator[Check]:

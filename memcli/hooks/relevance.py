@@ -1,6 +1,4 @@
-"""When memory is brought up unasked: what a prompt, a file or a command must have in common with
-it. Pure.
-"""
+"""Shell commands: taken apart, and what an entry must have in common with one. Pure."""
 
 from __future__ import annotations
 
@@ -11,10 +9,9 @@ from typing import NamedTuple
 from memcli.index import occasions
 from memcli.project import globs
 
-_SPAN = re.compile(r"(?<!`)`([^`\n]{3,200})`(?!`)")
-_QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.", re.DOTALL)
-_BETWEEN = re.compile(r"&&|\|\|?&?|[;&\n()]")
-_BEFORE = re.compile(r"(?:[A-Za-z_]\w*=\S*|sudo|env|time|nohup|exec|command|then|do|else|!|\{)\s+")
+_QUOTED = r"(?s)'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\."
+_BETWEEN = r"&&|\|\|?&?|[;&\n()]"
+_BEFORE = r"(?:[A-Za-z_]\w*=\S*|sudo|env|time|nohup|exec|command|then|do|else|!|\{)\s+"
 LONGEST = 20_000
 """Characters of a command that are looked at."""
 

@@ -15,12 +15,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError
+from memcli.project import distribution
 
 if TYPE_CHECKING:
     import psycopg
 
 T = TypeVar("T")
-EXTRA = 'pip install "memcli[postgres]"'
 PATIENCE = 1.5
 """Seconds of waiting, all calls together and with what it takes to load the driver, after which a
 search gives a server up: with its own start and the answer from here, it is told within two.
@@ -98,7 +98,9 @@ def connect(url: str, *, autocommit: bool = False) -> psycopg.Connection[Any]:
     try:
         import psycopg
     except ImportError:
-        raise UsageError("the shared index needs the extra postgres", EXTRA) from None
+        raise UsageError(
+            "the shared index needs the extra postgres", distribution.hint("postgres")
+        ) from None
     logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it logs is raised, too
     return psycopg.connect(url, autocommit=autocommit, connect_timeout=10, application_name="mem")
 
@@ -109,7 +111,9 @@ def shown(url: str, environ: Mapping[str, str]) -> str:
         from psycopg import ProgrammingError
         from psycopg.conninfo import conninfo_to_dict
     except ImportError:
-        raise UsageError("the shared index needs the extra postgres", EXTRA) from None
+        raise UsageError(
+            "the shared index needs the extra postgres", distribution.hint("postgres")
+        ) from None
     hint = "write it as postgresql://user@host:5432/database; the password goes to ~/.pgpass or PGPASSWORD"
     if not url:
         raise UsageError(

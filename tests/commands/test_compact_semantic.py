@@ -79,7 +79,7 @@ def test_without_an_embedder_it_is_a_mistake(project: Project) -> None:
     """Exit 2 with the way to get one; nothing is written."""
     written(project)
     done = project.mem("compact", "--semantic")
-    assert done.code == 2 and "memcli[local]" in done.err
+    assert done.code == 2 and "[local]" in done.err
     assert not (project.root / "MEMORY.archive.md").exists()
 
 

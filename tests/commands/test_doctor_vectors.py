@@ -62,7 +62,7 @@ def test_none_installed_is_a_warning(project: Project, monkeypatch: pytest.Monke
     )
     found = row(project, "embedder")
     assert found["status"] == "WARN" and "sparse-only" in found["detail"]
-    assert "memcli[local]" in found["hint"]
+    assert "[local]" in found["hint"]
 
 
 def test_missing_vectors_are_a_warning_that_mem_index_mends(filled: Project) -> None:

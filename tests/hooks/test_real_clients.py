@@ -150,10 +150,11 @@ def test_without_mem_nobody_is_troubled(desk: Desk) -> None:
 
 def test_codex_is_told_before_its_patch(desk: Desk) -> None:
     """A patch names its files: the correction stands in the next request."""
-    patch = (
-        "*** Begin Patch\n*** Update File: src/tax.py\n@@\n-rate = 1\n+rate = 2\n*** End Patch\n"
-    )
-    desk.model.replies = [Call("apply_patch", {"patch": patch}), "Done."]
+    patch = "*** Begin Patch\n*** Update File: src/tax.py\n@@\n-rate = 1\n+rate = 2\n*** End Patch"
+    desk.model.replies = [
+        Call("exec_command", {"cmd": f"apply_patch <<'EOF'\n{patch}\nEOF"}),
+        "Done.",
+    ]
     done = desk.codex("MAIN why do the checkout tests fail around midnight?")
     assert done.returncode == 0, done.stderr
     assert "freeze the clock" in desk.model.said(0) and "Money is Decimal" in desk.model.said(0)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memcli.errors import ProviderError, UsageError
 from memcli.memory.words import word_forms
+from memcli.project import distribution
 from memcli.providers.embed.arithmetic import DIM, SCALE, quantise, weighted_sum
 
 if TYPE_CHECKING:
@@ -312,9 +313,7 @@ def _rows() -> list[tuple[int, str, int, bytes]]:
     """(id, piece, weight, vector) of every token, from the files of the package."""
     folder = _package()
     if folder is None:
-        raise UsageError(
-            "embedder = local: its extra is not installed", "pip install 'memcli[local]'"
-        )
+        raise UsageError("embedder = local: its extra is not installed", distribution.hint("local"))
     try:
         vocabulary = json.loads((folder / "tokenizers" / _TOKENIZER).read_bytes())["model"]["vocab"]
         table = _table(folder / "weights" / _TABLE)
@@ -324,7 +323,7 @@ def _rows() -> list[tuple[int, str, int, bytes]]:
     except (ImportError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise ProviderError(
             f"the table of wordllama cannot be read: {error} ({folder})",
-            "pip install --force-reinstall wordllama, or --set embedder=none",
+            f"{distribution.hint('local')}, or --set embedder=none",
         ) from None
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memcli.errors import ProviderError, UsageError
+from memcli.project import distribution
 from memcli.providers.embed.http import BLANK, fault_of, prefix_of
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def _require(*modules: str) -> None:
         except ValueError:
             found = False
         if not found:
-            raise UsageError(f"embedder = onnx needs {name}", "pip install 'memcli[onnx]'")
+            raise UsageError(f"embedder = onnx needs {name}", distribution.hint("onnx"))
 
 
 def _model_file(folder: Path, name: str) -> Path:

@@ -221,7 +221,7 @@ def test_a_missing_extra_is_named_with_the_command_that_gets_it(
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(UsageError, match=f"needs {name}") as caught:
         Onnx(str(folder))
-    assert caught.value.hint == "pip install 'memcli[onnx]'"
+    assert "[onnx]" in caught.value.hint
 
 
 @pytest.mark.parametrize(
