@@ -6,6 +6,7 @@ from memcli.app import App, Options
 from memcli.cli import input
 from memcli.cli.options import (
     DRY_RUN,
+    FILTER,
     SCRIPTS,
     TAG,
     TREES,
@@ -48,6 +49,8 @@ def recall(
     exit_code: bool = flag("--exit-code", "Exit 1 when nothing is ranked.", panel=SCRIPTS),
     shared: bool = flag("--shared", "Search the shared index instead.", panel=SCRIPTS),
     project: Names = many("NAME", "With --shared: only this project.", panel=SCRIPTS),
+    history: str = option("WHEN", "What was said and committed: only, off, auto.", default="auto"),
+    agent: Names = many("NAME", "Only sessions with claude, codex, ...", panel=FILTER),
 ) -> int:
     """Find what was learned that bears on TASK."""
     from memcli.cli import fast
@@ -56,7 +59,7 @@ def recall(
         words, filters, limit=limit, max_tokens=max_tokens, walk=walk, form=format, explain=explain,
         ranked=ranked, detail=detail, session=session, ids_out=ids_out, refresh=not no_refresh,
         exit_code=exit_code, shared=shared or bool(project), projects=project or (),
-        root=options.root, sets=options.sets, json=options.json, quiet=options.quiet,
+        history=history, agents=agent or (), root=options.root, sets=options.sets, json=options.json, quiet=options.quiet,
     )  # fmt: skip
 
 
@@ -129,6 +132,12 @@ def show_entry(
     raw: bool = flag("--raw", "The bytes of the file, unsafe characters too."),
 ) -> None:
     """Show one entry and where it comes from."""
+    if id[:2] in ("s:", "c:"):
+        from memcli.commands.history import show_handle
+        from memcli.views import history
+
+        show(mem, show_handle(mem, id), history.doc_text, history.doc_json)
+        return
     from memcli.commands import show as command
 
     report = command.show(mem, id, proxy=proxy)
@@ -210,3 +219,19 @@ def undo(mem: App, dry_run: bool = DRY_RUN) -> int:
     root = str(mem.project.root or mem.project.home)
     wrote(mem, report, lambda done: entries.undo_text(done, root, dry_run=dry_run), dry_run=dry_run)
     return 0 if report.verb else 1
+
+
+@command("forget")
+def forget(
+    mem: App,
+    session: str = option("ID", "A session (or s:HANDLE) or commit (c:HANDLE)."),
+    before: str = option("DATE", "All from before that day."),
+    all: bool = flag("--all", "All of this repository."),
+    dry_run: bool = DRY_RUN,
+) -> None:
+    """Delete what was said and committed from history, for good; what was learned stays."""
+    from memcli.commands import history as command
+    from memcli.views import history
+
+    report = command.forget(mem, session=session, before=before, all=all, dry_run=dry_run)
+    show(mem, report, history.forget_text)

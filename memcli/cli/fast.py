@@ -41,6 +41,8 @@ def recall(
     exit_code: bool = False,
     shared: bool = False,
     projects: Sequence[str] = (),
+    history: str = "auto",
+    agents: Sequence[str] = (),
     root: str = "",
     sets: Sequence[str] = (),
     json: bool = False,
@@ -49,12 +51,13 @@ def recall(
     """Answer, print, and return the exit code. The options are those of `mem recall --help`."""
     choice("--format", form, ("auto", "text", "prompt", "json"))
     choice("--detail", detail, ("auto", "none", "high"))
+    choice("--history", history, ("auto", "only", "off"))
     given = {"limit": limit, "max_tokens": max_tokens, "walk": walk}
     extra = [f"{key}={value}" for key, value in given.items() if value is not None]
     with opened(Options(root, (*sets, *extra), quiet, json)) as mem:
         request = RecallRequest(
             read_words(task), filters, ranked, refresh, detail, session, explain, shared,
-            tuple(projects),
+            tuple(projects), history, tuple(agents),
         )  # fmt: skip
         with _drawn(quiet):
             report = command.recall(mem, request)
@@ -64,7 +67,7 @@ def recall(
             say(f"mem: {note}", quiet=quiet)
         count_problems(report.problems, quiet=quiet)
         put(_written(report, "json" if json else form, explain=explain))
-        found = any(hit.layer == "ranked" for hit in report.hits)
+        found = any(hit.layer in ("ranked", "history") for hit in report.hits)
         say("" if found else _why_nothing(report), quiet=quiet)
         return 1 if exit_code and not found else 0
 
@@ -103,7 +106,7 @@ _FLAGS = {
     "--explain": "explain",
     "--shared": "shared",
 }
-_VALUES = {"--root": "root", "--format": "form", "--session": "session"}
+_VALUES = {"--root": "root", "--format": "form", "--session": "session", "--history": "history"}
 _NUMBERS = {"--limit": "limit", "--max-tokens": "max_tokens", "--walk": "walk"}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from memcli.app import App
 from memcli.cli.options import (
     DRY_RUN,
@@ -22,6 +24,7 @@ from memcli.views.text import HOW_TO_BEGIN, count_problems, problem_lines, put, 
 @command("init")
 def init(
     mem: App,
+    progress: Progress,
     git: bool = flag("--git", "Hooks of git after merge, rebase and commit."),
     claude: bool = flag("--claude", "Let Claude Code call mem."),
     codex: bool = flag("--codex", "Let Codex call mem."),
@@ -30,6 +33,7 @@ def init(
     ci: bool = flag("--ci", "A workflow for GitHub that compacts after a merge."),
     source: str = option("SPEC", "What CI installs, as pip takes it.", "--from"),
     agents: bool = flag("--agents", "Tell agents in AGENTS.md or CLAUDE.md when to use mem."),
+    history: bool = flag("--history", "Find what was said in sessions and committed."),
     everything: bool = flag("--all", "All of these."),
     user: bool = flag("--user", "Hooks of agents in your own settings, for all repositories."),
     shared: bool = flag("--shared", "Hooks of agents in settings that are committed."),
@@ -64,6 +68,26 @@ def init(
         say(f"mem: dry run, not done: {line}", quiet=quiet)
     for line in report.next if not dry_run and not mem.options.json else ():
         say(f"next: {line}", quiet=quiet)
+    if not (dry_run or remove) and (history or _wants_history(mem)):
+        add_history(mem, progress)
+
+
+def _wants_history(mem: App) -> bool:
+    """Whether a person at a terminal wants the past to be found; asked once."""
+    from memcli.commands.history import record_path
+
+    path = record_path(mem)
+    if mem.options.quiet or mem.options.json or path is None or path.exists():
+        return False
+    if not (sys.stdin and sys.stdin.isatty() and sys.stderr and sys.stderr.isatty()):
+        return False
+    print(
+        "Find what was said in agents' sessions here, and commits? [y/N] ",
+        end="",
+        file=sys.stderr,
+        flush=True,
+    )
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 @command("index")
@@ -74,12 +98,16 @@ def index(
     rebuild: bool = flag("--rebuild", "Start over from the files."),
     push: bool = flag("--push", "Send what changed to the shared index, too."),
     archived: bool = flag("--archived", "With --push: the archives, too."),
+    history: bool = flag("--history", "Add all that agents' sessions and commits say."),
+    key: str = option("KEY", "With --history: take over a moved repository's.", "--from"),
 ) -> int:
     """Bring the index to the state of the memory files."""
     from memcli.commands import index as command
 
     if (check and push) or (archived and not push):
         raise UsageError("--archived goes with --push, --check does not", "mem index --help")
+    if history or key:
+        return add_history(mem, progress, key)
     files = len(mem.project.listing.files)
     with progress:
         report = command.check(mem) if check else command.index(
@@ -110,6 +138,22 @@ def index(
     if report.vectors is not None and report.vectors.failed:
         raise ProviderError(report.vectors.failed, report.vectors.hint)
     return DataError.code if any(p.severity == "unreadable" for p in report.problems) else 0
+
+
+def add_history(mem: App, progress: Progress, key: str = "") -> int:
+    """Add all of history that there is; what came of it in one line."""
+    from memcli.commands import history as command
+    from memcli.views import history
+
+    quiet = mem.options.quiet
+    if key:
+        say(f"took over {command.take_over(mem, key)} exchanges and commits", quiet=quiet)
+    with progress:
+        report = command.add_history(mem, progress.count)
+    for path, why in report.added.problems:
+        say(f"mem: {path}: {why}", quiet=quiet)
+    put(history.history_json(report) if mem.options.json else history.history_text(report))
+    return DataError.code if report.added.problems else 0
 
 
 @command("import")

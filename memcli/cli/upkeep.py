@@ -49,6 +49,7 @@ def extract(
     job: str = option("NAME", "The job of sessions whose folder does not tell it."),
     tasks: str = option("NAME", "The task of such sessions.", "--task"),
     show_prompt: bool = flag("--show-prompt", "Print what a model would be sent."),
+    list_sessions: bool = flag("--list", "Where sessions are looked for, and what is there."),
     show_turns: bool = flag("--show-turns", "Print who said what; learn nothing."),
     no_reinforce: bool = flag("--no-reinforce", "Do not strengthen what the sessions recalled."),
     premortem: str = option("TASK", "Write .premortem.md from known pitfalls."),
@@ -65,12 +66,15 @@ def extract(
     twice.
     """
     from memcli.commands import extract as command
+    from memcli.commands.history import note_sessions
     from memcli.hooks import pipeline
 
     input.choice("--engine", engine, ("auto", "llm", "rules"))
     if (assume or recommend) and not checkpoint:
         what, hint = "--assume and --recommend belong to a checkpoint", "--checkpoint MILESTONE"
         raise UsageError(what, f"name it with {hint}")
+    if list_sessions:
+        return _list_sessions(mem)
     if show_turns:
         return _show_turns(mem, transcripts or (), format)
     if premortem or checkpoint:
@@ -88,6 +92,8 @@ def extract(
         _refuse_while_blocked(mem)
     with progress:
         done = pipeline.run(mem, request, dry_run=dry_run, strengthen=not no_reinforce)
+        if not (dry_run or show_prompt):
+            note_sessions(mem, request.transcripts)
     report = done.extract
     code = name_problems(report.problems)
     for line in sessions.extract_failures(report):
@@ -101,6 +107,16 @@ def extract(
             json_of=sessions.extract_json,
         )  # fmt: skip
     return ProviderError.code if any(session.failed for session in report.sessions) else code
+
+
+def _list_sessions(mem: App) -> int:
+    from memcli.sessions.discover import discover
+    from memcli.views import history
+
+    if mem.project.root is None:
+        raise UsageError("no root here", "mem extract --help")
+    show(mem, discover(mem.project.environ, [mem.project.root]), history.looked_text, history.looked_json)
+    return 0
 
 
 def _show_turns(mem: App, transcripts: Sequence[str], form: str) -> int:

@@ -89,6 +89,7 @@ def every_section() -> Mapping[str, Section]:
     They are imported here, so that a look at single files does without them.
     """
     from memcli.diagnostics import (
+        history,
         hooks,
         index,
         installation,
@@ -106,6 +107,7 @@ def every_section() -> Mapping[str, Section]:
         "git": repository.check_git,
         "index": index.check_index,
         "embedder": providers.check_embedder,
+        "history": history.check_history,
         "state": installation.check_state,
         "leftovers": leftovers.check_leftovers,
         "worktrees": repository.check_worktrees,

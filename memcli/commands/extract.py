@@ -241,7 +241,7 @@ class _Run:
 
         assert self.app.project.root is not None
         fresh, more = [], []
-        found, unread = discover(self.app.project.environ, [self.app.project.root])
+        found, unread, _ = discover(self.app.project.environ, [self.app.project.root])
         self.problems += [Problem(str(path), 1, why, "unreadable") for path, why in unread]
         for file in found:
             known = self._position(str(file.path))

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memcli.app import App
-from memcli.errors import ProviderError
+from memcli.errors import DataError, ProviderError
 from memcli.index import view
 from memcli.index.view import Filters
-from memcli.recall.answer import RecallReport, RecallRequest, answer, composed
+from memcli.recall.answer import RecallReport, RecallRequest, answer, composed, from_history
 from memcli.recall.budget import Budget, Pools
 from memcli.recall.present import Showing
 from memcli.recall.search import Search
+
+if TYPE_CHECKING:
+    from memcli.recall.history_layer import HistoryLayer
 
 
 def recall(app: App, request: RecallRequest) -> RecallReport:
@@ -24,6 +28,10 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
             if not app.project.listing.files:
                 raise
             app.notes.append(f"{error.what}: this answer is from here alone" + _hint(error))
+    request = request._replace(filters=filters)
+    history = _history(app, request)
+    if request.history == "only" or (history is not None and not app.project.listing.files):
+        return from_history(app.project.config, request, history)
     if not app.project.listing.files:
         problems = tuple(app.project.listing.problems)
         return RecallReport(
@@ -41,9 +49,9 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
         request = request._replace(task=condensed(app, request.task))
     if request.refresh:
         app.refresh()
-    request = request._replace(filters=filters)
+    project, embedder = app.project, lambda: app.providers.embedder
     report = app.guarded(
-        lambda: answer(app.project, app.index, lambda: app.providers.embedder, app.notes, request)
+        lambda: answer(project, app.index, embedder, app.notes, request, history)
     )
     if request.session:
         evidence = [
@@ -54,6 +62,35 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
         today, why = app.project.now.isoformat(), "the recall log was skipped"
         app.from_state(lambda state: state.log_recall(request.session, evidence, today), None, why)
     return report
+
+
+def _history(app: App, request: RecallRequest) -> HistoryLayer | None:
+    """What was said and committed about the task, where there is a record of it."""
+    if request.history == "off" or not app.project.config.history or app.project.root is None:
+        return None
+    path = history_path(app)
+    if path is None or not path.exists():
+        return None
+    from memcli.recall import history_layer
+
+    try:
+        if request.refresh:
+            history_layer.with_new_commits(path, app.project.root, app.project.config.history_commits)
+        gone = app.looked(lambda: history_layer.gone_of(app.index)) if app.project.listing.files else None
+        return history_layer.ask(
+            path, request.task, request.filters, agents=request.agents, gone=gone
+        )
+    except DataError as error:
+        app.notes.append(f"history is left out: {error.what}")
+        return None
+
+
+def history_path(app: App) -> Path | None:
+    """The record of what was said and committed here; None outside a repository."""
+    from memcli.history.record import path_of
+    from memcli.storage.state import state_dir
+
+    return path_of(app.project.root, state_dir()) if app.project.root is not None else None
 
 
 def _hint(error: ProviderError) -> str:

@@ -41,6 +41,11 @@ class Config(NamedTuple):
     hook_proxy: bool = True
     hook_show: bool = True
     inject_min: float = 0.38
+    inject_min: float = 0.15
+    history: bool = True
+    history_days: int = 365
+    history_commits: int = 20_000
+    history_mb: int = 500
     embedder: str = "auto"
     embed_model: str = ""
     embed_url: str = ""
@@ -225,6 +230,16 @@ KEYS: dict[str, Key] = {
     "inject_min": Key(
         _number(0, 1),
         "how strong the evidence must be that an entry bears on a prompt, for a hook to tell it",
+    ),
+    "history": Key(_flag, "keep what was said and committed, and find it", project=False),
+    "history_days": Key(
+        _number(1, 36_500, whole=True), "how old a session may be that is kept", project=False
+    ),
+    "history_commits": Key(
+        _number(0, 1_000_000, whole=True), "how many of the newest commits are found", project=False
+    ),
+    "history_mb": Key(
+        _number(1, 100_000, whole=True), "megabytes that the record may take", project=False
     ),
     "embedder": Key(
         _choice(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from memcli.index import view
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from memcli.project.config import Config
     from memcli.project.context import Project
     from memcli.providers.embed import Embedder
+    from memcli.recall.history_layer import HistoryLayer
 
 
 class RecallRequest(NamedTuple):
@@ -34,6 +35,9 @@ class RecallRequest(NamedTuple):
     explain: bool = False
     shared: bool = False
     projects: tuple[str, ...] = ()
+    history: str = "auto"
+    """`only`, `off` or `auto`."""
+    agents: tuple[str, ...] = ()
 
 
 class RecallReport(NamedTuple):
@@ -58,6 +62,7 @@ def answer(
     embedder: Callable[[], Embedder | None],
     notes: list[str],
     request: RecallRequest,
+    history: HistoryLayer | None = None,
 ) -> RecallReport:
     """Answer one request, its filters checked, from the index of this machine as it is."""
     files = list(index.files().values())
@@ -72,12 +77,54 @@ def answer(
     ranked = layers.search.ranked(
         request.task, limit if request.ranked_only else 2 * limit + WORKFLOWS
     )
-    shown = composed(project.config, layers.pools(ranked, alone=request.ranked_only))
+    pools = layers.pools(ranked, alone=request.ranked_only)
+    if history is not None and request.ranked_only:
+        listed = [
+            (item, hit.item.text, hit.relevance)
+            for item, hit in zip(pools.ranked, ranked, strict=True)
+        ]
+        pools = pools._replace(ranked=history.merged(listed, project.config.max_tokens))
+    elif history is not None:
+        pools = pools._replace(history=history)
+    shown = composed(project.config, pools)
     problems = (*project.listing.problems, *(item for row in files for item in row.problems))
-    hits = tuple(layers.hits(shown.items))
+    hits = tuple(_hits(layers, history, shown.items, ranked_only=request.ranked_only))
     return RecallReport(
         layers.search.mode, request.task, hits, shown.budget, problems, len(ranked), True
     )
+
+
+def _hits(
+    layers: Layers,
+    history: HistoryLayer | None,
+    items: Sequence[budget.Shown],
+    *,
+    ranked_only: bool,
+) -> Iterator[Hit]:
+    """What is shown, numbered: within its layer, or in one list through all of it."""
+    own = iter(list(layers.hits([item for item in items if item.layer != "history"])))
+    count = 0
+    for place, item in enumerate(items, 1):
+        if item.layer == "history" and history is not None:
+            count += 1
+            yield history.hit(item, place if ranked_only else count)
+        else:
+            hit = next(own)
+            yield hit._replace(rank=place) if ranked_only else hit
+
+
+def from_history(
+    config: Config, request: RecallRequest, history: HistoryLayer | None
+) -> RecallReport:
+    """The answer of history alone."""
+    pools = budget.Pools(history=history)
+    shown = composed(config, pools)
+    hits = (
+        tuple(history.hit(item, place) for place, item in enumerate(shown.items, 1))
+        if history
+        else ()
+    )
+    return RecallReport("bm25", request.task, hits, shown.budget, (), len(hits), True)
 
 
 def composed(config: Config, pools: budget.Pools) -> budget.Block:

@@ -47,6 +47,8 @@ class Hit(NamedTuple):
     project: str = ""
     url: str = ""
     key_moment: bool = False
+    extra: Mapping[str, Any] | None = None
+    """Of a hit of history, what it has instead of level, path and the like."""
 
 
 class Showing:

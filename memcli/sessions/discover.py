@@ -1,12 +1,17 @@
-"""Where sessions lie, and which of them are about a repository: by the folder named in their
-records.
+"""Where agents keep sessions, and which of them are about a repository.
+
+Whose a session is stands in its records or in a file of its agent's; names of folders are never
+decoded, as two paths may have the same one.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -15,6 +20,9 @@ from memcli.project.config import home_of
 from memcli.sessions import speakers
 from memcli.sessions.lines import Line, Lines, parse
 from memcli.sessions.reader import open_plain
+from memcli.storage import foreign_db
+from memcli.storage.owners import Owner, Owners, remembered
+from memcli.storage.state import state_dir
 
 FAR: Final = 1 << 20
 """Bytes at the head of a file in which the folder is looked for; mostly the first few thousand do.
@@ -23,9 +31,9 @@ _AGENT = re.compile(r"agent-[\w-]{1,100}\.jsonl")
 _ROLLOUT = re.compile(r"rollout-.{1,200}\.jsonl(?:\.zst)?")
 
 
-class Found(NamedTuple):
+class FoundSession(NamedTuple):
     """A session file. `mtime` is in nanoseconds, as in `Position`; `parent` is the session of a
-    sub-agent.
+    sub-agent. A database holds several: its `session` is "".
     """
 
     path: Path
@@ -37,20 +45,29 @@ class Found(NamedTuple):
     parent: str = ""
 
 
+class Looked(NamedTuple):
+    """Where it was looked for sessions of one agent, and how many files are there and are ours."""
+
+    agent: str
+    folder: Path
+    files: int
+    found: int
+
+
 class Discovery(NamedTuple):
     """Session files, newest first but sub-agents after their parent; those that could not be looked
-    into.
+    into; and where it was looked.
     """
 
-    found: tuple[Found, ...]
+    found: tuple[FoundSession, ...]
     unread: tuple[tuple[Path, str], ...]
+    looked: tuple[Looked, ...] = ()
 
 
 def discover(environ: Mapping[str, str], folders: Sequence[Path], *, newer: int = 0) -> Discovery:
-    """The sessions of Claude Code and Codex whose folder is one of `folders` or below one.
+    """The sessions of every agent whose folder is one of `folders` or below one.
 
-    `newer` leaves out what was last written before that time (ns) without opening it. Names of
-    folders are never decoded: two paths may have the same one.
+    `newer` leaves out what was last written before that time (ns) without opening it.
     """
     wanted = tuple(
         {
@@ -59,24 +76,128 @@ def discover(environ: Mapping[str, str], folders: Sequence[Path], *, newer: int 
             for path in (folder, os.path.realpath(folder))
         }
     )
-    found, unread = [], []
-    for path, format in _files(environ):
+    found: list[FoundSession] = []
+    unread: list[tuple[Path, str]] = []
+    looked = []
+    with remembered(state_dir()) as owners:
+        for agent, folder, files, told in _stores(environ, wanted):
+            before, count = len(found), 0
+            for path in files:
+                count += 1
+                try:
+                    state = path.stat()
+                    if state.st_mtime_ns >= newer:
+                        owner = _owner(path, state, told, owners)
+                        found += _ours(path, agent, state, owner, wanted)
+                except DataError as error:
+                    unread.append((path, error.what.removeprefix(f"{path}: ")))
+                except OSError as error:
+                    unread.append((path, (error.strerror or str(error)).lower()))
+            looked.append(Looked(agent, folder, count, len(found) - before))
+    return Discovery(tuple(_ordered(found)), tuple(unread), tuple(looked))
+
+
+def _owner(path: Path, state: os.stat_result, told: Told, owners: Owners) -> Owner:
+    known = owners.of(path, state.st_size, state.st_mtime_ns)
+    if known is None:
+        known = told(path)
+        if known.cwd and path.suffix != ".db":  # a database has sessions of many folders
+            owners.remember(path, state.st_size, state.st_mtime_ns, known)
+    return known
+
+
+def _ours(
+    path: Path, agent: str, state: os.stat_result, owner: Owner, wanted: Sequence[str]
+) -> Iterator[FoundSession]:
+    if owner.cwd and _inside(owner.cwd, wanted):
+        yield FoundSession(
+            path, agent, owner.session, owner.cwd, state.st_mtime_ns, state.st_size, owner.parent
+        )
+
+
+Told = Callable[[Path], Owner]
+Store = tuple[str, Path, Iterable[Path], Told]
+
+
+def _stores(environ: Mapping[str, str], wanted: Sequence[str]) -> Iterator[Store]:
+    """(agent, folder, files that by their place are sessions, what tells whose one is)."""
+    home = home_of(environ)
+    claude = claude_home(environ) / "projects"
+    yield (
+        "claude",
+        claude,
+        _globbed(claude, "*/*.jsonl", "*/*/agent-*.jsonl", "*/*/subagents/*.jsonl"),
+        _claude_owner,
+    )
+    codex = codex_home(environ)
+    yield "codex", codex, _rollouts(codex), _codex_owner
+    gemini = Path(environ.get("GEMINI_CLI_HOME") or home) / ".gemini"
+    yield "gemini", gemini / "tmp", _gemini_files(gemini), _gemini_told(gemini, wanted)
+    qwen = home / ".qwen" / "projects"
+    yield "qwen", qwen, _globbed(qwen, "*/chats/*.jsonl"), _claude_owner
+    copilot = home / ".copilot" / "session-state"
+    yield "copilot", copilot, _globbed(copilot, "*/events.jsonl"), _copilot_owner
+    cursor = Path(environ.get("CURSOR_CONFIG_DIR") or home / ".cursor") / "projects"
+    patterns = ("*/agent-transcripts/*.jsonl", "*/agent-transcripts/*/*.jsonl")
+    yield "cursor", cursor, _globbed(cursor, *patterns), _cursor_told(cursor, wanted)
+    data = Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "opencode"
+    yield "opencode", data, _globbed(data, "opencode.db"), _opencode_told(wanted)
+
+
+def _globbed(folder: Path, *patterns: str) -> Iterator[Path]:
+    for pattern in patterns:
+        yield from (path for path in folder.glob(pattern) if path.is_file())
+
+
+def _gemini_files(home: Path) -> Iterator[Path]:
+    """Of a session that is kept in both forms, the lines."""
+    files = sorted(_globbed(home / "tmp", "*/chats/session-*.json", "*/chats/session-*.jsonl"))
+    names = {str(path) for path in files}
+    yield from (path for path in files if path.suffix == ".jsonl" or f"{path}l" not in names)
+
+
+def _gemini_told(home: Path, wanted: Sequence[str]) -> Told:
+    """By `.project_root` beside the chats, by the list of projects, or by the digest of the path."""
+    names = {hashlib.sha256(path.encode()).hexdigest(): path for path in wanted}
+    with suppress(OSError, ValueError, AttributeError):
+        listed = json.loads((home / "projects.json").read_text())["projects"]
+        names |= {str(slug): str(path) for path, slug in listed.items()}
+
+    def told(path: Path) -> Owner:
+        folder = path.parent.parent
         try:
-            state = path.stat()
-            if state.st_mtime_ns < newer:
-                continue
-            session, cwd, parent = _about(path, format)
-        except DataError as error:
-            unread.append((path, error.what.removeprefix(f"{path}: ")))
-            continue
-        except OSError as error:
-            unread.append((path, (error.strerror or str(error)).lower()))
-            continue
-        if cwd and _inside(cwd, wanted):
-            found.append(
-                Found(path, format, session, cwd, state.st_mtime_ns, state.st_size, parent)
-            )
-    return Discovery(tuple(_ordered(found)), tuple(unread))
+            root = (folder / ".project_root").read_text(errors="replace").strip()
+        except OSError:
+            root = names.get(folder.name, "")
+        return Owner("", root)
+
+    return told
+
+
+def _cursor_told(home: Path, wanted: Sequence[str]) -> Told:
+    """Nothing in a file says it: only the name that a folder of ours would have."""
+    names = {re.sub(r"[^A-Za-z0-9]+", "-", path).strip("-"): path for path in wanted}
+
+    def told(path: Path) -> Owner:
+        slug = path.relative_to(home).parts[0].strip("-")
+        return Owner(path.stem, names.get(slug, ""))
+
+    return told
+
+
+def _opencode_told(wanted: Sequence[str]) -> Told:
+    """Ours if one of its sessions is; what is not known yet is asked again."""
+
+    def told(path: Path) -> Owner:
+        hint = "close opencode"
+        with foreign_db.opened(
+            path, ("session", "message", "part"), kind="OpenCode", hint=hint
+        ) as db:
+            rows = foreign_db.all_rows(db, "SELECT DISTINCT directory FROM session", path)
+        ours = (str(row[0]) for row in rows if _inside(str(row[0]), wanted))
+        return Owner("", next(ours, ""))
+
+    return told
 
 
 def claude_home(environ: Mapping[str, str]) -> Path:
@@ -110,29 +231,24 @@ def is_agent(path: Path) -> bool:
 
 def _parent(path: Path) -> str:
     try:
-        return _about(path, "claude")[2]
+        return _claude_owner(path).parent
     except (DataError, OSError):
         return ""
 
 
-def _files(environ: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
-    """Every file that by its place is a session, with its format."""
-    projects = claude_home(environ) / "projects"
-    for pattern in ("*/*.jsonl", "*/*/agent-*.jsonl", "*/*/subagents/*.jsonl"):
-        yield from ((path, "claude") for path in projects.glob(pattern) if path.is_file())
-    rollouts = codex_home(environ)
+def _rollouts(home: Path) -> Iterator[Path]:
+    """Codex's sessions; of one that is kept in both forms, the plain one."""
     for below in ("sessions", "archived_sessions"):
-        files = sorted((rollouts / below).glob("**/rollout-*"))
+        files = sorted((home / below).glob("**/rollout-*"))
         names = {str(path) for path in files}
         for path in files:
             twin = str(path).removesuffix(".zst") in names and path.suffix == ".zst"
             if _ROLLOUT.fullmatch(path.name) and not twin and path.is_file():
-                yield path, "codex"
+                yield path
 
 
-def _about(path: Path, format: str) -> tuple[str, str, str]:
+def _first(path: Path, told: Callable[[Mapping[str, Any], str], tuple[str, str, str]]) -> Owner:
     """(session, cwd, parent) as the first records say; cwd is "" when none does."""
-    told = _codex if format == "codex" else _claude
     session = cwd = parent = ""
     with open_plain(path) as file:
         for record in _records(Lines(file)):
@@ -140,7 +256,27 @@ def _about(path: Path, format: str) -> tuple[str, str, str]:
             session, parent = session or name, parent or above
             if cwd:
                 break
-    return session, cwd, parent
+    return Owner(session, cwd, parent)
+
+
+def _claude_owner(path: Path) -> Owner:
+    return _first(path, _claude)
+
+
+def _codex_owner(path: Path) -> Owner:
+    return _first(path, _codex)
+
+
+def _copilot_owner(path: Path) -> Owner:
+    return _first(path, _copilot)
+
+
+def _copilot(record: Mapping[str, Any], name: str) -> tuple[str, str, str]:
+    data = record.get("data")
+    context = data.get("context") if isinstance(data, dict) else None
+    if not isinstance(context, dict) or not isinstance(data, dict):
+        return "", "", ""
+    return speakers.name(data.get("sessionId")), speakers.line(context.get("cwd")), ""
 
 
 def _claude(record: Mapping[str, Any], name: str) -> tuple[str, str, str]:
@@ -179,7 +315,7 @@ def _inside(cwd: str, folders: Sequence[str]) -> bool:
     return any(Path(way).is_relative_to(folder) for way in ways for folder in folders)
 
 
-def _ordered(found: list[Found]) -> Iterator[Found]:
+def _ordered(found: list[FoundSession]) -> Iterator[FoundSession]:
     """Newest first; a sub-agent's file follows its parent's, where that was found."""
     newest = sorted(found, key=lambda each: (-each.mtime, str(each.path)))
     parents = {each.session for each in found if not each.parent}

@@ -20,9 +20,13 @@ def recall_json(report: RecallReport, *, explain: bool) -> str:
 
 
 def _hit_json(hit: Hit, explain: bool) -> dict[str, Any]:
-    hidden = {"head", "note"} if explain else {"head", "note", "factors"}
+    hidden = {"head", "note", "extra"} if explain else {"head", "note", "extra", "factors"}
     hidden |= {name for name in ("project", "url") if not getattr(hit, name)}
-    return {name: value for name, value in hit._asdict().items() if name not in hidden}
+    values = {name: value for name, value in hit._asdict().items() if name not in hidden}
+    if hit.extra is None:
+        return values
+    absent = ("path", "line", "type", "kind", "level", "store")
+    return {**values, **dict.fromkeys(absent), **hit.extra}
 
 
 def recall_text(report: RecallReport) -> str:
@@ -41,6 +45,8 @@ def recall_text(report: RecallReport) -> str:
 
 
 def _hit_text(hit: Hit) -> list[str]:
+    if hit.extra is not None:
+        return [*hung("  - " + styled(hit.head, "bold"), 4), *folded([hit.text], indent=4)]
     where = styled(f"{hit.project} {hit.url}" if hit.url else f"{hit.path}:{hit.line}", "cyan")
     if hit.layer == "institutional":
         return ["    " + where, *folded([hit.text], indent=4)]

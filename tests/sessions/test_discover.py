@@ -150,9 +150,9 @@ def test_nothing_there_is_nothing_found(
     root: Path, environ: dict[str, str], tmp_path: Path
 ) -> None:
     """No agent was ever used here; an empty or foreign file is no session of this repository."""
-    assert discover(environ, [root]) == ((), ())
+    assert discover(environ, [root])[:2] == ((), ())
     folder = tmp_path / "home/.claude/projects/x"
     folder.mkdir(parents=True)
     (folder / "empty.jsonl").touch()
     shutil.copy(FIXTURES / "claude.jsonl", folder / "other.jsonl")
-    assert discover(environ, [root]) == ((), ())
+    assert discover(environ, [root])[:2] == ((), ())

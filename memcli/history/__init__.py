@@ -1,0 +1,1 @@
+"""What was said in sessions and committed in a repository: the tier below the memory files."""

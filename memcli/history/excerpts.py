@@ -1,0 +1,164 @@
+"""What is shown of a hit: not the words that matched, but what was concluded after them. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from memcli.history.record import Doc
+from memcli.history.search import AFTER, Asked, Hit, stem
+from memcli.index.terms import STOP_WORDS
+
+LONGEST: Final = 420
+"""Characters of the longest sentence that is shown whole."""
+
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+(?=[^\W_a-z]|[`'\"*({])|(?<=[。！？；])|\n+")
+_CODE: Final = re.compile(r"^(?:```|~~~).*?(?:^(?:```|~~~)\s*$|\Z)", re.MULTILINE | re.DOTALL)
+_WORD: Final = re.compile(r"[^\W_]+")
+# What people of several languages say when they settle something, or state what holds.
+_SETTLES: Final = re.compile(
+    r"\b(?:only|never|always|must|exactly|instead|rule|policy|final|decid\w+|decision|agreed|settled|standardi[sz]\w+"
+    r"|keep|keeps|use|should|shall|need(?:s|ed)? to|not|no|don['’]?t|won['’]?t|can['’]?t|cannot|at (?:most|least)"
+    r"|going forward|from now on|so that|because|since|before|after|becomes?|means?|stays?|wins?|counts?|applies"
+    r"|nur|nie|niemals|immer|muss|genau|statt|regel|weil|solo|nunca|siempre|debe|porque|jamais|toujours|doit|règle"
+    r"|sempre|deve|regra|regola|mai)\b"
+    r"|только|никогда|всегда|нельзя|нужно|должн|правило|потому|必须|只|不要|总是|规则|因为|不能|必ず|決して|常に|ルール|반드시|절대|항상",
+    re.IGNORECASE,
+)  # fmt: skip
+_RECAP: Final = re.compile(
+    r"^\W*(?:understood|got it|so(?: the| we|:)|final|in short|to sum|summary|confirmed|agreed|right|recap|noted|decided"
+    r"|the (?:\w+ )?(?:rule|policy)|rule|policy|amend(?:ed|ing|ment)|conclusion|root cause|turns out|it turned out|verstanden|also gilt|entendido|compris|понял|итог|明白|了解|结论)\b",
+    re.IGNORECASE,
+)  # fmt: skip
+_TALK: Final = re.compile(
+    r"^\W*(?:thanks?|thank you|great|perfect|ok(?:ay)?|sure|yes|no problem|sounds good|looks good|lgtm|ship it|done"
+    r"|let me\b|i['’]?ll\b|i will\b|i['’]?m going to\b|now (?:let|i)\b|looking at|first,? (?:let|i)\b|want me to"
+    r"|should i\b|shall i\b|would you|do you want|danke|merci|gracias|спасибо|谢谢)",
+    re.IGNORECASE,
+)
+_MARKED: Final = re.compile(
+    r"`[^`\n]+`|['\"“][^'\"”\n]{1,40}['\"”]|\b\d+(?:[.,]\d+)?\b|->|=>|→|\b[A-Z][A-Z_]{2,}\b"
+)
+_QUESTION: Final = re.compile(r"[?？]\s*[)\"'*_]*$")
+
+
+class Sentence(NamedTuple):
+    """A sentence of an exchange: who said it, where it stands (exchange, text, place in it)."""
+
+    speaker: str
+    text: str
+    place: tuple[int, int, int]
+    last: bool
+    """Whether it stands at the end of what is said in one go."""
+    recap: bool = False
+    """Whether it sums up, or follows in one go on a sentence that does."""
+
+
+def excerpt(hit: Hit, asked: Asked, room: int) -> list[tuple[str, str]]:
+    """(speaker, text) of what a hit concludes, of at most about `room` characters."""
+    if hit.doc.source == "commit":
+        return [("person", commit_excerpt(hit.doc, asked, room))]
+    docs = hit.docs[hit.best : hit.best + AFTER + 1]
+    sentences = list(_sentences(docs))
+    about = _about(asked, hit.doc)
+    total = max((each.place[0] for each in sentences), default=0) + 1
+    weighed = sorted(
+        ((_weight(each, about, total), each) for each in sentences),
+        key=lambda item: (-item[0], item[1].place),
+    )
+    chosen: list[Sentence] = []
+    seen: list[set[str]] = []
+    used = 0
+    for weight, each in weighed:
+        words = _words(each.text)
+        if weight <= 0 and chosen:
+            break
+        if used + len(each.text) > room and chosen:
+            continue
+        if any(len(words & other) > 0.7 * len(words) for other in seen):
+            continue
+        chosen.append(each)
+        seen.append(words)
+        used += len(each.text) + 2
+        if used > 0.9 * room:
+            break
+    return list(_joined(sorted(chosen, key=lambda each: each.place)))
+
+
+def commit_excerpt(doc: Doc, asked: Asked, room: int) -> str:
+    """The subject of a commit, and of its message what says most about the task."""
+    subject, _, body = doc.text.partition("\n")
+    kept, left = subject.strip(), room - len(subject)
+    about = _about(asked, doc)
+    pieces = [
+        Sentence("person", part, (0, 0, at), False)
+        for at, part in enumerate(_split(re.sub(r"(?<=\S)\n(?=[a-z(])", " ", body)))
+    ]
+    weighed = sorted(pieces, key=lambda each: (-_weight(each, about, 1), each.place))
+    chosen = []
+    for each in weighed:
+        if len(each.text) + 1 <= left:
+            chosen.append(each)
+            left -= len(each.text) + 1
+    text = " ".join(each.text for each in sorted(chosen, key=lambda each: each.place))
+    return f"{kept}\n{text}".strip() if text else kept[: max(room, 80)]
+
+
+def _about(asked: Asked, doc: Doc) -> dict[str, float]:
+    """The words that a conclusion is likely to share: of the task, and of what matched."""
+    found = {stem(term): weight for term, weight in zip(asked.terms, asked.weights, strict=True)}
+    mean = sum(asked.weights) / len(asked.weights) if asked.weights else 1.0
+    for word in _words(doc.title):
+        found.setdefault(word, 0.5 * mean)
+    return found
+
+
+def _words(text: str) -> set[str]:
+    return {stem(word) for word in _WORD.findall(text.lower()) if word not in STOP_WORDS}
+
+
+def _sentences(docs: Sequence[Doc]) -> Iterator[Sentence]:
+    for number, doc in enumerate(docs):
+        for which, (speaker, text) in enumerate(doc.said):
+            parts = list(_split(text))
+            recap = False
+            for at, part in enumerate(parts):
+                recap = recap or (speaker != "person" and _RECAP.match(part) is not None)
+                yield Sentence(speaker, part, (number, which, at), at >= len(parts) - 2, recap)
+
+
+def _split(text: str) -> Iterator[str]:
+    """Sentences and lines of a text, code blocks left out."""
+    for part in _SENTENCE.split(_CODE.sub("\n", text)):
+        part = part.strip()
+        if len(part) > 2 and not set(part) <= set("-=*_#|` "):
+            yield part if len(part) <= LONGEST else part[:LONGEST].rsplit(" ", 1)[0] + " …"
+
+
+def _weight(each: Sentence, about: Mapping[str, float], total: int) -> float:
+    """How much a sentence looks like what was concluded about the task."""
+    words = _words(each.text)
+    mean = sum(about.values()) / len(about) if about else 1.0
+    shared = sum(about.get(word, 0.0) for word in words) / mean
+    score = 0.5 * min(shared, 5.0)
+    score += 0.7 * min(len(_SETTLES.findall(each.text)), 4)
+    score += 0.35 * min(len(_MARKED.findall(each.text)), 4)
+    score += {"person": 0.6, "error": -1.0}.get(each.speaker, 0.0) + 1.4 * each.recap
+    score += 2.0 * (each.place[0] / total) + 0.4 * each.last
+    score -= 0.8 * (total > 1 and each.place[:2] == (0, 0))  # what was asked is known
+    score -= 1.5 * bool(_TALK.match(each.text)) + 1.5 * bool(_QUESTION.search(each.text))
+    return score if len(words) >= 2 else score - 1.5
+
+
+def _joined(chosen: Iterable[Sentence]) -> Iterator[tuple[str, str]]:
+    """Sentences of one speaker in a row as one text."""
+    speaker, texts, place = "", list[str](), (-1, -1)
+    for each in chosen:
+        if texts and (speaker, place) != (each.speaker, each.place[:2]):
+            yield speaker, " ".join(texts)
+            texts = []
+        speaker, place = each.speaker, each.place[:2]
+        texts.append(each.text)
+    if texts:
+        yield speaker, " ".join(texts)

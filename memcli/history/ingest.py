@@ -1,0 +1,152 @@
+"""Sessions into the record: each exchange, the person's words and the agent's answer to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from memcli.history.record import Doc
+from memcli.sessions.clean import clean_text, key_of, line
+from memcli.sessions.model import Session, Turn
+from memcli.text.injections import neutralise
+
+ARGUMENTS: Final = frozenset(
+    "file_path path notebook_path absolute_path filePath target_file files command cmd input".split()
+)
+"""What is kept of tool calls: enough to tell which files were changed and which commands were run."""
+ERROR: Final = 200
+"""Characters of an error line that are kept."""
+SAID: Final = (6000, 10_000)
+"""Characters of an answer that are kept, of its beginning and of its end."""
+_FACETS: Final = 30
+_EDITS: Final = ("edit", "write", "patch", "replace", "create_file", "insert")
+_SHELLS: Final = ("bash", "shell", "exec", "terminal", "command")
+_ERRORS: Final = (
+    "error",
+    "exception",
+    "failed",
+    "failure",
+    "fatal",
+    "cannot",
+    "not found",
+    "denied",
+)
+_PATH_KEYS: Final = (
+    "file_path",
+    "path",
+    "notebook_path",
+    "absolute_path",
+    "filePath",
+    "target_file",
+)
+
+
+def exchanges(session: Session) -> Iterator[Doc]:
+    """The exchanges of a session, redacted; what nobody said and what tools gave back is left out."""
+    kept: list[Turn] = []
+    for turn in session.turns:
+        if turn.human and any(each.human for each in kept):
+            yield from _exchange(session, kept)
+            kept = []
+        kept.append(turn)
+    yield from _exchange(session, kept)
+
+
+def _exchange(session: Session, turns: Sequence[Turn]) -> Iterator[Doc]:
+    said = list(_said(turns))
+    if not any(speaker == "person" for speaker, _ in said) and sum(len(t) for _, t in said) < ERROR:
+        return
+    first = next((turn for turn in turns if turn.human), turns[0])
+    title = next((text for speaker, text in said if speaker == "person"), said[0][1])
+    unit = key_of(session.id)
+    yield Doc(
+        source="session",
+        unit=unit,
+        turn=0,
+        key=_key(unit, first),
+        who=session.format,
+        date=first.time or session.started,
+        title=line(neutralise(title), 100),
+        said=tuple(said),
+        about=_about(turns),
+    )
+
+
+def _key(unit: str, turn: Turn) -> str:
+    """The event's own name, so that a fork is not counted twice; a position is one of its session."""
+    return f"s:{unit}{turn.key}" if turn.key.startswith("@") else f"s:{key_of(turn.key)}"
+
+
+def _said(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
+    """(speaker, text), with what one speaker says in a row as one text."""
+    found: list[tuple[str, list[str]]] = []
+    for turn in turns:
+        speaker, text = _words(turn)
+        if text and found and found[-1][0] == speaker and speaker != "error":
+            found[-1][1].append(text)
+        elif text:
+            found.append((speaker, [text]))
+    for speaker, texts in found:
+        text = clean_text("\n".join(texts)).strip()
+        if text:
+            yield speaker, _bounded(text)
+
+
+def _words(turn: Turn) -> tuple[str, str]:
+    if turn.human:
+        return "person", turn.text
+    if turn.origin in ("assistant", "agent") and not turn.tool:
+        return "agent", turn.text
+    if turn.error and turn.role == "tool":
+        return "error", _error_line(turn.text)
+    return "", ""
+
+
+def _error_line(text: str) -> str:
+    """The line of a failed result that says what went wrong."""
+    lines = [each.strip() for each in text[:4000].splitlines() if each.strip()]
+    told = (each for each in lines if any(word in each.lower() for word in _ERRORS))
+    return next(told, lines[0] if lines else "")[:ERROR]
+
+
+def _bounded(text: str) -> str:
+    head, tail = SAID
+    return text if len(text) <= head + tail else f"{text[:head]}\n[…]\n{text[-tail:]}"
+
+
+def _about(turns: Iterable[Turn]) -> dict[str, list[str]]:
+    """The files that were changed and the commands that were run."""
+    paths: dict[str, None] = {}
+    commands: dict[str, None] = {}
+    for turn in turns:
+        if turn.role != "assistant" or not turn.tool:
+            continue
+        tool = turn.tool.lower()
+        if any(word in tool for word in _EDITS):
+            paths |= dict.fromkeys(_changed(turn))
+        elif any(word in tool for word in _SHELLS):
+            command = turn.input.get("command") or turn.input.get("cmd") or turn.input.get("input")
+            text = (
+                " ".join(command)
+                if isinstance(command, list) and all(isinstance(c, str) for c in command)
+                else command
+            )
+            if isinstance(text, str) and text.strip():
+                commands[line(text, ERROR)] = None
+    found = {"paths": list(paths)[:_FACETS], "commands": list(commands)[:_FACETS]}
+    return {name: values for name, values in found.items() if values}
+
+
+def _changed(turn: Turn) -> Iterator[str]:
+    base = turn.cwd.rstrip("/") + "/" if turn.cwd else ""
+    names = [turn.input.get(key) for key in _PATH_KEYS]
+    patch = turn.input.get("input")
+    if isinstance(patch, str):
+        names += [
+            each.split(": ", 1)[1]
+            for each in patch.splitlines()
+            if each.startswith("*** ") and ": " in each
+        ]
+    for name in names:
+        if isinstance(name, str) and name:
+            yield line(name.removeprefix(base) if base else name, ERROR)

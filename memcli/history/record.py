@@ -1,0 +1,502 @@
+"""The record of one repository: exchanges of sessions and commits, compressed, with a full text.
+
+It is private, and it is no index: agents delete their transcripts, so what stands here may stand
+nowhere else. One SQLite file a repository, in the user's state folder.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sqlite3
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from memcli.errors import DataError
+from memcli.memory.words import clean, sub_words
+from memcli.project import git
+from memcli.storage.sqlite import transaction
+
+VERSION: Final = 1
+PART: Final = 2400
+"""Characters of a text that are searched as one; a longer one is searched in parts."""
+PARTS: Final = 64
+_VOCABULARY: Final = 4000
+_APPLICATION: Final = 0x6D656D48
+_SCHEMA: Final = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE files (
+  path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime INTEGER NOT NULL,
+  end INTEGER NOT NULL, head TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE docs (
+  id INTEGER PRIMARY KEY, source TEXT NOT NULL, unit TEXT NOT NULL, turn INTEGER NOT NULL, key TEXT NOT NULL,
+  who TEXT NOT NULL, date TEXT NOT NULL, title TEXT NOT NULL, about TEXT NOT NULL, parts INTEGER NOT NULL,
+  live INTEGER NOT NULL, body BLOB NOT NULL, size INTEGER NOT NULL, UNIQUE (key)
+);
+CREATE INDEX docs_unit ON docs (unit, turn);
+CREATE INDEX docs_date ON docs (date);
+CREATE TABLE superseded (unit TEXT NOT NULL, by TEXT NOT NULL, PRIMARY KEY (unit, by)) WITHOUT ROWID;
+CREATE TABLE forgotten (unit TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE VIRTUAL TABLE words USING fts5(
+  person, agent, content='', tokenize='porter unicode61 remove_diacritics 2'
+);
+"""
+
+
+class Doc(NamedTuple):
+    """An exchange (`source` "session") or a commit.
+
+    `unit` is the session's id or the commit's hash, `turn` the number of the exchange in it (from
+    1; of a commit 0), `key` names it for good. `who` is the agent or the author. `person` and
+    `agent` are what each said, in order: (speaker, text), speakers being "person", "agent" and
+    "error". `about` are the facets: paths, commands.
+    """
+
+    source: str
+    unit: str
+    turn: int
+    key: str
+    who: str
+    date: str
+    title: str
+    said: tuple[tuple[str, str], ...]
+    about: Mapping[str, Sequence[str]] = {}
+    supersedes: tuple[str, ...] = ()
+
+    @property
+    def handle(self) -> str:
+        """As it is shown: `s:3f2a1c9.41`, `c:9f1c2d3`."""
+        return (
+            f"s:{self.unit[:7]}.{self.turn}" if self.source == "session" else f"c:{self.unit[:7]}"
+        )
+
+    @property
+    def text(self) -> str:
+        return "\n".join(text for _, text in self.said)
+
+
+class Place(NamedTuple):
+    """Where a doc stands, without its words."""
+
+    id: int
+    source: str
+    unit: str
+    turn: int
+    date: str
+    who: str
+
+
+class Met(NamedTuple):
+    """How well a doc meets a query: a BM25 score, and which terms (bits) its best part has."""
+
+    score: float
+    terms: int
+
+
+def folder_of(state: Path) -> Path:
+    """Where the records lie."""
+    return state / "history"
+
+
+def path_of(root: Path, state: Path) -> Path | None:
+    """Where the record of a root's repository is, or would be; None outside a repository."""
+    top = git.work_tree(root)
+    common = git.common_dir(top) if top is not None else None
+    if common is None:
+        return None
+    name = blake2b(os.fsencode(os.path.realpath(common)), digest_size=12).hexdigest()
+    return folder_of(state) / f"{name}.db"
+
+
+@contextmanager
+def opened(path: Path, *, make: bool = False, wait: float = 10.0) -> Iterator[Record | None]:
+    """The record, or None where there is none and none is to be made. Raises DataError."""
+    if not make and not path.exists():
+        yield None
+        return
+    if make:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+    try:
+        with closing(sqlite3.connect(path, timeout=wait, isolation_level=None)) as db:
+            yield Record(db, path)
+    except sqlite3.Error as error:
+        hint = "move it away; mem index --history reads what agents still keep"
+        raise DataError(f"{path}: cannot be used: {error}", hint) from None
+
+
+class Record:
+    """An open record. Everything that is stored has been redacted before."""
+
+    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
+        self.db = db
+        self.path = path
+        db.execute("PRAGMA secure_delete = ON")
+        if db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
+            self._make()
+        elif db.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+            raise DataError(f"{path}: written by another version of mem", "update mem")
+
+    def _make(self) -> None:
+        self.db.execute("PRAGMA journal_mode = WAL")
+        with transaction(self.db):
+            if not self.db.execute("SELECT 1 FROM sqlite_master").fetchone():
+                for statement in filter(str.strip, _SCHEMA.split(";\n")):
+                    self.db.execute(statement)
+                self.db.execute(f"PRAGMA application_id = {_APPLICATION}")
+                self.db.execute(f"PRAGMA user_version = {VERSION}")
+
+    # --- notes
+
+    def note(self, key: str) -> str:
+        """A value that was kept under a name, "" when there is none."""
+        row = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return str(row[0]) if row else ""
+
+    def keep(self, key: str, value: str) -> None:
+        """Keep a value under a name."""
+        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def position(self, path: str) -> tuple[int, int, int, str] | None:
+        """(size, mtime, end, head) of a file as it was when it was read."""
+        row = self.db.execute("SELECT size, mtime, end, head FROM files WHERE path = ?", (path,))
+        found: tuple[int, int, int, str] | None = row.fetchone()
+        return found
+
+    def read_until(self, path: str, size: int, mtime: int, end: int, head: str) -> None:
+        """Remember how far a file was read."""
+        row = (path, size, mtime, end, head)
+        self.db.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", row)
+
+    # --- writing
+
+    def add(self, docs: Iterable[Doc]) -> int:
+        """Add what is not there yet and was not forgotten; how many were added."""
+        forgotten, whole = self.note("forgotten_before"), self.note("forgotten_all")
+        pruned, count = self.note("pruned_before"), 0
+        for doc in docs:
+            old = doc.source == "session" and (doc.date < pruned or doc.date <= whole)
+            if not (old or doc.date < forgotten or self._is_forgotten(doc.unit)):
+                count += self._put(doc)
+        return count
+
+    def _is_forgotten(self, unit: str) -> bool:
+        found = self.db.execute("SELECT 1 FROM forgotten WHERE unit = ?", (unit,))
+        return found.fetchone() is not None
+
+    def _put(self, doc: Doc) -> bool:
+        known = self.db.execute("SELECT id, size FROM docs WHERE key = ?", (doc.key,)).fetchone()
+        size = sum(len(text) for _, text in doc.said)
+        if known and known[1] >= size:
+            return False
+        turn = doc.turn
+        if known:  # an exchange that went on
+            turn = self._drop([known[0]])
+        elif doc.source == "session":
+            last = self.db.execute("SELECT max(turn) FROM docs WHERE unit = ?", (doc.unit,))
+            turn = (last.fetchone()[0] or 0) + 1
+        body = zlib.compress(json.dumps(doc.said, ensure_ascii=False).encode(), 6)
+        parts = _parts(doc.said)
+        about = json.dumps(doc.about, ensure_ascii=False)
+        row = (
+            doc.source,
+            doc.unit,
+            turn,
+            doc.key,
+            doc.who,
+            doc.date,
+            doc.title,
+            about,
+            len(parts),
+            body,
+            size,
+        )
+        added = self.db.execute(
+            "INSERT INTO docs (source, unit, turn, key, who, date, title, about, parts, live, body, size)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)",
+            row,
+        )
+        first = (added.lastrowid or 0) * PARTS
+        self.db.executemany(
+            "INSERT INTO words (rowid, person, agent) VALUES (?, ?, ?)",
+            [(first + at, *part) for at, part in enumerate(parts)],
+        )
+        marks = [(unit, doc.unit) for unit in doc.supersedes]
+        self.db.executemany("INSERT OR IGNORE INTO superseded VALUES (?, ?)", marks)
+        return True
+
+    def _drop(self, ids: Collection[int]) -> int:
+        """Delete docs with their words; the turn of the last one."""
+        turn = 0
+        for each in ids:
+            row = self.db.execute("SELECT turn, body FROM docs WHERE id = ?", (each,)).fetchone()
+            turn = row[0]
+            for at, part in enumerate(_parts(_unpacked(row[1]))):
+                self.db.execute(
+                    "INSERT INTO words (words, rowid, person, agent) VALUES ('delete', ?, ?, ?)",
+                    (each * PARTS + at, *part),
+                )
+            self.db.execute("DELETE FROM docs WHERE id = ?", (each,))
+        return turn
+
+    def reachable(self, hashes: Collection[str]) -> None:
+        """Of the commits only these count; the others stay for another branch."""
+        self.db.execute("UPDATE docs SET live = 0 WHERE source = 'commit'")
+        self.db.executemany(
+            "UPDATE docs SET live = 1 WHERE key = ?", [(f"c:{each}",) for each in hashes]
+        )
+
+    def forget(self, *, unit: str = "", before: str = "", all_until: str = "") -> list[str]:
+        """Delete a session or commit, what is older than a day, or everything; the units.
+
+        What is deleted is overwritten on disk, and later readings pass over it.
+        """
+        where, value = (
+            ("unit = ?", unit) if unit else ("date < ?", before) if before else ("1 = ?", 1)
+        )
+        query = f"SELECT id, unit FROM docs WHERE {where}"
+        with transaction(self.db):
+            rows = self.db.execute(query, (value,)).fetchall()
+            self._drop([row[0] for row in rows])
+            units = list(dict.fromkeys(row[1] for row in rows))
+            if unit:
+                self.db.execute("INSERT OR IGNORE INTO forgotten VALUES (?)", (unit,))
+            else:
+                self.keep("forgotten_before", max(self.note("forgotten_before"), before))
+                self.keep("forgotten_all", max(self.note("forgotten_all"), all_until))
+            self.db.execute("INSERT INTO words (words) VALUES ('optimize')")
+        self._rewrite()
+        return units
+
+    def prune(self, oldest: str, commits: int, megabytes: int) -> int:
+        """Keep within the bounds: no session before a day, so many commits, so much in all."""
+        with transaction(self.db):
+            self._drop(
+                self._ids("SELECT id FROM docs WHERE source = 'session' AND date < ?", oldest)
+            )
+            count = (
+                "SELECT id FROM docs WHERE source = 'commit' ORDER BY date DESC LIMIT -1 OFFSET ?"
+            )
+            self._drop(self._ids(count, commits))
+            self.keep("pruned_before", max(self.note("pruned_before"), oldest))
+        gone = 0
+        while self.bytes() > megabytes << 20:
+            oldest_ids = self._ids("SELECT id FROM docs ORDER BY date LIMIT ?", 500)
+            if not oldest_ids:
+                break
+            with transaction(self.db):
+                self._drop(oldest_ids)
+            self._rewrite()
+            gone += len(oldest_ids)
+        return gone
+
+    def _ids(self, query: str, value: object) -> list[int]:
+        return [row[0] for row in self.db.execute(query, (value,))]
+
+    def _rewrite(self) -> None:
+        self.db.execute("VACUUM")
+        self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def settle(self) -> None:
+        """Count anew which words are common, once a tenth of the record is new."""
+        total, known = self.size(), self.common()
+        if abs(total - known.get("", 0)) * 10 <= total:
+            return
+        self.db.execute(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab('main', 'words', 'row')"
+        )
+        found = self.db.execute(
+            "SELECT term, doc FROM temp.terms WHERE doc >= ? ORDER BY doc DESC LIMIT ?",
+            (max(3, total // 500), _VOCABULARY),
+        ).fetchall()
+        self.keep("common", json.dumps({**dict(found), "": total}, ensure_ascii=False))
+
+    def common(self) -> dict[str, int]:
+        """In how many parts the common words stand, as the full text has them; "" is of all parts."""
+        found: dict[str, int] = json.loads(self.note("common") or "{}")
+        return found
+
+    # --- reading
+
+    def fault(self) -> str:
+        """What is damaged, "" for nothing."""
+        found = self.db.execute("PRAGMA quick_check(1)").fetchone()[0]
+        return "" if found == "ok" else str(found)
+
+    def bytes(self) -> int:
+        """What it takes on disk."""
+        pages, free, size = (
+            self.db.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("page_count", "freelist_count", "page_size")
+        )
+        return int((pages - free) * size)
+
+    def counts(self) -> dict[str, int]:
+        """How many exchanges, sessions and commits there are."""
+        row = self.db.execute(
+            "SELECT sum(source = 'session'), count(DISTINCT CASE source WHEN 'session' THEN unit END),"
+            " sum(source = 'commit') FROM docs"
+        ).fetchone()
+        return dict(zip(("exchanges", "sessions", "commits"), (n or 0 for n in row), strict=True))
+
+    def agents(self) -> dict[str, int]:
+        """How many sessions each agent has."""
+        query = "SELECT who, count(DISTINCT unit) FROM docs WHERE source = 'session' GROUP BY who"
+        return dict(self.db.execute(query))
+
+    def size(self) -> int:
+        """How many parts are searched."""
+        row = self.db.execute("SELECT count(*) FROM words_docsize").fetchone()
+        return int(row[0])
+
+    def count(self, term: str, most: int) -> int:
+        """In how many parts a term stands; of more than `most`, so many."""
+        query = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
+        return int(self.db.execute(query, (_quoted(term), most)).fetchone()[0])
+
+    def scores(self, term: str, most: int | None) -> list[tuple[int, float]]:
+        """BM25 of one term for each part, or the best ones; a person's words weigh more."""
+        best = "" if most is None else f" ORDER BY rank LIMIT {most}"
+        query = f"SELECT rowid, -bm25(words, 1.4, 1.0) FROM words WHERE words MATCH ?{best}"
+        return self.db.execute(query, (_quoted(term),)).fetchall()
+
+    def places(self, ids: Collection[int]) -> list[Place]:
+        """Where docs stand: those that count."""
+        rows = self.db.execute(
+            "SELECT id, source, unit, turn, date, who FROM docs"
+            " WHERE live AND id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(ids)),),
+        )
+        return [Place(*row) for row in rows]
+
+    def docs(self, ids: Sequence[int]) -> dict[int, Doc]:
+        """Docs by number."""
+        return dict(self._docs("id IN (SELECT value FROM json_each(?))", json.dumps(list(ids))))
+
+    def stretch(self, unit: str, first: int, last: int) -> list[Doc]:
+        """The exchanges of a session from one to another, in order."""
+        found = self._docs("unit = ? AND turn BETWEEN ? AND ?", unit, first, last)
+        return sorted((doc for _, doc in found), key=lambda doc: doc.turn)
+
+    def by_handle(self, handle: str) -> list[Doc]:
+        """What a handle names: one, none, or several when it is too short."""
+        kind, _, name = handle.partition(":")
+        unit, _, turn = name.partition(".")
+        source = {"s": "session", "c": "commit"}.get(kind, "")
+        like = unit.replace("%", "").replace("_", "\\_") + "%"
+        found = self._docs(
+            "source = ? AND unit LIKE ? ESCAPE '\\' AND (? = '' OR turn = ?)",
+            source,
+            like,
+            turn,
+            turn,
+        )
+        return sorted((doc for _, doc in found), key=lambda doc: (doc.unit, doc.turn))
+
+    def units(self, prefix: str) -> list[str]:
+        """The sessions and commits whose name begins so."""
+        rows = self.db.execute(
+            "SELECT DISTINCT unit FROM docs WHERE substr(unit, 1, ?) = ?", (len(prefix), prefix)
+        )
+        return [row[0] for row in rows]
+
+    def units_before(self, day: str) -> list[str]:
+        """The sessions and commits from before a day, "" for all."""
+        rows = self.db.execute(
+            "SELECT DISTINCT unit FROM docs WHERE ? = '' OR date < ?", (day, day)
+        )
+        return [row[0] for row in rows]
+
+    def take(self, other: Record) -> int:
+        """Take over what another record has; how many docs are new."""
+        with transaction(self.db):
+            rows = other.db.execute("SELECT unit FROM forgotten").fetchall()
+            self.db.executemany("INSERT OR IGNORE INTO forgotten VALUES (?)", rows)
+            for key in ("forgotten_before", "forgotten_all"):
+                self.keep(key, max(self.note(key), other.note(key)))
+            added = self.add(doc for _, doc in other._docs("1 ORDER BY unit, turn"))
+        self.settle()
+        return added
+
+    def superseding(self, docs: Iterable[Doc]) -> dict[str, str]:
+        """Which of these a later commit takes back or amends: its unit -> that commit."""
+        found: dict[str, str] = {}
+        for doc in docs:
+            row = self.db.execute(
+                "SELECT s.by FROM superseded s JOIN docs d ON d.unit = s.by AND d.live"
+                " WHERE (? LIKE s.unit || '%' OR s.unit = ?) AND s.by != ?",
+                (doc.unit, f'"{doc.title}', doc.unit),
+            ).fetchone()
+            if row and doc.source == "commit":
+                found[doc.unit] = row[0]
+        return found
+
+    def sessions(self) -> list[tuple[str, str, str]]:
+        """(session, agent, date of its beginning), oldest first."""
+        query = (
+            "SELECT unit, who, min(date) FROM docs WHERE source = 'session'"
+            " GROUP BY unit ORDER BY min(date)"
+        )
+        return self.db.execute(query).fetchall()
+
+    def _docs(self, where: str, *values: object) -> Iterator[tuple[int, Doc]]:
+        query = (
+            "SELECT id, source, unit, turn, key, who, date, title, body, about FROM docs"
+            f" WHERE live AND {where}"
+        )
+        for row in self.db.execute(query, values):
+            number, source, unit, turn, key, who, date, title, body, about = row
+            said = _unpacked(body)
+            yield number, Doc(source, unit, turn, key, who, date, title, said, json.loads(about))
+
+
+def _unpacked(body: bytes) -> tuple[tuple[str, str], ...]:
+    return tuple((speaker, text) for speaker, text in json.loads(zlib.decompress(body)))
+
+
+def _parts(said: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """(the person's words, the others') of each part of a doc, as they are searched."""
+    person = "\n".join(text for speaker, text in said if speaker == "person")
+    others = "\n".join(text for speaker, text in said if speaker != "person")
+    found = [(person[:PART], "")]
+    found += [(piece, "") for piece in _pieces(person[PART:])]
+    first = True
+    for piece in _pieces(others):
+        if first and len(found) == 1:
+            found[0] = (found[0][0], piece)
+        else:
+            found.append(("", piece))
+        first = False
+    return [_searched(*part) for part in found[:PARTS]]
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """A text in pieces of at most `PART` characters, cut at line ends where there are some."""
+    while len(text) > PART:
+        at = text.rfind("\n", PART // 2, PART)
+        at = at if at > 0 else PART
+        yield text[:at]
+        text = text[at:]
+    if text.strip():
+        yield text
+
+
+def _searched(person: str, others: str) -> tuple[str, str]:
+    person, others = clean(person), clean(others)
+    return f"{person} {sub_words(person)}".strip(), f"{others} {sub_words(others)}".strip()
+
+
+def _quoted(term: str) -> str:
+    plain = term.removesuffix("*").replace('"', '""')
+    return f'"{plain}"*' if term.endswith("*") else f'"{plain}"'
+
+
+def idf(n: int, total: int) -> float:
+    """How rare a term is that stands in n of `total` parts, above 0."""
+    return math.log(1 + max(total - n + 0.5, 0.0) / (n + 0.5)) or 1e-6

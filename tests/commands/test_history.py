@@ -1,0 +1,176 @@
+"""History end to end: backfill, recall, show, forget, over the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from memcli.cli.program import run
+
+PROMPT = "The upstream is rate-limiting us: our Retrier goes past its attempt budget and crosses the window"
+CHAT = [
+    (
+        "user",
+        "the upstream blocks us with 429s, I think the Retrier's attempt budget is too aggressive",
+    ),
+    ("assistant", "I will look at the attempt budget of the Retrier."),
+    ("user", "Seven. Eight crosses the window."),
+    (
+        "assistant",
+        "Understood: the attempt budget is exactly 7, since the 8th crosses the rate window.",
+    ),
+    ("user", "thanks"),
+]
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with a commit, a session of Claude Code, and no memory."""
+    root, home = tmp_path / "shop", tmp_path / "home"
+    root.mkdir()
+    for name, value in (
+        ("HOME", home),
+        ("MEM_HOME", home),
+        ("XDG_STATE_HOME", tmp_path / "state"),
+        ("XDG_DATA_HOME", tmp_path / "data"),
+    ):
+        monkeypatch.setenv(name, str(value))
+    monkeypatch.setenv("MEM_EMBEDDER", "none")
+    monkeypatch.setenv("MEM_NOW", "2026-04-01")
+    monkeypatch.chdir(root)
+    who = ["-c", "user.name=Ana", "-c", "user.email=a@x"]
+    for arguments in (
+        ["init", "-qb", "main"],
+        [
+            *who,
+            "commit",
+            "-q",
+            "--allow-empty",
+            "-m",
+            "Percent before fixed discounts\n\nFinance wants percent discounts applied before fixed ones.",
+        ],
+    ):
+        subprocess.run(["git", *arguments], cwd=root, check=True)
+    session = home / ".claude/projects/x/5f0e1a52-aaaa.jsonl"
+    session.parent.mkdir(parents=True)
+    lines = [
+        {"type": role, "uuid": f"u{n}", "sessionId": "5f0e1a52-aaaa", "cwd": str(root), "timestamp": f"2026-03-04T10:0{n}:00Z",
+         "message": {"role": role, "content": text}}
+        for n, (role, text) in enumerate(CHAT)
+    ]  # fmt: skip
+    session.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return root
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+    assert run(arguments) == code, capsys.readouterr()
+    return capsys.readouterr().out
+
+
+def test_history_is_found_without_any_memory(
+    shop: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a block, in one list, by its handle; the second run reads nothing; nothing in the tree."""
+    report = json.loads(said(capsys, "index", "--history", "--json"))
+    assert (report["sessions"], report["commits"], report["agents"], report["problems"]) == (
+        1,
+        1,
+        ["claude"],
+        [],
+    )
+    again = json.loads(said(capsys, "index", "--history", "--json"))
+    assert again["new"] == {"sessions": 0, "exchanges": 0, "commits": 0}
+    block = said(capsys, "recall", PROMPT)
+    assert (
+        "exactly 7" in block and "untrusted" in block and "session with claude, 2026-03-04" in block
+    )
+    hit = json.loads(said(capsys, "recall", PROMPT, "--ranked", "--json"))["hits"][0]
+    assert (hit["layer"], hit["source"], hit["session_id"], hit["agent"], hit["level"]) == (
+        "history", "session", "5f0e1a52-aaaa", "claude", None,
+    )  # fmt: skip
+    assert (
+        hit["id"].startswith("s:5f0e1a5.") and hit["turn"] and hit["date"].startswith("2026-03-04")
+    )
+    assert "Seven" in said(capsys, "show", "s:5f0e1a5") and "Percent" in said(
+        capsys,
+        "recall",
+        "percent discounts and fixed ones: which is applied before",
+        "--history",
+        "only",
+    )
+    assert said(capsys, "recall", PROMPT, "--history", "off") == ""
+    assert said(capsys, "recall", PROMPT, "--agent", "codex") == ""
+    assert said(capsys, "recall", PROMPT, "--until", "2026-01-01") == ""
+    assert [path.name for path in shop.iterdir()] == [".git"]
+
+
+def test_recall_adds_a_new_commit_and_doctor_names_the_record(
+    shop: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Few new commits are there without being asked for."""
+    said(capsys, "index", "--history")
+    message = "Tombstones suppress tags of lower precedence only\n\nA tombstone never removes a tag that a higher source asserts."
+    subprocess.run(
+        [
+            "git",
+            "-c",
+            "user.name=Ana",
+            "-c",
+            "user.email=a@x",
+            "commit",
+            "-q",
+            "--allow-empty",
+            "-m",
+            message,
+        ],
+        check=True,
+    )
+    assert "lower precedence" in said(
+        capsys,
+        "recall",
+        "do tombstones suppress tags that a higher source asserts?",
+        "--history",
+        "only",
+    )
+    rows = json.loads(said(capsys, "doctor", "--json"))["checks"]
+    assert next(row for row in rows if row["name"] == "history")["status"] == "PASS"
+
+
+def test_what_is_forgotten_stays_forgotten(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The transcript is still there; a dry run deletes nothing."""
+    said(capsys, "extract")
+    assert "would forget" in said(capsys, "forget", "--session", "s:5f0e1a5", "--dry-run")
+    assert "exactly 7" in said(capsys, "recall", PROMPT, "--history", "only")
+    assert "forgot" in said(capsys, "forget", "--session", "s:5f0e1a5")
+    said(capsys, "index", "--history")
+    assert "exactly 7" not in said(capsys, "recall", PROMPT, "--history", "only")
+    said(capsys, "show", "s:5f0e1a5", code=2)
+    said(capsys, "forget", code=2)
+
+
+def test_switched_off_nothing_is_kept(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither by extract nor when asked."""
+    said(capsys, "extract", "--set", "history=false")
+    said(capsys, "index", "--history", "--set", "history=false", code=2)
+    assert not (shop.parent / "state/mem/history").exists()
+
+
+def test_where_sessions_are_looked_for_is_said(
+    shop: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every agent's own store."""
+    found = json.loads(said(capsys, "extract", "--list", "--json"))
+    looked = {each["agent"]: each["found"] for each in found["looked"]}
+    assert looked == {
+        "claude": 1,
+        "codex": 0,
+        "gemini": 0,
+        "qwen": 0,
+        "copilot": 0,
+        "cursor": 0,
+        "opencode": 0,
+    }
+    assert found["sessions"][0]["session"] == "5f0e1a52-aaaa"

@@ -1,0 +1,249 @@
+"""The record: what is kept of sessions and commits, found by words, and deleted for good."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memcli.errors import DataError
+from memcli.history import commits
+from memcli.history.excerpts import excerpt
+from memcli.history.ingest import ARGUMENTS, exchanges
+from memcli.history.record import Doc, Record, opened
+from memcli.history.search import search
+from memcli.sessions.reader import read_all
+
+TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Iterator[Record]:
+    with opened(tmp_path / "history/r.db", make=True) as made:
+        assert made is not None
+        yield made
+
+
+def said(
+    unit: str, turn: int, person: str, agent: str = "", date: str = "2026-03-04T10:00:00Z"
+) -> Doc:
+    texts = (("person", person), ("agent", agent))
+    kept = tuple(each for each in texts if each[1])
+    return Doc("session", unit, 0, f"s:{unit}-{turn}", "claude", date, person[:80], kept)
+
+
+def chat(tmp_path: Path, *messages: tuple[str, object], name: str = "s1") -> Path:
+    lines = [
+        {"type": role, "uuid": f"{name}-{n}", "sessionId": name, "cwd": str(tmp_path),
+         "timestamp": f"2026-03-04T10:{n:02}:00.000Z", "message": {"role": role, "content": content}}
+        for n, (role, content) in enumerate(messages)
+    ]  # fmt: skip
+    path = tmp_path / f"{name}.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+NOISE = [
+    said(f"noise{n}", 0, f"please rename the helper number {n} in module {n % 7}", "Renamed it.")
+    for n in range(60)
+]
+
+
+def test_an_exchange_is_what_was_said_up_to_the_next_words_of_the_person(
+    tmp_path: Path, record: Record
+) -> None:
+    """Tool output stays out but for the error line; files and commands are facets; no credentials."""
+    call = {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "pytest -q"}}
+    edit = {
+        "type": "tool_use",
+        "id": "e",
+        "name": "Edit",
+        "input": {"file_path": f"{tmp_path}/src/a.py", "old_string": "x"},
+    }
+    bad = {
+        "type": "tool_result",
+        "tool_use_id": "t",
+        "is_error": True,
+        "content": "collected 3\nE  AssertionError: boom\n" + "x" * 900,
+    }
+    path = chat(
+        tmp_path,
+        ("user", f"the cart test fails, my key is {TOKEN}"),
+        ("assistant", [{"type": "text", "text": "Running it."}, call, edit]),
+        ("user", [bad]),
+        ("assistant", [{"type": "text", "text": "Frozen now. <private>hunter2</private>"}]),
+        ("user", "no: freeze time with the fixture"),
+    )
+    docs = list(exchanges(read_all(path, arguments=ARGUMENTS)[0]))
+    assert [doc.title[:13] for doc in docs] == ["the cart test", "no: freeze ti"]
+    assert docs[0].about == {"paths": ["src/a.py"], "commands": ["pytest -q"]}
+    text = docs[0].text
+    assert "boom" in text and "collected" not in text and "xxx" not in text
+    assert TOKEN not in text and "hunter2" not in text
+    assert record.add(docs) == 2 and record.add(docs) == 0
+    assert [doc.turn for doc in record.stretch("s1", 1, 9)] == [1, 2]
+
+
+def test_a_fork_counts_once_and_a_grown_exchange_is_replaced(
+    tmp_path: Path, record: Record
+) -> None:
+    """The event's own name decides."""
+    one = ("user", "bump the retry limit"), ("assistant", "RETRY is 9.")
+    record.add(exchanges(read_all(chat(tmp_path, *one))[0]))
+    fork = chat(tmp_path, *one, name="s2")
+    fork.write_text(fork.read_text().replace('"s2-', '"s1-'))
+    assert record.add(exchanges(read_all(fork)[0])) == 0
+    grown = chat(tmp_path, *one, ("assistant", "And the tests pass."))
+    assert record.add(exchanges(read_all(grown)[0])) == 1
+    docs = record.stretch("s1", 0, 9)
+    assert len(docs) == 1 and "tests pass" in docs[0].text
+
+
+def test_found_by_the_turn_that_matches_shown_by_what_was_concluded(record: Record) -> None:
+    """The question's words stand in the first turn; the rule in a later one."""
+    record.add(NOISE)
+    record.add([
+        said("retry", 1, "the upstream blocks us with 429s, the retry budget is too aggressive", "Let me look at it."),
+        said("retry", 2, "5 leaves retries on the table", "How many fit into the window?"),
+        said("retry", 3, "Seven. Eight trips it.", "Understood: the retry budget is exactly 7 attempts, never 8."),
+        said("retry", 4, "thanks, great", "You are welcome!"),
+    ])  # fmt: skip
+    record.settle()
+    asked, hits = search(record, "the upstream rate limit: the retry budget goes past its window")
+    assert hits[0].doc.unit == "retry" and hits[0].strength > 0.4 and hits[0].met >= 3
+    text = " ".join(text for _, text in excerpt(hits[0], asked, 160))
+    assert "exactly 7 attempts" in text and "welcome" not in text
+    assert len(text) < 240
+
+
+def test_of_two_about_the_same_thing_the_newer_goes_first(record: Record) -> None:
+    """Although the older has more of the question's words; it says which is newer."""
+    record.add(NOISE)
+    old = "retry policy for the gateway client: backoff ceiling 60 seconds, attempts, idle timeout"
+    new = "amending the retry policy of the gateway: backoff ceiling is 30 seconds now"
+    record.add([said("old", 1, old, "So the rule: cap the backoff at 60.", "2026-01-01T00:00:00Z"),
+                said("new", 1, new, "So the rule: cap the backoff at 30.", "2026-02-01T00:00:00Z")])  # fmt: skip
+    record.settle()
+    _, hits = search(
+        record,
+        "gateway client retry policy: attempts and idle timeout, what is the backoff ceiling",
+    )
+    assert [hit.doc.unit for hit in hits[:2]] == ["new", "old"]
+    assert hits[1].newer == hits[0].doc.handle and not hits[0].newer
+
+
+def test_words_met_by_chance_are_weak(record: Record) -> None:
+    """A prompt about anything is not answered because one of its words was said once."""
+    record.add(NOISE)
+    _, hits = search(record, "what does the walrus operator do in a module")
+    assert all(hit.strength < 0.15 for hit in hits)
+    assert search(record, "???")[1] == [] == search(record, "")[1]
+
+
+def test_what_was_forgotten_is_gone_from_the_file_and_never_read_again(record: Record) -> None:
+    """Rows, full text and bytes; by session, by date, and all."""
+    docs = [
+        said("one", 1, "the zanzibar protocol is secret", "noted"),
+        said("two", 1, "the quux protocol", "ok"),
+    ]
+    record.add(docs)
+    assert record.forget(unit="one") == ["one"]
+    assert search(record, "zanzibar protocol")[1] == [] or search(record, "zanzibar")[1] == []
+    record.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert b"zanzibar" not in record.path.read_bytes()
+    assert record.add(docs) == 0
+    assert record.forget(before="2026-12-31") == ["two"]
+    assert record.add(docs) == 0 and record.counts()["exchanges"] == 0
+
+
+def test_the_bounds_hold(record: Record) -> None:
+    """What is too old goes and is not read again; of commits the newest stay."""
+    record.add([said("old", 1, "ancient words here", "yes", "2020-01-01T00:00:00Z"), *NOISE[:3]])
+    record.prune("2026-01-01", 10, 500)
+    assert record.counts()["sessions"] == 3
+    assert record.add([said("old", 1, "ancient words here", "yes", "2020-01-01T00:00:00Z")]) == 0
+
+
+def test_a_record_is_private_and_a_damaged_one_is_named(tmp_path: Path) -> None:
+    """0600; another program's file is not taken for one."""
+    path = tmp_path / "history/r.db"
+    with opened(path) as nothing:
+        assert nothing is None and not path.exists()
+    with opened(path, make=True):
+        pass
+    assert os.name == "nt" or path.stat().st_mode & 0o777 == 0o600
+    path.write_bytes(b"SQLite format 3\0" + b"garbage" * 2000)
+    with pytest.raises(DataError, match="cannot be used"), opened(path) as record:
+        assert record is not None and record.counts()
+
+
+def git(folder: Path, *arguments: str) -> str:
+    who = {
+        "GIT_AUTHOR_NAME": "Ana",
+        "GIT_COMMITTER_NAME": "Ana",
+        "GIT_AUTHOR_EMAIL": "a@x",
+        "GIT_COMMITTER_EMAIL": "a@x",
+    }
+    done = subprocess.run(
+        ["git", *arguments],
+        cwd=folder,
+        env={**os.environ, **who},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout.strip()
+
+
+def commit(folder: Path, message: str, file: str = "a.py") -> str:
+    (folder / file).write_text(message)
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", message)
+    return git(folder, "rev-parse", "HEAD")
+
+
+def test_commits_that_say_something_are_kept_as_they_come(tmp_path: Path, record: Record) -> None:
+    """Incrementally; version bumps out; a revert says what it takes back; other branches do not count."""
+    repo = tmp_path / "repo"
+    repo.mkdir()
+    assert commits.add(record, repo, most=100) == (0, "")
+    git(repo, "init", "-qb", "main")
+    assert commits.add(record, repo, most=100) == (0, "")
+    first = commit(
+        repo,
+        f"Cap the backoff at 60 s\n\nThe gateway kills idle connections. {TOKEN}\n\nSigned-off-by: A <a@x>",
+    )
+    commit(repo, "Bump version to 1.2.3")
+    assert commits.add(record, repo, most=100) == (1, "")
+    assert commits.add(record, repo, most=100) == (0, "")
+    commit(repo, f'Revert "Cap the backoff at 60 s"\n\nThis reverts commit {first}.', "b.py")
+    assert commits.add(record, repo, most=100, only_few=True) == (1, "")
+    _, hits = search(record, "backoff of the gateway")
+    docs = {hit.doc.unit: hit.doc for hit in hits}
+    assert TOKEN not in str(docs) and "Signed-off" not in str(docs)
+    assert docs[first].about["paths"] == ["a.py"] and docs[first].handle == f"c:{first[:7]}"
+    assert set(record.superseding(docs.values())) == {first}
+    git(repo, "checkout", "-qb", "other", first)
+    commit(repo, "Another way for the backoff", "c.py")
+    assert commits.add(record, repo, most=100)[0] == 1
+    assert len(record.by_handle(f"c:{first[:9]}")) == 1 and record.counts()["commits"] == 3
+    assert not any(
+        "Revert" in hit.doc.title for hit in search(record, "revert the backoff of the gateway")[1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("subject", "author", "noise"),
+    [
+        ("v1.2.3", "Ana", True), ("Bump requests from 2.1 to 2.2", "dependabot[bot]", True), ("Release 2.0.0rc1", "Ana", True),
+        ("bump version 24.1.0 -> 24.2.0", "Ana", True), ("Drop Python 3.8", "Ana", False), ("Cap at 7 attempts", "Ana", False),
+        ("Release the lock before 3.11 exits", "Ana", False),
+    ],
+)  # fmt: skip
+def test_numbers_of_versions_say_nothing(subject: str, author: str, noise: bool) -> None:
+    """Nor do robots."""
+    assert commits.is_noise(subject, "", f"{author} <a@x>", merge=False) is noise
