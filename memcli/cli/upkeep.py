@@ -115,7 +115,12 @@ def _list_sessions(mem: App) -> int:
 
     if mem.project.root is None:
         raise UsageError("no root here", "mem extract --help")
-    show(mem, discover(mem.project.environ, [mem.project.root]), history.looked_text, history.looked_json)
+    show(
+        mem,
+        discover(mem.project.environ, [mem.project.root]),
+        history.looked_text,
+        history.looked_json,
+    )
     return 0
 
 

@@ -77,7 +77,11 @@ def add_history(app: App, progress: Progress = lambda what, done, of: None) -> H
 
 def bounds_of(app: App) -> Bounds:
     """The bounds of the configuration."""
-    return Bounds(app.project.config.history_days, app.project.config.history_commits, app.project.config.history_mb)
+    return Bounds(
+        app.project.config.history_days,
+        app.project.config.history_commits,
+        app.project.config.history_mb,
+    )
 
 
 def _trees(root: Path) -> list[Path]:
@@ -109,7 +113,12 @@ def note_sessions(app: App, named: Sequence[str]) -> None:
             record.keep("root", str(root))
             if named:
                 add_named(
-                    record, [Path(os.path.abspath(app.project.cwd / name)) for name in named if name != "-"]
+                    record,
+                    [
+                        Path(os.path.abspath(app.project.cwd / name))
+                        for name in named
+                        if name != "-"
+                    ],
                 )
                 add_commits(record, root, bounds_of(app))
                 record.settle()

@@ -50,9 +50,7 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
     if request.refresh:
         app.refresh()
     project, embedder = app.project, lambda: app.providers.embedder
-    report = app.guarded(
-        lambda: answer(project, app.index, embedder, app.notes, request, history)
-    )
+    report = app.guarded(lambda: answer(project, app.index, embedder, app.notes, request, history))
     if request.session:
         evidence = [
             (hit.id, hit.layer, hit.rank, hit.score)
@@ -75,8 +73,14 @@ def _history(app: App, request: RecallRequest) -> HistoryLayer | None:
 
     try:
         if request.refresh:
-            history_layer.with_new_commits(path, app.project.root, app.project.config.history_commits)
-        gone = app.looked(lambda: history_layer.gone_of(app.index)) if app.project.listing.files else None
+            history_layer.with_new_commits(
+                path, app.project.root, app.project.config.history_commits
+            )
+        gone = (
+            app.looked(lambda: history_layer.gone_of(app.index))
+            if app.project.listing.files
+            else None
+        )
         return history_layer.ask(
             path, request.task, request.filters, agents=request.agents, gone=gone
         )

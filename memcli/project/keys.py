@@ -41,7 +41,6 @@ class Config(NamedTuple):
     hook_proxy: bool = True
     hook_show: bool = True
     inject_min: float = 0.38
-    inject_min: float = 0.15
     history: bool = True
     history_days: int = 365
     history_commits: int = 20_000
