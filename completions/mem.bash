@@ -21,7 +21,7 @@ _mem_files() {
 
 _mem() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command="" i
-    local keys="query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= max_tokens_by_type= level_weights= kind_weights= found= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= extract_global= hook_proxy= hook_show= inject_min= embedder= embed_model= embed_url= embed_folder= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day= store_url= store_team="
+    local keys="query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= max_tokens_by_type= level_weights= kind_weights= found= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= extract_global= hook_proxy= hook_show= inject_min= history= history_days= history_commits= history_mb= embedder= embed_model= embed_url= embed_folder= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day= store_url= store_team="
     COMPREPLY=()
     if [[ $cur == = ]]; then # --level=<tab>: bash splits words at =
         cur=""
@@ -36,13 +36,13 @@ _mem() {
     done
     case $command in
     "")
-        _mem_words "recall add edit show list retire restore undo told extract reinforce compact retire-stage health doctor diff init index import export completion help hook merge-driver mcp --version -V --help -h"
+        _mem_words "recall add edit show list retire restore undo told forget extract reinforce compact retire-stage health doctor diff init index import export completion help hook merge-driver mcp --version -V --help -h"
         ;;
     recall)
         case $prev in
-        --limit | --max-tokens | --walk | --session | --project | --job | --task | --tag | --since | --until) : ;;
+        --limit | --max-tokens | --walk | --session | --project | --agent | --job | --task | --tag | --since | --until) : ;;
         --format) _mem_words "auto text prompt json" ;;
-        --detail) _mem_words "auto none high" ;;
+        --detail | --history) _mem_words "auto none high" ;;
         --ids-out | --path) _mem_files -f ;;
         --level) _mem_words "global project job task" ;;
         --type) _mem_words "declarative procedural directive corrective" ;;
@@ -50,7 +50,7 @@ _mem() {
         --store) _mem_words "memory institutional proxy archive" ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--limit --max-tokens --walk --format --explain --ranked --detail --session --ids-out --no-refresh --exit-code --shared --project --level --job --task --type --kind --store --tag --path --since --until --proxy --archived --no-global --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--limit --max-tokens --walk --format --explain --ranked --detail --session --ids-out --no-refresh --exit-code --shared --project --history --agent --level --job --task --type --kind --store --tag --path --since --until --proxy --archived --no-global --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     add)
@@ -125,6 +125,14 @@ _mem() {
         *) _mem_words "--session --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
+    forget)
+        case $prev in
+        --session | --before) : ;;
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--session --before --all --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
     extract)
         case $prev in
         --scope) _mem_words "observations escalation intent-alignment team session project global prospective in-flight corrective episode interventions" ;;
@@ -132,7 +140,7 @@ _mem() {
         --format | --job | --task | --premortem | --checkpoint | --recommend) : ;;
         --assume | --set) _mem_words "$keys" ;;
         --root) _mem_files -d ;;
-        *) if [[ $cur == -* ]]; then _mem_words "--scope --engine --format --all --finished --job --task --show-prompt --show-turns --no-reinforce --premortem --checkpoint --assume --recommend --verbose -v --dry-run -n --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--scope --engine --format --all --finished --job --task --show-prompt --list --show-turns --no-reinforce --premortem --checkpoint --assume --recommend --verbose -v --dry-run -n --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
         esac
         ;;
     reinforce)
@@ -192,14 +200,15 @@ _mem() {
         --from) : ;;
         --git-dir | --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--git --claude --codex --gemini --opencode --ci --from --agents --all --user --shared --remove --git-dir --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--git --claude --codex --gemini --opencode --ci --from --agents --history --all --user --shared --remove --git-dir --dry-run -n --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     index)
         case $prev in
+        --from) : ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--check --rebuild --push --archived --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--check --rebuild --push --archived --history --from --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     import)
@@ -230,7 +239,7 @@ _mem() {
         ;;
     help)
         case $prev in
-        *) _mem_words "recall add edit show list retire restore undo told extract reinforce compact retire-stage health doctor diff init index import export completion help hook merge-driver mcp --help -h" ;;
+        *) _mem_words "recall add edit show list retire restore undo told forget extract reinforce compact retire-stage health doctor diff init index import export completion help hook merge-driver mcp --help -h" ;;
         esac
         ;;
     hook)
