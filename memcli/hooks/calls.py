@@ -16,7 +16,7 @@ EVENTS = {
     "session-start": ("SessionStart",),
     "subagent-start": ("SubagentStart",),
     "prompt": ("UserPromptSubmit", "BeforeAgent"),
-    "pre-tool": ("PreToolUse", "BeforeTool"),
+    "pre-tool": ("PreToolUse", "AfterTool"),
 }
 """The events that are answered, and what agents call them, the usual name first."""
 _ODD = re.compile("[\ud800-\udfff\U00010000-\U0010ffff]")

@@ -48,7 +48,8 @@ HOOKS = {
     "gemini": (
         Hook("SessionStart", "session-start", 5),
         Hook("BeforeAgent", "prompt", 3),
-        Hook("BeforeTool", "pre-tool", 2, "replace|write_file|run_shell_command"),
+        # It takes no context before a tool; behind it, the model reads it with the result.
+        Hook("AfterTool", "pre-tool", 2, "replace|write_file|run_shell_command"),
         Hook("PreCompress", "pre-compact", 5),
         Hook("SessionEnd", "session-end", 1),
     ),

@@ -178,3 +178,39 @@ def test_the_plug_in_installs_in_both(desk: Desk) -> None:
         assert done.returncode == 0, (line, done.stdout, done.stderr)
     said = desk.project.mem("init", "--claude", "--codex", "--user").out
     assert said.count("has the plug-in mem@memcli") == 2
+
+
+CALLS = """
+const { mem } = await import(process.argv[2])
+const hooks = await mem({ directory: process.argv[3] })
+const parts = [{ type: "text", text: "why do the checkout tests fail around midnight?" }]
+const message = { id: "msg_1", sessionID: "ses_1" }
+await hooks["chat.message"]({ sessionID: "ses_1" }, { message, parts })
+const system = [], after = []
+const transform = hooks["experimental.chat.system.transform"]
+await transform({ sessionID: "ses_1" }, { system })
+const call = { tool: "edit", sessionID: "ses_1", callID: "c1" }
+await hooks["tool.execute.before"](call, { args: { filePath: process.argv[3] + "/src/tax.py" } })
+const output = { output: "edited" }
+await hooks["tool.execute.after"](call, output)
+await hooks.event({ event: { type: "session.compacted", properties: { sessionID: "ses_1" } } })
+await transform({ sessionID: "ses_1" }, { system: after })
+console.log(JSON.stringify({ parts, system, output, after }))
+"""
+
+
+def test_the_plug_in_of_opencode_hands_on_what_is_told(desk: Desk) -> None:
+    """In node, called as opencode calls it: at the start, with a prompt, at a tool, after a compaction."""
+    node = client("node")
+    desk.project.mem("init", "--opencode")
+    script = desk.project.write("~/calls.mjs", CALLS)
+    plugin = desk.project.root / ".opencode/plugin/mem.js"
+    copy = desk.project.write("~/mem.mjs", plugin.read_text())
+    done = desk.run(node, str(script), str(copy), str(desk.project.root))
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert (
+        "Money is Decimal" in said["system"][0] and "freeze the clock" in said["parts"][1]["text"]
+    )
+    assert "Round VAT once per line" in said["output"]["output"]
+    assert "freeze the clock" in said["after"][0]
