@@ -16,7 +16,12 @@ __all__ = ["CompactReport", "CompactRequest", "compact_due", "run"]
 
 
 def run(app: App, request: CompactRequest, *, dry_run: bool = False) -> CompactReport:
-    """Compact the files asked for."""
+    """Compact the files asked for; with `--adopt`, FILE#HEADING names one section of prose."""
+    pairs = [name.partition("#") for name in request.files if request.steps.adopt]
+    units = tuple(heading.strip() for _, mark, heading in pairs if mark)
+    if units:
+        steps = request.steps._replace(units=units)
+        request = request._replace(files=tuple(name for name, _, _ in pairs), steps=steps)
     return compact(app, request, dry_run=dry_run)
 
 

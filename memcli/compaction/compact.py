@@ -58,7 +58,8 @@ class CompactRequest(NamedTuple):
 
     @property
     def selection(self) -> Selection:
-        return Selection(self.files, self.levels, self.jobs, self.tasks, self.steps.promote)
+        units = bool(self.steps.units)
+        return Selection(self.files, self.levels, self.jobs, self.tasks, self.steps.promote, units)
 
 
 class CompactReport(NamedTuple):

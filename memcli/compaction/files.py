@@ -23,7 +23,8 @@ EVERYWHERE = "~/MEMORY.md"
 class Selection(NamedTuple):
     """Which files: `files` names single ones; else those in view of `levels`, `jobs`, `tasks`.
 
-    `with_project`: the project's own MEMORY.md too, although it is still to be made.
+    `with_project`: the project's own MEMORY.md too, although it is still to be made. `units`: it may
+    take what is adopted.
     """
 
     files: tuple[str, ...] = ()
@@ -31,6 +32,7 @@ class Selection(NamedTuple):
     jobs: tuple[str, ...] = ()
     tasks: tuple[str, ...] = ()
     with_project: bool = False
+    units: bool = False
 
 
 class CompactFiles(NamedTuple):
@@ -80,7 +82,10 @@ def read_files(project: Project, wanted: Selection) -> CompactFiles:
         memory = files.memory(file.name, file.path)
         if memory is not None:
             writable = project.may_write(file, wanted.tasks)
-            files.sources.append(MemoryInput(file.name, file.place, memory, writable))
+            source = MemoryInput(file.name, file.place, memory, writable, file.found)
+            files.sources.append(source)
+    if wanted.units and project.root is not None and "MEMORY.md" not in files.paths:
+        files.memory("MEMORY.md", project.path_of("MEMORY.md"))
     missing = project.root is not None and project.found("MEMORY.md") is None
     if wanted.with_project and not wanted.files and missing:
         name = "MEMORY.md"

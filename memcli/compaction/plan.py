@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from memcli.errors import UsageError
 from memcli.memory.changes import ChangeSet, Event
 from memcli.memory.editor import adopted
+from memcli.memory.grammar import derived_id
 from memcli.memory.levels import Place
 from memcli.memory.parser import MemoryFile, parse
+from memcli.memory.prose import sections
 from memcli.memory.values import Entry, Patch
 from memcli.similarity.claims import Claim, claim
 
@@ -27,6 +30,7 @@ class MemoryInput(NamedTuple):
     place: Place
     memory: MemoryFile
     writable: bool = True
+    found: bool = False
 
 
 class StageEnd(NamedTuple):
@@ -39,12 +43,16 @@ class StageEnd(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """Which of the steps are wanted; the first three always are."""
+    """Which of the steps are wanted; the first three always are.
+
+    `units` names sections of prose by heading or id: these alone are adopted.
+    """
 
     stale: bool = False
     promote: bool = False
     contradictions: str = "flag"
     adopt: bool = False
+    units: tuple[str, ...] = ()
     ended: tuple[StageEnd, ...] = ()
 
 
@@ -100,6 +108,15 @@ class Held:
 EDITED = "edited by hand since mem wrote it: left in place (mem retire takes it)"
 
 
+def _is_named(section: Entry, units: Sequence[str]) -> bool:
+    """Whether one of the names is the section's heading, its heading path, or begins its id."""
+    last = section.title.rpartition(" > ")[2]
+    return any(
+        unit in (section.title, last) or (len(unit) >= 4 and section.id.startswith(unit))
+        for unit in units
+    )
+
+
 class Compaction:
     """The files of a run, their entries, and what the steps did to them."""
 
@@ -126,17 +143,48 @@ class Compaction:
             for at in range(len(source.memory.entries))
         ]
 
-    def adopt(self) -> None:
-        """Sections of prose become entries, under the ids they have as sections."""
+    def adopt(self, units: Sequence[str] = ()) -> None:
+        """Sections of prose become entries, under the ids they have as sections.
+
+        What lies in a found place is never written: a copy of it becomes an entry of the project.
+        """
+        known = 0
         for i, source in enumerate(self.sources):
             if not source.writable or source.place.store == "institutional":
                 continue
-            after, ids = adopted(source.memory)
-            if ids:
-                self.sources[i] = source._replace(memory=after)
-                self.changes.hold(after, changed=True)
-                self.changes.note("adopted", source.path, ids)
+            wanted = [s for s in sections(source.memory) if not units or _is_named(s, units)]
+            known += len(wanted)
+            if source.found and units:
+                for section in wanted:
+                    self._copy_unit(source, section)
+            elif wanted and not source.found:
+                ids = {section.id for section in wanted} if units else ()
+                after, done = adopted(source.memory, ids)
+                if done:
+                    self.sources[i] = source._replace(memory=after)
+                    self.changes.hold(after, changed=True)
+                    self.changes.note("adopted", source.path, done)
+        if units and not known:
+            raise UsageError(
+                f"{', '.join(units)}: no such heading of prose there",
+                "mem list shows what there is",
+            )
         self._hold()
+
+    def _copy_unit(self, source: MemoryInput, section: Entry) -> None:
+        new = derived_id("adopted", section.id)
+        if any(entry.id == new for entry in self.changes.file("MEMORY.md").entries):
+            return
+        today = self.now.isoformat()
+        values = {
+            "id": new, "type": section.type, "domain": section.domain, "importance": 0.5,
+            "phase": "unknown", "status": "active", "reinforcement_count": 0,
+            "created_at": section.date or today, "source": [source.path],
+        }  # fmt: skip
+        title = section.title.rpartition(" > ")[2]
+        body = section.body if section.body.startswith("#") else f"## {title}\n{section.body}"
+        self.changes.add("MEMORY.md", values, body)
+        self.changes.note("adopted", "MEMORY.md", [new])
 
     def claim_of(self, held: Held) -> Claim:
         """The claim of a body, made once: several steps compare the same texts."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from itertools import chain
@@ -13,6 +14,7 @@ from memcli.index.located import Located, locate
 from memcli.memory import prominence
 from memcli.memory.changes import ChangeSet
 from memcli.memory.parser import MemoryFile
+from memcli.memory.prose import sections
 from memcli.memory.reinforcement import is_reviewed, is_used, reviewed, stronger, weaker
 from memcli.memory.values import Entry, Patch, Problem
 from memcli.storage.files import Unreadable
@@ -135,6 +137,13 @@ class _Once:
             yield
 
 
+def adopt_hint(memory: MemoryFile, place: Located) -> str:
+    """The command that makes a section of prose an entry."""
+    titles = [section.title for section in sections(memory) if section.id == place.entry]
+    heading = (titles[0] if titles else "").rpartition(" > ")[2] or place.entry
+    return f"mem compact --adopt {shlex.quote(f'{place.path}#{heading}')} makes it one"
+
+
 class _Judged(NamedTuple):
     """What the model said of an entry, and the body that it was shown."""
 
@@ -245,6 +254,10 @@ class _Reinforcement:
         at = next((i for i, e in enumerate(memory.entries) if e.id == place.entry), None)
         if at is None or not memory.entries[at].identified:
             self._put("unknown", asked)
+            if at is None and asked in self.request.typed:
+                self.app.notes.append(
+                    f"{asked} is prose, not an entry: {adopt_hint(memory, place)}"
+                )
             return
         entry = memory.entries[at]
         if entry.status == "retired":

@@ -65,7 +65,7 @@ def _before_contradictions(
     """All steps but the last one."""
     work = Compaction(sources, archives, now, meanings or {})
     if steps.adopt:
-        work.adopt()
+        work.adopt(steps.units)
     merge_same_ids(work)
     merge_duplicates(work)
     for end in steps.ended:

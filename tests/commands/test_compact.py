@@ -411,3 +411,27 @@ def test_a_dry_run_that_would_do_nothing_says_so(project: Project) -> None:
     done = project.mem("compact", "--dry-run")
     assert (done.code, done.out, done.err) == (0, "", "mem: nothing would change\n")
     assert project.mem("compact", "--dry-run", "-q").err == ""
+
+
+def test_one_section_of_prose_is_adopted_alone(project: Project) -> None:
+    """Its neighbours stay prose; what lies in a found place is copied into the project's file."""
+    text = "# Notes\n\n## Ports\nThe API is on 8080.\n\n## Other\nStays as it is.\n"
+    project.write("MEMORY.md", text)
+    project.write("memory/topics.md", "# Topics\n\n## Deploy\nOnly on Mondays.\n")
+    assert project.mem("compact", "--adopt", "MEMORY.md#Ports").code == 0
+    after = (project.root / "MEMORY.md").read_text()
+    assert after.count("\ntype:") == 1 and after.endswith("## Other\nStays as it is.\n")
+    found = (project.root / "memory/topics.md").read_bytes()
+    assert project.mem("compact", "--adopt", "memory/topics.md#Deploy").code == 0
+    assert (project.root / "memory/topics.md").read_bytes() == found
+    after = (project.root / "MEMORY.md").read_text()
+    assert after.count("\ntype:") == 2 and "Only on Mondays." in after
+    assert project.mem("compact", "--adopt", "MEMORY.md#Nothing").code == 2
+
+
+def test_reinforce_on_prose_says_what_to_do_instead(project: Project) -> None:
+    """The command it names works."""
+    project.write("MEMORY.md", "# Notes\n\n## Ports\nThe API is on 8080.\n")
+    name = project.mem("list").out.split()[0]
+    done = project.mem("reinforce", name)
+    assert done.code == 3 and "mem compact --adopt 'MEMORY.md#Ports'" in done.err, done.err

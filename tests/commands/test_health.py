@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from memcli.app import Options, opened
-from memcli.storage.state import Turns, state_dir
+from memcli.storage.session_log import SessionLog, Turns
+from memcli.storage.state import state_dir
 from tests.conftest import Project
 from tests.views.test_page import Seen
 
@@ -350,10 +351,10 @@ def test_the_nudge_comes_with_60_prompts_since_the_last_write(project: Project) 
     store(project)
     newest = (project.root / "MEMORY.md").stat().st_mtime_ns
     with opened(Options(root=str(project.root))) as app, app.state() as history:
-        history.remember_turns("a", Turns(40, newest), "2026-11-21")
-        history.remember_turns("b", Turns(19, newest), "2026-11-21")
+        SessionLog(history).remember_turns("a", Turns(40, newest), "2026-11-21")
+        SessionLog(history).remember_turns("b", Turns(19, newest), "2026-11-21")
         assert project.mem("health", "--json").json["nudge"] == {"prompts": 59, "due": False}
-        history.remember_turns("b", Turns(20, newest), "2026-11-21")
+        SessionLog(history).remember_turns("b", Turns(20, newest), "2026-11-21")
     assert project.mem("health", "--json").json["nudge"] == {"prompts": 60, "due": True}
     assert "60 prompts since memory was last written: mem extract" in project.mem("health").out
     project.mem("add", "Something new was learned")
