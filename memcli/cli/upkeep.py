@@ -254,7 +254,7 @@ def compact(
         "--promote-global", "Copy to ~/MEMORY.md what the model calls generic."
     ),
     semantic: bool = flag("--semantic", "Merge what says the same in other words, too."),
-    adopt: bool = flag("--adopt", "Turn sections of prose into entries."),
+    adopt: bool = flag("--adopt", "Make prose entries; FILE#HEADING: one section."),
     check: bool = flag("--check", "Write nothing; exit 1 when there is work."),
     allow_loss: bool = flag("--allow-loss", "Let over 25 % of a file's entries leave."),
     level: Names = LEVEL,

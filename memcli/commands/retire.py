@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memcli.app import App
+from memcli.compaction.reinforce import adopt_hint
 from memcli.errors import DataError, UsageError
 from memcli.index.located import locate_one
 from memcli.memory.changes import ChangeSet, Spot
@@ -96,7 +97,8 @@ def _find(app: App, changes: ChangeSet, prefix: str, *, archived: bool | None) -
     found = [at for at, entry in enumerate(entries) if entry.id == place.entry]
     if not found:
         raise UsageError(
-            f"{prefix}: is a section of prose, not an entry", "mem compact --adopt makes it one"
+            f"{prefix}: is a section of prose, not an entry",
+            adopt_hint(changes.files[place.path], place),
         )
     return place.path, found[-1] if place.path.endswith(ARCHIVE) else found[0]
 

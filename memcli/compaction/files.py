@@ -85,7 +85,10 @@ def read_files(project: Project, wanted: Selection) -> CompactFiles:
             source = MemoryInput(file.name, file.place, memory, writable, file.found)
             files.sources.append(source)
     if wanted.units and project.root is not None and "MEMORY.md" not in files.paths:
-        files.memory("MEMORY.md", project.path_of("MEMORY.md"))
+        name = "MEMORY.md"
+        own = files.memory(name, project.path_of(name))
+        if own is not None:
+            files.sources.append(MemoryInput(name, place("project", name), own, writable=False))
     missing = project.root is not None and project.found("MEMORY.md") is None
     if wanted.with_project and not wanted.files and missing:
         name = "MEMORY.md"

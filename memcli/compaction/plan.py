@@ -173,7 +173,8 @@ class Compaction:
 
     def _copy_unit(self, source: MemoryInput, section: Entry) -> None:
         new = derived_id("adopted", section.id)
-        if any(entry.id == new for entry in self.changes.file("MEMORY.md").entries):
+        own = self.changes.files.get("MEMORY.md")
+        if own is None or any(entry.id == new for entry in own.entries):
             return
         today = self.now.isoformat()
         values = {

@@ -86,6 +86,6 @@ def test_the_loss_guard_leaves_what_is_stale(project: Project) -> None:
         + project.entry("Gone", "It was.", id="gone", status="retired"),
     )
     done = project.mem("compact", "--due")
-    assert done.code == 0 and "5 of 5 live entries are stale" in done.out, (done.out, done.err)
+    assert done.code == 0 and "5 of 5 live entries are stale" in done.err
     text = (project.root / "MEMORY.md").read_text()
     assert "id: gone" not in text and text.count("Trifle") == 5
