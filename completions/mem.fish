@@ -217,7 +217,7 @@ complete -c mem -n '__fish_seen_subcommand_from compact' -l contradictions -x -a
 complete -c mem -n '__fish_seen_subcommand_from compact' -l consolidate -d 'Let the model make facts of new episodes'
 complete -c mem -n '__fish_seen_subcommand_from compact' -l promote-global -d 'Copy to ~/MEMORY.md what the model calls generic'
 complete -c mem -n '__fish_seen_subcommand_from compact' -l semantic -d 'Merge what says the same in other words, too'
-complete -c mem -n '__fish_seen_subcommand_from compact' -l adopt -d 'Turn sections of prose into entries'
+complete -c mem -n '__fish_seen_subcommand_from compact' -l adopt -d 'Make prose entries; FILE#HEADING: one section'
 complete -c mem -n '__fish_seen_subcommand_from compact' -l check -d 'Write nothing; exit 1 when there is work'
 complete -c mem -n '__fish_seen_subcommand_from compact' -l allow-loss -d 'Let over 25 % of a file\'s entries leave'
 complete -c mem -n '__fish_seen_subcommand_from compact' -l level -x -a 'global project job task' -d 'global, project, job or task'
