@@ -168,6 +168,14 @@ def _holds_a_secret(match: re.Match[str], group: str, text: str) -> bool:
     return len(value) >= 8 and not _is_wordlike(value)
 
 
+def is_ordinary(value: str) -> bool:
+    """Is this value a placeholder or written rather than chosen?"""
+    bare = value.rstrip(".,;:!?")
+    if regex(_MASKED).search(bare) or regex(_FILLER).fullmatch(bare):
+        return True
+    return not _is_random(bare, password=True)
+
+
 def _is_random(value: str, password: bool) -> bool:
     """Does an unquoted value look chosen rather than written: letters with digits, no words?"""
     bare = value.rstrip(".,;:!?*")

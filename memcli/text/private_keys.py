@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from memcli.text.credentials import is_masked
 from memcli.text.matching import Span, regex
 
 KEY_HINT: Final = "private key"
 
 
-_KEY_MARK: Final = r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+_KEY_MARK: Final = r"-{4,5} ?(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
 
 
 _KEY_TEXT: Final = (
     r"""(?:\\+[nrt]|[\s>|"'+,:]|[A-Za-z0-9+/=]{24,}+)*+(?:[A-Za-z0-9+/=]{1,23}+(?=["'\s\\]*+\Z))?"""
 )
+
+
+# Between the lines of a key may stand numbers, marks of diffs and comments, names of files, escapes.
+_KEY_PART: Final = r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{16,}+={0,2}(?:[^A-Za-z0-9]{1,12}n?[A-Za-z0-9+/]{1,15}={1,2})?"
+_KEY_MOST: Final = 8000
 
 
 def private_keys(text: str) -> Iterator[Span]:
@@ -30,10 +36,10 @@ def private_keys(text: str) -> Iterator[Span]:
         elif after and after[1] == "END" and _is_key_body(text[mark.end() : after.start()]):
             start, end = mark.start(), after.end()
         else:
-            start, end = (
-                mark.start(),
-                _tail_of_key(text, mark.end(), after.start() if after else len(text)),
-            )
+            stop = after.start() if after else len(text)
+            start, end = mark.start(), _tail_of_key(text, mark.end(), stop)
+            if end > mark.end() and after and after[1] == "END":
+                end = after.end()
         if end - start > len(mark[0]):
             yield Span("private-key", start, end)
         covered = end
@@ -47,10 +53,17 @@ def _is_key_body(body: str) -> bool:
 
 
 def _tail_of_key(text: str, start: int, end: int) -> int:
+    """Where the text of a key ends whose END is missing, or hidden by what stands between lines."""
     body = regex(_KEY_TEXT).match(text, start, end)
-    if body is None or not regex(r"[A-Za-z0-9+/=]{24}").search(body[0]):
-        return start
-    return start + len(body[0].rstrip())
+    if body is not None and regex(r"[A-Za-z0-9+/=]{24}").search(body[0]):
+        return start + len(body[0].rstrip())
+    last, missed = start, 0
+    for part in regex(_KEY_PART).finditer(text, start, min(end, start + _KEY_MOST)):
+        if not is_masked(part[0]) and regex(r"(?=\D*\d)(?=[^A-Z]*[A-Z])").match(part[0]):
+            last, missed = part.end(), 0
+        elif (missed := missed + 1) > 8:
+            break
+    return last
 
 
 def _head_of_key(text: str, floor: int, end: int) -> int:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Final
 
-from memcli.text.credentials import assigned, is_filler, is_masked
+from memcli.text.credentials import assigned, is_filler, is_masked, is_ordinary
 from memcli.text.matching import Span, TextRule, due, lowered, regex, replaced, settle
 from memcli.text.private_keys import KEY_HINT, private_keys
+from memcli.text.token_shapes import SHAPES
 
 _B: Final = r"(?<![A-Za-z0-9])"
 _E: Final = r"(?![A-Za-z0-9])"
@@ -48,6 +51,17 @@ _TOKENS: Final = (
     TextRule("google-token", ("ya29.", "GOCSPX-"), _B + r"(?:ya29\.|GOCSPX-)[\w-]{20,}+"),
     TextRule("stripe-key", ("k_live_", "k_test_"), _B + r"(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{10,}+"),
     TextRule("stripe-key", ("whsec_",), _B + r"whsec_[A-Za-z0-9+/=]{20,}+"),
+    TextRule(
+        "discord-token",
+        ("MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT"),
+        _B + r"(?:M[Tjz]|N[DTjz]|O[DT])[A-Za-z\d_-]{22,26}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])",
+    ),
+    TextRule("private-key", ("Private-Lines:",), r"Private-Lines: \d{1,3}\s+((?:[A-Za-z0-9+/=]{8,}\s+){1,80}(?:Private-MAC: \w+)?)"),
+    TextRule(
+        "private-key",
+        ("LS0tLS1CRUdJTi",),
+        r"LS0tLS1CRUdJTiB(?:SU0Eg|QUklWQVRF|PUEVOU1NI|FQyBQUkl|FTkNSWVBU|EU0Eg)[A-Za-z0-9+/=]{30,}+",
+    ),
     TextRule("npm-token", ("npm_",), _B + r"npm_[A-Za-z0-9]{30,}+"),
     TextRule("pypi-token", ("pypi-",), _B + r"pypi-[\w-]{32,}+"),
     TextRule("sendgrid-key", ("SG.",), _B + r"SG\.[\w-]{16,40}\.[\w-]{30,}+"),
@@ -93,6 +107,52 @@ _CREDENTIALS: Final = (
 )
 
 
+# What these name may be any word: only a value that looks chosen counts.
+_TOLD: Final = (
+    TextRule(
+        "password",
+        ("passw", "kennwort", "contrase", "mot de passe", "senha", "пароль", "密码", "密碼", "パスワード", "口令"),
+        r"""(?i:pass(?:word|wort|phrase)|kennwort|contraseña|mot\ de\ passe|senha|пароль|密码|密碼|口令|パスワード)"""
+        r"""(?:\s{1,3}(?:for|für|of|to)\s[\w.@-]{1,40})?\s{0,3}(?:(?i:is|are|lautet|ist|es|est|é|was|now)\s|[是为は]|[:：])"""
+        r"""\s{0,3}(?:now\s|jetzt\s)?["'`“「]?([^\s"'`”」,;<>()\[\]{}。，]{6,100})""",
+    ),
+    TextRule("password", ("machine",), r"\bmachine\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+(\S{4,200})"),
+    TextRule(
+        "password",
+        (":5432:", ":*:", ":6432:", ":5433:"),
+        r"(?<!\S)[\w.*-]{1,100}:(?:\d{2,5}|\*):[\w.*-]{1,60}:[\w.*-]{1,60}:(\S{6,200})",
+    ),
+    TextRule("url-token", ("://",), r"://([A-Za-z0-9_-]{20,200})(?::x-oauth-basic)?@[\w.-]"),
+    TextRule(
+        "url-password",
+        ("://",),
+        r"""://[^\s/:@"'<>]{1,100}:(?!\d{1,5}/)([^\s@"'`<>/]{1,100}/[^\s@"'`<>]{0,100})@[\w.-]{1,200}""",
+    ),
+    TextRule(
+        "session-cookie",
+        ("cookie",),
+        r"(?i)(?:sess(?:ion)?(?:_?id)?|sid|phpsessid|jsessionid|remember_\w{1,20})=([\w%.:-]{16,400})",
+    ),
+    TextRule("npm-token", ("_auth",), r"""_auth\s?=\s?["']?([A-Za-z0-9+/=]{12,})"""),
+    TextRule("docker-auth", ('"auth"',), r'"auth"\s?:\s?"([A-Za-z0-9+/=]{12,})"'),
+    TextRule("private-key", ('"kty"',), r'"(?:d|p|q|k)"\s{0,4}:\s{0,4}"([\w-]{20,}+)"'),
+    TextRule("mailchimp-key", ("-us",), r"(?<![0-9a-f])([0-9a-f]{32}-us\d{1,2})(?!\w)"),
+)  # fmt: skip
+
+
+@cache
+def _shapes() -> tuple[TextRule, ...]:
+    """The rules of the table of shapes."""
+    rules = []
+    for line in SHAPES.split("\n"):
+        if line:
+            kind, prefixes, rest = line.split(" ", 2)
+            starts = tuple(prefixes.split(","))
+            pattern = "|".join(map(re.escape, starts))
+            rules.append(TextRule(kind, starts, rf"{_B}(?:{pattern}){rest}{_E}"))
+    return tuple(rules)
+
+
 def redact_secrets(text: str) -> str:
     """`text` with every credential replaced by a notice that names its kind."""
     return settle(redact_once, text)
@@ -111,10 +171,12 @@ def find_secrets(text: str) -> list[Span]:
     """The credentials in `text`: ascending, disjoint, the more specific kind first choice."""
     low = lowered(text)
     found = list(private_keys(text)) if KEY_HINT in low else []
-    for rule in due(_TOKENS, text):
+    for rule in due((*_TOKENS, *_shapes()), text):
         found += _shaped(rule, text, is_masked)
     for rule in due(_CREDENTIALS, low):
         found += _shaped(rule, text, is_filler)
+    for rule in due(_TOLD, low):
+        found += _shaped(rule, text, is_ordinary)
     return _disjoint([*found, *assigned(text, low)])
 
 

@@ -1,0 +1,121 @@
+"""Keys in every layout, tokens of the table, passwords in sentences; and texts that only look so."""
+
+from __future__ import annotations
+
+import base64
+import random
+import re
+
+import pytest
+
+from memcli.text.secrets import find_secrets, redact_secrets
+from memcli.text.token_shapes import SHAPES
+
+pytestmark = pytest.mark.unit
+RANDOM = random.Random(7)
+ALNUM = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+HEX = "0123456789abcdef"
+
+
+def some(length: int, alphabet: str = ALNUM) -> str:
+    return "".join(RANDOM.choice(alphabet) for _ in range(length))
+
+
+BODY = [*(some(64, ALNUM + "+/") for _ in range(9)), some(30) + "=="]
+PEM = ["-----BEGIN " + "RSA PRIVATE KEY-----", *BODY, "-----END " + "RSA PRIVATE KEY-----"]
+LAYOUTS = {
+    **{mark: "\n".join(mark + line for line in PEM) for mark in ("", "> ", "- ", "+", "# ", "// ", " * ", "        ")},
+    **{repr(glue): glue.join(PEM) for glue in ("\r\n", " ", "\\n", "\\\\n", "<br>", "%0A", "&#10;", "\\012")},
+    "numbers": "\n".join(f"{i}: {line}" for i, line in enumerate(PEM)),
+    "grep": "\n".join(f"conf/key.pem:{i}:{line}" for i, line in enumerate(PEM)),
+    "log": "\n".join(f"2026-01-02 10:00:01 INFO {line}" for line in PEM),
+    "table": "\n".join(f"| {line} |" for line in PEM),
+    "strings": "\n".join(f"    '{line}\\\\n' +" for line in PEM),
+    "no end": "\n".join(PEM[:-1]),
+    "no begin": "\n".join(PEM[1:]),
+    "one line": PEM[0] + "\n" + "".join(BODY) + "\n" + PEM[-1],
+    "ssh2": "---- BEGIN SSH2 PRIVATE KEY ----\nComment: x\n" + "\n".join(BODY) + "\n---- END SSH2 PRIVATE KEY ----",
+    "ppk": "Private-Lines: 10\n" + "\n".join(BODY) + "\nPrivate-MAC: 9f",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_private_key_goes_whole(name: str) -> None:
+    """Whatever stands before, between or behind its lines; what follows the key stays."""
+    left = redact_secrets(f"Before.\n\n{LAYOUTS[name]}\n\nAfter the key.")
+    assert not [run for run in re.findall(r"[A-Za-z0-9+/]{12,}", left) if run in "".join(BODY)]
+    assert "Before." in left and left.endswith("After the key.")
+
+
+def test_a_key_in_other_clothes() -> None:
+    """Base64 of a PEM, and the private member of a JWK."""
+    coded = base64.b64encode("\n".join(PEM).encode()).decode()
+    assert coded[:60] not in redact_secrets(f"KEY_B64 {coded}")
+    jwk = f'{{"kty": "EC", "x": "public", "d": "{some(43)}"}}'
+    assert [span.kind for span in find_secrets(jwk)] == ["private-key"]
+
+
+@pytest.mark.parametrize("row", [line for line in SHAPES.split("\n") if line])
+def test_each_shape_is_found(row: str) -> None:
+    """A token made after a row of the table is found, at each of its prefixes."""
+    kind, prefixes, rest = row.split(" ", 2)
+    parts = re.findall(r"(\[[^\]]+\]|\\.|[a-z-])(?:\{(\d+),?\d*\})?", rest)
+    for prefix in prefixes.split(","):
+        value = prefix + "".join(
+            some(int(size or 1), HEX.upper() if cls == "[A-Z0-9]" else "ABCDEF0123456789" if cls.startswith("[A-Z0")
+                 else HEX) if cls[0] == "[" else cls[-1]
+            for cls, size in parts
+        )  # fmt: skip
+        assert any(span.end - span.start > len(prefix) for span in find_secrets(f"x {value} y")), (
+            kind,
+            value,
+        )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the password is hunter2abc",
+        "Das Passwort lautet Geheim77x",
+        "密码是 Zx9k22pq",
+        "La contraseña es Perro88gato",
+        "le mot de passe est Chien99xx",
+        "пароль: Qwerty77x",
+        "パスワードは Neko88sama です",
+        "machine api.example.com login me password s3cr3tpw9",
+        "localhost:5432:db:me:s3cr3tpw9",
+        "postgres://u:p4ss/w0rd9@db.example.com/x",
+        f"https://{some(40)}@github.com/o/r.git",
+        f"Cookie: sessionid={some(32)}",
+        "_auth=" + base64.b64encode(b"user:pa55word!").decode(),
+        '{"auth": "' + base64.b64encode(b"user:pa55word!").decode() + '"}',
+        f"MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.{some(27)}",
+        f"{some(32, HEX)}-us12",
+    ],
+)
+def test_credentials_in_other_forms(text: str) -> None:
+    """Sentences, netrc, pgpass, URLs, cookies, registries."""
+    assert find_secrets(text), text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The password is required for login and stored in the vault.",
+        "密码是必填项",
+        "Das Passwort ist in 1Password gespeichert",
+        "password is process.env.DB_PASS",
+        "the password is sha256-hashed; bcrypt-hashed before",
+        "Never commit -----BEGIN PRIVATE KEY-----; check `git grep`.",
+        "Between -----BEGIN RSA PRIVATE KEY----- and -----END RSA PRIVATE KEY----- stands base64.",
+        "-----BEGIN CERTIFICATE-----\n" + "\n".join(BODY) + "\n-----END CERTIFICATE-----",
+        "http://host:8080/path@v2/x and https://user@github.com/org/repo.git",
+        "git+https://github.com/org/some-long-repository-name@v1.2.3",
+        f"https://raw.example.com/o/r/{some(40, HEX)}/f.md, sha256:{some(64, HEX)}",
+        "ports: 5432:5432, host:5432:db:user:password",
+        "MyModule.Module1.SomeVeryLongFunctionNameHereXXXX",
+    ],
+)
+def test_harmless_texts(text: str) -> None:
+    """What only names a secret is left word for word."""
+    assert redact_secrets(text) == text
