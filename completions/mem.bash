@@ -140,7 +140,7 @@ _mem() {
         --format | --job | --task | --premortem | --checkpoint | --recommend) : ;;
         --assume | --set) _mem_words "$keys" ;;
         --root) _mem_files -d ;;
-        *) if [[ $cur == -* ]]; then _mem_words "--scope --engine --format --all --finished --job --task --show-prompt --list --show-turns --no-reinforce --premortem --checkpoint --assume --recommend --verbose -v --dry-run -n --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--scope --engine --format --all --finished --again --job --task --show-prompt --list --show-turns --no-reinforce --premortem --checkpoint --assume --recommend --verbose -v --dry-run -n --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
         esac
         ;;
     reinforce)

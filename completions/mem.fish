@@ -175,6 +175,7 @@ complete -c mem -n '__fish_seen_subcommand_from extract' -l engine -x -a 'auto l
 complete -c mem -n '__fish_seen_subcommand_from extract' -l format -x -d 'The transcript\'s format, if it does not tell'
 complete -c mem -n '__fish_seen_subcommand_from extract' -l all -d 'Every session not read yet, not only the latest'
 complete -c mem -n '__fish_seen_subcommand_from extract' -l finished -d 'Leave out what was written to just now'
+complete -c mem -n '__fish_seen_subcommand_from extract' -l again -d 'Ask the model anew about what left entries'
 complete -c mem -n '__fish_seen_subcommand_from extract' -l job -x -d 'The job of sessions whose folder does not tell it'
 complete -c mem -n '__fish_seen_subcommand_from extract' -l task -x -d 'The task of such sessions'
 complete -c mem -n '__fish_seen_subcommand_from extract' -l show-prompt -d 'Print what a model would be sent'

@@ -46,6 +46,7 @@ def extract(
     format: str = option("FORMAT", "The transcript's format, if it does not tell."),
     all: bool = flag("--all", "Every session not read yet, not only the latest."),
     finished: bool = flag("--finished", "Leave out what was written to just now."),
+    again: bool = flag("--again", "Ask the model anew about what left entries."),
     job: str = option("NAME", "The job of sessions whose folder does not tell it."),
     tasks: str = option("NAME", "The task of such sessions.", "--task"),
     show_prompt: bool = flag("--show-prompt", "Print what a model would be sent."),
@@ -87,6 +88,7 @@ def extract(
     request = command.ExtractRequest(
         tuple(transcripts or ()), input.read_stdin() if "-" in (transcripts or ()) else b"",
         tuple(scope or ()), engine, all, job, tasks, format, show_prompt, finished,
+        again,
     )  # fmt: skip
     if finished and not dry_run:
         _refuse_while_blocked(mem)

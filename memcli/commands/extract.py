@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memcli.app import App
 from memcli.errors import DataError, MemError, UsageError
-from memcli.extraction import engines, learn, prompts, scopes
-from memcli.extraction.engines import Sight
+from memcli.extraction import engines, learn, prompts, rules, scopes, segmentation
+from memcli.extraction.engines import EngineInput
 from memcli.extraction.places import Home, is_private, place_of, targets_of
 from memcli.extraction.scopes import Skipped
+from memcli.extraction.segmentation import spoken
 from memcli.memory.conflicts import conflict_lines
 from memcli.memory.parser import parse
 from memcli.memory.values import Entry, Patch, Problem
@@ -23,7 +24,7 @@ from memcli.project import levels_on_disk
 from memcli.project.context import current_stage, job_folder, text_of
 from memcli.project.trust import own_files
 from memcli.sessions import clean as cleaning
-from memcli.sessions.model import Segment, Session
+from memcli.sessions.model import Session
 from memcli.storage.files import Unreadable, digest
 from memcli.storage.state import Extraction, Failed
 
@@ -58,6 +59,8 @@ class ExtractRequest(NamedTuple):
     format: str = ""
     show_prompt: bool = False
     finished: bool = False
+    again: bool = False
+    """Ask the model also about a session that was learned from and is not known to the state file."""
 
 
 class Learned(NamedTuple):
@@ -78,6 +81,8 @@ class Learned(NamedTuple):
     cut: tuple[str, ...] = ()
     outcome: str = ""
     note: str = ""
+    more: tuple[str, ...] = ()
+    """What was found over the most that one session may leave."""
 
 
 class ExtractReport(NamedTuple):
@@ -292,7 +297,6 @@ class _Run:
 
     def _with_agents(self, path: Path, session: Session) -> Session:
         """A session with what its sub-agents did, which lies in files of their own."""
-        from memcli.extraction import rules
         from memcli.sessions.discover import agents_of, is_agent
         from memcli.sessions.reader import joined, read_all
 
@@ -319,9 +323,7 @@ class _Run:
         """What is kept of tool calls; None for all. The rules judge what people and agents say."""
         if self.llm:
             return None
-        from memcli.extraction.rules import ARGUMENTS
-
-        return ARGUMENTS
+        return rules.ARGUMENTS
 
     def _position(self, path: str) -> Extraction | None:
         try:
@@ -349,24 +351,25 @@ class _Run:
         session = cleaning.clean_session(raw)
         session = session._replace(id=session.id or f"session-{digest(_seed(session))[:16]}")
         home = self._home(session)
-        first = learn.receipt(session, self._known(home))
-        fresh = session._replace(turns=session.turns[first:])
+        known = self._known(home)
+        first = learn.receipt(session, known)
         task = position.task if position is not None else cleaning.task_of(session.turns)
-        head = Learned(session.id, session.name, session.format, len(fresh.turns))
-        if not any(
-            turn.text.strip() for turn in fresh.turns if turn.origin in ("user", "assistant")
-        ):
-            known = bool(first or position)
-            self.learned.append(
-                head._replace(known=known, note="nothing new" if known else "nothing was said")
-            )
-            return _Progress(session, task, [], [])
-        return self._learn(head, source, fresh, task, home)
+        head = Learned(session.id, session.name, session.format, len(session.turns) - first)
+        again = bool(first or position)
+        said = any(t.text.strip() and (t.human or spoken(t)) for t in session.turns[first:])
+        unsure = self.llm and first and position is None and not self.request.again
+        if not said or unsure:
+            note = "nothing new" if again else "nothing was said"
+            if unsure and said:
+                note = "learned from before; --again asks the model about the rest"
+            self.learned.append(head._replace(known=again, note=note))
+            return _Progress(session, task)
+        return self._learn(head, session, first, task, home)
 
     def _learn(
-        self, head: Learned, source: _Source, fresh: Session, task: str, home: Home
+        self, head: Learned, session: Session, first: int, task: str, home: Home
     ) -> _Progress | None:
-        inputs = self._inputs(fresh, home)
+        inputs = self._inputs(session, home)
         runs, skipped = scopes.chosen(
             self.request.scopes,
             inputs,
@@ -375,36 +378,36 @@ class _Run:
             llm=self.llm,
             global_on=self.app.project.config.extract_global,
         )
-        segments = self._segments(fresh)
-        sight = Sight(
-            fresh, segments, inputs, home.job_folder, self.project, self.app.project.now.isoformat()
-        )
+        segments = segmentation.segments(session.turns[first:], first)
+        left = max(0, rules.MOST - learn.lessons_of(session, self._known(home)))
+        given = EngineInput(
+            session, first, segments, inputs, home.job_folder, self.project,
+            self.app.project.now.isoformat(), left,
+        )  # fmt: skip
         if self.request.show_prompt:
-            self.shown += engines.sent(sight, runs) if self.llm else []
+            self.shown += engines.sent(given, runs) if self.llm else []
             self.learned.append(head._replace(skipped=skipped))
             return None
-        done = self._done(source, fresh)
-        found = engines.find(sight, [s for s in runs if s.name not in done], self.model)
-        outcome = self._write(found.items, self._context(fresh, task, home), home, fresh)
+        found = engines.find(given, runs, self.model)
+        outcome = self._write(found.items, self._context(session, task, home), home, session)
         dropped = Counter(found.dropped)
         dropped.update(outcome.dropped)
         ended = [item.outcome for item in found.items if item.finding.scope == "episode"]
-        said = (turn.text for turn in fresh.turns if turn.role == "user")
-        self.heard[fresh.id] = "\n".join(said)
-        self.spoken[fresh.id] = "\n".join(turn.text for turn in fresh.turns if turn.role != "tool")
+        turns = session.turns[first:]
+        self.heard[session.id] = "\n".join(turn.text for turn in turns if turn.role == "user")
+        self.spoken[session.id] = "\n".join(turn.text for turn in turns if turn.role != "tool")
         self.learned.append(
             head._replace(
                 events=outcome.events,
                 dropped=dict(dropped),
                 skipped=skipped,
-                failed=tuple(found.failed),
-                cut=(*_left_out(fresh), *found.cut),
+                failed=found.failed,
+                cut=(*_left_out(session), *found.cut),
                 outcome=ended[-1] if ended else "",
+                more=found.more,
             )
         )
-        failed = [name for name, _ in found.failed]
-        told = [s.name for s in runs if s.name not in failed and s.name != "episode"]
-        return _Progress(fresh, task, told, failed)
+        return _Progress(session, task) if found.items or not found.failed else None
 
     def _home(self, session: Session) -> Home:
         """The job and task whose directory holds the session's working directory, else those named."""
@@ -478,6 +481,9 @@ class _Run:
             inputs[name] = prompts.memories(texts)
         for name in scopes.FILES:
             inputs[name] = self._file(home, name) if self._is_own(home, name) else ""
+        if self.llm:
+            related = learn.related(session, _entries(known, "project", home.job))
+            inputs["known memories"] = prompts.memories([_named(entry) for entry in related])
         return {name: text for name, text in inputs.items() if text}
 
     def _is_own(self, home: Home, name: str) -> bool:
@@ -506,19 +512,6 @@ class _Run:
         cut = text[-FILE_LENGTH * 4 :] if name.endswith(".jsonl") else text[: FILE_LENGTH * 4]
         clean = cleaning.clean_text(cut)
         return clean if name.endswith(".jsonl") else clean[:FILE_LENGTH]
-
-    def _segments(self, session: Session) -> tuple[Segment, ...]:
-        from memcli.extraction import episodes
-
-        return episodes.segments(session.turns, embed=self._embed if self.app.embeds_here else None)
-
-    def _embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """Vectors by the local embedder, which asks no network; none where it cannot work."""
-        try:
-            embedder = self.app.providers.embedder
-            return embedder.embed(texts).tolist() if embedder is not None else []
-        except (MemError, OSError):
-            return []
 
     # --- writing
 
@@ -573,32 +566,20 @@ class _Run:
 
     # --- how far one has got
 
-    def _done(self, source: _Source, session: Session) -> tuple[str, ...]:
-        """The scopes that were done when others failed, as long as the session has not grown."""
-        known = self._position(source.path) if source.path != "-" else None
-        same = (
-            known is not None
-            and known.session == session.id
-            and known.last == session.turns[-1].key
-        )
-        return known.done if known is not None and same else ()
-
     def _keep(
         self, source: _Source, sessions: Sequence[Session], done: Sequence[_Progress]
     ) -> None:
         """Remember how far was read. What failed is read again, without what was done already."""
-        failed = any(each.failed for each in done)
         last = max(done, key=lambda each: each.session.ended)
         session, whole = last.session, sessions[-1]
         found = Extraction(
-            -1 if failed else whole.size,
+            whole.size,
             whole.mtime,
-            0 if failed or len(sessions) > 1 else whole.end,
+            0 if len(sessions) > 1 else whole.end,
             whole.head,
             session.id,
             last.task,
             session.turns[-1].key if session.turns else "",
-            tuple(last.done) if failed else (),
         )
         if not session.turns and self._position(source.path) is not None:
             return
@@ -612,12 +593,10 @@ class _Run:
 
 
 class _Progress(NamedTuple):
-    """How far one got in a session: what was looked at, the scopes that were done and that failed."""
+    """How far one got in a session."""
 
     session: Session
     task: str
-    done: list[str]
-    failed: list[str]
 
 
 class _Written(NamedTuple):
@@ -681,6 +660,10 @@ def _entries(known: Iterable[learn.Known], level: str, job: str) -> list[Entry]:
 def _own(entry: Entry) -> bool:
     """Whether an entry was learned in a session of one's own."""
     return bool(entry.extra.get("session_id"))
+
+
+def _named(entry: Entry) -> str:
+    return f"[{entry.id}] " + " ".join(entry.body.split())[:300]
 
 
 def _told(entry: Entry) -> str:

@@ -88,7 +88,12 @@ def _risks(
     model = app.providers.model or app.providers.model_of("anthropic")
     assert model is not None
     known = [clean.clean_text(f"{p.title}: {p.text}") for p in pitfalls]
-    ask = Ask(prompts.RISKS, prompts.risks(task, known), schema=prompts.SCHEMA, purpose="premortem")
+    ask = Ask(
+        prompts.RISKS,
+        prompts.risks(task, known),
+        schema=prompts.schema(prompts.RISK),
+        purpose="premortem",
+    )
     try:
         return prompts.parse_risks(model.ask(ask).text), ""
     except ProviderError as error:

@@ -13,7 +13,7 @@ from memcli.diagnostics.document import FAIL, INFO, PASS, WARN, Check
 from memcli.diagnostics.scene import Scene, count
 from memcli.errors import RefusedError
 from memcli.index.database import IN_MEMORY, Index
-from memcli.providers.embed.http import shown
+from memcli.providers.embed.wire import shown
 from memcli.storage import state
 
 

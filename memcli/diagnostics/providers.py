@@ -10,7 +10,7 @@ from memcli.diagnostics.index import check_vectors
 from memcli.diagnostics.scene import Scene
 from memcli.errors import MemError
 from memcli.project import distribution
-from memcli.providers.embed.http import shown
+from memcli.providers.embed.wire import shown
 
 ASKED_FOR = 3.0
 """Seconds that an embedder has to answer."""

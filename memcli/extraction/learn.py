@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from memcli.extraction.episodes import Told
 from memcli.extraction.scopes import BY_NAME, Scope
 from memcli.memory.archive import archived_text
 from memcli.memory.editor import EntryChange, edited, render_entry
@@ -66,27 +67,48 @@ class Known(NamedTuple):
 
 
 def receipt(session: Session, known: Iterable[Known]) -> int:
-    """The index of the first turn that no episode covers yet.
+    """The index of the first turn that nothing tells to have been read.
 
-    An episode's `source` names the last turn that was read. Event uuids are unique, so that turns a
-    fork copied from another session count as read, too.
+    The `source` of an episode names the last turn that was read, that of a lesson its own. Event
+    uuids are unique, so that turns a fork copied from another session count as read, too.
     """
     keys = set()
-    for entry in (
-        entry for file in known for entry in file.memory.entries if entry.kind == "episode"
-    ):
-        own = str(entry.extra.get("session_id", "")) == session.id
-        keys |= {key for key in _source_keys(entry) if own or _UUID.match(key)}
+    for file in known:
+        for entry in file.memory.entries:
+            own = str(entry.extra.get("session_id", "")) == session.id
+            for name, key in _sources(entry):
+                if (own and name == session.name) or _UUID.match(key):
+                    keys.add(key)
     found = [i for i, turn in enumerate(session.turns) if turn.key and turn.key in keys]
     return found[-1] + 1 if found else 0
 
 
-def _source_keys(entry: Entry) -> Iterator[str]:
+def lessons_of(session: Session, known: Iterable[Known]) -> int:
+    """How many lessons a session has left in files and archives."""
+    return sum(
+        entry.kind != "episode" and str(entry.extra.get("session_id", "")) == session.id
+        for file in known
+        for entry in file.memory.entries
+    )
+
+
+def related(session: Session, entries: Sequence[Entry], most: int = 12) -> list[Entry]:
+    """The entries that share most with what the person said."""
+    said: frozenset[str] = frozenset().union(
+        *(rough(turn.text[:4000]) for turn in session.turns if turn.human)
+    )
+    shares = [(len(said & rough(entry.body)), n) for n, entry in enumerate(entries)]
+    best = sorted((-share, n) for share, n in shares if share >= 3)
+    return [entries[n] for _, n in best[:most]]
+
+
+def _sources(entry: Entry) -> Iterator[tuple[str, str]]:
+    """(transcript, key of the turn) of each source of an entry."""
     source = entry.extra.get("source", ())
-    for name in source if isinstance(source, list) else [source]:
-        key = str(name).rpartition("#")[2]
-        if key and "#" in str(name):
-            yield key
+    for named in source if isinstance(source, list) else [source]:
+        name, _, key = str(named).rpartition("#")
+        if name and key:
+            yield name, key
 
 
 # --- findings
@@ -185,13 +207,8 @@ def _share(words: frozenset[str], turn: Turn) -> float:
 # --- episodes
 
 
-def episode(
-    session: Session, segment: Segment, told: tuple[str, str, str, Sequence[str], str], today: str
-) -> Item:
-    """The episode of a segment: (title, summary, outcome, tags, text of the key turns) as an item.
-
-    Its source names the last turn of the segment: an episode is the receipt for what was read.
-    """
+def episode(session: Session, segment: Segment, told: Told, today: str) -> Item:
+    """The episode of a segment as an item. Its source names the last turn of the segment."""
     title, summary, outcome, tags, text = told
     turns = session.turns[segment.start : segment.end]
     times = [turn.time for turn in turns if turn.time]
@@ -201,7 +218,7 @@ def episode(
         "ended_at": times[-1] if times else None,
         "surprise": round(segment.surprise, 3),
     }
-    safe = neutralise(clean_text(text)).strip()[:DETAIL_LENGTH]
+    safe = _safe_detail(text)
     finding = Finding(
         "episode",
         neutralise(line(title, model_output.TITLE_LENGTH)),
@@ -211,6 +228,19 @@ def episode(
     )
     day = day_of(times[-1] if times else "", today)
     return Item(name, finding, turns[-1].key, day, outcome, extra, safe)
+
+
+def _safe_detail(text: str) -> str:
+    """The key turns as they may be written: line by line through the same gate as everything else,
+    a line that is in doubt is left out.
+    """
+    kept = []
+    for row in text.splitlines():
+        try:
+            kept.append(model_output.safe_line(clean_text(row), longest=DETAIL_LENGTH))
+        except model_output.Refused:
+            continue
+    return "\n".join(filter(None, kept))[:DETAIL_LENGTH]
 
 
 # --- the plan

@@ -33,65 +33,73 @@ class Scope(NamedTuple):
 SCOPES = (
     Scope(
         "observations",
-        "Lasting preferences and corrections the human stated. kind preference or policy."
-        " person=true when it is about their manner (tone, language, how to report), not the work.",
+        "what the person stated that lasts: preferences, rules, prohibitions. kind preference or"
+        " policy. person: true only when it is about their manner (tone, language, how to report), not"
+        " the work.",
         "project", "directive", 0.95, "task", "preference", "high", ("human turns",), rules=True,
     ),
     Scope(
         "escalation",
-        "Where the human wants the agent to act alone, and where to be asked first. kind preference.",
+        "where the person wants the agent to act alone and where to be asked first, whatever the work"
+        " (a rule about one thing of this repository, such as migrations, is observations). kind"
+        " preference.",
         "proxy-tasks", "directive", 0.95, "task", "preference", needs=("human turns",), rules=True,
     ),
     Scope(
         "intent-alignment",
-        "Which criteria of INTENT.md were met or missed, and where the work left it. kind decision or fact.",
+        "which criteria of INTENT.md were met or missed, and where the work left it. kind decision or"
+        " fact.",
         "project", "declarative", 0.5, "task", "decision", needs=("INTENT.md",), shows=("INTENT.md",),
     ),
     Scope(
         "team",
-        "In the task memories: norms (norm=true, directive) and patterns that recur (procedural) for a"
-        " task's team.",
-        "task", "procedural", 0.5, "team", "workflow", needs=("task memories",), shows=("task memories",),
-        norms=True, turns=False,
+        "in the task memories: norms (norm=true, directive) and patterns that recur (procedural) for a"
+        " task's team. turn 1.",
+        "task", "procedural", 0.5, "team", "workflow", needs=("task memories",),
+        shows=("task memories",), norms=True, turns=False,
     ),
     Scope(
         "session",
-        "What this job taught that is not specific to one team: norms (norm=true, directive), patterns"
+        "what this job taught that is not specific to one team: norms (norm=true, directive), patterns"
         " (procedural).",
         "job", "procedural", 0.5, "team", "workflow", shows=("task memories", "job memories"), norms=True,
     ),
     Scope(
         "project",
-        "Conventions (norm=true, directive) and patterns (procedural) that hold for this whole project.",
-        "project", "procedural", 0.5, "task", "workflow", shows=("job memories",), norms=True,
+        "decisions with their reason (kind decision); facts given as reasons or found out (kind fact or"
+        " pitfall); conventions (norm=true, directive); how things are done here (kind workflow).",
+        "project", "procedural", 0.5, "task", "workflow", shows=("job memories",), norms=True, rules=True,
     ),
     Scope(
         "global",
-        "In the project memories: what holds in any project, without its names. norm=true for directives.",
+        "in the project memories: what holds in any project, without its names. norm=true for"
+        " directives. turn 1.",
         "global", "procedural", 0.5, "team", "workflow", needs=("project memories",),
         shows=("project memories",), norms=True, turns=False,
     ),
     Scope(
         "prospective",
-        "Against the pre-mortem: risks it foresaw that came, risks it missed, false alarms. kind pitfall.",
+        "against the pre-mortem: risks it foresaw that came, risks it missed, false alarms. kind"
+        " pitfall.",
         "project", "corrective", 0.5, "task", "pitfall", needs=(".premortem.md",), shows=(".premortem.md",),
     ),
     Scope(
         "in-flight",
-        "Which assumptions of the checkpoints moved, when and why. kind decision or fact.",
+        "which assumptions of the checkpoints moved, when and why. kind decision or fact.",
         "project", "procedural", 0.5, "task", "decision", needs=(".assumptions.jsonl",),
         shows=(".assumptions.jsonl",), rules=True,
     ),
     Scope(
         "corrective",
-        "Errors and human corrections: what went wrong, recovery, cause, prevention. kind pitfall."
-        " paths and commands it is about, when clear.",
+        "errors and corrections by the person: what went wrong, cause, what to do instead. kind"
+        " pitfall, with paths and commands.",
         "project", "corrective", 0.8, "task", "pitfall", rules=True,
     ),
     Scope(
         "episode",
-        "What happened, one item for each listed segment, turn = its first turn: title of 5 to 15 words,"
-        " text a summary in 2 to 5 sentences, outcome, 1 to 5 tags. kind episode.",
+        "what happened, one item for each listed segment in which something was changed, decided or"
+        " found out (none for others), turn = its first turn: title of 5 to 15 words that says what was"
+        " done, text a summary in 2 to 4 sentences, outcome, 1 to 5 tags. kind episode.",
         "episodes", "declarative", 0.5, "task", "episode", rules=True,
     ),
     Scope(
@@ -134,7 +142,7 @@ def chosen(
     for scope in SCOPES:
         if wanted and scope.name not in wanted:
             continue
-        why = _hindrance(scope, inputs, job=job, task=task, llm=llm, global_on=global_on)
+        why = _missing(scope, inputs, job=job, task=task, llm=llm, global_on=global_on)
         if why:
             skipped.append(Skipped(scope.name, why))
         else:
@@ -142,7 +150,7 @@ def chosen(
     return tuple(runs), tuple(skipped)
 
 
-def _hindrance(
+def _missing(
     scope: Scope, inputs: Mapping[str, str], *, job: str, task: str, llm: bool, global_on: bool
 ) -> str:
     if scope.name in ONLY_IN_JOBS and not job:

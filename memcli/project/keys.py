@@ -248,7 +248,6 @@ KEYS: dict[str, Key] = {
             "openai",
             "gemini",
             "ollama",
-            "voyage",
             "openai-compatible",
             "onnx",
         ),

@@ -110,6 +110,6 @@ class Segment(NamedTuple):
     start: int
     end: int
     surprise: float
-    """0 to 1: the largest surprise of its turns."""
+    """0 to 1: how far its turns lie from what was said before them, on a fixed scale."""
     key_turns: tuple[int, ...]
     """Indexes of the turns that matter most, in order."""

@@ -101,6 +101,7 @@ def _session_text(session: Learned) -> list[str]:
     lines = [f"{what}: {', '.join(said) or 'nothing learned'}"]
     lines += [f"  {_DONE[e.what]} {e.path}: {e.title} ({_tail(e)})" for e in session.events]
     lines += [f"  dropped {number}: {why}" for why, number in session.dropped.items()]
+    lines += [f"  found, and over the most of a session: {title}" for title in session.more]
     return lines + [f"  not looked at: {what}" for what in session.cut]
 
 

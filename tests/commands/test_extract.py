@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from memcli.extraction import prompts
 from memcli.memory.parser import parse
 from memcli.memory.values import Entry
 from tests.conftest import Project
@@ -110,20 +109,22 @@ def item(
 
 
 def script(where: Project, **replies: Any) -> dict[str, str]:
-    """An environment with a model that answers by scope, and with an empty list elsewhere.
+    """An environment with a model that answers one call with the items of each scope.
 
-    A reply is a list of items, or the text of a reply, or an error.
+    A reply is a list of items; the text of the whole reply; or an error.
     """
     rows: list[Any] = []
+    items: list[Any] = []
     for name, reply in replies.items():
         scope = name.replace("_", "-")
-        match = scope if scope == "judge" else f"Scope {scope}:"
         if isinstance(reply, Exception):
-            rows.append({"match": match, "error": str(reply)})
+            rows.append({"match": "extract", "error": str(reply)})
+        elif isinstance(reply, str):
+            match = scope if scope == "judge" else "extract"
+            rows.append({"match": match, "reply": reply})
         else:
-            text = reply if isinstance(reply, str) else json.dumps({"items": reply})
-            rows.append({"match": match, "reply": text})
-    rows.append(json.dumps({"items": []}))
+            items += [{"scope": scope, **one} if isinstance(one, dict) else one for one in reply]
+    rows.append({"match": "extract", "reply": json.dumps({"items": items})})
     path = where.write("~/replies.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     return {"MEM_LLM": "scripted", "MEM_LLM_REPLIES": str(path)}
 
@@ -145,7 +146,7 @@ def test_skipped_scopes_are_counted_and_with_v_named(project: Project) -> None:
     path = saved(project, talk(project))
     short = project.mem("extract", "--dry-run", path).out + project.mem("extract", path).out
     assert (
-        short.count("8 scopes skipped: -v says which and why\n") == 1 and "INTENT.md" not in short
+        short.count("7 scopes skipped: -v says which and why\n") == 1 and "INTENT.md" not in short
     )
     project.mem("undo")
     assert (
@@ -186,7 +187,7 @@ def test_json_tells_what_was_done(project: Project) -> None:
     assert (got["version"], got["engine"], got["dry_run"]) == (1, "rules", False)
     (session,) = got["sessions"]
     assert {event["what"] for event in session["events"]} == {"learned"}
-    assert {"scope": "project", "why": "needs a language model"} in session["skipped"]
+    assert {"scope": "intent-alignment", "why": "there is no INTENT.md"} in session["skipped"]
     assert len(got["files"]) == 2
 
 
@@ -314,8 +315,8 @@ def test_an_id_in_the_archive_is_not_written_again(project: Project) -> None:
     project.mem("retire", entries(project)[0].id)
     project.mem("compact")
     (project.root / "tasks" / "episodes.md").unlink()
-    got = project.mem("extract", path)
-    assert not entries(project) and "learned already" in got.out
+    project.mem("extract", path)
+    assert not entries(project)
 
 
 def test_another_session_reinforces_what_is_known(project: Project) -> None:
@@ -462,7 +463,7 @@ def test_scopes_that_write_to_the_project(
         assert {"scope": scope, "why": f"there is no {file}"} in got["sessions"][0]["skipped"]
         project.write(file, content + "\n")
     shown = project.mem("extract", path, "--show-prompt", env=env).out
-    assert content in shown and f"Scope {scope}:" in shown
+    assert content in shown and f"- {scope}: " in shown
     project.mem("extract", path, env=env)
     (entry,) = entries(project)
     assert (entry.type, entry.importance, entry.domain) == (type, importance, "task")
@@ -597,25 +598,33 @@ def test_rules_tell_which_assumptions_moved(project: Project) -> None:
 # --- the model
 
 
-def test_a_failing_scope_is_named_and_the_others_written(project: Project) -> None:
-    """Exit 4; no episode, so that the next run asks again, but only the scope that failed."""
-    env = script(
-        project, corrective=RuntimeError("the provider is down"), project=[item(title="A pattern")]
-    )
+def test_a_provider_that_fails_is_named_and_asked_again(project: Project) -> None:
+    """Exit 4; nothing is written, so that the next run asks again."""
+    env = script(project, corrective=RuntimeError("the provider is down"))
     path = saved(project, talk(project))
     got = project.mem("extract", path, env=env)
     assert got.code == 4 and "scope corrective failed: the provider is down" in got.err
-    assert [e.title for e in entries(project)] == ["A pattern"] and not entries(
-        project, "tasks/episodes.md"
-    )
-    env = script(
-        project,
-        corrective=[item(title="A cause", kind="pitfall")],
-        project=[item(title="Reworded")],
-    )
+    assert not entries(project) and not entries(project, "tasks/episodes.md")
+    env = script(project, corrective=[item(title="A cause", kind="pitfall")])
     assert project.mem("extract", path, env=env).code == 0
-    assert [e.title for e in entries(project)] == ["A pattern", "A cause"]
+    assert [e.title for e in entries(project)] == ["A cause"]
     assert len(entries(project, "tasks/episodes.md")) == 1
+
+
+def test_a_model_is_not_asked_again_about_what_left_entries(project: Project, world: Path) -> None:
+    """Without the state file the entries tell that the session was read; --again asks all the same."""
+    env = script(project, project=[item(turn=2, title="A pattern")])
+    path = saved(project, talk(project))
+    project.mem("extract", path, env=env)
+    (project.root / "tasks" / "episodes.md").unlink()
+    (world / "state" / "mem" / "state.db").unlink()
+    before = state(project)
+    got = project.mem("extract", path, env=env)
+    assert got.code == 0 and "--again" in got.out
+    kept = {name: text for name, text in state(project).items() if name.endswith(".md")}
+    assert kept == {name: text for name, text in before.items() if name.endswith(".md")}
+    assert project.mem("extract", path, "--again", env=env).code == 0
+    assert len(entries(project)) == 1
 
 
 ATTACKS = {
@@ -632,20 +641,22 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("what", ATTACKS)
-def test_a_reply_outside_the_schema_is_refused_whole(project: Project, what: str) -> None:
-    """Nothing of it is written, not even its good items; that scope has failed."""
+def test_an_item_outside_the_schema_is_dropped_alone(project: Project, what: str) -> None:
+    """The good one beside it is written; what was dropped is counted and named."""
     env = script(project, project=[item(title="A good one"), ATTACKS[what]])
     got = project.mem("extract", saved(project, talk(project)), env=env)
-    assert got.code == 4 and "scope project failed" in got.err and not entries(project)
+    assert got.code == 0 and "not as asked for" in got.out
+    assert [entry.title for entry in entries(project)] == ["A good one"]
 
 
-@pytest.mark.parametrize(
-    "reply", ["no JSON", '{"items": {}}', "[]", '{"items": [], "more": 1}', '{"items": [1]}']
-)
-def test_other_replies_are_refused(project: Project, reply: str) -> None:
-    """What is not the schema is that scope's failure."""
+@pytest.mark.parametrize("reply", ["no JSON", '{"items": {}}', "[]", '{"items": [], "more": 1}'])
+def test_other_replies_are_refused_and_the_rules_take_the_session(
+    project: Project, reply: str
+) -> None:
+    """What is not the schema fails the call."""
     env = script(project, project=reply)
     assert project.mem("extract", saved(project, talk(project)), env=env).code == 4
+    assert [entry.kind for entry in entries(project)] == ["preference"]
 
 
 def test_model_text_opens_no_entry_and_no_section(project: Project) -> None:
@@ -709,41 +720,12 @@ def test_useless_globs_are_left_out(project: Project) -> None:
 
 
 def test_show_prompt_sends_nothing(project: Project) -> None:
-    """It prints system text, numbered turns and every scope's instruction; nothing is written."""
+    """It prints the system text and the one call: turns and what to look for; nothing is written."""
     got = project.mem("extract", saved(project, talk(project)), "--show-prompt", "--engine", "llm")
     assert got.code == 0 and "[1] user: Please make the checkout page" in got.out
-    assert "=== system" in got.out and got.out.count("Scope ") == 5
+    assert "=== system" in got.out and got.out.count("=== extract") == 1
+    assert all(f"- {name}: " in got.out for name in ("observations", "project", "corrective"))
     assert not entries(project) and not entries(project, "tasks/episodes.md")
-
-
-def test_all_scopes_together_cost_little_more_than_the_transcript(project: Project) -> None:
-    """The transcript is shared: system text, schema and all instructions add at most 30 % to 5,000
-    tokens.
-    """
-    task = in_job(project)
-    for name in ("INTENT.md", ".premortem.md", ".assumptions.jsonl"):
-        project.write(f"{JOB}/{name}", '{"milestone": "m"}\n')
-    project.write("MEMORY.md", project.entry("Own", "Retry flaky calls.", session_id="s-0"))
-    given = Talk(task)
-    while sum(map(len, given.lines)) < 80_000:
-        given.user(
-            f"Step {len(given.lines)}: " + "look at the orders page and say what is slow. " * 4
-        )
-        given.agent(
-            "The orders page asks for every row; " + "one query with a join is enough here. " * 4
-        )
-    shown = project.mem("extract", saved(project, given), "--show-prompt", "--engine", "llm", "--json",
-                        "--set", "extract_global=true").json["prompts"]  # fmt: skip
-    said = sum(
-        len(json.loads(line)["message"]["content"]) for line in given.lines if '"user"' in line
-    )
-    said += sum(
-        len(json.loads(line)["message"]["content"][0]["text"])
-        for line in given.lines
-        if '"text"' in line
-    )
-    assert len(shown) == 2 + 11 and said > 20_000
-    assert sum(map(len, shown)) + len(json.dumps(prompts.SCHEMA)) <= 1.3 * said
 
 
 def test_private_files_are_hidden_where_the_root_is_no_top(project: Project) -> None:
@@ -851,13 +833,13 @@ def test_private_parts_are_dropped(project: Project) -> None:
     """What stands in <private> is neither sent nor kept."""
     given = (
         Talk(project.root)
-        .user("<private>I prefer tea in the morning.</private> Fix the build.")
+        .user("<private>I prefer rooibos in the morning.</private> Fix the build.")
         .agent("Done.")
     )
     got = project.mem("extract", saved(project, given), "--show-prompt", "--engine", "llm")
-    assert "tea" not in got.out and "Fix the build" in got.out
+    assert "rooibos" not in got.out and "Fix the build" in got.out
     project.mem("extract", saved(project, given))
-    assert not any(b"tea" in text for name, text in state(project).items())
+    assert not any(b"rooibos" in text for name, text in state(project).items())
 
 
 # --- what follows
@@ -1050,7 +1032,10 @@ def test_a_premortem_names_known_pitfalls(project: Project) -> None:
     env = script(project)
     Path(env["MEM_LLM_REPLIES"]).write_text(
         json.dumps(
-            {"match": "premortem", "reply": {"items": [item(0, "Clock skew", "Watch the clock.")]}}
+            {
+                "match": "premortem",
+                "reply": {"items": [{"title": "Clock skew", "text": "Watch the clock."}]},
+            }
         )
         + "\n"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -36,16 +36,9 @@ def api(monkeypatch: pytest.MonkeyPatch, project: Project) -> Iterator[Api]:
 
 
 def answers(api: Api, **replies: Any) -> None:
-    """Let the model answer by scope: items, or a text; an empty list elsewhere."""
-
-    def answer(body: Mapping[str, Any]) -> str:
-        asked = body["messages"][0]["content"][-1]["text"]
-        for name, reply in replies.items():
-            if asked.startswith(f"Scope {name}:"):
-                return reply if isinstance(reply, str) else json.dumps({"items": reply})
-        return json.dumps({"items": []})
-
-    api.answer = answer
+    """Let the model answer one call with the items of each scope."""
+    items = [{"scope": scope, **one} for scope, reply in replies.items() for one in reply]
+    api.answer = lambda body: json.dumps({"items": items})
 
 
 LESSON = item(
@@ -82,28 +75,30 @@ BAD = {
     "refusal": Step(text="", stop="refusal"),
     "no JSON": Step(text="Here is what I found:"),
     "another shape": Step(text='{"lessons": []}'),
-    "a path": Step(text=json.dumps({"items": [{**LESSON, "path": "../../etc/passwd"}]})),
-    "a key": Step(text=json.dumps({"items": [{**LESSON, "id": "00000000", "status": "retired"}]})),
 }
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_a_reply_that_cannot_be_used_is_that_scopes_failure(
+def test_a_reply_of_no_use_fails_and_the_rules_take_the_session(
     project: Project, api: Api, what: str
 ) -> None:
-    """Exit 4, the scope named, no episode; run again, only that scope is asked and the episode
-    written.
-    """
+    """Exit 4, the scopes named; what rules find is written once, and nobody is asked again."""
     api.steps.append(BAD[what])
     path = saved(project, talk(project))
     got = project.mem("extract", path, *LLM)
-    assert got.code == 4 and "observations" in got.err, got.err
-    assert not entries(project) and not entries(project, "tasks/episodes.md")
-    sent = len(api.seen)
-    answers(api, observations=[LESSON])
+    assert got.code == 4 and "observations" in got.out + got.err
+    assert [entry.kind for entry in entries(project)] == ["preference"]
+    sent, before = len(api.seen), state(project)
     assert project.mem("extract", path, *LLM).code == 0
-    assert len(entries(project)) == 1 and len(entries(project, "tasks/episodes.md")) == 1
-    assert len(api.seen) - sent <= 2
+    assert len(api.seen) == sent and state(project) == before
+
+
+@pytest.mark.parametrize("more", [{"path": "../../etc/passwd"}, {"id": "0", "status": "retired"}])
+def test_an_odd_item_is_dropped_alone(project: Project, api: Api, more: dict[str, str]) -> None:
+    """It is named; the good one of the same reply is written."""
+    answers(api, observations=[{**LESSON, **more}, LESSON])
+    got = project.mem("extract", saved(project, talk(project)), *LLM)
+    assert got.code == 0 and "not as asked" in got.out + got.err and len(entries(project)) == 1
 
 
 def test_turns_that_were_not_shown_are_dropped(project: Project, api: Api) -> None:
@@ -176,7 +171,7 @@ def test_no_secret_is_in_a_request(project: Project, api: Api) -> None:
     path = saved(project, given, f"{planted[39]}.jsonl")
     answers(api, observations=[{**LESSON, "turn": 1}])
     got = project.mem("extract", path, *LLM)
-    assert got.code == 0 and len(api.seen) >= 4 and entries(project), got.err
+    assert got.code == 0 and len(api.seen) == 1 and entries(project), got.err
     assert project.mem("extract", path, *LLM, "--json").code == 0
     kept = [p for base in (project.root, project.home) for p in base.rglob("*")
             if p.is_file() and "sessions" not in p.parts]  # fmt: skip
@@ -186,27 +181,19 @@ def test_no_secret_is_in_a_request(project: Project, api: Api) -> None:
         assert not any(token.encode() in file.read_bytes() for file in kept), token
 
 
-def test_all_scopes_read_the_transcript_for_little_more_than_once(
-    project: Project, api: Api
-) -> None:
-    """Input that is not read from the cache: at most 1.3 times a transcript above 5,000 tokens."""
+def test_one_call_answers_all_scopes(project: Project, api: Api) -> None:
+    """Whatever a job has to read; what tools said is no part of it."""
     task = in_job(project)
     project.write(f"{JOB}/INTENT.md", "A shop sells things. The orders page is fast.\n")
     project.write(f"{JOB}/.premortem.md", "- The join may be slower than many queries.\n")
     project.write(
         f"{JOB}/.assumptions.jsonl", '{"milestone": "m", "assumptions": {"complexity": "low"}}\n'
     )
-    project.write("MEMORY.md", project.entry("Own", "Retry flaky calls.", session_id="s-0"))
     given = Talk(task)
-    while sum(map(len, given.lines)) < 53_000:
-        given.user(
-            f"Step {len(given.lines)}: " + "look at the orders page and say what is slow. " * 4
-        )
-        given.agent(
-            "The orders page asks for every row; " + "one query with a join is enough here. " * 4
-        )
-    got = project.mem("extract", saved(project, given), *LLM, "--set", "extract_global=true")
-    assert got.code == 0 and len(api.seen) == 11, got.err
-    said = max(tokens(seen.body["messages"][0]["content"][0]["text"]) for seen in api.seen)
-    assert 5_000 < said < 6_000
-    assert api.paid <= 1.3 * said, api.paid / said
+    while sum(map(len, given.lines)) < 200_000:
+        given.user(f"Step {len(given.lines)}: look at the orders page and say what is slow.")
+        given.tool("Bash", {"command": "psql -c explain"}, "Seq Scan on orders " * 400)
+        given.agent("The orders page asks for every row; one query with a join is enough here.")
+    got = project.mem("extract", saved(project, given), *LLM)
+    assert got.code == 0 and len(api.seen) == 1, got.err
+    assert tokens(json.dumps(api.seen[0].body)) < 9_000

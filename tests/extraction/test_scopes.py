@@ -27,7 +27,7 @@ def test_a_plain_session_runs_what_has_input() -> None:
 
 def test_rules_run_what_they_can() -> None:
     """The rest is skipped with the reason."""
-    assert names(llm=False) == ["observations", "escalation", "corrective", "episode"]
+    assert names(llm=False) == ["observations", "escalation", "project", "corrective", "episode"]
 
 
 def test_team_needs_a_task_and_its_memories() -> None:

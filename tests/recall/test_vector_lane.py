@@ -78,7 +78,7 @@ def test_min_cosine_is_the_floor(garage: Project) -> None:
     assert recalled(garage, "car", "--set", "min_cosine=1") == []
     assert recalled(garage, "car", "--set", "min_cosine=0")[0] == "Automobile"
     assert vector_lane.floor(-1.0, "local", 100) == vector_lane.MIN_COSINE["local"]
-    assert vector_lane.floor(-1.0, "voyage", 100) == vector_lane.OTHER_MIN_COSINE
+    assert vector_lane.floor(-1.0, "openai", 100) == vector_lane.OTHER_MIN_COSINE
     assert vector_lane.floor(0.0, "local", 100) == 0.0
     assert vector_lane.floor(-1.0, "local", 1000) == pytest.approx(
         vector_lane.MIN_COSINE["local"] + vector_lane.STEP

@@ -20,7 +20,6 @@ PROVIDERS = (
     "openai",
     "gemini",
     "ollama",
-    "voyage",
     "openai-compatible",
     "onnx",
 )
@@ -72,7 +71,7 @@ def make_embedder(
         from memcli.providers.embed.onnx import Onnx
 
         return Onnx(folder, model=model)
-    if name in ("openai", "openai-compatible"):
+    if name in ("openai", "ollama", "openai-compatible"):
         from memcli.providers.embed.openai import make_openai
 
         return make_openai(name, model=model, url=url, dimensions=dimensions, environ=environ)
@@ -80,12 +79,4 @@ def make_embedder(
         from memcli.providers.embed.gemini import make_gemini
 
         return make_gemini(model=model, url=url, dimensions=dimensions, environ=environ)
-    if name == "ollama":
-        from memcli.providers.embed.ollama import make_ollama
-
-        return make_ollama(model=model, url=url, dimensions=dimensions, environ=environ)
-    if name == "voyage":
-        from memcli.providers.embed.voyage import make_voyage
-
-        return make_voyage(model=model, url=url, dimensions=dimensions, environ=environ)
     raise UsageError(f"embedder = {name!r}: unknown embedder", "one of " + ", ".join(PROVIDERS))

@@ -6,14 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
-from memcli.providers.embed.http import (
-    HttpEmbedder,
-    Wire,
-    add_path,
-    parse_url,
-    prefix_of,
-    read_key,
-)
+from memcli.providers.embed.http import HttpEmbedder
+from memcli.providers.embed.wire import Wire, add_path, parse_url, prefix_of, read_key
 
 URL: Final = "https://generativelanguage.googleapis.com/v1beta"
 MODEL: Final = "gemini-embedding-001"

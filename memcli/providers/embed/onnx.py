@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memcli.errors import ProviderError, UsageError
 from memcli.project import distribution
-from memcli.providers.embed.http import BLANK, fault_of, prefix_of
+from memcli.providers.embed.http import BLANK, fault_of
+from memcli.providers.embed.wire import prefix_of
 
 if TYPE_CHECKING:
     from memcli.providers.embed import Matrix

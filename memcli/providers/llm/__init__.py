@@ -29,6 +29,8 @@ class Ask(NamedTuple):
     prompt: str
     shared: str = ""
     schema: Mapping[str, Any] | None = None
+    by_item: bool = False
+    """Whether the items of lists in the reply are left to the caller, who drops odd ones."""
     max_tokens: int = 4000
     purpose: str = ""
     """A word for the ledger: the scope or the verb that asks."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from memcli.errors import ProviderError
 from memcli.providers.llm import Ask, Provider, Reply, Usage, prices
-from memcli.providers.llm.replies import parse_json
+from memcli.providers.llm.replies import ReplyError, by_item, parse_json
 from memcli.text.controls import strip_private
 from memcli.text.secrets import redact_secrets
 
@@ -129,12 +129,12 @@ class Guarded:
 
     def _judged(self, ask: Ask, reply: Reply) -> Reply:
         if reply.stop:
-            raise ProviderError(
+            raise ReplyError(
                 f"{self._provider.name}: the reply {reply.stop}",
                 "run again; give less to read if it stays so",
             )
         if ask.schema is not None:
-            parse_json(reply.text, ask.schema)
+            parse_json(reply.text, by_item(ask.schema) if ask.by_item else ask.schema)
         return reply
 
 

@@ -51,6 +51,34 @@ def parse_json(text: str, schema: Mapping[str, Any] | None = None) -> Any:
     return value
 
 
+def read_items(
+    text: str, schema: Mapping[str, Any], key: str = "items"
+) -> tuple[list[Any], tuple[str, ...]]:
+    """The items under `key` that are as the schema says, and what was wrong with the others.
+
+    Raises ProviderError when the whole is not as asked.
+    """
+    rows = parse_json(text, by_item(schema))[key]
+    good, odd = [], []
+    for at, row in enumerate(rows):
+        try:
+            _check(row, schema["properties"][key].get("items", {}), f"{key}[{at}]")
+        except ProviderError as error:
+            odd.append(error.what)
+        else:
+            good.append(row)
+    return good, tuple(odd)
+
+
+def by_item(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema without what it says of the items of its lists."""
+    loose = {
+        key: {"type": "array"} if value.get("type") == "array" else value
+        for key, value in schema.get("properties", {}).items()
+    }
+    return {**schema, "properties": loose}
+
+
 def excerpt(text: str) -> str:
     """The beginning of a text that is not ours, fit for a message."""
     from memcli.text.controls import strip_controls
@@ -129,9 +157,13 @@ def _check_keys(value: dict[str, Any], schema: Mapping[str, Any], where: str) ->
             raise _odd(where, f"has a key that was not asked for: {excerpt(key)!r}")
 
 
-def _odd(where: str, what: str) -> ProviderError:
+class ReplyError(ProviderError):
+    """A reply came, and is of no use."""
+
+
+def _odd(where: str, what: str) -> ReplyError:
     return _refused(f"the model's reply is not as asked: {where} {what}")
 
 
-def _refused(what: str) -> ProviderError:
-    return ProviderError(what, "nothing was taken from it; run again, or choose another model")
+def _refused(what: str) -> ReplyError:
+    return ReplyError(what, "nothing was taken from it; run again, or choose another model")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from memcli.providers.embed import http
-from tests.providers.embed.server import Server, gemini, ollama, openai, serving
+from tests.providers.embed.server import Server, gemini, openai, serving
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +17,7 @@ def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    """A server that speaks as OpenAI and Voyage do."""
+    """A server that speaks as OpenAI does."""
     with serving(openai) as found:
         yield found
 
@@ -25,10 +25,4 @@ def server() -> Iterator[Server]:
 @pytest.fixture
 def gemini_server() -> Iterator[Server]:
     with serving(gemini) as found:
-        yield found
-
-
-@pytest.fixture
-def ollama_server() -> Iterator[Server]:
-    with serving(ollama) as found:
         yield found

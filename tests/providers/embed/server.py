@@ -71,17 +71,6 @@ def gemini(body: Any) -> Any:
     return {"embeddings": made}
 
 
-def ollama(body: Any) -> Any:
-    """Ollama's reply to /api/embed."""
-    vectors = [vector_of(text) for text in body["input"]]
-    return {
-        "model": body["model"],
-        "embeddings": vectors,
-        "total_duration": 1,
-        "prompt_eval_count": 1,
-    }
-
-
 class Server:
     """The answers to give before vectors, first to last, and what was asked."""
 

@@ -329,9 +329,9 @@ def test_making_an_embedder_loads_nothing_heavy() -> None:
     """The HTTP client, numpy and the runtimes are imported when something is embedded, not before."""
     script = (
         "import sys, memcli.providers.embed.onnx; from memcli.providers.embed import make_embedder\n"
-        "for name in ('openai', 'gemini', 'voyage', 'ollama', 'openai-compatible'):\n"
+        "for name in ('openai', 'gemini', 'ollama', 'openai-compatible'):\n"
         "    make_embedder(name, model='m', url='http://a', folder='', dimensions=0, environ=dict.fromkeys(\n"
-        "        ('OPENAI_API_KEY', 'GEMINI_API_KEY', 'VOYAGE_API_KEY'), 'k'))\n"
+        "        ('OPENAI_API_KEY', 'GEMINI_API_KEY'), 'k'))\n"
         "heavy = ('numpy', 'httpx2', 'httpx', 'anthropic', 'asyncio', 'onnxruntime', 'tokenizers')\n"
         "print([name for name in heavy if name in sys.modules])"
     )

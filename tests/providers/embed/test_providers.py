@@ -10,14 +10,13 @@ import pytest
 from memcli.errors import MemError, ProviderError, UsageError
 from memcli.providers.embed import PROVIDERS, Embedder, http, make_embedder
 from memcli.providers.embed.http import HttpEmbedder
-from memcli.providers.embed.ollama import parse_host
+from memcli.providers.embed.openai import parse_host
 from tests.providers.embed.server import Answer, Server, free_port, vector_of
 
 SECRET = "sk-proj-abcdefghij0123456789ABCDEFGHIJ"
 KEYS = {
     "openai": "OPENAI_API_KEY",
     "gemini": "GEMINI_API_KEY",
-    "voyage": "VOYAGE_API_KEY",
     "openai-compatible": "MEM_EMBED_KEY",
 }
 OPTIONS: dict[str, Any] = {"model": "", "url": "", "folder": "", "dimensions": 0}
@@ -109,36 +108,22 @@ def test_geminis_second_model_is_told_its_task_in_the_text(gemini_server: Server
     ]
 
 
-def test_voyage_is_asked_in_its_own_words(server: Server) -> None:
-    """The input type says query or document, and the dimension has a name of its own."""
-    embedder = made("voyage", {"VOYAGE_API_KEY": SECRET}, url=f"{server.url}/v1", dimensions=4)
-    assert embedder.embed(["alpha", "be"]).tolist() == [vector_of("alpha"), vector_of("be")]
-    embedder.embed(["alpha"], query=True)
-    assert server.asked[0].path == "/v1/embeddings"
-    assert server.asked[0].headers["authorization"] == f"Bearer {SECRET}"
-    assert server.bodies[0] == {
-        "model": "voyage-4",
-        "input": ["alpha", "be"],
-        "input_type": "document",
-        "truncation": True,
-        "output_dimension": 4,
-    }
-    assert server.bodies[1]["input_type"] == "query"
-    assert embedder.model == "voyage-4@4"
-
-
-def test_ollama_is_asked_in_its_own_words(ollama_server: Server) -> None:
-    """The server of OLLAMA_HOST, no key, and the prefixes that its default model was trained with."""
-    host = ollama_server.url.removeprefix("http://")
+def test_ollama_is_asked_in_its_own_words(server: Server) -> None:
+    """OpenAI's format at OLLAMA_HOST, no key, and the prefixes that its default model was trained with."""
+    host = server.url.removeprefix("http://")
     embedder = made("ollama", {"OLLAMA_HOST": host})
     vectors = embedder.embed(["cow"])
     embedder.embed(["cow"], query=True)
     assert vectors.tolist() == [vector_of("search_document: cow")]
-    assert ollama_server.asked[0].path == "/api/embed"
-    assert "authorization" not in ollama_server.asked[0].headers
-    assert ollama_server.bodies == [
-        {"model": "nomic-embed-text", "input": ["search_document: cow"], "truncate": True},
-        {"model": "nomic-embed-text", "input": ["search_query: cow"], "truncate": True},
+    assert server.asked[0].path == "/v1/embeddings"
+    assert "authorization" not in server.asked[0].headers
+    assert server.bodies == [
+        {
+            "model": "nomic-embed-text",
+            "input": ["search_document: cow"],
+            "encoding_format": "float",
+        },
+        {"model": "nomic-embed-text", "input": ["search_query: cow"], "encoding_format": "float"},
     ]
     assert (embedder.provider, embedder.model) == ("ollama", "nomic-embed-text")
 
@@ -163,15 +148,15 @@ def test_ollamas_host_may_be_written_in_many_ways(text: str, url: str) -> None:
 
 
 def test_a_model_that_ollama_lacks_is_named_with_the_command_that_gets_it(
-    ollama_server: Server,
+    server: Server,
 ) -> None:
     """404 says which model to pull."""
     said = {"error": 'model "nomic-embed-text" not found, try pulling it first'}
-    ollama_server.answers = [Answer(404, said)]
+    server.answers = [Answer(404, said)]
     with pytest.raises(ProviderError, match="not found") as caught:
-        made("ollama", url=ollama_server.url).embed(["x"])
+        made("ollama", url=server.url).embed(["x"])
     assert caught.value.hint == "ollama pull nomic-embed-text"
-    assert len(ollama_server.asked) == 1
+    assert len(server.asked) == 1
 
 
 def test_a_server_that_is_not_up_is_named_with_the_command_that_starts_it(
@@ -184,10 +169,8 @@ def test_a_server_that_is_not_up_is_named_with_the_command_that_starts_it(
     assert caught.value.hint == "ollama serve"
 
 
-@pytest.mark.parametrize("name", ["openai", "gemini", "voyage"])
-@pytest.mark.parametrize(
-    "environ", [{}, {"OPENAI_API_KEY": " ", "GEMINI_API_KEY": "", "VOYAGE_API_KEY": "\t"}]
-)
+@pytest.mark.parametrize("name", ["openai", "gemini"])
+@pytest.mark.parametrize("environ", [{}, {"OPENAI_API_KEY": " ", "GEMINI_API_KEY": ""}])
 def test_a_missing_key_is_a_usage_error_that_names_its_variable(
     name: str, environ: dict[str, str]
 ) -> None:
@@ -211,7 +194,7 @@ def test_what_no_header_can_carry_is_no_key(name: str, key: str) -> None:
 )
 def test_what_is_no_url_is_a_usage_error(url: str) -> None:
     """Only http and https, with a host."""
-    for name in ("openai", "openai-compatible", "voyage", "gemini", "ollama"):
+    for name in ("openai", "openai-compatible", "gemini", "ollama"):
         with pytest.raises(UsageError, match="embed_url is no URL"):
             made(name, {KEYS.get(name, "X"): "k"}, url=url, model="m")
     with pytest.raises(UsageError, match="OPENAI_BASE_URL is no URL"):
@@ -243,13 +226,13 @@ def test_the_name_in_the_cache_tells_apart_what_must_not_meet() -> None:
 
 @pytest.mark.parametrize(
     ("name", "most"),
-    [("openai", 256), ("openai-compatible", 128), ("voyage", 128), ("gemini", 100), ("ollama", 32)],
+    [("openai", 256), ("openai-compatible", 128), ("gemini", 100), ("ollama", 32)],
 )
 def test_no_request_is_bigger_than_the_provider_takes(
-    name: str, most: int, server: Server, gemini_server: Server, ollama_server: Server
+    name: str, most: int, server: Server, gemini_server: Server
 ) -> None:
     """Texts go in batches by count, and all come back in order."""
-    one = {"gemini": gemini_server, "ollama": ollama_server}.get(name, server)
+    one = gemini_server if name == "gemini" else server
     embedder = made(name, {KEYS.get(name, "X"): "k"}, url=one.url, model="plain-model")
     texts = [f"{number} text" for number in range(most + 3)]
     vectors = embedder.embed(texts)

@@ -1,0 +1,311 @@
+"""Commands of a session: what makes two calls the same one, and errors that were got over."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from memcli.extraction.rules.sentences import sentences
+from memcli.extraction.rules.words import kinds_of
+from memcli.sessions.model import Finding, Turn
+from memcli.text.secrets import redact_secrets
+
+ERROR = 200
+OUTPUT = 8000
+"""Characters of the end of a tool's output in which the error is looked for."""
+FAILURES = 3
+"""Recovered errors of one session at most."""
+REACH = 80
+"""Turns after an error within which its fix must come."""
+
+
+@cache
+def _pattern(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def _cut(text: str, size: int) -> str:
+    if len(text) <= size:
+        return text
+    blank = text.rfind(" ", size // 2, size)
+    return text[: blank if blank > 0 else size - 1].rstrip(" ,;:.") + "…"
+
+
+# Fails for nothing: they look, and their exit code is an answer.
+LOOKING = frozenset(
+    """grep rg egrep ag find fd ls cat head tail sed awk which type test [ diff cmp stat file wc echo printf
+    cd pwd true false sleep ps kill pkill tree jq less more man history env curl wget ping lsof git""".split()
+)
+_EDITING = frozenset(
+    {
+        "edit",
+        "multiedit",
+        "write",
+        "notebookedit",
+        "apply_patch",
+        "str_replace",
+        "replace",
+        "write_file",
+    }
+)
+_SHELL_KEYS = ("command", "cmd", "script")
+_PATH_KEYS = ("file_path", "path", "filePath", "notebook_path", "absolute_path")
+_TESTING = frozenset(
+    "pytest tox nox jest vitest mocha rspec phpunit ctest ruff mypy eslint tsc flake8 pyright".split()
+)
+_SUBCOMMANDED = frozenset(
+    """npm pnpm yarn bun npx cargo go docker kubectl make just uv poetry pip pip3 gradle mvn dotnet terraform
+    bundle rails composer php mix helm gh aws gcloud brew apt apt-get alembic""".split()
+)
+
+
+ARGUMENTS = frozenset({*_SHELL_KEYS, *_PATH_KEYS, "input"})
+"""All that is looked at of what a tool was asked."""
+
+
+class _Call(NamedTuple):
+    turn: int
+    command: str
+    edited: str
+
+
+class _Failure(NamedTuple):
+    turn: int
+    command: str
+    output: str
+
+
+def recoveries(turns: Sequence[Turn]) -> list[Finding]:
+    """Errors of commands that were got over in a way worth knowing, the first few of a session.
+
+    Worth knowing: the agent says the cause, or something else had to be run first, or the command
+    had to be called with another flag or variable. Edit, run again, passes is daily work and is
+    not.
+    """
+    found: dict[tuple[str, str], Finding] = {}
+    failed: dict[str, _Failure] = {}
+    calls: list[_Call] = []
+    for call, at, error in _results(turns, calls):
+        name = family(call.command)
+        if not name or name.split()[0] in LOOKING:
+            continue
+        if error:
+            if name not in failed or at - failed[name].turn > REACH:
+                failed[name] = _Failure(at, call.command, turns[at].text[-OUTPUT:])
+        elif name in failed:
+            failure = failed.pop(name)
+            one = (
+                _recovered(turns, failure, call, at, calls) if at - failure.turn <= REACH else None
+            )
+            if one:
+                found.setdefault((name, one.title), one)
+        if len(found) >= FAILURES:
+            break
+    return list(found.values())
+
+
+def _results(turns: Sequence[Turn], calls: list[_Call]) -> Iterator[tuple[_Call, int, bool]]:
+    """(call, index of its result, whether it failed); every call is also appended to `calls`.
+
+    A result belongs to the call with its id; without ids they are answered in order, tool by tool.
+    """
+    waiting: defaultdict[str, deque[_Call]] = defaultdict(deque)
+    asked: dict[str, _Call] = {}
+    for i, turn in enumerate(turns):
+        if turn.role == "assistant" and turn.tool:
+            call = _Call(i, command_of(turn), edited_by(turn))
+            calls.append(call)
+            if turn.call:
+                asked[turn.call] = call
+            else:
+                waiting[turn.tool].append(call)
+        elif turn.role == "tool":
+            if turn.call in asked:
+                yield asked.pop(turn.call), i, turn.error
+            elif waiting[turn.tool] and not turn.call:
+                yield waiting[turn.tool].popleft(), i, turn.error
+        elif turn.human:
+            waiting.clear()
+
+
+def command_of(turn: Turn) -> str:
+    """The shell command of a call, one line; "" for another tool."""
+    for key in _SHELL_KEYS:
+        value = turn.input.get(key)
+        if isinstance(value, (list, tuple)) and value:
+            value = (
+                value[-1]
+                if len(value) == 3 and value[1] in ("-c", "-lc")
+                else " ".join(map(str, value))
+            )
+        if isinstance(value, str):
+            return value.strip()[:2000]
+    return ""
+
+
+def edited_by(turn: Turn) -> str:
+    if turn.tool.lower() not in _EDITING:
+        return ""
+    for key in _PATH_KEYS:
+        value = turn.input.get(key)
+        if isinstance(value, str):
+            return _relative(value, turn.cwd)
+    patch = _pattern(r"\*\*\* (?:Update|Add) File: ([^\n]{1,300})").search(
+        str(turn.input.get("input", ""))[:5000]
+    )
+    return _relative(patch[1].strip(), turn.cwd) if patch else ""
+
+
+def _relative(path: str, cwd: str) -> str:
+    return path.removeprefix(cwd.rstrip("/") + "/") if cwd else path
+
+
+@lru_cache(maxsize=4096)
+def essence(command: str) -> str:
+    """The part of a shell line that does the work: without `cd x &&`, redirections and pipes."""
+    line = command.split("\n", 1)[0]
+    parts = [part.strip() for part in _pattern(r"&&|;").split(line) if part.strip()]
+    while len(parts) > 1 and parts[0].split()[0] in ("cd", "export", "source", "set", ".", "pushd"):
+        parts.pop(0)
+    if not parts:
+        return ""
+    part = parts[0].split(" | ", 1)[0]
+    return _pattern(r"\s[12&]?>&?\s{0,2}\S+").sub("", part).strip()
+
+
+@lru_cache(maxsize=4096)
+def family(command: str) -> str:
+    """What makes two calls the same command: its program, and the sub-command where there are such."""
+    tokens = [token for token in essence(command).split()[:12] if not _is_variable(token)]
+    while (
+        tokens
+        and tokens[0] in ("sudo", "time", "timeout", "npx", "env", "uv", "poetry")
+        and len(tokens) > 1
+    ):
+        if tokens[0] in ("uv", "poetry") and tokens[1] != "run":
+            break
+        tokens = tokens[2:] if tokens[0] in ("uv", "poetry", "timeout") else tokens[1:]
+    if len(tokens) > 2 and tokens[0].startswith("python") and tokens[1] == "-m":
+        tokens = tokens[2:]
+    if not tokens:
+        return ""
+    name = tokens[0].rsplit("/", 1)[-1]
+    plain = [token for token in tokens[1:3] if _pattern(r"[a-z][a-z0-9:_-]*\Z").match(token)]
+    if name in _SUBCOMMANDED:
+        name = " ".join([name, *plain[: 2 if plain[:1] == ["run"] else 1]])
+    elif name.startswith("python") and len(tokens) > 1:
+        name = f"{name} {tokens[1]}"
+    return name[:60]
+
+
+def _is_variable(token: str) -> bool:
+    return _pattern(r"[A-Za-z_]\w*=").match(token) is not None
+
+
+_ERROR = (
+    r"\b\w*(?:Error|Exception)\b\s*[:(]|\berror(?:\[\w+\])?:|\bfatal:|\bERR!|\bpanic:|\b(?:cannot"
+    r"|could not|can't|unable to"
+    r"|permission denied|not found|refused|undefined|missing|timed out|failed to|no such)\b"
+)
+
+
+def error_line(text: str) -> str:
+    """The line of a tool's output that names the error, without secrets, at most 200 characters; or
+    "".
+    """
+    lines = [line.strip() for line in text[-OUTPUT:].splitlines()[-200:]]
+    named = [line for line in lines if len(line) < 1000 and re.search(_ERROR, line, re.IGNORECASE)]
+    typed = [line for line in named if re.search(r"\b\w+(?:Error|Exception)\b\s*:", line)]
+    line = (typed or named[:1] or [""])[-1]
+    line = _pattern(r"^(?:E\s+|npm ERR! |error: (?=error))").sub("", line)
+    return _cut(redact_secrets(line).replace("`", "'"), ERROR)
+
+
+def _recovered(
+    turns: Sequence[Turn], failure: _Failure, success: _Call, end: int, calls: list[_Call]
+) -> Finding | None:
+    between = [call for call in _since(calls, failure.turn) if call.turn < success.turn]
+    ran = _unique(call.command for call in between if _acts(call.command, success.command))
+    edited = _unique(call.edited for call in between if call.edited)
+    cause = _cause(turns, failure.turn, end)
+    changed = _changed(failure.command, success.command)
+    testing = family(success.command).split()[0] in _TESTING
+    if (
+        not (cause and (ran or edited or changed))
+        and not changed
+        and (testing or not ran or edited)
+    ):
+        return None
+    error = error_line(failure.output)
+    return _pitfall(failure, error, success, cause, ran, edited) if error else None
+
+
+def _since(calls: list[_Call], turn: int) -> list[_Call]:
+    """The calls after a turn; they are near the end, as the search goes on with the session."""
+    start = len(calls)
+    while start and calls[start - 1].turn > turn:
+        start -= 1
+    return calls[start:]
+
+
+def _unique(texts: Iterator[str]) -> list[str]:
+    return list(dict.fromkeys(texts))[:4]
+
+
+def _acts(command: str, success: str) -> bool:
+    """Whether a command changes something, and is not the one that failed."""
+    name = family(command)
+    return bool(name) and name != family(success) and name.split()[0] not in LOOKING | _TESTING
+
+
+def _changed(failed: str, passed: str) -> bool:
+    """Whether only flags or variables were added to the call or taken from it."""
+    a, b = set(essence(failed).split()), set(essence(passed).split())
+    other = a ^ b
+    return bool(b - a) and all(token.startswith("-") or _is_variable(token) for token in other)
+
+
+def _cause(turns: Sequence[Turn], start: int, end: int) -> str:
+    """The agent's sentence that says why, the last one from the error to its next words after the
+    fix.
+    """
+    found = ""
+    for i in range(start, min(end + 3, len(turns))):
+        turn = turns[i]
+        if i > end and turn.human:
+            break
+        if turn.role != "assistant" or turn.tool or not turn.text:
+            continue
+        for sentence in sentences(turn.text):
+            if "finding" in kinds_of(sentence.low) and 20 < len(sentence.text) <= 300:
+                found = sentence.text
+    return found
+
+
+def _pitfall(
+    failure: _Failure, error: str, success: _Call, cause: str, ran: list[str], edited: list[str]
+) -> Finding:
+    steps = [f"ran {_code(command)}" for command in ran] + [
+        f"edited {_code(path)}" for path in edited
+    ]
+    steps.append(f"then {_code(success.command)} passed")
+    body = f"{_code(failure.command)} failed: `{error}`"
+    body += f"\n{cause}" if cause else ""
+    name = family(failure.command)
+    return Finding(
+        "corrective",
+        _cut(f"{name} failed: {error}", 100),
+        f"{body}\nRecovery: {', '.join(steps)}.",
+        failure.turn,
+        "pitfall",
+        type="corrective",
+        paths=tuple(edited),
+        commands=(f"{name}*",),
+    )
+
+
+def _code(text: str) -> str:
+    return f"`{_cut(redact_secrets(essence(text) or text).replace('`', chr(39)), 160)}`"

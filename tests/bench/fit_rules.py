@@ -1,0 +1,221 @@
+"""Fits the weights of the rules on labelled sessions: python -m tests.bench.fit_rules FOLDER [--write].
+
+FOLDER holds sessions.jsonl, lessons.jsonl, files/ and score.py, whose matching rule says which
+sentence teaches a lesson. Logistic regression, drawn towards `BY_HAND`; the figures that are
+printed are cross-validated by repository: no sentence is judged by weights that saw its repository.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from memcli.extraction.rules import choice, evidence, weights
+from memcli.sessions import clean
+from memcli.sessions.model import Session
+from memcli.sessions.reader import read_all
+
+SHARED: Mapping[str, float] = {
+    "under 4 words": -2, "4 to 7 words": -0.4, "8 to 25 words": 0.4, "over 25 words": 0.3,
+    "about nothing": -1.0, "question": -1.0, "heading": -1.5, "ends in a colon": -1,
+    "place in code": -0.3, "general": 0.2, "because": 0.1, "hedge": -0.1, "said by the agent later": 0.2,
+    "said by the agent thrice": 0.2, "in the closing summary": 0.3, "taken back": -2,
+}  # fmt: skip
+BY_HAND: Mapping[bool, Mapping[str, float]] = {
+    True: {
+        **SHARED, "base": -1.6, "durable": 1.3, "oblige": 0.6, "forbid": 0.4, "reason": 0.6,
+        "begins: corrects": 0.8, "correct": 0.3, "ours": 0.6, "instead": 0.5, "note": 0.9, "past": 0.8,
+        "settle": 0.5, "wish": 0.3, "begins: asks": -0.4, "begins: tasks": -0.7, "very long turn": -2.0,
+        "long turn": -0.7, "first turn": -0.6, "moment": -0.3, "assent": -0.2, "conceded": 0.7,
+        "interrupted": 0.5, "after a question": 0.2, "only sentence": 0.2, "identifier": 0.2, "url": -0.4,
+        "begins: points": -0.2, "surprise": 0.1, "denial": 0.2, "finding": 0.4, "task": -0.1, "plan": -0.2,
+        "done": -0.2, "said by the person elsewhere": -0.3, "chosen": 0.8, "preference": 1.5,
+        "begins: lasts": 1.0, "manner": 0.8, "autonomy": 0.8,
+    },
+    False: {
+        **SHARED, "base": -3.2, "4 to 7 words": -1, "about nothing": -1.5, "question": -1.5, "heading": -1.0,
+        "durable": 0.4, "oblige": 0.2, "reason": 0.6, "finding": 0.8, "surprise": 0.7, "denial": 0.5,
+        "past": 0.3, "settle": 0.5, "note": 0.3, "lead": 0.6, "condition": 0.2, "plan": -1.2, "done": -0.8,
+        "what was done": -0.6, "now": -0.5, "you": -0.2, "person": -0.5, "begins: tasks": -0.7,
+        "only sentence": -0.6, "very long turn": -0.8, "code": 0.4, "bold": 0.2, "dash": 0.2,
+        "said by the person elsewhere": 0.5, "closing": 0.3, "last words": 0.2, "agreed to": 0.2,
+        "after an error": 0.3, "begins: points": -0.3, "assent": -0.5, "moment": -0.2,
+        "about what was asked": 0.2, "general": 0.3, "because": 0.2,
+    },
+}  # fmt: skip
+DOUBT = 0.5
+"""By how much more an agent's sentence must be worth than one that is as likely as not."""
+PULL = 20.0
+"""How strongly a weight is drawn towards the one that was set by hand."""
+LARGEST = 30
+"""Sentences of a session that count whole."""
+
+
+def fitted(rows: Any, good: Any, counts: Any, prior: Any) -> Any:
+    """The weights that explain `good` best, by Newton's method."""
+    found, pull = prior.copy(), np.r_[np.full(len(prior) - 1, PULL), 0.5]
+    for _ in range(50):
+        chance = 1 / (1 + np.exp(-rows @ found))
+        slope = rows.T @ (counts * (chance - good)) + pull * (found - prior)
+        bend = (rows.T * (counts * chance * (1 - chance))) @ rows + np.diag(pull)
+        step = np.linalg.solve(bend, slope)
+        found = found - step
+        if abs(step).max() < 1e-6:
+            break
+    return found
+
+
+class Set:
+    """A folder of labelled sessions."""
+
+    def __init__(self, folder: Path) -> None:
+        spec = importlib.util.spec_from_file_location("score", folder / "score.py")
+        assert spec is not None and spec.loader is not None
+        self.score: Any = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(self.score)
+        self.sessions = _rows(folder / "sessions.jsonl")
+        self.repository = {s["id"]: s["source"]["repository"] for s in self.sessions}
+        self.labels: dict[str, list[Any]] = defaultdict(list)
+        for label in _rows(folder / "lessons.jsonl"):
+            lines = None if label.get("quote") else self.score.text_lines(str(folder / "files"))
+            self.labels[label["session"]].append((label, self.score.key_sentence(label, lines)))
+        self.files = {s["id"]: folder / "files" / Path(s["file"]).name for s in self.sessions}
+
+    def hits(self, session: str, title: str, body: str) -> list[Any]:
+        """The labels that a lesson says."""
+        entry = {"said": f"{title}\n{body}", "title": title}
+        pairs = self.labels[session]
+        found = [label for label, key in pairs if self.score.matches(entry, label, key) >= 0.6]
+        return [label for label in found if not label["forget"]]
+
+
+def _rows(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+
+
+def read(path: Path) -> Session:
+    """A file's sessions as one, cleaned as `mem extract` does."""
+    found = read_all(str(path))
+    turns = tuple(turn for session in found for turn in session.turns)
+    return clean.clean_session(found[0]._replace(turns=turns))
+
+
+def candidates(session: Session) -> list[evidence.Candidate]:
+    heard = evidence.hear(session.turns)
+    around = evidence.Session(session.turns, heard)
+    return [around.judged(one) for one in evidence.by_words(heard)]
+
+
+def fit(
+    given: Set, read_sessions: Mapping[str, Session], *, human: bool
+) -> tuple[dict[str, float], dict[int, float]]:
+    """The weights for a voice, and what each candidate (by id) is worth to weights that did not see
+    its repository.
+    """
+    found = [(i, c) for i, s in read_sessions.items() for c in candidates(s) if c.human == human]
+    prior = BY_HAND[human]
+    names = sorted({name for _, c in found for name in c.evidence} | prior.keys() - {"base"})
+    at = {name: n for n, name in enumerate(names)}
+    rows = np.zeros((len(found), len(names) + 1))
+    rows[:, -1] = 1
+    for n, (_, c) in enumerate(found):
+        rows[n, [at[name] for name in c.evidence]] = 1
+    text = [c.sentence.text for _, c in found]
+    good = np.array(
+        [bool(given.hits(i, t[:80], t)) for (i, _), t in zip(found, text, strict=True)], float
+    )
+    of = np.array([given.repository[i] for i, _ in found])
+    sizes: dict[str, int] = defaultdict(int)
+    for i, _ in found:
+        sizes[i] += 1
+    counts = np.array([min(1.0, LARGEST / sizes[i]) for i, _ in found])
+    start = np.array([prior.get(name, 0.0) for name in [*names, "base"]])
+    worth = np.zeros(len(found))
+    for repository in set(of):
+        held = of == repository
+        worth[held] = rows[held] @ fitted(rows[~held], good[~held], counts[~held], start)
+    final = fitted(rows, good, counts, start)
+    table = dict(zip([*names, "base"], final, strict=True))
+    return table, {(i, c.turn, c.at): w for (i, c), w in zip(found, worth, strict=True)}
+
+
+def figures(given: Set, chosen: Mapping[str, Sequence[tuple[str, str]]]) -> str:
+    """Precision, recall and silence of lessons (title, body) by session."""
+    count = good = 0
+    seen: set[tuple[str, int]] = set()
+    for session, lessons in chosen.items():
+        for title, body in lessons:
+            hits = given.hits(session, title, body)
+            count, good = count + 1, good + bool(hits)
+            seen |= {(session, label["n"]) for label in hits}
+    keep = [
+        x
+        for pairs in given.labels.values()
+        for x, _ in pairs
+        if x["weight"] == "KEEP" and not x["forget"]
+    ]
+    human = [x for x in keep if x["source"] == "human"]
+    caught, said = (sum((x["session"], x["n"]) in seen for x in part) for part in (keep, human))
+    silent = [s["id"] for s in given.sessions if not given.labels[s["id"]]]
+    quiet = sum(not chosen.get(session) for session in silent)
+    return (
+        f"{count} lessons, precision {100 * good / max(1, count):.1f} %, KEEP {caught} of {len(keep)},"
+        f" of people {said} of {len(human)}, silent {quiet} of {len(silent)}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument(
+        "--write", action="store_true", help="write memcli/extraction/rules/weights.py"
+    )
+    args = parser.parse_args()
+    given = Set(args.folder)
+    report(given, {i: read(path) for i, path in given.files.items()}, write=args.write)
+
+
+def report(given: Set, read_sessions: Mapping[str, Session], *, write: bool) -> None:
+    tables, worths = {}, {}
+    for human in (True, False):
+        tables[human], of = fit(given, read_sessions, human=human)
+        worths |= of
+    for person in (0.0, 0.2, 0.4, 0.6):
+        for agent in (-0.4, -0.2, 0.0, 0.3):
+            chosen = {}
+            for i, session in read_sessions.items():
+                worth = _worth(worths, i, person, agent)
+                found = choice.chosen(session.turns, worth)
+                chosen[i] = [(lesson.title, lesson.body) for lesson in found]
+            print(f"people from {person}, agents from {agent}: {figures(given, chosen)}")
+    if write:
+        _write(tables)
+
+
+def _worth(worths: Mapping[Any, float], session: str, person: float, agent: float) -> choice.Worth:
+    return lambda c: worths[session, c.turn, c.at] - (person if c.human else agent)
+
+
+def _write(tables: Mapping[bool, Mapping[str, float]]) -> None:
+    path = Path(weights.__file__)
+    text = path.read_text("utf-8")
+    for human, name in ((True, "PERSON"), (False, "AGENT")):
+        base = tables[human]["base"] - (0 if human else DOUBT)
+        table = {**tables[human], "base": base}
+        rows = sorted(((round(w, 2), n) for n, w in table.items() if abs(w) >= 0.05), reverse=True)
+        body = "".join(f'    "{n}": {w},\n' for w, n in rows)
+        start = text.index(f"{name}: Mapping")
+        end = text.index("}\n", start) + 2
+        text = f"{text[:start]}{name}: Mapping[str, float] = {{\n{body}}}\n{text[end:]}"
+    path.write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,228 @@
+"""Where a session is cut, what surprises in it, and how its parts are told."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memcli.extraction.segmentation import (
+    KEY,
+    MOST,
+    calibrated,
+    content,
+    segments,
+    surprises_of,
+)
+from memcli.sessions.model import Segment, Session, Turn
+
+SUBJECTS = [
+    "invoice tax rounding currency ledger decimal payment refund booking".split(),
+    "login session cookie token oauth redirect password csrf browser".split(),
+    "docker image container registry layer compose volume network".split(),
+    "parser grammar lexer syntax tree node visitor unicode".split(),
+]
+GLUE = "code should handle case where value comes from function returns result after check passes change".split()
+
+
+def human(text: str, time: str = "") -> Turn:
+    return Turn("user", text, "user", "u", time=time)
+
+
+def agent(text: str, time: str = "") -> Turn:
+    return Turn("assistant", text, "assistant", "a", time=time)
+
+
+def ran(error: bool = False) -> list[Turn]:
+    call = Turn("assistant", "", "assistant", "c", tool="Bash", input={"command": "pytest"})
+    return [call, Turn("tool", "output", "tool:Bash", "r", tool="Bash", error=error)]
+
+
+def talk(plan: Sequence[tuple[int, int]], seed: int = 1) -> list[Turn]:
+    """A session of (subject, exchanges) in turn; an exchange is four turns."""
+    rng = random.Random(seed)
+
+    def say(subject: int, count: int) -> str:
+        return " ".join(
+            rng.choice(SUBJECTS[subject] if rng.random() < 0.45 else GLUE) for _ in range(count)
+        )
+
+    turns: list[Turn] = []
+    for subject, exchanges in plan:
+        for _ in range(exchanges):
+            turns += [human(say(subject, rng.randint(4, 25))), *ran(), agent(say(subject, 40))]
+    return turns
+
+
+def told(*turns: Turn) -> tuple[Session, Segment]:
+    (segment,) = segments(turns)
+    return Session("s", "test", "s.jsonl", turns), segment
+
+
+def starts(found: Sequence[Segment]) -> list[int]:
+    return [one.start for one in found]
+
+
+# -- where it is cut
+
+
+def test_an_empty_session_has_no_segment_and_a_short_one_has_one() -> None:
+    """Nothing is nothing; below eight exchanges a session is one episode, whatever it is about."""
+    assert segments(()) == ()
+    assert starts(segments(talk([(0, 3), (1, 4)]))) == [0]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_topics_are_cut_where_they_change(seed: int) -> None:
+    """Stretches about different things become segments, cut within one exchange of the change."""
+    for plan in ([(0, 8), (1, 8)], [(0, 10), (1, 10), (2, 10)], [(0, 7), (1, 7), (0, 7), (3, 7)]):
+        found = starts(segments(talk(plan, seed)))
+        changes = [4 * sum(count for _, count in plan[:i]) for i in range(len(plan))]
+        assert len(found) == len(changes)
+        assert all(abs(a - b) <= 4 for a, b in zip(found, changes, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_topic_stays_whole(seed: int) -> None:
+    """A long session about one thing is one episode."""
+    assert starts(segments(talk([(0, 60)], seed))) == [0]
+
+
+def test_a_gap_over_three_hours_begins_anew() -> None:
+    """Three hours without a turn are none, more are; zones and turns without a time do not matter."""
+    first = human("fix the login", "2026-11-20T10:00:00Z")
+    for later, count in (
+        ("2026-11-20T13:00:00Z", 1),
+        ("2026-11-20T13:00:01.500Z", 2),
+        ("2026-11-20T15:00:00+02:00", 1),
+        ("no time", 1),
+    ):
+        assert len(segments([first, agent("on it"), human("next", later)])) == count
+
+
+def test_a_clock_that_goes_back_makes_no_gap() -> None:
+    """Only the latest time seen counts."""
+    times = ["2026-11-20T10:00:00Z", "2026-11-20T02:00:00Z", "2026-11-20T10:30:00Z"]
+    assert len(segments([human(f"turn {time}", time) for time in times])) == 1
+
+
+def test_there_are_at_most_twelve() -> None:
+    """Of many gaps the longest are cut."""
+    turns = [
+        human(f"task {day}", f"2026-{month:02}-{day:02}T10:00:00Z")
+        for month in (1, 3)
+        for day in range(1, 20)
+    ]
+    found = segments(turns)
+    assert len(found) == MOST
+    assert 19 in starts(found)
+
+
+# -- surprise
+
+
+def test_what_repeats_does_not_surprise_and_what_is_new_does() -> None:
+    """The first text is none, the same words again none, eight new words all of it."""
+    old = set("invoice tax rounding currency ledger decimal payment refund".split())
+    new = set("docker image container registry layer compose volume network".split())
+    found = surprises_of([old, old, new, {"tax", "docker"}], {})
+    assert found[:2] == [0.0, 0.0] and found[2] >= KEY and found[3] < KEY
+
+
+def test_few_words_are_no_surprise() -> None:
+    """A short assent shares no word with what was said and is no key moment."""
+    assert surprises_of([{"invoice", "tax"}, set(content("looks good, ship it"))], {})[1] < KEY
+
+
+def test_key_moments_are_the_exception() -> None:
+    """In sessions about one thing fewer than one turn in ten surprises."""
+    share = []
+    for seed in range(10):
+        turns = talk([(0, 20)], seed)
+        said = [set(content(turn.text)) for turn in turns if turn.text and not turn.tool]
+        share += [one >= KEY for one in surprises_of(said, {})]
+    assert len(share) == 400
+    assert sum(share) / len(share) < 0.1
+
+
+def test_surprise_is_on_one_scale() -> None:
+    """It grows with the distance, from 0 to 1; a talk about one thing surprises less than one that
+    jumps about.
+    """
+    values = [calibrated(n / 50) for n in range(51)]
+    assert values == sorted(values) and (values[0], values[-1]) == (0.0, 1.0)
+    (calm,), (wild,) = segments(talk([(0, 7)])), segments(talk([(n % 4, 1) for n in range(7)]))
+    assert calm.surprise < wild.surprise
+
+
+# -- properties
+
+TURNS = st.builds(
+    Turn,
+    role=st.sampled_from(["user", "assistant", "tool"]),
+    text=st.one_of(
+        st.text(max_size=60),
+        st.sampled_from(["fix the parser of dates", "done", "数据库迁移失败了"]),
+    ),
+    origin=st.sampled_from(["user", "assistant", "tool:Bash", "injected"]),
+    key=st.just("k"),
+    time=st.sampled_from(
+        [
+            "",
+            "x",
+            "2026-11-20T10:00:00Z",
+            "2026-11-20T10:00:00",
+            "2026-11-21T10:00:00Z",
+            "9999-12-31T23:59:59-14:00",
+        ]
+    ),
+    tool=st.sampled_from(["", "", "Bash"]),
+    input=st.just({}),
+    error=st.booleans(),
+)
+
+
+@settings(max_examples=150)
+@given(st.lists(TURNS, max_size=40))
+def test_segments_cover_the_session_and_nothing_raises(turns: list[Turn]) -> None:
+    """Segments join without holes, hold their key turns, are the same twice."""
+    found = segments(turns)
+    assert found == segments(turns)
+    assert [i for one in found for i in range(one.start, one.end)] == list(range(len(turns)))
+    for one in found:
+        assert all(one.start <= i < one.end for i in one.key_turns) and 0 <= one.surprise <= 1
+
+
+def test_long_turns_are_read_by_their_head() -> None:
+    """Words beyond what is compared change neither segments nor surprise."""
+    turns = talk([(0, 8), (1, 8)])
+    longer = [
+        turn._replace(text=f"{turn.text} {'x' * 500} " + "noise " * 50_000) for turn in turns[:3]
+    ]
+    padded = [turn._replace(text=turn.text.ljust(400) if turn.text else "") for turn in turns]
+    assert starts(segments(padded)) == starts(segments([*longer, *padded[3:]])) == [0, 32]
+
+
+def test_breaks_keep_their_distance_and_are_at_most_twelve() -> None:
+    """However often the subject changes, no segment is a scrap, and there are not more than twelve."""
+    found = segments(talk([(i % len(SUBJECTS), 4) for i in range(40)], seed=3))
+    assert 2 <= len(found) <= MOST
+    assert found[0].start == 0 and found[-1].end == 40 * 4 * 4
+
+
+def test_what_was_said_long_ago_is_new_again() -> None:
+    """The running event forgets: after hundreds of texts, words of the first surprise as new ones
+    do.
+    """
+    first, other = (
+        set("invoice tax rounding currency ledger decimal payment refund".split()),
+        set(SUBJECTS[2]),
+    )
+    new = set("parser grammar lexer syntax tree node visitor unicode".split())
+    said = [first, *[other] * 300]
+    old_again, never = surprises_of([*said, first], {})[-1], surprises_of([*said, new], {})[-1]
+    assert old_again == pytest.approx(never, abs=1e-6) and old_again == pytest.approx(1.0)
+    assert surprises_of([*said, other], {})[-1] == 0.0
