@@ -9,11 +9,16 @@ from memcli.recall import budget
 from memcli.recall.budget import Pools, Shown
 from memcli.recall.gate import told
 from memcli.storage.session_log import SessionLog, Turns
-from memcli.storage.state import State
+from memcli.storage.state import State, state_dir
 
 PROMPT_TOKENS = 200
 """What the hits may take; the lines around them come to it."""
 PROMPT_HITS = 3
+HISTORY_TOKENS = 150
+LEAST_EXCERPT = 60
+CLEAR = 0.45
+MET = 3
+"""History is told from this strength on, and when so many words of the prompt are met."""
 LONG = 8_000
 END = 4_000
 """Of a prompt of more than `LONG` characters so many at each end decide: the rest is pasted."""
@@ -37,17 +42,44 @@ def prompt(app: HookApp, state: State, call: HookCall) -> Told:
     fresh = [item for item in found if _is_new(item, seen)]
     limit = min(PROMPT_TOKENS, app.limit or PROMPT_TOKENS) + budget.FRAME
     made = budget.compose(Pools(ranked=fresh), limit=limit, most=PROMPT_HITS)
+    chosen = list(made.items)
+    if len(chosen) < PROMPT_HITS:
+        room = PROMPT_TOKENS + budget.FRAME - made.budget.used if chosen else PROMPT_TOKENS
+        chosen += _from_history(app, text, min(HISTORY_TOKENS, room))
     turns, nudge = _counted(log.turns(session), _newest(app))
     day = app.project.now.isoformat()
     with state.transaction():
         seen = log.shown(session)  # another process may have shown some meanwhile
-        items = tuple(item for item in made.items if item.key not in seen)
+        items = tuple(item for item in chosen if item.key not in seen)
         notes = [Note(item.key, title_of(item.head), "your prompt", item.also) for item in items]
         remember(log, session, "prompt", notes, day)
         log.remember_turns(session, turns, day)
     block = budget.write(items, 0) if items else ""
     said = "\n".join(filter(None, (block, NUDGE if nudge else "")))
     return Told(said, tuple(note.title for note in notes))
+
+
+def _from_history(app: HookApp, text: str, room: int) -> list[Shown]:
+    """The best excerpt of what was said or committed, when it is clearly about a prompt."""
+    project = app.project
+    if project.root is None or not project.config.history or room < LEAST_EXCERPT:
+        return []
+    from memcli.history.record import path_of
+
+    path = path_of(project.root, state_dir())
+    if path is None or not path.exists():
+        return []
+    from memcli.index.view import Filters
+    from memcli.recall import history_layer
+
+    gone = app.guarded(lambda: history_layer.gone_of(app.index))
+    layer = history_layer.ask(path, text, Filters(), gone=gone)
+    if layer is None or not layer.hits:
+        return []
+    best = layer.hits[0]
+    clear = best.strength >= CLEAR and best.met >= MET and layer.gone(best.doc) is None
+    item = layer.shown(best, room) if clear else None
+    return [item] if item is not None else []
 
 
 def shortened(text: str) -> str:

@@ -138,6 +138,7 @@ def _learn(app: App, paths: tuple[str, ...]) -> str:
     anything.
     """
     from memcli.commands.extract import ExtractRequest
+    from memcli.commands.history import note_sessions
     from memcli.hooks import pipeline
 
     why = _hindered(app)
@@ -147,6 +148,7 @@ def _learn(app: App, paths: tuple[str, ...]) -> str:
     try:
         done = pipeline.run(app, ExtractRequest(transcripts=paths, finished=not paths))
         report = done.extract
+        note_sessions(app, paths)
         _announce(
             app, [e.title for each in report.sessions for e in each.events if e.what == "learned"]
         )

@@ -85,3 +85,21 @@ def test_words_that_the_person_said_prove_nothing() -> None:
     assert waiting.is_used("0123456789", text, "see 01234567", "")
     assert not waiting.is_used("0123456789", text, "freeze clock checkout tests", text)
     assert waiting.is_used("0123456789", text, "i froze it: frozen_clock, freeze", "checkout tests")
+
+
+def test_history_is_told_when_it_is_clearly_about_a_prompt(shop: Project) -> None:
+    """An excerpt of a commit, once; nothing for a prompt about something else."""
+    for i in range(30):
+        shop.write(f"src/part{i}.py", f"value = {i}\n")
+        shop.commit(f"Part {i}: widget number {i} is drawn from its own table")
+    why = (
+        "Retry webhooks with exponential backoff\n\nThe payment provider drops webhooks under load."
+    )
+    shop.commit(why)
+    assert shop.mem("index", "--history").code == 0
+    asked = {"prompt": "how do we retry webhooks of the payment provider under load?"}
+    done = call(shop, "prompt", **asked)
+    said = done.json["hookSpecificOutput"]["additionalContext"]
+    assert "exponential backoff" in said and "c:" in said and len(said) < 1400
+    assert call(shop, "prompt", **asked).out == ""
+    assert call(shop, "prompt", prompt="thanks, that looks lovely").out == ""
