@@ -14,7 +14,7 @@ complete -c mem -n __fish_use_subcommand -a retire -d 'Take entries out of recal
 complete -c mem -n __fish_use_subcommand -a restore -d 'Bring retired or archived entries back'
 complete -c mem -n __fish_use_subcommand -a undo -d 'Take back the last write of mem'
 complete -c mem -n __fish_use_subcommand -a told -d 'Say what hooks told agents, when, and why'
-complete -c mem -n __fish_use_subcommand -a forget -d 'Delete what was said and committed from history, for good; what was learned stays'
+complete -c mem -n __fish_use_subcommand -a forget -d 'Delete history, for good'
 complete -c mem -n __fish_use_subcommand -a extract -d 'Learn from finished sessions'
 complete -c mem -n __fish_use_subcommand -a reinforce -d 'Strengthen what was used'
 complete -c mem -n __fish_use_subcommand -a compact -d 'Merge near-duplicates and archive what is retired'

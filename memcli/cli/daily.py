@@ -229,7 +229,9 @@ def forget(
     all: bool = flag("--all", "All of this repository."),
     dry_run: bool = DRY_RUN,
 ) -> None:
-    """Delete what was said and committed from history, for good; what was learned stays."""
+    """Delete history, for good.
+
+    What was said and committed goes; what was learned stays."""
     from memcli.commands import history as command
     from memcli.views import history
 

@@ -25,12 +25,13 @@ class Program(typer.core.TyperGroup):
         """The page, with what each command does in the first `detailed` groups."""
         formatter.write(f"Usage: mem COMMAND [OPTIONS]\n\n{self.help}\n")
         for at, (title, names) in enumerate(self.groups.items()):
-            with formatter.section(title):
-                if at < detailed:
+            if at < detailed:
+                with formatter.section(title):
                     rows = [(name, self.commands[name].get_short_help_str(200)) for name in names]
                     formatter.write_dl(rows)
-                else:
-                    formatter.write_text(" ".join(names))
+            else:
+                formatter.write("\n" if at == detailed else "")
+                formatter.write_text(f"{title}: {' '.join(names)}")
 
 
 class Command(typer.core.TyperCommand):

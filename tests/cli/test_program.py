@@ -150,7 +150,7 @@ def test_the_help_lists_every_command_once_the_daily_ones_first(project: Project
     assert "recall" in listed.split("\n")[1]
     for title, (_, names) in GROUPS.items():
         assert f"{title}:" in out
-        assert all(re.search(rf"[ \n]{name}[ \n]", listed) for name in names.split())
+        assert all(re.search(rf"\s{name}\s", listed) for name in names.split())
     explained = project.mem("help").out
     assert re.findall(r"^  ([a-z][a-z-]+)  ", explained, re.MULTILINE) == COMMANDS
     assert "..." not in explained.partition("Everyday:")[2]
