@@ -6,8 +6,8 @@ from memcli.app import App
 from memcli.hooks.calls import HookCall, Told
 from memcli.hooks.hook_app import HookApp, Note, remember, title_of
 from memcli.recall import budget
+from memcli.recall.answer import told
 from memcli.recall.budget import Pools, Shown
-from memcli.recall.gate import told
 from memcli.storage.session_log import SessionLog, Turns
 from memcli.storage.state import State, state_dir
 

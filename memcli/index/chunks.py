@@ -11,6 +11,9 @@ from memcli.memory.grammar import DETAIL
 from memcli.memory.values import Entry
 from memcli.memory.words import OVERLAP, SIZE, clean, sub_words
 
+PRESSING = frozenset({"permanent", "critical"})
+"""Written priorities that no answer goes without."""
+
 INDEXED = frozenset(
     """
     priority paths commands tags scope session_id session_task source promoted_from promoted_to merged_from
@@ -115,6 +118,7 @@ def _metadata(entry: Entry, detail: str) -> dict[str, Any]:
         "created": entry.created_at,
         "date": entry.date,
         "priority": entry.priority,
+        "pressing": "priority" in entry.extra and entry.priority in PRESSING,
         "written": entry.written,
     }
     values |= {key: _plain(value) for key, value in entry.extra.items() if key in INDEXED}

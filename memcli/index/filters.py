@@ -61,6 +61,29 @@ class Entries:
             values = (json.dumps(kinds), *values)
         return self._candidates(f"part = 0 AND {where}", values)
 
+    def pressing(self, scope: Scope, kinds: Sequence[str], most: int) -> list[Candidate]:
+        """Of the entries of these kinds that pass, those of high priority, the most pressing first.
+
+        Among equals the most important, then the latest: `most` of them.
+        """
+        return self._first(
+            scope, kinds, most, f"{_RANK} <= 2", f"{_RANK}, {_IMPORTANCE} DESC, date DESC"
+        )
+
+    def latest(self, scope: Scope, kinds: Sequence[str], most: int) -> list[Candidate]:
+        """Of the entries of these kinds that pass, the latest by when they ended or were made."""
+        return self._first(scope, kinds, most, "1", f"{_END} DESC")
+
+    def _first(
+        self, scope: Scope, kinds: Sequence[str], most: int, test: str, order: str
+    ) -> list[Candidate]:
+        where, values = self._condition(scope)
+        return self._candidates(
+            "kind != '' AND kind IN (SELECT value FROM json_each(?)) AND part = 0"
+            f" AND {test} AND {where} ORDER BY {order}, entry LIMIT ?",
+            (json.dumps(kinds), *values, most),
+        )
+
     def every(self) -> list[Candidate]:
         """The first chunk of every entry there is, in whatever file."""
         return self._candidates("part = 0", ())
@@ -204,6 +227,11 @@ class Entries:
 
 # --- filters
 
+_RANK = (
+    "CASE json_extract(metadata, '$.priority')"
+    " WHEN 'permanent' THEN 0 WHEN 'critical' THEN 1 WHEN 'high' THEN 2 WHEN 'pin' THEN 2 ELSE 9 END"
+)
+_IMPORTANCE = "json_extract(metadata, '$.importance')"
 _CREATED = "nullif(json_extract(metadata, '$.created'), '')"
 _START = f"coalesce(json_extract(metadata, '$.started_at'), {_CREATED}, date)"
 _END = f"coalesce(json_extract(metadata, '$.ended_at'), {_START[9:]}"

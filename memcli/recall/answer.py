@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memcli.index import view
 from memcli.index.view import Filters
 from memcli.memory.values import Problem
-from memcli.recall import budget
+from memcli.recall import budget, excerpt, gate
 from memcli.recall.budget import Budget
 from memcli.recall.layers import Layers
 from memcli.recall.present import Hit
@@ -125,6 +125,35 @@ def from_history(
         else ()
     )
     return RecallReport("bm25", request.task, hits, shown.budget, (), len(hits), True)
+
+
+LOOKED_AT = 12
+"""How many hits are looked at for a prompt."""
+
+
+def told(
+    project: Project,
+    index: Index,
+    embedder: Callable[[], Embedder | None],
+    notes: list[str],
+    text: str,
+) -> list[budget.Shown]:
+    """The hits for a prompt each of which bears on it by itself, the strongest first."""
+    least = project.config.inject_min
+    sought = gate.focus(text, index.words.counts, index.words.size(), least)
+    if not sought.text:
+        return []  # most prompts: found out before ranking
+    rows = view.visible(index.files().values(), project.view, Filters())
+    where = view.select(rows, Filters())
+    layers = Layers(project, index, rows, where, vectors_of(index, project.config, embedder, notes))
+    asked = excerpt.terms(sought.weights)
+    found = []
+    for place, hit in enumerate(layers.search.ranked(sought.text, LOOKED_AT)):
+        title = layers.search.chosen[hit.item.id].title
+        own = gate.strength(excerpt.together(title, hit.item.text, asked))
+        if own >= least and hit.own:
+            found.append((-own, place, layers.showing.shown(hit.item.id, "ranked")))
+    return [shown for _, _, shown in sorted(found, key=lambda one: one[:2])]
 
 
 def composed(config: Config, pools: budget.Pools) -> budget.Block:

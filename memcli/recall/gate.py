@@ -8,30 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from memcli.index import terms as query
-from memcli.index import view
 from memcli.index.bm25 import idf
-from memcli.index.view import Filters
-from memcli.recall import excerpt
-from memcli.recall.answer import vectors_of
-from memcli.recall.layers import Layers
-
-if TYPE_CHECKING:
-    from memcli.index.database import Index
-    from memcli.project.context import Project
-    from memcli.providers.embed import Embedder
-    from memcli.recall.budget import Shown
 
 SECOND, THIRD, EACH = 1.0, 0.5, 0.12
 """What the second and the third best of the terms that are met count for, and each of them."""
 COMMON_SHARE = 0.3
 FOCUS = 0.5
 """Sentences of a prompt with less than this share of the best one's strength are not searched."""
-LOOKED_AT = 12
-"""How many hits are looked at."""
-
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+|(?<=[。！？：；])|\n+")
 COMMON = frozenset(
     """
@@ -122,28 +108,3 @@ def focus(
     kept = [part for part, found in own.items() if strength(found) >= FOCUS * best]
     named = {term for part in kept for term in parts[part]}
     return Focus("\n".join(kept), {term: w for term, w in weighed.items() if term in named})
-
-
-def told(
-    project: Project,
-    index: Index,
-    embedder: Callable[[], Embedder | None],
-    notes: list[str],
-    text: str,
-) -> list[Shown]:
-    """The hits for a prompt each of which bears on it by itself, the strongest first."""
-    least = project.config.inject_min
-    sought = focus(text, index.words.counts, index.words.size(), least)
-    if not sought.text:
-        return []  # most prompts: found out before ranking
-    rows = view.visible(index.files().values(), project.view, Filters())
-    where = view.select(rows, Filters())
-    layers = Layers(project, index, rows, where, vectors_of(index, project.config, embedder, notes))
-    asked = excerpt.terms(sought.weights)
-    found = []
-    for place, hit in enumerate(layers.search.ranked(sought.text, LOOKED_AT)):
-        title = layers.search.chosen[hit.item.id].title
-        own = strength(excerpt.together(title, hit.item.text, asked))
-        if own >= least and hit.own:
-            found.append((-own, place, layers.showing.shown(hit.item.id, "ranked")))
-    return [shown for _, _, shown in sorted(found, key=lambda one: one[:2])]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from memcli.index.source import Candidate, FileRow, Lane
 from memcli.index.view import Scope
 from memcli.memory.levels import OUTERMOST, Place
+from memcli.recall import excerpt, gate
 from memcli.recall.budget import Pools, Shown
 from memcli.recall.present import Hit, Showing
 from memcli.recall.ranking import Scored
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
     from memcli.project.context import Project
 
 BASELINE_KINDS = ("policy", "architecture", "preference")
+BASELINE = 60
+"""How many standing entries are weighed: more never fit."""
+TOP = 3
+"""Among so many of the best hits one must be strong for standing entries to give way."""
+BEARS = 0.5
+"""The share of that strength from which a standing entry bears on the task."""
 EPISODES = 20
 """How many of the newest episodes may compete for their layer."""
 _PRIORITY = {"permanent": 0, "critical": 1, "high": 2, "pin": 2}
@@ -52,13 +59,27 @@ class Layers:
         if alone:
             return Pools(ranked=hits)
         filters = self.scope.filters
+        bears = self._bearing(ranked)
         return Pools(
             institutional=[] if filters.by_entry or filters.store else self.institutional(),
-            baseline=self.baseline(),
+            baseline=self.baseline(bears),
             workflows=self._shown("workflows", self._workflows(ranked)),
-            episodes=self.episodes(),
+            episodes=self.episodes(bears),
             ranked=hits,
         )
+
+    def _bearing(self, ranked: Sequence[Scored]) -> Callable[[Candidate], bool]:
+        """Which standing entries are kept: where the best hit is strong, what bears on the task."""
+        asked = excerpt.terms(self.search.weights()) if ranked else excerpt.Terms({}, {})
+        least = self.project.config.inject_min
+
+        def own(title: str, text: str) -> float:
+            return gate.strength(excerpt.together(title, text, asked))
+
+        first = [(self.search.chosen[hit.item.id].title, hit.item.text) for hit in ranked[:TOP]]
+        if all(own(*texts) < least for texts in first):
+            return lambda candidate: True
+        return lambda c: bool(c.values.get("pressing")) or own(c.title, c.text) >= least * BEARS
 
     def _shown(self, layer: str, entries: Iterable[str]) -> list[Shown]:
         return [self.showing.shown(entry, layer) for entry in entries]
@@ -95,15 +116,14 @@ class Layers:
             return ""
         return for_prompt(text.strip("\ufeff\r\n \t"))
 
-    def baseline(self) -> list[Shown]:
+    def baseline(self, bears: Callable[[Candidate], bool] = lambda c: True) -> list[Shown]:
         """Policies, architecture and preferences of high priority, the most pressing first."""
-        found = self._select(BASELINE_KINDS)
-        places = {
-            c.entry: _PRIORITY.get(c.values.get("priority", ""), len(_PRIORITY)) for c in found
-        }
-        high = [c for c in found if places[c.entry] <= _PRIORITY["high"]]
-        high.sort(key=lambda c: (places[c.entry], -self.search.standing(c), c.entry))
-        return self._shown("baseline", [c.entry for c in high])
+        found = self.index.entries.pressing(self.scope, BASELINE_KINDS, BASELINE)
+        kept = [c for c in self.search.nearest(found) if bears(c)]
+        kept.sort(
+            key=lambda c: (_PRIORITY[c.values["priority"]], -self.search.standing(c), c.entry)
+        )
+        return self._shown("baseline", [c.entry for c in kept])
 
     def _workflows(self, ranked: Sequence[Scored]) -> list[str]:
         """The best workflows for the task, the proven ones first."""
@@ -111,14 +131,12 @@ class Layers:
         found.sort(key=lambda c: not c.values.get("success_count", 0))
         return [c.entry for c in found[:WORKFLOWS]]
 
-    def episodes(self) -> list[Shown]:
+    def episodes(self, bears: Callable[[Candidate], bool] = lambda c: True) -> list[Shown]:
         """The newest episodes."""
-        found = sorted(self._select(("episode",)), key=lambda c: (_when(c), c.entry), reverse=True)
-        return self._shown("episodes", [c.entry for c in found[:EPISODES]])
-
-    def _select(self, kinds: Sequence[str]) -> list[Candidate]:
-        """Every entry of these kinds whose nearest copy is in scope."""
-        return self.search.nearest(self.index.entries.select(self.scope, kinds))
+        found = self.index.entries.latest(self.scope, ("episode",), 3 * EPISODES)
+        kept = [c for c in self.search.nearest(found) if bears(c)]
+        kept.sort(key=lambda c: (_when(c), c.entry), reverse=True)
+        return self._shown("episodes", [c.entry for c in kept[:EPISODES]])
 
     def hits(self, items: Iterable[Shown]) -> Iterator[Hit]:
         """What is shown, numbered within its layer."""

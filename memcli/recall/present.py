@@ -81,7 +81,7 @@ class Showing:
 
     @cached_property
     def _terms(self) -> excerpt.Terms:
-        return excerpt.terms(self.search.rarity())
+        return excerpt.terms(self.search.weights())
 
     def hit(self, item: Shown, place: int) -> Hit:
         """An item that is shown, with all that is known of it."""

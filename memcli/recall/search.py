@@ -17,7 +17,7 @@ from memcli.index.view import Scope
 from memcli.memory.prominence import Rule
 from memcli.memory.words import SIZE
 from memcli.providers.embed import arithmetic
-from memcli.recall import fusion, ranking
+from memcli.recall import fusion, gate, ranking
 from memcli.recall.ranking import Item, Match, Scored
 
 if TYPE_CHECKING:
@@ -96,13 +96,10 @@ class Search:
         self.asked = Query((), ())
         self._lane = lane
 
-    def rarity(self) -> dict[str, float]:
-        """The idf of each word of the task that stands in the store."""
+    def weights(self) -> dict[str, float]:
+        """What each word of the task that stands in the store says: see `gate.weights`."""
         counts = self.source.counts(self.asked.terms)
-        total = max(self.source.size(), *counts, 0)
-        return {
-            term: bm25.idf(n, total) for term, n in zip(self.asked.terms, counts, strict=True) if n
-        }
+        return gate.weights(self.asked.terms, counts, max(self.source.size(), *counts, 1))
 
     def ranked(self, task: str, most: int) -> list[Scored]:
         """Up to `most` hits, diversified; `chosen` has where each stands."""
