@@ -32,6 +32,8 @@ OF_ROOM = 0.4
 """What a ranked hit may take: tokens, or a share of the room that is left where that is more."""
 LEAST = 12
 """Tokens of a text below which a part of it says nothing."""
+STRONG = 0.55
+"""Share of what is left that history gets where it is strong; a quarter where it is not."""
 UNLIMITED = 2000
 """Tokens that history takes where there is no limit."""
 
@@ -119,6 +121,10 @@ def _missing(text: str, part: str, name: str) -> str:
 class HistoryPool(Protocol):
     """What was said and committed about the task: excerpts for the room that there is."""
 
+    @property
+    def strong(self) -> bool:
+        """Whether it bears on the task so clearly that other layers give way."""
+
     def items(self, room: int, shown: Iterable[Shown] = ()) -> Sequence[Shown]:
         """Items of at most about `room` tokens in all that say what the `shown` do not."""
 
@@ -148,33 +154,33 @@ def compose(
     fund = min(free, limit // 2) if limit else free
     rest = free - _institutional(pools.institutional, fund, chosen["institutional"])
     quarter = rest // 4 if limit else rest
+    strong = bool(limit) and pools.history is not None and pools.history.strong
+    standing = quarter // 2 if strong else quarter
     for layer, pool, room in (
-        ("baseline", pools.baseline, quarter),
+        ("baseline", pools.baseline, standing),
         ("workflows", pools.workflows, quarter),
-        ("episodes", pools.episodes, min(quarter, EPISODE_TOKENS)),
+        ("episodes", pools.episodes, 0 if strong else min(quarter, EPISODE_TOKENS)),
     ):
         rest -= _fill(layer, pool, room, chosen[layer], taken)
     ranked = [item for item in pools.ranked if taken.isdisjoint((item.key, *item.also))]
     found = pools.history.items(min(rest, UNLIMITED)) if pools.history else ()
-    chosen["ranked"] = _ranked(
-        ranked, rest - (min(quarter, UNLIMITED) if found else 0), most, by_type or {}
-    )
+    fund = int(STRONG * rest) if strong else min(quarter, UNLIMITED)
+    chosen["ranked"] = _ranked(ranked, rest - (fund if found else 0), most, by_type or {})
     if pools.history and found:
-        rest -= sum(_cost(item, first=not at) for at, item in enumerate(chosen["ranked"]))
-        shown = [item for layer in LAYERS for item in chosen[layer]]
-        _fill(
-            "history",
-            pools.history.items(min(rest, UNLIMITED), shown),
-            rest,
-            chosen["history"],
-            taken,
-        )
+        _history(pools.history, rest, chosen, taken)
     known = {item.key for item in pools.ranked}
     left = sum(item.key not in taken | known for item in pools.baseline)
     more = min(most, len(ranked)) - len(chosen["ranked"]) + left
     chosen["episodes"].reverse()
     items = tuple(item for layer in LAYERS for item in chosen[layer])
     return Block(items, Budget(limit, tokens(write(items, more)) if items else 0, more))
+
+
+def _history(pool: HistoryPool, rest: int, chosen: dict[str, list[Shown]], taken: set[str]) -> None:
+    """Put in what history says beyond what is chosen, in the room that the ranked hits leave."""
+    rest -= sum(_cost(item, first=not at) for at, item in enumerate(chosen["ranked"]))
+    shown = [item for layer in LAYERS for item in chosen[layer]]
+    _fill("history", pool.items(min(rest, UNLIMITED), shown), rest, chosen["history"], taken)
 
 
 def _institutional(pool: Sequence[Shown], fund: int, out: list[Shown]) -> int:

@@ -24,7 +24,8 @@ MOST: Final = 5
 """Hits that the layer shows."""
 GATE: Final = 0.15
 """Strength above this tier's background from which on a hit is shown."""
-_SHARES: Final = (0.42, 0.24, 0.15, 0.11, 0.08)
+_CLEAR: Final = 0.75
+_SHARES: Final = (0.5, 0.24, 0.14, 0.12, 0.1)
 _LEAST: Final = 30
 """Tokens below which an excerpt says nothing."""
 _LONGEST: Final = 450
@@ -53,6 +54,11 @@ class HistoryLayer:
         self._reverted = reverted
         self._gone = gone
         self._by_key = {hit.doc.handle: hit for hit in self.hits}
+
+    @property
+    def strong(self) -> bool:
+        """Whether the best hit is far above what matches by chance."""
+        return bool(self.hits) and self.hits[0].strength >= _CLEAR
 
     def items(self, room: int, shown: Iterable[Shown] = ()) -> list[Shown]:
         """Excerpts for so many tokens, most of them for the first; nothing that is shown already."""
