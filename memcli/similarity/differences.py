@@ -8,7 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 
-from memcli.similarity.claim_words import LIGHT, PREFIXES, canonical, contrasts, opposites
+from memcli.similarity.claim_words import (
+    GOVERNORS,
+    JOINERS,
+    LIGHT,
+    PREFIXES,
+    TRANSPARENT,
+    canonical,
+    contrasts,
+    opposites,
+)
 from memcli.similarity.claims import Claim, content_terms, literals_of
 from memcli.similarity.phrases import Phrase
 
@@ -19,7 +28,7 @@ LONG_CLAUSE = 64
 def guard(a: Claim, b: Claim) -> str | None:
     """Why the two are different claims although alike, or None. Symmetric; None for equal claims.
 
-    Reasons: order, negation, antonym, number, path, flag, code, exception, word.
+    Reasons: order, negation, antonym, number, letter, path, flag, code, exception, word.
     """
     if a == b:
         return None
@@ -126,6 +135,14 @@ def _in_step(a: Claim, b: Claim) -> bool:
     return [x for x in terms if x in theirs] == [x for x in others if x in ours]
 
 
+def _moved_across(a: Claim, b: Claim) -> bool:
+    """Whether a term stands before in one what it stands after in the other ("before the deploy,
+    never after it")."""
+    mine, other = map(governed, differing_phrases(a, b))
+    turned = {(term, _ACROSS[by]) for term, by in mine if by in _ACROSS}
+    return any(pair not in mine for pair in turned & other)
+
+
 def reordered(a: Claim, b: Claim) -> bool:
     """Whether the same terms stand in another order, or under another governor, that changes what
     is said.
@@ -205,6 +222,18 @@ def opposing(a: Claim, b: Claim) -> bool:
 
 def _antonym(a: Claim, b: Claim) -> bool:
     return opposing(a, b) or bool(facing(*only_in_one(a, b), contrasts()))
+
+
+def _letter(a: Claim, b: Claim) -> bool:
+    """Other single letters: node a, node b; drive C, drive D. One article more is none."""
+    ours, theirs = (
+        {w for w in x - y if len(w) == 1 and w.isalpha()}
+        for x, y in ((a.words, b.words), (b.words, a.words))
+    )
+    spoken = TRANSPARENT | JOINERS | GOVERNORS.keys()
+    return bool(ours and theirs) or any(
+        "a" <= letter <= "z" and letter not in spoken for letter in ours | theirs
+    )
 
 
 def _undigited(words: Iterable[str]) -> set[str]:
@@ -305,6 +334,14 @@ def _weight(terms: Iterable[str]) -> float:
     return sum(1.0 if term < _FIRST_UNSPACED else 0.5 for term in set(terms))
 
 
+_ACROSS = {
+    "before": "after",
+    "after": "before",
+    "from": "to",
+    "to": "from",
+    "over": "under",
+    "under": "over",
+}
 _LONG = 24
 _LONG_WORD = 64
 _FIRST_UNSPACED = "\u0e00"
@@ -313,9 +350,11 @@ _GUARDS: tuple[tuple[str, Callable[[Claim, Claim], bool]], ...] = (
     ("negation", _negation),
     ("antonym", _antonym),
     ("number", _number),
+    ("letter", _letter),
     ("path", lambda a, b: a.paths != b.paths),
     ("flag", lambda a, b: a.flags != b.flags),
     ("code", _code),
     ("exception", lambda a, b: a.limits != b.limits),
     ("word", word_for_word),
+    ("order", _moved_across),
 )

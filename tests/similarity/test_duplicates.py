@@ -1228,3 +1228,23 @@ def test_a_series_of_numbers_is_no_contradiction() -> None:
     assert contradictions([claim("The pool has 5 workers."), claim("The pool has 9 workers.")]) == [
         (0, 1)
     ]
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("one", "other", "why"),
+    [
+        ("Restart node a after the deploy of the cart service finishes.",
+         "Restart node b after the deploy of the cart service finishes.", "letter"),
+        ("Backups of the build server live on drive C and are kept.",
+         "Backups of the build server live on drive D and are kept.", "letter"),
+        ("Run the migration before the deploy, never after it.",
+         "Run the migration after the deploy, never before it.", "order"),
+        ("Clear the cache before the index is built, not after.",
+         "Clear the cache after the index is built, not before.", "order"),
+        ("Use a fixture for the clock in cart tests.", "Use the fixture for the clock in cart tests.", None),
+    ],
+)  # fmt: skip
+def test_single_letters_and_turned_orders(one: str, other: str, why: str | None) -> None:
+    """A letter is a name, before is not after; an article more is neither."""
+    assert guard(claim(one), claim(other)) == guard(claim(other), claim(one)) == why
