@@ -141,8 +141,14 @@ def run(
 
 
 def tracked(root: Path, *patterns: str) -> list[str]:
-    """The tracked files below a root that match, as bytes decoded by the file system's rules."""
-    done = run(["ls-files", "-z", "--", *patterns], root)
+    """The tracked files below a root that match, none where git cannot be run.
+
+    Names are bytes decoded by the file system's rules.
+    """
+    try:
+        done = run(["ls-files", "-z", "--", *patterns], root)
+    except OSError:
+        return []
     return [name for name in done.stdout.split("\0") if name] if done.returncode == 0 else []
 
 

@@ -195,7 +195,7 @@ def test_an_index_with_code_in_it_is_moved_aside(zebra: Project, statements: lis
         "UPDATE chunks SET source = 99",
         "UPDATE chunks SET entry = x'00', digest = 'x'",
         "UPDATE chunks SET date = 'x', live = 'y', offset = 'z', line = 'w', part = 0",
-        "INSERT INTO relations VALUES ('z', 'z', 'similar', 'heavy', 1)",
+        "INSERT INTO relations VALUES ('z', 'z', 'supports', 'heavy', 1)",
     ],
 )
 def test_no_value_of_a_poisoned_index_ends_in_a_bug(zebra: Project, statement: str) -> None:

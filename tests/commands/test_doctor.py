@@ -364,7 +364,7 @@ DEFECTS = [
     Planted("torn journal", state("pending/0123456789abcdef.json", b"{"),
         "leftovers", "WARN", FIX, "{state}/pending/0123456789abcdef.json", 0, NOTHING),
     Planted("state file", state("state.db", b"no database " * 100),
-        "state", "WARN", "move it away", "{state}/state.db"),
+        "state", "WARN", FIX, "{state}/state.db", 0, NOTHING),
 ]  # fmt: skip
 
 
