@@ -22,7 +22,7 @@ from memcli.memory.words import SIZE
 from memcli.project.levels_on_disk import View
 from memcli.recall import budget, ranking
 from memcli.storage.session_log import SessionLog
-from memcli.storage.state import State
+from memcli.storage.state import State, state_dir
 
 ASKED = 20
 """How many entries are recalled by their titles."""
@@ -215,6 +215,8 @@ def _spent(app: App) -> Spent:
     """The ledger; empty, with a note, when it cannot be read."""
     since = (app.project.now - datetime.timedelta(days=LEDGER_DAYS - 1)).isoformat()
     none = Spent(LEDGER_DAYS)
+    if not (state_dir() / "state.db").exists():
+        return none
     why = "the ledger was not read"
     return app.from_state(lambda state: Spent(LEDGER_DAYS, *state.calls(since)), none, why)
 

@@ -322,8 +322,8 @@ def test_twenty_adds_at_once_are_all_there(project: Project) -> None:
     ) == sorted(words)
     assert not [path for path in project.root.iterdir() if "mem-tmp" in path.name]
     for one in running:
-        assert one.stderr is not None
-        one.stderr.close()
+        assert one.stdout is not None
+        one.stdout.close()
 
 
 def test_a_sibling_job_is_no_place_to_be_reinforced(project: Project) -> None:

@@ -265,7 +265,7 @@ def test_duplicates_that_compact_leaves_are_no_work_for_it(project: Project) -> 
     assert (
         project.mem("health", "--json").json["metrics"]["coherence"]["raise_with"] == "mem compact"
     )
-    assert ": merged " in project.mem("compact").err
+    assert ": merged " in project.mem("compact").out
 
 
 def test_a_small_store_is_told_what_can_be_done_now(project: Project) -> None:
