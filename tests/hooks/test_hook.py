@@ -492,7 +492,9 @@ def test_a_killed_hook_loses_nothing(shop: Project, after: float) -> None:
     ):  # the child of a killed hook may be slow
         settle(shop)
         text = (shop.root / "MEMORY.md").read_text()
-    learned = [entry for entry in parse(text, "MEMORY.md").entries if "never unittest" in entry.body]
+    learned = [
+        entry for entry in parse(text, "MEMORY.md").entries if "never unittest" in entry.body
+    ]
     assert len(learned) == 1
 
 
