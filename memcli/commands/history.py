@@ -20,7 +20,8 @@ from memcli.history.backfill import (
     add_named,
     backfill,
 )
-from memcli.history.record import Doc, Record, folder_of, opened, path_of
+from memcli.history.docs import Doc
+from memcli.history.record import Record, folder_of, opened, path_of
 from memcli.memory.values import Entry
 from memcli.sessions.discover import Discovery, discover
 from memcli.storage.state import state_dir

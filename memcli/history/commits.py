@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from memcli.history.record import Doc, Record
+from memcli.history.docs import Doc
+from memcli.history.record import Record
 from memcli.project import git
 from memcli.sessions.clean import clean_text, line
 from memcli.storage.sqlite import transaction

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from memcli.history.record import Doc
+from memcli.history.docs import Doc
 from memcli.history.search import AFTER, Asked, Hit, stem
 from memcli.index.terms import STOP_WORDS
 

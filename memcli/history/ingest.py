@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from memcli.history.record import Doc
+from memcli.history.docs import Doc
 from memcli.sessions.clean import clean_text, key_of, line
 from memcli.sessions.model import Session, Turn
 from memcli.text.injections import neutralise

@@ -7,25 +7,21 @@ nowhere else. One SQLite file a repository, in the user's state folder.
 from __future__ import annotations
 
 import json
-import math
 import os
 import sqlite3
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from memcli.errors import DataError
-from memcli.memory.words import clean, sub_words
+from memcli.history.docs import PARTS, Doc, Place, parts_of, unpacked
 from memcli.project import git
 from memcli.storage.sqlite import transaction
 
 VERSION: Final = 1
-PART: Final = 2400
-"""Characters of a text that are searched as one; a longer one is searched in parts."""
-PARTS: Final = 64
 _VOCABULARY: Final = 4000
 _APPLICATION: Final = 0x6D656D48
 _SCHEMA: Final = """
@@ -47,56 +43,6 @@ CREATE VIRTUAL TABLE words USING fts5(
   person, agent, content='', tokenize='porter unicode61 remove_diacritics 2'
 );
 """
-
-
-class Doc(NamedTuple):
-    """An exchange (`source` "session") or a commit.
-
-    `unit` is the session's id or the commit's hash, `turn` the number of the exchange in it (from
-    1; of a commit 0), `key` names it for good. `who` is the agent or the author. `person` and
-    `agent` are what each said, in order: (speaker, text), speakers being "person", "agent" and
-    "error". `about` are the facets: paths, commands.
-    """
-
-    source: str
-    unit: str
-    turn: int
-    key: str
-    who: str
-    date: str
-    title: str
-    said: tuple[tuple[str, str], ...]
-    about: Mapping[str, Sequence[str]] = {}
-    supersedes: tuple[str, ...] = ()
-
-    @property
-    def handle(self) -> str:
-        """As it is shown: `s:3f2a1c9.41`, `c:9f1c2d3`."""
-        return (
-            f"s:{self.unit[:7]}.{self.turn}" if self.source == "session" else f"c:{self.unit[:7]}"
-        )
-
-    @property
-    def text(self) -> str:
-        return "\n".join(text for _, text in self.said)
-
-
-class Place(NamedTuple):
-    """Where a doc stands, without its words."""
-
-    id: int
-    source: str
-    unit: str
-    turn: int
-    date: str
-    who: str
-
-
-class Met(NamedTuple):
-    """How well a doc meets a query: a BM25 score, and which terms (bits) its best part has."""
-
-    score: float
-    terms: int
 
 
 def folder_of(state: Path) -> Path:
@@ -202,7 +148,7 @@ class Record:
             last = self.db.execute("SELECT max(turn) FROM docs WHERE unit = ?", (doc.unit,))
             turn = (last.fetchone()[0] or 0) + 1
         body = zlib.compress(json.dumps(doc.said, ensure_ascii=False).encode(), 6)
-        parts = _parts(doc.said)
+        parts = parts_of(doc.said)
         about = json.dumps(doc.about, ensure_ascii=False)
         row = (
             doc.source,
@@ -237,7 +183,7 @@ class Record:
         for each in ids:
             row = self.db.execute("SELECT turn, body FROM docs WHERE id = ?", (each,)).fetchone()
             turn = row[0]
-            for at, part in enumerate(_parts(_unpacked(row[1]))):
+            for at, part in enumerate(parts_of(unpacked(row[1]))):
                 self.db.execute(
                     "INSERT INTO words (words, rowid, person, agent) VALUES ('delete', ?, ?, ?)",
                     (each * PARTS + at, *part),
@@ -452,51 +398,10 @@ class Record:
         )
         for row in self.db.execute(query, values):
             number, source, unit, turn, key, who, date, title, body, about = row
-            said = _unpacked(body)
+            said = unpacked(body)
             yield number, Doc(source, unit, turn, key, who, date, title, said, json.loads(about))
-
-
-def _unpacked(body: bytes) -> tuple[tuple[str, str], ...]:
-    return tuple((speaker, text) for speaker, text in json.loads(zlib.decompress(body)))
-
-
-def _parts(said: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """(the person's words, the others') of each part of a doc, as they are searched."""
-    person = "\n".join(text for speaker, text in said if speaker == "person")
-    others = "\n".join(text for speaker, text in said if speaker != "person")
-    found = [(person[:PART], "")]
-    found += [(piece, "") for piece in _pieces(person[PART:])]
-    first = True
-    for piece in _pieces(others):
-        if first and len(found) == 1:
-            found[0] = (found[0][0], piece)
-        else:
-            found.append(("", piece))
-        first = False
-    return [_searched(*part) for part in found[:PARTS]]
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """A text in pieces of at most `PART` characters, cut at line ends where there are some."""
-    while len(text) > PART:
-        at = text.rfind("\n", PART // 2, PART)
-        at = at if at > 0 else PART
-        yield text[:at]
-        text = text[at:]
-    if text.strip():
-        yield text
-
-
-def _searched(person: str, others: str) -> tuple[str, str]:
-    person, others = clean(person), clean(others)
-    return f"{person} {sub_words(person)}".strip(), f"{others} {sub_words(others)}".strip()
 
 
 def _quoted(term: str) -> str:
     plain = term.removesuffix("*").replace('"', '""')
     return f'"{plain}"*' if term.endswith("*") else f'"{plain}"'
-
-
-def idf(n: int, total: int) -> float:
-    """How rare a term is that stands in n of `total` parts, above 0."""
-    return math.log(1 + max(total - n + 0.5, 0.0) / (n + 0.5)) or 1e-6

@@ -10,7 +10,8 @@ from functools import lru_cache
 from heapq import nlargest
 from typing import Final, NamedTuple
 
-from memcli.history.record import PARTS, Doc, Place, Record, idf
+from memcli.history.docs import PARTS, Doc, Place, idf
+from memcli.history.record import Record
 from memcli.index import terms
 
 NEAR: Final = 4

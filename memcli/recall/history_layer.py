@@ -8,8 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from memcli.history.docs import Doc, Place
 from memcli.history.excerpts import excerpt
-from memcli.history.record import Doc, Place, Record, opened
+from memcli.history.record import Record, opened
 from memcli.history.search import Asked, Hit, search, stem
 from memcli.project import git
 from memcli.recall import present

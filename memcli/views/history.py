@@ -10,7 +10,7 @@ from memcli.views import json
 
 if TYPE_CHECKING:
     from memcli.commands.history import ForgetReport, HistoryReport
-    from memcli.history.record import Doc
+    from memcli.history.docs import Doc
     from memcli.sessions.discover import Discovery
 
 

@@ -12,9 +12,10 @@ import pytest
 
 from memcli.errors import DataError
 from memcli.history import commits
+from memcli.history.docs import Doc
 from memcli.history.excerpts import excerpt
 from memcli.history.ingest import ARGUMENTS, exchanges
-from memcli.history.record import Doc, Record, opened
+from memcli.history.record import Record, opened
 from memcli.history.search import search
 from memcli.sessions.reader import read_all
 

@@ -1,0 +1,99 @@
+"""What the record keeps: exchanges and commits, and the parts in which they are searched. Pure."""
+
+from __future__ import annotations
+
+import json
+import math
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from memcli.memory.words import clean, sub_words
+
+PART: Final = 2400
+"""Characters of a text that are searched as one; a longer one is searched in parts."""
+PARTS: Final = 64
+
+
+class Doc(NamedTuple):
+    """An exchange (`source` "session") or a commit.
+
+    `unit` is the session's id or the commit's hash, `turn` the number of the exchange in it (from
+    1; of a commit 0), `key` names it for good. `who` is the agent or the author. `person` and
+    `agent` are what each said, in order: (speaker, text), speakers being "person", "agent" and
+    "error". `about` are the facets: paths, commands.
+    """
+
+    source: str
+    unit: str
+    turn: int
+    key: str
+    who: str
+    date: str
+    title: str
+    said: tuple[tuple[str, str], ...]
+    about: Mapping[str, Sequence[str]] = {}
+    supersedes: tuple[str, ...] = ()
+
+    @property
+    def handle(self) -> str:
+        """As it is shown: `s:3f2a1c9.41`, `c:9f1c2d3`."""
+        return (
+            f"s:{self.unit[:7]}.{self.turn}" if self.source == "session" else f"c:{self.unit[:7]}"
+        )
+
+    @property
+    def text(self) -> str:
+        return "\n".join(text for _, text in self.said)
+
+
+class Place(NamedTuple):
+    """Where a doc stands, without its words."""
+
+    id: int
+    source: str
+    unit: str
+    turn: int
+    date: str
+    who: str
+
+
+def unpacked(body: bytes) -> tuple[tuple[str, str], ...]:
+    return tuple((speaker, text) for speaker, text in json.loads(zlib.decompress(body)))
+
+
+def parts_of(said: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """(the person's words, the others') of each part of a doc, as they are searched."""
+    person = "\n".join(text for speaker, text in said if speaker == "person")
+    others = "\n".join(text for speaker, text in said if speaker != "person")
+    found = [(person[:PART], "")]
+    found += [(piece, "") for piece in _pieces(person[PART:])]
+    first = True
+    for piece in _pieces(others):
+        if first and len(found) == 1:
+            found[0] = (found[0][0], piece)
+        else:
+            found.append(("", piece))
+        first = False
+    return [_searched(*part) for part in found[:PARTS]]
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """A text in pieces of at most `PART` characters, cut at line ends where there are some."""
+    while len(text) > PART:
+        at = text.rfind("\n", PART // 2, PART)
+        at = at if at > 0 else PART
+        yield text[:at]
+        text = text[at:]
+    if text.strip():
+        yield text
+
+
+def _searched(person: str, others: str) -> tuple[str, str]:
+    person, others = clean(person), clean(others)
+    return f"{person} {sub_words(person)}".strip(), f"{others} {sub_words(others)}".strip()
+
+
+def idf(n: int, total: int) -> float:
+    """How rare a term is that stands in n of `total` parts, above 0."""
+    return math.log(1 + max(total - n + 0.5, 0.0) / (n + 0.5)) or 1e-6
