@@ -121,11 +121,17 @@ class App:
 
         return open_state(self.project.key, wait=wait, best_effort=best_effort, notes=self.notes)
 
-    def from_state(self, work: Callable[[State], T], otherwise: T, why: str = "") -> T:
+    def from_state(
+        self, work: Callable[[State], T], otherwise: T, why: str = "", *, make: bool = True
+    ) -> T:
         """What `work` finds in the state, waiting a moment at most; `otherwise` when it fails.
 
-        With `why` a note that begins so tells of the failure.
+        With `why` a note that begins so tells of the failure. Without `make` no file is made.
         """
+        from memcli.storage.state import state_dir
+
+        if not make and not (state_dir() / "state.db").exists():
+            return otherwise
         found = otherwise
         with self.state(wait=LOG_WAIT, best_effort=why) as state:
             found = work(state)

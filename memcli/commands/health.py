@@ -208,7 +208,9 @@ def _shown(app: App) -> list[Shown]:
     """The recall log; empty, with a note, when it cannot be read."""
     none: list[Shown] = []
     why = "the recall log was not read"
-    return app.from_state(lambda state: [Shown._make(row) for row in state.recalls()], none, why)
+    return app.from_state(
+        lambda state: [Shown._make(row) for row in state.recalls()], none, why, make=False
+    )
 
 
 def _spent(app: App) -> Spent:
@@ -218,13 +220,15 @@ def _spent(app: App) -> Spent:
     if not (state_dir() / "state.db").exists():
         return none
     why = "the ledger was not read"
-    return app.from_state(lambda state: Spent(LEDGER_DAYS, *state.calls(since)), none, why)
+    return app.from_state(
+        lambda state: Spent(LEDGER_DAYS, *state.calls(since)), none, why, make=False
+    )
 
 
 def _unwritten(app: App) -> int:
     """The prompts since memory was last written, as far as hooks counted them; else 0."""
     newest = max((file.mtime for file in app.project.listing.files), default=0)
-    return app.from_state(lambda state: SessionLog(state).prompts_since(newest), 0)
+    return app.from_state(lambda state: SessionLog(state).prompts_since(newest), 0, make=False)
 
 
 def _remember(app: App, found: Health, entries: int, tokens: int) -> tuple[Snapshot, ...]:

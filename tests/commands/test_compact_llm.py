@@ -174,7 +174,9 @@ def test_episodes_become_facts_in_one_write(project: Project) -> None:
     assert "all tests at midnight" in now["old"].body and now["right"].reinforcement_count == 1
     assert now["right"].extra["supports"] == ["e2", "e3"] and "wrong" not in now
     archived = entries(project, "MEMORY.archive.md")
-    assert archived["wrong"].extra["superseded_by"] == "e2" and "at one" in archived["old"].body
+    assert archived["wrong"].extra["superseded_by"] == "e2"
+    (before,) = (e for e in archived.values() if e.extra["superseded_by"] == "old")
+    assert "at one" in before.body and before.status == "retired"
     assert {e.extra["consolidated_at"] for e in entries(project, "tasks/episodes.md").values()} == {
         "2026-11-21"
     }
@@ -303,7 +305,8 @@ def test_an_update_puts_new_words_into_the_winner(project: Project) -> None:
     (entry,) = entries(project).values()
     assert entry.id == "b" and "smoke test" in entry.body
     archived = entries(project, "MEMORY.archive.md")
-    assert A in archived["a"].body and B in archived["b"].body
+    (before,) = (e for e in archived.values() if e.extra["superseded_by"] == "b" and e.id != "a")
+    assert A in archived["a"].body and B in before.body
 
 
 @pytest.mark.parametrize(
@@ -460,7 +463,7 @@ def meddled(
     project: Project, request: CompactRequest, reply: Any, meanwhile: Callable[[], Any]
 ) -> CompactReport:
     with App(Options(root=str(project.root)), os.environ, project.root) as app:
-        app.__dict__["model"] = Meddler(reply, meanwhile)
+        app.providers.__dict__["model"] = Meddler(reply, meanwhile)
         return run(app, request)
 
 

@@ -67,7 +67,7 @@ def test_each_entry_is_rated_by_fsrs(project: Project) -> None:
     memory(project)
     reply = ratings(a="again", b="hard", c="good", d="easy")
     done = rated(project, "a", "b", "c", "d", "--session", "s", replies=[reply])
-    assert done.code == 0 and "rated 4 entries" in done.err
+    assert done.code == 0 and "rated 4 entries" in done.out
     for entry_id, rating in zip("abcd", ("again", "hard", "good", "easy"), strict=True):
         entry = entry_of(project, entry_id)
         stability, difficulty = review(initial_stability(), INITIAL_DIFFICULTY, 10, rating)
@@ -84,7 +84,7 @@ def test_unknown_ratings_are_good_and_invented_ids_ignored(project: Project) -> 
     memory(project)
     reply = ratings(a="superb", d="again", zzz="easy")
     done = rated(project, "a", "b", replies=[reply])
-    assert done.code == 0 and "rated 2 entries" in done.err
+    assert done.code == 0 and "rated 2 entries" in done.out
     assert entry_of(project, "a").extra["stability"] == entry_of(project, "b").extra["stability"]
     assert "stability" not in entry_of(project, "d").extra
 
@@ -132,9 +132,9 @@ def test_what_is_missing_is_named(project: Project) -> None:
     before = (project.root / "MEMORY.md").read_bytes()
     log = project.write("~/s.md", "User: hello")
     done = project.mem("reinforce", "a", "--mode", "rated")
-    assert done.code == 2 and "--transcript" in done.err
+    assert done.code == 2 and "--transcript" in done.out
     done = project.mem("reinforce", "a", "--mode", "rated", "--transcript", str(log))
-    assert done.code == 2 and "config.toml" in done.err
+    assert done.code == 2 and "config.toml" in done.out
     assert (project.root / "MEMORY.md").read_bytes() == before
 
 
@@ -188,7 +188,7 @@ def test_nothing_is_locked_while_the_model_answers(project: Project) -> None:
     memory(project)
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
     with App(Options(root=str(project.root)), os.environ, project.root) as app:
-        model = app.__dict__["model"] = Meddler(project)
+        model = app.providers.__dict__["model"] = Meddler(project)
         asked = ReinforceRequest(
             ids=("a", "b"), session="s", mode="rated", spoken=f"We used {token}."
         )
