@@ -30,7 +30,7 @@ def test_a_first_entry_creates_the_file(project: Project) -> None:
     assert (got.code, got.err) == (0, "")
     entry = last(project)
     assert re.fullmatch(
-        rf"added to MEMORY.md:12: Freeze time in cart tests \(id {entry.id[:8]}\)\n", got.out
+        rf"added to MEMORY.md:13: Freeze time in cart tests \(id {entry.id[:8]}\)\n", got.out
     )
     assert entry.body == f"## [{TODAY}] Freeze time in cart tests\nUse freeze_time in the fixture."
     assert (entry.type, entry.domain, entry.importance, entry.phase, entry.status) == (
@@ -161,9 +161,10 @@ def test_nothing_to_remember_is_exit_2(project: Project, text: str) -> None:
 
 
 def test_text_comes_from_stdin(project: Project) -> None:
-    """`-` reads standard input, with CRLF and undecodable bytes."""
-    project.mem("add", "-", input=b"Title here\r\nBody \xff line\r\n")
-    assert last(project).body == f"## [{TODAY}] Title here\nBody \ufffd line"
+    """`-` reads standard input, with CRLF; bytes that are no text are refused."""
+    project.mem("add", "-", input=b"Title here\r\nBody line\r\n")
+    assert last(project).body == f"## [{TODAY}] Title here\nBody line"
+    assert project.mem("add", "-", input=b"Body \xff line\r\n").code == 2
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_without_a_session_every_call_counts_with_one_only_the_first(project: Pr
         assert project.mem("reinforce", "a", "--session", "s1").code == 0
         (project.root / ".memory.db").unlink()
     assert entry_of(project, "a").reinforcement_count == 3
-    assert "already" in project.mem("reinforce", "a", "--session", "s1").err
+    assert "already" in project.mem("reinforce", "a", "--session", "s1").out
 
 
 def test_a_run_that_was_killed_before_it_remembered_counts_once(project: Project) -> None:
@@ -56,7 +56,7 @@ def test_a_run_that_was_killed_before_it_remembered_counts_once(project: Project
     with sqlite3.connect(state_dir() / "state.db") as db:
         assert db.execute("DELETE FROM reinforced").rowcount == 1
     db.close()
-    assert "already" in project.mem("reinforce", "a", "b", "--session", "s1").err
+    assert "already" in project.mem("reinforce", "a", "b", "--session", "s1").out
     assert [entry_of(project, name).reinforcement_count for name in "ab"] == [1, 1]
     assert project.mem("reinforce", "a", "--session", "s2").code == 0
     assert entry_of(project, "a").reinforcement_count == 2
@@ -73,7 +73,7 @@ def test_a_session_reinforces_what_it_was_shown(project: Project) -> None:
     assert project.mem("reinforce", "--session", "s1").code == 0
     assert entry_of(project, "z").reinforcement_count == 1
     assert entry_of(project, "l").reinforcement_count == 0
-    assert "nothing to reinforce" in project.mem("reinforce", "--session", "other").err
+    assert "nothing to reinforce" in project.mem("reinforce", "--session", "other").out
 
 
 def test_retired_entries_are_left_and_survivors_count_for_what_was_merged(project: Project) -> None:
@@ -83,7 +83,7 @@ def test_retired_entries_are_left_and_survivors_count_for_what_was_merged(projec
         project.entry(id="r", status="retired") + project.entry(id="s", merged_from=["gone"]),
     )
     done = project.mem("reinforce", "r", "gone", "s")
-    assert done.code == 0 and "1 retired" in done.err
+    assert done.code == 0 and "1 retired" in done.out
     assert entry_of(project, "r").reinforcement_count == 0
     assert entry_of(project, "s").reinforcement_count == 1
 
@@ -103,7 +103,7 @@ def test_unknown_ids_are_named_when_typed_and_counted_when_listed(project: Proje
     assert typed.code == 3 and "nope" in typed.err
     assert entry_of(project, "a").reinforcement_count == 1
     listed = project.mem("reinforce", "--ids", "-", input="a\n\nnope\n")
-    assert listed.code == 0 and "1 unknown" in listed.err
+    assert listed.code == 0 and "1 unknown" in listed.out
     assert entry_of(project, "a").reinforcement_count == 2
 
 

@@ -78,7 +78,7 @@ def test_undo_takes_back_the_last_write_and_then_the_one_before(project: Project
     first = project.mem("undo")
     assert first.code == 0 and path.read_bytes() == states[0] and "before it" not in first.err
     nothing = project.mem("undo")
-    assert nothing.code == 1 and "nothing to undo" in nothing.err
+    assert nothing.code == 1 and "nothing to undo" in nothing.out
 
 
 def test_undo_refuses_when_the_file_was_edited_since(project: Project) -> None:

@@ -36,7 +36,7 @@ def test_a_named_stage_retires_its_live_task_entries(project: Project) -> None:
     assert not (project.root / ".current-stage").exists()
     assert "retired_because: stage design" in (project.root / "MEMORY.md").read_text()
     again = project.mem("retire-stage", "design")
-    assert again.code == 0 and "retired 0 entries" in again.err
+    assert again.code == 0 and "retired 0 entries" in again.out
 
 
 def test_unknown_never_retires_and_a_wrong_stage_is_a_usage_error(project: Project) -> None:
