@@ -36,6 +36,7 @@ _INT = re.compile(r"(?:0|[1-9][0-9]*)\Z")
 _FLOAT = re.compile(r"[0-9]+\.[0-9]+\Z")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
+_DIGEST = re.compile(r"[0-9a-f]{8}\Z")  # always in quotes: half of them begin with a digit
 _WORDS = frozenset(["true", "false", "yes", "no", "on", "off", "null", "y", "n"])
 _QUOTE_FREE = re.compile(r"[A-Za-z_][A-Za-z0-9_./@+-]*(?: [A-Za-z0-9_./@+(),-]+)*\Z")
 _BREAK = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]")
@@ -257,6 +258,7 @@ def _quoted(text: str, style: str | None, *, flow: bool) -> str:
         style != "'"
         and _QUOTE_FREE.match(text)
         and text.lower() not in _WORDS
+        and not _DIGEST.match(text)
         and not (flow and "," in text)
     ):
         return text

@@ -657,7 +657,7 @@ def test_removing_several_entries_and_changing_another() -> None:
             EntryChange(3, {"id": "e"}, body="New."),
         ],
     )
-    new = entry("e", "New.").replace("---\nNew.", f"written: {body_digest('New.')}\n---\nNew.")
+    new = entry("e", "New.").replace("---\nNew.", f"written: '{body_digest('New.')}'\n---\nNew.")
     assert after.text == "# P\n\n" + entry("b") + new + "---\nid: [\n---\n"
 
 
