@@ -175,8 +175,8 @@ def test_episodes_become_facts_in_one_write(project: Project) -> None:
     assert now["right"].extra["supports"] == ["e2", "e3"] and "wrong" not in now
     archived = entries(project, "MEMORY.archive.md")
     assert archived["wrong"].extra["superseded_by"] == "e2"
-    (before,) = (e for e in archived.values() if e.extra["superseded_by"] == "old")
-    assert "at one" in before.body and before.status == "retired"
+    (words,) = (e for e in archived.values() if e.extra["superseded_by"] == "old")
+    assert "at one" in words.body and words.status == "retired"
     assert {e.extra["consolidated_at"] for e in entries(project, "tasks/episodes.md").values()} == {
         "2026-11-21"
     }

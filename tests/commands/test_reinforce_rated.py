@@ -132,9 +132,9 @@ def test_what_is_missing_is_named(project: Project) -> None:
     before = (project.root / "MEMORY.md").read_bytes()
     log = project.write("~/s.md", "User: hello")
     done = project.mem("reinforce", "a", "--mode", "rated")
-    assert done.code == 2 and "--transcript" in done.out
+    assert done.code == 2 and "--transcript" in done.err
     done = project.mem("reinforce", "a", "--mode", "rated", "--transcript", str(log))
-    assert done.code == 2 and "config.toml" in done.out
+    assert done.code == 2 and "config.toml" in done.err
     assert (project.root / "MEMORY.md").read_bytes() == before
 
 
