@@ -18,6 +18,7 @@ from memcli.providers.llm import Ask, Model, make_model
 from memcli.providers.llm.batch import ask_all
 from memcli.providers.llm.ledger import Call, Ledger
 
+pytestmark = pytest.mark.process
 RESULT = {
     "type": "result",
     "subtype": "success",
