@@ -194,11 +194,11 @@ def _event(verb: str, call: HookCall) -> str | None:
 def _with_state(app: HookApp, verb: str, call: HookCall) -> tuple[Told, str]:
     """Do it with the state file; one that is damaged is moved aside, and a new one is used."""
     from memcli.errors import MemError
-    from memcli.storage.state import LOG_WAIT, Failed, State, set_aside, state_dir
+    from memcli.storage.state import Failed, State, set_aside, state_dir
 
     for _ in range(2):
         try:
-            history = State(state_dir(), app.project.key, wait=LOG_WAIT)
+            history = State(state_dir(), app.project.key, wait=_patience(verb))
             _ = history.db  # opened here: a damaged one is noticed
             try:
                 told = _answered(app, history, verb, call)
@@ -217,6 +217,13 @@ def _with_state(app: HookApp, verb: str, call: HookCall) -> tuple[Told, str]:
             f"{len(told.text)} characters" if told.text else ""
         )
     return Told(), "the state file is damaged"
+
+
+def _patience(verb: str) -> float:
+    """Seconds to wait for another writer of the state file: the end of a session has left its agent."""
+    from memcli.storage.state import LOG_WAIT
+
+    return 10.0 if verb == "session-end" and hasattr(os, "fork") else LOG_WAIT
 
 
 def _answered(app: HookApp, history: State, verb: str, call: HookCall) -> Told:

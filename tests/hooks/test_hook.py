@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -456,8 +457,7 @@ def test_nothing_is_written_while_git_is_busy(shop: Project, mark: str) -> None:
 
 def test_nothing_is_written_while_a_file_has_a_conflict(shop: Project) -> None:
     """A memory file with conflict markers keeps the writers away from all of them."""
-    shop.write("tasks/c.md", "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n")
-    before = memory(shop)
+    shop.write("tasks/c.md", "    before = memory(shop)
     call(shop, "session-end", transcript_path=str(transcript(shop, "Hi", WISH)), reason="other")
     settle(shop)
     assert memory(shop) == before and Spool(history(shop)).waiting()
@@ -492,6 +492,7 @@ def test_a_killed_hook_loses_nothing(shop: Project, after: float) -> None:
     ):  # the child of a killed hook may be slow
         settle(shop)
         text = (shop.root / "MEMORY.md").read_text()
+<<<<<<< HEAD
     learned = [
         entry for entry in parse(text, "MEMORY.md").entries if "never unittest" in entry.body
     ]
@@ -508,6 +509,9 @@ def test_the_end_does_not_wait_for_what_follows(shop: Project) -> None:
         call(
             shop, "session-end", transcript_path=str(path), reason="other"
         )  # waits for the end of stdout
+        until = time.monotonic() + 60
+        while not Spool(history(shop)).waiting() and time.monotonic() < until:
+            time.sleep(0.3)  # it is noted behind the back of the agent
         assert Spool(history(shop)).waiting()
     settle(shop)
     assert not Spool(history(shop)).waiting()
@@ -596,6 +600,7 @@ def test_an_open_input_is_not_waited_for(shop: Project) -> None:
             [sys.executable, "-m", "memcli", "hook", "session-start"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            env={**os.environ, "MEM_HOOK_SECONDS": "600" if answered else "2"},
         )
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(data)
