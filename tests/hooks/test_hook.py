@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -457,7 +456,8 @@ def test_nothing_is_written_while_git_is_busy(shop: Project, mark: str) -> None:
 
 def test_nothing_is_written_while_a_file_has_a_conflict(shop: Project) -> None:
     """A memory file with conflict markers keeps the writers away from all of them."""
-    shop.write("tasks/c.md", "    before = memory(shop)
+    shop.write("tasks/c.md", "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n")
+    before = memory(shop)
     call(shop, "session-end", transcript_path=str(transcript(shop, "Hi", WISH)), reason="other")
     settle(shop)
     assert memory(shop) == before and Spool(history(shop)).waiting()
@@ -492,7 +492,6 @@ def test_a_killed_hook_loses_nothing(shop: Project, after: float) -> None:
     ):  # the child of a killed hook may be slow
         settle(shop)
         text = (shop.root / "MEMORY.md").read_text()
-<<<<<<< HEAD
     learned = [
         entry for entry in parse(text, "MEMORY.md").entries if "never unittest" in entry.body
     ]
