@@ -30,7 +30,8 @@ def test_a_first_entry_creates_the_file(project: Project) -> None:
     assert (got.code, got.err) == (0, "")
     entry = last(project)
     assert re.fullmatch(
-        rf"added to MEMORY.md:13: Freeze time in cart tests \(id {entry.id[:8]}\)\n", got.out
+        rf"added to MEMORY.md:{entry.line}: Freeze time in cart tests \(id {entry.id[:8]}\)\n",
+        got.out,
     )
     assert entry.body == f"## [{TODAY}] Freeze time in cart tests\nUse freeze_time in the fixture."
     assert (entry.type, entry.domain, entry.importance, entry.phase, entry.status) == (
@@ -161,10 +162,21 @@ def test_nothing_to_remember_is_exit_2(project: Project, text: str) -> None:
 
 
 def test_text_comes_from_stdin(project: Project) -> None:
-    """`-` reads standard input, with CRLF; bytes that are no text are refused."""
-    project.mem("add", "-", input=b"Title here\r\nBody line\r\n")
-    assert last(project).body == f"## [{TODAY}] Title here\nBody line"
-    assert project.mem("add", "-", input=b"Body \xff line\r\n").code == 2
+    """`-` reads standard input, with CRLF; what is no text is refused with its place."""
+    project.mem("add", "-", input="Title here\r\nBody é line\r\n".encode())
+    assert last(project).body == f"## [{TODAY}] Title here\nBody é line"
+    for data, why in ((b"a\nb \xff", "is not UTF-8 text (line 2, byte 4)"), (b"a\0", "NUL byte")):
+        got = project.mem("add", "-", input=data)
+        assert got.code == 2 and why in got.err and len(entries(project.root / "MEMORY.md")) == 1
+
+
+def test_a_long_text_wants_a_word(project: Project) -> None:
+    """64 KB are taken; more is refused without --allow-long."""
+    words = "word " * 14_000
+    assert project.mem("add", "-", input=words).code == 5
+    assert not (project.root / "MEMORY.md").exists()
+    assert project.mem("add", "-", "--allow-long", input=words).code == 0
+    assert project.mem("add", "-", input="x" * (64 << 10)).code == 0
 
 
 @pytest.mark.parametrize(
@@ -303,28 +315,28 @@ def test_json_says_where_it_went(project: Project) -> None:
 
 
 def test_twenty_adds_at_once_are_all_there(project: Project) -> None:
-    """Twenty processes at once lose nothing and leave no temporary file."""
+    """Twenty processes at once lose nothing; one that waited too long says so and tries again."""
     words = (
         "apple brick cloud delta eagle flame grape house igloo jewel"
         " koala lemon mango night ocean piano quilt river storm tiger"
     ).split()
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-m", "memcli", "add", f"{word} {word[::-1]} {i}"],
-            cwd=project.root, stdout=subprocess.PIPE, text=True,
+    texts = {word: f"{word} {word[::-1]} {i}" for i, word in enumerate(words)}
+    running = {
+        text: subprocess.Popen(
+            [sys.executable, "-m", "memcli", "add", text],
+            cwd=project.root,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
-        for i, word in enumerate(words)
-    ]  # fmt: skip
-    assert [(one.wait(), one.stdout.read()[:8]) for one in running if one.stdout] == [
-        (0, "added to")
-    ] * 20
-    assert sorted(
-        entry.title.split()[0] for entry in entries(project.root / "MEMORY.md")
-    ) == sorted(words)
+        for text in texts.values()
+    }
+    for text, process in running.items():
+        out, _ = process.communicate()
+        assert process.returncode == 5 or out.startswith(b"added to")
+        assert process.returncode == 0 or project.mem("add", text).code == 0
+    found = sorted(entry.title.split()[0] for entry in entries(project.root / "MEMORY.md"))
+    assert found == sorted(words)
     assert not [path for path in project.root.iterdir() if "mem-tmp" in path.name]
-    for one in running:
-        assert one.stdout is not None
-        one.stdout.close()
 
 
 def test_a_sibling_job_is_no_place_to_be_reinforced(project: Project) -> None:

@@ -16,6 +16,7 @@ from tests.conftest import Project
 KEYS = {
     "id": str, "rank": int, "layer": str, "score": float, "title": str, "text": str, "type": str, "kind": str,
     "level": str, "store": str, "path": str, "line": int, "age_days": int, "duplicates": list,
+    "key_moment": bool,
 }  # fmt: skip
 FACTORS = {
     "lexical",

@@ -190,12 +190,18 @@ def test_twenty_processes_lose_no_increment(project: Project) -> None:
     project.mem("index")
     command = [sys.executable, "-m", "memcli", "reinforce"]
     running = [
-        subprocess.Popen([*command, *names[i::20]], cwd=project.root, stderr=subprocess.PIPE)
+        subprocess.Popen(
+            [*command, *names[i::20]],
+            cwd=project.root,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
         for i in range(20)
     ]
-    for process in running:
-        _, err = process.communicate(timeout=120)
-        assert process.returncode == 0, err.decode()
+    for i, process in enumerate(running):
+        _, err = process.communicate()
+        assert process.returncode in (0, 5), err.decode()  # 5: it waited too long for the others
+        assert process.returncode == 0 or project.mem("reinforce", *names[i::20]).code == 0
     entries = parse((project.root / "MEMORY.md").read_text(), "x").entries
     assert [entry.reinforcement_count for entry in entries] == [1] * 200
     assert project.git("status", "--porcelain") == "?? MEMORY.md\n"

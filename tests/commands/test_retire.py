@@ -76,7 +76,7 @@ def test_undo_takes_back_the_last_write_and_then_the_one_before(project: Project
     assert last.out.startswith("took back retire of ")
     assert last.out.endswith(": MEMORY.md\nbefore it: reinforce, taken back by another mem undo\n")
     first = project.mem("undo")
-    assert first.code == 0 and path.read_bytes() == states[0] and "before it" not in first.err
+    assert first.code == 0 and path.read_bytes() == states[0] and "before it" not in first.out
     nothing = project.mem("undo")
     assert nothing.code == 1 and "nothing to undo" in nothing.out
 
