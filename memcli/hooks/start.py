@@ -14,6 +14,7 @@ from memcli.project.trust import own_files
 from memcli.recall import budget
 from memcli.recall.budget import Pools, Shown
 from memcli.recall.layers import Layers
+from memcli.storage.files import open_file
 from memcli.storage.session_log import SessionLog
 from memcli.storage.state import State
 
@@ -82,7 +83,7 @@ def _is_told(log: SessionLog, call: HookCall) -> bool:
 
 def _holds_block(path: str) -> bool:
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             return MARK in file.read(SCANNED)
     except OSError:
         return False

@@ -240,7 +240,11 @@ def others(root: Path, listing: Listing) -> list[str]:
 
     seen = {file.name for file in listing.files}
     patterns: dict[str, None] = {}
-    for name in tracked(root, "*.md"):
+    try:
+        names = tracked(root, "*.md")
+    except OSError:  # without git
+        return []
+    for name in names:
         folder, _, base = name.rpartition("/")
         if shown(name) in seen or base.lower() in NEVER or base.endswith(ARCHIVE):
             continue

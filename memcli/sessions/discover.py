@@ -21,6 +21,7 @@ from memcli.sessions import speakers
 from memcli.sessions.lines import Line, Lines, parse
 from memcli.sessions.reader import open_plain
 from memcli.storage import foreign_db
+from memcli.storage.files import SMALL_BYTES, read_text
 from memcli.storage.owners import Owner, Owners, remembered
 from memcli.storage.state import state_dir
 
@@ -160,13 +161,13 @@ def _gemini_told(home: Path, wanted: Sequence[str]) -> Told:
     """By `.project_root` beside the chats, by the list of projects, or by the digest of the path."""
     names = {hashlib.sha256(path.encode()).hexdigest(): path for path in wanted}
     with suppress(OSError, ValueError, AttributeError):
-        listed = json.loads((home / "projects.json").read_text())["projects"]
+        listed = json.loads(read_text(home / "projects.json", most=SMALL_BYTES))["projects"]
         names |= {str(slug): str(path) for path, slug in listed.items()}
 
     def told(path: Path) -> Owner:
         folder = path.parent.parent
         try:
-            root = (folder / ".project_root").read_text(errors="replace").strip()
+            root = read_text(folder / ".project_root", most=SMALL_BYTES).strip()
         except OSError:
             root = names.get(folder.name, "")
         return Owner("", root)

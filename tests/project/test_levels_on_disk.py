@@ -395,7 +395,7 @@ def test_what_may_not_be_read_is_named_and_the_rest_indexed(project: Project) ->
     assert done.code == 3
     assert "MEMORY.md:1: cannot be read: permission denied" in done.err
     assert "tasks:1: cannot be read: permission denied" in done.err
-    assert "in 2 files" in done.err
+    assert "in 2 files" in done.out
 
 
 # --- views

@@ -51,7 +51,9 @@ def test_the_state_file_is_private(tmp_path: Path) -> None:
     """0600 in a 0700 folder, whatever the umask."""
     old = os.umask(0)
     try:
-        State(tmp_path / "mem", "p").close()
+        state = State(tmp_path / "mem", "p")
+        state.recalled("s")
+        state.close()
     finally:
         os.umask(old)
     assert stat.S_IMODE((tmp_path / "mem/state.db").stat().st_mode) == 0o600
