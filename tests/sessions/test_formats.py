@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from memcli.errors import DataError
-from memcli.extraction import rules
 from memcli.sessions.model import Session
 from memcli.sessions.reader import FORMATS, Unknown, human_turns, read, read_all, spoken
 
@@ -200,18 +199,6 @@ def test_a_textual_fence_and_a_stranger_are_nobodys_order() -> None:
     turns = read(FIXTURES / "speakers.md").turns
     assert not any("root" in turn.text for turn in turns if turn.human)
     assert [turn.origin for turn in turns if "3 passed" in turn.text] == ["tool:unknown"]
-
-
-@pytest.mark.parametrize("name", LABELS)
-def test_corrections_are_found_as_labelled(name: str) -> None:
-    """The rules learn from every labelled correction, whatever the format, and take nothing else
-    for one.
-    """
-    found = [(each, finding) for each in read_all(FIXTURES / name) for finding in rules.find(each)]
-    turns = {session.turns[finding.turn].text for session, finding in found}
-    wrong = {s.turns[f.turn].text for s, f in found if f.scope == "corrective"}
-    labelled = set(LABELS[name]["corrections"])
-    assert labelled <= turns and wrong <= labelled
 
 
 def test_a_result_names_its_call() -> None:
