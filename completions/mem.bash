@@ -42,8 +42,9 @@ _mem() {
         case $prev in
         --limit | --max-tokens | --walk | --session | --project | --agent | --job | --task | --tag | --since | --until) : ;;
         --format) _mem_words "auto text prompt json" ;;
-        --detail | --history) _mem_words "auto none high" ;;
+        --detail) _mem_words "auto none high" ;;
         --ids-out | --path) _mem_files -f ;;
+        --history) _mem_words "auto only off" ;;
         --level) _mem_words "global project job task" ;;
         --type) _mem_words "declarative procedural directive corrective" ;;
         --kind) _mem_words "policy workflow pitfall architecture decision preference fact episode" ;;

@@ -45,7 +45,7 @@ complete -c mem -n '__fish_seen_subcommand_from recall' -l no-refresh -d 'Answer
 complete -c mem -n '__fish_seen_subcommand_from recall' -l exit-code -d 'Exit 1 when nothing is ranked'
 complete -c mem -n '__fish_seen_subcommand_from recall' -l shared -d 'Search the shared index instead'
 complete -c mem -n '__fish_seen_subcommand_from recall' -l project -x -d 'With --shared: only this project'
-complete -c mem -n '__fish_seen_subcommand_from recall' -l history -x -a 'auto none high' -d 'What was said and committed: only, off, auto'
+complete -c mem -n '__fish_seen_subcommand_from recall' -l history -x -a 'auto only off' -d 'Said and committed: auto, only or off'
 complete -c mem -n '__fish_seen_subcommand_from recall' -l agent -x -d 'Only sessions with claude, codex, ...'
 complete -c mem -n '__fish_seen_subcommand_from recall' -l level -x -a 'global project job task' -d 'global, project, job or task'
 complete -c mem -n '__fish_seen_subcommand_from recall' -l job -x -d 'Look at this job and its tasks'

@@ -49,7 +49,7 @@ def recall(
     exit_code: bool = flag("--exit-code", "Exit 1 when nothing is ranked.", panel=SCRIPTS),
     shared: bool = flag("--shared", "Search the shared index instead.", panel=SCRIPTS),
     project: Names = many("NAME", "With --shared: only this project.", panel=SCRIPTS),
-    history: str = option("WHEN", "Said and committed: auto, only or off.", default="auto"),
+    history: str = option("TIER", "Said and committed: auto, only or off.", default="auto"),
     agent: Names = many("NAME", "Only sessions with claude, codex, ...", panel=FILTER),
 ) -> int:
     """Find what was learned that bears on TASK."""

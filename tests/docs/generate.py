@@ -36,6 +36,7 @@ VALUES: Mapping[str, Sequence[str]] = {
     "STAGE": PHASES,
     "FORMAT": ("auto", "text", "prompt", "json"),
     "WHEN": ("auto", "none", "high"),
+    "TIER": ("auto", "only", "off"),
     "HOW": ("flag", "decay", "resolve"),
     "MODE": ("retrieved", "aligned", "rated"),
     "ENGINE": ("auto", "llm", "rules"),
