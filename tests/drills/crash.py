@@ -37,7 +37,8 @@ from typing import NamedTuple
 from memcli.app import App, Options
 from memcli.memory.editor import render_entry
 from memcli.memory.parser import parse
-from memcli.storage.state import Spooled, State
+from memcli.storage.session_log import Spool, Spooled
+from memcli.storage.state import State
 from tests.drills import forge
 
 TOPICS = "cart payment search index queue worker cache token deploy schema".split()
@@ -214,7 +215,7 @@ def _spool(world: World) -> None:
     path = _transcript(world)
     with App(Options(root=str(world.root)), world.environ, world.root) as app:
         history = State(world.state, app.project.key)
-        history.spool(Spooled("s-1", path, True, os.stat(path).st_size))
+        Spool(history).add(Spooled("s-1", path, True, os.stat(path).st_size))
         history.close()
 
 
