@@ -44,7 +44,9 @@ def run(
         paths = [patch.path for patch in report.patches]
         _tried(app, lambda: reinforced.extend(waiting.write(app, paths)))
     compacted: list[Event] = []
-    if app.project.config.compact_after_extract and report.patches:
+    # A run that was killed before this step has its lessons in the files: they are known now.
+    again = any(learned.known for learned in report.sessions)
+    if app.project.config.compact_after_extract and (report.patches or again):
         _tried(app, lambda: compacted.extend(compact.compact_due(app).done))
     return Ended(report, tuple(reinforced), tuple(compacted), report.patches)
 
