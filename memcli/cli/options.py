@@ -206,7 +206,7 @@ def wrote(
     if mem.options.json:
         put(json_of(report, dry_run=dry_run))
     elif not dry_run:
-        put("" if mem.options.quiet else words(report))
+        put("" if mem.options.quiet else "\n".join(text.folded([words(report)], more=2)))
     elif not text.put_diff(report.patches, str(mem.project.root or mem.project.home)):
         say("mem: nothing would change", quiet=mem.options.quiet)
 

@@ -18,7 +18,7 @@ from memcli.cli.options import (
 from memcli.cli.progress import Progress
 from memcli.errors import DataError, ProviderError, UsageError
 from memcli.views import exchange, json, upkeep
-from memcli.views.text import HOW_TO_BEGIN, count_problems, problem_lines, put, say
+from memcli.views.text import HOW_TO_BEGIN, count_problems, folded, problem_lines, put, say
 
 
 @command("init")
@@ -130,7 +130,8 @@ def index(
     elif check:
         put(upkeep.stale_text(report))
     else:
-        put(upkeep.index_text(report) if report.where and not quiet else "")
+        lines = [upkeep.index_text(report)] if report.where and not quiet else []
+        put("\n".join(folded(lines, more=2)))
         say("" if report.where else HOW_TO_BEGIN, quiet=quiet)
         put(upkeep.push_text(sent) if sent is not None else "")
     if check and report.stale:
