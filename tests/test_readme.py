@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.docs import console, picture
 
 README = (console.ROOT / "README.md").read_text(encoding="utf-8")
+
+pytestmark = pytest.mark.process
 
 
 def test_readme_console_blocks_show_what_the_program_prints(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from memcli.app import App
 from memcli.errors import RefusedError, UsageError
 from memcli.install import agents, harness, repository, workflow
 from memcli.install.targets import Changes, Place, Target, apply
-from memcli.project import distribution, git, places, trust
+from memcli.project import distribution, git, places
 from memcli.project.context import moment
 from memcli.project.levels_on_disk import FoundFile, Listing
 from memcli.project.places import line_for
@@ -50,7 +50,7 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> InitReport:
         _tidy(app)
     place = Place(app.project.root, app.project.home, app.project.environ, moment(app.project.now))
     top = git.work_tree(app.project.root) if app.project.root is not None else None
-    if top is not None and not trust.points_back(top):
+    if top is not None and not git.points_back(top):
         _check_repository(top, request.git_dir)
     notes: list[str] = []
     targets = _targets(place, request, top, notes)

@@ -78,6 +78,26 @@ def under_way(top: Path) -> str:
     return next((word for name, word in UNDER_WAY.items() if os.path.lexists(own / name)), "")
 
 
+def points_back(top: Path) -> bool:
+    """Whether the repository that a work tree's `.git` names knows this work tree.
+
+    A linked work tree stands in its `gitdir` file, a submodule in its `core.worktree`.
+    """
+    dot = top / ".git"
+    if dot.is_dir() and not dot.is_symlink():
+        return True
+    folder = git_dir(top)
+    if folder is None or dot.is_symlink():
+        return False
+    here = os.path.realpath(top)
+    named = read_first_line(folder / "gitdir")
+    if named and os.path.realpath(folder / named) == os.path.realpath(dot):
+        return True
+    done = run(["config", "--file", str(folder / "config"), "--get", "core.worktree"], top)
+    named = done.stdout.rstrip("\n")
+    return bool(named) and os.path.realpath(folder / named) == here
+
+
 def exclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:
     """Make git ignore `patterns` through `.git/info/exclude`; nothing happens outside a repository."""
     top = work_tree(root)
@@ -85,8 +105,6 @@ def exclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:
     if top is None or common is None or not (common / "HEAD").is_file():
         return
     path = common / "info" / "exclude"
-    from memcli.project.trust import points_back
-
     if path.is_symlink() or path.parent.is_symlink() or not points_back(top):
         return  # what a `.git` that somebody packed leads to is not ours to write
     try:

@@ -102,23 +102,3 @@ def _is_text(path: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def points_back(top: Path) -> bool:
-    """Whether the repository that a work tree's `.git` names knows this work tree.
-
-    A linked work tree stands in its `gitdir` file, a submodule in its `core.worktree`.
-    """
-    dot = top / ".git"
-    if dot.is_dir() and not dot.is_symlink():
-        return True
-    folder = git.git_dir(top)
-    if folder is None or dot.is_symlink():
-        return False
-    here = os.path.realpath(top)
-    named = git.read_first_line(folder / "gitdir")
-    if named and os.path.realpath(folder / named) == os.path.realpath(dot):
-        return True
-    done = git.run(["config", "--file", str(folder / "config"), "--get", "core.worktree"], top)
-    named = done.stdout.rstrip("\n")
-    return bool(named) and os.path.realpath(folder / named) == here

@@ -91,12 +91,12 @@ def test_a_work_tree_must_be_known_to_its_repository(project: Project, tmp_path:
     project.git("add", "-A")
     project.git("commit", "-qm", "x")
     project.git("worktree", "add", "-q", str(tmp_path / "linked"))
-    assert trust.points_back(project.root)
-    assert trust.points_back(tmp_path / "linked")
+    assert git.points_back(project.root)
+    assert git.points_back(tmp_path / "linked")
     packed = tmp_path / "packed"
     packed.mkdir()
     (packed / ".git").write_text(f"gitdir: {project.root}/.git\n")
-    assert not trust.points_back(packed)
+    assert not git.points_back(packed)
     before = (project.root / ".git/config").read_bytes()
     done = project.mem("init", cwd=packed)
     assert done.code == 5, done.err
