@@ -19,11 +19,13 @@ class Program(typer.core.TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         self.write(formatter, detailed=1)
         more = "mem help explains every command, mem COMMAND --help one; mem --version"
-        formatter.write(f"\n{more}\n")
+        formatter.write_paragraph()
+        formatter.write_text(more)
 
     def write(self, formatter: Any, detailed: int) -> None:
         """The page, with what each command does in the first `detailed` groups."""
-        formatter.write(f"Usage: mem COMMAND [OPTIONS]\n\n{self.help}\n")
+        formatter.write("Usage: mem COMMAND [OPTIONS]\n\n")
+        formatter.write_text(self.help)
         for at, (title, names) in enumerate(self.groups.items()):
             if at < detailed:
                 with formatter.section(title):

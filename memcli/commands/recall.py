@@ -78,7 +78,7 @@ def _history(app: App, request: RecallRequest) -> HistoryLayer | None:
             )
         gone = (
             app.looked(lambda: history_layer.gone_of(app.index))
-            if app.project.listing.files
+            if app.project.listing.files and app.kept.exists
             else None
         )
         return history_layer.ask(
