@@ -14,7 +14,7 @@ from urllib.request import url2pathname
 
 from memcli.errors import UsageError
 
-NAME = "memcli"
+NAME = "memfiles"
 """The name of the distribution, which need not be that of the package."""
 
 
