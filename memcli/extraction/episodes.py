@@ -108,7 +108,7 @@ def _title(turns: Sequence[Turn], exchanges: Sequence[_Exchange]) -> str:
     for one in ordered[:3]:
         best = max(one.closing[:12], key=_reports, default=None)
         if best is not None and _reports(best) > 0:
-            return title(_ANNOUNCED.sub("", _plain(best.text)), TITLE)
+            return title(_LED.sub("", _plain(best.text)), TITLE)
     asks = [ask for one in ordered for ask in one.asked if len(content(ask.low)) >= 3]
     fitting = [ask for ask in asks if len(ask.low.split()) >= 4 and "tasks" in begins(ask.low)]
     closing = [
@@ -118,9 +118,12 @@ def _title(turns: Sequence[Turn], exchanges: Sequence[_Exchange]) -> str:
     return title(_plain(chosen[0].text), TITLE) if chosen else ""
 
 
-_ANNOUNCED = re.compile(
-    r"^(?:done|fixed|completed?|finished|perfect|great|all set)\s*[—–:.!-]+\s*", re.I
+_LED = re.compile(
+    r"(?:(?:all )?(?:done|fixed|completed?|finished|perfect|great|set)\s*[—–:.,!-]+\s*)?"
+    r"(?:(?:i|we)(?:['’]ve| have)? (?:now |also |just |successfully )*(?=\w+(?:ed|t|ote|ade) ))?",
+    re.IGNORECASE,
 )
+"""What leads into a report of what was done, and says nothing of it."""
 
 
 def _subject(turn: Turn) -> str:

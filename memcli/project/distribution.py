@@ -18,18 +18,22 @@ NAME = "memfiles"
 """The name of the distribution, which need not be that of the package."""
 
 
-def hint(extra: str = "") -> str:
-    """The command line that installs this program again where it is, with an extra."""
+def hint(extra: str = "", *, anew: bool = False) -> str:
+    """The command line that installs this program again where it is, with an extra.
+
+    `anew` replaces also what is there already: a damaged package, say.
+    """
     spec = shlex.quote(requirement(extra))
     prefix = Path(sys.prefix)
+    again = " --reinstall" if anew else ""
     if (prefix / "uv-receipt.toml").exists():
-        return f"uv tool install --force {spec}"
+        return f"uv tool install --force{again} {spec}"
     if (prefix / "pipx_metadata.json").exists():
         return f"pipx install --force {spec}"
     python = shlex.quote(sys.executable)
     if importlib.util.find_spec("pip") is None:
-        return f"uv pip install --python {python} {spec}"
-    return f"{python} -m pip install {spec}"
+        return f"uv pip install{again} --python {python} {spec}"
+    return f"{python} -m pip install{' --force-reinstall' if anew else ''} {spec}"
 
 
 def requirement(extra: str = "") -> str:

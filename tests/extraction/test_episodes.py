@@ -54,7 +54,9 @@ def test_the_title_says_what_was_done() -> None:
         "Done. I changed the rounding of refunds in `src/ledger.py` to half even. All 12 tests pass."
     )
     one = tell(asked, EDIT, report)
-    assert one and one.title == "I changed the rounding of refunds in `src/ledger.py` to half even"
+    assert one and one.title == "Changed the rounding of refunds in `src/ledger.py` to half even"
+    one = tell(asked, EDIT, agent("Done, I changed the export to Decimal."))
+    assert one and one.title == "Changed the export to Decimal"
     commit = ran('git commit -m "Round refunds half even in the ledger"')
     one = tell(asked, EDIT, *commit, report)
     assert one and one.title == "Round refunds half even in the ledger"

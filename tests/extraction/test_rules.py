@@ -135,6 +135,15 @@ def test_remember_this(text: str) -> None:
     assert not one.body.lower().startswith(("remember", "merk", "记住"))
 
 
+def test_a_turn_that_says_remember_this_teaches_the_rest_as_well() -> None:
+    """One lesson does not hide another."""
+    rule = "From now on always write money as Decimal, never as float."
+    fact = "Remember this: the invoice numbers come from the ERP."
+    assert [one.body for one in found(human(f"{rule} {fact}"))] == [
+        "The invoice numbers come from the ERP.", rule
+    ]  # fmt: skip
+
+
 def test_a_session_leaves_the_best_and_names_the_others() -> None:
     """Seven at most."""
     said = [

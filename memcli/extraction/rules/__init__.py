@@ -43,28 +43,31 @@ def find(session: Session, most: int = MOST) -> Taught:
     Only words of the person and the agent teach: what was pasted and what tools returned does not.
     """
     turns = session.turns
-    told = list(_told(turns))
-    taken = {one.turn for one in told}
-    lessons = [one for one in choice.chosen(turns) if one.found.turn not in taken]
-    found = [*told, *(finding(one, turns) for one in lessons), *commands.recoveries(turns)]
+    told, said = _told(turns)
+    lessons = [finding(one, turns) for one in choice.chosen(turns, used=said)]
+    found = [*told, *lessons, *commands.recoveries(turns)]
     kept = sorted(found[:most], key=lambda one: one.turn)
     return Taught(tuple(kept), tuple(one.title for one in found[most:]))
 
 
-def _told(turns: Sequence[Turn]) -> list[Finding]:
-    """What the person said to remember."""
-    found, before = [], ""
+def _told(turns: Sequence[Turn]) -> tuple[list[Finding], set[tuple[int, int]]]:
+    """What the person said to remember, and which sentences (turn, place) say so."""
+    found: list[Finding] = []
+    used: set[tuple[int, int]] = set()
+    before = ""
     for i, turn in enumerate(turns):
         if turn.human:
             said = sentences(turn.text, typed=True)
-            found += [one for n, one in enumerate(_remembered(said, before, i)) if one and n < 3]
+            asks = [n for n, one in enumerate(said) if _REMEMBER.match(one.text)][:3]
+            facts = [fact for n in asks if (fact := _fact(said, n, before, i))]
+            bodies = {fact.body.lower() for fact in facts}
+            used |= {
+                (i, n) for n, one in enumerate(said) if n in asks or one.text.lower() in bodies
+            }
+            found += facts
         elif turn.role == "assistant" and turn.text and not turn.tool:
             before = turn.text
-    return found
-
-
-def _remembered(said: list[Sentence], before: str, turn: int) -> list[Finding | None]:
-    return [_fact(said, n, before, turn) for n, one in enumerate(said) if _REMEMBER.match(one.text)]
+    return found, used
 
 
 def _fact(said: list[Sentence], n: int, before: str, turn: int) -> Finding | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from heapq import nlargest
 from typing import NamedTuple
 
@@ -50,14 +50,18 @@ def by_weights(found: Candidate) -> float:
     return weights.worth(found.evidence, human=found.human)
 
 
-def chosen(turns: Sequence[Turn], worth: Worth = by_weights) -> list[Lesson]:
-    """The lessons of a session, the best first, none twice."""
+def chosen(
+    turns: Sequence[Turn], worth: Worth = by_weights, used: Collection[tuple[int, int]] = ()
+) -> list[Lesson]:
+    """The lessons of a session, the best first, none twice and none of sentences (turn, place) that
+    are `used` already.
+    """
     found, heard = candidates(turns)
     values = {(one.turn, one.at): worth(one) for one in found}
     near: defaultdict[int, dict[int, Candidate]] = defaultdict(dict)
     for one in found:
         near[one.turn][one.at] = one
-    used: set[tuple[int, int]] = set()
+    used = set(used)
     kept: list[Lesson] = []
     places = {one.turn: i for i, one in enumerate(heard)}
     for one in sorted(found, key=lambda c: (-values[c.turn, c.at], c.turn, c.at)):

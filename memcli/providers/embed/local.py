@@ -323,7 +323,7 @@ def _rows() -> list[tuple[int, str, int, bytes]]:
     except (ImportError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise ProviderError(
             f"the table of wordllama cannot be read: {error} ({folder})",
-            f"{distribution.hint('local')}, or --set embedder=none",
+            f"reinstall it: {distribution.hint('local', anew=True)}, or --set embedder=none",
         ) from None
 
 
