@@ -34,6 +34,8 @@ from tests.conftest import Project, Result
 pytestmark = pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning"
 )
+PATIENT = 600
+"""Seconds that a test waits for what takes a moment: only what is broken takes so long."""
 SESSION = "11111111-2222-4333-8444-555555555555"
 HEAVY = (
     "typer",
@@ -89,12 +91,12 @@ def settle(project: Project) -> None:
     """Wait until no worker is at it."""
     with App(Options(root=str(project.root)), os.environ, project.root) as app:
         name = f"worker-{digest(app.project.key.encode())}"
-    until, quiet = time.monotonic() + 60, 0
+    until, quiet = time.monotonic() + PATIENT, 0
     while time.monotonic() < until:
         quiet = 0 if _running(project) else quiet + 1
         if quiet == 4:  # one that has just been forked has no name of its own yet
             with alone(
-                state_dir(), name, wait=30
+                state_dir(), name, wait=PATIENT
             ) as mine:  # not before: who finds it taken goes home
                 assert mine
             return
@@ -508,7 +510,7 @@ def test_the_end_does_not_wait_for_what_follows(shop: Project) -> None:
         call(
             shop, "session-end", transcript_path=str(path), reason="other"
         )  # waits for the end of stdout
-        until = time.monotonic() + 60
+        until = time.monotonic() + PATIENT
         while not Spool(history(shop)).waiting() and time.monotonic() < until:
             time.sleep(0.3)  # it is noted behind the back of the agent
         assert Spool(history(shop)).waiting()

@@ -149,6 +149,7 @@ def test_a_session_beyond_the_budget_keeps_the_persons_words(
     assert sum(len(turn.text) for turn in session.turns) < 400_000
 
 
+@pytest.mark.process
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     """60 MB, with one line of 30 MB in it, are read in under 130 MB by a process of its own."""
     path = tmp_path / "s.jsonl"
