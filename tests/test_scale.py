@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tests.bench import scale
+from tests.bench import scale, speed
 
 
 def row(entries: int, mode: str = "none") -> scale.Row:
@@ -57,7 +57,7 @@ def test_the_plot_has_every_line_and_labels_that_do_not_meet() -> None:
 def test_memory_is_that_of_the_command_not_of_who_measures() -> None:
     """A child of a large process counts as large; the measured one is a grandchild."""
     held = bytearray(os.urandom(1) * 200_000_000)
-    small = scale.cost([sys.executable, "-S", "-c", "pass"], dict(os.environ), Path.cwd())
-    large = scale.cost([sys.executable, "-S", "-c", "bytearray(b'x' * 90_000_000)"], {}, Path.cwd())
+    small = speed.cost([sys.executable, "-S", "-c", "pass"], dict(os.environ), Path.cwd())
+    large = speed.cost([sys.executable, "-S", "-c", "bytearray(b'x' * 90_000_000)"], {}, Path.cwd())
     assert len(held) == 200_000_000
     assert small.memory < 60 and large.memory > 90 and small.seconds > 0

@@ -1,68 +1,29 @@
-"""How cost grows with the number of entries: index, recall, edit, memory and size, without and with
-vectors.
+"""How cost grows with the number of entries: index, recall, edit and memory, without and with vectors.
 
     python -m tests.bench.scale [--sizes 1000 10000 100000 300000 1000000] [--runs 5]
                                 [--vectors-up-to 100000] [--plot docs/scale.svg]
 
-The entries are those of `tests.bench.speed`, 200 in a file. Every figure is that of a cold command.
-In turns with them, the same texts are built into a plain FTS5 table and asked by a fresh Python:
-the ratios are to these. The growth between two sizes is the exponent of the power that joins them:
-1 is linear, 0 is constant. What grows faster than linear first is what bends first.
+Trees and commands are those of `tests.bench.speed`. The growth between two sizes is the exponent of
+the power that joins them: 1 is linear, 0 is constant. What grows faster than linear is named.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import os
-import statistics
-import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.bench.speed import FLOOR, PER_FILE, QUERY, plain_index, size_of, timed, write_tree
+from tests.bench.speed import Arm, measure
 
-MEM = (sys.executable, "-m", "memcli")
 MODES = {"none": "words alone", "local": "with vectors"}
 BENT = 1.1
 """An exponent above it is more than linear, and more than noise."""
 RATIO = " / "
 """In the name of a figure: a ratio, whose growth says nothing."""
-MEASURED = """
-import json, resource, subprocess, sys, time
-started = time.perf_counter()
-code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
-seconds = time.perf_counter() - started
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(json.dumps([seconds, used.ru_utime + used.ru_stime, used.ru_maxrss]))
-sys.exit(code)
-"""
-
-
-class Cost(NamedTuple):
-    """What a command took: seconds by the clock, of the processor, and its peak memory in MB."""
-
-    seconds: float
-    worked: float
-    memory: float
-
-
-class Plain(NamedTuple):
-    """A plain FTS5 table of the same texts: its file, and the seconds it took to build."""
-
-    path: Path
-    built: float
-
-    @property
-    def query(self) -> list[str]:
-        """The command that asks it."""
-        terms = " OR ".join(f'"{word}"' for word in QUERY.split() if len(word) > 3)
-        return [sys.executable, "-c", FLOOR, str(self.path), terms]
 
 
 class Row(NamedTuple):
@@ -73,109 +34,28 @@ class Row(NamedTuple):
     figures: dict[str, float]
 
 
-def cost(command: Sequence[str], environ: Mapping[str, str], cwd: Path) -> Cost:
-    """Run a command below a small process of its own: the memory of a child counts what its parent
-    had.
-    """
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURED, *command],
-        env=environ,
-        cwd=cwd,
-        capture_output=True,
-        check=False,
-    )
-    if done.returncode:
-        raise SystemExit(f"{command}: exit {done.returncode}\n{done.stderr.decode()}")
-    seconds, worked, memory = json.loads(done.stdout)
-    return Cost(seconds, worked, memory / (1024 if sys.platform != "darwin" else 1024 * 1024))
-
-
-def middle(costs: Sequence[Cost]) -> Cost:
-    """The median of each figure."""
-    return Cost(*map(statistics.median, zip(*costs, strict=True)))
-
-
-def measure(count: int, modes: Sequence[str], runs: int, cache: Path) -> Iterator[Row]:
-    """All figures of one size: the tree is made once, the index anew for each mode."""
-    with tempfile.TemporaryDirectory(prefix="mem-scale-") as folder:
-        root, path = Path(folder) / "root", Path(folder) / "plain.db"
-        write_tree(root, count, PER_FILE)
-        plain = Plain(path, plain_index(path, count))
-        for mode in modes:
-            environ = {
-                "PATH": os.environ["PATH"], "HOME": folder, "MEM_HOME": folder, "MEM_NOW": "2026-11-01",
-                "MEM_EMBEDDER": mode, "XDG_CACHE_HOME": str(cache),
-            }  # fmt: skip
-            yield Row(count, mode, _figures(root, environ, runs, plain))
-            for left in root.glob(".memory.db*"):
-                left.unlink()
-
-
-def _figures(root: Path, environ: Mapping[str, str], runs: int, plain: Plain) -> dict[str, float]:
-    number = iter(range(runs))
-
-    def run(*command: str) -> Cost:
-        return cost(command, environ, root)
-
-    def edited() -> Cost:
-        _edit(root, next(number))
-        return run(*MEM, "recall", QUERY)
-
-    index = run(*MEM, "index", "-q")
-    unchanged, floor, recall = _in_turns(
-        runs,
-        lambda: run(*MEM, "index", "-q"),
-        lambda: run(*plain.query),
-        lambda: run(*MEM, "recall", QUERY),
-    )
-    beside, edit = _in_turns(runs, lambda: run(*MEM, "recall", QUERY), edited)
-    size = size_of(root)
-    return {
-        "index, s": index.seconds,
-        "of it processor, s": index.worked,
-        "plain build, s": plain.built,
-        "index / plain build": index.seconds / plain.built,
-        "index, no change, ms": unchanged.seconds * 1000,
-        "recall, ms": recall.seconds * 1000,
-        "plain query, ms": floor.seconds * 1000,
-        "recall / plain query": recall.seconds / floor.seconds,
-        "edit and recall, ms": edit.seconds * 1000,
-        "edit and recall / recall": edit.seconds / beside.seconds,
-        "memory of an index, MB": index.memory,
-        "memory of a recall, MB": recall.memory,
-        "memory of an edit and recall, MB": edit.memory,
-        "size of the index, MB": size,
-        "index / plain table, size": size * 1e6 / _bytes(plain.path),
-    }
-
-
-def _in_turns(runs: int, *jobs: Callable[[], Cost]) -> list[Cost]:
-    """The median costs of jobs that are run in turns, so that a noisy machine is noisy for all."""
-    return [
-        middle(costs) for costs in zip(*([job() for job in jobs] for _ in range(runs)), strict=True)
-    ]
-
-
-def _edit(root: Path, number: int) -> None:
-    path = root / "tasks" / "t000000.md"
-    text = path.read_text(encoding="utf-8")
-    path.write_text(text.replace("**Context:** ", f"**Context:** n{number} ", 1), encoding="utf-8")
-
-
-def _bytes(path: Path) -> int:
-    return sum(each.stat().st_size for each in path.parent.glob(f"{path.name}*"))
-
-
-def warm(cache: Path) -> None:
-    """Make the table of word vectors, which is made once for all repositories of a user."""
-    with tempfile.TemporaryDirectory(prefix="mem-scale-") as folder:
-        Path(folder, "MEMORY.md").write_text("# Memory\n\nA first word.\n", encoding="utf-8")
-        environ = {"PATH": os.environ["PATH"], "HOME": folder, "XDG_CACHE_HOME": str(cache)}
-        timed(
-            [*MEM, "index", "-q", "--root", folder],
-            environ | {"MEM_EMBEDDER": "local"},
-            Path(folder),
-        )
+def rows_of(size: int, modes: Sequence[str], runs: int) -> list[Row]:
+    """All figures of one size."""
+    floors, arms = measure(size, "many", [Arm("", mode) for mode in modes], runs)
+    query, build = floors["plain query"].seconds, floors["plain build"].seconds
+    found = []
+    for arm, own in arms.items():
+        index, recall, edit = own["index"], own["recall"], own["edit and recall"]
+        found.append(Row(size, arm.embedder, {
+            "index, s": index.seconds,
+            "plain build, s": build,
+            "index / plain build": index.seconds / build,
+            "index, no change, ms": own["no change"].seconds * 1000,
+            "recall, ms": recall.seconds * 1000,
+            "plain query, ms": query * 1000,
+            "recall / plain query": recall.seconds / query,
+            "edit and recall, ms": edit.seconds * 1000,
+            "edit and recall / recall": edit.seconds / recall.seconds,
+            "memory of an index, MB": index.memory,
+            "memory of a recall, MB": recall.memory,
+            "memory of an edit and recall, MB": edit.memory,
+        }))  # fmt: skip
+    return found
 
 
 # --- what it says
@@ -207,13 +87,10 @@ def _rounded(value: float) -> str:
 def bends(rows: Sequence[Row]) -> list[str]:
     """What grows faster than linear, the smallest size first."""
     found = [
-        (
-            rows[i + 1].entries,
-            f"{name}: n^{step:.2f} from {rows[i].entries:,} to {rows[i + 1].entries:,}",
-        )
+        (b.entries, f"{name}: n^{step:.2f} from {a.entries:,} to {b.entries:,}")
         for name in rows[0].figures
         if RATIO not in name and not name.startswith("plain")
-        for i, step in enumerate(growth(rows, name))
+        for (a, b), step in zip(pairwise(rows), growth(rows, name), strict=True)
         if step > BENT
     ]
     return [text for _, text in sorted(found)]
@@ -344,46 +221,26 @@ def _short(size: float) -> str:
 # --- the command
 
 
-def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    sizes = ["1000", "10000", "100000", "300000", "1000000"]
-    parser.add_argument(
-        "--sizes", nargs="+", default=sizes, help="of trees, with spaces or commas between"
-    )
+    sizes = [1000, 10_000, 100_000, 300_000, 1_000_000]
+    parser.add_argument("--sizes", nargs="+", type=int, default=sizes, help="of trees")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--vectors-up-to", type=int, default=100_000)
     parser.add_argument("--plot", default="", help="a file to draw into")
-    return parser.parse_args(given)
-
-
-def _measured(sizes: Sequence[int], runs: int, vectors_up_to: int) -> list[Row]:
+    given = parser.parse_args(arguments)
     rows: list[Row] = []
-    with tempfile.TemporaryDirectory(prefix="mem-scale-cache-") as cache:
-        warm(Path(cache))
-        for size in sizes:
-            modes = ["none", *(["local"] if size <= vectors_up_to else [])]
-            for row in measure(size, modes, runs, Path(cache)):
-                rows.append(row)
-                told = ", ".join(f"{name} {_rounded(value)}" for name, value in row.figures.items())
-                print(f"{row.entries:,} {MODES[row.mode]}: {told}", file=sys.stderr, flush=True)
-    return rows
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    given = _arguments(arguments)
-    sizes = sorted({int(size) for some in given.sizes for size in some.split(",")})
-    rows = _measured(sizes, given.runs, given.vectors_up_to)
+    for size in sorted(given.sizes):
+        rows += rows_of(size, list(MODES) if size <= given.vectors_up_to else ["none"], given.runs)
+        print(f"{size:,} done", file=sys.stderr, flush=True)
     lines: list[Line] = []
     for mode in MODES:
-        some = [row for row in rows if row.mode == mode]
-        if some:
+        if some := [row for row in rows if row.mode == mode]:
             print(table(some), end="\n\n")
             print("\n".join(bends(some)) or "nothing grows faster than linear", end="\n\n")
             lines += lines_of(some)
     if given.plot:
-        Path(given.plot).write_text(
-            plot(lines, "Cold commands by the number of entries"), encoding="utf-8"
-        )
+        Path(given.plot).write_text(plot(lines, "Cold commands by the number of entries"), "utf-8")
     return 0
 
 

@@ -1,14 +1,12 @@
-"""Speed as ratios in one run: cold `mem recall` against plain SQLite, index against a plain FTS5
-build.
+"""What cold commands cost, beside plain SQLite and other versions of `mem`, in turns in one run.
 
-    python -m tests.bench.speed [--sizes 1000,10000,100000] [--runs 15] [--layout many|one]
-    [--vectors]
-        [--json]
+    python -m tests.bench.speed [--sizes 1000,10000,100000] [--layout many|one|prose] [--runs 9]
+        [--embedders none,local] [--mem PROGRAM]... [--cpu]
 
-Entries are generated from a fixed seed with a Zipf vocabulary. "many" puts 200 entries into each
-file, "one" a single one. The floor of a recall is a fresh Python that imports sqlite3 and asks one
-FTS5 query of the same terms over the same texts; that of an index is a plain FTS5 build of them.
-Those figures are of words alone; `--vectors` compares the local embedder with words alone instead.
+The entries are those of `tests.bench.corpus`. Floors: a fresh Python that asks one FTS5 query of
+the same words over the same texts, one that imports sqlite3, one that looks at every file, and a
+plain FTS5 build. Milliseconds are of the clock, with `--cpu` of the processor, which other work on
+the machine changes less.
 """
 
 from __future__ import annotations
@@ -16,260 +14,219 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import random
-import resource
 import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple, TypeVar
 
-from memcli.memory.editor import render_entry
+from tests.bench.corpus import LAYOUTS, QUERY, texts, write_tree
 
-PER_FILE = 200
-QUERY = "why does the payment webhook retry time out after the database migration"
-TOPICS = "payment webhook retry time database migration cart cache queue index deploy token flaky test".split()
-FLOOR = """
+K = TypeVar("K")
+MEM = (sys.executable, "-m", "memcli")
+QUERY_PLAIN = """
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
 found = db.execute("SELECT rowid, rank FROM t WHERE t MATCH ? ORDER BY rank LIMIT 10", (sys.argv[2],))
 for row in found.fetchall():
     print(row, db.execute("SELECT body FROM t WHERE rowid = ?", (row[0],)).fetchone()[0][:80])
 """
+SCAN = "import os\nfor entry in os.scandir('tasks'): entry.stat()"
+MEASURED = """
+import json, resource, subprocess, sys, time
+started = time.perf_counter()
+code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
+seconds = time.perf_counter() - started
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([seconds, used.ru_utime + used.ru_stime, used.ru_maxrss]))
+sys.exit(code)
+"""
 
 
-def texts(count: int) -> Iterator[tuple[str, str]]:
-    """(title, body) of `count` entries: words by Zipf's law, some topic words among them."""
-    dice = random.Random(7)
-    syllables = [
-        a + b for a in "bdfgklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "or", "in")
-    ]
-    words = ["".join(dice.choices(syllables, k=dice.randint(2, 4))) for _ in range(20_000)]
-    weights = [1 / (i + 10) for i in range(len(words))]
-    drawn = iter(dice.choices(words, weights, k=count * 50))
-    for _ in range(count):
-        body = [next(drawn) for _ in range(40)]
-        for place in dice.sample(range(40), 4):
-            body[place] = dice.choice(TOPICS)
-        yield " ".join(next(drawn) for _ in range(5)), " ".join(body)
+class Cost(NamedTuple):
+    """What a command took: seconds by the clock, of the processor, and its peak memory in MB."""
+
+    seconds: float
+    worked: float
+    memory: float
 
 
-def write_tree(root: Path, count: int, per_file: int) -> None:
-    """`count` entries in files of `per_file` below `root/tasks`, and a small MEMORY.md."""
-    (root / "tasks").mkdir(parents=True)
-    subprocess.run(["git", "init", "-q", str(root)], check=True)
-    (root / "MEMORY.md").write_text("# Memory\n\nNotes of a service.\n", encoding="utf-8")
-    dice = random.Random(11)
-    batch: list[str] = []
-    for i, (title, body) in enumerate(texts(count)):
-        values = {
-            "id": f"{i:08x}-0000-4000-8000-{i:012x}",
-            "type": dice.choice(("declarative", "procedural", "directive", "corrective")),
-            "domain": "task",
-            "importance": round(dice.uniform(0.3, 0.95), 2),
-            "phase": "implementation",
-            "status": "active",
-            "reinforcement_count": dice.randint(0, 8),
-            "last_reinforced": f"2026-{dice.randint(1, 10):02d}-{dice.randint(1, 28):02d}",
-            "created_at": "2026-01-10",
-        }
-        batch.append(render_entry(values, f"## [2026-01-10] {title}\n**Context:** {body}."))
-        if len(batch) == per_file or i == count - 1:
-            (root / "tasks" / f"t{i // per_file:06d}.md").write_text(
-                "\n".join(batch), encoding="utf-8"
-            )
-            batch = []
+class Arm(NamedTuple):
+    """A program and an embedder that are measured."""
+
+    program: str
+    embedder: str
+
+    @property
+    def command(self) -> Sequence[str]:
+        return [self.program] if self.program else MEM
+
+    def environ(self, folder: Path) -> dict[str, str]:
+        """Everything of the user's lies in `folder`, index and state of each arm apart."""
+        own = folder / f"{self.program.replace('/', '_')}-{self.embedder}"
+        own.mkdir(exist_ok=True)
+        return {
+            "PATH": os.environ["PATH"], "HOME": str(folder), "MEM_HOME": str(folder),
+            "MEM_NOW": "2026-11-01", "MEM_EMBEDDER": self.embedder, "MEM_DB": str(own / "memory.db"),
+            "XDG_STATE_HOME": str(own / "state"), "XDG_CACHE_HOME": str(own / "cache"),
+        }  # fmt: skip
 
 
-def plain_index(path: Path, count: int) -> float:
-    """Seconds of a plain FTS5 build of the same texts."""
+def cost(command: Sequence[str], environ: Mapping[str, str], cwd: Path, given: bytes = b"") -> Cost:
+    """Run a command below a small process: the memory of a child counts what its parent had."""
+    measured = [sys.executable, "-S", "-c", MEASURED, *command]
+    done = subprocess.run(
+        measured, env=environ, cwd=cwd, input=given, capture_output=True, check=False
+    )
+    if done.returncode:
+        raise SystemExit(f"{command}: exit {done.returncode}\n{done.stderr.decode()}")
+    seconds, worked, memory = json.loads(done.stdout)
+    return Cost(seconds, worked, memory / (1024 if sys.platform != "darwin" else 1024 * 1024))
+
+
+def in_turns(runs: int, jobs: Mapping[K, Callable[[], Cost]]) -> dict[K, Cost]:
+    """The median cost of each job, run in turns so that a noisy machine is noisy for all."""
+    rounds = [[job() for job in jobs.values()] for _ in range(runs)]
+    columns = zip(*rounds, strict=True)
+    return {
+        name: Cost(*map(statistics.median, zip(*own, strict=True)))
+        for name, own in zip(jobs, columns, strict=True)
+    }
+
+
+def plain_index(path: Path, count: int) -> Cost:
+    """What a plain FTS5 build of the same texts costs."""
     rows = list(texts(count))
-    started = time.perf_counter()
+    started, worked = time.perf_counter(), time.process_time()
     db = sqlite3.connect(path)
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("CREATE VIRTUAL TABLE t USING fts5(title, body, tokenize = 'porter unicode61')")
     with db:
         db.executemany("INSERT INTO t VALUES (?, ?)", rows)
     db.close()
-    return time.perf_counter() - started
+    return Cost(time.perf_counter() - started, time.process_time() - worked, 0)
 
 
-def timed(command: Sequence[str], environ: dict[str, str], cwd: Path) -> float:
-    started = time.perf_counter()
-    done = subprocess.run(command, env=environ, cwd=cwd, capture_output=True, check=False)
-    seconds = time.perf_counter() - started
-    if done.returncode:
-        raise SystemExit(f"{command}: exit {done.returncode}\n{done.stderr.decode()}")
-    return seconds
+def warm(arms: Sequence[Arm], folder: Path) -> None:
+    """Make the table of word vectors, which is made once for all repositories of a user."""
+    (folder / "warm").mkdir()
+    (folder / "warm" / "MEMORY.md").write_text("# Memory\n\nA first word.\n", encoding="utf-8")
+    for arm in arms:
+        environ = {**arm.environ(folder), "MEM_DB": str(folder / "warm" / "memory.db")}
+        cost([*arm.command, "index", "-q"], environ, folder / "warm")
+        for left in (folder / "warm").glob("memory.db*"):
+            left.unlink()
 
 
-def interleaved(runs: int, *jobs: Callable[[], float]) -> list[float]:
-    """The median of each job, run in turns so that a noisy machine is noisy for all."""
-    seconds: list[list[float]] = [[] for _ in jobs]
-    for _ in range(runs):
-        for job, took in zip(jobs, seconds, strict=True):
-            took.append(job())
-    return [statistics.median(took) for took in seconds]
-
-
-def peak_memory(command: Sequence[str], environ: dict[str, str], cwd: Path) -> float:
-    """Peak resident memory of a child in MB, read by a parent of its own."""
-    code = (
-        "import resource, subprocess, sys;"
-        "subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True);"
-        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *command],
-        env=environ,
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return int(done.stdout) / (1024 if sys.platform != "darwin" else 1024 * 1024)
-
-
-def surroundings(folder: str, **more: str) -> dict[str, str]:
-    """The environment of a run: everything of the user's lies in `folder`."""
-    own = {"PATH": os.environ["PATH"], "HOME": folder, "MEM_HOME": folder, "MEM_NOW": "2026-11-01"}
-    return {**own, **more}
-
-
-def size_of(root: Path) -> float:
-    """The size of an index in MB."""
-    return round(sum(path.stat().st_size for path in root.glob(".memory.db*")) / 1e6, 1)
-
-
-class Arm:
-    """One of two trees with the same entries, and an embedder."""
-
-    def __init__(self, folder: str, count: int, per_file: int, embedder: str) -> None:
-        self.root = Path(folder) / embedder
-        write_tree(self.root, count, per_file)
-        cache = str(Path(folder) / "cache")
-        self.environ = surroundings(folder, MEM_EMBEDDER=embedder, XDG_CACHE_HOME=cache)
-        self.edited = self.root / "tasks" / "t000000.md"
-        self.edits = 0
-
-    def mem(self, *args: str) -> float:
-        return timed([sys.executable, "-m", "memcli", *args], self.environ, self.root)
-
-    def recall(self) -> float:
-        return self.mem("recall", QUERY)
-
-    def edit(self) -> float:
-        self.edits += 1
-        text = self.edited.read_text(encoding="utf-8")
-        self.edited.write_text(
-            text.replace("**Context:** ", f"**Context:** n{self.edits} ", 1), "utf-8"
-        )
-        return self.recall()
-
-    def peak(self, *args: str) -> float:
-        return round(
-            peak_memory([sys.executable, "-m", "memcli", *args], self.environ, self.root), 1
-        )
-
-
-def compare(count: int, runs: int, per_file: int) -> dict[str, Any]:
-    """Hybrid recall against words alone, in turns; the table of word vectors is made before."""
-    with tempfile.TemporaryDirectory() as folder:
-        lexical, hybrid = (Arm(folder, count, per_file, name) for name in ("none", "local"))
-        warm = Arm(str(Path(folder) / "warm"), 1, 1, "local")
-        warm.environ = {**hybrid.environ}
-        table = warm.mem("index", "-q")
-        index = [arm.mem("index", "-q") for arm in (lexical, hybrid)]
-        words, near, words_edit, near_edit = interleaved(
-            runs, lexical.recall, hybrid.recall, lexical.edit, hybrid.edit
-        )
-        return {
-            "entries": count,
-            "table s": round(table, 2),
-            "lexical recall ms": round(words * 1000, 1),
-            "hybrid recall ms": round(near * 1000, 1),
-            "hybrid / lexical": round(near / words, 2),
-            "lexical edit+recall ms": round(words_edit * 1000, 1),
-            "hybrid edit+recall ms": round(near_edit * 1000, 1),
-            "edit: hybrid / lexical": round(near_edit / words_edit, 2),
-            "lexical index s": round(index[0], 2),
-            "hybrid index s": round(index[1], 2),
-            "lexical db MB": size_of(lexical.root),
-            "hybrid db MB": size_of(hybrid.root),
-            "lexical recall peak MB": lexical.peak("recall", QUERY),
-            "hybrid recall peak MB": hybrid.peak("recall", QUERY),
-            "hybrid rebuild peak MB": hybrid.peak("index", "-q", "--rebuild"),
-        }
-
-
-def measure(count: int, runs: int, per_file: int) -> dict[str, Any]:
-    """All figures of one size, of words alone."""
-    with tempfile.TemporaryDirectory() as folder:
-        base = Path(folder)
-        root = base / "root"
-        write_tree(root, count, per_file)
-        environ = surroundings(folder, MEM_EMBEDDER="none")
-        mem = [sys.executable, "-m", "memcli"]
-        floor_index = plain_index(base / "plain.db", count)
-        index = timed([*mem, "index", "-q"], environ, root)
-        no_op = timed([*mem, "index", "-q"], environ, root)
+def measure(
+    count: int, layout: str, arms: Sequence[Arm], runs: int
+) -> tuple[dict[str, Cost], dict[Arm, dict[str, Cost]]]:
+    """(floors, commands of each arm) by name, for one tree."""
+    with tempfile.TemporaryDirectory(prefix="mem-speed-") as name:
+        folder = Path(name)
+        root, plain = folder / "root", folder / "plain.db"
+        write_tree(root, count, layout)
+        warm(arms, folder)
         terms = " OR ".join(f'"{word}"' for word in QUERY.split() if len(word) > 3)
-        floor_command = [sys.executable, "-c", FLOOR, str(base / "plain.db"), terms]
-        edited = root / "tasks" / "t000000.md"
-        number = iter(range(10**6))
+        built = plain_index(plain, count)
+        environ = {arm: arm.environ(folder) for arm in arms}
 
-        def edit() -> float:
-            text = edited.read_text(encoding="utf-8")
-            edited.write_text(
-                text.replace("**Context:** ", f"**Context:** n{next(number)} ", 1), encoding="utf-8"
-            )
-            return timed([*mem, "recall", QUERY], environ, root)
+        def of(arm: Arm, *arguments: str) -> Cost:
+            return cost([*arm.command, *arguments], environ[arm], root)
 
-        recall, floor, after_edit = interleaved(
-            runs,
-            lambda: timed([*mem, "recall", QUERY], environ, root),
-            lambda: timed(floor_command, environ, root),
-            edit,
-        )
-        return {
-            "entries": count,
-            "files": -(-count // per_file) + 1,
-            "recall ms": round(recall * 1000, 1),
-            "floor ms": round(floor * 1000, 1),
-            "recall / floor": round(recall / floor, 2),
-            "edit+recall / recall": round(after_edit / recall, 2),
-            "index s": round(index, 2),
-            "plain s": round(floor_index, 2),
-            "index / plain": round(index / floor_index, 2),
-            "no-op index ms": round(no_op * 1000, 1),
-            "peak MB": round(peak_memory([*mem, "recall", QUERY], environ, root), 1),
-            "db MB": size_of(root),
+        def python(code: str, *arguments: str) -> Callable[[], Cost]:
+            return lambda: cost([sys.executable, "-c", code, *arguments], environ[arms[0]], root)
+
+        indexed = {arm: of(arm, "index", "-q") for arm in arms}
+        commands = {
+            "no change": ("index", "-q"),
+            "recall": ("recall", QUERY),
+            "ranked": ("recall", "--ranked", QUERY),
         }
+        jobs: dict[tuple[Arm | None, str], Callable[[], Cost]] = {
+            (None, "plain query"): python(QUERY_PLAIN, str(plain), terms),
+            (None, "import sqlite3"): python("import sqlite3"),
+            (None, "look at files"): python(SCAN),
+        }
+        jobs |= {
+            (arm, name): lambda arm=arm, given=given: of(arm, *given)
+            for name, given in commands.items()
+            for arm in arms
+        }
+        costs = in_turns(runs, jobs)
+        edits = _edits(root, runs, {arm: lambda arm=arm: of(arm, "recall", QUERY) for arm in arms})
+        floors = {name: costs[None, name] for arm, name in jobs if arm is None}
+        own = {arm: {name: costs[arm, name] for name in commands} for arm in arms}
+        return floors | {"plain build": built}, {
+            arm: {"index": indexed[arm], **own[arm], "edit and recall": edits[arm]} for arm in arms
+        }
+
+
+def _edits(root: Path, runs: int, jobs: Mapping[Arm, Callable[[], Cost]]) -> dict[Arm, Cost]:
+    """Change one entry, then let each arm answer; in turns."""
+    path = root / "tasks" / "t000000.md"
+    text = path.read_text(encoding="utf-8")
+    first, *rest = jobs
+    number = iter(range(runs))
+
+    def edited() -> Cost:
+        path.write_text(f"{text.rstrip()} n{next(number)}\n", encoding="utf-8")
+        return jobs[first]()
+
+    return in_turns(runs, {first: edited} | {arm: jobs[arm] for arm in rest})
+
+
+RATIOS = {
+    "index": "plain build", "no change": "look at files", "recall": "plain query",
+    "ranked": "plain query", "edit and recall": "plain query",
+}  # fmt: skip
+"""Command -> the floor that it is divided by."""
+
+
+def table(
+    floors: Mapping[str, Cost], own: Mapping[Arm, Mapping[str, Cost]], *, cpu: bool
+) -> list[str]:
+    """Floors, then each arm: milliseconds and the ratio to the floor."""
+
+    def time_of(cost: Cost) -> float:
+        return cost.worked if cpu else cost.seconds
+
+    lines = [f"  {name:<18}{1000 * time_of(took):>10.1f} ms" for name, took in floors.items()]
+    for arm, costs in own.items():
+        lines.append(f"  {arm.program or 'mem'}, {arm.embedder}")
+        lines += [
+            f"    {name:<16}{1000 * time_of(took):>10.1f} ms"
+            f"{time_of(took) / max(time_of(floors[RATIOS[name]]), 1e-6):>8.2f} x {RATIOS[name]:<14}"
+            f"{took.memory:>7.1f} MB"
+            for name, took in costs.items()
+        ]
+    return lines
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sizes", default="1000,10000,100000")
-    parser.add_argument("--runs", type=int, default=15)
-    parser.add_argument("--layout", choices=("many", "one"), default="many")
-    parser.add_argument("--vectors", action="store_true")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--layout", choices=LAYOUTS, default="many")
+    parser.add_argument("--embedders", default="none,local")
+    parser.add_argument("--mem", action="append", default=[], metavar="PROGRAM")
+    parser.add_argument("--cpu", action="store_true")
     given = parser.parse_args(arguments)
-    per_file = PER_FILE if given.layout == "many" else 1
-    work = compare if given.vectors else measure
-    rows = [work(int(size), given.runs, per_file) for size in given.sizes.split(",")]
-    if given.json:
-        print(json.dumps(rows, indent=2))
-        return 0
-    for key in rows[0]:
-        print(f"{key:<24}" + "".join(f"{row[key]:>12}" for row in rows))
+    arms = [
+        Arm(program, name) for name in given.embedders.split(",") for program in ("", *given.mem)
+    ]
+    for size in map(int, given.sizes.split(",")):
+        print(f"{size:,} entries, {given.layout}", flush=True)
+        print(
+            "\n".join(table(*measure(size, given.layout, arms, given.runs), cpu=given.cpu)),
+            flush=True,
+        )
     return 0
 
 
 if __name__ == "__main__":
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     sys.exit(main())

@@ -51,7 +51,7 @@ def test_a_push_of_nothing_new_writes_nothing(project: Project, shared: Shared) 
     tables = ("projects", "files", "chunks", "terms")
     before = {table: shared.versions(table) for table in tables}
     done = project.mem("index", "--push")
-    assert "up to date" in done.err
+    assert "up to date: 127.0.0.1" in done.out
     assert {table: shared.versions(table) for table in tables} == before
 
 

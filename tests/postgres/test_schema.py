@@ -79,6 +79,7 @@ def test_one_project_among_fifty(among: Project) -> None:
     assert {hit["project"] for hit in hits} == {"acme/project-7"}
 
 
+@pytest.mark.process
 def test_a_storm_leaves_whole_projects() -> None:
     """Pushers and readers while the server is killed: the long form is in tests/drills."""
     server = Server()
