@@ -76,7 +76,7 @@ class App:
 
     @cached_property
     def workspace(self) -> Workspace:
-        from memcli.storage.state import state_dir
+        from memcli.storage.folders import state_dir
         from memcli.storage.workspace import Workspace
 
         root, home = self.project.root, self.project.home
@@ -128,7 +128,7 @@ class App:
 
         With `why` a note that begins so tells of the failure. Without `make` no file is made.
         """
-        from memcli.storage.state import state_dir
+        from memcli.storage.folders import state_dir
 
         if not make and not (state_dir() / "state.db").exists():
             return otherwise
@@ -233,7 +233,7 @@ def opened(options: Options) -> Iterator[App]:
         config.require(
             config.of_flags(options.sets)
         )  # whether or not the command asks for the configuration
-        from memcli.storage.state import shared_state
+        from memcli.storage.folders import shared_state
 
         app.notes += filter(None, [shared_state()])
         yield app

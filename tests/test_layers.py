@@ -63,7 +63,7 @@ USED_IN = {
     "psycopg": {"postgres/*"},
     "rich": {"views/*"},
     "tomllib": {"project/config", "install/harness"},
-    "platformdirs": {"storage/state"},
+    "platformdirs": {"storage/folders"},
     "anthropic": {"providers/*"},
     "mcp": {"cli/mcp"},
     "httpx2": {"providers/embed/http"},

@@ -21,8 +21,9 @@ from memcli.memory.values import LEVELS, Problem
 from memcli.memory.words import SIZE
 from memcli.project.levels_on_disk import View
 from memcli.recall import budget, ranking
+from memcli.storage.folders import state_dir
 from memcli.storage.session_log import SessionLog
-from memcli.storage.state import State, state_dir
+from memcli.storage.state import State
 
 ASKED = 20
 """How many entries are recalled by their titles."""

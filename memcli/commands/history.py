@@ -24,7 +24,7 @@ from memcli.history.docs import Doc
 from memcli.history.record import Record, folder_of, opened, path_of
 from memcli.memory.values import Entry
 from memcli.sessions.discover import Discovery, discover
-from memcli.storage.state import state_dir
+from memcli.storage.folders import state_dir
 
 HANDLE = re.compile(r"s:[\w-]{4,}(?:\.\d+)?|c:[0-9a-f]{4,40}", re.ASCII)
 

@@ -108,7 +108,7 @@ def _check(root: Path | None, request: InitRequest) -> None:
 def _tidy(app: App) -> None:
     """Finish what a killed run left: there may be nothing left to write that would do it."""
     from memcli.storage.durable import sweep
-    from memcli.storage.state import state_dir
+    from memcli.storage.folders import state_dir
 
     app.workspace.recover()
     sweep([state_dir() / "init"])

@@ -92,7 +92,7 @@ def _history(app: App, request: RecallRequest) -> HistoryLayer | None:
 def history_path(app: App) -> Path | None:
     """The record of what was said and committed here; None outside a repository."""
     from memcli.history.record import path_of
-    from memcli.storage.state import state_dir
+    from memcli.storage.folders import state_dir
 
     return path_of(app.project.root, state_dir()) if app.project.root is not None else None
 

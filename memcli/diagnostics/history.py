@@ -10,7 +10,7 @@ from memcli.diagnostics.document import FAIL, INFO, PASS, Check
 from memcli.diagnostics.scene import Scene, count
 from memcli.errors import DataError
 from memcli.history.record import folder_of, opened, path_of
-from memcli.storage.state import state_dir
+from memcli.storage.folders import state_dir
 
 
 def check_history(scene: Scene) -> Iterator[Check]:

@@ -10,7 +10,7 @@ from memcli.diagnostics import agent_wiring
 from memcli.diagnostics.document import INFO, PASS, WARN, Check
 from memcli.diagnostics.scene import Scene, text_of
 from memcli.install import git_hooks, harness
-from memcli.storage import state
+from memcli.storage import folders, state
 from memcli.storage.session_log import Spool, Spooled
 
 SILENCE = 24 * 3600
@@ -34,7 +34,7 @@ def check_hooks(scene: Scene) -> Iterator[Check]:
         status = WARN if worked else INFO
         yield Check("hooks", status, what, "mem init --claude, or --codex", worked)
     yield from _git_hooks(scene)
-    path = state.state_dir() / "state.db"
+    path = folders.state_dir() / "state.db"
     if not state.is_sound(path):
         what = "the state file is damaged: a hook, or --fix, moves it aside and makes a new one"
         yield Check("state", WARN, what, "mem doctor --fix", str(path))
@@ -86,7 +86,7 @@ def _signs_of_life(scene: Scene, installed: Sequence[harness.Settings]) -> Itera
 
 def _remembered(app: App) -> tuple[Mapping[str, int], Sequence[Spooled]]:
     """When hooks were called, and what waits; nothing where there is no history yet."""
-    if not (state.state_dir() / "state.db").exists():
+    if not (folders.state_dir() / "state.db").exists():
         return {}, ()
     with app.state() as known:
         spool = Spool(known)
@@ -109,7 +109,7 @@ def _moment(seconds: int) -> str:
 
 def _hook_log() -> Iterator[Check]:
     """The log of the hooks, with the last failure that stands in it."""
-    path = state.state_dir() / state.LOG
+    path = folders.state_dir() / state.LOG
     lines = (text_of(str(path)) or "").splitlines() if path.is_file() else []
     failed = [line for line in lines if "Error" in line]
     if failed:

@@ -14,7 +14,7 @@ from memcli.diagnostics.scene import Scene, count
 from memcli.errors import RefusedError
 from memcli.index.database import IN_MEMORY, Index
 from memcli.providers.embed.wire import shown
-from memcli.storage import state
+from memcli.storage import folders
 
 
 def check_root(scene: Scene) -> Iterator[Check]:
@@ -79,7 +79,7 @@ def check_memory(scene: Scene) -> Iterator[Check]:
 
 def check_state(scene: Scene) -> Iterator[Check]:
     """Whether the history can be opened, and its folder written."""
-    folder = state.state_dir()
+    folder = folders.state_dir()
     path = folder / "state.db"
     if not os.access(next(p for p in (folder, *folder.parents) if p.exists()), os.W_OK):
         hint = "make it writable: without it nothing can be written or undone"

@@ -10,7 +10,7 @@ from pathlib import Path
 from memcli.app import App
 from memcli.diagnostics.document import PASS, WARN, Check
 from memcli.diagnostics.scene import Scene, shown_name
-from memcli.storage import durable, state
+from memcli.storage import durable, folders
 from memcli.storage.files import Unreadable, read_file
 
 
@@ -32,7 +32,7 @@ def check_leftovers(scene: Scene) -> Iterator[Check]:
 def unfinished(app: App) -> list[Path]:
     """Journals of this root, and those that nobody can read."""
     own = str(app.project.root.resolve()) if app.project.root else ""
-    folder = state.state_dir() / "pending"
+    folder = folders.state_dir() / "pending"
     return [path for path in sorted(folder.glob("*.json")) if _journal_root(path) in (own, None)]
 
 

@@ -194,7 +194,8 @@ def _rebuild(app: App, state: IndexState) -> None:
 
 def mend_state(scene: Scene, dry_run: bool) -> Mended:
     """Move a damaged state file aside: what it held is only who was told what, and what waits."""
-    from memcli.storage.state import is_sound, set_aside, state_dir
+    from memcli.storage.folders import state_dir
+    from memcli.storage.state import is_sound, set_aside
 
     if is_sound(state_dir() / "state.db"):
         return Mended()

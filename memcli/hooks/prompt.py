@@ -8,8 +8,9 @@ from memcli.hooks.hook_app import HookApp, Note, remember, title_of
 from memcli.recall import budget
 from memcli.recall.answer import told
 from memcli.recall.budget import Pools, Shown
+from memcli.storage.folders import state_dir
 from memcli.storage.session_log import SessionLog, Turns
-from memcli.storage.state import State, state_dir
+from memcli.storage.state import State
 
 PROMPT_TOKENS = 200
 """What the hits may take; the lines around them come to it."""

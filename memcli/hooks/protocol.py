@@ -166,7 +166,8 @@ def _put(text: str) -> None:
 def _log(line: str) -> None:
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     try:
-        from memcli.storage.state import log_hook, state_dir
+        from memcli.storage.folders import state_dir
+        from memcli.storage.state import log_hook
 
         log_hook(state_dir(), f"{stamp} {line}")
     except Exception:  # nothing is left to say it with
@@ -194,7 +195,8 @@ def _event(verb: str, call: HookCall) -> str | None:
 def _with_state(app: HookApp, verb: str, call: HookCall) -> tuple[Told, str]:
     """Do it with the state file; one that is damaged is moved aside, and a new one is used."""
     from memcli.errors import MemError
-    from memcli.storage.state import Failed, State, set_aside, state_dir
+    from memcli.storage.folders import state_dir
+    from memcli.storage.state import Failed, State, set_aside
 
     for _ in range(2):
         try:

@@ -12,8 +12,9 @@ from memcli.app import App, Options
 from memcli.errors import MemError
 from memcli.project.write_blocker import write_blocker
 from memcli.storage.files import digest
+from memcli.storage.folders import state_dir
 from memcli.storage.session_log import SessionLog, Spool, Spooled
-from memcli.storage.state import alone, state_dir
+from memcli.storage.state import alone
 from memcli.text.controls import for_display
 
 TRIES = 5

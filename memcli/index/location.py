@@ -69,7 +69,7 @@ def _usable(path: Path) -> bool:
 
 
 def _cached(project: Project, notes: list[str], *, make: bool) -> Path:
-    from memcli.storage.state import cache_dir, private_dir
+    from memcli.storage.folders import cache_dir, private_dir
 
     folder = cache_dir() / "index"
     key = os.fsencode(f"{project.root or ''}\0{project.home}")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memcli.errors import RefusedError, UsageError
 from memcli.memory.values import Patch
 from memcli.storage.files import Unreadable, digest, read_text
-from memcli.storage.state import private_dir, state_dir
+from memcli.storage.folders import private_dir, state_dir
 
 if TYPE_CHECKING:
     from memcli.storage.workspace import Workspace

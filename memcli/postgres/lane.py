@@ -139,7 +139,7 @@ def _by_words(
     index: SharedIndex, local: Local, task: Task, near: Iterable[int]
 ) -> tuple[dict[int, float], dict[int, float]]:
     """(words, density) of every candidate, as `semantic.by_words`."""
-    from memcli.storage.state import cache_dir
+    from memcli.storage.folders import cache_dir
 
     content = _Content()
     forms = {i: content.words(embedded_text(*text)) for i, text in index.texts(list(near)).items()}

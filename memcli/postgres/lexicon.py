@@ -110,7 +110,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     """The file, made when it is missing, anew when it is damaged or full; in memory where it cannot
     be.
     """
-    from memcli.storage.state import private_dir
+    from memcli.storage.folders import private_dir
 
     for _ in range(2):
         try:

@@ -5,19 +5,23 @@ One table, each row looked up directly: the tree is never walked. Prose there is
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from memcli.errors import MemError
 from memcli.memory.levels import ARCHIVE, place
 from memcli.memory.values import Problem
 from memcli.project.globs import Ignored, Walk
 from memcli.project.levels_on_disk import FoundFile, Listing, shown
-from memcli.storage.files import LEAVES, Unreadable, open_file
+from memcli.storage.files import LEAVES, Unreadable, digest, read_file
+from memcli.storage.folders import cache_dir, private_dir
 
 FILES = ("MEMORY.md", ".claude/MEMORY.md")
 FOLDERS = (
@@ -85,7 +89,7 @@ class _Search:
         self.walk = Walk(self.root)
         self.listed = {file.path for file in listing.files}
         self.indexes = [
-            file.path
+            file
             for file in listing.files
             if file.place.level == "project" and file.path.endswith("/MEMORY.md")
         ]
@@ -132,9 +136,10 @@ class _Search:
             where = place("project", shown(base))._replace(store="memory", of="memory")
             called = shown(self.prefix + name)
             times = status.st_mtime_ns, status.st_size
-            self.found[name] = FoundFile(path, called, where, self.tree, *times, self.root, True)
+            file = FoundFile(path, called, where, self.tree, *times, self.root, True)
+            self.found[name] = file
             if base == "MEMORY.md":
-                self.indexes.append(path)
+                self.indexes.append(file)
         return None
 
     def refuse(self, name: str, why: str) -> None:
@@ -144,15 +149,9 @@ class _Search:
 
     def links(self) -> None:
         """Take the files that a `MEMORY.md` of the project links to: one hop."""
-        for index in list(self.indexes):
-            try:
-                with open_file(index, self.root) as file:
-                    head = file.read(LINKS_WITHIN)
-            except (Unreadable, OSError):
-                continue
-            folder = os.path.dirname(index)
-            for found in dict.fromkeys(re.findall(_LINK, head)) if b".md" in head else ():
-                path = os.path.normpath(os.path.join(folder, os.fsdecode(found)))
+        for index, links in _links_of(self.indexes, self.root).items():
+            for link in links:
+                path = os.path.normpath(os.path.join(os.path.dirname(index), link))
                 if path.startswith(self.root + os.sep):
                     name = path[len(self.root) + 1 :]
                     if not _elsewhere(name):
@@ -172,6 +171,34 @@ class _Search:
                 self.refuse(folder, f"{many}: {more} more are not")
             files = files[:MOST_FILES]
         return FoundPlaces(files, self.problems)
+
+
+def _links_of(indexes: Iterable[FoundFile], root: str) -> dict[str, list[str]]:
+    """What each index links to. The cache folder keeps it: an unchanged file is not read again."""
+    cache = cache_dir() / "links" / f"{digest(os.fsencode(root))}.json"
+    known: dict[str, list[Any]] = {}
+    with suppress(Unreadable, ValueError, AttributeError):
+        known = dict(json.loads(read_file(cache).data).items())
+    rows = {}
+    for file in indexes:
+        row = known.get(file.path, [])
+        rows[file.path] = row if row[:2] == [file.mtime, file.size] else _read_links(file, root)
+    if rows != known:
+        from memcli.storage.durable import write_output  # not loaded without need
+
+        with suppress(OSError, MemError):
+            private_dir(cache.parent)
+            write_output(cache, json.dumps(rows), mode=0o600)
+    return {path: row[2] for path, row in rows.items()}
+
+
+def _read_links(file: FoundFile, root: str) -> list[Any]:
+    """mtime (0 when it may still change without a new one), size, and the links of a file."""
+    try:
+        data, mtime, size = read_file(file.path, root)
+    except Unreadable:
+        return [0, 0, []]
+    return [mtime, size, [*dict.fromkeys(map(os.fsdecode, re.findall(_LINK, data[:LINKS_WITHIN])))]]
 
 
 def _elsewhere(name: str) -> bool:
@@ -270,6 +297,4 @@ def _plain(name: str) -> str:
 
 def line_for(patterns: Iterable[str]) -> str:
     """The one line of `.mem.toml` that brings files into view."""
-    import json
-
     return f"memory_files = {json.dumps(list(patterns), ensure_ascii=False)}"

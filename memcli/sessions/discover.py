@@ -20,10 +20,10 @@ from memcli.project.config import home_of
 from memcli.sessions import speakers
 from memcli.sessions.lines import Line, Lines, parse
 from memcli.sessions.reader import open_plain
-from memcli.storage import foreign_db
+from memcli.storage import sqlite
 from memcli.storage.files import SMALL_BYTES, read_text
+from memcli.storage.folders import state_dir
 from memcli.storage.owners import Owner, Owners, remembered
-from memcli.storage.state import state_dir
 
 FAR: Final = 1 << 20
 """Bytes at the head of a file in which the folder is looked for; mostly the first few thousand do.
@@ -191,10 +191,8 @@ def _opencode_told(wanted: Sequence[str]) -> Told:
 
     def told(path: Path) -> Owner:
         hint = "close opencode"
-        with foreign_db.opened(
-            path, ("session", "message", "part"), kind="OpenCode", hint=hint
-        ) as db:
-            rows = foreign_db.all_rows(db, "SELECT DISTINCT directory FROM session", path)
+        with sqlite.opened(path, ("session", "message", "part"), kind="OpenCode", hint=hint) as db:
+            rows = sqlite.all_rows(db, "SELECT DISTINCT directory FROM session", path)
         ours = (str(row[0]) for row in rows if _inside(str(row[0]), wanted))
         return Owner("", next(ours, ""))
 

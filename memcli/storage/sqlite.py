@@ -1,13 +1,29 @@
-"""All or nothing, on a connection in autocommit mode."""
+"""Transactions, and databases of other programs: read, never written, never without an end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    import sqlite3
+from memcli.errors import DataError
+
+MAGIC = b"SQLite format 3\0"
+MOST_STEPS = 2_000_000
+"""Instructions of SQLite that reading one database may take, and so many more for each byte of it:
+"""
+STEPS_PER_BYTE = 50
+BYTES_PER_ROW = 4
+"""The least that a row takes in a file."""
+LONGEST = 50_000_000
+"""Bytes of the longest value or row that is read."""
+_BUSY = 2.0
+_STRIDE = 100_000
+
+Database = sqlite3.Connection
 
 
 @contextmanager
@@ -31,3 +47,86 @@ def snapshot(db: sqlite3.Connection) -> Iterator[None]:
     finally:
         if db.in_transaction:
             db.execute("ROLLBACK")
+
+
+# --- databases of other programs
+
+
+@contextmanager
+def opened(path: Path, tables: Sequence[str], *, kind: str, hint: str) -> Iterator[Database]:
+    """The database, which must have these tables to be one of `kind`; texts that are no UTF-8 are
+    read, too.
+
+    Raises DataError, also for whatever the database does inside of the `with`: a damaged or a
+    hostile one can make a query as long as it likes. Where not even its lock can be had it is read
+    as it stands on disk.
+    """
+    try:
+        with closing(_connected(path)) as db:
+            missing = [name for name in tables if not _is_table(db, name)]
+            if missing:
+                raise DataError(
+                    f"{path}: no {kind} database: has no table of {', '.join(missing)}", hint
+                )
+            _bound(db, path)
+            db.text_factory = _text
+            yield db
+    except sqlite3.Error as error:
+        why = "reading it takes too long" if "interrupted" in str(error) else str(error)
+        raise DataError(
+            f"{path}: cannot be read: {why}", f"close what writes to it, or {hint}"
+        ) from None
+
+
+def all_rows(db: Database, query: str, path: Path) -> list[tuple[Any, ...]]:
+    """What a query over one table finds; DataError for more rows than a file of this size can hold."""
+    most = os.path.getsize(path) // BYTES_PER_ROW
+    found = db.execute(f"{query} LIMIT ?", (most + 1,)).fetchall()  # no more is sorted, either
+    if len(found) > most:
+        raise DataError(
+            f"{path}: cannot be read: more rows than its size allows", "name a copy that is sound"
+        )
+    return found
+
+
+def columns(db: Database, table: str) -> frozenset[str]:
+    """The names of the columns of one table."""
+    return frozenset(row[1] for row in db.execute("SELECT * FROM pragma_table_info(?)", (table,)))
+
+
+def _connected(path: Path) -> Database:
+    """A read-only connection; where the folder allows no shared memory file, without looking at the
+    log.
+    """
+    uri = path.absolute().as_uri()
+    db = sqlite3.connect(f"{uri}?mode=ro", uri=True, timeout=_BUSY)
+    try:
+        db.execute("SELECT 1 FROM sqlite_master")
+    except sqlite3.OperationalError:
+        db.close()
+        return sqlite3.connect(f"{uri}?mode=ro&immutable=1", uri=True, timeout=_BUSY)
+    return db
+
+
+def _is_table(db: Database, name: str) -> bool:
+    """Not a view: what a view reads has no end that the size of the file sets."""
+    found = db.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,))
+    return found.fetchone() is not None
+
+
+def _bound(db: Database, path: Path) -> None:
+    """Let no query go on for ever, and no value fill the memory."""
+    db.execute("PRAGMA trusted_schema = OFF")
+    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+    left = (MOST_STEPS + STEPS_PER_BYTE * os.path.getsize(path)) // _STRIDE
+
+    def too_long() -> bool:
+        nonlocal left
+        left -= 1
+        return left < 0
+
+    db.set_progress_handler(too_long, _STRIDE)
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -58,7 +59,8 @@ def test_other_lines_need_typer(line: tuple[str, ...]) -> None:
 
 def test_a_plain_recall_loads_no_typer(project: Project) -> None:
     """Neither Typer nor the parser of memory files, once the index is fresh."""
-    project.write("MEMORY.md", project.entry("Zebra", "zebra stripes"))
+    path = project.write("MEMORY.md", project.entry("Zebra", "zebra stripes"))
+    os.utime(path, (1e9, 1e9))  # one written this moment is read again
     project.mem("index")
     code = (
         "import sys\n"

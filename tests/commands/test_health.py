@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from memcli.app import Options, opened
+from memcli.storage.folders import state_dir
 from memcli.storage.session_log import SessionLog, Turns
-from memcli.storage.state import state_dir
 from tests.conftest import Project
 from tests.views.test_page import Seen
 

@@ -19,16 +19,9 @@ from memcli.hooks import calls, protocol, relevance
 from memcli.install import git_hooks
 from memcli.memory.parser import parse
 from memcli.storage.files import digest
+from memcli.storage.folders import cache_dir, state_dir
 from memcli.storage.session_log import SessionLog, Spool, Spooled
-from memcli.storage.state import (
-    LOG,
-    LOG_BYTES,
-    State,
-    alone,
-    cache_dir,
-    log_hook,
-    state_dir,
-)
+from memcli.storage.state import LOG, LOG_BYTES, State, alone, log_hook
 from tests.conftest import Project, Result
 
 pytestmark = pytest.mark.filterwarnings(

@@ -12,7 +12,7 @@ import pytest
 from memcli.postgres import lexicon
 from memcli.postgres.lexicon import Lexicon
 from memcli.providers.embed.local import Local
-from memcli.storage.state import cache_dir
+from memcli.storage.folders import cache_dir
 
 WORDS = {"zebra", "heron", "pike", "Überraschung"}
 

@@ -12,7 +12,7 @@ import pytest
 from memcli.errors import DataError
 from memcli.exchange.importers import claude_mem
 from memcli.sessions.reader import read_all
-from memcli.storage import foreign_db
+from memcli.storage import sqlite
 from tests.conftest import Project
 
 OPENCODE = """
@@ -112,8 +112,8 @@ def test_the_budget_is_for_the_whole_database(
     messages = f"INSERT INTO message {rows} SELECT 'm' || i, 's' || i, i, '{{}}' FROM n;"
     path = made(tmp_path / "x.db", OPENCODE + sessions + messages)
     assert len(read_all(path)) == 400
-    monkeypatch.setattr(foreign_db, "MOST_STEPS", 300_000)
-    monkeypatch.setattr(foreign_db, "STEPS_PER_BYTE", 0)
+    monkeypatch.setattr(sqlite, "MOST_STEPS", 300_000)
+    monkeypatch.setattr(sqlite, "STEPS_PER_BYTE", 0)
     with pytest.raises(DataError, match="reading it takes too long"):
         read_all(path)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from memcli.errors import DataError
 from memcli.exchange.importers.draft import Draft, day, headline, key_of, shortened, words
-from memcli.storage import foreign_db
+from memcli.storage import sqlite
 
 FORM = "claude-mem"
 MOST_PATHS = 5
@@ -39,15 +39,13 @@ def drafts(path: Path, root: str) -> Iterator[Draft]:
 
 def rows(path: Path) -> list[dict[str, Any]]:
     """The observations, oldest first, with the columns that this version of the database has."""
-    with foreign_db.opened(path, ("observations",), kind=FORM, hint=_HINT) as db:
-        have = foreign_db.columns(db, "observations")
+    with sqlite.opened(path, ("observations",), kind=FORM, hint=_HINT) as db:
+        have = sqlite.columns(db, "observations")
         if not {"project", "created_at"} <= have:
             raise DataError(f"{path}: has no table of observations", _HINT)
         columns = [name for name in _COLUMNS if name in have]
         query = f"SELECT {', '.join(columns)} FROM observations ORDER BY id"
-        return [
-            dict(zip(columns, row, strict=True)) for row in foreign_db.all_rows(db, query, path)
-        ]
+        return [dict(zip(columns, row, strict=True)) for row in sqlite.all_rows(db, query, path)]
 
 
 def of_project(row: Draft, name: str) -> bool:

@@ -12,9 +12,9 @@ from typing import Any
 from memcli.sessions import speakers
 from memcli.sessions.gather import Gather, Place
 from memcli.sessions.lines import parse
-from memcli.storage import foreign_db
+from memcli.storage import sqlite
 
-MAGIC = foreign_db.MAGIC
+MAGIC = sqlite.MAGIC
 _QUOTED = re.compile(r'\s*"([^"]*)"\s*')
 _TABLES = ("session", "message", "part")
 _SESSIONS = "SELECT id, parent_id, directory FROM session ORDER BY time_created, id"
@@ -40,9 +40,9 @@ WHERE m.session_id = ? AND NOT (json_valid(m.data) AND json_valid(p.data))
 def read(path: Path, into: Gather, *, folders: Sequence[str] = (), session: str = "") -> None:
     """Every session, of `folders` (at or below) and with that id where given; offsets count parts."""
     hint = "name the database of OpenCode"
-    with foreign_db.opened(path, _TABLES, kind="OpenCode", hint=hint) as db:
+    with sqlite.opened(path, _TABLES, kind="OpenCode", hint=hint) as db:
         number = 0
-        for name, parent, directory in foreign_db.all_rows(db, _SESSIONS, path):
+        for name, parent, directory in sqlite.all_rows(db, _SESSIONS, path):
             if (session and name != session) or (folders and not inside(str(directory), folders)):
                 continue
             into.close()
