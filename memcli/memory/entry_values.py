@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memcli.memory.dates import date_in
-from memcli.memory.grammar import DETAIL, HEAD_DATE, HEADING, MARK, heading_text, with_line_feeds
+from memcli.memory.grammar import DETAIL, HEAD_DATE, HEADING, MARK, heading_text
 from memcli.memory.values import (
     DOMAINS,
     KINDS,
@@ -235,13 +235,14 @@ def make_entry(
     end: int = 0,
 ) -> Entry:
     """An `Entry` from effective values; title and date are found in the body, `day` is the default."""
-    title, dated, rest = _headline(body)
+    plain = re.sub(r"\r\n?", "\n", body) if "\r" in body else body
+    title, dated, rest = _headline(plain[:2000])
     given = values["extra"].get("title")
     if isinstance(given, str) and given.strip():
         title = given
     return Entry(
         **values,
-        title=" ".join(title.split()) or _first_line(body),
+        title=" ".join(title.split()) or _first_line(plain),
         body=body,
         line=line,
         start=start,
@@ -257,7 +258,6 @@ def _headline(body: str) -> tuple[str, str, str]:
 
     `### Detail` is no title. Without a title the first line is that of the body.
     """
-    body = with_line_feeds(body[:2000])
     heading = next(HEADING.find(body, 0, len(body)), None)
     if heading is None or DETAIL.match(body, heading.start(1)):
         return "", "", _line(body)

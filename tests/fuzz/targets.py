@@ -21,8 +21,8 @@ from memcli.errors import DataError, MemError, ProviderError, UsageError
 from memcli.exchange import exporter
 from memcli.exchange.importers import agents_md, claude, claude_mem
 from memcli.exchange.importers.draft import split_front
-from memcli.extraction import episodes, job_files, prompts, rules, scopes
-from memcli.hooks import protocol, relevance
+from memcli.extraction import episodes, job_files, prompts, rules, scopes, segmentation
+from memcli.hooks import calls, relevance
 from memcli.index import bm25, chunks, terms
 from memcli.index.lexical import quoted
 from memcli.install import agent_settings, git_hooks, managed_section
@@ -136,9 +136,9 @@ def _learned(text: str) -> None:
         lines = [{"role": "user", "content": "Hello"}, {"role": who, "content": text}]
         said = "\n".join(json.dumps(line) for line in lines)
         session = reader.read(io.BytesIO(said.encode()), format="chat")
-        rules.find(session)
-        for part in episodes.segments(session.turns):
-            episodes.extractive(session, part)
+        found = rules.find(session).findings
+        for part in segmentation.segments(session.turns):
+            episodes.told(session, part, found)
 
 
 # --- questions
@@ -165,12 +165,12 @@ def _asked(text: str) -> None:
 
 
 def _payload(text: str) -> None:
-    protocol.parse_payload(as_bytes(text))
+    calls.parse_payload(as_bytes(text))
     whole = {"session_id": text, "cwd": "/" + text, "prompt": text, "tool_input": {"command": text}}
-    said = protocol.parse_payload(json.dumps(whole).encode())
+    said = calls.parse_payload(json.dumps(whole).encode())
     assert said is None or len(said.session) <= 200
-    answer = protocol.answer("prompt", text)
-    assert answer.isascii() and len(json.loads(answer or "{}")) <= 1
+    answer = calls.answer("prompt", calls.Told(text, (text,)), show=True)
+    assert answer.isascii() and len(json.loads(answer)) <= 2
 
 
 def _command(text: str) -> None:
@@ -227,16 +227,15 @@ def _facts(text: str) -> None:
 
 
 def _settings(text: str) -> None:
-    wanted = agent_settings.groups("claude", '"/usr/bin/mem"')
-    put = agent_settings.with_hooks(text, wanted)
-    assert agent_settings.with_hooks(put, wanted) == put
-    assert len(agent_settings.handlers(put)) >= len(wanted)
+    put = agent_settings.with_hooks(text, "claude")
+    assert agent_settings.with_hooks(put, "claude") == put
+    assert agent_settings.is_installed(put, "claude")
     agent_settings.without_hooks(put)
 
 
 def _script(text: str) -> None:
-    put = git_hooks.with_section(text, "post-merge", '"/usr/bin/mem"')
-    assert git_hooks.program_of(put) == "/usr/bin/mem"
+    put = git_hooks.with_section(text, "post-merge")
+    assert git_hooks.program_of(put) == "mem"
     git_hooks.without_section(put)
 
 

@@ -178,6 +178,13 @@ def test_line_ends_do_not_change_the_meaning(text: str, eol: str) -> None:
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
+def test_a_title_below_front_matter_of_a_body_with_every_line_end(eol: str) -> None:
+    """What stands in a body like the front matter of a topic file is no title, however lines end."""
+    body = "---\n" + "Freeze the clock.\n" * 8 + "---\nThaw it."
+    assert [e.title for e in parse(with_eol(entry("a", body), eol), "x").entries] == ["Thaw it."]
+
+
+@pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("bom", ["", "\ufeff"])
 def test_entry_with_every_line_end(eol: str, bom: str) -> None:
     """BOM, CRLF, lone CR and a missing last line end are read."""
