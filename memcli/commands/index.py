@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError
-from memcli.index.database import Refreshed
+from memcli.index.database import IN_MEMORY, Refreshed
 from memcli.index.refresh import differing
 from memcli.index.source import FileRow
 from memcli.index.upkeep import BUILD_WAIT, embed_chosen
@@ -64,12 +64,12 @@ def index(
 
 
 def _embed(app: App, progress: Callable[[int, int], None]) -> Vectors | None:
-    """Make the vectors that are missing; None without an embedder."""
+    """Make the vectors that are missing; None without an embedder or a place to keep them."""
     model = app.project.config.embedder
     failed: MemError | None = None
     try:
         embedder = app.providers.embedder
-        if embedder is None:
+        if embedder is None or app.index.path == IN_MEMORY:
             return None
         model = f"{embedder.provider}/{embedder.model}"
         app.guarded(

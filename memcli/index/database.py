@@ -148,11 +148,9 @@ class Index:
             why = self._fault(db)
             if not why and not self._snapshot(db)[2]:
                 self._create(db)
-        except sqlite3.OperationalError as error:
+        except sqlite3.OperationalError:
             db.close()
-            raise RefusedError(
-                f"the index cannot be opened: {error} ({self.path})", "mem doctor"
-            ) from None
+            raise
         except sqlite3.DatabaseError as error:
             why = f"damaged ({error})"
         return why

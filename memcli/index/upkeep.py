@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from memcli.errors import RefusedError
-from memcli.index.database import Index, Refreshed, Unusable
+from memcli.index.database import IN_MEMORY, Index, Refreshed, Unusable
 from memcli.index.location import index_path
 from memcli.index.vectors import Chosen
 from memcli.project.config import Config
@@ -21,6 +21,13 @@ T = TypeVar("T")
 RECALL_WAIT = 0.2
 """Seconds that a recall waits for a busy index before it answers from what is there."""
 BUILD_WAIT = 10.0
+_NO_ROOM = (
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_READONLY,
+)
+"""What SQLite says of a disk that is full or may not be written, not of one that is busy."""
 
 
 class ProjectIndex:
@@ -43,8 +50,27 @@ class ProjectIndex:
     def index(self) -> Index:
         """The index, opened on first use."""
         if self._open is None:
-            self._open = Index(self.path(), self.notes)
+            path = self.path()
+            try:
+                self._open = Index(path, self.notes)
+            except sqlite3.OperationalError as error:
+                self._open = self._of_this_run(error, path)
         return self._open
+
+    def _of_this_run(self, error: sqlite3.OperationalError, path: Path) -> Index:
+        """An index in memory, in place of one on a disk that cannot be written."""
+        why = f"the index cannot be used: {error} ({path})"
+        if path == IN_MEMORY or error.sqlite_errorcode & 0xFF not in _NO_ROOM:
+            raise RefusedError(why, "mem doctor") from None
+        self.notes.append(f"{why}; one was made for this run alone: free some space")
+        index = Index(IN_MEMORY, self.notes)
+        self._fill(index)
+        return index
+
+    def _fill(self, index: Index) -> None:
+        from memcli.index.refresh import refresh
+
+        refresh(index, self.project.listing.files, wait=BUILD_WAIT)
 
     @property
     def exists(self) -> bool:
@@ -95,17 +121,12 @@ class ProjectIndex:
             return work()
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError) and "no such" not in str(error):
-                raise self._refused(error) from None
+                self.close()
+                self._open = self._of_this_run(error, self.index.path)
+                return work()
             self.index.repair(error)
-            from memcli.index.refresh import refresh
-
-            refresh(self.index, self.project.listing.files, wait=BUILD_WAIT)
+            self._fill(self.index)
             return work()
-
-    def _refused(self, error: sqlite3.OperationalError) -> RefusedError:
-        full = "full" in str(error)
-        hint = "free some space, or move the index with MEM_DB" if full else "mem doctor"
-        return RefusedError(f"the index cannot be used: {error} ({self.index.path})", hint)
 
 
 def chosen_chunks(config: Config) -> Chosen:
