@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from memcli import app as app_module
 from memcli.app import App, Options
 from memcli.commands import index as index_command
 from memcli.commands import recall as recall_command
@@ -605,7 +604,7 @@ def test_an_index_that_another_process_begins_is_waited_for(
 
 
 def test_a_full_disk_is_said_and_leaves_the_old_index(project: Project) -> None:
-    """What cannot be written is rolled back."""
+    """What cannot be written is rolled back, and this run answers from an index in memory."""
     project.write("MEMORY.md", project.entry("Zebra"))
     with opened(project) as app:
         app.refresh()
@@ -614,9 +613,10 @@ def test_a_full_disk_is_said_and_leaves_the_old_index(project: Project) -> None:
             "tasks/big.md", "".join(project.entry("Big", "word " * 300) for _ in range(300))
         )
         del app.project.listing
-        with pytest.raises(app_module.RefusedError, match="full"):
-            app.refresh()
-        assert list(app.index.files()) == ["MEMORY.md"]
+        app.refresh()
+        assert list(app.index.files()) == ["MEMORY.md", "tasks/big.md"]
+        assert "full" in app.notes[0] and "for this run alone" in app.notes[0]
+    assert sql(project, "SELECT path FROM file_meta") == [("MEMORY.md",)]
 
 
 # --- what is searchable
