@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memcli.memory.parser import parse
-from tests.commands.test_extract import Talk, entries, saved, state
+from tests.commands.talk import Talk, entries, saved, state
 from tests.conftest import Project
 
 KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.test_extract import Talk, entries, in_job, saved, state, talk
+from tests.commands.talk import Talk, entries, in_job, saved, state, talk
 from tests.conftest import Project
 
 RULES = ("--engine", "rules")

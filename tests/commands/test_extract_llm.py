@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.commands.test_extract import (
+from tests.commands.talk import (
     JOB,
     Talk,
-    _tokens,
+    credentials,
     entries,
     in_job,
     item,
+    leaky,
     saved,
     state,
     talk,
@@ -157,18 +158,8 @@ def test_no_secret_is_in_a_request(project: Project, api: Api) -> None:
     """40 tokens of 12 kinds in words, input, output and the file's name: in no body, message or
     file.
     """
-    planted = _tokens()
-    given = Talk(project.root).user(
-        f"Always use {planted[0]} for the tests. Fix the build, please."
-    )
-    for token in planted[1:14]:
-        given.user(f"Always deploy with {token}.").agent(f"I used {token} as you said.")
-    for token in planted[14:27]:
-        call = {"command": f"curl -H 'Authorization: {token}' x"}
-        given.tool("Bash", call, "x " * 995 + f"{token} " + "y " * 600, error=True)
-    for token in planted[27:39]:
-        given.tool("Write", {"file_path": f"/tmp/{token}.txt", "content": token}, f"wrote {token}")
-    path = saved(project, given, f"{planted[39]}.jsonl")
+    planted = credentials()
+    path = leaky(project, planted)
     answers(api, observations=[{**LESSON, "turn": 1}])
     got = project.mem("extract", path, *LLM)
     assert got.code == 0 and len(api.seen) == 1 and entries(project), got.err

@@ -114,10 +114,7 @@ def test_an_archive_keeps_every_block(repo: Project) -> None:
         return entry("a", archived_at=f"2026-03-{10 + day}")
 
     branches(
-        repo,
-        NAMES[2],
-        lambda _: BASE + block(1) + block(2),
-        lambda _: BASE + block(2) + block(3),
+        repo, NAMES[2], lambda _: BASE + block(1) + block(2), lambda _: BASE + block(2) + block(3)
     )
     repo.git("merge", "-q", "--no-edit", "one")
     assert text_of(repo, NAMES[2]) == BASE + block(2) + block(3) + block(1)

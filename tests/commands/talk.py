@@ -1,0 +1,160 @@
+"""Sessions as Claude Code writes them, and a scripted model that answers about them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from memcli.memory.parser import parse
+from memcli.memory.values import Entry
+from tests.conftest import Project, Result
+
+JOB = ".mem/jobs/shop"
+
+
+class Talk:
+    """A transcript in the making; every turn has a uuid that follows from its place."""
+
+    def __init__(self, cwd: Path, session: str = "s-1", day: str = "2026-11-20") -> None:
+        self.cwd, self.session, self.day = cwd, session, day
+        self.lines: list[str] = []
+
+    def _add(self, kind: str, content: Any, **more: Any) -> Talk:
+        number = len(self.lines)
+        name = hashlib.md5(f"{self.session} {number}".encode()).hexdigest()
+        record = {
+            "type": kind, "uuid": f"{name[:8]}-{name[8:12]}-{name[12:16]}-{name[16:20]}-{name[20:]}",
+            "sessionId": self.session, "timestamp": f"{self.day}T10:{number:02}:00.000Z",
+            "cwd": str(self.cwd), "gitBranch": "main", "isSidechain": False,
+            "message": {"role": kind, "content": content}, **more,
+        }  # fmt: skip
+        self.lines.append(json.dumps(record))
+        return self
+
+    def user(self, text: str) -> Talk:
+        return self._add("user", text)
+
+    def agent(self, text: str) -> Talk:
+        return self._add("assistant", [{"type": "text", "text": text}])
+
+    def tool(self, name: str, given: dict[str, Any], result: str, *, error: bool = False) -> Talk:
+        call = f"t{len(self.lines)}"
+        self._add("assistant", [{"type": "tool_use", "id": call, "name": name, "input": given}])
+        block = {"type": "tool_result", "tool_use_id": call, "content": result, "is_error": error}
+        return self._add("user", [block], toolUseResult={"stdout": result})
+
+    def write(self, path: Path) -> Path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(line + "\n" for line in self.lines))
+        return path
+
+
+def talk(project: Project, session: str = "s-1", *, cwd: Path | None = None) -> Talk:
+    """A session with a preference, in a project or a job."""
+    return (
+        Talk(cwd or project.root, session)
+        .user("Please make the checkout page load faster than it does today.")
+        .agent("I will look at the queries of the checkout page.")
+        .tool("Bash", {"command": "pytest -q tests/test_checkout.py"}, "2 passed")
+        .user("I prefer short commit messages in the imperative mood.")
+        .agent("Noted. The checkout page needs one query instead of twelve now.")
+        .user("Great, that works. Thank you!")
+    )
+
+
+def saved(project: Project, given: Talk, name: str = "one.jsonl") -> str:
+    return str(given.write(project.home / "sessions" / name))
+
+
+def learn(project: Project, session: str = "s-1", *args: str, **options: Any) -> Result:
+    """Run `mem extract` on the session of `talk`, which lies in a file of its name."""
+    path = saved(project, talk(project, session), f"{session}.jsonl")
+    return project.mem("extract", path, *args, **options)
+
+
+def entries(project: Project, name: str = "MEMORY.md") -> tuple[Entry, ...]:
+    path = project.root / name
+    return parse(path.read_bytes().decode(), name).entries if path.exists() else ()
+
+
+def state(project: Project) -> dict[str, bytes]:
+    """Every file of the project and its home but git's, the index and the sessions."""
+    kept = {}
+    for base in (project.root, project.home):
+        for path in sorted(base.rglob("*")):
+            inner = path.relative_to(base).parts
+            aside = inner[0] in (".git", "sessions") or ".memory.db" in path.name
+            if path.is_file() and not aside:
+                kept[f"{base.name}/{'/'.join(inner)}"] = path.read_bytes()
+    return kept
+
+
+def markdown(project: Project) -> dict[str, bytes]:
+    return {name: text for name, text in state(project).items() if name.endswith(".md")}
+
+
+def item(
+    turn: int = 5, title: str = "A lesson", text: str = "Do it this way.", **more: Any
+) -> dict[str, Any]:
+    return {"turn": turn, "kind": "decision", "title": title, "text": text, **more}
+
+
+def script(where: Project, judge: str = "", **replies: list[dict[str, Any]]) -> dict[str, str]:
+    """An environment with a model that answers one call with the items of each scope."""
+    items = [
+        {"scope": name.replace("_", "-"), **one} for name, rows in replies.items() for one in rows
+    ]
+    rows = [{"match": "extract", "reply": json.dumps({"items": items})}]
+    if judge:
+        rows.insert(0, {"match": "judge", "reply": judge})
+    path = where.write("~/replies.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    return {"MEM_LLM": "scripted", "MEM_LLM_REPLIES": str(path)}
+
+
+def in_job(project: Project) -> Path:
+    """A job with one task and memories in both; the task's folder."""
+    web = f"{JOB}/tasks/web"
+    project.write(f"{JOB}/MEMORY.md", project.entry("Job memory", "The job uses feature flags."))
+    project.write(f"{web}/MEMORY.md", project.entry("Task memory", "Web tasks start with a story."))
+    return project.root / web
+
+
+def credentials() -> list[str]:
+    """40 tokens of 12 kinds, put together here so that no file holds one."""
+    alphabet = "Zq7Wm2Xc9Vb4Nt6Kj8Hg5Fd3Sa1PoIuYtReL0"
+
+    def mixed(length: int, seed: int) -> str:
+        return "".join(alphabet[(i * 7 + seed * 11 + i * i) % len(alphabet)] for i in range(length))
+
+    kinds = [
+        lambda n: "AKIA" + mixed(16, n).upper().replace("0", "A"),
+        lambda n: "ghp_" + mixed(36, n),
+        lambda n: "github_pat_" + mixed(22, n) + "_" + mixed(59, n),
+        lambda n: "sk-ant-api03-" + mixed(93, n) + "AA",
+        lambda n: "xoxb-" + "1234567890" + f"{n:02}-1234567890123-" + mixed(24, n),
+        lambda n: "glpat-" + mixed(20, n),
+        lambda n: "npm_" + mixed(36, n),
+        lambda n: "sk_live_" + mixed(24, n),
+        lambda n: "AIza" + mixed(35, n),
+        lambda n: "hf_" + mixed(34, n),
+        lambda n: "SG." + mixed(22, n) + "." + mixed(43, n),
+        lambda n: "dop_v1_" + hashlib.sha256(str(n).encode()).hexdigest(),
+    ]
+    return [kinds[n % 12](n) for n in range(40)]
+
+
+def leaky(project: Project, tokens: list[str]) -> str:
+    """A session with 40 credentials in words, input, output and the names of files."""
+    given = Talk(project.root)
+    given.user(f"I prefer the token {tokens[0]} in the tests, always use it. Fix the build.")
+    for token in tokens[1:14]:
+        given.user(f"Always deploy with {token} and never without.")
+        given.agent(f"I used {token} as you said.")
+    for token in tokens[14:27]:
+        call = {"command": f"curl -H 'Authorization: {token}' x"}
+        given.tool("Bash", call, "x " * 995 + f"{token} " + "y " * 600, error=True)
+    for token in tokens[27:39]:
+        given.tool("Write", {"file_path": f"/tmp/{token}.txt", "content": token}, f"wrote {token}")
+    return saved(project, given, f"{tokens[39]}.jsonl")
