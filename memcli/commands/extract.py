@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memcli.app import App
 from memcli.errors import DataError, MemError, UsageError
-from memcli.extraction import engines, learn, prompts, rules, scopes, segmentation
+from memcli.extraction import engines, placement, prompts, rules, scopes, segmentation
+from memcli.extraction.drafts import Draft
 from memcli.extraction.engines import EngineInput
 from memcli.extraction.places import Home, is_private, place_of, targets_of
+from memcli.extraction.rules.sentences import spoken
 from memcli.extraction.scopes import Skipped
-from memcli.extraction.segmentation import spoken
 from memcli.memory.conflicts import conflict_lines
 from memcli.memory.parser import parse
 from memcli.memory.values import Entry, Patch, Problem
@@ -74,7 +75,7 @@ class Learned(NamedTuple):
     format: str
     turns: int
     known: bool = False
-    events: tuple[learn.Event, ...] = ()
+    events: tuple[placement.Placed, ...] = ()
     dropped: Mapping[str, int] = {}
     skipped: tuple[Skipped, ...] = ()
     failed: tuple[tuple[str, str], ...] = ()
@@ -352,7 +353,7 @@ class _Run:
         session = session._replace(id=session.id or f"session-{digest(_seed(session))[:16]}")
         home = self._home(session)
         known = self._known(home)
-        first = learn.receipt(session, known)
+        first = placement.receipt(session, known)
         task = position.task if position is not None else cleaning.task_of(session.turns)
         head = Learned(session.id, session.name, session.format, len(session.turns) - first)
         again = bool(first or position)
@@ -379,7 +380,7 @@ class _Run:
             global_on=self.app.project.config.extract_global,
         )
         segments = segmentation.segments(session.turns[first:], first)
-        left = max(0, rules.MOST - learn.lessons_of(session, self._known(home)))
+        left = max(0, rules.MOST - placement.lessons_of(session, self._known(home)))
         given = EngineInput(
             session, first, segments, inputs, home.job_folder, self.project,
             self.app.project.now.isoformat(), left,
@@ -389,10 +390,10 @@ class _Run:
             self.learned.append(head._replace(skipped=skipped))
             return None
         found = engines.find(given, runs, self.model)
-        outcome = self._write(found.items, self._context(session, task, home), home, session)
+        outcome = self._write(found.drafts, self._context(session, task, home), home, session)
         dropped = Counter(found.dropped)
         dropped.update(outcome.dropped)
-        ended = [item.outcome for item in found.items if item.finding.scope == "episode"]
+        ended = [item.outcome for item in found.drafts if item.finding.scope == "episode"]
         turns = session.turns[first:]
         self.heard[session.id] = "\n".join(turn.text for turn in turns if turn.role == "user")
         self.spoken[session.id] = "\n".join(turn.text for turn in turns if turn.role != "tool")
@@ -407,7 +408,7 @@ class _Run:
                 more=found.more,
             )
         )
-        return _Progress(session, task) if found.items or not found.failed else None
+        return _Progress(session, task) if found.drafts or not found.failed else None
 
     def _home(self, session: Session) -> Home:
         """The job and task whose directory holds the session's working directory, else those named."""
@@ -433,16 +434,16 @@ class _Run:
             job, task, folder, worktree if (app.project.root / worktree).is_dir() else inner
         )
 
-    def _context(self, session: Session, task: str, home: Home) -> learn.Context:
+    def _context(self, session: Session, task: str, home: Home) -> placement.Context:
         today = self.app.project.now.isoformat()
-        return learn.Context(
+        return placement.Context(
             session.id, session.name, task, current_stage(self.app.project, home.job), today,
             targets_of(session.id, home), self.app.project.config.episodes_keep,
         )  # fmt: skip
 
     # --- what there is
 
-    def _known(self, home: Home) -> list[learn.Known]:
+    def _known(self, home: Home) -> list[placement.KnownFile]:
         """Every memory file and archive, as it is or would be; those that cannot be read are named."""
         app = self.app
         app.project.relist()
@@ -461,11 +462,13 @@ class _Run:
                 self.problems += [problem] if problem not in self.problems else []
                 continue
             found.append(
-                learn.Known(file.place, memory, writable and not conflict_lines(memory.text))
+                placement.KnownFile(
+                    file.place, memory, writable and not conflict_lines(memory.text)
+                )
             )
         listed = {file.memory.path for file in found}
         for name in self.after.keys() - listed if self.dry_run else ():
-            found.append(learn.Known(place_of(name, home), parse(self.after[name], name)))
+            found.append(placement.KnownFile(place_of(name, home), parse(self.after[name], name)))
         return found
 
     def _inputs(self, session: Session, home: Home) -> dict[str, str]:
@@ -482,7 +485,7 @@ class _Run:
         for name in scopes.FILES:
             inputs[name] = self._file(home, name) if self._is_own(home, name) else ""
         if self.llm:
-            related = learn.related(session, _entries(known, "project", home.job))
+            related = placement.related(session, _entries(known, "project", home.job))
             inputs["known memories"] = prompts.memories([_named(entry) for entry in related])
         return {name: text for name, text in inputs.items() if text}
 
@@ -516,14 +519,14 @@ class _Run:
     # --- writing
 
     def _write(
-        self, items: Sequence[learn.Item], context: learn.Context, home: Home, session: Session
-    ) -> learn.Outcome:
+        self, items: Sequence[Draft], context: placement.Context, home: Home, session: Session
+    ) -> placement.Outcome:
         """Plan while other writers are kept out, and write: all patches of a session or none."""
-        outcomes: list[learn.Outcome] = []
+        outcomes: list[placement.Outcome] = []
 
         def plan() -> _Written:
             known = self._known(home)
-            outcome = learn.plan(items, context, known, session)
+            outcome = placement.plan(items, context, known, session)
             outcomes[:] = [outcome]
             patches = [
                 self._patch(name, text, known) for name, text in sorted(outcome.texts.items())
@@ -537,7 +540,7 @@ class _Run:
             self.after[name] = text
         return outcomes[0]
 
-    def _patch(self, name: str, text: str, known: Iterable[learn.Known]) -> Patch:
+    def _patch(self, name: str, text: str, known: Iterable[placement.KnownFile]) -> Patch:
         """The patch of one file. What cannot be read, or has conflict markers, is not written."""
         path = self.app.project.path_of(name)
         memory = next((file.memory for file in known if file.memory.path == name), None)
@@ -643,7 +646,7 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value] if value else []
 
 
-def _entries(known: Iterable[learn.Known], level: str, job: str) -> list[Entry]:
+def _entries(known: Iterable[placement.KnownFile], level: str, job: str) -> list[Entry]:
     """The live entries of a level (of this job), the latest first."""
     found = [
         entry

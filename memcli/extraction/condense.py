@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memcli.extraction.rules.commands import command_of, edited_by, essence
-from memcli.extraction.rules.sentences import sentences
+from memcli.extraction.rules.sentences import sentences, spoken
 from memcli.extraction.rules.words import kinds_of
-from memcli.extraction.segmentation import spoken
 from memcli.sessions.model import Turn
 from memcli.text.controls import fence_safe
 from memcli.text.secrets import redact_secrets
@@ -22,87 +21,89 @@ PERSON = (3000, 1500)
 CLOSING = (1400, 900)
 OTHER_AGENT = (2000, 600)
 FAILED = (240, 240)
-"""Characters kept of the head and the tail: of a person's turn, the agent's closing words, another
-agent's message, a failed tool's output.
+"""Characters kept of head and tail: of a person's turn, the agent's closing words, another agent's
+message, a failed tool's output.
 """
 FOUND = 3
 """Sentences kept of what an agent says on the way, those that find something out."""
+CALLS = 8
 CALL = 140
 _FINDS = {"finding", "reason", "settle"}
 
 
-class Shown(NamedTuple):
-    """A part of a transcript as it is sent: its text, the numbers of its turns, what was left out."""
+class CondensedPart(NamedTuple):
+    """A part of a transcript as it is sent, the numbers of its turns, and what was left out."""
 
     text: str
     numbers: frozenset[int]
     cut: tuple[str, ...]
 
 
-def transcript(turns: Sequence[Turn], first: int = 0, *, tokens: int = TOKENS) -> list[Shown]:
+def transcript(
+    turns: Sequence[Turn], first: int = 0, *, tokens: int = TOKENS
+) -> list[CondensedPart]:
     """The turns from index `first` on, numbered from 1 within the whole session, in parts of at most
     `tokens`, each of them to be asked in turn.
     """
-    parts: list[list[tuple[int, str]]] = [[]]
+    parts: list[list[tuple[int, str]]] = []
     size = 0
     for number, line in _lines(turns, first):
-        if size + len(line) > tokens * CHARACTERS and parts[-1]:
+        if not parts or size + len(line) > tokens * CHARACTERS:
             parts.append([])
             size = 0
         parts[-1].append((number, line))
         size += len(line) + 1
-    return [_shown(part, i, len(parts)) for i, part in enumerate(parts) if part]
+    return [_part(part, at, len(parts)) for at, part in enumerate(parts, 1)]
 
 
-def _shown(part: Sequence[tuple[int, str]], at: int, count: int) -> Shown:
-    cut = (f"part {at + 1} of {count}: the session is too long for one call",) if count > 1 else ()
+def _part(part: Sequence[tuple[int, str]], at: int, count: int) -> CondensedPart:
+    cut = (f"part {at} of {count}: the session is too long for one call",) if count > 1 else ()
+    notes = "".join(f"({note})\n" for note in cut)
     body = redact_secrets("\n".join(line for _, line in part))
-    notes = f"({cut[0]})\n" if cut else ""
     numbers = frozenset(range(part[0][0], part[-1][0] + 1))
-    return Shown(f"<transcript>\n{notes}{body}\n</transcript>\n", numbers, cut)
+    return CondensedPart(f"<transcript>\n{notes}{body}\n</transcript>\n", numbers, cut)
 
 
 def _lines(turns: Sequence[Turn], first: int) -> Iterator[tuple[int, str]]:
-    """(number, line) of what is shown; calls of one kind in a row share a line."""
+    """(number, line) of what is shown; calls in a row share a line."""
     closing = _closings(turns)
-    calls: list[tuple[int, str]] = []
-    for i, turn in enumerate(turns[first:], first):
+    calls: dict[str, int] = {}
+    for number, turn in enumerate(turns[first:], first + 1):
         if turn.role == "assistant" and turn.tool:
-            calls.append((i, _call(turn)))
-            continue
-        text = _words(turn, i in closing)
-        if text:
+            if call := _call(turn):
+                calls.setdefault(call, number)
+        elif text := _words(turn, number - 1 in closing):
             yield from _called(calls)
-            calls = []
-            yield i + 1, f"[{i + 1}] {_who(turn)}: {fence_safe(text, 'transcript')}"
+            calls = {}
+            yield number, f"[{number}] {_who(turn)}: {fence_safe(text, 'transcript')}"
     yield from _called(calls)
 
 
-def _called(calls: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    named = list(dict.fromkeys(text for _, text in calls if text))
-    if named:
-        more = f"; {len(named) - 8} more" if len(named) > 8 else ""
-        text = fence_safe("; ".join(named[:8]) + more, "transcript")
-        yield calls[0][0] + 1, f"[{calls[0][0] + 1}] calls: {text}"
+def _called(calls: dict[str, int]) -> Iterator[tuple[int, str]]:
+    if calls:
+        number = next(iter(calls.values()))
+        more = f"; {len(calls) - CALLS} more" if len(calls) > CALLS else ""
+        text = fence_safe("; ".join(list(calls)[:CALLS]) + more, "transcript")
+        yield number, f"[{number}] calls: {text}"
 
 
 def _call(turn: Turn) -> str:
-    command, path = command_of(turn), edited_by(turn)
-    if command:
-        return f"{turn.tool} `{_flat(essence(command), CALL)}`"
-    return f"{turn.tool} {path}".strip() if path else ""
+    if command := command_of(turn):
+        text = " ".join(essence(command).split())
+        return f"{turn.tool} `{text if len(text) <= CALL else text[: CALL - 1] + '…'}`"
+    path = edited_by(turn)
+    return f"{turn.tool} {path}" if path else ""
 
 
 def _closings(turns: Sequence[Turn]) -> frozenset[int]:
     """The agent's last words of each exchange."""
     found, last = set(), -1
     for i, turn in enumerate(turns):
-        if turn.human and last >= 0:
+        if turn.human:
             found.add(last)
-            last = -1
         elif spoken(turn):
             last = i
-    return frozenset({*found, last} - {-1})
+    return frozenset({*found, last})
 
 
 def _who(turn: Turn) -> str:
@@ -113,27 +114,18 @@ def _who(turn: Turn) -> str:
 
 def _words(turn: Turn, closing: bool) -> str:
     """What is shown of a turn; "" for nothing."""
+    text = turn.text.strip()
     if turn.human:
-        return _ends(turn.text.strip(), PERSON)
+        return _ends(text, PERSON)
     if turn.role == "tool":
-        return _ends(" ".join(turn.text.split()), FAILED) if turn.error else ""
+        return _ends(" ".join(text.split()), FAILED) if turn.error else ""
     if turn.origin == "agent":
-        return _ends(turn.text.strip(), OTHER_AGENT)
-    if not spoken(turn):
-        return ""
-    return _ends(turn.text.strip(), CLOSING) if closing else _findings(turn.text)
-
-
-def _findings(text: str) -> str:
-    found = [
-        one.text for one in sentences(text) if _FINDS & kinds_of(one.low) and len(one.text) > 40
-    ]
+        return _ends(text, OTHER_AGENT)
+    if closing and spoken(turn):
+        return _ends(text, CLOSING)
+    said = sentences(text) if spoken(turn) else []
+    found = [one.text for one in said if _FINDS & kinds_of(one.low) and len(one.text) > 40]
     return " … ".join(found[-FOUND:])
-
-
-def _flat(text: str, longest: int) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def _ends(text: str, limits: tuple[int, int]) -> str:

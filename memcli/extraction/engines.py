@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from memcli.errors import ProviderError
-from memcli.extraction import condense, episodes, job_files, learn, prompts, rules, scopes
-from memcli.extraction.episodes import Told
+from memcli.extraction import condense, drafts, episodes, job_files, prompts, rules
+from memcli.extraction.drafts import Draft
+from memcli.extraction.episodes import EpisodeDraft
 from memcli.extraction.scopes import Scope
 from memcli.providers.llm.replies import ReplyError
 from memcli.sessions.model import Finding, Segment, Session
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 OVER = "over the most that one session may leave"
 ODD = "not as asked for"
+UNPLACED = "names no turn that was shown"
 REPLY_TOKENS = 4000
 
 
@@ -36,171 +39,134 @@ class EngineInput(NamedTuple):
     left: int = rules.MOST
 
 
-class Found(NamedTuple):
-    """What an engine found: items to place, what failed and why, how many were dropped for what,
-    and what was found over the most of a session.
+class Answers(NamedTuple):
+    """What an engine found, the episodes it told by segment, what failed and why, how many findings
+    were dropped for what, what was cut, and the titles over the most of a session.
+
+    `replied` is False when no reply came at all: another run may ask again.
     """
 
-    items: list[learn.Item]
+    findings: Sequence[Finding] = ()
+    told: Mapping[int, EpisodeDraft] = {}
     failed: tuple[tuple[str, str], ...] = ()
     dropped: Mapping[str, int] = {}
     cut: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
+    replied: bool = True
+    drafts: tuple[Draft, ...] = ()
+    """All that is to be placed, job files and episodes among it."""
 
 
-class _Answer(NamedTuple):
-    """What was found. `answered` is False when no reply came at all: another run may ask again."""
-
-    findings: Sequence[Finding]
-    told: Mapping[int, Told] = {}
-    failed: tuple[tuple[str, str], ...] = ()
-    dropped: Mapping[str, int] = {}
-    cut: tuple[str, ...] = ()
-    more: tuple[str, ...] = ()
-    answered: bool = True
-
-
-def find(given: EngineInput, runs: Sequence[Scope], model: Model | None) -> Found:
+def find(given: EngineInput, runs: Sequence[Scope], model: Model | None) -> Answers:
     """What the scopes find: by the model; by rules without one, and when its reply is of no use.
 
     Nothing when no reply came.
     """
     names = {scope.name for scope in runs}
-    asked = [scope for scope in runs if scope.name not in scopes.SILENT]
-    answer = (
-        _by_model(model, given, asked) if model is not None and asked else _by_rules(given, names)
-    )
-    by_rules = model is None
-    if answer.failed and not answer.answered:
-        return Found([], answer.failed, answer.dropped, answer.cut)
-    if answer.failed and not answer.findings and not answer.told:
-        answer, by_rules = (
-            _by_rules(given, names)._replace(failed=answer.failed, cut=answer.cut),
-            True,
-        )
-    items = learn.items(given.session, answer.findings, given.today)
-    items += _notes(given, names, by_rules=by_rules)
-    if "episode" in names:
-        items += _episodes(given, answer)
-    return Found(items, answer.failed, answer.dropped, answer.cut, answer.more)
-
-
-def _notes(given: EngineInput, names: set[str], *, by_rules: bool) -> list[learn.Item]:
-    """What the job noted itself while it ran."""
-    inputs, found = given.inputs, []
+    asked = [scope for scope in runs if scope.looks_for]
+    by_rules = model is None or not asked
+    if model is None or not asked:
+        answers = _by_rules(given, names)
+    else:
+        answers = _by_model(model, given, asked)
+        if not answers.replied:
+            return answers
+        if answers.failed and not answers.findings and not answers.told:
+            by_rules = True
+            taken = _by_rules(given, names)
+            answers = taken._replace(failed=answers.failed, cut=answers.cut)
+    found = drafts.drafts_of(given.session, answers.findings, given.today)
+    inputs, today = given.inputs, given.today
     if "interventions" in names:
         text = inputs[".interventions.jsonl"]
-        found += job_files.interventions(text, given.folder, given.session.id, given.today)
+        found += job_files.interventions(text, given.folder, given.session.id, today)
     if "in-flight" in names and by_rules:
-        text = inputs[".assumptions.jsonl"]
-        found += job_files.moved_assumptions(text, given.folder, given.today)
-    return found
+        found += job_files.moved_assumptions(inputs[".assumptions.jsonl"], given.folder, today)
+    for at, segment in enumerate(given.segments if "episode" in names else ()):
+        told = answers.told.get(at) or episodes.told(given.session, segment, answers.findings)
+        if told is not None:
+            found.append(drafts.episode(given.session, segment, told, today))
+    return answers._replace(drafts=tuple(found))
 
 
-def _episodes(given: EngineInput, answer: _Answer) -> list[learn.Item]:
-    """An episode for each segment with an effect: as the model told it, else in its own words."""
-    found = []
-    for i, segment in enumerate(given.segments):
-        own = answer.told.get(i) or episodes.told(given.session, segment, answer.findings)
-        if own is not None:
-            found.append(learn.episode(given.session, segment, own, given.today))
-    return found
-
-
-# --- by rules
-
-
-def _by_rules(given: EngineInput, wanted: set[str]) -> _Answer:
+def _by_rules(given: EngineInput, wanted: set[str]) -> Answers:
     """The findings behind turn `first`; the whole session is evidence for them."""
-    taught = rules.find(given.session)
-    fresh = [f for f in taught.findings if f.scope in wanted and f.turn >= given.first]
-    kept, over = fresh[: given.left], fresh[given.left :]
-    more = (*(f.title for f in over), *taught.more)
-    return _Answer(kept, dropped={OVER: len(more)} if more else {}, more=more)
-
-
-# --- by a model
+    found, more = rules.find(given.session)
+    fresh = [f for f in found if f.scope in wanted and f.turn >= given.first]
+    more = (*(f.title for f in fresh[given.left :]), *more)
+    return Answers(fresh[: given.left], dropped={OVER: len(more)} if more else {}, more=more)
 
 
 def sent(given: EngineInput, runs: Sequence[Scope]) -> list[str]:
     """What a model would be sent: the system text once, then each call."""
-    asks = _asks(given, [scope for scope in runs if scope.name not in scopes.SILENT])
+    asks = _asks(given, [scope for scope in runs if scope.looks_for])
     parts = [f"=== system\n{prompts.SYSTEM}"] if asks else []
     return [*parts, *(f"=== {ask.purpose}\n{ask.shared}{ask.prompt}" for ask, _ in asks)]
 
 
-def _asks(given: EngineInput, runs: Sequence[Scope]) -> list[tuple[Ask, condense.Shown]]:
+def _asks(given: EngineInput, runs: Sequence[Scope]) -> list[tuple[Ask, condense.CondensedPart]]:
     """One call for all scopes; for a session over the bound, one for each part of it."""
     from memcli.providers.llm import Ask
 
     prompt = prompts.instruction(runs, given.inputs, given.segments)
     schema = prompts.schema(prompts.ITEM, [scope.name for scope in runs])
+    parts = condense.transcript(given.session.turns, given.first)
     return [
-        (
-            Ask(prompts.SYSTEM, prompt, shown.text, schema, True, REPLY_TOKENS, "extract"),
-            shown,
-        )
-        for shown in condense.transcript(given.session.turns, given.first)
+        (Ask(prompts.SYSTEM, prompt, part.text, schema, True, REPLY_TOKENS, "extract"), part)
+        for part in parts
     ]
 
 
-def _by_model(model: Model, given: EngineInput, runs: Sequence[Scope]) -> _Answer:
+def _by_model(model: Model, given: EngineInput, runs: Sequence[Scope]) -> Answers:
     findings: list[Finding] = []
-    told: dict[int, Told] = {}
+    told: dict[int, EpisodeDraft] = {}
     failed: list[tuple[str, str]] = []
-    dropped: dict[str, int] = {}
+    dropped: Counter[str] = Counter()
     cut: list[str] = []
-    answered = True
-    for ask, shown in _asks(given, runs):
-        cut += shown.cut
+    replied = True
+    for ask, part in _asks(given, runs):
+        cut += part.cut
         try:
             reply = model.ask(ask).text
-            parsed = prompts.parse_reply(reply, [scope.name for scope in runs], shown.numbers)
-            parsed = _judged(model, given, parsed)
+            parsed = prompts.parse_reply(reply, [scope.name for scope in runs], part.numbers)
+            general = _general(model, given, parsed.findings)
         except ProviderError as error:
-            failed += [(scope.name, error.what) for scope in runs]
-            answered = isinstance(error, ReplyError) or bool(findings or told)
+            failed = [(scope.name, error.what) for scope in runs]
+            replied = isinstance(error, ReplyError) or bool(findings or told)
             break
         cut += parsed.odd
-        for why, count in ((learn.UNPLACED, parsed.unplaced), (ODD, len(parsed.odd))):
-            if count:
-                dropped[why] = dropped.get(why, 0) + count
+        dropped += Counter({UNPLACED: parsed.unplaced, ODD: len(parsed.odd)})
         told |= _told(given, parsed)
-        findings += [finding for finding in parsed.findings if finding.scope != "episode"]
-    return _Answer(findings, told, tuple(dict.fromkeys(failed)), dropped, tuple(cut), (), answered)
+        kept = (f for f in parsed.findings if f.scope != "global" or f in general)
+        findings += [finding for finding in kept if finding.scope != "episode"]
+    return Answers(findings, told, tuple(failed), dict(dropped), tuple(cut), (), replied)
 
 
-def _judged(model: Model, given: EngineInput, parsed: prompts.Parsed) -> prompts.Parsed:
+def _general(model: Model, given: EngineInput, findings: Sequence[Finding]) -> list[Finding]:
     """Of the scope global, only what a second look calls project-agnostic, and what does not name
     this project.
     """
     from memcli.providers.llm import Ask
 
-    asked = [finding for finding in parsed.findings if finding.scope == "global"]
+    asked = [finding for finding in findings if finding.scope == "global"]
     if not asked:
-        return parsed
+        return []
     ask = Ask(prompts.JUDGE, prompts.judgement(asked), schema=prompts.VERDICTS, purpose="judge")
-    general = prompts.parse_verdicts(model.ask(ask).text, len(asked))
+    good = prompts.parse_verdicts(model.ask(ask).text, len(asked))
     name = given.project.casefold()
-    good = {id(f) for i, f in enumerate(asked) if i in general and not _names(f, name)}
-    pairs = zip(parsed.findings, parsed.outcomes, strict=True)
-    kept = [(f, end) for f, end in pairs if f.scope != "global" or id(f) in good]
-    return parsed._replace(findings=tuple(f for f, _ in kept), outcomes=tuple(e for _, e in kept))
+    named = [len(name) > 2 and name in f"{f.title} {f.body}".casefold() for f in asked]
+    return [finding for i, finding in enumerate(asked) if i in good and not named[i]]
 
 
-def _names(finding: Finding, project: str) -> bool:
-    return len(project) > 2 and project in f"{finding.title} {finding.body}".casefold()
-
-
-def _told(given: EngineInput, parsed: prompts.Parsed) -> dict[int, Told]:
+def _told(given: EngineInput, parsed: prompts.Parsed) -> dict[int, EpisodeDraft]:
     """What the model told of each segment; outcome and key turns are the session's own."""
-    told: dict[int, Told] = {}
+    told: dict[int, EpisodeDraft] = {}
     for finding, ended in zip(parsed.findings, parsed.outcomes, strict=True):
         spans = enumerate(given.segments)
         at = next((i for i, s in spans if s.start <= finding.turn < s.end), None)
         if finding.scope == "episode" and at is not None and at not in told:
-            own = episodes.key_text(given.session, given.segments[at])
-            turns = given.session.turns[given.segments[at].start : given.segments[at].end]
-            end = ended or episodes.outcome(turns)
-            told[at] = Told(finding.title, finding.body, end, finding.tags, own)
+            segment = given.segments[at]
+            own = episodes.key_text(given.session, segment)
+            end = ended or episodes.outcome(given.session.turns[segment.start : segment.end])
+            told[at] = EpisodeDraft(finding.title, finding.body, end, finding.tags, own)
     return told

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memcli.errors import RefusedError, UsageError
-from memcli.extraction.learn import Item
+from memcli.extraction.drafts import Draft
 from memcli.memory.grammar import derived_id
 from memcli.sessions.clean import clean_text, day_of, key_of, line
 from memcli.sessions.model import Finding
@@ -19,34 +19,32 @@ ASSUMPTIONS = ("complexity", "approach_viability", "preference_model", "scope")
 VALUE_LENGTH = 300
 
 
-def interventions(text: str, folder: str, session: str, today: str) -> list[Item]:
-    """One item a line of `.interventions.jsonl`, those that name another session left out."""
+def interventions(text: str, folder: str, session: str, today: str) -> list[Draft]:
+    """One draft a line of `.interventions.jsonl`, those that name another session left out."""
     found = []
     for raw in _records(text):
         named = str(raw.get("session_id") or raw.get("session") or "")
-        said = _said(raw)
-        if not said or (named and key_of(named) != session):
+        keys = ("text", "message", "content", "intervention", "description", "reason")
+        said = [
+            (key, clean_text(raw[key]).strip()) for key in keys if isinstance(raw.get(key), str)
+        ]
+        texts = [told for key, told in said if told]
+        if not texts or (named and key_of(named) != session):
             continue
-        name = derived_id("interventions", folder, json.dumps(raw, sort_keys=True))
-        first, _, rest = clean_text(said).strip().partition("\n")
-        finding = Finding("interventions", first, rest or first, -1)
-        found.append(Item(name, finding, "interventions", day_of(_stamp(raw), today)))
+        why = "\n" + texts[-1] if len(texts) > 1 and dict(said).get("reason") else ""
+        first, _, rest = (texts[0] + why).partition("\n")
+        found.append(_draft("interventions", folder, raw, first, rest or first, today))
     return found
 
 
-def _said(raw: Mapping[str, Any]) -> str:
-    for key in ("text", "message", "content", "intervention", "description", "reason"):
-        if isinstance(raw.get(key), str) and raw[key].strip():
-            why = raw.get("reason")
-            more = f"\n{why}" if key != "reason" and isinstance(why, str) and why.strip() else ""
-            return str(raw[key]) + more
-    return ""
-
-
-def _stamp(raw: Mapping[str, Any]) -> str:
-    return next(
-        (str(raw[key]) for key in ("timestamp", "time", "created_at", "at") if raw.get(key)), ""
-    )
+def _draft(
+    scope: str, folder: str, raw: Mapping[str, Any], title: str, body: str, today: str
+) -> Draft:
+    name = derived_id(scope, folder, json.dumps(raw, sort_keys=True))
+    stamps = (raw.get(key) for key in ("timestamp", "time", "created_at", "at"))
+    day = day_of(str(next(filter(None, stamps), "")), today)
+    key = "assumptions" if scope == "in-flight" else scope
+    return Draft(name, Finding(scope, title, body, -1), key, day)
 
 
 def _records(text: str) -> Iterator[dict[str, Any]]:
@@ -59,35 +57,25 @@ def _records(text: str) -> Iterator[dict[str, Any]]:
             yield raw
 
 
-def moved_assumptions(text: str, folder: str, today: str) -> list[Item]:
-    """One item for each pair of checkpoints between which an assumption changed."""
+def moved_assumptions(text: str, folder: str, today: str) -> list[Draft]:
+    """One draft for each pair of checkpoints between which an assumption changed."""
     found = []
     before: Mapping[str, Any] = {}
     last = "the start"
     for raw in _records(text):
-        given = raw.get("assumptions")
+        given, advice = raw.get("assumptions"), raw.get("recommendation")
         after = given if isinstance(given, dict) else {}
         milestone = line(str(raw.get("milestone", "")), VALUE_LENGTH) or "a checkpoint"
-        moved = [
-            f"{name}: {line(str(before[name]), 300)} -> {line(str(value), 300)}"
-            for name, value in after.items()
-            if name in before and before[name] != value
-        ]
+        moved = [name for name in after if name in before and before[name] != after[name]]
         if moved:
-            name = derived_id("in-flight", folder, json.dumps(raw, sort_keys=True))
-            title = (
-                f"Assumptions moved at {milestone}: {', '.join(m.partition(':')[0] for m in moved)}"
-            )
-            advice = raw.get("recommendation")
-            lines = [f"- {text}" for text in moved]
-            lines += (
-                [f"Recommendation: {line(advice, 300)}"]
-                if isinstance(advice, str) and advice
-                else []
-            )
-            body = "\n".join([f"Between {last} and {milestone}:", *lines])
-            finding = Finding("in-flight", title, body, -1)
-            found.append(Item(name, finding, "assumptions", day_of(_stamp(raw), today)))
+            rows = [f"Between {last} and {milestone}:"]
+            for name in moved:
+                old, new = (line(str(of[name]), VALUE_LENGTH) for of in (before, after))
+                rows.append(f"- {name}: {old} -> {new}")
+            if isinstance(advice, str) and advice:
+                rows.append(f"Recommendation: {line(advice, VALUE_LENGTH)}")
+            title = f"Assumptions moved at {milestone}: {', '.join(moved)}"
+            found.append(_draft("in-flight", folder, raw, title, "\n".join(rows), today))
         before, last = {**before, **after}, milestone
     return found
 
@@ -124,26 +112,21 @@ def parse_checkpoint(text: str, milestone: str = "") -> Checkpoint:
     )
     try:
         raw = json.loads(text)
-    except (ValueError, RecursionError):
-        raise UsageError("standard input is no JSON object", hint) from None
-    given = raw.get("assumptions", {}) if isinstance(raw, dict) else None
-    if (
-        not isinstance(given, dict)
-        or set(raw) - {*Checkpoint._fields, "timestamp"}
-        or set(given) - {*ASSUMPTIONS}
-    ):
-        raise UsageError("standard input is no checkpoint", hint)
+        given = dict(raw.get("assumptions", {}))
+        odd = set(raw) - {*Checkpoint._fields, "timestamp"} or set(given) - {*ASSUMPTIONS}
+    except (ValueError, RecursionError, AttributeError, TypeError):
+        raise UsageError("standard input is no checkpoint as a JSON object", hint) from None
     texts = [raw.get("milestone", ""), raw.get("recommendation", ""), *given.values()]
-    if not all(isinstance(value, (str, int, float)) for value in texts):
-        raise UsageError("standard input is no checkpoint: its values are texts", hint)
+    if odd or not all(isinstance(value, (str, int, float)) for value in texts):
+        raise UsageError(
+            "standard input is no checkpoint: its values are texts, its keys these", hint
+        )
     values = {str(key): str(value) for key, value in given.items()}
     return Checkpoint(str(milestone or texts[0]), values, str(texts[1]))
 
 
 def checkpoint_line(found: Checkpoint, timestamp: str) -> str:
-    """One line of `.assumptions.jsonl`. Raises RefusedError for a secret, UsageError for nothing
-    said.
-    """
+    """A line of `.assumptions.jsonl`. Raises RefusedError for a secret, UsageError for nothing."""
     if not found.milestone.strip() or not (found.assumptions or found.recommendation.strip()):
         raise UsageError(
             "a checkpoint needs a milestone and an assumption",
@@ -164,16 +147,12 @@ def checkpoint_line(found: Checkpoint, timestamp: str) -> str:
 def premortem(
     task: str, pitfalls: Sequence[tuple[str, str, str]], risks: Sequence[tuple[str, str]], day: str
 ) -> str:
-    """The text of `.premortem.md`: known pitfalls as (title, text, where), and risks as (title,
-    text).
-    """
-    parts = [f"# Pre-mortem: {line(neutralise(task), VALUE_LENGTH)}", "", f"{day}", ""]
+    """The text of `.premortem.md`: pitfalls as (title, text, where), risks as (title, text)."""
+    parts = [f"# Pre-mortem: {line(neutralise(task), VALUE_LENGTH)}", "", day, ""]
     if risks:
         parts += ["## Risks foreseen", "", *_listed(risks), ""]
-    parts += ["## Pitfalls met before", ""]
-    parts += _listed([(f"{title} ({where})", text) for title, text, where in pitfalls]) or [
-        "None is known."
-    ]
+    known = _listed([(f"{title} ({where})", text) for title, text, where in pitfalls])
+    parts += ["## Pitfalls met before", "", *(known or ["None is known."])]
     return "\n".join(parts) + "\n"
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from memcli.memory.levels import Place, place
 
 
 class Home(NamedTuple):
-    """Where a session belongs: its job and task, and their folders relative to the root ("" for
-    none).
-    """
+    """A session's job and task, and their folders relative to the root ("" for none)."""
 
     job: str = ""
     task: str = ""
@@ -19,36 +18,20 @@ class Home(NamedTuple):
 
 
 def targets_of(session: str, home: Home) -> dict[str, tuple[str, Place]]:
-    """Where each kind of finding goes, as learn.Context wants it."""
-    slug = (
-        "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in session)[:80]
-        or "session"
-    )
+    """Where each kind of finding goes, as `placement.Context` wants it."""
+    slug = re.sub(r"[^A-Za-z0-9_-]", "-", session)[:80] or "session"
     base = f"{home.job_folder}/" if home.job else ""
-    level = "job" if home.job else "project"
-    targets = {
-        "project": ("MEMORY.md", place("project", "MEMORY.md")),
-        "proxy": ("proxy.md", place("project", "proxy.md")),
-        "proxy-tasks": (
-            f"proxy-tasks/{slug}.md",
-            place("project", f"{slug}.md", folder="proxy-tasks"),
-        ),
-        "interventions": (
-            f"proxy-tasks/{slug}-interventions.md",
-            place("project", f"{slug}-interventions.md", folder="proxy-tasks"),
-        ),
-        "global": ("~/MEMORY.md", place("global", "MEMORY.md")),
-        "episodes": (
-            f"{base}tasks/episodes.md",
-            place(level, "episodes.md", folder="tasks", job=home.job),
-        ),
+    names = {
+        "project": "MEMORY.md",
+        "proxy": "proxy.md",
+        "proxy-tasks": f"proxy-tasks/{slug}.md",
+        "interventions": f"proxy-tasks/{slug}-interventions.md",
+        "global": "~/MEMORY.md",
+        "episodes": f"{base}tasks/episodes.md",
+        "job": f"{base}MEMORY.md" if home.job else "",
+        "task": f"{home.task_folder}/MEMORY.md" if home.task else "",
     }
-    if home.job:
-        targets["job"] = (f"{base}MEMORY.md", place("job", "MEMORY.md", job=home.job))
-    if home.task:
-        where = place("task", "MEMORY.md", job=home.job, task=home.task)
-        targets["task"] = (f"{home.task_folder}/MEMORY.md", where)
-    return targets
+    return {key: (name, place_of(name, home)) for key, name in names.items() if name}
 
 
 def place_of(name: str, home: Home) -> Place:

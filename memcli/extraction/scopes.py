@@ -15,6 +15,7 @@ class Scope(NamedTuple):
 
     name: str
     looks_for: str
+    """What a model is told; "" where nothing is to be judged."""
     writes: str
     type: str
     importance: float
@@ -111,8 +112,6 @@ SCOPES = (
 )  # fmt: skip
 BY_NAME: Mapping[str, Scope] = {scope.name: scope for scope in SCOPES}
 NAMES = tuple(BY_NAME)
-SILENT = ("interventions",)
-"""Scopes that need no judgement: no engine is asked."""
 FILES = ("INTENT.md", ".premortem.md", ".assumptions.jsonl", ".interventions.jsonl")
 """What lies in a job's directory, without a job at the root."""
 ONLY_IN_JOBS = ("team", "session")
@@ -134,34 +133,20 @@ def chosen(
     llm: bool,
     global_on: bool,
 ) -> tuple[tuple[Scope, ...], tuple[Skipped, ...]]:
-    """The scopes that run, and those that do not with the reason. `inputs` holds the texts that
-    exist.
-    """
-    runs: list[Scope] = []
-    skipped: list[Skipped] = []
-    for scope in SCOPES:
-        if wanted and scope.name not in wanted:
-            continue
-        why = _missing(scope, inputs, job=job, task=task, llm=llm, global_on=global_on)
-        if why:
-            skipped.append(Skipped(scope.name, why))
-        else:
-            runs.append(scope)
-    return tuple(runs), tuple(skipped)
+    """The scopes that run, and those that do not with the reason. `inputs` are the texts that exist."""
 
+    def hindrance(scope: Scope) -> str:
+        if scope.name in ONLY_IN_JOBS and not job:
+            return "the session is in no job"
+        if scope.name == "team" and not task:
+            return "the session is in no task"
+        if scope.name == "global" and not global_on:
+            return "off: extract_global is not set"
+        for name in scope.needs:
+            if not inputs.get(name):
+                return f"there {'is' if '.' in name else 'are'} no {name}"
+        return "" if llm or scope.rules else "needs a language model"
 
-def _missing(
-    scope: Scope, inputs: Mapping[str, str], *, job: str, task: str, llm: bool, global_on: bool
-) -> str:
-    if scope.name in ONLY_IN_JOBS and not job:
-        return "the session is in no job"
-    if scope.name == "team" and not task:
-        return "the session is in no task"
-    if scope.name == "global" and not global_on:
-        return "off: extract_global is not set"
-    missing = [name for name in scope.needs if not inputs.get(name)]
-    if missing:
-        return f"there is no {missing[0]}" if "." in missing[0] else f"there are no {missing[0]}"
-    if not llm and not scope.rules:
-        return "needs a language model"
-    return ""
+    found = [(scope, hindrance(scope)) for scope in SCOPES if not wanted or scope.name in wanted]
+    runs = tuple(scope for scope, why in found if not why)
+    return runs, tuple(Skipped(scope.name, why) for scope, why in found if why)

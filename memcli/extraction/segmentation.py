@@ -6,15 +6,17 @@ Units are exchanges: what a person said and what the agent answered to it.
 from __future__ import annotations
 
 import math
-import re
 from bisect import bisect
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
 from itertools import pairwise
+from sys import intern
 from typing import NamedTuple
 
-from memcli.memory.words import bigrams, spaceless_runs
+from memcli.extraction.rules.sentences import spoken
+from memcli.extraction.rules.words import content
 from memcli.sessions.model import Segment, Turn
 
 GAP = 3 * 3600
@@ -25,9 +27,7 @@ MOST = 12
 """Segments of one session at most."""
 WINDOW = 3
 LEAST = 8
-"""Exchanges on each side of a possible break that are compared; of a session that is split by
-topic.
-"""
+"""Exchanges on each side of a possible break; of a session that is split by topic."""
 SHORTEST = 3
 """Exchanges of a segment that a topic break makes."""
 UNIT = 40
@@ -35,36 +35,20 @@ UNIT = 40
 ALIKE = 0.15
 """Similarity above which neighbouring windows are about one thing, however deep the valley."""
 HEARD = 400
+"""Characters of a turn that are compared."""
 DECAY = 0.85
-"""Characters of a turn that are compared, and what is left of the running event after one more
-turn.
-"""
+"""What is left of the running event after one more turn."""
+
+_Words = Callable[[int], tuple[str, ...]]
+"""The words of a turn by its index, read once and each kept once."""
 
 
-class _Unit(NamedTuple):
+class _Exchange(NamedTuple):
     start: int
-    end: int
     words: Mapping[str, int]
-    said: tuple[int, ...]
 
 
-class _Heard(dict[int, tuple[str, ...]]):
-    """The words of turns by their index, read once and each kept once."""
-
-    def __init__(self, turns: Sequence[Turn]) -> None:
-        super().__init__()
-        self._turns = turns
-        self._known: dict[str, str] = {}
-
-    def __missing__(self, i: int) -> tuple[str, ...]:
-        known = self._known
-        self[i] = tuple(
-            [known.setdefault(word, word) for word in content(self._turns[i].text[:HEARD])]
-        )
-        return self[i]
-
-
-# -- segments -----------------------------------------------------------------------------------
+# -- segments
 
 
 def segments(turns: Sequence[Turn], at: int = 0) -> tuple[Segment, ...]:
@@ -77,95 +61,74 @@ def segments(turns: Sequence[Turn], at: int = 0) -> tuple[Segment, ...]:
     """
     if not turns:
         return ()
+
+    @cache
+    def words(i: int) -> tuple[str, ...]:
+        return tuple(map(intern, sorted(content(turns[i].text[:HEARD].lower()))))
+
     gaps = _gaps(turns)
-    heard = _Heard(turns)
-    units = list(_units(turns, {at for _, at in gaps}, heard))
-    rare = _rarity([unit.words for unit in units])
-    alike = _by_words(units) if len(units) >= LEAST else []
-    edges = [0, *_chosen(gaps, _valleys(units, gaps, alike)), len(turns)]
-    found = (_segment(turns, start, end, rare, heard) for start, end in pairwise(edges))
-    return tuple(
-        Segment(s.start + at, s.end + at, s.surprise, tuple(key + at for key in s.key_turns))
-        for s in found
-    )
+    units = list(_exchanges(turns, {start for _, start in gaps}, words))
+    held = Counter(word for unit in units for word in unit.words)
+    rare = {word: math.log((len(units) + 0.5) / count) for word, count in held.items()}
+    longest = sorted(gaps, key=lambda one: (-one[0], one[1]))
+    valleys = _valleys(units, {start for _, start in gaps}, rare) if len(units) >= LEAST else []
+    cuts = sorted([*(start for _, start in longest), *valleys][: MOST - 1])
+    edges = pairwise([0, *cuts, len(turns)])
+    return tuple(_segment(turns, start, end, at, rare, words) for start, end in edges)
 
 
 def _gaps(turns: Sequence[Turn]) -> list[tuple[float, int]]:
     """(seconds, index of the turn after it) of every gap that is long enough."""
-    found, last, hour = [], None, ""
+    found, last, hour = [], -math.inf, ""
     for i, turn in enumerate(turns):
-        if turn.time[:13] == hour:
+        if turn.time[:13] == hour:  # a time is only read where the hour changes
             continue
         hour = turn.time[:13]
-        now = _seconds(turn.time) if turn.time else None
-        if now is None:
+        try:
+            read = datetime.fromisoformat(turn.time)
+            now = (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, OverflowError):
             continue
-        if last is not None and i and now - last > GAP:
+        if i and GAP < now - last < math.inf:
             found.append((now - last, i))
-        last = now if last is None else max(last, now)
+        last = max(last, now)
     return found
 
 
-def _seconds(time: str) -> float | None:
-    try:
-        at = datetime.fromisoformat(time)
-        return (at.replace(tzinfo=None) - (at.utcoffset() or _ZERO) - _EPOCH).total_seconds()
-    except (ValueError, OverflowError):
-        return None
-
-
-_EPOCH = datetime(1970, 1, 1)
-_ZERO = _EPOCH - _EPOCH
-
-
-def _units(turns: Sequence[Turn], forced: set[int], heard: _Heard) -> Iterator[_Unit]:
-    start, said = 0, 0
-    for i, turn in enumerate(turns):
-        if i > start and (i in forced or turn.human or said >= UNIT):
-            yield _unit(turns, start, i, heard)
+def _exchanges(turns: Sequence[Turn], forced: set[int], words: _Words) -> Iterator[_Exchange]:
+    start = said = 0
+    for i, turn in enumerate([*turns, None]):
+        if turn is None or (i > start and (i in forced or turn.human or said >= UNIT)):
+            moments = _moments(turns, start, i)
+            yield _Exchange(start, Counter(word for at in moments for word in words(at)))
             start, said = i, 0
-        said += bool(turn.text) and turn.role == "assistant"
-    yield _unit(turns, start, len(turns), heard)
+        said += turn is not None and spoken(turn)
 
 
-def _unit(turns: Sequence[Turn], start: int, end: int, heard: _Heard) -> _Unit:
-    """An exchange: what the person said, and the agent's last words."""
-    said = tuple(_moments(turns, start, end))
-    words: Counter[str] = Counter()
-    for i in said:
-        words.update(heard[i])
-    return _Unit(start, end, words, said)
-
-
-def spoken(turn: Turn) -> bool:
-    return turn.role == "assistant" and bool(turn.text) and not turn.tool
-
-
-def _valleys(
-    units: Sequence[_Unit], gaps: list[tuple[float, int]], alike: list[float]
-) -> list[tuple[float, int]]:
-    """(depth, index of the turn) of the topic breaks, those that lie too near to another left out."""
+def _valleys(units: Sequence[_Exchange], split: set[int], rare: Mapping[str, float]) -> list[int]:
+    """The turns of the topic breaks, the deepest first, those that lie too near to another left out."""
+    alike = [
+        _cosine(_bag(units[max(0, i - WINDOW) : i], rare), _bag(units[i : i + WINDOW], rare))
+        for i in range(1, len(units))
+    ]
     depths = [_depth(alike, i) for i in range(len(alike))]
-    least, most = sum(_spread(depths)), _spread(alike)[0] - _spread(alike)[1]
+    (mean, spread), (usual, around) = _spread(depths), _spread(alike)
     deep = [
         (depth, i)
         for i, (depth, like) in enumerate(zip(depths, alike, strict=True), 1)
-        if depth > least and like < min(most, ALIKE)
+        if depth > mean + spread and like < min(usual - around, ALIKE)
     ]
-    split = {at for _, at in gaps}
     taken = {0, len(units)} | {i for i, unit in enumerate(units) if unit.start in split}
-    found: list[tuple[float, int]] = []
-    for depth, i in sorted(deep, key=lambda one: (-one[0], one[1])):
-        if len(found) < MOST and all(abs(i - other) >= SHORTEST for other in taken):
+    found: list[int] = []
+    for _, i in sorted(deep, key=lambda one: (-one[0], one[1])):
+        if all(abs(i - other) >= SHORTEST for other in taken):
             taken.add(i)
-            found.append((depth, units[i].start))
+            found.append(units[i].start)
     return found
 
 
 def _spread(values: Sequence[float]) -> tuple[float, float]:
-    """Mean and standard deviation; zeros for no values."""
-    if not values:
-        return 0.0, 0.0
+    """Mean and standard deviation."""
     mean = sum(values) / len(values)
     return mean, math.sqrt(sum((value - mean) ** 2 for value in values) / len(values))
 
@@ -180,23 +143,7 @@ def _depth(alike: Sequence[float], i: int) -> float:
     return alike[left] + alike[right] - 2 * alike[i]
 
 
-def _by_words(units: Sequence[_Unit]) -> list[float]:
-    rare = _rarity([unit.words for unit in units])
-    return [
-        _cosine(_bag(units[max(0, i - WINDOW) : i], rare), _bag(units[i : i + WINDOW], rare))
-        for i in range(1, len(units))
-    ]
-
-
-def _rarity(bags: Sequence[Mapping[str, int]]) -> dict[str, float]:
-    """The weight of a word: the logarithm of how few of the bags have it."""
-    held: Counter[str] = Counter()
-    for bag in bags:
-        held.update(bag.keys())
-    return {word: math.log((len(bags) + 0.5) / count) for word, count in held.items()}
-
-
-def _bag(units: Sequence[_Unit], rare: Mapping[str, float]) -> dict[str, float]:
+def _bag(units: Sequence[_Exchange], rare: Mapping[str, float]) -> dict[str, float]:
     total: Counter[str] = Counter()
     for unit in units:
         total.update(unit.words)
@@ -204,44 +151,35 @@ def _bag(units: Sequence[_Unit], rare: Mapping[str, float]) -> dict[str, float]:
 
 
 def _cosine(a: Mapping[str, float], b: Mapping[str, float]) -> float:
-    if len(a) > len(b):
-        a, b = b, a
     dot = sum(weight * b[word] for word, weight in a.items() if word in b)
     sizes = sum(x * x for x in a.values()) * sum(x * x for x in b.values())
     return dot / math.sqrt(sizes) if sizes else 0.0
 
 
-def _chosen(gaps: list[tuple[float, int]], valleys: list[tuple[float, int]]) -> list[int]:
-    """Where to cut: the longest gaps first, then the deepest valleys, as many as are sensible."""
-    longest = sorted(gaps, key=lambda one: (-one[0], one[1]))
-    return sorted([at for _, at in [*longest, *valleys]][: MOST - 1])
-
-
-# -- surprise -----------------------------------------------------------------------------------
+# -- surprise
 
 
 def _segment(
-    turns: Sequence[Turn], start: int, end: int, rare: Mapping[str, float], heard: _Heard
+    turns: Sequence[Turn], start: int, end: int, at: int, rare: Mapping[str, float], words: _Words
 ) -> Segment:
     moments = _moments(turns, start, end)
-    surprises = surprises_of([set(heard[i]) for i in moments], rare)
-    keys = sorted(range(len(moments)), key=lambda n: (-surprises[n], n))
-    most = [moments[n] for n in keys if surprises[n] >= KEY][:6]
-    ends = [moments[0], moments[-1]] if moments else []
+    surprises = surprises_of([set(words(i)) for i in moments], rare)
     later = surprises[1:] or [0.0]
-    surprise = calibrated(sum(later) / len(later))
-    return Segment(start, end, round(surprise, 3), tuple(sorted({*most, *ends})))
+    order = sorted(range(len(moments)), key=lambda n: (-surprises[n], n))
+    keys = {moments[n] for n in order[:6] if surprises[n] >= KEY}
+    keys |= {*moments[:1], *moments[-1:]}
+    surprise = round(calibrated(sum(later) / len(later)), 3)
+    return Segment(start + at, end + at, surprise, tuple(sorted(key + at for key in keys)))
 
 
 def _moments(turns: Sequence[Turn], start: int, end: int) -> list[int]:
-    """The turns that may be key: what a person said, and the agent's last words of each exchange."""
+    """The turns that may be key: what a person said, the agent's last words of each exchange."""
     found, last = [], -1
     for i in range(start, end):
-        turn = turns[i]
-        if turn.human:
+        if turns[i].human:
             found += [last, i] if last >= 0 else [i]
             last = -1
-        elif spoken(turn):
+        elif spoken(turns[i]):
             last = i
     return [*found, last] if last >= 0 else found
 
@@ -267,50 +205,15 @@ def surprises_of(said: Sequence[set[str]], rare: Mapping[str, float]) -> list[fl
     words, weighed by rarity, that it holds. A text of fewer than 8 words counts less: that "looks
     good, ship it" shares nothing with what was said before is no surprise.
     """
-    event: dict[str, float] = {}
-    scale, found = 1.0, []
-    for words in said:
+    event: dict[str, tuple[float, int]] = {}  # the weight of a word when it was last said, and when
+    found = []
+    for now, words in enumerate(said):
+        held = {word: event.get(word, (0.0, now)) for word in words}
+        left = {word: weight * DECAY ** (now - 1 - at) for word, (weight, at) in held.items()}
         total = sum(rare.get(word, 1.0) for word in words)
-        known = sum(
-            rare.get(word, 1.0) * min(1.0, 2 * event.get(word, 0.0) / scale) for word in words
-        )
+        known = sum(rare.get(word, 1.0) * min(1.0, 2 * weight) for word, weight in left.items())
         fresh = (1 - known / total) * min(1.0, len(words) / 8) if event and total else 0.0
         found.append(min(1.0, max(0.0, fresh)))
-        # Growing what comes is shrinking what was, without touching every word.
-        scale = _rescaled(event, scale / DECAY)
-        for word in words:
-            event[word] = min(event.get(word, 0.0) + scale * (1 - DECAY) * 4, scale)
-    return found
-
-
-def _rescaled(event: dict[str, float], scale: float) -> float:
-    """The scale, brought back to 1 before it overflows."""
-    if scale < 1e6:
-        return scale
-    for word in [word for word, weight in event.items() if weight / scale < 1e-3]:
-        del event[word]
-    for word in event:
-        event[word] /= scale
-    return 1.0
-
-
-_WORD = re.compile(r"[^\W\d_]{3,40}")
-_STOP = frozenset(
-    """
-    the and that this with for you are was but not have has had can could would should will just now then
-    from they them there here what when where which who how why all any some its it's into out about also
-    please let lets make sure like get got use using one two been being more than other only does did done
-    don't doesn't i'll i'm i've you're that's yes okay see need want think look looks run add new file files
-    der die das und ist nicht ein eine mit auf für den dem des von ich wir sie auch aber noch bitte jetzt
-    los las una que por con para del está como más pero esto
-    """.split()
-)
-
-
-def content(text: str) -> list[str]:
-    """The words of a text that say what it is about: lower case, without stop words, plural s cut."""
-    low = text.lower()
-    found = [word.rstrip("s") for word in _WORD.findall(low) if word not in _STOP]
-    if not low.isascii():
-        found += [pair for run in spaceless_runs(low) for pair in bigrams(run)[:-1]]
+        for word, weight in left.items():
+            event[word] = (min(1.0, weight * DECAY + (1 - DECAY) * 4), now)
     return found

@@ -34,28 +34,21 @@ _DOING = re.compile(
 
 def from_front_matter(text: str) -> str:
     """`stage:` of the front matter, or "" when there is none that is known."""
-    front = _FRONT.match(text)
-    if front is None:
-        return ""
     from memcli.memory import front_matter
 
+    front = _FRONT.match(text)
     try:
-        value = front_matter.read(front[1]).values.get("stage")
+        return named(str(front_matter.read(front[1]).values.get("stage", ""))) if front else ""
     except front_matter.Malformed:
         return ""
-    return named(str(value)) if value is not None else ""
 
 
 def from_rules(text: str) -> str:
-    """The stage that a `Stage:` line names, else the one stage that the text says it is in, else
-    "".
-    """
+    """The stage of a `Stage:` line, else the one stage that the text says it is in, else ""."""
     body = _FRONT.sub("", text, count=1)
-    for match in _LINE.finditer(body):
-        if stage := named(match[1]):
-            return stage
+    told = [stage for match in _LINE.finditer(body) if (stage := named(match[1]))]
     said = {stage for match in _DOING.finditer(body) if (stage := named(match[1]))}
-    return said.pop() if len(said) == 1 else ""
+    return told[0] if told else said.pop() if len(said) == 1 else ""
 
 
 def named(word: str) -> str:

@@ -12,7 +12,7 @@ from memcli.views.text import MOST_LINES, count
 if TYPE_CHECKING:
     from memcli.commands.extract import ExtractReport, Learned
     from memcli.commands.moments import MomentReport
-    from memcli.extraction.learn import Event
+    from memcli.extraction.placement import Placed
     from memcli.memory.changes import Event as Compacted
     from memcli.memory.values import Patch
 
@@ -113,7 +113,7 @@ def _skipped(session: Learned) -> str:
     return "skipped: " + "; ".join(f"{', '.join(names)} ({why})" for why, names in reasons.items())
 
 
-def _tail(event: Event) -> str:
+def _tail(event: Placed) -> str:
     return f"{event.scope}, id {event.id[:8]}" if event.id else event.scope
 
 

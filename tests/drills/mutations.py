@@ -313,13 +313,13 @@ TABLE = (
         'entry.domain == "task" and ', "", "commands/test_retire_stage.py",
     ),
     row(
-        "what a person threw out is learned again", "learn.py",
-        "if rank == 2:", "if rank == 5:",
-        "test_learn.py",
+        "what a person threw out is learned again", "placement.py",
+        "self._rank(same) == 2:", "self._rank(same) == 5:",
+        "test_placement.py",
     ),
     row(
-        "a session is learned from twice", "learn.py",
-        "        if item.id in self.ids:\n", "        if item.id in ():\n", "test_learn.py",
+        "a session is learned from twice", "placement.py",
+        "        if draft.id in self.ids:\n", "        if draft.id in ():\n", "test_placement.py",
     ),
     # --- how a command ends
     row(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memcli.extraction import rules
-from memcli.extraction.episodes import DETAIL, Told, outcome, told
+from memcli.extraction.episodes import DETAIL, EpisodeDraft, outcome, told
 from memcli.extraction.segmentation import segments
 from memcli.sessions.model import Session, Turn
 
@@ -28,10 +28,10 @@ def ran(command: str = "pytest", *, error: bool = False) -> list[Turn]:
 EDIT = Turn("assistant", "", "assistant", "c", tool="Edit", input={"file_path": "src/ledger.py"})
 
 
-def tell(*turns: Turn) -> Told | None:
+def tell(*turns: Turn) -> EpisodeDraft | None:
     session = Session("s", "test", "s.jsonl", turns)
     (segment,) = segments(turns)
-    return told(session, segment, rules.find(session).findings)
+    return told(session, segment, rules.find(session)[0])
 
 
 @pytest.mark.parametrize(

@@ -25,11 +25,11 @@ def call(tool: str, **given: str) -> Turn:
     return Turn("assistant", "", "assistant", "c", tool=tool, input=given, cwd="/repo")
 
 
-def found(*turns: Turn) -> tuple[Finding, ...]:
+def found(*turns: Turn) -> list[Finding]:
     session = Session(
         "s", "test", "s.jsonl", (human("Look at the module, please."), agent(LOOK), *turns)
     )
-    return rules.find(session).findings
+    return rules.find(session)[0]
 
 
 SAID = [
@@ -67,7 +67,7 @@ IDLE = [
 @pytest.mark.parametrize("text", IDLE)
 def test_small_talk_and_requests_teach_nothing(text: str) -> None:
     """A doubt is silence."""
-    assert found(human(text), agent("All right.")) == ()
+    assert found(human(text), agent("All right.")) == []
 
 
 def test_both_halves_stay_together() -> None:
@@ -81,7 +81,7 @@ def test_what_is_pasted_is_nobodys_order() -> None:
     for text in ("```\nWe must never deploy from main, because it broke.\n```",
                  "> We must never deploy from main, because it broke.",
                  "I get this error:\nwe must never always deploy from our main because"):  # fmt: skip
-        assert found(human(text), agent("I see.")) == ()
+        assert found(human(text), agent("I see.")) == []
 
 
 def test_a_correction_carries_the_file_and_the_command() -> None:
@@ -158,8 +158,8 @@ def test_a_session_leaves_the_best_and_names_the_others() -> None:
         "All dates should always be stored in UTC, since our users travel.",
     ]
     turns = [turn for text in said for turn in (human(text), agent("Understood."))]
-    taught = rules.find(Session("s", "test", "s.jsonl", tuple(turns)))
-    assert len(taught.findings) == rules.MOST and len(taught.more) == len(said) - rules.MOST
+    kept, more = rules.find(Session("s", "test", "s.jsonl", tuple(turns)))
+    assert len(kept) == rules.MOST and len(more) == len(said) - rules.MOST
 
 
 def test_what_is_taken_back_is_not_learned() -> None:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memcli.extraction.rules.words import content
 from memcli.extraction.segmentation import (
     KEY,
     MOST,
     calibrated,
-    content,
     segments,
     surprises_of,
 )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
+from bisect import bisect
 from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from memcli.extraction.rules.sentences import sentences
 from memcli.extraction.rules.words import kinds_of
 from memcli.sessions.model import Finding, Turn
+from memcli.text.matching import regex
 from memcli.text.secrets import redact_secrets
 
 ERROR = 200
@@ -21,47 +22,25 @@ FAILURES = 3
 REACH = 80
 """Turns after an error within which its fix must come."""
 
-
-@cache
-def _pattern(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
-
-
-def _cut(text: str, size: int) -> str:
-    if len(text) <= size:
-        return text
-    blank = text.rfind(" ", size // 2, size)
-    return text[: blank if blank > 0 else size - 1].rstrip(" ,;:.") + "…"
-
-
 # Fails for nothing: they look, and their exit code is an answer.
 LOOKING = frozenset(
-    """grep rg egrep ag find fd ls cat head tail sed awk which type test [ diff cmp stat file wc echo printf
-    cd pwd true false sleep ps kill pkill tree jq less more man history env curl wget ping lsof git""".split()
+    """grep rg egrep ag find fd ls cat head tail sed awk which type test [ diff cmp stat file wc
+    echo printf cd pwd true false sleep ps kill pkill tree jq less more man history env curl wget
+    ping lsof git""".split()
 )
 _EDITING = frozenset(
-    {
-        "edit",
-        "multiedit",
-        "write",
-        "notebookedit",
-        "apply_patch",
-        "str_replace",
-        "replace",
-        "write_file",
-    }
+    "edit multiedit write notebookedit apply_patch str_replace replace write_file".split()
+)
+_TESTING = frozenset(
+    """pytest tox nox jest vitest mocha rspec phpunit ctest ruff mypy eslint tsc flake8
+    pyright""".split()
+)
+_SUBCOMMANDED = frozenset(
+    """npm pnpm yarn bun npx cargo go docker kubectl make just uv poetry pip pip3 gradle mvn dotnet
+    terraform bundle rails composer php mix helm gh aws gcloud brew apt apt-get alembic""".split()
 )
 _SHELL_KEYS = ("command", "cmd", "script")
 _PATH_KEYS = ("file_path", "path", "filePath", "notebook_path", "absolute_path")
-_TESTING = frozenset(
-    "pytest tox nox jest vitest mocha rspec phpunit ctest ruff mypy eslint tsc flake8 pyright".split()
-)
-_SUBCOMMANDED = frozenset(
-    """npm pnpm yarn bun npx cargo go docker kubectl make just uv poetry pip pip3 gradle mvn dotnet terraform
-    bundle rails composer php mix helm gh aws gcloud brew apt apt-get alembic""".split()
-)
-
-
 ARGUMENTS = frozenset({*_SHELL_KEYS, *_PATH_KEYS, "input"})
 """All that is looked at of what a tool was asked."""
 
@@ -85,23 +64,20 @@ def recoveries(turns: Sequence[Turn]) -> list[Finding]:
     had to be called with another flag or variable. Edit, run again, passes is daily work and is
     not.
     """
-    found: dict[tuple[str, str], Finding] = {}
+    found: dict[str, Finding] = {}
     failed: dict[str, _Failure] = {}
     calls: list[_Call] = []
     for call, at, error in _results(turns, calls):
         name = family(call.command)
         if not name or name.split()[0] in LOOKING:
             continue
-        if error:
-            if name not in failed or at - failed[name].turn > REACH:
-                failed[name] = _Failure(at, call.command, turns[at].text[-OUTPUT:])
-        elif name in failed:
+        if error and (name not in failed or at - failed[name].turn > REACH):
+            failed[name] = _Failure(at, call.command, turns[at].text[-OUTPUT:])
+        elif not error and name in failed:
             failure = failed.pop(name)
-            one = (
-                _recovered(turns, failure, call, at, calls) if at - failure.turn <= REACH else None
-            )
-            if one:
-                found.setdefault((name, one.title), one)
+            near = at - failure.turn <= REACH
+            if near and (one := _recovered(turns, failure, call, at, calls)):
+                found.setdefault(one.title, one)
         if len(found) >= FAILURES:
             break
     return list(found.values())
@@ -113,20 +89,14 @@ def _results(turns: Sequence[Turn], calls: list[_Call]) -> Iterator[tuple[_Call,
     A result belongs to the call with its id; without ids they are answered in order, tool by tool.
     """
     waiting: defaultdict[str, deque[_Call]] = defaultdict(deque)
-    asked: dict[str, _Call] = {}
+    asked: defaultdict[str, deque[_Call]] = defaultdict(deque)
     for i, turn in enumerate(turns):
+        open_calls = asked[turn.call] if turn.call else waiting[turn.tool]
         if turn.role == "assistant" and turn.tool:
-            call = _Call(i, command_of(turn), edited_by(turn))
-            calls.append(call)
-            if turn.call:
-                asked[turn.call] = call
-            else:
-                waiting[turn.tool].append(call)
-        elif turn.role == "tool":
-            if turn.call in asked:
-                yield asked.pop(turn.call), i, turn.error
-            elif waiting[turn.tool] and not turn.call:
-                yield waiting[turn.tool].popleft(), i, turn.error
+            calls.append(_Call(i, command_of(turn), edited_by(turn)))
+            open_calls.append(calls[-1])
+        elif turn.role == "tool" and open_calls:
+            yield open_calls.popleft(), i, turn.error
         elif turn.human:
             waiting.clear()
 
@@ -136,64 +106,49 @@ def command_of(turn: Turn) -> str:
     for key in _SHELL_KEYS:
         value = turn.input.get(key)
         if isinstance(value, (list, tuple)) and value:
-            value = (
-                value[-1]
-                if len(value) == 3 and value[1] in ("-c", "-lc")
-                else " ".join(map(str, value))
-            )
+            wrapped = len(value) == 3 and value[1] in ("-c", "-lc")
+            value = value[-1] if wrapped else " ".join(map(str, value))
         if isinstance(value, str):
             return value.strip()[:2000]
     return ""
 
 
 def edited_by(turn: Turn) -> str:
+    """The file that a call changes, relative to the session's folder; "" for none."""
     if turn.tool.lower() not in _EDITING:
         return ""
-    for key in _PATH_KEYS:
-        value = turn.input.get(key)
-        if isinstance(value, str):
-            return _relative(value, turn.cwd)
-    patch = _pattern(r"\*\*\* (?:Update|Add) File: ([^\n]{1,300})").search(
+    named = (value for key in _PATH_KEYS if isinstance(value := turn.input.get(key), str))
+    patch = regex(r"\*\*\* (?:Update|Add) File: ([^\n]{1,300})").search(
         str(turn.input.get("input", ""))[:5000]
     )
-    return _relative(patch[1].strip(), turn.cwd) if patch else ""
-
-
-def _relative(path: str, cwd: str) -> str:
-    return path.removeprefix(cwd.rstrip("/") + "/") if cwd else path
+    path = next(named, patch[1].strip() if patch else "")
+    return path.removeprefix(turn.cwd.rstrip("/") + "/") if turn.cwd else path
 
 
 @lru_cache(maxsize=4096)
 def essence(command: str) -> str:
     """The part of a shell line that does the work: without `cd x &&`, redirections and pipes."""
     line = command.split("\n", 1)[0]
-    parts = [part.strip() for part in _pattern(r"&&|;").split(line) if part.strip()]
+    parts = [part.strip() for part in regex(r"&&|;").split(line) if part.strip()] or [""]
     while len(parts) > 1 and parts[0].split()[0] in ("cd", "export", "source", "set", ".", "pushd"):
         parts.pop(0)
-    if not parts:
-        return ""
-    part = parts[0].split(" | ", 1)[0]
-    return _pattern(r"\s[12&]?>&?\s{0,2}\S+").sub("", part).strip()
+    return regex(r"\s[12&]?>&?\s{0,2}\S+").sub("", parts[0].split(" | ", 1)[0]).strip()
 
 
 @lru_cache(maxsize=4096)
 def family(command: str) -> str:
-    """What makes two calls the same command: its program, and the sub-command where there are such."""
+    """What makes two calls the same command: its program, and its sub-command if it has such."""
     tokens = [token for token in essence(command).split()[:12] if not _is_variable(token)]
-    while (
-        tokens
-        and tokens[0] in ("sudo", "time", "timeout", "npx", "env", "uv", "poetry")
-        and len(tokens) > 1
-    ):
-        if tokens[0] in ("uv", "poetry") and tokens[1] != "run":
-            break
-        tokens = tokens[2:] if tokens[0] in ("uv", "poetry", "timeout") else tokens[1:]
+    while len(tokens) > 1 and tokens[0] in ("sudo", "time", "npx", "env", "timeout"):
+        tokens = tokens[2 if tokens[0] == "timeout" else 1 :]
+    if tokens[1:2] == ["run"] and tokens[0] in ("uv", "poetry"):
+        tokens = tokens[2:]
     if len(tokens) > 2 and tokens[0].startswith("python") and tokens[1] == "-m":
         tokens = tokens[2:]
     if not tokens:
         return ""
     name = tokens[0].rsplit("/", 1)[-1]
-    plain = [token for token in tokens[1:3] if _pattern(r"[a-z][a-z0-9:_-]*\Z").match(token)]
+    plain = [token for token in tokens[1:3] if regex(r"[a-z][a-z0-9:_-]*\Z").match(token)]
     if name in _SUBCOMMANDED:
         name = " ".join([name, *plain[: 2 if plain[:1] == ["run"] else 1]])
     elif name.startswith("python") and len(tokens) > 1:
@@ -202,56 +157,52 @@ def family(command: str) -> str:
 
 
 def _is_variable(token: str) -> bool:
-    return _pattern(r"[A-Za-z_]\w*=").match(token) is not None
+    return regex(r"[A-Za-z_]\w*=").match(token) is not None
 
 
+_TYPED = r"\b\w+(?:error|exception)\b\s*:"
 _ERROR = (
-    r"\b\w*(?:Error|Exception)\b\s*[:(]|\berror(?:\[\w+\])?:|\bfatal:|\bERR!|\bpanic:|\b(?:cannot"
-    r"|could not|can't|unable to"
-    r"|permission denied|not found|refused|undefined|missing|timed out|failed to|no such)\b"
+    r"\b\w*(?:error|exception)\b\s*[:(]|\berror(?:\[\w+\])?:|\bfatal:|\berr!|\bpanic:|\b(?:cannot"
+    r"|could not|can't|unable to|permission denied|not found|refused|undefined|missing|timed out"
+    r"|failed to|no such)\b"
 )
 
 
 def error_line(text: str) -> str:
-    """The line of a tool's output that names the error, without secrets, at most 200 characters; or
-    "".
-    """
+    """The line of a tool's output that names the error, without secrets, at most 200 characters."""
     lines = [line.strip() for line in text[-OUTPUT:].splitlines()[-200:]]
-    named = [line for line in lines if len(line) < 1000 and re.search(_ERROR, line, re.IGNORECASE)]
-    typed = [line for line in named if re.search(r"\b\w+(?:Error|Exception)\b\s*:", line)]
+    named = [line for line in lines if len(line) < 1000 and regex(_ERROR).search(line.lower())]
+    typed = [line for line in named if regex(_TYPED).search(line.lower())]
     line = (typed or named[:1] or [""])[-1]
-    line = _pattern(r"^(?:E\s+|npm ERR! |error: (?=error))").sub("", line)
+    line = regex(r"^(?:E\s+|npm ERR! |error: (?=error))").sub("", line)
     return _cut(redact_secrets(line).replace("`", "'"), ERROR)
+
+
+def _cut(text: str, size: int) -> str:
+    if len(text) <= size:
+        return text
+    blank = text.rfind(" ", size // 2, size)
+    return text[: blank if blank > 0 else size - 1].rstrip(" ,;:.") + "…"
 
 
 def _recovered(
     turns: Sequence[Turn], failure: _Failure, success: _Call, end: int, calls: list[_Call]
 ) -> Finding | None:
-    between = [call for call in _since(calls, failure.turn) if call.turn < success.turn]
+    since = bisect(calls, failure.turn, key=lambda call: call.turn)
+    between = [call for call in calls[since:] if call.turn < success.turn]
     ran = _unique(call.command for call in between if _acts(call.command, success.command))
     edited = _unique(call.edited for call in between if call.edited)
     cause = _cause(turns, failure.turn, end)
     changed = _changed(failure.command, success.command)
     testing = family(success.command).split()[0] in _TESTING
-    if (
-        not (cause and (ran or edited or changed))
-        and not changed
-        and (testing or not ran or edited)
-    ):
-        return None
+    explained = bool(cause and (ran or edited))
     error = error_line(failure.output)
-    return _pitfall(failure, error, success, cause, ran, edited) if error else None
+    if not error or not (explained or changed or (ran and not edited and not testing)):
+        return None
+    return _pitfall(failure, error, success, cause, ran, edited)
 
 
-def _since(calls: list[_Call], turn: int) -> list[_Call]:
-    """The calls after a turn; they are near the end, as the search goes on with the session."""
-    start = len(calls)
-    while start and calls[start - 1].turn > turn:
-        start -= 1
-    return calls[start:]
-
-
-def _unique(texts: Iterator[str]) -> list[str]:
+def _unique(texts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(texts))[:4]
 
 
@@ -264,22 +215,17 @@ def _acts(command: str, success: str) -> bool:
 def _changed(failed: str, passed: str) -> bool:
     """Whether only flags or variables were added to the call or taken from it."""
     a, b = set(essence(failed).split()), set(essence(passed).split())
-    other = a ^ b
-    return bool(b - a) and all(token.startswith("-") or _is_variable(token) for token in other)
+    return bool(b - a) and all(token.startswith("-") or _is_variable(token) for token in a ^ b)
 
 
 def _cause(turns: Sequence[Turn], start: int, end: int) -> str:
-    """The agent's sentence that says why, the last one from the error to its next words after the
-    fix.
-    """
+    """The agent's last sentence that says why, from the error to its next words after the fix."""
     found = ""
-    for i in range(start, min(end + 3, len(turns))):
-        turn = turns[i]
+    for i, turn in enumerate(turns[start : end + 3], start):
         if i > end and turn.human:
             break
-        if turn.role != "assistant" or turn.tool or not turn.text:
-            continue
-        for sentence in sentences(turn.text):
+        spoken = turn.role == "assistant" and not turn.tool
+        for sentence in sentences(turn.text) if spoken else ():
             if "finding" in kinds_of(sentence.low) and 20 < len(sentence.text) <= 300:
                 found = sentence.text
     return found
@@ -288,17 +234,15 @@ def _cause(turns: Sequence[Turn], start: int, end: int) -> str:
 def _pitfall(
     failure: _Failure, error: str, success: _Call, cause: str, ran: list[str], edited: list[str]
 ) -> Finding:
-    steps = [f"ran {_code(command)}" for command in ran] + [
-        f"edited {_code(path)}" for path in edited
-    ]
-    steps.append(f"then {_code(success.command)} passed")
-    body = f"{_code(failure.command)} failed: `{error}`"
-    body += f"\n{cause}" if cause else ""
     name = family(failure.command)
+    steps = [f"ran {_code(command)}" for command in ran]
+    steps += [f"edited {_code(path)}" for path in edited]
+    steps.append(f"then {_code(success.command)} passed")
+    rows = [f"{_code(failure.command)} failed: `{error}`", cause, f"Recovery: {', '.join(steps)}."]
     return Finding(
         "corrective",
         _cut(f"{name} failed: {error}", 100),
-        f"{body}\nRecovery: {', '.join(steps)}.",
+        "\n".join(filter(None, rows)),
         failure.turn,
         "pitfall",
         type="corrective",

@@ -20,17 +20,19 @@ _IDENTIFIER = re.compile(r"\w[_/.]\w|[a-z][A-Z]")
 _PLACE = re.compile(r"\.\w{1,4}:\d+|:\d{2,}|#\d+|\bline \d+|\b[0-9a-f]{7,40}\b")
 _FORMS = re.compile(r" (?:\w+ed|i|ive|ill|im) ")
 _CONCEDED = re.compile(
-    r"you.?re (?:absolutely |completely )?right|good (?:point|catch|call)|understood|makes sense|got it"
-    r"|agreed|i misread|my mistake|apolog|sorry|du hast recht|stimmt|vous avez raison|tienes razón"
-    r"|você tem razão|hai ragione|вы правы|ты прав|понял|你说得对|明白|おっしゃる通り|了解|맞습니다|알겠습니다"
+    r"you.?re (?:absolutely |completely )?right|good (?:point|catch|call)|understood|makes sense"
+    r"|got it|agreed|i misread|my mistake|apolog|sorry|du hast recht|stimmt|vous avez raison"
+    r"|tienes razón|você tem razão|hai ragione|вы правы|ты прав|понял|你说得对|明白|おっしゃる通り"
+    r"|了解|맞습니다|알겠습니다"
 )
 _AGREED = re.compile(
-    r"\s*(?:yes|ok|yep|yup|sure|perfect|great|good|do it|lets|go|sounds|agree|ja|oui|sí|sim|да|好|可以|はい|네)"
+    r"\s*(?:yes|ok|yep|yup|sure|perfect|great|good|do it|lets|go|sounds|agree|ja|oui|sí|sim|да|好"
+    r"|可以|はい|네)"
 )
 _ALTERNATIVES = re.compile(r"\b(?:or|oder|ou|o|или|option|vs)\b|还是|それとも|아니면")
 
 
-class Candidate(NamedTuple):
+class Remark(NamedTuple):
     """A sentence that may be a lesson: where it stands, who says it, and the evidence."""
 
     turn: int
@@ -50,15 +52,19 @@ class Heard(NamedTuple):
     said: list[Sentence]
     content: frozenset[str]
     tail: str
-    """The end of its text."""
     head: str
+    """End and beginning of its text."""
+
+
+_NOBODY = Heard(-1, False, [], frozenset(), "", "")
 
 
 def hear(turns: Sequence[Turn]) -> list[Heard]:
     """The turns that say something, in order; what tools and harnesses say is left out."""
     found = []
     for i, turn in enumerate(turns):
-        if turn.text and (turn.human or (_spoken(turn))):
+        agent = (turn.role == "assistant" and not turn.tool) or turn.origin == "agent"
+        if turn.text and (turn.human or agent):
             said = sentences(turn.text, typed=turn.human)
             about = frozenset().union(*(words.content(one.low) for one in said))
             head, tail = turn.text[:300].lower().replace("'", ""), turn.text[-400:].rstrip("*_ \n")
@@ -66,12 +72,7 @@ def hear(turns: Sequence[Turn]) -> list[Heard]:
     return found
 
 
-def _spoken(turn: Turn) -> bool:
-    """Whether a turn is an agent's words: this one's, or another's in the user's role."""
-    return (turn.role == "assistant" and not turn.tool) or turn.origin == "agent"
-
-
-def by_words(heard: Sequence[Heard]) -> Iterator[Candidate]:
+def by_words(heard: Sequence[Heard]) -> Iterator[Remark]:
     """Every sentence with the evidence of its words and its place."""
     first = next((one.turn for one in heard if one.human), -1)
     for one in heard:
@@ -81,11 +82,11 @@ def by_words(heard: Sequence[Heard]) -> Iterator[Candidate]:
             "only sentence": len(one.said) == 1,
             "first turn": one.turn == first,
         }
-        around = {name for name, holds in place.items() if holds}
+        around = _true(place)
         for at, sentence in enumerate(one.said):
             about = words.content(sentence.low)
             found = frozenset(around | _of_words(sentence, about))
-            yield Candidate(one.turn, at, one.human, sentence, about, found)
+            yield Remark(one.turn, at, one.human, sentence, about, found)
 
 
 def _of_words(sentence: Sentence, about: frozenset[str]) -> set[str]:
@@ -112,13 +113,13 @@ def _of_words(sentence: Sentence, about: frozenset[str]) -> set[str]:
         "now": " now " in low,
     }
     begins = {f"begins: {kind}" for kind in words.begins(low)}
-    return {name for name, is_so in holds.items() if is_so} | words.kinds_of(low) | begins
+    return _true(holds) | words.kinds_of(low) | begins
 
 
 # --- what the session says about it
 
 
-class Session:
+class Surroundings:
     """The turns of a session, to be asked what came before and after a sentence."""
 
     def __init__(self, turns: Sequence[Turn], heard: Sequence[Heard]) -> None:
@@ -132,7 +133,7 @@ class Session:
         agents = [i for i, one in enumerate(heard) if not one.human]
         self.last = agents[-1] if agents else -1
 
-    def judged(self, found: Candidate) -> Candidate:
+    def judged(self, found: Remark) -> Remark:
         """The candidate with the evidence of the session around it."""
         at = self.at[found.turn]
         shares = self._shares(found, at)
@@ -140,14 +141,14 @@ class Session:
         more |= self._to_agent(found, at) if found.human else self._by_agent(found, at, shares)
         return found._replace(evidence=found.evidence | more)
 
-    def _shares(self, found: Candidate, at: int) -> dict[int, float]:
+    def _shares(self, found: Remark, at: int) -> dict[int, float]:
         """Which part of the sentence's words each other turn has, by its place."""
         counts: Counter[int] = Counter()
         for word in found.content:
             counts.update(self.holding[word])
         return {i: n / len(found.content) for i, n in counts.items() if i != at}
 
-    def _repeated(self, found: Candidate, at: int, shares: Mapping[int, float]) -> set[str]:
+    def _repeated(self, found: Remark, at: int, shares: Mapping[int, float]) -> set[str]:
         if len(found.content) < 3:
             return set()
         same = [i for i, share in shares.items() if share >= SAME]
@@ -157,50 +158,47 @@ class Session:
             "said by the agent later": bool(agents),
             "said by the agent thrice": len(agents) >= 3,
             "in the closing summary": self.last != at and shares.get(self.last, 0) >= 0.5,
-            "taken back": any(i > at and self._takes_back(i) for i in same) and found.human,
+            "taken back": found.human and any(i > at and self._corrects(i) for i in same),
         }
-        return {name for name, is_so in holds.items() if is_so}
+        return _true(holds)
 
-    def _takes_back(self, i: int) -> bool:
-        said = self.heard[i].said
-        return self.heard[i].human and bool(said) and "begins: corrects" in _begun(said[0])
+    def _corrects(self, i: int) -> bool:
+        one = self.heard[i]
+        return one.human and bool(one.said) and "corrects" in words.begins(one.said[0].low)
 
-    def _to_agent(self, found: Candidate, at: int) -> set[str]:
+    def _to_agent(self, found: Remark, at: int) -> set[str]:
         """Of a person's sentence: what the agent asked or did before, and said after."""
-        before = self.heard[at - 1] if at else None
-        after = next((one for one in self.heard[at + 1 :] if not one.human), None)
-        asked = before is not None and not before.human and before.tail.endswith(("?", "？"))
+        before = self.heard[at - 1] if at and not self.heard[at - 1].human else _NOBODY
+        after = next((one for one in self.heard[at + 1 :] if not one.human), _NOBODY)
+        asked = found.at == 0 and before.tail.endswith(("?", "？"))
         near = self.turns[max(0, found.turn - 3) : found.turn]
         holds = {
             "interrupted": any("interrupted by user" in turn.text[:60] for turn in near),
-            "after a question": before is not None and not before.human and "?" in before.tail,
-            "chosen": asked and found.at == 0 and _chooses(found, before),
-            "conceded": after is not None and _CONCEDED.search(after.head) is not None,
+            "after a question": "?" in before.tail,
+            "chosen": asked and _chooses(found, before),
+            "conceded": _CONCEDED.search(after.head) is not None,
         }
-        return {name for name, is_so in holds.items() if is_so}
+        return _true(holds)
 
-    def _by_agent(self, found: Candidate, at: int, shares: Mapping[int, float]) -> set[str]:
+    def _by_agent(self, found: Remark, at: int, shares: Mapping[int, float]) -> set[str]:
         after = self.heard[at + 1] if at + 1 < len(self.heard) else None
         start = self.heard[at - 1].turn if at else 0
         about = max((shares.get(i, 0.0) for i in range(at) if self.heard[i].human), default=0.0)
-        closing = after is None or after.human
         holds = {
-            "closing": closing,
-            "last words": at == self.last,
-            "agreed to": closing and after is not None and _AGREED.match(after.head) is not None,
+            "closing": after is None or after.human,
+            "agreed to": after is not None and after.human and bool(_AGREED.match(after.head)),
             "after an error": any(turn.error for turn in self.turns[start : found.turn]),
             "about what was asked": about >= 0.34 and len(found.content) >= 3,
         }
-        return {name for name, is_so in holds.items() if is_so}
+        return _true(holds)
 
 
-def _begun(sentence: Sentence) -> set[str]:
-    return {f"begins: {kind}" for kind in words.begins(sentence.low)}
-
-
-def _chooses(found: Candidate, before: Heard | None) -> bool:
+def _chooses(found: Remark, before: Heard) -> bool:
     """Whether a short answer takes one of the alternatives that a question offered."""
-    if before is None or len(found.sentence.low.split()) > 25:
-        return False
+    short = len(found.sentence.low.split()) <= 25
     offered = _ALTERNATIVES.search(before.tail.lower()) is not None
-    return offered and bool(found.content & before.content)
+    return short and offered and bool(found.content & before.content)
+
+
+def _true(holds: Mapping[str, bool]) -> set[str]:
+    return {name for name, is_so in holds.items() if is_so}

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from memcli.sessions.model import Turn
+
 LONGEST = 600
 """Characters of the longest sentence that is looked at."""
 READ = (6000, 4000)
@@ -42,6 +44,11 @@ _PASTED = re.compile(
 """A line after which comes what the person pasted."""
 _CONTRACTION = re.compile(r"['’](?=(?:t|s|m|d|re|ve|ll)\b)")
 _BETWEEN = re.compile(r"[^\w`?/.@-]+|[.-](?=\s|$)|(?<=\s)[.-]")
+
+
+def spoken(turn: Turn) -> bool:
+    """Whether a turn is in the agent's words."""
+    return turn.role == "assistant" and bool(turn.text) and not turn.tool
 
 
 def fold(text: str) -> str:

@@ -76,21 +76,15 @@ def kinds_of(low: str) -> set[str]:
 
 @cache
 def _beginnings() -> dict[str, re.Pattern[str]]:
-    made = {}
-    for kind, cue_text in BEGINS.items():
-        cues = [cue for _, cue in _cues({kind: cue_text})]
-        spaced = "|".join(
-            re.escape(c.rstrip("*")) + (r"\w*" if c[-1] == "*" else "")
-            for c in cues
-            if not _SPACELESS.search(c)
-        )
-        joined = "|".join(re.escape(c) for c in cues if _SPACELESS.search(c))
-        made[kind] = re.compile(rf"(?:(?:{spaced})(?=[ ?])|(?:{joined or '(?!)'}))")
-    return made
+    made: defaultdict[str, list[str]] = defaultdict(list)
+    for kind, cue in _cues(BEGINS):
+        end = "" if _SPACELESS.search(cue) else r"\w*(?=[ ?])" if cue[-1] == "*" else "(?=[ ?])"
+        made[kind].append(re.escape(cue.rstrip("*")) + end)
+    return {kind: re.compile("|".join(cues)) for kind, cues in made.items()}
 
 
 def begins(low: str) -> set[str]:
-    """What a folded sentence begins with, after fillers: corrects, tasks, asks, points, uses."""
+    """What a folded sentence begins with, after fillers: a kind of `cues.BEGINS`."""
     words = low.split()
     at = next((i for i, word in enumerate(words[:8]) if word not in FILLERS), 0)
     rest = " ".join(words[at : at + 6]) + " "

@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from memcli.extraction import job_files, learn
+from memcli.extraction import job_files, placement
+from memcli.extraction.drafts import drafts_of, is_tainted
 from memcli.memory.levels import Place, place
 from memcli.memory.parser import parse
 from memcli.sessions.model import Finding, Session, Turn
 
 TODAY = "2026-11-21"
 PROJECT = place("project", "MEMORY.md")
-CONTEXT = learn.Context(
+CONTEXT = placement.Context(
     "s-1", "one.jsonl", "the task", "unknown", TODAY,
     {"project": ("MEMORY.md", PROJECT), "episodes": ("tasks/episodes.md", PROJECT),
      "proxy": ("proxy.md", place("project", "proxy.md"))},
@@ -25,12 +26,12 @@ SESSION = Session(
 )  # fmt: skip
 
 
-def known(text: str, path: str = "MEMORY.md", where: Place = PROJECT) -> learn.Known:
-    return learn.Known(where, parse(text, path))
+def known(text: str, path: str = "MEMORY.md", where: Place = PROJECT) -> placement.KnownFile:
+    return placement.KnownFile(where, parse(text, path))
 
 
-def planned(*findings: Finding, files: tuple[learn.Known, ...] = ()) -> learn.Outcome:
-    return learn.plan(learn.items(SESSION, findings, TODAY), CONTEXT, files, SESSION)
+def planned(*findings: Finding, files: tuple[placement.KnownFile, ...] = ()) -> placement.Outcome:
+    return placement.plan(drafts_of(SESSION, findings, TODAY), CONTEXT, files, SESSION)
 
 
 def entry(body: str, **values: Any) -> str:
@@ -43,22 +44,24 @@ SAID = Finding("corrective", "A title", "Use the clock fixture in all the cart t
 
 def test_ids_do_not_depend_on_words() -> None:
     """Session, scope, turn and ordinal make the id."""
-    one, two, three = learn.items(SESSION, [SAID, SAID, SAID._replace(turn=1)], TODAY)
-    again = learn.items(SESSION, [SAID._replace(body="Quite other words.")], TODAY)[0]
+    one, two, three = drafts_of(SESSION, [SAID, SAID, SAID._replace(turn=1)], TODAY)
+    again = drafts_of(SESSION, [SAID._replace(body="Quite other words.")], TODAY)[0]
     assert one.id == again.id and len({one.id, two.id, three.id}) == 3
 
 
 def test_a_merged_id_is_not_written_again() -> None:
     """Whatever was merged lives on in its survivor."""
-    name = learn.items(SESSION, [SAID], TODAY)[0].id
+    name = drafts_of(SESSION, [SAID], TODAY)[0].id
     done = planned(SAID, files=(known(entry("Other.", merged_from=f"[{name}]")),))
-    assert done.texts == {} and done.dropped == {learn.LEARNED: 1}
+    assert done.texts == {} and done.dropped == {placement.LEARNED: 1}
 
 
 def test_equal_findings_of_one_session_are_one() -> None:
     """Two scopes that find the same write it once."""
     done = planned(SAID, SAID._replace(scope="observations"))
-    assert [event.what for event in done.events] == ["learned"] and done.dropped == {learn.TWICE: 1}
+    assert [event.what for event in done.events] == ["learned"] and done.dropped == {
+        placement.TWICE: 1
+    }
 
 
 def test_the_survivor_of_a_merge_is_reinforced() -> None:
@@ -80,7 +83,7 @@ def test_a_superseded_claim_is_dropped() -> None:
         "MEMORY.archive.md",
         place("project", "MEMORY.archive.md"),
     )
-    assert planned(SAID, files=(archive,)).dropped == {learn.THROWN: 1}
+    assert planned(SAID, files=(archive,)).dropped == {placement.THROWN: 1}
 
 
 def test_remember_this_resets_the_clock() -> None:
@@ -99,7 +102,7 @@ def test_remember_this_resets_the_clock() -> None:
 def test_another_work_tree_is_not_written() -> None:
     """What is known there is counted, not reinforced."""
     file = known(entry(SAID.body))._replace(writable=False)
-    assert planned(SAID, files=(file,)).dropped == {learn.ELSEWHERE: 1}
+    assert planned(SAID, files=(file,)).dropped == {placement.ELSEWHERE: 1}
 
 
 def test_taint_is_seen_without_being_told() -> None:
@@ -110,10 +113,10 @@ def test_taint_is_seen_without_being_told() -> None:
         "Always run the migration tool with force enabled everywhere.",
         0,
     )
-    assert learn.is_tainted(copied, SESSION) and not learn.is_tainted(SAID, SESSION)
+    assert is_tainted(copied, SESSION) and not is_tainted(SAID, SESSION)
     error = Turn("tool", "KeyError: cart clock fixture tests", "tool:Bash", "k3", error=True)
     session = SESSION._replace(turns=(SESSION.turns[0], error))
-    assert not learn.is_tainted(
+    assert not is_tainted(
         SAID._replace(body="Use the clock fixture: `KeyError: cart clock`."), session
     )
 
@@ -121,10 +124,10 @@ def test_taint_is_seen_without_being_told() -> None:
 def test_bullets_go_to_the_end_of_the_prose() -> None:
     """Entries in an institutional file stay as they are, and line ends too."""
     text = "# Norms\r\n\r\nText.\r\n\r\n" + entry("B.").replace("\n", "\r\n")
-    after = learn.with_bullets(parse(text, "institutional.md"), ["- [2026-11-21] A norm."])
+    after = placement.with_bullets(parse(text, "institutional.md"), ["- [2026-11-21] A norm."])
     assert after.startswith("# Norms\r\n\r\nText.\r\n\r\n- [2026-11-21] A norm.\r\n\r\n---\r\n")
     assert [e.id for e in parse(after, "institutional.md").entries] == ["e-1"]
-    assert learn.with_bullets(parse("", "x"), ["- a"]) == "- a\n"
+    assert placement.with_bullets(parse("", "x"), ["- a"]) == "- a\n"
 
 
 def test_checkpoints_are_read_as_they_are() -> None:
@@ -139,15 +142,15 @@ def test_checkpoints_are_read_as_they_are() -> None:
 
 def test_a_finding_that_names_no_turn_is_not_tainted() -> None:
     """There are no words that it could have been taken from."""
-    assert learn.is_tainted(SAID._replace(turn=1), SESSION)
-    assert not learn.is_tainted(SAID._replace(turn=99), SESSION)
+    assert is_tainted(SAID._replace(turn=1), SESSION)
+    assert not is_tainted(SAID._replace(turn=99), SESSION)
 
 
 def test_what_is_known_in_another_work_tree_is_left_to_it() -> None:
     """It is not written here a second time, and not there from here."""
-    file = learn.Known(PROJECT, parse(entry(SAID.body), "tasks/other.md"), writable=False)
+    file = placement.KnownFile(PROJECT, parse(entry(SAID.body), "tasks/other.md"), writable=False)
     done = planned(SAID, files=(file,))
-    assert done.texts == {} and done.dropped == {learn.ELSEWHERE: 1}
+    assert done.texts == {} and done.dropped == {placement.ELSEWHERE: 1}
 
 
 def test_a_session_strengthens_an_entry_once() -> None:
@@ -157,7 +160,7 @@ def test_a_session_strengthens_an_entry_once() -> None:
     )
     done = planned(SAID, again, files=(known(entry(SAID.body)),))
     assert [event.what for event in done.events] == ["reinforced"] and done.dropped == {
-        learn.TWICE: 1
+        placement.TWICE: 1
     }
     assert parse(done.texts["MEMORY.md"], "x").entries[0].reinforcement_count == 1
 
@@ -192,7 +195,7 @@ def test_a_stale_entry_that_is_said_twice_comes_back_once() -> None:
     )
     done = planned(SAID, again, files=(archive,))
     assert [event.what for event in done.events] == ["restored"] and done.dropped == {
-        learn.TWICE: 1
+        placement.TWICE: 1
     }
     assert len(parse(done.texts["MEMORY.md"], "x").entries) == 1
 
@@ -202,10 +205,10 @@ def test_a_norm_that_stands_there_already_is_not_written_twice() -> None:
     norm = SAID._replace(institutional=True, scope="project")
     where = place("project", "institutional.md")
     rules = known(f"# Rules\n\n- {SAID.body}\n", "institutional.md", where)
-    assert planned(norm, files=(rules,)).dropped == {learn.KNOWN_NORM: 1}
+    assert planned(norm, files=(rules,)).dropped == {placement.KNOWN_NORM: 1}
     done = planned(norm, norm._replace(title="Another title"))
     assert (
-        done.dropped == {learn.KNOWN_NORM: 1}
+        done.dropped == {placement.KNOWN_NORM: 1}
         and done.texts["institutional.md"].count(SAID.body) == 1
     )
 
@@ -213,13 +216,13 @@ def test_a_norm_that_stands_there_already_is_not_written_twice() -> None:
 @pytest.mark.parametrize(
     ("body", "rest"),
     [
-        ("Use tabs.", ""),
         ("use  TABS", ""),
         ("Use tabs. Spaces broke the build.", "Spaces broke the build."),
         ("Use tabs everywhere. Spaces broke it.", "Use tabs everywhere. Spaces broke it."),
-        ("Use tabs. .", ""),
     ],
 )
 def test_a_body_does_not_say_the_title_again(body: str, rest: str) -> None:
     """What the title says word for word is left out of the body, alone or as its first sentence."""
-    assert learn._beyond("Use tabs", body) == rest
+    done = planned(Finding("corrective", "Use tabs", body, 0))
+    said = done.texts["MEMORY.md"].partition("Use tabs\n")[2]
+    assert said.strip() == rest

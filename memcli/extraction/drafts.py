@@ -1,0 +1,152 @@
+"""Findings on their way into a file: their ids, their words made safe, whose words they are. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from memcli.extraction.episodes import EpisodeDraft
+from memcli.memory.grammar import derived_id
+from memcli.sessions.clean import clean_text, day_of, line, rough
+from memcli.sessions.model import Finding, Segment, Session, Turn
+from memcli.text import model_output
+from memcli.text.injections import neutralise
+
+DETAIL_LENGTH = 2000
+WORD_LENGTH = 120
+MOST_WORDS = 12
+ERROR_LENGTH = 200
+NEAR = 40
+"""So many turns before and after a finding's are looked at for where its words come from."""
+TAINTED = 0.6
+"""Share of a finding's words that outside text must have, and more than the session's own words."""
+_CODE = re.compile(rf"`[^`\n]{{1,{ERROR_LENGTH}}}`")
+REFUSED = {
+    "secret": "holds a secret",
+    "injection": "reads like a command to the agent",
+    "empty": "says nothing",
+}
+
+
+class Draft(NamedTuple):
+    """A finding with the id it would have, the key of the turn it comes from, when it was said."""
+
+    id: str
+    finding: Finding
+    key: str
+    day: str
+    outcome: str = ""
+    extra: Mapping[str, Any] = {}
+    detail: str = ""
+
+
+def drafts_of(session: Session, findings: Sequence[Finding], today: str) -> list[Draft]:
+    """The findings with their ids: uuid5(session, scope, key of the turn, ordinal)."""
+    counts: Counter[tuple[str, str]] = Counter()
+    found = []
+    for finding in findings:
+        turn = session.turns[min(max(finding.turn, 0), len(session.turns) - 1)]
+        name = derived_id(session.id, finding.scope, turn.key, str(counts[finding.scope, turn.key]))
+        counts[finding.scope, turn.key] += 1
+        found.append(Draft(name, finding, turn.key, day_of(turn.time, today)))
+    return found
+
+
+def episode(session: Session, segment: Segment, told: EpisodeDraft, today: str) -> Draft:
+    """The episode of a segment. Its source names the last turn of the segment."""
+    turns = session.turns[segment.start : segment.end]
+    times = [turn.time for turn in turns if turn.time] or [""]
+    extra = {
+        "started_at": times[0],
+        "ended_at": times[-1],
+        "surprise": round(segment.surprise, 3),
+    }
+    title = neutralise(line(told.title, model_output.TITLE_LENGTH))
+    summary = neutralise(clean_text(told.summary))
+    finding = Finding("episode", title, summary, segment.start, tags=told.tags)
+    name = derived_id(session.id, "episode", turns[0].key, "0")
+    day, detail = day_of(times[-1], today), _safe_detail(told.key_text)
+    return Draft(name, finding, turns[-1].key, day, told.outcome, extra, detail)
+
+
+def _safe_detail(text: str) -> str:
+    """The key turns, line by line through the same gate as all else; a doubtful line is left out."""
+    kept = []
+    for row in text.splitlines():
+        try:
+            kept.append(model_output.safe_line(clean_text(row), longest=DETAIL_LENGTH))
+        except model_output.Refused:
+            continue
+    return "\n".join(filter(None, kept))[:DETAIL_LENGTH]
+
+
+def guarded(draft: Draft, session: Session) -> tuple[Draft | None, str]:
+    """The draft with clean and bounded texts, or why it is dropped; taint is noted.
+
+    Of an episode, which is also the receipt of its session, the day at least is told.
+    """
+    finding = draft.finding
+    try:
+        title, body = model_output.safe_text(clean_text(finding.title), clean_text(finding.body))
+        tags, paths, commands = map(_listed, (finding.tags, finding.paths, finding.commands))
+    except model_output.Refused as refused:
+        if finding.scope != "episode":
+            return None, REFUSED[refused.why]
+        bland = Finding("episode", f"A session of {draft.day}", "", -1)
+        return draft._replace(finding=bland, detail=""), ""
+    safe = finding._replace(
+        title=title,
+        body=body,
+        tags=tags,
+        paths=tuple(path for path in paths if _telling(path) and _is_below_root(path)),
+        commands=tuple(filter(_telling, commands)),
+        tainted=finding.tainted or is_tainted(finding, session),
+    )
+    return draft._replace(finding=safe), ""
+
+
+def _listed(values: Iterable[str]) -> tuple[str, ...]:
+    lines = (model_output.safe_line(clean_text(value), longest=WORD_LENGTH) for value in values)
+    return tuple(dict.fromkeys(filter(None, lines)))[:MOST_WORDS]
+
+
+def _telling(glob: str) -> bool:
+    """Whether a glob says anything: `*` would match every command."""
+    return len(re.findall(r"\w", glob)) >= 3
+
+
+def _is_below_root(glob: str) -> bool:
+    return not glob.startswith(("/", "~")) and ".." not in glob.split("/")
+
+
+def is_tainted(finding: Finding, session: Session) -> bool:
+    """Whether the advice is in words of tool output, a file or the web, not in the session's own.
+
+    A quoted error line of up to 200 characters is no advice: code spans do not count.
+    """
+    if not 0 <= finding.turn < len(session.turns):
+        return False
+    turn = session.turns[finding.turn]
+    if _is_outside(turn) and not turn.error:
+        return True
+    words = rough(_CODE.sub(" ", f"{finding.title}\n{finding.body}"))
+    if len(words) < 4:
+        return False
+    near = session.turns[max(0, finding.turn - NEAR) : finding.turn + NEAR]
+    outside = max((_share(words, t) for t in near if _is_outside(t)), default=0.0)
+    own = max((_share(words, t) for t in near if not _is_outside(t)), default=0.0)
+    return outside >= TAINTED and outside > own
+
+
+def _is_outside(turn: Turn) -> bool:
+    """Whether a turn is in neither the person's nor the agent's words."""
+    return not turn.human and (turn.role != "assistant" or turn.origin in ("web", "file"))
+
+
+def _share(words: frozenset[str], turn: Turn) -> float:
+    """Which part of the words a turn says; a short error line does not count as advice."""
+    if turn.error and len(turn.text) <= ERROR_LENGTH:
+        return 0.0
+    return len(words & rough(turn.text[:8000])) / len(words)

@@ -1,0 +1,402 @@
+"""What becomes of findings: a plan of changes to memory files in view of what is known. Pure.
+
+Nothing is learned twice: an entry's id comes from the session, the scope and the turn, whatever the
+wording; what other sessions taught already is reinforced; what a person threw out stays out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from memcli.extraction.drafts import Draft, guarded
+from memcli.extraction.scopes import BY_NAME, Scope
+from memcli.memory.changes import ChangeSet, Spot
+from memcli.memory.entry_values import TYPE_OF_KIND
+from memcli.memory.grammar import eol_of
+from memcli.memory.levels import OUTERMOST, Place
+from memcli.memory.parser import MemoryFile, parse
+from memcli.memory.provenance import sessions_of
+from memcli.memory.values import Entry
+from memcli.sessions.clean import line, rough
+from memcli.sessions.model import Finding, Session
+from memcli.similarity.claims import Claim, claim
+from memcli.similarity.duplicates import near_duplicate
+
+NORM_LENGTH = 500
+SOURCES = 5
+"""So many sessions an entry names at most, the latest."""
+ROUGH = 0.5
+"""Share of words from which two texts are compared exactly."""
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
+TWICE = "said twice in this session"
+LEARNED = "learned already"
+THROWN = "thrown out before"
+ELSEWHERE = "known in another work tree"
+KNOWN_NORM = "a norm already"
+
+
+class KnownFile(NamedTuple):
+    """A memory file or archive that exists; `writable` says whether it may be changed from here."""
+
+    place: Place
+    memory: MemoryFile
+    writable: bool = True
+
+    @property
+    def archived(self) -> bool:
+        return self.place.store == "archive"
+
+
+def receipt(session: Session, known: Iterable[KnownFile]) -> int:
+    """The index of the first turn that nothing tells to have been read.
+
+    The `source` of an episode names the last turn that was read, that of a lesson its own. Event
+    uuids are unique, so that turns a fork copied from another session count as read, too.
+    """
+    keys = set()
+    for entry in _entries(known):
+        own = str(entry.extra.get("session_id", "")) == session.id
+        for named in _sources(entry):
+            name, _, key = named.rpartition("#")
+            if name and key and ((own and name == session.name) or _UUID.match(key)):
+                keys.add(key)
+    found = [i for i, turn in enumerate(session.turns) if turn.key and turn.key in keys]
+    return found[-1] + 1 if found else 0
+
+
+def lessons_of(session: Session, known: Iterable[KnownFile]) -> int:
+    """How many lessons a session has left in files and archives."""
+    mine = (e for e in _entries(known) if str(e.extra.get("session_id", "")) == session.id)
+    return sum(entry.kind != "episode" for entry in mine)
+
+
+def related(session: Session, entries: Sequence[Entry], most: int = 12) -> list[Entry]:
+    """The entries that share most with what the person said."""
+    said: frozenset[str] = frozenset().union(
+        *(rough(turn.text[:4000]) for turn in session.turns if turn.human)
+    )
+    shares = [(len(said & rough(entry.body)), n) for n, entry in enumerate(entries)]
+    best = sorted((-share, n) for share, n in shares if share >= 3)
+    return [entries[n] for _, n in best[:most]]
+
+
+def _entries(known: Iterable[KnownFile]) -> Iterator[Entry]:
+    return (entry for file in known for entry in file.memory.entries)
+
+
+def _sources(entry: Entry) -> list[str]:
+    source = entry.extra.get("source", ())
+    return [str(s) for s in (source if isinstance(source, list) else [source]) if s]
+
+
+class Context(NamedTuple):
+    """What every entry of a session names, and where things go.
+
+    `targets` maps project, job, task, global, proxy, proxy-tasks, interventions and episodes to
+    files with their places; norms go to the `institutional.md` beside a level's `MEMORY.md`.
+    """
+
+    session: str
+    name: str
+    task: str
+    phase: str
+    today: str
+    targets: Mapping[str, tuple[str, Place]]
+    keep: int = 20
+    """Episodes that stay live in a file."""
+
+
+class Placed(NamedTuple):
+    """What became of one finding: learned, reinforced, restored or noted (a norm)."""
+
+    what: str
+    id: str
+    path: str
+    title: str
+    scope: str
+
+
+class Outcome(NamedTuple):
+    """New texts by file, what was done, and how many findings were dropped for which reason."""
+
+    texts: Mapping[str, str]
+    events: tuple[Placed, ...]
+    dropped: Mapping[str, int]
+
+
+def plan(
+    drafts: Sequence[Draft], context: Context, known: Sequence[KnownFile], session: Session
+) -> Outcome:
+    """The changes that make `drafts` known. `known` are all files and archives that could know them."""
+    work = _Placement(context, known)
+    for draft in drafts:
+        safe, why = guarded(draft, session)
+        if safe is None:
+            work.dropped[why] += 1
+        else:
+            work.place(safe)
+    return work.outcome()
+
+
+class _Alike(NamedTuple):
+    """An entry that may say the same, and where it stands."""
+
+    file: KnownFile
+    spot: Spot
+    entry: Entry
+    rough: frozenset[str]
+
+
+class _Placement:
+    def __init__(self, context: Context, known: Sequence[KnownFile]) -> None:
+        self.context = context
+        self.changes = ChangeSet((file.memory for file in known), context.today)
+        self.norms: dict[str, list[str]] = {}
+        self.events: list[Placed] = []
+        self.dropped: Counter[str] = Counter()
+        self.fresh: list[tuple[str, Claim]] = []
+        self.touched: set[str] = set()
+        self.ids: set[str] = set()
+        self.live: dict[str, _Alike] = {}
+        self.survivors: dict[str, str] = {}
+        self.alike = [
+            _Alike(file, (file.memory.path, at), entry, rough(entry.body))
+            for file in known
+            for at, entry in enumerate(file.memory.entries)
+        ]
+        self.bullets = [
+            row
+            for file in known if file.place.store == "institutional"
+            for row in file.memory.text.splitlines() if row.strip()
+        ]  # fmt: skip
+        for one in self.alike:
+            merged = [str(name) for name in one.entry.extra.get("merged_from", ())]
+            self.ids |= {one.entry.id, *merged}
+            if not one.file.archived:
+                if one.entry.id not in self.live or one.file.writable:
+                    self.live[one.entry.id] = one
+                self.survivors.update(dict.fromkeys(merged, one.entry.id))
+
+    def place(self, draft: Draft) -> None:
+        """Decide what becomes of one guarded finding."""
+        finding, scope = draft.finding, BY_NAME[draft.finding.scope]
+        if draft.id in self.ids:
+            self.dropped[LEARNED] += 1
+        elif (told := self._confirmed(finding.reinforces)) is not None:
+            # `Remember this` of what is known: its decay clock is reset, without a count.
+            self._strengthen(told, draft, {"last_reinforced": self.context.today})
+        elif finding.institutional and scope.norms and not finding.tainted:
+            self._norm(draft, scope)
+        elif scope.name == "episode":
+            self._add(draft, scope, "episodes")
+        else:
+            self._learn(draft, scope)
+
+    def _confirmed(self, name: str) -> _Alike | None:
+        found = self.live.get(self.survivors.get(name, name))
+        return found if found is not None and found.file.writable else None
+
+    def _learn(self, draft: Draft, scope: Scope) -> None:
+        # The person's manner goes to the proxy.
+        person = scope.name == "observations" and draft.finding.about_person
+        target = "proxy" if person else scope.writes
+        mine = claim(_body(draft))
+        if any(where == target and near_duplicate(mine, other) for where, other in self.fresh):
+            self.dropped[TWICE] += 1
+            return
+        same = self._same(draft, self.context.targets[target][1], mine)
+        if same is None:
+            self.fresh.append((target, mine))
+            self._add(draft, scope, target)
+        elif self._rank(same) == 2:
+            self.dropped[THROWN] += 1
+        elif self._rank(same) == 3:
+            self._strengthen(same, draft, self._once_more(same.entry), restored=True)
+        else:
+            self._reinforce(self.live[self.survivors.get(same.entry.id, same.entry.id)], draft)
+
+    def _same(self, draft: Draft, place: Place, mine: Claim) -> _Alike | None:
+        """What says the same and decides: a live entry, else one thrown out, else a stale one."""
+        words = rough(_body(draft))
+        found = [
+            one
+            for one in self.alike
+            if one.entry.kind != "episode"
+            and _is_around(one.file.place, place)
+            and len(words & one.rough) >= max(1, ROUGH * len(words | one.rough))
+            and self._rank(one) < _IGNORED
+            and near_duplicate(mine, claim(one.entry.body))
+        ]
+        return min(found, key=self._rank, default=None)
+
+    def _rank(self, one: _Alike) -> int:
+        """0 and 1 a live entry (that may be written), 2 thrown out, 3 stale, 4 does not count."""
+        entry = one.entry
+        if not one.file.archived and entry.status != "retired":
+            return 0 if one.file.writable else 1
+        if one.file.archived and entry.id in self.live:
+            return 0
+        because = str(entry.extra.get("archived_because", "retired")) if one.file.archived else ""
+        if because == "merged":
+            return 0 if self.survivors.get(entry.id) in self.live else _IGNORED
+        if because == "stale":
+            return 3
+        stage = str(entry.extra.get("retired_because", "")).startswith("stage ")
+        return _IGNORED if stage and not entry.extra.get("superseded_by") else 2
+
+    def _reinforce(self, same: _Alike, draft: Draft) -> None:
+        entry = same.entry
+        if {self.context.name, self.context.session} & sessions_of(entry):
+            self.dropped[LEARNED] += 1
+        elif not same.file.writable:
+            self.dropped[ELSEWHERE] += 1
+        else:
+            values = self._once_more(entry)
+            if draft.finding.kind == "fact" and draft.finding.priority == "high":
+                del values["reinforcement_count"]  # a reminder resets the clock alone
+            self._strengthen(same, draft, values)
+
+    def _once_more(self, entry: Entry) -> dict[str, Any]:
+        last = max(self.context.today, entry.last_reinforced)
+        return {"reinforcement_count": entry.reinforcement_count + 1, "last_reinforced": last}
+
+    def _strengthen(
+        self, same: _Alike, draft: Draft, values: Mapping[str, Any], *, restored: bool = False
+    ) -> None:
+        """Set values of an entry, and that this session said it; once in a session."""
+        entry = same.entry
+        if entry.id in self.touched:
+            self.dropped[TWICE] += 1
+            return
+        self.touched.add(entry.id)
+        mine = self._source(draft)
+        named = [*(s for s in _sources(entry) if s != mine), mine][-SOURCES:]
+        path = same.spot[0]
+        if restored:
+            path = self.changes.restore(same.spot, **values, source=named)
+        else:
+            self.changes.set(same.spot, **values, source=named)
+        self._note("restored" if restored else "reinforced", entry.id, path, entry.title, draft)
+
+    def _source(self, draft: Draft) -> str:
+        return f"{self.context.name}#{draft.key}"
+
+    def _add(self, draft: Draft, scope: Scope, target: str) -> None:
+        path = self.context.targets[target][0]
+        values = {k: v for k, v in self._values(draft, scope).items() if v not in (None, [], "")}
+        self.changes.add(path, values, _body(draft))
+        self.ids.add(draft.id)
+        self._note("learned", draft.id, path, draft.finding.title, draft)
+
+    def _values(self, draft: Draft, scope: Scope) -> dict[str, Any]:
+        finding, day = draft.finding, draft.day or self.context.today
+        return {
+            "id": draft.id,
+            **_judged(finding, scope),
+            "domain": scope.domain,
+            "phase": self.context.phase,
+            "status": "active",
+            "reinforcement_count": 0,
+            "last_reinforced": day,
+            "created_at": day,
+            "scope": scope.name,
+            "tags": list(finding.tags),
+            "paths": list(finding.paths),
+            "commands": list(finding.commands),
+            "session_id": self.context.session,
+            "session_task": self.context.task,
+            "source": [self._source(draft)],
+            "outcome": draft.outcome,
+            **draft.extra,
+        }
+
+    def _norm(self, draft: Draft, scope: Scope) -> None:
+        """A dated bullet in the level's institutional.md, unless one says it already."""
+        path = self.context.targets[scope.writes][0].removesuffix("MEMORY.md") + "institutional.md"
+        said = line(draft.finding.body or draft.finding.title, NORM_LENGTH)
+        if any(near_duplicate(claim(said), claim(row)) for row in self.bullets):
+            self.dropped[KNOWN_NORM] += 1
+            return
+        bullet = f"- [{draft.day}] {said}"
+        self.bullets.append(bullet)
+        self.norms.setdefault(path, []).append(bullet)
+        self._note("noted", "", path, said, draft)
+
+    def _note(self, what: str, name: str, path: str, title: str, draft: Draft) -> None:
+        self.events.append(Placed(what, name, path, title, draft.finding.scope))
+
+    def outcome(self) -> Outcome:
+        self._archive_old_episodes()
+        texts = self.changes.texts()
+        for path, rows in self.norms.items():
+            text = texts.get(path, self.changes.file(path).text)
+            texts[path] = with_bullets(parse(text, path), rows)
+        return Outcome(texts, tuple(self.events), dict(self.dropped))
+
+    def _archive_old_episodes(self) -> None:
+        """Let the oldest live episodes beyond the number to keep leave their file."""
+        path = self.context.targets["episodes"][0]
+        fresh = sum(event.scope == "episode" for event in self.events)
+        entries = self.changes.file(path).entries if fresh else ()
+        live = [at for at, e in enumerate(entries) if e.kind == "episode" and e.status != "retired"]
+        over = max(0, len(live) + fresh - self.context.keep)
+        for at in sorted(live, key=lambda at: (_ended(entries[at]), at))[:over]:
+            self.changes.archive((path, at), "stale")
+
+
+_IGNORED = 4
+
+
+def _ended(entry: Entry) -> str:
+    times = (entry.extra.get("ended_at"), entry.extra.get("started_at"), entry.created_at)
+    return str(next(filter(None, times), entry.date))
+
+
+def _judged(finding: Finding, scope: Scope) -> dict[str, Any]:
+    """Type, importance, kind and priority: the finding's, else the scope's; less for taint."""
+    kind, type_ = finding.kind or scope.kind, finding.type or scope.type
+    if kind == "fact" and not finding.type and scope.type == "directive":
+        type_ = "declarative"
+    importance = scope.importance if finding.importance is None else finding.importance
+    priority = finding.priority or scope.priority
+    if finding.tainted:
+        type_, priority, importance = "declarative", "", min(importance, 0.5)
+        kind = "fact" if kind in TYPE_OF_KIND or kind == "architecture" else kind
+    bounded = round(min(1.0, max(0.0, importance)), 3)
+    return {"type": type_, "importance": bounded, "kind": kind, "priority": priority}
+
+
+def _body(draft: Draft) -> str:
+    """Heading, body and detail. What the title says word for word is left out of the body."""
+    title, body = draft.finding.title, draft.finding.body
+    first, _, rest = body.partition(". ")
+    if _bare(title) == _bare(body):
+        body = ""
+    elif _bare(title) == _bare(first):
+        body = rest.lstrip()
+    detail = f"### Detail\n{draft.detail}" if draft.detail else ""
+    return "\n".join(filter(None, (f"## [{draft.day}] {title}", body, detail)))
+
+
+def _bare(text: str) -> str:
+    return " ".join(text.casefold().split()).strip(" .!:")
+
+
+def _is_around(place: Place, target: Place) -> bool:
+    """Whether readers of the target see what stands at `place`: its level and those around it."""
+    if place.of != target.of or OUTERMOST[place.level] > OUTERMOST[target.level]:
+        return False
+    return place.job in ("", target.job) and place.task in ("", target.task)
+
+
+def with_bullets(memory: MemoryFile, rows: Sequence[str]) -> str:
+    """The text of an institutional file with bullets at the end of its prose, before its entries."""
+    text, eol = memory.text, eol_of(memory.text)
+    end = next((s.start for s in memory.segments if s.kind == "entry"), len(text))
+    kept, tail = text[:end].rstrip("\r\n \t"), text[end:]
+    last = kept.rpartition("\n")[2].lstrip()
+    glue = eol if last.startswith(("- ", "* ")) else eol * 2 if kept.strip("\ufeff") else ""
+    return f"{kept}{glue}{eol.join(rows)}{eol}{eol if tail else ''}{tail}"
