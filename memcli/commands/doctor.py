@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.diagnostics.content import check_content
-from memcli.diagnostics.document import FAIL, WARN, Check
-from memcli.diagnostics.scene import Scene
+from memcli.diagnostics.scene import FAIL, WARN, Check, Scene
 from memcli.errors import MemError
 from memcli.memory.values import Patch
 from memcli.text.secrets import redact_secrets
@@ -56,10 +55,10 @@ def _without_secrets(row: Check) -> Check:
 
 
 def _mend(app: App, files: Sequence[str], *, dry_run: bool) -> DoctorReport:
-    from memcli.diagnostics import mending
+    from memcli.diagnostics import fixes
 
-    remedies = {"ids": mending.mend_ids} if files else mending.REMEDIES
-    mended = mending.mend(app, files, remedies, dry_run=dry_run)
+    remedies = {"ids": fixes.mend_ids} if files else fixes.REMEDIES
+    mended = fixes.mend(app, files, remedies, dry_run=dry_run)
     return DoctorReport(tuple(mended.failed), tuple(mended.done), tuple(mended.patches))
 
 
@@ -84,20 +83,11 @@ def _asked(name: str, section: Section, scene: Scene) -> list[Check]:
 
 def every_section() -> Mapping[str, Section]:
     """The sections of the report, in order: a new check is a function here (or a rule in
-    checks.py).
+    content.py).
 
     They are imported here, so that a look at single files does without them.
     """
-    from memcli.diagnostics import (
-        history,
-        hooks,
-        index,
-        installation,
-        leftovers,
-        neighbours,
-        providers,
-        repository,
-    )
+    from memcli.diagnostics import hooks, index, installation, repository
 
     return {
         "root": installation.check_root,
@@ -106,14 +96,14 @@ def every_section() -> Mapping[str, Section]:
         "content": check_content,
         "git": repository.check_git,
         "index": index.check_index,
-        "embedder": providers.check_embedder,
-        "history": history.check_history,
+        "embedder": installation.check_embedder,
+        "history": repository.check_history,
         "state": installation.check_state,
-        "leftovers": leftovers.check_leftovers,
+        "leftovers": installation.check_leftovers,
         "worktrees": repository.check_worktrees,
         "hooks": hooks.check_hooks,
-        "found": neighbours.check_found,
-        "other-memory": neighbours.check_other_memory,
-        "llm": providers.check_llm,
+        "found": repository.check_found,
+        "other-memory": repository.check_other_memory,
+        "llm": installation.check_llm,
         "versions": installation.check_versions,
     }

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from memcli.app import App
 from memcli.compaction.stale import LASTING_KINDS, LASTING_PRIORITIES, STALE_BELOW, STALE_DAYS
-from memcli.diagnostics import metrics
-from memcli.diagnostics.metrics import EVIDENCE, Health, Indexed, Item, Shown
-from memcli.diagnostics.notes import ARCHIVED, Note, Snapshot
+from memcli.diagnostics import coherence, metrics
+from memcli.diagnostics.metrics import EVIDENCE, Health, Indexed, Shown
+from memcli.diagnostics.notes import ARCHIVED, Item, Note, Snapshot
 from memcli.errors import MemError
 from memcli.index import neighbours, terms, view
 from memcli.index.source import Candidate, FileRow
@@ -127,7 +127,7 @@ def _health(app: App, page: bool) -> HealthReport:
     asked = live if len(shown) < EVIDENCE else ()
     places = None if known.broken else _places(app, asked, known.files, promoted)
     vectors = (
-        app.index.vectors.of_entries(metrics.compared(texts)) if known.indexed.embedded else None
+        app.index.vectors.of_entries(coherence.compared(texts)) if known.indexed.embedded else None
     )
     found = metrics.health(items, known.indexed, shown, places, vectors)
     history = _remember(app, found, len(live), tokens) if live else ()
@@ -347,7 +347,7 @@ def _places(
     denied = app.index.words.denied(
         [source for source, row in files.items() if row.place.store == "memory"]
     )
-    return [_place(app, titled[name], denied, promoted) for name in metrics.sample(titled, ASKED)]
+    return [_place(app, titled[name], denied, promoted) for name in coherence.sample(titled, ASKED)]
 
 
 def _place(app: App, entry: Candidate, denied: frozenset[int], promoted: set[str]) -> int:

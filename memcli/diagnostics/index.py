@@ -7,9 +7,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from memcli.app import App
-from memcli.diagnostics.document import FAIL, INFO, PASS, WARN, Check
-from memcli.diagnostics.facts import IndexState
-from memcli.diagnostics.scene import Scene, count, text_of
+from memcli.diagnostics.scene import (
+    FAIL,
+    INFO,
+    PASS,
+    WARN,
+    Check,
+    IndexState,
+    Scene,
+    count,
+    text_of,
+)
 from memcli.errors import MemError
 from memcli.index.database import Index
 from memcli.storage.files import open_file, why

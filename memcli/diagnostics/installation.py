@@ -1,4 +1,4 @@
-"""Root, configuration, memory in sum, the state folder and the versions."""
+"""Root, configuration, state, providers, what was left behind, and versions."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ import os
 import platform
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from memcli import __version__
-from memcli.diagnostics.document import FAIL, INFO, PASS, WARN, Check
-from memcli.diagnostics.scene import Scene, count
-from memcli.errors import RefusedError
+from memcli.app import App
+from memcli.diagnostics.index import check_vectors
+from memcli.diagnostics.scene import FAIL, INFO, PASS, WARN, Check, Scene, count, shown_name
+from memcli.errors import MemError, RefusedError
 from memcli.index.database import IN_MEMORY, Index
+from memcli.project import distribution
 from memcli.providers.embed.wire import shown
-from memcli.storage import folders
+from memcli.storage import durable, folders
+from memcli.storage.files import Unreadable, read_file
 
 
 def check_root(scene: Scene) -> Iterator[Check]:
@@ -104,3 +108,121 @@ def check_versions(scene: Scene) -> Iterator[Check]:
         yield Check("versions", INFO, f"{versions}, SQLite {index.engine} with FTS5")
     finally:
         index.close()
+
+
+def check_leftovers(scene: Scene) -> Iterator[Check]:
+    """Interrupted writes, and temporary files whose writer is no more."""
+    journals, temps = unfinished(scene.app), abandoned(scene.app)
+    for journal in journals:
+        what = "a write was interrupted"
+        yield Check(
+            "leftovers", WARN, what, "mem doctor --fix (so does the next write)", str(journal)
+        )
+    for temp in temps:
+        what = "a temporary file was left behind"
+        yield Check("leftovers", WARN, what, "mem doctor --fix", shown_name(scene.app, temp))
+    if not journals and not temps:
+        yield Check("leftovers", PASS, "no interrupted write")
+
+
+def unfinished(app: App) -> list[Path]:
+    """Journals of this root, and those that nobody can read."""
+    own = str(app.project.root.resolve()) if app.project.root else ""
+    folder = folders.state_dir() / "pending"
+    return [path for path in sorted(folder.glob("*.json")) if _journal_root(path) in (own, None)]
+
+
+def _journal_root(path: Path) -> str | None:
+    try:
+        return str(json.loads(read_file(path).data)["root"])
+    except (Unreadable, ValueError, KeyError, TypeError):
+        return None
+
+
+def abandoned(app: App) -> list[str]:
+    """Temporary files beside memory files whose writer is no more."""
+    folders = dict.fromkeys(os.path.dirname(file.path) for file in app.project.listing.files)
+    folders |= dict.fromkeys(
+        str(folder) for folder in (app.project.root, app.project.home) if folder is not None
+    )
+    return [
+        os.path.join(folder, name)
+        for folder in folders
+        for name in _names(folder)
+        if durable.is_stale(name)
+    ]
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+ASKED_FOR = 3.0
+"""Seconds that an embedder has to answer."""
+
+
+def check_embedder(scene: Scene) -> Iterator[Check]:
+    """Which embedder there is, whether it answers, and whether the index has its vectors."""
+    from memcli.providers.embed.local import Local
+
+    app = scene.app
+    try:
+        embedder = app.providers.embedder
+    except MemError as error:
+        yield Check("embedder", FAIL, error.what, error.hint)
+        return
+    if embedder is None:
+        yield _sparse(scene)
+        return
+    name = f"{embedder.provider}/{embedder.model}"
+    where = f" at {shown(app.project.config.embed_url)}" if app.project.config.embed_url else ""
+    try:
+        if isinstance(embedder, Local):
+            embedder.words(["mem"])  # without numpy, as in a recall
+        else:
+            embedder.embed(["mem"], query=True, deadline=ASKED_FOR)
+    except MemError as error:
+        yield Check("embedder", FAIL, f"{name}{where} does not answer: {error.what}", error.hint)
+    else:
+        yield Check("embedder", PASS, f"{name}{where}")
+    yield from check_vectors(scene, name)
+
+
+def _sparse(scene: Scene) -> Check:
+    """No embedder: by choice, or because none is installed."""
+    if scene.app.project.config.embedder == "none":
+        return Check("embedder", INFO, "switched off (embedder = none): words alone are searched")
+    what = "sparse-only: no embedder is installed, words alone are searched"
+    return Check("embedder", WARN, what, f"{distribution.hint('local')}, or set embedder = none")
+
+
+def check_llm(scene: Scene) -> Iterator[Check]:
+    """A key in the environment; with `--online`, whether the model answers."""
+    environ, config = scene.app.project.environ, scene.app.project.config
+    if environ.get("ANTHROPIC_API_KEY") or environ.get("ANTHROPIC_AUTH_TOKEN"):
+        hint = "" if scene.online or config.llm == "none" else "mem doctor --online asks it once"
+        what = f"an Anthropic API key is in the environment (never shown); llm = {config.llm}"
+        yield Check("llm", INFO, what, hint)
+    if scene.online:
+        yield _llm_asked(scene.app)
+
+
+def _llm_asked(app: App) -> Check:
+    """Whether the configured language model answers."""
+    from memcli.providers.llm import Ask
+
+    name = app.project.config.llm
+    try:
+        model = app.providers.model
+        if model is None:
+            return Check("llm", INFO, "llm = none: there is no language model to ask")
+        model.ask(
+            Ask("Answer in one word.", "Say yes.", max_tokens=1000, purpose="doctor", timeout=30)
+        )
+    except MemError as error:
+        return Check("llm", FAIL, error.what, error.hint)
+    asked = name if name == "scripted" else f"{name} ({app.project.config.model})"
+    return Check("llm", PASS, f"llm = {asked} answers")

@@ -34,3 +34,41 @@ class Snapshot(NamedTuple):
     entries: int
     tokens: int
     metrics: Mapping[str, float | None]
+
+
+BEGIN = 'mem add "what you learned"'
+
+
+class Item(NamedTuple):
+    """One live entry as the metrics see it.
+
+    `decay` is what recall leaves of it (1.0 fresh to 0.1), `stale` what `mem compact --stale` would
+    archive, `linked` whether it has a relation or a provenance edge. Compaction merges
+    near-duplicates of one `shelf` only. Of what is `promoted` recall shows the copy that it became.
+    """
+
+    id: str
+    title: str
+    text: str
+    decay: float
+    age: int
+    stale: bool
+    linked: bool
+    shelf: str = ""
+    promoted: bool = False
+
+
+class Measured(NamedTuple):
+    """A value in 0 to 100 or None, why, and what would raise it."""
+
+    value: float | None
+    reason: str
+    raise_with: str
+
+
+def some(count: int, one: str, many: str = "") -> str:
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def live_entries(count: int) -> str:
+    return some(count, "live entry", "live entries")

@@ -1,4 +1,4 @@
-"""git: what is tracked and ignored, the merge driver, memory that stands only in another work tree."""
+"""What git and other places know: ignored files, merge driver, work trees, history, memory beside."""
 
 from __future__ import annotations
 
@@ -8,11 +8,25 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from memcli.diagnostics import checks
-from memcli.diagnostics.document import FAIL, INFO, PASS, WARN, Check
-from memcli.diagnostics.facts import TEMPORARY, Repository
-from memcli.diagnostics.scene import Scene, count, read_documents
-from memcli.project import git, levels_on_disk
+from memcli.app import App
+from memcli.diagnostics.content import ids, merged_ids
+from memcli.diagnostics.scene import (
+    FAIL,
+    INFO,
+    PASS,
+    TEMPORARY,
+    WARN,
+    Check,
+    Repository,
+    Scene,
+    count,
+    read_documents,
+)
+from memcli.errors import DataError
+from memcli.history.record import folder_of, opened, path_of
+from memcli.project import git, levels_on_disk, places
+from memcli.storage.files import Unreadable, read_file
+from memcli.storage.folders import state_dir
 
 
 def check_git(scene: Scene) -> Iterator[Check]:
@@ -159,7 +173,7 @@ def _only_there(scene: Scene, top: Path, branch: str) -> Iterator[Check]:
         if not file.tree and file.place.store in ("memory", "institutional")
     ]
     found = [d for d in read_documents(files)[0] if ours.get(d.path) != d.memory.text]
-    known = checks.ids(scene.documents) | checks.merged_ids(scene.documents) if found else set()
+    known = ids(scene.documents) | merged_ids(scene.documents) if found else set()
     lost = [(d, e) for d in found for e in d.memory.entries if e.identified and e.id not in known]
     if lost:
         names = ", ".join(dict.fromkeys(document.path for document, _ in lost))
@@ -168,3 +182,114 @@ def _only_there(scene: Scene, top: Path, branch: str) -> Iterator[Check]:
         )
         hint = f"git merge {shlex.quote(branch)}, before it is removed"
         yield Check("worktrees", WARN, what, hint, str(root / lost[0][0].path), lost[0][1].line)
+
+
+def check_found(scene: Scene) -> Iterator[Check]:
+    """What lies in found places, and what looks like memory and is not in view."""
+    app = scene.app
+    found = sum(file.found for file in app.project.listing.files)
+    if found:
+        what = f"{count(found, 'file')} that people or other tools keep, in view as they are"
+        yield Check("found", INFO, what)
+    if app.project.root is not None and (
+        more := places.others(app.project.root, app.project.listing)
+    ):
+        what = "looks like memory and is not in view: " + ", ".join(more[:20])
+        yield Check("found", INFO, what, f"in .mem.toml: {places.line_for(more)}")
+
+
+def check_other_memory(scene: Scene) -> Iterator[Check]:
+    """Other memory that lies beside this one."""
+    app = scene.app
+    for path in _claude_files(app):
+        yield from _claude_memory(path)
+    for folder, name, what in _NEIGHBOURS:
+        base = app.project.home if folder == "~" else app.project.root
+        if base is not None and (base / name).exists():
+            yield Check("other-memory", INFO, what, path=f"{folder}/{name}".removeprefix("./"))
+
+
+_NEIGHBOURS = (
+    (".", ".memsearch", "memsearch keeps memory here, too"),
+    ("~", ".memsearch", "memsearch keeps memory, too"),
+    ("~", ".claude-mem", "claude-mem keeps memory, too"),
+    (".", ".basic-memory", "basic-memory keeps memory here, too"),
+    ("~", ".basic-memory", "basic-memory keeps memory, too"),
+    (".", "CLAUDE.md", "Claude Code reads it in every session"),
+    (".", "AGENTS.md", "agents read it in every session"),
+)
+CLAUDE_LINES, CLAUDE_BYTES = 200, 25_000
+"""How much of its MEMORY.md Claude Code reads."""
+
+
+def _claude_files(app: App) -> list[Path]:
+    if app.project.root is None:
+        return []
+    folders = places.claude_folders(app.project.root, app.project.home, app.project.environ)
+    return [folder / "MEMORY.md" for folder in folders]
+
+
+def _claude_memory(path: Path) -> Iterator[Check]:
+    try:
+        data = read_file(path).data
+    except Unreadable:
+        return
+    lines = data.count(b"\n") + (not data.endswith(b"\n"))
+    what = f"Claude Code keeps auto memory, too: {count(lines, 'line')}, {len(data) / 1000:.1f} KB"
+    over = lines > CLAUDE_LINES or len(data) > CLAUDE_BYTES
+    hint = "Claude Code reads its first 200 lines or 25 KB only: shorten it" if over else ""
+    yield Check("other-memory", INFO, what, hint, str(path))
+
+
+def check_history(scene: Scene) -> Iterator[Check]:
+    """This repository's record, and those of repositories that are gone."""
+    app = scene.app
+    path = path_of(app.project.root, state_dir()) if app.project.root is not None else None
+    if not app.project.config.history:
+        yield Check("history", INFO, "switched off (history = false)")
+    elif path is None or not path.exists():
+        hint = "mem index --history" if path is not None else ""
+        yield Check("history", INFO, "nothing of what was said and committed is kept yet", hint)
+    else:
+        yield _record(path)
+    gone = [
+        name
+        for name in sorted(folder_of(state_dir()).glob("*.db"))
+        if name != path and _orphan(name)
+    ]
+    if gone:
+        names = ", ".join(f"{each.stem} ({_root(each)})" for each in gone[:5])
+        hint = "in the repository's new place: mem index --history --from KEY; else delete the file"
+        what = f"{count(len(gone), 'record')} of repositories that are gone: {names}"
+        yield Check("history", INFO, what, hint, str(gone[0]))
+
+
+def _record(path: Path) -> Check:
+    try:
+        with opened(path, wait=2.0) as record:
+            assert record is not None
+            fault = record.fault()
+            counts, size = record.counts(), record.bytes()
+    except DataError as error:
+        return Check("history", FAIL, error.what, error.hint, str(path))
+    if fault:
+        hint = "move it away; mem index --history reads what agents still keep"
+        return Check("history", FAIL, f"the record is damaged: {fault}", hint, str(path))
+    what = (
+        f"{count(counts['sessions'], 'session')} and {count(counts['commits'], 'commit')},"
+        f" {size / (1 << 20):.1f} MB"
+    )
+    return Check("history", PASS, what, path=str(path))
+
+
+def _orphan(path: Path) -> bool:
+    root = _root(path)
+    return bool(root) and not os.path.isdir(root)
+
+
+def _root(path: Path) -> str:
+    try:
+        with opened(path, wait=0.2) as record:
+            return record.note("root") if record is not None else ""
+    except DataError:
+        return ""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memcli.commands.doctor import DoctorReport
     from memcli.commands.index import IndexReport
     from memcli.commands.init import InitReport
-    from memcli.diagnostics.document import Check
+    from memcli.diagnostics.scene import Check
     from memcli.memory.changes import Event
     from memcli.postgres.push import PushReport
 

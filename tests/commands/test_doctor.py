@@ -821,7 +821,7 @@ def test_text_on_a_terminal_is_aligned_and_coloured() -> None:
     import io
 
     from memcli.commands.doctor import DoctorReport
-    from memcli.diagnostics.checks import Check
+    from memcli.diagnostics.content import Check
     from memcli.views.upkeep import doctor_text
 
     class Terminal(io.StringIO):

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memcli.diagnostics import checks
-from memcli.diagnostics.checks import FAIL, PASS, WARN, Check, Document
+from memcli.diagnostics import content as checks
+from memcli.diagnostics.content import FAIL, PASS, WARN, Check, Document
 from memcli.memory.conflicts import conflict_lines
 from memcli.memory.levels import Place
 from memcli.memory.parser import parse

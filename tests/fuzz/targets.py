@@ -16,7 +16,7 @@ from memcli.compaction import merge
 from memcli.compaction.consolidate import replies as consolidate
 from memcli.compaction.consolidate.questions import EpisodeBatch
 from memcli.compaction.contradictions_step import Pair
-from memcli.diagnostics import checks
+from memcli.diagnostics import content as checks
 from memcli.errors import DataError, MemError, ProviderError, UsageError
 from memcli.exchange import exporter
 from memcli.exchange.importers import agents_md, claude, claude_mem

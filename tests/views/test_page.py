@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from memcli.diagnostics import metrics
-from memcli.diagnostics.metrics import Indexed, Item
-from memcli.diagnostics.notes import ARCHIVED, Note, Snapshot
+from memcli.diagnostics.metrics import Indexed
+from memcli.diagnostics.notes import ARCHIVED, Item, Note, Snapshot
 from memcli.views import page
 from memcli.views.page import Page
 

@@ -9,11 +9,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memcli.app import App
-from memcli.diagnostics.document import FAIL, WARN, Check, Document
-from memcli.diagnostics.facts import MALFORMED, TO_COME, IndexState
-from memcli.diagnostics.leftovers import abandoned, unfinished
+from memcli.diagnostics.installation import abandoned, unfinished
 from memcli.diagnostics.repository import driver_fault
-from memcli.diagnostics.scene import Scene, count, named_files, read_document
+from memcli.diagnostics.scene import (
+    FAIL,
+    MALFORMED,
+    TO_COME,
+    WARN,
+    Check,
+    Document,
+    IndexState,
+    Scene,
+    count,
+    named_files,
+    read_document,
+)
 from memcli.errors import DataError, MemError, RefusedError
 from memcli.memory.conflicts import conflict_lines
 from memcli.memory.editor import EntryChange, edited
