@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from memcli.providers.embed import arithmetic
 
 if TYPE_CHECKING:
-    from memcli.providers.embed.local import Local, Word
+    from memcli.providers.embed.local import Local, WordVector
 
 MOST = 200_000
 """How many words are kept; beyond, the file is begun anew."""
@@ -77,7 +77,7 @@ class Lexicon:
                 "INSERT OR IGNORE INTO words (word, weight, vector, bits) VALUES (?, ?, ?, ?)", rows
             )
 
-    def _vectors(self, words: Sequence[str]) -> Iterator[tuple[str, Word]]:
+    def _vectors(self, words: Sequence[str]) -> Iterator[tuple[str, WordVector]]:
         """The vectors of words; of some hundreds in parts, for which numpy is not loaded."""
         from memcli.providers.embed.local import MANY
 

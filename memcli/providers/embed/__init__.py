@@ -13,16 +13,7 @@ if TYPE_CHECKING:
 
     Matrix = NDArray[np.float32]
 
-PROVIDERS = (
-    "auto",
-    "none",
-    "local",
-    "openai",
-    "gemini",
-    "ollama",
-    "openai-compatible",
-    "onnx",
-)
+PROVIDERS = ("auto", "none", "local", "openai", "gemini", "ollama", "openai-compatible", "onnx")
 
 
 class Embedder(Protocol):
@@ -71,12 +62,10 @@ def make_embedder(
         from memcli.providers.embed.onnx import Onnx
 
         return Onnx(folder, model=model)
-    if name in ("openai", "ollama", "openai-compatible"):
-        from memcli.providers.embed.openai import make_openai
+    if name in PROVIDERS:
+        from memcli.providers.embed.http import HttpEmbedder
+        from memcli.providers.embed.wire import make_wire
 
-        return make_openai(name, model=model, url=url, dimensions=dimensions, environ=environ)
-    if name == "gemini":
-        from memcli.providers.embed.gemini import make_gemini
-
-        return make_gemini(model=model, url=url, dimensions=dimensions, environ=environ)
+        wire = make_wire(name, model=model, url=url, dimensions=dimensions, environ=environ)
+        return HttpEmbedder(wire)
     raise UsageError(f"embedder = {name!r}: unknown embedder", "one of " + ", ".join(PROVIDERS))

@@ -29,9 +29,7 @@ _POSITIVE = bytes(ord("1") if 0 < value < 128 else ord("0") for value in range(2
 
 
 def quantise(values: Sequence[float]) -> bytes:
-    """`values` (whole numbers or floats, of any length) as a unit vector in signed bytes; zeros
-    stay so.
-    """
+    """`values` (numbers, of any length) as a unit vector in signed bytes; zeros stay so."""
     length = math.sqrt(sum(map(mul, values, values)))
     if not length:
         return bytes(len(values))
@@ -39,9 +37,7 @@ def quantise(values: Sequence[float]) -> bytes:
 
 
 def signs(vector: bytes) -> bytes:
-    """One bit a dimension, set where the value is above 0, the first in the lowest bit; whole
-    bytes.
-    """
+    """One bit a dimension, set where the value is above 0, the first in the lowest bit."""
     bits = int(vector[::-1].translate(_POSITIVE), 2) if vector else 0
     return bits.to_bytes((len(vector) + 7) // 8, "little")
 
@@ -63,11 +59,8 @@ else:
 
 def distances(query: int, bits: bytes, width: int) -> list[int]:
     """The Hamming distance of `query` to each of the bit strings of `width` bytes in `bits`."""
-    number = int.from_bytes
-    return [
-        (number(bits[i : i + width], "little") ^ query).bit_count()
-        for i in range(0, len(bits), width)
-    ]
+    rows = (bits[i : i + width] for i in range(0, len(bits), width))
+    return [(int.from_bytes(row, "little") ^ query).bit_count() for row in rows]
 
 
 def nearest(distance: Mapping[K, float], most: int) -> list[K]:

@@ -38,13 +38,15 @@ _TOKENIZER = "l2_supercat_tokenizer_config.json"
 _BLANK = "\u2581"
 _VERSION = 1
 CRUMB = 2.5
-"""A word whose pieces have fewer characters on average is not known as a word (a hash, keyboard
-mash).
-"""
+"""A word with fewer characters a piece on average is none (a hash, keyboard mash)."""
 
 
-class Word(NamedTuple):
-    """The vector of a word (see `vector.quantise`), and how much it weighs in the sum of a text."""
+_Rows = list[tuple[int, str, int, bytes]]
+"""(id, piece, weight, vector) of pieces of words."""
+
+
+class WordVector(NamedTuple):
+    """The vector of a word (see `quantise`), and how much it weighs in the sum of a text."""
 
     weight: int
     vector: bytes
@@ -57,17 +59,12 @@ def installed() -> bool:
 
 def _package() -> Path | None:
     """The folder of the package on the import path."""
-    for folder in sys.path:
-        path = Path(folder, "wordllama")
-        if (path / "weights" / _TABLE).is_file():
-            return path
-    return None
+    paths = (Path(folder, "wordllama") for folder in sys.path)
+    return next((path for path in paths if (path / "weights" / _TABLE).is_file()), None)
 
 
 class Local:
-    """Word vectors from the table in the folder that `folder()` names, opened (or made) on first
-    use.
-    """
+    """Word vectors from the table in the folder that `folder()` names, opened (or made) on use."""
 
     provider = "local"
     model = MODEL
@@ -79,22 +76,20 @@ class Local:
     def _db(self) -> sqlite3.Connection:
         return _open(self._folder())
 
-    def close(self) -> None:
-        """Close the table; it is opened again when it is needed."""
-        if "_db" in self.__dict__:
-            self.__dict__.pop("_db").close()
-
     @cached_property
     def _ids(self) -> dict[str, int]:
         """The id of every piece."""
         return dict(self._select("SELECT piece, id FROM pieces"))
 
+    def close(self) -> None:
+        """Close the table; it is opened again when it is needed."""
+        if "_db" in self.__dict__:
+            self.__dict__.pop("_db").close()
+
     def embed(
         self, texts: Sequence[str], *, query: bool = False, deadline: float | None = None
     ) -> NDArray[np.float32]:
-        """One unit row for each text: the sum of its words. A text without words points nowhere
-        special.
-        """
+        """One unit row for each text: the sum of its words; one without words points anywhere."""
         import numpy as np
 
         forms = [list(word_forms(text)) or ["-"] for text in texts]
@@ -105,19 +100,14 @@ class Local:
         unit: NDArray[np.float32] = (matrix / np.maximum(lengths, 1.0)).astype(np.float32)
         return unit
 
-    def words(self, words: Iterable[str]) -> dict[str, Word]:
+    def words(self, words: Iterable[str]) -> dict[str, WordVector]:
         """The vector of each word. Many are computed with numpy, few without: to the same bytes."""
         return self._summed(self._cut(sorted(set(words))))
 
-    def known(self, words: Iterable[str]) -> dict[str, Word]:
-        """The vectors of those words that are not cut to crumbs: a task often has random names in
-        it.
-        """
+    def known(self, words: Iterable[str]) -> dict[str, WordVector]:
+        """The vectors of those words that are not cut to crumbs: a task often has random names."""
         cut = self._cut(sorted(set(words)))
-        kept = {
-            word: pieces for word, pieces in cut.items() if len(word) >= CRUMB * len(pieces) - 1
-        }
-        return self._summed(kept)
+        return self._summed({w: own for w, own in cut.items() if len(w) >= CRUMB * len(own) - 1})
 
     def _select(self, select: str, *values: str) -> list[tuple[Any, ...]]:
         """Rows of the table; a damaged one is made anew."""
@@ -128,46 +118,41 @@ class Local:
             self._db = _open(self._folder(), anew=True)
             return self._db.execute(select, values).fetchall()
 
+    def _rows(self, columns: str, pieces: Iterable[str]) -> list[tuple[Any, ...]]:
+        """These columns of these pieces, as far as there are such."""
+        where = "WHERE piece IN (SELECT value FROM json_each(?))"
+        return self._select(f"SELECT {columns} FROM pieces {where}", json.dumps(sorted(pieces)))
+
     def _cut(self, words: Sequence[str]) -> dict[str, list[str]]:
         """The pieces of each word."""
-        known: Mapping[str, int] = self._ids if len(words) >= MANY else self._ids_of(words)
+        if len(words) >= MANY:
+            known = self._ids
+        else:
+            parts = {part for word in words for part in _parts(_BLANK + word)}
+            known = dict(self._rows("piece, id", parts))
         return {word: cut(_BLANK + word, known) for word in words}
 
-    def _ids_of(self, words: Sequence[str]) -> dict[str, int]:
-        """The id of every piece that stands in these words."""
-        parts = {part for word in words for part in _parts(_BLANK + word)}
-        select = "SELECT piece, id FROM pieces WHERE piece IN (SELECT value FROM json_each(?))"
-        return dict(self._select(select, json.dumps(sorted(parts))))
-
-    def _summed(self, cut: Mapping[str, Sequence[str]]) -> dict[str, Word]:
+    def _summed(self, cut: Mapping[str, Sequence[str]]) -> dict[str, WordVector]:
         if len(cut) >= MANY:
             return self._many(cut)
-        vectors = {row[0]: row[1:] for row in self._pieces_of(cut)}
-        return {
-            word: _word(weighted_sum(vectors[piece] for piece in own)) for word, own in cut.items()
-        }
-
-    def _pieces_of(self, cut: Mapping[str, Sequence[str]]) -> list[tuple[str, int, bytes]]:
-        """(piece, weight, vector) of every piece of these words."""
         pieces = {piece for own in cut.values() for piece in own}
-        select = "SELECT piece, weight, vector FROM pieces WHERE piece IN (SELECT value FROM json_each(?))"
-        return [
-            (row[0], row[1], row[2]) for row in self._select(select, json.dumps(sorted(pieces)))
-        ]
+        vectors = {row[0]: row[1:] for row in self._rows("piece, weight, vector", pieces)}
+        found = {}
+        for word, own in cut.items():
+            total = weighted_sum(vectors[piece] for piece in own)
+            length = math.sqrt(sum(value * value for value in total))
+            found[word] = WordVector(min(round(length / SCALE), _MOST_WEIGHT), quantise(total))
+        return found
 
-    def _many(self, cut: Mapping[str, Sequence[str]]) -> dict[str, Word]:
+    def _many(self, cut: Mapping[str, Sequence[str]]) -> dict[str, WordVector]:
         import numpy as np
 
-        rows = self._pieces_of(cut)
+        rows = self._rows("piece, weight, vector", {piece for own in cut.values() for piece in own})
         place = {row[0]: i for i, row in enumerate(rows)}
-        table = (
-            np.frombuffer(b"".join(row[2] for row in rows), np.int8)
-            .reshape(-1, DIM)
-            .astype(np.int64)
-        )
-        table *= np.array([row[1] for row in rows], np.int64)[:, None]
+        table = np.frombuffer(b"".join(row[2] for row in rows), np.int8).reshape(-1, DIM)
+        table = table * np.array([row[1] for row in rows], np.int64)[:, None]
         words = list(cut)
-        found: dict[str, Word] = {}
+        found: dict[str, WordVector] = {}
         for start in range(0, len(words), 4096):
             part = words[start : start + 4096]
             lists = [[place[piece] for piece in cut[word]] for word in part]
@@ -175,10 +160,8 @@ class Local:
             sums = np.add.reduceat(table[[i for items in lists for i in items]], starts, axis=0)
             vectors, lengths = quantised(sums)
             weights = np.clip(np.rint(lengths / SCALE), 0, _MOST_WEIGHT).astype(int).tolist()
-            found |= {
-                word: Word(weight, row.tobytes())
-                for word, weight, row in zip(part, weights, vectors, strict=True)
-            }
+            made = zip(weights, (row.tobytes() for row in vectors), strict=True)
+            found |= dict(zip(part, (WordVector(*one) for one in made), strict=True))
         return found
 
 
@@ -189,11 +172,6 @@ def quantised(sums: NDArray[np.int64]) -> tuple[NDArray[np.int8], NDArray[np.flo
     lengths = np.sqrt((sums * sums).sum(axis=1).astype(np.float64))
     divisor = np.where(lengths == 0, 1.0, lengths)[:, None]
     return np.rint((sums * SCALE) / divisor).astype(np.int8), lengths
-
-
-def _word(total: Sequence[float]) -> Word:
-    length = math.sqrt(sum(value * value for value in total))
-    return Word(min(round(length / SCALE), _MOST_WEIGHT), quantise(total))
 
 
 def _parts(text: str) -> Iterable[str]:
@@ -223,11 +201,8 @@ def cut(text: str, known: Mapping[str, int]) -> list[str]:
         if rank == _NEVER:
             break
         parts[at : at + 2] = [parts[at] + parts[at + 1]]
-    return [
-        piece
-        for part in parts
-        for piece in ([part] if part in known else map(_byte, part.encode()))
-    ]
+    whole = ([part] if part in known else map(_byte, part.encode()) for part in parts)
+    return [piece for pieces in whole for piece in pieces]
 
 
 _NEVER = 1 << 30
@@ -237,54 +212,40 @@ _NEVER = 1 << 30
 
 
 def _open(folder: Path, *, anew: bool = False) -> sqlite3.Connection:
-    """The table of pieces, made when it is missing or damaged; in memory where it cannot be
-    written.
-
-    `anew` makes it whatever there is. Raises UsageError without the package, ProviderError for a
-    broken one.
+    """The table of pieces, made when it is missing or damaged (or `anew`); in memory where it
+    cannot be written. Raises UsageError without the package, ProviderError for a broken one.
     """
     path = folder / f"{MODEL}-{_VERSION}.db"
-    db = None if anew else _opened(path)
-    if db is not None:
+    if not anew and (db := _opened(path)) is not None:
         return db
     rows = _rows()
     with suppress(OSError, sqlite3.Error):
         _make(path, rows)
         anew = False
     # Where making it failed, another process may have made it.
-    return (None if anew else _opened(path)) or _in_memory(rows)
-
-
-def _opened(path: Path) -> sqlite3.Connection | None:
-    """The finished table in a file; None without one."""
-    address = f"file:{_quoted(path)}?mode=ro&immutable=1"
-    try:
-        db = sqlite3.connect(address, uri=True, check_same_thread=False)
-    except sqlite3.Error:
-        return None
-    with suppress(sqlite3.Error):
-        if db.execute("SELECT value FROM done").fetchone():
-            return db
-    db.close()
-    return None
-
-
-def _in_memory(rows: list[tuple[int, str, int, bytes]]) -> sqlite3.Connection:
+    if not anew and (db := _opened(path)) is not None:
+        return db
     db = sqlite3.connect(":memory:", check_same_thread=False)
     _fill(db, rows)
     return db
 
 
-def _quoted(path: Path) -> str:
+def _opened(path: Path) -> sqlite3.Connection | None:
+    """The finished table in a file; None without one."""
     from urllib.parse import quote
 
-    return quote(os.fsencode(os.path.abspath(path)))
+    address = f"file:{quote(os.fsencode(os.path.abspath(path)))}?mode=ro&immutable=1"
+    with suppress(sqlite3.Error):
+        db = sqlite3.connect(address, uri=True, check_same_thread=False)
+        with suppress(sqlite3.Error):
+            if db.execute("SELECT value FROM done").fetchone():
+                return db
+        db.close()
+    return None
 
 
-def _make(path: Path, rows: list[tuple[int, str, int, bytes]]) -> None:
-    """Build beside, then swap: another process may be doing the same. What killed ones left is
-    swept.
-    """
+def _make(path: Path, rows: _Rows) -> None:
+    """Build beside, then swap: another process may be at it too. What killed ones left is swept."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     beside = path.with_name(f"{path.name}.{os.getpid()}")
     beside.unlink(missing_ok=True)
@@ -293,31 +254,32 @@ def _make(path: Path, rows: list[tuple[int, str, int, bytes]]) -> None:
             db.execute("PRAGMA journal_mode = OFF")
             _fill(db, rows)
         os.replace(beside, path)
+    finally:
         for left in path.parent.glob(f"{path.name}.*"):
             left.unlink(missing_ok=True)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
-def _fill(db: sqlite3.Connection, rows: list[tuple[int, str, int, bytes]]) -> None:
-    db.execute(
-        "CREATE TABLE pieces (id INTEGER, piece TEXT PRIMARY KEY, weight INTEGER, vector BLOB)"
-    )
+def _fill(db: sqlite3.Connection, rows: _Rows) -> None:
+    columns = "id INTEGER, piece TEXT PRIMARY KEY, weight INTEGER, vector BLOB"
+    db.execute(f"CREATE TABLE pieces ({columns})")
     db.execute("CREATE TABLE done (value INTEGER)")
     db.executemany("INSERT INTO pieces VALUES (?, ?, ?, ?)", rows)
     db.execute("INSERT INTO done VALUES (1)")
     db.commit()
 
 
-def _rows() -> list[tuple[int, str, int, bytes]]:
+def _rows() -> _Rows:
     """(id, piece, weight, vector) of every token, from the files of the package."""
     folder = _package()
     if folder is None:
         raise UsageError("embedder = local: its extra is not installed", distribution.hint("local"))
     try:
+        import numpy as np
+
         vocabulary = json.loads((folder / "tokenizers" / _TOKENIZER).read_bytes())["model"]["vocab"]
         table = _table(folder / "weights" / _TABLE)
-        vectors, lengths = _unit(table)
+        lengths = np.linalg.norm(table, axis=1)
+        vectors = np.rint(table / np.maximum(lengths, 1e-9)[:, None] * SCALE).astype(np.int8)
         weights = [min(round(float(length) * _WEIGHT), _MOST_WEIGHT) for length in lengths]
         return [(i, piece, weights[i], vectors[i].tobytes()) for piece, i in vocabulary.items()]
     except (ImportError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -328,9 +290,7 @@ def _rows() -> list[tuple[int, str, int, bytes]]:
 
 
 def _table(path: Path) -> NDArray[np.float32]:
-    """The one matrix of a safetensors file: its header's length in 8 bytes, a JSON header, the
-    numbers.
-    """
+    """The one matrix of a safetensors file: length of the header in 8 bytes, JSON header, numbers."""
     import numpy as np
 
     data = path.read_bytes()
@@ -342,10 +302,3 @@ def _table(path: Path) -> NDArray[np.float32]:
     start, end = entry["data_offsets"]
     numbers = np.frombuffer(data[8 + size + start : 8 + size + end], "<f2")
     return numbers.reshape(entry["shape"]).astype(np.float32)
-
-
-def _unit(table: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    import numpy as np
-
-    lengths = np.linalg.norm(table, axis=1)
-    return np.rint(table / np.maximum(lengths, 1e-9)[:, None] * SCALE).astype(np.int8), lengths

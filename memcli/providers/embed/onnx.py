@@ -26,9 +26,9 @@ _MODELS: Final = tuple(
     for folder in ("", "onnx/")
 )
 _SETTINGS: Final = (
-    "1_Pooling/config.json", "modules.json", "config_sentence_transformers.json", "sentence_bert_config.json",
-    "tokenizer_config.json", "config.json",
-)  # fmt: skip
+    *("1_Pooling/config.json", "modules.json", "config_sentence_transformers.json"),
+    *("sentence_bert_config.json", "tokenizer_config.json", "config.json"),
+)
 
 
 class Recipe(NamedTuple):
@@ -42,8 +42,7 @@ class Recipe(NamedTuple):
 
 
 class Onnx:
-    """An embedder that runs in this process; see `memcli.providers.embed.Embedder` for what it
-    guarantees.
+    """An embedder that runs in this process; `memcli.providers.embed.Embedder` says what holds.
 
     `model` names a file in the folder, where it is not the usual one. A deadline is looked at
     between batches: a model that loads, or a batch that runs, is not interrupted.
@@ -78,22 +77,17 @@ class Onnx:
         for start in range(0, len(order), BATCH):
             if until is not None and time.monotonic() > until:
                 raise self._failed("no answer in time")
-            batch = [
-                before + (texts[number].strip() or BLANK) for number in order[start : start + BATCH]
-            ]
-            parts.append(self._embed(tokenizer, session, batch))
-        vectors = np.concatenate(parts)[np.argsort(order)]
-        wrong = fault_of(vectors)
-        if wrong:
+            batch = [texts[number].strip() or BLANK for number in order[start : start + BATCH]]
+            parts.append(self._embed(tokenizer, session, [before + text for text in batch]))
+        vectors: Matrix = np.concatenate(parts)[np.argsort(order)]
+        if wrong := fault_of(vectors):
             raise self._failed(wrong)
         return vectors
 
     def _embed(self, tokenizer: Any, session: Any, batch: list[str]) -> Matrix:
         import numpy as np
 
-        encoded = tokenizer.encode_batch(
-            [text.encode("utf-8", "replace").decode() for text in batch]
-        )
+        encoded = tokenizer.encode_batch([t.encode("utf-8", "replace").decode() for t in batch])
         columns = {
             "input_ids": [one.ids for one in encoded],
             "attention_mask": [one.attention_mask for one in encoded],
@@ -103,40 +97,38 @@ class Onnx:
         for wanted in session.get_inputs():
             if wanted.name not in columns:
                 raise self._failed(f"the model wants an input {wanted.name!r}, which is not known")
-            fed[wanted.name] = np.array(
-                columns[wanted.name], "int32" if "int32" in wanted.type else "int64"
-            )
-        mask = np.array(columns["attention_mask"], np.float32)
-        return _pool(self._run(session, fed), mask, self.recipe, self._failed)
-
-    def _run(self, session: Any, fed: dict[str, Any]) -> Any:
-        """The sentence vectors where the model makes them, else those of the tokens."""
+            kind = "int32" if "int32" in wanted.type else "int64"
+            fed[wanted.name] = np.array(columns[wanted.name], kind)
+        # The sentence vectors where the model makes them, else those of the tokens.
         names = [output.name for output in session.get_outputs()]
-        known = [
-            n for n in ("sentence_embedding", "last_hidden_state", "token_embeddings") if n in names
-        ]
+        known = ("sentence_embedding", "last_hidden_state", "token_embeddings")
         try:
-            return session.run([(known or names)[0]], fed)[0]
+            made = session.run([next((n for n in known if n in names), names[0])], fed)[0]
         except Exception as error:  # the runtime's own errors have no common base
             raise self._failed(f"the model cannot run ({_first_line(error)})") from None
+        vectors = _pooled(made, np.array(columns["attention_mask"], np.float32), self.recipe)
+        if vectors is None:
+            raise self._failed("the model's output is not understood")
+        return vectors
 
     def _load(self) -> tuple[Any, Any]:
-        import onnxruntime
-        from tokenizers import Tokenizer
-
         try:
+            import onnxruntime
+            from tokenizers import Tokenizer
+
             tokenizer = Tokenizer.from_file(str(self.folder / "tokenizer.json"))
-            _set_up(tokenizer, self.recipe.most_tokens)
+            tokenizer.enable_truncation(max_length=self.recipe.most_tokens)
+            known = tokenizer.padding or {}
+            usual = (name for name in ("[PAD]", "<pad>") if tokenizer.token_to_id(name) is not None)
+            token = known.get("pad_token") or next(usual, "[PAD]")
+            pad = known.get("pad_id", tokenizer.token_to_id(token) or 0)
+            tokenizer.enable_padding(pad_id=pad, pad_token=token)
             options = onnxruntime.SessionOptions()
             options.log_severity_level = 4
-            session = onnxruntime.InferenceSession(
-                str(self.file), sess_options=options, providers=["CPUExecutionProvider"]
-            )
-        except (
-            Exception
-        ) as error:  # both libraries raise bare errors for a file that they cannot read
+            given = {"sess_options": options, "providers": ["CPUExecutionProvider"]}
+            return tokenizer, onnxruntime.InferenceSession(str(self.file), **given)
+        except Exception as error:  # both raise bare errors for a file that they cannot read
             raise self._failed(f"the model cannot be loaded ({_first_line(error)})") from None
-        return tokenizer, session
 
     def _failed(self, what: str) -> ProviderError:
         return ProviderError(f"onnx embeddings: {what} ({self.file})", "check embed_folder")
@@ -166,18 +158,15 @@ def _model_file(folder: Path, name: str) -> Path:
 
 
 def read_recipe(folder: Path) -> Recipe:
-    """Pooling, normalisation, limit and prefixes as the folder's settings give them, else the
-    usual.
+    """Pooling, normalisation, limit and prefixes by the folder's settings, else the usual.
 
     Raises UsageError for settings that cannot be read or that ask for what is not done here.
     """
-    modules = [
-        str(_object(module).get("type", "")) for module in _list(_json(folder / "modules.json"))
-    ]
+    listed = _json(folder / "modules.json")
+    modules = [str(_object(m).get("type", "")) for m in (listed if type(listed) is list else ())]
     if any(kind.endswith(".Dense") for kind in modules):
-        raise UsageError(
-            "a model with a Dense layer cannot be used", f"choose another model ({folder})"
-        )
+        hint = f"choose another model ({folder})"
+        raise UsageError("a model with a Dense layer cannot be used", hint)
     prompts = _object(_object(_json(folder / "config_sentence_transformers.json")).get("prompts"))
     before = [prompts.get("query"), prompts.get("document", prompts.get("passage"))]
     return Recipe(
@@ -191,16 +180,13 @@ def read_recipe(folder: Path) -> Recipe:
 
 def _pooling(path: Path) -> str:
     settings = _object(_json(path))
-    modes = [
-        name.removeprefix("pooling_mode_") for name, value in settings.items() if value is True
-    ]
-    modes = [str(settings["pooling_mode"])] if "pooling_mode" in settings else modes
+    chosen = [name.removeprefix("pooling_mode_") for name, on in settings.items() if on is True]
+    chosen = [str(settings["pooling_mode"])] if "pooling_mode" in settings else chosen
     names = {"cls_token": "cls", "mean_tokens": "mean"}
-    modes = [names.get(mode, mode) for mode in modes if mode not in ("include_prompt",)] or ["mean"]
+    modes = [names.get(mode, mode) for mode in chosen if mode != "include_prompt"] or ["mean"]
     if modes not in (["cls"], ["mean"]):
-        raise UsageError(
-            f"pooling by {', '.join(modes)} cannot be used, only mean or cls ({path})", ""
-        )
+        asked = ", ".join(modes)
+        raise UsageError(f"pooling by {asked} cannot be used, only mean or cls ({path})", "")
     return modes[0]
 
 
@@ -211,9 +197,8 @@ def _most_tokens(folder: Path) -> int:
         "config.json": "max_position_embeddings",
     }
     found = [_object(_json(folder / name)).get(key) for name, key in places.items()]
-    return min(
-        [MOST_TOKENS, *(int(n) for n in found if isinstance(n, (int, float)) and 8 <= n < 1e6)]
-    )
+    usable = [int(n) for n in found if isinstance(n, (int, float)) and 8 <= n < 1e6]
+    return min([MOST_TOKENS, *usable])
 
 
 def _json(path: Path) -> Any:
@@ -223,23 +208,16 @@ def _json(path: Path) -> Any:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError):
-        raise UsageError(
-            f"a setting of the model cannot be read ({path})", "mend or remove it"
-        ) from None
+        what = f"a setting of the model cannot be read ({path})"
+        raise UsageError(what, "mend or remove it") from None
 
 
 def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _digest(folder: Path, file: Path) -> str:
-    """Tells models apart without reading hundreds of megabytes: size, both ends, settings,
-    tokenizer.
-    """
+    """Tells models apart without reading all: size, both ends, settings, size of the tokenizer."""
     digest = blake2b(digest_size=4)
     with file.open("rb") as stream:
         size = stream.seek(0, 2)
@@ -248,25 +226,13 @@ def _digest(folder: Path, file: Path) -> str:
             stream.seek(start)
             digest.update(stream.read(65_536))
     digest.update(str((folder / "tokenizer.json").stat().st_size).encode())
-    for name in _SETTINGS:
-        path = folder / name
+    for path in (folder / name for name in _SETTINGS):
         digest.update(path.read_bytes() if path.is_file() else b"-")
     return digest.hexdigest()
 
 
-def _set_up(tokenizer: Any, most_tokens: int) -> None:
-    tokenizer.enable_truncation(max_length=most_tokens)
-    known = tokenizer.padding or {}
-    token = known.get("pad_token") or next(
-        (name for name in ("[PAD]", "<pad>") if tokenizer.token_to_id(name) is not None), "[PAD]"
-    )
-    tokenizer.enable_padding(
-        pad_id=known.get("pad_id", tokenizer.token_to_id(token) or 0), pad_token=token
-    )
-
-
-def _pool(made: Any, mask: Any, recipe: Recipe, failed: Any) -> Matrix:
-    """Sentence vectors of token vectors (n, tokens, dim); those of a sentence stay as they are."""
+def _pooled(made: Any, mask: Any, recipe: Recipe) -> Matrix | None:
+    """Sentence vectors of token vectors (n, tokens, dim); None for another shape."""
     import numpy as np
 
     if made.ndim == 3 and recipe.pooling == "cls":
@@ -275,7 +241,7 @@ def _pool(made: Any, mask: Any, recipe: Recipe, failed: Any) -> Matrix:
         weights = mask[:, :, None]
         made = (made * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1e-9)
     if made.ndim != 2 or made.shape[0] != len(mask):
-        raise failed("the model's output is not understood")
+        return None
     vectors: Matrix = made.astype(np.float32)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / np.maximum(lengths, 1e-12) if recipe.normalised else vectors

@@ -1,16 +1,28 @@
-"""How a provider behind a URL is spoken to: its key, its URL, its wire format. Nothing is sent here."""
+"""How each provider behind a URL is spoken to: its key, its URL, its wire format. Nothing is sent."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import quote, urlsplit, urlunsplit
 
 from memcli.errors import UsageError
 
+OPENAI: Final = "https://api.openai.com/v1"
+OLLAMA: Final = "http://127.0.0.1:11434"
+GEMINI: Final = "https://generativelanguage.googleapis.com/v1beta"
+MODELS: Final = {
+    "openai": "text-embedding-3-small",
+    "ollama": "nomic-embed-text",
+    "gemini": "gemini-embedding-001",
+}
+"""The model of a provider that has a default one."""
+GEMINI_DIMENSIONS: Final = 768
+"""The model's own 3072 make a cache four times as big for a third of a point."""
 
-class Key:
+
+class ApiKey:
     """A secret with the name of its variable, which alone is shown."""
 
     def __init__(self, variable: str, secret: str, header: str = "authorization") -> None:
@@ -19,7 +31,7 @@ class Key:
         self.header = header
 
     def __repr__(self) -> str:
-        return f"Key({self.variable})"
+        return f"ApiKey({self.variable})"
 
     def headers(self) -> dict[str, str]:
         """The header that carries the secret; none without one."""
@@ -28,13 +40,15 @@ class Key:
 
 
 class Wire(NamedTuple):
-    """How one provider is spoken to. `rows` gives the vectors of a reply in the order of the texts,
-    and may raise anything that a reply of another shape makes it raise.
+    """How one provider is spoken to. `model` is its name in the cache, `body` makes a request of
+    texts (and whether they are a query), `rows` gives the vectors of a reply in the order of the
+    texts and may raise anything that a reply of another shape makes it raise.
     """
 
     provider: str
+    model: str
     url: str
-    key: Key
+    key: ApiKey
     body: Callable[[Sequence[str], bool], Mapping[str, Any]]
     rows: Callable[[Any], Sequence[Any]]
     dimensions: int = 0
@@ -46,39 +60,145 @@ class Wire(NamedTuple):
     hint_down: str = "check the network and embed_url"
 
 
-def read_key(environ: Mapping[str, str], *variables: str, header: str = "authorization") -> Key:
-    """The first of the variables that is set. Raises UsageError that names them, never a value."""
-    names = " or ".join(variables)
-    for variable in variables:
-        secret = environ.get(variable, "").strip()
-        if secret and not re.fullmatch(r"[!-~]+", secret):
-            raise UsageError(
-                f"{variable} is no key: it has blanks or other characters", f"set {variable}"
-            )
-        if secret:
-            return Key(variable, secret, header)
-    raise UsageError(
-        f"no key of the embedder: {names} is not set", f"set {names}, or --set embedder=none"
+def make_wire(
+    name: str, *, model: str, url: str, dimensions: int, environ: Mapping[str, str]
+) -> Wire:
+    """The wire of `gemini` or `openai` (key needed), `ollama` (OLLAMA_HOST, no key) or
+    `openai-compatible` (URL and model needed, key where the server wants one).
+
+    A base URL that is not OpenAI's own is part of the model's name in the cache: the same name may
+    stand for another model there. Raises UsageError for what is missing.
+    """
+    model = model or MODELS.get(name, "")
+    if name == "gemini":
+        return _gemini(model.removeprefix("models/"), url, dimensions, environ)
+    base = _base(name, url, environ)
+    if not model:
+        raise UsageError("embedder = openai-compatible needs a model", "set embed_model")
+    own = name == "ollama" or base == OPENAI
+    wire = Wire(
+        name,
+        model if own else f"{model} at {shown(base)}",
+        _add_path(base, "embeddings"),
+        _key(name, environ),
+        body=lambda texts, query: {
+            "model": model,
+            "input": [prefix_of(model, query) + text for text in texts],
+            "encoding_format": "float",
+            **({"dimensions": dimensions} if dimensions else {}),
+        },
+        rows=_by_index,
+        dimensions=dimensions,
+        most_texts={"openai": 256, "ollama": 32}.get(name, 128),
     )
+    if name == "ollama":
+        missing = f"ollama pull {model}"
+        wire = wire._replace(longest=6_000, hint_missing=missing, hint_down="ollama serve")
+    return wire
+
+
+def _by_index(reply: Any) -> list[Any]:
+    """The vectors of `{"data": [{"index", "embedding"}]}`. Raises ValueError on odd indices."""
+    items = reply["data"]
+    order = {item.get("index", number): item["embedding"] for number, item in enumerate(items)}
+    if sorted(order) != list(range(len(items))):
+        raise ValueError("indices")
+    return [order[number] for number in range(len(items))]
+
+
+def _gemini(model: str, url: str, dimensions: int, environ: Mapping[str, str]) -> Wire:
+    """`url` replaces the base, with /v1beta."""
+    dimensions = dimensions or GEMINI_DIMENSIONS
+    path = f"models/{quote(model, safe='')}:batchEmbedContents"
+
+    def request(text: str, query: bool) -> dict[str, Any]:
+        prefix, task = prefix_of(model, query), "RETRIEVAL_QUERY" if query else "RETRIEVAL_DOCUMENT"
+        return {
+            "model": f"models/{model}",
+            "content": {"parts": [{"text": prefix + text}]},
+            "outputDimensionality": dimensions,
+            # The models that want a prefix ignore the type of the task.
+            **({} if prefix else {"taskType": task}),
+        }
+
+    return Wire(
+        "gemini",
+        model,
+        _add_path(parse_url(url or GEMINI, "embed_url"), path),
+        # In a header, not in the URL: a URL is logged.
+        _read_key(environ, "GEMINI_API_KEY", "GOOGLE_API_KEY", header="x-goog-api-key"),
+        body=lambda texts, query: {"requests": [request(text, query) for text in texts]},
+        rows=lambda reply: [item["values"] for item in reply["embeddings"]],
+        dimensions=dimensions,
+        most_texts=100,
+        longest=6_000,
+    )
+
+
+def _base(name: str, url: str, environ: Mapping[str, str]) -> str:
+    if name == "ollama":
+        host = environ.get("OLLAMA_HOST", "").strip()
+        base = parse_url(url, "embed_url") if url else parse_host(host) if host else OLLAMA
+        return _add_path(base, "v1")
+    if url:
+        return parse_url(url, "embed_url")
+    if name == "openai-compatible":
+        hint = "set embed_url, e.g. http://host:8080/v1"
+        raise UsageError("embedder = openai-compatible needs a URL", hint)
+    own = environ.get("OPENAI_BASE_URL", "").strip()
+    return parse_url(own, "OPENAI_BASE_URL") if own else OPENAI
+
+
+def _key(name: str, environ: Mapping[str, str]) -> ApiKey:
+    if name == "openai":
+        return _read_key(environ, "OPENAI_API_KEY")
+    if name == "openai-compatible" and environ.get("MEM_EMBED_KEY", "").strip():
+        return _read_key(environ, "MEM_EMBED_KEY")
+    return ApiKey("OLLAMA_HOST" if name == "ollama" else "MEM_EMBED_KEY", "")
+
+
+def _read_key(environ: Mapping[str, str], *variables: str, header: str = "authorization") -> ApiKey:
+    """The first of the variables that is set. Raises UsageError that names them, never a value."""
+    for variable in variables:
+        if secret := environ.get(variable, "").strip():
+            if re.fullmatch(r"[!-~]+", secret):
+                return ApiKey(variable, secret, header)
+            what = f"{variable} is no key: it has blanks or other characters"
+            raise UsageError(what, f"set {variable}")
+    names = " or ".join(variables)
+    hint = f"set {names}, or --set embedder=none"
+    raise UsageError(f"no key of the embedder: {names} is not set", hint)
 
 
 def parse_url(text: str, origin: str) -> str:
     """An http(s) URL without its fragment and last slash. Raises UsageError that names the origin."""
+    text = text.strip()
     try:
-        parts = urlsplit(text.strip())
-        usable = (
-            parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-        )
+        parts = urlsplit(text)
+        usable = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1) > 0
     except ValueError:
         usable = False
-    if not usable or not re.fullmatch(r"[!-~]+", text.strip()):
-        raise UsageError(
-            f"{origin} is no URL", f"write {origin} as http://host:port/path or https://…"
-        )
+    if not usable or not re.fullmatch(r"[!-~]+", text):
+        hint = f"write {origin} as http://host:port/path or https://…"
+        raise UsageError(f"{origin} is no URL", hint)
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), parts.query, ""))
 
 
-def add_path(url: str, path: str) -> str:
+def parse_host(text: str) -> str:
+    """The URL of OLLAMA_HOST: `host`, `:port`, `host:port` or a URL; an address to listen on is
+    here.
+    """
+    has_scheme = "://" in text
+    given = text if has_scheme else f"http://{'127.0.0.1' if text.startswith(':') else ''}{text}"
+    parts = urlsplit(parse_url(given, "OLLAMA_HOST"))
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(parts.hostname or "", parts.hostname or "")
+    host = f"[{host}]" if ":" in host else host
+    port = f":{parts.port}" if parts.port else "" if has_scheme else ":11434"
+    user = parts.netloc.rpartition("@")[:2]
+    return parts._replace(netloc=f"{''.join(user)}{host}{port}").geturl()
+
+
+def _add_path(url: str, path: str) -> str:
     """The URL with `/path` after its own path, unless that ends so; a query stays where it was."""
     parts = urlsplit(url)
     whole = parts.path if parts.path.endswith(f"/{path}") else f"{parts.path}/{path}"
@@ -94,10 +214,8 @@ def shown(url: str) -> str:
 def prefix_of(model: str, query: bool) -> str:
     """What a model wants before a query or a document; "" for one that is not known to want it."""
     name = model.lower().rpartition("/")[2]
-    for part, of_query, of_document in _PREFIXES:
-        if part in name:
-            return of_query if query else of_document
-    return ""
+    known = next((row for row in _PREFIXES if row[0] in name), ("", "", ""))
+    return known[1 if query else 2]
 
 
 _SENTENCE: Final = "Represent this sentence for searching relevant passages: "

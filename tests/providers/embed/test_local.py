@@ -115,7 +115,7 @@ def test_texts_are_embedded_as_unit_rows(table: Local) -> None:
 # --- the table in the cache
 
 
-def vectors_of(folder: Path) -> dict[str, local.Word]:
+def vectors_of(folder: Path) -> dict[str, local.WordVector]:
     with closing(Local(lambda: folder)) as made:
         return made.words(["lock", "timeout"])
 

@@ -10,7 +10,7 @@ import pytest
 from memcli.errors import MemError, ProviderError, UsageError
 from memcli.providers.embed import PROVIDERS, Embedder, http, make_embedder
 from memcli.providers.embed.http import HttpEmbedder
-from memcli.providers.embed.openai import parse_host
+from memcli.providers.embed.wire import parse_host
 from tests.providers.embed.server import Answer, Server, free_port, vector_of
 
 SECRET = "sk-proj-abcdefghij0123456789ABCDEFGHIJ"
