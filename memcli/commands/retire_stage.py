@@ -93,7 +93,7 @@ def _detect(app: App, folder: Path) -> tuple[str, str, tuple[str, ...]]:
         return "unknown", "rules", ()
     try:
         safe = redact_secrets(strip_private(text[: stage.INTENT_LENGTH]))
-        return stage.from_reply(model.complete(stage.SYSTEM, stage.question(safe))), "model", ()
+        return stage.from_reply(model.ask(stage.ask(safe)).text), "model", ()
     except MemError as error:
         return "unknown", "model", (f"the model could not be asked: {error.what}",)
 

@@ -68,11 +68,9 @@ class Providers:
         """The enabled model. Raises UsageError that says how to enable one for `what`."""
         if self.model is None:
             path = user_file(self._project.home, self._project.environ)
-            raise UsageError(
-                f"{what} needs a language model, and none is enabled",
-                f'write llm = "anthropic" (or "claude") into {path},'
-                " or --set llm=anthropic for this run",
-            )
+            hint = f'write llm = "anthropic" (or "claude") into {path}'
+            hint += ", or --set llm=anthropic for this run"
+            raise UsageError(f"{what} needs a language model, and none is enabled", hint)
         return self.model
 
     def close(self) -> None:
@@ -88,8 +86,6 @@ def answers(model: Model, asks: Sequence[Ask]) -> list[str]:
 
     Call it while no lock is held and no transaction is open: it may take minutes.
     """
-    if not asks:
-        return []
     from memcli.providers.llm.batch import ask_all
 
     texts = []

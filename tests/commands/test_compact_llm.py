@@ -452,9 +452,6 @@ class Meddler:
         self.meanwhile()
         return Reply(json.dumps(self.reply))
 
-    def complete(self, system: str, prompt: str) -> str:
-        return self.ask(Ask(system, prompt)).text
-
     def close(self) -> None:
         pass
 

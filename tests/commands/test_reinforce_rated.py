@@ -176,9 +176,6 @@ class Meddler:
         assert self.project.mem("reinforce", "c", "--session", "other").code == 0
         return Reply(json.dumps(ratings(a="easy", b="easy")))
 
-    def complete(self, system: str, prompt: str) -> str:
-        return ""
-
     def close(self) -> None:
         pass
 

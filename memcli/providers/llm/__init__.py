@@ -68,10 +68,6 @@ class Model(Protocol):
         """The whole reply to one question, valid by its schema. Raises ProviderError. Thread-safe."""
         ...
 
-    def complete(self, system: str, prompt: str) -> str:
-        """The text of the reply to a plain prompt."""
-        ...
-
     def close(self) -> None:
         """Let go of connections and processes."""
         ...
@@ -92,31 +88,25 @@ class Provider(Protocol):
 
 def make_model(config: Config, environ: Mapping[str, str], ledger: Ledger) -> Model | None:
     """The model that `config.llm` names; None for "none". Raises UsageError for what is missing."""
-    provider = _provider(config, environ)
-    if provider is None:
-        return None
-    from memcli.providers.llm.ledger import Budget, Guarded
+    from memcli.providers.llm.ledger import Guarded, Spending
 
-    return Guarded(
-        provider, Budget(config.max_cost, config.max_cost_day, ledger.spent), ledger.note
-    )
-
-
-def _provider(config: Config, environ: Mapping[str, str]) -> Provider | None:
+    provider: Provider
     if config.llm == "none":
         return None
     if config.llm == "anthropic":
         from memcli.providers.llm.anthropic import Anthropic
 
-        return Anthropic(config.model, environ)
-    if config.llm == "claude":
+        provider = Anthropic(config.model, environ)
+    elif config.llm == "claude":
         from memcli.providers.llm.claude import Claude
 
-        return Claude(config.model, environ)
-    if config.llm == "scripted":
+        provider = Claude(config.model, environ)
+    elif config.llm == "scripted":
         from memcli.providers.llm.scripted import Scripted
 
-        return Scripted(Path(config.llm_replies))
-    raise UsageError(
-        f"llm = {config.llm!r}: unknown model", "one of none, anthropic, claude, scripted"
-    )
+        provider = Scripted(Path(config.llm_replies))
+    else:
+        hint = "one of none, anthropic, claude, scripted"
+        raise UsageError(f"llm = {config.llm!r}: unknown model", hint)
+    budget = Spending(config.max_cost, config.max_cost_day, ledger.spent)
+    return Guarded(provider, budget, ledger.note)

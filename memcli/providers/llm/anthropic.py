@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 URL = "https://api.anthropic.com"
 RETRIES = 4
 LONGEST_PAUSE = 8.0
-WHOLE = ("end_turn", "stop_sequence")
-"""The stop reasons of a reply that is whole."""
 
 
 class Anthropic:
@@ -35,18 +33,14 @@ class Anthropic:
         self._key = environ.get("ANTHROPIC_API_KEY", "").strip() or None
         self._token = environ.get("ANTHROPIC_AUTH_TOKEN", "").strip() or None
         self._url = environ.get("ANTHROPIC_BASE_URL", "").strip() or URL
-        if (
-            not (self._key or self._token or "").isprintable()
-            or not (self._key or self._token or "").isascii()
-        ):
-            raise UsageError(
-                "the key in the environment is none", "copy it again to ANTHROPIC_API_KEY"
-            )
-        if not (self._key or self._token):
-            raise UsageError(
-                "llm = anthropic needs a key, and there is none in the environment",
-                "export ANTHROPIC_API_KEY=…, or use a subscription with --set llm=claude",
-            )
+        key = self._key or self._token
+        if key is None:
+            what = "llm = anthropic needs a key, and there is none in the environment"
+            hint = "export ANTHROPIC_API_KEY=…, or use a subscription with --set llm=claude"
+            raise UsageError(what, hint)
+        if not (key.isprintable() and key.isascii()):
+            what = "the key in the environment is none"
+            raise UsageError(what, "copy it again to ANTHROPIC_API_KEY")
 
     @cached_property
     def _client(self) -> anthropic.Anthropic:
@@ -75,9 +69,8 @@ class Anthropic:
                 return self._asked(ask, until - time.monotonic())
             except anthropic.APITimeoutError:
                 # It may have been answered, and be paid for.
-                return Reply(
-                    "", prices.most(ask, warm=False), f"took longer than {ask.timeout:.0f} s"
-                )
+                late = f"took longer than {ask.timeout:.0f} s"
+                return Reply("", prices.most(ask, warm=False), late)
             except anthropic.APIError as error:
                 wait = _wait(error, pause)
                 if wait is None or time.monotonic() + wait >= until:
@@ -96,10 +89,8 @@ class Anthropic:
             limit = anthropic.Timeout(seconds, connect=min(seconds, 10.0))
             return _reply(client.messages.create(**body, timeout=limit), ask)
         except (AttributeError, TypeError, ValueError):
-            raise ProviderError(
-                f"{self._url} answered with something that is no message",
-                "check ANTHROPIC_BASE_URL",
-            ) from None
+            what = f"{self._url} answered with something that is no message"
+            raise ProviderError(what, "check ANTHROPIC_BASE_URL") from None
 
     def _failed(self, error: anthropic.APIError) -> ProviderError:
         import anthropic
@@ -108,7 +99,8 @@ class Anthropic:
             hint = "check the network and ANTHROPIC_BASE_URL; run again to ask the rest"
             return ProviderError(f"{self._url} cannot be reached: {excerpt(error.message)}", hint)
         status = error.status_code
-        what = f"anthropic refused the call ({status}): {excerpt(str(error.api_message or error.message))}"
+        said = excerpt(str(error.api_message or error.message))
+        what = f"anthropic refused the call ({status}): {said}"
         hint = "run again later" if status >= 429 else "try it with mem doctor --online"
         return ProviderError(what, _HINTS.get(status, hint))
 
@@ -148,25 +140,17 @@ def request(model: str, ask: Ask) -> dict[str, Any]:
 
 def _reply(message: anthropic.types.Message, ask: Ask) -> Reply:
     text = "".join(block.text for block in message.content if block.type == "text")
-    used = message.usage
-    usage = Usage(
-        int(used.input_tokens),
-        int(used.cache_read_input_tokens or 0),
-        int(used.cache_creation_input_tokens or 0),
-        int(used.output_tokens),
-    )
-    return Reply(text, usage, _stop(str(message.stop_reason), ask))
-
-
-def _stop(reason: str, ask: Ask) -> str:
-    if reason in WHOLE:
-        return ""
+    used, reason = message.usage, str(message.stop_reason)
+    cached = (used.cache_read_input_tokens or 0, used.cache_creation_input_tokens or 0)
+    usage = Usage(*map(int, (used.input_tokens, *cached, used.output_tokens)))
     known = {
+        "end_turn": "",
+        "stop_sequence": "",
         "max_tokens": f"was cut off at {ask.max_tokens} tokens",
         "model_context_window_exceeded": "was cut off: there was too much to read",
         "refusal": "was refused by the model",
     }
-    return known.get(reason) or f"ended early: {excerpt(reason)}"
+    return Reply(text, usage, known.get(reason, f"ended early: {excerpt(reason)}"))
 
 
 def _wait(error: anthropic.APIError, pause: float | None) -> float | None:
@@ -175,15 +159,14 @@ def _wait(error: anthropic.APIError, pause: float | None) -> float | None:
 
     if pause is None:
         return None
+    pause = min(pause, LONGEST_PAUSE)
     if not isinstance(error, anthropic.APIStatusError):
-        return (
-            min(pause, LONGEST_PAUSE) if isinstance(error, anthropic.APIConnectionError) else None
-        )
+        return pause if isinstance(error, anthropic.APIConnectionError) else None
     status, headers = error.status_code, error.response.headers
     if headers.get("x-should-retry") == "false" or not (status in (408, 409, 429) or status >= 500):
         return None
     told = _seconds(headers.get("retry-after-ms"), 1000) or _seconds(headers.get("retry-after"), 1)
-    return told or min(pause, LONGEST_PAUSE)
+    return told or pause
 
 
 def _seconds(value: str | None, per: int) -> float | None:

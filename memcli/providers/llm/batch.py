@@ -5,8 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 from memcli.errors import ProviderError
 from memcli.providers.llm import TIMEOUT, Ask, Model, Reply
@@ -24,43 +23,31 @@ def ask_all(
     its first reply has begun, so that all that were sent together would pay for it.
     """
     until = time.monotonic() + deadline
-    first = _leaders(asks)
+    prefixes = [(ask.system, str(ask.schema), ask.shared) for ask in asks]
+    many = {one for one in prefixes if one[2] and prefixes.count(one) > 1}
+    first = sorted(prefixes.index(one) for one in many)
     rest = [at for at in range(len(asks)) if at not in first]
     found = _round(model, asks, first, workers, until)
     found.update(_round(model, asks, rest, workers, until))
-    return [found.get(at) or _late(deadline) for at in range(len(asks))]
-
-
-def _leaders(asks: Sequence[Ask]) -> list[int]:
-    """The first of each group that shares a prefix."""
-    keys = [_prefix(ask) for ask in asks]
-    many = {key for key, count in Counter(keys).items() if count > 1 and key is not None}
-    return sorted(keys.index(key) for key in many)
-
-
-def _prefix(ask: Ask) -> Hashable:
-    return (ask.system, str(ask.schema), ask.shared) if ask.shared else None
+    late = ProviderError(f"there was no reply within {deadline:g} s", "run again to ask the rest")
+    return [found.get(at, late) for at in range(len(asks))]
 
 
 def _round(
     model: Model, asks: Sequence[Ask], which: Sequence[int], workers: int, until: float
 ) -> dict[int, Reply | ProviderError]:
-    """Ask some of the questions, `workers` at a time, and wait for them no longer than to the
-    deadline.
+    """Ask some of the questions, `workers` at a time, and wait no longer than to the deadline.
 
-    The threads are daemons: one that hangs in spite of its timeout must not keep the program from
-    ending.
+    The threads are daemons: one that hangs in spite of its timeout must not keep the program alive.
     """
-    todo: queue.SimpleQueue[int] = queue.SimpleQueue()
-    done: queue.SimpleQueue[tuple[int, Reply | Exception]] = queue.SimpleQueue()
-    for at in which:
-        todo.put(at)
+    todo, done = iter(which), queue.SimpleQueue[tuple[int, Reply | Exception]]()
+    turn = threading.Lock()
 
     def work() -> None:
         while True:
-            try:
-                at = todo.get_nowait()
-            except queue.Empty:
+            with turn:
+                at = next(todo, None)
+            if at is None:
                 return
             done.put((at, _asked(model, asks[at], until)))
 
@@ -81,14 +68,9 @@ def _round(
 def _asked(model: Model, ask: Ask, until: float) -> Reply | Exception:
     left = until - time.monotonic()
     if left <= 0:
-        return ProviderError(
-            "not asked: the time for all questions is over", "run again to ask the rest"
-        )
+        what = "not asked: the time for all questions is over"
+        return ProviderError(what, "run again to ask the rest")
     try:
         return model.ask(ask._replace(timeout=min(ask.timeout, left)))
     except Exception as error:
         return error
-
-
-def _late(deadline: float) -> ProviderError:
-    return ProviderError(f"there was no reply within {deadline:g} s", "run again to ask the rest")

@@ -22,9 +22,12 @@ OPTIONS = (
     *("--tools", "", "--strict-mcp-config"),
     *("--settings", '{"disableAllHooks": true}', "--no-session-persistence"),
 )
-"""One answer and nothing else: no tools, no servers, no hooks, no transcript that could be learned
-from.
-"""
+"""One answer and nothing else: no tools, no servers, no hooks, no transcript to learn from."""
+TOKENS = (
+    *("input_tokens", "cache_read_input_tokens"),
+    *("cache_creation_input_tokens", "output_tokens"),
+)
+"""The counts of a result in the order of `Usage`."""
 INSIDE = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT")
 """Marks of a running session, in which the command refuses to start another."""
 MARK = {"MEM_HOOK": "off"}
@@ -49,9 +52,7 @@ class Claude:
         command = [self._program(), *OPTIONS, "--model", self.model]
         if ask.system.strip():
             command += ["--system-prompt", ask.system]
-        with tempfile.TemporaryDirectory(
-            prefix="mem-claude-", ignore_cleanup_errors=True
-        ) as folder:
+        with tempfile.TemporaryDirectory("", "mem-claude-", ignore_cleanup_errors=True) as folder:
             done = self._run(command, question(ask), folder, ask.timeout)
         if done is None:
             return Reply("", prices.most(ask, warm=False), f"took longer than {ask.timeout:.0f} s")
@@ -71,32 +72,29 @@ class Claude:
         self, command: list[str], text: str, folder: str, seconds: float
     ) -> tuple[int, str, str] | None:
         """Exit status, output and errors; None when it took too long (then all of it is dead)."""
+        pipe = subprocess.PIPE
         try:
             process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=folder,
-                env=self._environ,
-                encoding="utf-8",
-                errors="replace",
-                start_new_session=True,
-            )
+                command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=folder, env=self._environ,
+                encoding="utf-8", errors="replace", start_new_session=True,
+            )  # fmt: skip
         except (OSError, ValueError) as error:
-            raise ProviderError(
-                f"the claude command cannot be run: {error}", "try: claude --version"
-            ) from None
+            what = f"the claude command cannot be run: {error}"
+            raise ProviderError(what, "try: claude --version") from None
         self._running.add(process)
         try:
             out, err = process.communicate(text, timeout=seconds)
+            return process.returncode, out, err
         except subprocess.TimeoutExpired:
             return None
         finally:
             self._running.discard(process)
             if process.returncode is None:
-                _end(process)
-        return process.returncode, out, err
+                _kill(process)
+                process.wait()
+                for stream in (process.stdin, process.stdout, process.stderr):
+                    with suppress(OSError, ValueError, AttributeError):
+                        stream.close()  # type: ignore[union-attr]
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
@@ -105,44 +103,30 @@ def _kill(process: subprocess.Popen[str]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def _end(process: subprocess.Popen[str]) -> None:
-    _kill(process)
-    process.wait()
-    for stream in (process.stdin, process.stdout, process.stderr):
-        with suppress(OSError, ValueError):
-            if stream is not None:
-                stream.close()
-
-
 def question(ask: Ask) -> str:
     """What is written to the command: the shared part, the prompt, and the schema in words."""
     parts = [ask.shared, ask.prompt]
     if ask.schema is not None:
-        schema = json.dumps(ask.schema, ensure_ascii=False)
-        parts.append(
-            f"Answer with one JSON value that fits this JSON schema, and nothing else:\n{schema}"
-        )
+        asked = "Answer with one JSON value that fits this JSON schema, and nothing else:"
+        parts.append(f"{asked}\n{json.dumps(ask.schema, ensure_ascii=False)}")
     return "\n\n".join(part for part in parts if part.strip())
 
 
 def _reply(status: int, out: str, err: str) -> Reply:
     result = _result(out)
     if result is None:
-        what = (
-            f"the claude command failed ({status})"
-            if status
-            else "the claude command gave no result"
-        )
-        said = excerpt(err) or excerpt(out)
-        raise ProviderError(
-            f"{what}: {said or 'it said nothing'}", "try it by hand: claude -p hello"
-        )
-    text = result.get("result")
-    usage, cost = _usage(result.get("usage")), result.get("total_cost_usd")
+        what = f"failed ({status})" if status else "gave no result"
+        said = excerpt(err) or excerpt(out) or "it said nothing"
+        raise ProviderError(f"the claude command {what}: {said}", "try it by hand: claude -p hello")
+    text, counts, cost = result.get("result"), result.get("usage"), result.get("total_cost_usd")
+    numbers = [counts.get(name, 0) if isinstance(counts, dict) else 0 for name in TOKENS]
+    usage = Usage(*(n if isinstance(n, int) and n > 0 else 0 for n in numbers))
     paid = float(cost) if isinstance(cost, (int, float)) and 0 <= cost < 1e6 else None
     if result.get("is_error") or status or not isinstance(text, str):
         return Reply("", usage, f"is an error: {excerpt(str(text or result.get('subtype')))}", paid)
-    return Reply(_unfenced(text), usage, "", paid)
+    # Chat models like to put a code fence around the whole of a reply.
+    fenced = re.fullmatch(r"\s*```(?:json)?\n(.*?)\n?```\s*", text, re.DOTALL)
+    return Reply(fenced[1] if fenced and "```" not in fenced[1] else text, usage, "", paid)
 
 
 def _result(out: str) -> Mapping[str, Any] | None:
@@ -151,28 +135,6 @@ def _result(out: str) -> Mapping[str, Any] | None:
         found = json.loads(out)
     except (ValueError, RecursionError):
         return None
-    events = found if isinstance(found, list) else [found]
-    results = [
-        event
-        for event in events
-        if isinstance(event, dict) and event.get("type", "result") == "result"
-    ]
+    events = [e for e in (found if isinstance(found, list) else [found]) if isinstance(e, dict)]
+    results = [event for event in events if event.get("type", "result") == "result"]
     return results[-1] if results else None
-
-
-def _usage(found: Any) -> Usage:
-    counts = found if isinstance(found, dict) else {}
-    names = (
-        "input_tokens",
-        "cache_read_input_tokens",
-        "cache_creation_input_tokens",
-        "output_tokens",
-    )
-    numbers = (counts.get(name) for name in names)
-    return Usage(*(number if isinstance(number, int) and number > 0 else 0 for number in numbers))
-
-
-def _unfenced(text: str) -> str:
-    """A reply without the code fence that chat models like to put around the whole of it."""
-    found = re.fullmatch(r"\s*```(?:json)?\n(.*?)\n?```\s*", text, re.DOTALL)
-    return found[1] if found and "```" not in found[1] else text

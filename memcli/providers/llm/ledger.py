@@ -32,10 +32,8 @@ class Ledger(NamedTuple):
     note: Callable[[Call], None]
 
 
-class Budget:
-    """What a run and a day may cost, in USD. A call is only made when the worst it can cost is
-    left.
-    """
+class Spending:
+    """What a run and a day may cost, in USD. No call is made unless the worst it can cost is left."""
 
     def __init__(self, run: float, day: float, spent: Callable[[], float]) -> None:
         self._limits = {"max_cost": run, "max_cost_day": day}
@@ -73,8 +71,7 @@ class Budget:
         return next((key for key, most in self._limits.items() if spent[key] + more > most), "")
 
     def _refused(self, key: str, amount: float) -> ProviderError:
-        earlier = self._earlier if key == "max_cost_day" else 0.0
-        spent = self._used + (earlier or 0.0)
+        spent = self._used + ((self._earlier or 0.0) if key == "max_cost_day" else 0.0)
         return ProviderError(
             f"not asked: {key} is {self._limits[key]:g} USD, {spent:.4f} are spent, "
             f"and this call may cost {amount:.4f}",
@@ -85,37 +82,38 @@ class Budget:
 class Guarded:
     """A `Model` over a provider. Nothing reaches the provider but through here."""
 
-    def __init__(self, provider: Provider, budget: Budget, note: Callable[[Call], None]) -> None:
+    def __init__(self, provider: Provider, budget: Spending, note: Callable[[Call], None]) -> None:
         self._provider = provider
         self._budget = budget
         self._note = note
-        self._scrub = lru_cache(maxsize=8)(
-            scrubbed
-        )  # the shared part is the same in many questions
+        # The shared part is the same in many questions.
+        self._scrub = lru_cache(maxsize=8)(scrubbed)
         self._warm: set[int] = set()
 
     def ask(self, ask: Ask) -> Reply:
-        safe = ask._replace(
-            system=self._scrub(ask.system),
-            shared=self._scrub(ask.shared),
-            prompt=self._scrub(ask.prompt),
-        )
+        system, shared, prompt = map(self._scrub, (ask.system, ask.shared, ask.prompt))
+        safe = ask._replace(system=system, shared=shared, prompt=prompt)
         until = time.monotonic() + ask.timeout
         prefix = hash((safe.system, safe.shared, str(safe.schema)))
         held = prices.cost(self._provider.model, prices.most(safe, warm=prefix in self._warm))
         self._budget.hold(held)
         spent = 0.0
         try:
-            reply = self._provider.ask(_in_time(safe, until))
+            left = until - time.monotonic()  # it may have waited for money
+            if left <= 0:
+                what = "not asked: its time was over before others were done"
+                raise ProviderError(what, "run again to ask it")
+            reply = self._provider.ask(safe._replace(timeout=left))
             spent = self._noted(safe, reply)
         finally:
             self._budget.settle(held, spent)
         if reply.usage.cache_read or reply.usage.cache_write:
             self._warm.add(prefix)
-        return self._judged(safe, reply)
-
-    def complete(self, system: str, prompt: str) -> str:
-        return self.ask(Ask(system, prompt, purpose="complete")).text
+        if reply.stop:
+            raise ReplyError(f"{self._provider.name}: the reply {reply.stop}")
+        if ask.schema is not None:
+            parse_json(reply.text, by_item(ask.schema) if ask.by_item else ask.schema)
+        return reply
 
     def close(self) -> None:
         self._provider.close()
@@ -126,26 +124,6 @@ class Guarded:
         cost = prices.cost(model, reply.usage) if reply.cost is None else reply.cost
         self._note(Call(ask.purpose, name, model, reply.usage, cost))
         return cost
-
-    def _judged(self, ask: Ask, reply: Reply) -> Reply:
-        if reply.stop:
-            raise ReplyError(
-                f"{self._provider.name}: the reply {reply.stop}",
-                "run again; give less to read if it stays so",
-            )
-        if ask.schema is not None:
-            parse_json(reply.text, by_item(ask.schema) if ask.by_item else ask.schema)
-        return reply
-
-
-def _in_time(ask: Ask, until: float) -> Ask:
-    """The question with the time that is left for it, after it has waited for money."""
-    left = until - time.monotonic()
-    if left <= 0:
-        raise ProviderError(
-            "not asked: its time was over before others were done", "run again to ask it"
-        )
-    return ask._replace(timeout=left)
 
 
 def scrubbed(text: str) -> str:

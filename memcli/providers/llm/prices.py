@@ -14,9 +14,6 @@ class Price(NamedTuple):
     output: float
 
 
-# The first name that occurs in the model's counts. List prices of October 2026. Where a price
-# depends on the length of a prompt (Haiku 5.5: a fifth of this below 100,000 tokens) the higher one
-# stands here.
 PRICES = {
     "scripted": Price(0, 0),
     "haiku-5": Price(0.5, 2.5),
@@ -24,13 +21,14 @@ PRICES = {
     "sonnet-5": Price(2, 10),
     "sonnet": Price(3, 15),
     "opus-5-5": Price(4, 20),
-    "opus-4-0": Price(15, 75),
-    "opus-4-1": Price(15, 75),
-    "opus-4-2025": Price(15, 75),
+    **dict.fromkeys(("opus-4-0", "opus-4-1", "opus-4-2025"), Price(15, 75)),
     "opus": Price(5, 25),
     "fable": Price(10, 50),
     "mythos": Price(10, 50),
 }
+"""List prices of October 2026 by the first name that occurs in the model's. Where a price depends on
+the length of a prompt (Haiku 5.5: a fifth of this below 100,000 tokens) the higher one stands here.
+"""
 HIGHEST = Price(15, 75)
 """Of a model that is not known."""
 CACHE_WRITE, CACHE_READ = 1.25, 0.1
@@ -53,10 +51,8 @@ def cost(model: str, usage: Usage) -> float:
 
 def most(ask: Ask, *, warm: bool) -> Usage:
     """What a question may use at most; `warm` says that its shared part is in the cache."""
-    shared, rest = (
-        tokens(ask.shared),
-        tokens(ask.system) + tokens(ask.prompt) + tokens(str(ask.schema or "")),
-    )
+    shared = tokens(ask.shared)
+    rest = tokens(ask.system) + tokens(ask.prompt) + tokens(str(ask.schema or ""))
     return Usage(rest, shared if warm else 0, 0 if warm else shared, ask.max_tokens)
 
 

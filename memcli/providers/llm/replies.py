@@ -17,34 +17,31 @@ TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "null": (type(None),),
 }
-KEYWORDS = {
-    "type",
-    "properties",
-    "required",
-    "additionalProperties",
-    "enum",
-    "items",
-    "description",
-} | {
-    "maxLength",
-    "maxItems",
-    "minimum",
-    "maximum",
-}
+KEYWORDS = frozenset(
+    """type properties required additionalProperties enum items description maxLength maxItems
+    minimum maximum""".split()
+)
 """The part of JSON schema that is understood here."""
 SHOWN = 80
 """How many characters of a bad reply a message shows."""
 
 
+class ReplyError(ProviderError):
+    """A reply came, and is of no use."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what, "nothing was taken from it; run again, or choose another model")
+
+
 def parse_json(text: str, schema: Mapping[str, Any] | None = None) -> Any:
     """The value of a JSON text that is as `schema` says; its strings have lost control characters.
 
-    Raises ProviderError, with the beginning of what was wrong (without secrets).
+    Raises ReplyError, with the beginning of what was wrong (without secrets).
     """
     try:
         value = json.loads(text, parse_constant=_no_number, object_pairs_hook=_no_doubles)
     except (ValueError, RecursionError):
-        raise _refused(f"the model's reply is no JSON: {excerpt(text)!r}") from None
+        raise ReplyError(f"the model's reply is no JSON: {excerpt(text)!r}") from None
     value = _clean(value)
     if schema is not None:
         _check(value, schema, "reply")
@@ -56,17 +53,15 @@ def read_items(
 ) -> tuple[list[Any], tuple[str, ...]]:
     """The items under `key` that are as the schema says, and what was wrong with the others.
 
-    Raises ProviderError when the whole is not as asked.
+    Raises ReplyError when the whole is not as asked.
     """
-    rows = parse_json(text, by_item(schema))[key]
     good, odd = [], []
-    for at, row in enumerate(rows):
+    for at, row in enumerate(parse_json(text, by_item(schema))[key]):
         try:
             _check(row, schema["properties"][key].get("items", {}), f"{key}[{at}]")
-        except ProviderError as error:
-            odd.append(error.what)
-        else:
             good.append(row)
+        except ReplyError as error:
+            odd.append(error.what)
     return good, tuple(odd)
 
 
@@ -112,58 +107,39 @@ def _clean(value: Any) -> Any:
 
 
 def _check(value: Any, schema: Mapping[str, Any], where: str) -> None:
+    """Raise ReplyError where a value, or something in it, is not as the schema says."""
     if unknown := schema.keys() - KEYWORDS:
         raise ValueError(f"schema keywords that nothing checks: {sorted(unknown)}")
-    wanted = schema.get("type")
-    if wanted and (
-        not isinstance(value, TYPES[wanted]) or (isinstance(value, bool) and wanted != "boolean")
-    ):
-        raise _odd(where, f"is no {wanted}")
-    if "enum" in schema and value not in schema["enum"]:
-        raise _odd(where, "is none of " + ", ".join(map(str, schema["enum"])))
-    if isinstance(value, str) and len(value) > schema.get("maxLength", len(value)):
-        raise _odd(where, f"is longer than {schema['maxLength']} characters")
-    if isinstance(value, (int, float)):
-        _check_range(value, schema, where)
-    if isinstance(value, list):
-        _check_items(value, schema, where)
+    if odd := _oddity(value, schema):
+        raise ReplyError(f"the model's reply is not as asked: {where} {odd}")
+    if isinstance(value, list) and "items" in schema:
+        for at, item in enumerate(value):
+            _check(item, schema["items"], f"{where}[{at}]")
     if isinstance(value, dict):
-        _check_keys(value, schema, where)
+        for key in value.keys() & schema.get("properties", {}).keys():
+            _check(value[key], schema["properties"][key], f"{where}.{key}")
 
 
-def _check_range(value: float, schema: Mapping[str, Any], where: str) -> None:
-    if not schema.get("minimum", value) <= value <= schema.get("maximum", value):
-        raise _odd(
-            where, f"is not from {schema.get('minimum', '-∞')} to {schema.get('maximum', '∞')}"
-        )
-
-
-def _check_items(value: list[Any], schema: Mapping[str, Any], where: str) -> None:
-    if len(value) > schema.get("maxItems", len(value)):
-        raise _odd(where, f"has more than {schema['maxItems']} items")
-    for at, item in enumerate(value if "items" in schema else ()):
-        _check(item, schema["items"], f"{where}[{at}]")
-
-
-def _check_keys(value: dict[str, Any], schema: Mapping[str, Any], where: str) -> None:
-    known = schema.get("properties", {})
-    for key in schema.get("required", ()):
-        if key not in value:
-            raise _odd(where, f"has no {key}")
-    for key, item in value.items():
-        if key in known:
-            _check(item, known[key], f"{where}.{key}")
-        elif schema.get("additionalProperties") is False:
-            raise _odd(where, f"has a key that was not asked for: {excerpt(key)!r}")
-
-
-class ReplyError(ProviderError):
-    """A reply came, and is of no use."""
-
-
-def _odd(where: str, what: str) -> ReplyError:
-    return _refused(f"the model's reply is not as asked: {where} {what}")
-
-
-def _refused(what: str) -> ReplyError:
-    return ReplyError(what, "nothing was taken from it; run again, or choose another model")
+def _oddity(value: Any, schema: Mapping[str, Any]) -> str:
+    """What is wrong with a value itself, "" for nothing."""
+    wanted, size = schema.get("type"), len(value) if isinstance(value, (str, list)) else 0
+    if wanted and not isinstance(value, TYPES[wanted]):
+        return f"is no {wanted}"
+    if isinstance(value, bool):
+        return "" if wanted in (None, "boolean") else f"is no {wanted}"
+    if "enum" in schema and value not in schema["enum"]:
+        return "is none of " + ", ".join(map(str, schema["enum"]))
+    if isinstance(value, str) and size > schema.get("maxLength", size):
+        return f"is longer than {schema['maxLength']} characters"
+    if isinstance(value, list) and size > schema.get("maxItems", size):
+        return f"has more than {schema['maxItems']} items"
+    if isinstance(value, (int, float)):
+        least, most = schema.get("minimum", value), schema.get("maximum", value)
+        return "" if least <= value <= most else f"is not from {least} to {most}"
+    if isinstance(value, dict):
+        if missing := [key for key in schema.get("required", ()) if key not in value]:
+            return f"has no {missing[0]}"
+        more = [key for key in value if key not in schema.get("properties", {})]
+        if more and schema.get("additionalProperties") is False:
+            return f"has a key that was not asked for: {excerpt(more[0])!r}"
+    return ""

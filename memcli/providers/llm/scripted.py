@@ -18,6 +18,9 @@ class _Line(NamedTuple):
     match: str | None = None
     error: str = ""
 
+    def fits(self, ask: Ask) -> bool:
+        return self.match is not None and (self.match in ask.purpose or self.match in ask.prompt)
+
 
 class Scripted:
     """Answers with the lines of a file, in turn; the last one stays.
@@ -34,9 +37,8 @@ class Scripted:
             lines = path.read_text(encoding="utf-8").splitlines()
             self._lines = [_line(json.loads(line)) for line in lines if line.strip()]
         except (OSError, ValueError) as error:
-            raise ProviderError(
-                f"the scripted replies cannot be read: {error} ({path})", "check llm_replies"
-            ) from None
+            what = f"the scripted replies cannot be read: {error} ({path})"
+            raise ProviderError(what, "check llm_replies") from None
         self._used: set[int] = set()
         self._turn = threading.Lock()
 
@@ -44,13 +46,7 @@ class Scripted:
         pass
 
     def ask(self, ask: Ask) -> Reply:
-        line = self._next(ask)
-        if line.error:
-            raise ProviderError(line.error, "the scripted replies say so")
-        return Reply(line.reply)
-
-    def _next(self, ask: Ask) -> _Line:
-        matching = [at for at, line in enumerate(self._lines) if _matches(line, ask)]
+        matching = [at for at, line in enumerate(self._lines) if line.fits(ask)]
         fitting = matching or [at for at, line in enumerate(self._lines) if line.match is None]
         if not fitting:
             what = f"the scripted model has no reply{f' for {ask.purpose}' if ask.purpose else ''}"
@@ -58,18 +54,16 @@ class Scripted:
         with self._turn:
             at = next((at for at in fitting if at not in self._used), fitting[-1])
             self._used.add(at)
-        return self._lines[at]
-
-
-def _matches(line: _Line, ask: Ask) -> bool:
-    return line.match is not None and (line.match in ask.purpose or line.match in ask.prompt)
+        line = self._lines[at]
+        if line.error:
+            raise ProviderError(line.error, "the scripted replies say so")
+        return Reply(line.reply)
 
 
 def _line(value: Any) -> _Line:
     if isinstance(value, dict) and "match" in value and value.keys() <= {"match", "reply", "error"}:
-        return _Line(
-            _text(value.get("reply", "")), str(value["match"]), str(value.get("error", ""))
-        )
+        text = _text(value.get("reply", ""))
+        return _Line(text, str(value["match"]), str(value.get("error", "")))
     return _Line(_text(value))
 
 

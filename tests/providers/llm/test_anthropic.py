@@ -18,7 +18,7 @@ from memcli.project.config import Config
 from memcli.providers.llm import Ask, Model, Reply, make_model
 from memcli.providers.llm.anthropic import Anthropic
 from memcli.providers.llm.batch import ask_all
-from memcli.providers.llm.ledger import Budget, Call, Guarded, Ledger
+from memcli.providers.llm.ledger import Call, Guarded, Ledger, Spending
 from tests.providers.llm.server import Api, Step, serve, tokens
 
 SCHEMA = {
@@ -48,7 +48,7 @@ class Asked:
     def __init__(self, api: Api, run: float = 5.0, day: float = 5.0, earlier: float = 0.0) -> None:
         self.calls: list[Call] = []
         provider = Anthropic("claude-haiku-4-5", api.environ, pause=0.01)
-        self.model = Guarded(provider, Budget(run, day, lambda: earlier), self.calls.append)
+        self.model = Guarded(provider, Spending(run, day, lambda: earlier), self.calls.append)
 
 
 @pytest.fixture

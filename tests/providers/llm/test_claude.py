@@ -138,7 +138,7 @@ def test_a_schema_is_asked_for_in_words_and_checked(fake: Fake) -> None:
 def test_a_list_of_events_is_read_too(fake: Fake) -> None:
     """The result is the last of them."""
     fake.says([{"type": "system"}, {"type": "assistant"}, RESULT])
-    assert fake.model().complete("s", "p") == "yes"
+    assert fake.model().ask(Ask("s", "p")).text == "yes"
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,12 @@ def scripted(folder: Path, *lines: Any, calls: list[Call] | None = None) -> Mode
 def test_lines_answer_in_turn_and_the_last_one_stays(tmp_path: Path) -> None:
     """Strings as they are, other values as JSON text."""
     model = scripted(tmp_path, "one", {"a": [1]}, ["é"])
-    assert [model.complete("s", "p") for _ in range(4)] == ["one", '{"a": [1]}', '["é"]', '["é"]']
+    assert [model.ask(Ask("s", "p")).text for _ in range(4)] == [
+        "one",
+        '{"a": [1]}',
+        '["é"]',
+        '["é"]',
+    ]
 
 
 def test_a_line_may_be_for_one_scope(tmp_path: Path) -> None:
@@ -49,7 +54,7 @@ def test_a_line_may_be_for_one_scope(tmp_path: Path) -> None:
 def test_no_reply_is_an_error(tmp_path: Path) -> None:
     """An empty file, or one that is for other scopes only."""
     with pytest.raises(ProviderError, match="no reply"):
-        scripted(tmp_path).complete("s", "p")
+        scripted(tmp_path).ask(Ask("s", "p")).text
     with pytest.raises(ProviderError, match="no reply for job"):
         scripted(tmp_path, {"match": "x", "reply": ""}).ask(Ask("s", "p", purpose="job"))
 
