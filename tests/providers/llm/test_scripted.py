@@ -54,7 +54,7 @@ def test_a_line_may_be_for_one_scope(tmp_path: Path) -> None:
 def test_no_reply_is_an_error(tmp_path: Path) -> None:
     """An empty file, or one that is for other scopes only."""
     with pytest.raises(ProviderError, match="no reply"):
-        scripted(tmp_path).ask(Ask("s", "p")).text
+        scripted(tmp_path).ask(Ask("s", "p"))
     with pytest.raises(ProviderError, match="no reply for job"):
         scripted(tmp_path, {"match": "x", "reply": ""}).ask(Ask("s", "p", purpose="job"))
 
