@@ -1,6 +1,4 @@
-"""The texts of a session, clean enough to be looked at: no credentials, private parts or controls.
-Pure.
-"""
+"""The texts of a session, clean: no credentials, private parts or controls. Pure."""
 
 from __future__ import annotations
 
@@ -22,9 +20,7 @@ RESULT_LENGTH = 40_000
 DEPTH = 8
 GROUP = 200
 GROUP_SIZE = 200_000
-_PLAIN_KEY = re.compile(
-    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:/\d{1,4})?|@\d{1,15}"
-).fullmatch
+_PLAIN_KEY = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:/\d{1,4})?|@\d{1,15}")
 """Uuids and positions hold no secret."""
 _WORD = re.compile(r"[a-z0-9_\u00c0-\u04ff]{3,}|[\u2e80-\uffff]")
 
@@ -43,29 +39,19 @@ def line(text: str, longest: int) -> str:
 def clean_session(session: Session) -> Session:
     """The session with every text cleaned. Long tool results keep head and tail."""
     name = line(session.name, TASK_LENGTH).replace("#", "-") or "-"
-    turns = tuple(
-        turn for group in _groups(map(_cut_turn, session.turns)) for turn in _clean_group(group)
-    )
-    return session._replace(id=key_of(session.id), name=name, turns=turns)
-
-
-def _cut_turn(turn: Turn) -> Turn:
-    if turn.role != "tool" or len(turn.text) <= RESULT_LENGTH:
-        return turn
-    return turn._replace(text=_ends(turn.text, RESULT_LENGTH))
-
-
-def _groups(turns: Iterable[Turn]) -> Iterator[list[Turn]]:
+    turns: list[Turn] = []
     group: list[Turn] = []
     size = 0
-    for turn in turns:
+    for turn in session.turns:
+        if turn.role == "tool" and len(turn.text) > RESULT_LENGTH:
+            turn = turn._replace(text=_ends(turn.text, RESULT_LENGTH))
         group.append(turn)
         size += len(turn.text)
         if len(group) == GROUP or size > GROUP_SIZE:
-            yield group
+            turns += _clean_group(group)
             group, size = [], 0
-    if group:
-        yield group
+    turns += _clean_group(group)
+    return session._replace(id=key_of(session.id), name=name, turns=tuple(turns))
 
 
 def _clean_group(group: list[Turn]) -> Iterable[Turn]:
@@ -78,9 +64,7 @@ def _clean_group(group: list[Turn]) -> Iterable[Turn]:
         return group
     return [
         turn._replace(
-            text=clean_text(turn.text),
-            input=_clean_value(turn.input) if turn.input else turn.input,
-            key=key_of(turn.key),
+            text=clean_text(turn.text), input=_clean_value(turn.input), key=key_of(turn.key)
         )
         for turn in group
     ]
@@ -89,7 +73,7 @@ def _clean_group(group: list[Turn]) -> Iterable[Turn]:
 def _parts(turn: Turn) -> Iterator[str]:
     if turn.text:
         yield turn.text
-    if not _PLAIN_KEY(turn.key):
+    if not _PLAIN_KEY.fullmatch(turn.key):
         fits = len(turn.key) <= KEY_LENGTH and turn.key.isprintable() and "#" not in turn.key
         yield turn.key if fits else "\0"
     if turn.input:
@@ -115,21 +99,19 @@ def _ends(text: str, most: int) -> str:
     """Head and tail, cut at blanks, so that no half of a credential stays behind unrecognised."""
     if len(text) <= most:
         return text
-    head = text[: most * 2 // 3]
-    tail = text[-(most // 3) :]
+    head, tail = text[: most * 2 // 3], text[-(most // 3) :]
     head = head[: max(head.rfind(" "), head.rfind("\n")) + 1]
     first = re.search(r"\s", tail)
-    return f"{head}\n[... {len(text) - most} characters left out ...]\n{tail[first.start() :] if first else ''}"
+    tail = tail[first.start() :] if first else ""
+    return f"{head}\n[... {len(text) - most} characters left out ...]\n{tail}"
 
 
 def _clean_value(value: Any, depth: int = 0) -> Any:
     if isinstance(value, str):
         return clean_text(_ends(value, RESULT_LENGTH))
     if isinstance(value, Mapping) and depth < DEPTH:
-        return {
-            line(str(key), KEY_LENGTH): _paired(str(key), item, depth)
-            for key, item in value.items()
-        }
+        pairs = ((str(key), item) for key, item in value.items())
+        return {line(key, KEY_LENGTH): _paired(key, item, depth) for key, item in pairs}
     if isinstance(value, (list, tuple)) and depth < DEPTH:
         return [_clean_value(item, depth + 1) for item in value]
     return value if value is None or isinstance(value, (bool, int, float)) else ""

@@ -3,56 +3,57 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from sys import getsizeof
 from typing import Any, Final, NamedTuple
 
 from memcli.sessions import speakers
-from memcli.sessions.lines import Tally
+from memcli.sessions.lines import Line, parse
 from memcli.sessions.model import Session, Turn
 
 BUDGET: Final = 64 << 20
-"""Bytes that the turns of one file may take. Beyond it tool results shrink, then the oldest turns
-go.
-"""
+"""Bytes that the turns of one file may take. Beyond it tool results shrink, then turns go."""
 _TURN: Final = 500
 _SHORT: Final = (300, 100)
 
 
 class Place(NamedTuple):
-    """Where a record stands: line (0 where there are none), offset, and time."""
+    """Where a record stands: line (0 where there are none), offset, time; and the key of its turn."""
 
     line: int
     offset: int
     time: str = ""
+    key: str = ""
+
+    def nth(self, name: int | str) -> Place:
+        """The place of another turn of the same record; its first one, 0, has the record's key."""
+        return self._replace(key=f"{self.key}/{name}") if name else self
 
 
-class Gather(Tally):
+class Gather:
     """One file being read. Records before `since` only say what the session is; `seen` has uuids.
 
     With `arguments`, calls keep those alone, and a result whose call went well keeps no text.
+    `end` is how far reading got, `skipped` counts lines that were not understood.
     """
 
     def __init__(
-        self,
-        *,
-        since: int = 0,
-        seen: set[str] | None = None,
-        arguments: frozenset[str] | None = None,
+        self, *, seen: set[str] | None = None, arguments: frozenset[str] | None = None
     ) -> None:
-        super().__init__()
+        self.done: list[Session] = []
+        self.since = self.end = self.skipped = 0
+        self.arguments = arguments
+        self.seen = set() if seen is None else seen
+        self._known: dict[Any, str] = {}
+        self._begin()
+
+    def _begin(self) -> None:
         self.turns: list[Turn] = []
         self.names: Counter[str] = Counter()
         self.cwd = self.branch = self.parent = self.id = ""
-        self.cut = 0
-        self.done: list[Session] = []
-        self.since = since
-        self.arguments = arguments
-        self.seen = set() if seen is None else seen
-        self._held = 0
+        self.cut = self._held = 0
         self._session = self._cwd = self._branch = ""
         self._told: Any = None
-        self._known: dict[Any, str] = {}
 
     # what the session is
 
@@ -64,12 +65,11 @@ class Gather(Tally):
             self._session = self._same(session, speakers.name) or self._session
             self._cwd = self._same(cwd, speakers.line) or self._cwd
             self._branch = self._same(branch, speakers.line) or self._branch
-            self.cwd = self.cwd or self._cwd
-            self.branch = self.branch or self._branch
+            self.cwd, self.branch = self.cwd or self._cwd, self.branch or self._branch
         if self._session:
             self.names[self._session] += 1
 
-    def _same(self, value: Any, made: Any) -> str:
+    def _same(self, value: Any, made: Callable[[str], str]) -> str:
         """`made(value)`, one object for equal values: it stands in many turns."""
         if not isinstance(value, str) or not value:
             return ""
@@ -89,92 +89,68 @@ class Gather(Tally):
         self.seen.add(event)
         return True
 
+    def event(self, line: Line, record: Mapping[str, Any], name: str = "uuid") -> Place | None:
+        """The place of a record that calls itself so; None when it was read before."""
+        own = record.get(name)
+        key = speakers.name(own) or f"@{line.offset}"
+        time = speakers.when(record.get("timestamp"))
+        return Place(line.number, line.offset, time, key) if self.new(own) else None
+
     # turns
 
-    def said(self, role: str, text: str, place: Place, key: str) -> None:
+    def said(self, role: str, text: str, place: Place) -> None:
         """Words under the user's or the assistant's role; of the user's only what was typed is
         human, and what other agents wrote has the origin "agent".
         """
         if role == "user":
             text, others = speakers.of_agents(text)
             if typed := speakers.human(text):
-                self._add("user", typed, "user", place, key)
+                self._add(Turn("user", typed, "user", place.key), place)
             else:
-                self.put_in(text, place, key)
+                self.put_in(text, place)
             if kept := speakers.clean(others):
-                self._add("user", kept, "agent", place, f"{key}/agent" if text else key)
+                self._add(Turn("user", kept, "agent", place.nth("agent" if text else 0).key), place)
         elif kept := speakers.clean(text):
-            self._add("assistant", kept, "assistant", place, key)
+            self._add(Turn("assistant", kept, "assistant", place.key), place)
 
-    def put_in(self, text: str, place: Place, key: str, *, error: bool = False) -> None:
+    def put_in(self, text: str, place: Place, *, error: bool = False) -> None:
         """Words of the harness."""
         if text.strip():
-            self._add("user", speakers.injected(text), "injected", place, key, error=error)
+            glimpse = speakers.clean(text, (200, 0))
+            self._add(Turn("user", glimpse, "injected", place.key, error=error), place)
 
-    def called(self, tool: Any, given: Any, place: Place, key: str, call: Any = "") -> None:
+    def called(self, tool: Any, given: Any, place: Place, call: Any = "") -> None:
         """The agent calls a tool; `call` is the call's id, where the format has one."""
         name = self._same(tool, speakers.name) or "unknown"
         if self.arguments is not None and isinstance(given, dict):
             given = {each: given[each] for each in self.arguments & given.keys()}
-        self._add(
-            "assistant",
-            "",
-            "assistant",
-            place,
-            key,
-            tool=name,
-            given=speakers.call(given),
-            call=speakers.name(call),
-        )
+        turn = Turn("assistant", "", "assistant", place.key, tool=name, input=speakers.call(given))
+        self._add(turn._replace(call=speakers.name(call)), place)
 
     def result(
-        self, tool: Any, text: str, place: Place, key: str, *, error: bool = False, call: Any = ""
+        self, tool: Any, text: str, place: Place, *, error: bool = False, call: Any = ""
     ) -> None:
         """What a tool gave back to the call with the id `call`."""
         name = self._same(tool, speakers.name)
         origin = self._same(name, speakers.origin) if name else "tool:unknown"
         bad = error or speakers.failed(text)
         kept = speakers.clean(text, speakers.RESULT) if bad or self.arguments is None else ""
-        self._add("tool", kept, origin, place, key, tool=name, error=bad, call=speakers.name(call))
+        turn = Turn("tool", kept, origin, place.key, tool=name, error=bad)
+        self._add(turn._replace(call=speakers.name(call)), place)
 
     def more(self, text: str) -> None:
         """More words of the turn before, as far as there is room."""
         last = self.turns[-1]
         if len(last.text) < sum(speakers.SAID):
-            self.turns[-1] = last._replace(
-                text=speakers.cut(f"{last.text}\n\n{speakers.clean(text)}".strip())
-            )
+            whole = speakers.cut(f"{last.text}\n\n{speakers.clean(text)}".strip())
+            self.turns[-1] = last._replace(text=whole)
             self._held += len(text)
 
-    def _add(
-        self,
-        role: str,
-        text: str,
-        origin: str,
-        place: Place,
-        key: str,
-        tool: str = "",
-        given: Mapping[str, Any] = {},
-        error: bool = False,
-        call: str = "",
-    ) -> None:
+    def _add(self, turn: Turn, place: Place) -> None:
         if place.offset < self.since:
             return
-        at = self._session, self._cwd, self._branch
-        turn = Turn(
-            role,
-            text,
-            origin,
-            key,
-            place.time,
-            tool,
-            given,
-            error,
-            place.line,
-            place.offset,
-            *at,
-            call,
-        )
+        turn = turn._replace(time=place.time, line=place.line, offset=place.offset)
+        turn = turn._replace(session=self._session, cwd=self._cwd, branch=self._branch)
         self.turns.append(turn)
         self._held += _size(turn)
         if self._held > BUDGET:
@@ -186,9 +162,9 @@ class Gather(Tally):
         """
         self.turns = [_shorter(turn) for turn in self.turns]
         self._held = sum(map(_size, self.turns))
-        self._drop(_is_tool, BUDGET // 2)
-        self._drop(_is_machine, BUDGET // 2)
-        self._drop(_is_any, BUDGET // 4 * 3)
+        self._drop(lambda turn: bool(turn.tool) and not turn.error, BUDGET // 2)
+        self._drop(lambda turn: not turn.human, BUDGET // 2)
+        self._drop(lambda turn: True, BUDGET // 4 * 3)
 
     def _drop(self, least: Callable[[Turn], bool], goal: int) -> None:
         kept = []
@@ -202,13 +178,9 @@ class Gather(Tally):
 
     def back(self, count: int) -> None:
         """Take back what was said since the `count`-th last human turn, that turn included."""
-        at = (
-            [index for index, turn in enumerate(self.turns) if turn.human][-count:]
-            if count > 0
-            else []
-        )
-        if at:
-            del self.turns[at[0] :]
+        human = [index for index, turn in enumerate(self.turns) if turn.human]
+        if human and count > 0:
+            del self.turns[human[-count:][0] :]
             self._held = sum(map(_size, self.turns))
 
     # sessions
@@ -217,12 +189,7 @@ class Gather(Tally):
         """One session ends and another begins, in a file that holds several."""
         if self.turns or self.names:
             self.done.append(self._made())
-        self.turns, self.names = [], Counter()
-        self.cwd = self.branch = self.parent = self.id = self._session = self._cwd = (
-            self._branch
-        ) = ""
-        self._held = self.cut = 0
-        self._told = None
+        self._begin()
 
     def sessions(self) -> list[Session]:
         """All sessions of the file, at least one; where it came from is still to be filled in."""
@@ -235,20 +202,35 @@ class Gather(Tally):
         return self.names.most_common(1)[0][0] if self.names else ""
 
     def _made(self) -> Session:
-        times = [turn.time for turn in self.turns if turn.time]
-        name = self.id or self.voted()
-        return Session(
-            id=name,
-            format="",
-            name="",
-            turns=tuple(self.turns),
-            cwd=self.cwd,
-            branch=self.branch,
-            started=times[0] if times else "",
-            ended=times[-1] if times else "",
-            parent="" if self.parent == name else self.parent,
-            cut=self.cut,
-        )
+        times = [turn.time for turn in self.turns if turn.time] or [""]
+        name, turns = self.id or self.voted(), tuple(self.turns)
+        parent = "" if self.parent == name else self.parent
+        made = Session(name, "", "", turns, self.cwd, self.branch, times[0], times[-1], parent)
+        return made._replace(cut=self.cut)
+
+
+def records(
+    lines: Iterable[Line],
+    into: Gather,
+    wanted: Callable[[bytes], bool] = lambda data: True,
+    parse: Callable[[bytes], Any] = parse,
+) -> Iterator[tuple[Line, Mapping[str, Any]]]:
+    """The JSON objects of JSON lines. A torn last line is left for later, others are counted.
+
+    Lines that are not `wanted` are passed over without being parsed, as long as they look whole.
+    """
+    for line in lines:
+        data, record = line.data, None
+        skip = line.whole and data[:1] == b"{" and data[-1:] == b"}" and not wanted(data)
+        try:
+            record = parse(data) if data and not skip else None
+        except ValueError:
+            if not line.whole:
+                return
+            into.skipped += 1
+        into.end = line.end
+        if isinstance(record, dict):
+            yield line, record
 
 
 def _size(turn: Turn) -> int:
@@ -270,22 +252,6 @@ def _shorter(turn: Turn) -> Turn:
     if turn.role == "tool":
         return turn._replace(text=speakers.cut(turn.text, _SHORT))
     if turn.input and _weight(turn.input) > 1000:
-        brief = {
-            key: speakers.cut(item, _SHORT)
-            for key, item in turn.input.items()
-            if isinstance(item, str)
-        }
-        return turn._replace(input=brief)
+        texts = {key: item for key, item in turn.input.items() if isinstance(item, str)}
+        return turn._replace(input={key: speakers.cut(text, _SHORT) for key, text in texts.items()})
     return turn
-
-
-def _is_tool(turn: Turn) -> bool:
-    return bool(turn.tool) and not turn.error
-
-
-def _is_machine(turn: Turn) -> bool:
-    return not turn.human
-
-
-def _is_any(turn: Turn) -> bool:
-    return True

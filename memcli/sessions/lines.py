@@ -1,10 +1,10 @@
-"""Lines of a file of any size, each with its place, and the JSON records in them."""
+"""Lines of a file of any size, each with its place, and the JSON values in them."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, BinaryIO, Final, NamedTuple
 
 MAX_LINE: Final = 16 << 20
@@ -12,10 +12,10 @@ MAX_LINE: Final = 16 << 20
 MAX_RECORD: Final = 8 << 20
 """Bytes of the longest JSON record that is parsed, once images are out of it."""
 HEAD: Final = 256 << 10
-"""Bytes (in whole lines) from which the format is told, and a session that is read on knows itself.
-"""
+"""Bytes (in whole lines) from which the format is told."""
 _LONG: Final = 64 << 10
 _BASE64 = re.compile(rb'"[A-Za-z0-9+/_-]{2048,}+={0,2}"')
+_decode: Final = json.JSONDecoder().raw_decode
 
 
 class Line(NamedTuple):
@@ -41,20 +41,17 @@ class Lines:
     def head(self) -> list[Line]:
         """The first lines, at least one where there is one; they are still iterated over."""
         size = 0
-        while not self._head or size < HEAD:
-            line = self._next()
-            if line is None:
-                break
+        while (not self._head or size < HEAD) and (line := self._next()):
             self._head.append(line)
             size += len(line.data)
         return self._head
 
     def jump(self, offset: int) -> None:
         """Iterate over the head before `offset` and then over what stands from `offset` on."""
-        if offset <= self._offset:
-            return
-        self._number += _newlines(self._file, offset - self._offset)
-        self._offset = offset
+        while self._offset < offset:
+            block = self._file.read(min(offset - self._offset, 1 << 20))
+            self._number += block.count(b"\n")
+            self._offset = self._offset + len(block) if block else offset
 
     def __iter__(self) -> Iterator[Line]:
         head, self._head = self._head, []
@@ -78,25 +75,6 @@ class Lines:
         return None
 
 
-_decode: Final = json.JSONDecoder().raw_decode
-
-
-def _scanned(data: bytes) -> Any:
-    """What `json.loads` gives for an object in UTF-8, without asking first what the bytes may be."""
-    text = str(data, "utf-8", "surrogatepass")
-    found, end = _decode(text)
-    return found if end == len(text) else json.loads(text)
-
-
-def _newlines(file: BinaryIO, size: int) -> int:
-    """Read over `size` bytes; how many lines end in them."""
-    count = 0
-    while size > 0 and (block := file.read(min(size, 1 << 20))):
-        count += block.count(b"\n")
-        size -= len(block)
-    return count
-
-
 def parse(data: bytes, limit: int = MAX_RECORD) -> Any:
     """The JSON value in `data`, images out of it. Raises ValueError for whatever cannot be read."""
     if len(data) > _LONG:
@@ -104,48 +82,23 @@ def parse(data: bytes, limit: int = MAX_RECORD) -> Any:
         if len(data) > limit:
             raise ValueError("too long")
     try:
-        return _scanned(data) if data[:1] == b"{" else json.loads(data)
+        if data[:1] != b"{":
+            return json.loads(data)
+        text = str(data, "utf-8", "surrogatepass")  # `loads` would ask first what the bytes may be
+        found, end = _decode(text)
+        return found if end == len(text) else json.loads(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
 
-class Tally:
-    """What reading lines leaves behind: how far it got, and how many lines were not understood."""
-
-    def __init__(self) -> None:
-        self.end = 0
-        self.skipped = 0
-
-
-Test = Callable[[bytes], bool]
-Parse = Callable[[bytes], Any]
+def decoded(value: Any) -> Any:
+    """The value of JSON that stands in a string; what is none stays as it is."""
+    try:
+        return parse(value.encode("utf-8", "replace")) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
-def records(
-    lines: Iterable[Line], tally: Tally, wanted: Test | None = None, parse: Parse = parse
-) -> Iterator[tuple[Line, Mapping[str, Any]]]:
-    """The JSON objects of JSON lines. A torn last line is left for later, others are counted.
-
-    Lines that are not `wanted` are passed over without being parsed, as long as they look whole.
-    """
-    for line in lines:
-        data = line.data
-        if (
-            line.whole
-            and wanted is not None
-            and not wanted(data)
-            and data[:1] == b"{"
-            and data[-1:] == b"}"
-        ):
-            tally.end = line.end
-            continue
-        try:
-            record = parse(data) if data else None
-        except ValueError:
-            if not line.whole:
-                return
-            tally.skipped += 1
-            record = None
-        tally.end = line.end
-        if isinstance(record, dict):
-            yield line, record
+def mappings(values: Any) -> list[dict[str, Any]]:
+    """The JSON objects in a list; none where it is no list."""
+    return [each for each in values if isinstance(each, dict)] if isinstance(values, list) else []

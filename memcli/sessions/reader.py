@@ -1,7 +1,7 @@
 """Sessions of coding agents: from a file of any known format to turns.
 
-    session = read("session.jsonl")
-    session = read("session.jsonl", start=position_of(session))   # what was added since
+    sessions = read_all("session.jsonl")
+    sessions = read_all("session.jsonl", start=position_of(sessions[-1]))  # what was added since
 
 The format is told from the content. Readers are pure over lines; files are opened here alone.
 """
@@ -31,12 +31,11 @@ from memcli.sessions.formats import (
     gemini,
     opencode,
     qwen,
-    stream,
     text,
 )
 from memcli.sessions.gather import Gather
 from memcli.sessions.lines import Line, Lines, parse
-from memcli.sessions.model import Session, Turn
+from memcli.sessions.model import Session
 from memcli.storage.files import open_file
 
 MAX_DOCUMENT: Final = 32 << 20
@@ -52,12 +51,14 @@ _LINES: Final[dict[str, tuple[Fits, Reader]]] = {
     "codex": (codex.recognises, codex.read),
     "qwen": (qwen.recognises, qwen.read),
     "claude": (claude.recognises, claude.read),
-    "stream": (stream.recognises, stream.read),
+    "stream": (claude.recognises_event, claude.read_stream),
     "copilot": (copilot.recognises, copilot.read),
     "cursor": (cursor.recognises, cursor.read),
     "chat": (chat.recognises, chat.read),
 }
-_TEXTS: Final[dict[str, Reader]] = {"aider": aider.read, "text": text.read}
+_READERS: Final = {"aider": aider.read, "text": text.read} | {
+    name: read for name, (_, read) in _LINES.items()
+}
 _TITLES: Final = {
     "claude": "Claude Code",
     "codex": "Codex",
@@ -75,6 +76,7 @@ FORMATS: Final = tuple(_TITLES)
 # These can be read on from the middle: what a record means does not depend on those long before it.
 _RESUMED: Final = ("claude", "qwen", "stream", "copilot", "cursor", "chat")
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
+_BOM: Final = b"\xef\xbb\xbf"
 _DOCUMENT: Final = "document"
 _JSON = re.compile(rb'[{\[]\s*(?:["{\[\]}]|\Z)')
 _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
@@ -89,6 +91,9 @@ class Position(NamedTuple):
     head: str = ""
 
 
+START: Final = Position()
+
+
 class Compressed(DataError):
     """A compressed session that this Python cannot read: to be reported as skipped."""
 
@@ -100,51 +105,28 @@ class Unknown(DataError):
         super().__init__(what, hint or "known formats: " + ", ".join(_TITLES.values()))
 
 
-def read(
-    source: str | os.PathLike[str] | BinaryIO,
-    *,
-    format: str = "",
-    start: Position = Position(),  # noqa: B008
-    seen: set[str] | None = None,
-    name: str = "",
-) -> Session:
-    """The session in a file, or the last one where there are several (`read_all` gives all).
-
-    With `start`, only what follows it, unless the file was replaced or has shrunk. Events whose
-    uuid is in `seen` are passed over, and those read are added. An empty or truncated file gives a
-    session without turns. Raises `Unknown`, `Compressed` and `DataError` (exit code 3), and
-    OSError.
-    """
-    found = read_all(source, format=format, start=start, seen=seen, name=name)
-    last: Session = max(reversed(found), key=lambda session: session.ended)
-    return last
-
-
 def read_all(
     source: str | os.PathLike[str] | BinaryIO,
     *,
     format: str = "",
-    start: Position = Position(),  # noqa: B008
+    start: Position = START,
     seen: set[str] | None = None,
-    name: str = "",
     folders: Sequence[str] = (),
-    session: str = "",
     arguments: frozenset[str] | None = None,
 ) -> list[Session]:
-    """All sessions in a file, at least one. `folders` and `session` choose among those of a
-    database.
+    """All sessions in a file, at least one; of a database those of `folders`.
 
-    With `arguments`, tool calls keep those alone, and results of calls that went well keep no text.
+    With `start`, only what follows it, unless the file was replaced or has shrunk. Events whose
+    uuid is in `seen` are passed over, and those read are added. An empty or truncated file gives a
+    session without turns. With `arguments`, tool calls keep those alone, and results of calls that
+    went well keep no text. Raises `Unknown`, `Compressed` and `DataError` (exit code 3), OSError.
     """
     if format and format not in FORMATS:
         raise Unknown(f"{format}: unknown format")
     into = Gather(seen=seen, arguments=arguments)
     if not isinstance(source, (str, os.PathLike)):
-        shown = name or "-"
-        return [
-            each._replace(name=shown)
-            for each in _sessions(_seekable(source), shown, format, start, into)
-        ]
+        found = _sessions(_seekable(source), "-", format, start, into)
+        return [each._replace(name="-") for each in found]
     path = Path(source)
     with open_file(path) as file:
         state = os.fstat(file.fileno())
@@ -152,22 +134,20 @@ def read_all(
         file.seek(0)
         if magic == opencode.MAGIC and format in ("", "opencode"):
             size, mtime = _with_log(path, size, mtime)
-            found = _database(path, start, into, folders, session)
+            into.since = start.offset
+            opencode.read(path, into, folders=folders)
+            found = [each._replace(format="opencode") for each in into.sessions()]
         elif format == "opencode":
             raise DataError(f"{path}: no SQLite database")
         else:
             with _plain(file, path, magic) as plain:
-                found = _sessions(
-                    plain, str(path), format, start if start.size <= size else Position(), into
-                )
-    shown = name or path.name
-    return [
-        _dated(each._replace(name=shown, size=size, mtime=mtime), path, mtime) for each in found
-    ]
+                start = start if start.size <= size else START
+                found = _sessions(plain, str(path), format, start, into)
+    return [_dated(each, path, size, mtime) for each in found]
 
 
 def position_of(session: Session) -> Position:
-    """Where a session stopped, for `read(..., start=...)`."""
+    """Where a session stopped, for `read_all(..., start=...)`."""
     return Position(session.size, session.mtime, session.end, session.head)
 
 
@@ -179,37 +159,27 @@ def joined(session: Session, agent: Session) -> Session:
     """
     own, last = session.turns[:-1], session.turns[-1]
     first = session.turns[0].time
-    theirs = [turn._replace(session=session.id) for turn in agent.turns if turn.time >= first]
     times = accumulate((turn.time for turn in own), max)
-    mine = [(time, 0, at, turn) for at, (time, turn) in enumerate(zip(times, own, strict=True))]
-    others = [(turn.time, 1, at, turn) for at, turn in enumerate(theirs)]
-    turns = (*(row[3] for row in sorted([*mine, *others], key=lambda row: row[:3])), last)
-    return session._replace(
-        turns=turns, skipped=session.skipped + agent.skipped, cut=session.cut + agent.cut
-    )
-
-
-def human_turns(session: Session) -> tuple[Turn, ...]:
-    """What a person typed, in order."""
-    return tuple(turn for turn in session.turns if turn.human)
+    rows = [(time, 0, at, turn) for at, (time, turn) in enumerate(zip(times, own, strict=True))]
+    for at, turn in enumerate(agent.turns):
+        if turn.time >= first:
+            rows.append((turn.time, 1, at, turn._replace(session=session.id)))
+    turns = (*(row[3] for row in sorted(rows, key=lambda row: row[:3])), last)
+    skipped, cut = session.skipped + agent.skipped, session.cut + agent.cut
+    return session._replace(turns=turns, skipped=skipped, cut=cut)
 
 
 def spoken(source: str | os.PathLike[str] | BinaryIO) -> str:
     """The words of a session, of its person and its agent; of a text that is none, the text."""
     try:
-        sessions = read_all(source)
+        turns = [turn for session in read_all(source) for turn in session.turns]
     except Unknown:
         if isinstance(source, (str, os.PathLike)):
-            return _head(Path(source)).decode("utf-8", "replace")
+            with open_file(Path(source)) as file:
+                return file.read(MAX_DOCUMENT).decode("utf-8", "replace")
         source.seek(0)
         return source.read(MAX_DOCUMENT).decode("utf-8", "replace")
-    turns = [turn for session in sessions for turn in session.turns]
     return "\n".join(turn.text for turn in turns if turn.origin in ("user", "assistant"))
-
-
-def _head(path: Path) -> bytes:
-    with open_file(path) as file:
-        return file.read(MAX_DOCUMENT)
 
 
 # --- opening
@@ -247,17 +217,12 @@ def _decompressed(file: BinaryIO, path: Path) -> Any:
     """A stream of the decompressed bytes. Raises `Compressed` where Python has no module for it."""
     for module in ("compression.zstd", "backports.zstd", "zstandard"):
         try:
-            zstd = importlib.import_module(module)
+            plain = importlib.import_module(module).open(file, "rb")
         except ImportError:
             continue
-        return (
-            io.BufferedReader(zstd.open(file, "rb"))
-            if module == "zstandard"
-            else zstd.open(file, "rb")
-        )
-    raise Compressed(
-        f"{path}: skipped: compressed", "use Python 3.14, or install zstandard, or run unzstd"
-    )
+        return io.BufferedReader(plain) if module == "zstandard" else plain
+    hint = "use Python 3.14, or install zstandard, or run unzstd"
+    raise Compressed(f"{path}: skipped: compressed", hint)
 
 
 def _seekable(stream: BinaryIO) -> BinaryIO:
@@ -279,22 +244,14 @@ def _with_log(path: Path, size: int, mtime: int) -> tuple[int, int]:
     return size + state.st_size, max(mtime, state.st_mtime_ns)
 
 
-def _database(
-    path: Path, start: Position, into: Gather, folders: Sequence[str], session: str
-) -> list[Session]:
-    into.since = start.offset
-    opencode.read(path, into, folders=folders, session=session)
-    return [each._replace(format="opencode") for each in into.sessions()]
-
-
-def _dated(session: Session, path: Path, mtime: int) -> Session:
+def _dated(session: Session, path: Path, size: int, mtime: int) -> Session:
     """What the file does not say: the name stands for the id, its mtime for the time."""
-    time = datetime.datetime.fromtimestamp(mtime / 1e9, datetime.UTC).isoformat(timespec="seconds")
+    moment = datetime.datetime.fromtimestamp(mtime / 1e9, datetime.UTC)
+    time = moment.isoformat(timespec="seconds").replace("+00:00", "Z")
     stem = re.sub(r"[^\w.:@-]", "-", path.name.split(".jsonl")[0])[:128]
-    time = time.replace("+00:00", "Z")
-    return session._replace(
-        id=session.id or stem, started=session.started or time, ended=session.ended or time
-    )
+    started, ended = session.started or time, session.ended or time
+    session = session._replace(id=session.id or stem, started=started, ended=ended)
+    return session._replace(name=path.name, size=size, mtime=mtime)
 
 
 # --- reading
@@ -306,30 +263,29 @@ def _sessions(
     """The sessions in an open file; what they cannot say of themselves is still to be filled in."""
     lines = Lines(file)
     head = lines.head()
-    kind = _kind(head, lines, name, format)
-    mark = _mark(head[0].data if head else b"", kind)
-    since = start.offset if start.head == mark else 0
-    if kind in _RESUMED and since and not _on_a_line(file, since):
-        since = 0
-    into.since = since
+    # These formats are also kept as one document: only the content can tell.
+    known = format if format not in ("chat", "gemini") else ""
+    kind = known or _told(head, lines, name)
+    kind = format if format and kind != _DOCUMENT else kind
+    # A document has but one line, and it grows.
+    first = head[0].data[: 64 if kind == _DOCUMENT else None] if head else b""
+    mark = hashlib.sha256(first).hexdigest() if first else ""
+    into.since = start.offset if start.head == mark else 0
+    if kind in _RESUMED and into.since:
+        if _on_a_line(file, into.since):
+            lines.jump(into.since)
+        else:
+            into.since = 0
     if kind == _DOCUMENT:
         kind = _read_document(file, name, into)
     elif kind:
-        if since and kind in _RESUMED:
-            lines.jump(since)
         try:
-            (_TEXTS.get(kind) or _LINES[kind][1])(lines, into)
-        except text.Speechless as error:
-            hint = "mark who speaks, with User: and Assistant: for example"
-            raise Unknown(f"{name}: {error.what}", hint) from None
+            _READERS[kind](lines, into)
+        except DataError as error:
+            raise Unknown(f"{name}: {error.what}", error.hint) from None
         into.skipped += lines.skipped
-        into.end = max(into.end, since)
+        into.end = max(into.end, into.since)
     return [each._replace(format=kind, head=mark) for each in into.sessions()]
-
-
-def _mark(first: bytes, kind: str) -> str:
-    """What tells one session under a name from another: a document has but one line, and it grows."""
-    return hashlib.sha256(first[:64] if kind == _DOCUMENT else first).hexdigest() if first else ""
 
 
 def _on_a_line(file: BinaryIO, offset: int) -> bool:
@@ -367,22 +323,12 @@ def _read_document(file: BinaryIO, name: str, into: Gather) -> str:
 # --- telling the format
 
 
-def _kind(head: Sequence[Line], lines: Lines, name: str, format: str) -> str:
-    """The asked format, or the one that the first lines tell. Raises `Unknown`."""
-    if format and format not in ("chat", "gemini"):
-        return format
-    told = _told(head, lines, name)
-    return told if not format or told == _DOCUMENT else format
-
-
 def _told(head: Sequence[Line], lines: Lines, name: str) -> str:
     """The format by the first lines; "" when there is nothing to tell it from. Raises `Unknown`."""
-    first = next((line.data for line in head if line.data.strip()), b"")
-    first = first.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if not first:
+    filled = [data for line in head if (data := line.data.removeprefix(_BOM).strip())]
+    if not filled:
         return _DOCUMENT if lines.skipped else ""
-    filled = [data for line in head if (data := line.data.removeprefix(b"\xef\xbb\xbf").strip())]
-    records = list(filter(None, map(_record, head)))
+    first, records = filled[0], [found for line in head if (found := _record(line.data))]
     if sum(data[:1] == b"{" for data in filled) * 2 > len(filled):
         for record in records:
             for kind, (fits, _) in _LINES.items():
@@ -395,14 +341,14 @@ def _told(head: Sequence[Line], lines: Lines, name: str) -> str:
         return _DOCUMENT if records or not torn or first[:1] == b"[" else ""
     if first[:1] == b"[" and _is_json(first):
         return _DOCUMENT
-    if not _is_text(head):
+    if not _is_text(b"\n".join(line.data for line in head)):
         raise Unknown(f"{name}: unknown format")
     return "aider" if aider.recognises(first.decode("utf-8", "replace")) else "text"
 
 
-def _record(line: Line) -> Mapping[str, Any] | None:
+def _record(data: bytes) -> Mapping[str, Any] | None:
     try:
-        found = parse(line.data) if line.data[:1] in b"{\xef \t" else None
+        found = parse(data) if data[:1] in b"{\xef \t" else None
     except ValueError:
         return None
     return found if isinstance(found, dict) else None
@@ -416,10 +362,7 @@ def _is_json(data: bytes) -> bool:
     return True
 
 
-def _is_text(head: Sequence[Line]) -> bool:
-    """Whether the first lines are text: next to no control characters or bytes that are not UTF-8."""
-    data = b"\n".join(line.data for line in head)
-    if len(_CONTROLS.findall(data)) * 50 > len(data):
-        return False
-    text = data.decode("utf-8", "replace")
-    return text.count("\ufffd") * 20 <= len(text)
+def _is_text(data: bytes) -> bool:
+    """Whether it is text: next to no control characters or bytes that are not UTF-8."""
+    broken = data.decode("utf-8", "replace").count("\ufffd")
+    return len(_CONTROLS.findall(data)) * 50 <= len(data) and broken * 20 <= len(data)

@@ -1,6 +1,4 @@
-"""Whose words they are, and how much of them is kept. Everything here is untrusted and linear in
-time.
-"""
+"""Whose words they are, and how much of them is kept: untrusted texts, in linear time."""
 
 from __future__ import annotations
 
@@ -22,14 +20,15 @@ _WORD: Final = 500
 """Characters before a cut in which a blank is looked for."""
 
 _OWN = re.compile(r"<recalled-memory\b[^<>]{0,200}>.*?(?:</recalled-memory>|\Z)", re.DOTALL)
-# What harnesses put among the words of a person: reminders, echoes of commands, output of hooks,
-# context.
+# What harnesses put among a person's words: reminders, echoes of commands, output of hooks.
 _TAGS: Final = (
-    r"recalled-memory|system[-_]reminder|local-command-[a-z]{3,10}|command-(?:name|message|args|contents|stdout)"
-    r"|bash-(?:input|stdout|stderr)|[a-z-]{0,40}-hook|hook[-_][a-z]{1,20}|user_shell_command|user_instructions"
-    r"|environment_context|environment_details|instructions|permissions instructions|collaboration_mode|skill"
-    r"|subagent_notification|turn_aborted|task-notification|ide_[a-z_]{1,40}|new-diagnostics|persisted-output"
-    r"|session_context|additional_metadata|user_settings_change|fork-boilerplate|available_skills"
+    r"recalled-memory|system[-_]reminder|local-command-[a-z]{3,10}"
+    r"|command-(?:name|message|args|contents|stdout)|bash-(?:input|stdout|stderr)"
+    r"|[a-z-]{0,40}-hook|hook[-_][a-z]{1,20}|user_shell_command|user_instructions"
+    r"|environment_context|environment_details|instructions|permissions instructions"
+    r"|collaboration_mode|skill|subagent_notification|turn_aborted|task-notification"
+    r"|ide_[a-z_]{1,40}|new-diagnostics|persisted-output|session_context|additional_metadata"
+    r"|user_settings_change|fork-boilerplate|available_skills"
 )
 _OPEN = re.compile(rf"<({_TAGS})(?:\s[^<>]{{0,300}})?>", re.IGNORECASE)
 _STRAY = re.compile(rf"</(?:{_TAGS})>", re.IGNORECASE)
@@ -47,12 +46,14 @@ _WHOLE: Final = (
 )
 _AGENTS_WORD = re.compile(r"\s{0,8}<(?:teammate|cross-session|agent)-message\b")
 _NOT_TYPED = re.compile(
-    r"\s{0,8}(?:# AGENTS\.md\b|Use the `[\w:.-]{1,80}` skill from `|Launching skill:|The user just ran /)"
+    r"\s{0,8}(?:# AGENTS\.md\b|Use the `[\w:.-]{1,80}` skill from `|Launching skill:"
+    r"|The user just ran /)"
 )
 _ORDER = re.compile(r"\s{0,8}Implement the following plan:?[^\n]*")
 _LOGGED = re.compile(
-    r"[\s>|]*(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d\b|at [\w.$<>/@ ]+\(|File \"[^\"]+\", line \d"
-    r"|Traceback \(most recent|Caused by:|\.\.\. \d+ more|(?:npm|pnpm|yarn) (?:ERR|WARN|error)|#\d+ \d+\.\d+ "
+    r"[\s>|]*(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d\b|at [\w.$<>/@ ]+\("
+    r"|File \"[^\"]+\", line \d|Traceback \(most recent|Caused by:|\.\.\. \d+ more"
+    r"|(?:npm|pnpm|yarn) (?:ERR|WARN|error)|#\d+ \d+\.\d+ "
     r"|(?:\S+\s+)?\|? ?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL)\b[\s:|\]])"
 )
 _REPLY = re.compile(r"\bthe user said:\s*(.+)", re.DOTALL)
@@ -60,6 +61,7 @@ _CHOICE = re.compile(r'"([^"\n]{1,2000})"="([^"\n]{1,4000})"')
 _EXIT = re.compile(
     r"\s{0,8}(?:Error: )?(?:Command failed with )?exit[ _-]?code:? (-?\d{1,9})", re.IGNORECASE
 )
+_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _UNSAFE = re.compile(r"[^\w.:@-]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -84,25 +86,15 @@ def _whole(text: str) -> str:
 
 
 def clean(text: str, limits: tuple[int, int] = SAID) -> str:
-    """Words that may be kept: nothing private, nothing of mem's own, no half characters, cut to
-    `limits`.
-    """
+    """Words that may be kept, cut: nothing private, nothing of mem's own, no half characters."""
     if len(text) < limits[0] and text.isascii() and "<" not in text:
         return text.strip()
     if "<" in text:
         text = strip_private(text)
         if "<recalled-memory" in text:
             text = _OWN.sub(" ", text)
-    return _encodable(cut(text, limits).strip())
-
-
-def _encodable(text: str) -> str:
-    """`text` without halves of characters, which JSON can hold and UTF-8 cannot."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return _SURROGATE.sub("\ufffd", text)
-    return text
+    text = cut(text, limits).strip()
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def human(text: str) -> str:
@@ -124,25 +116,23 @@ def _without_logs(text: str) -> str:
     if len(marked) < _LOG:
         return text
     kept, at = [], 0
-    stretches = [[marked[0], marked[0]]]
+    stretches = [[marked[0]]]
     for number in marked[1:]:
-        if number - stretches[-1][1] <= _LOG:
-            stretches[-1][1] = number
-        else:
-            stretches.append([number, number])
-    for first, last in stretches:
-        if sum(first <= number <= last for number in marked) >= _LOG:
-            kept += [*lines[at:first], f"[… {last + 1 - first} pasted lines …]"]
-            at = last + 1
+        if number - stretches[-1][-1] > _LOG:
+            stretches.append([])
+        stretches[-1].append(number)
+    for stretch in stretches:
+        if len(stretch) >= _LOG:
+            first, end = stretch[0], stretch[-1] + 1
+            kept += [*lines[at:first], f"[… {end - first} pasted lines …]"]
+            at = end
     return "\n".join([*kept, *lines[at:]])
 
 
 def answered(tool: str, text: str) -> str:
     """What a person said through a tool's result: an answer to a question, a word with a refusal."""
     if tool == "AskUserQuestion":
-        return "\n".join(
-            f"{question} {answer}" for question, answer in _CHOICE.findall(text[:20_000])
-        )
+        return "\n".join(map(" ".join, _CHOICE.findall(text[:20_000])))
     found = _REPLY.search(text[:400]) if "the user said:" in text[:400] else None
     return text[found.start(1) :].strip() if found else ""
 
@@ -167,9 +157,12 @@ def _without_blocks(text: str) -> str:
     return "".join([*kept, text[at:]])
 
 
-def injected(text: str) -> str:
-    """A glimpse of what the harness said, enough to tell what it was."""
-    return clean(text, (200, 0))
+def fenced(fence: str, line: str) -> str:
+    """The code fence that is open behind a line, "" for none; `fence` is the one before it."""
+    mark = _FENCE.match(line)
+    if not mark or not fence:
+        return mark[1] if mark else fence
+    return "" if mark[1].startswith(fence) and not line.strip().strip(mark[1][0]) else fence
 
 
 def failed(text: str) -> bool:
@@ -235,18 +228,13 @@ def when(value: Any) -> str:
     try:
         if isinstance(value, str):
             time = datetime.datetime.fromisoformat(value[:40])
-            if (
-                time.tzinfo is datetime.UTC
-                and len(value) <= 27
-                and value[-1] == "Z"
-                and value[10] == "T"
-            ):
+            usual = len(value) <= 27 and value[-1:] == "Z" and value[10:11] == "T"
+            if usual and time.tzinfo is datetime.UTC:
                 return value
             time = time.replace(tzinfo=time.tzinfo or datetime.UTC)
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            time = datetime.datetime.fromtimestamp(
-                value / 1000 if value > 1e11 else value, datetime.UTC
-            )
+            seconds = value / 1000 if value > 1e11 else value
+            time = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
         else:
             return ""
         stamp = time.astimezone(datetime.UTC).isoformat(timespec="milliseconds")
@@ -263,9 +251,5 @@ def texts(content: Any) -> str:
         content = [content]
     if not isinstance(content, list):
         return ""
-    found = [
-        item if isinstance(item, str) else item.get("text")
-        for item in content
-        if isinstance(item, (str, dict))
-    ]
+    found = [item.get("text") if isinstance(item, dict) else item for item in content]
     return "\n".join(text for text in found if isinstance(text, str))

@@ -159,8 +159,8 @@ with open(sys.argv[1], "rb") as file:
         json.loads(line)
 """
 _READ = """
-from memcli.sessions.reader import read
-read(sys.argv[1])
+from memcli.sessions.reader import read_all
+read_all(sys.argv[1])
 """
 _EXTRACT = """
 import contextlib, io

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memcli.errors import DataError
 from memcli.sessions import gather, speakers
-from memcli.sessions.reader import FORMATS, read, read_all
+from memcli.sessions.reader import FORMATS, read_all
 from tests.bench.transcripts import peak, write_session
+from tests.sessions import FIXTURES, read, said
 
-FIXTURES = Path(__file__).parent / "fixtures"
 TEXTS = [path.read_bytes() for path in sorted(FIXTURES.iterdir())]
 KEYS = st.sampled_from(
     """
@@ -40,6 +40,9 @@ VALUES = st.recursive(
 )
 
 
+sixty = settings(max_examples=60)
+
+
 def fed(data: bytes, format: str = "") -> None:
     """Read; only what is documented may be raised, and what comes out can be written down."""
     with contextlib.suppress(DataError):
@@ -50,9 +53,7 @@ def fed(data: bytes, format: str = "") -> None:
             assert session.end >= 0
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@sixty
 @given(
     st.lists(st.dictionaries(KEYS, VALUES, max_size=8), max_size=6), st.sampled_from(["", *FORMATS])
 )
@@ -63,25 +64,18 @@ def test_no_json_makes_a_reader_raise(records: list[dict[str, Any]], format: str
         fed(json.dumps(records).encode(), format)
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@sixty
 @given(st.sampled_from(TEXTS), st.data())
 def test_no_damage_makes_a_reader_raise(data: bytes, draw: st.DataObject) -> None:
     """Fixtures with bytes taken out and others put in."""
     for _ in range(draw.draw(st.integers(1, 4))):
         at = draw.draw(st.integers(0, len(data)))
-        data = (
-            data[:at]
-            + draw.draw(st.binary(max_size=6))
-            + data[at + draw.draw(st.integers(0, 40)) :]
-        )
+        new, gone = draw.draw(st.binary(max_size=6)), draw.draw(st.integers(0, 40))
+        data = data[:at] + new + data[at + gone :]
     fed(data)
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@sixty
 @given(st.binary(max_size=200))
 def test_no_bytes_make_a_reader_raise(data: bytes) -> None:
     """Whatever they are."""
@@ -90,22 +84,10 @@ def test_no_bytes_make_a_reader_raise(data: bytes) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    [
-        "<system-reminder>",
-        "</system-reminder>",
-        "<private>",
-        "<private></private>",
-        "<recalled-memory>",
-        "<a-",
-        "<",
-        "```\n",
-        "**User:** ",
-        "[Request interrupted by user",
-        "# AGENTS.md instructions for ",
-        "exit code: ",
-        " ",
-        "\n> ",
-    ],
+    "<system-reminder>|</system-reminder>|<private>|<private></private>|<recalled-memory>|<a-|<|```\n"
+    "|**User:** |[Request interrupted by user|# AGENTS.md instructions for |exit code: | |\n> ".split(
+        "|"
+    ),
 )
 def test_reading_is_linear(piece: str) -> None:
     """200,000 openings that are never closed: were each looked for to the end, it would take hours."""
@@ -119,13 +101,11 @@ def test_reading_is_linear(piece: str) -> None:
 def test_a_deep_or_huge_record_is_counted_and_passed_over(tmp_path: Path) -> None:
     """A line that cannot be parsed with a bounded effort does not end the reading."""
     path = tmp_path / "s.jsonl"
-    record = json.dumps(
-        {"type": "user", "sessionId": "s", "uuid": "u", "message": {"content": "still here"}}
-    )
+    begun = '{"type":"user","sessionId":"s",'
     with path.open("w") as file:
-        file.write('{"type":"user","sessionId":"s","message":' + "[" * 100_000 + "\n")
-        file.write('{"type":"user","sessionId":"s","x":"' + "y y" * 7_000_000 + '"}\n')
-        file.write(record + "\n")
+        file.write(f'{begun}"message":' + "[" * 100_000 + "\n")
+        file.write(f'{begun}"x":"' + "y y" * 7_000_000 + '"}\n')
+        file.write(f'{begun}"uuid":"u","message":{{"content":"still here"}}}}\n')
     session = read(path)
     assert [turn.text for turn in session.turns] == ["still here"] and session.skipped == 2
 
@@ -137,14 +117,12 @@ def test_a_session_beyond_the_budget_keeps_the_persons_words(
     monkeypatch.setattr(gather, "BUDGET", 400_000)
     into = gather.Gather()
     for number in range(250):
-        place = gather.Place(number, number)
-        into.said("user", f"wish {number}", place, f"u{number}")
-        into.called("Bash", {"command": "x" * 900}, place, f"c{number}")
-        into.result("Bash", "y" * 2900, place, f"r{number}", error=number == 0)
+        place = gather.Place(number, number, key=f"k{number}")
+        into.said("user", f"wish {number}", place)
+        into.called("Bash", {"command": "x" * 900}, place.nth("call"))
+        into.result("Bash", "y" * 2900, place.nth("result"), error=number == 0)
     session = into.sessions()[0]
-    assert [turn.text for turn in session.turns if turn.human] == [
-        f"wish {number}" for number in range(250)
-    ]
+    assert said(session) == [f"wish {number}" for number in range(250)]
     assert session.cut > 0 and any(turn.error for turn in session.turns)
     assert sum(len(turn.text) for turn in session.turns) < 400_000
 

@@ -7,19 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from memcli.sessions.model import Session, Turn
-from memcli.sessions.reader import human_turns, read
-
-FIXTURES = Path(__file__).parent / "fixtures"
+from tests.sessions import FIXTURES, read, said
 
 
 def session_of(tmp_path: Path, *records: dict[str, Any]) -> Session:
     path = tmp_path / "s.jsonl"
     base = {"sessionId": "s-1", "cwd": "/w", "timestamp": "2026-03-04T10:00:00.000Z"}
-    lines = [
-        json.dumps({**base, "uuid": f"u{number}", **record})
-        for number, record in enumerate(records)
-    ]
-    path.write_text("".join(line + "\n" for line in lines))
+    lines = [json.dumps({**base, "uuid": f"u{n}", **each}) for n, each in enumerate(records)]
+    path.write_text("\n".join([*lines, ""]))
     return read(path)
 
 
@@ -28,11 +23,8 @@ def user(content: Any, **more: Any) -> dict[str, Any]:
 
 
 def agent(*content: Any, name: str = "m1", **more: Any) -> dict[str, Any]:
-    return {
-        "type": "assistant",
-        "message": {"id": name, "role": "assistant", "content": list(content)},
-        **more,
-    }
+    message = {"id": name, "role": "assistant", "content": list(content)}
+    return {"type": "assistant", "message": message, **more}
 
 
 def words(text: str) -> dict[str, Any]:
@@ -49,9 +41,8 @@ def test_an_answer_spread_over_lines_is_one_turn_and_calls_are_their_own() -> No
     answer = turn("Running it")
     assert answer.text == "Running it with TZ unset.\n\nThen with UTC."
     after = turns[turns.index(answer) + 1]
-    assert (after.role, after.tool, after.input["command"]) == (
-        "assistant", "Bash", "TZ= pytest -q tests/test_cart.py",
-    )  # fmt: skip
+    assert (after.role, after.tool) == ("assistant", "Bash")
+    assert after.input["command"] == "TZ= pytest -q tests/test_cart.py"
 
 
 def test_results_have_the_name_of_their_tool_and_whose_words_they_are() -> None:
@@ -62,16 +53,15 @@ def test_results_have_the_name_of_their_tool_and_whose_words_they_are() -> None:
 
 
 def test_what_nobody_typed_is_injected() -> None:
-    """Reminders, echoes, summaries, hooks, sub-agents' orders, interruptions, the harness's own
-    errors.
-    """
-    injected = [t.text for t in read(FIXTURES / "claude.jsonl").turns if t.origin == "injected"]
-    for part in ("Caveat", "/compact", "Compacted", "always wants tabs", "never wants tabs", "interrupted",
-                 "hooks rule", "sub agent, never", "API Error"):  # fmt: skip
-        assert any(part in text for text in injected), part
-    assert not any(
-        "squash" in t.text or "TodoWrite" in t.text for t in read(FIXTURES / "claude.jsonl").turns
+    """Reminders, echoes, summaries, hooks, sub-agents' orders, interruptions, errors."""
+    turns = read(FIXTURES / "claude.jsonl").turns
+    injected = "\n".join(turn.text for turn in turns if turn.origin == "injected")
+    parts = (
+        "Caveat|/compact|Compacted|always wants tabs|never wants tabs|interrupted|hooks rule"
+        "|sub agent, never|API Error"
     )
+    assert [part for part in parts.split("|") if part not in injected] == []
+    assert not any("squash" in turn.text or "TodoWrite" in turn.text for turn in turns)
 
 
 def test_the_place_of_a_turn_is_known() -> None:
@@ -95,62 +85,41 @@ def test_private_words_are_dropped_everywhere(tmp_path: Path) -> None:
     """Of person, agent, call and result, also where the text is cut."""
     hidden = "<private>hunter2</private>"
     long = "a" * 2500 + f"<private>{'x' * 5000}hunter2</private>" + "b" * 2500
+    given = {"command": f"echo {hidden}", "l": [hidden]}
+    call = agent({"type": "tool_use", "id": "t", "name": "Bash", "input": given})
+    result = {"type": "tool_result", "tool_use_id": "t", "content": long}
+    answer = user([result], toolUseResult={"stdout": long})
     session = session_of(
-        tmp_path,
-        user(f"typed {hidden}"),
-        agent(words(f"said {hidden}")),
-        agent(
-            {
-                "type": "tool_use",
-                "id": "t",
-                "name": "Bash",
-                "input": {"command": f"echo {hidden}", "l": [hidden]},
-            }
-        ),
-        user(
-            [{"type": "tool_result", "tool_use_id": "t", "content": long}],
-            toolUseResult={"stdout": long},
-        ),
+        tmp_path, user(f"typed {hidden}"), agent(words(f"said {hidden}")), call, answer
     )
     assert len(session.turns) == 4 and "hunter2" not in str(session)
 
 
 def test_results_are_cut_to_head_and_tail(tmp_path: Path) -> None:
     """2,000 and 1,000 characters, and how much is missing between them."""
-    result = {
-        "type": "tool_result",
-        "tool_use_id": "t",
-        "content": "h" * 2000 + "m" * 7000 + "t" * 1000,
-    }
+    content = "h" * 2000 + "m" * 7000 + "t" * 1000
+    result = {"type": "tool_result", "tool_use_id": "t", "content": content}
     text = session_of(tmp_path, user([result])).turns[0].text
     assert text == "h" * 2000 + "\n[… 7000 characters cut …]\n" + "t" * 1000
 
 
 def test_images_are_dropped_and_the_words_beside_them_are_kept(tmp_path: Path) -> None:
     """A pasted screenshot of several megabytes does not cost the sentence above it."""
-    image = {
-        "type": "image",
-        "source": {"type": "base64", "media_type": "image/png", "data": "iVBOR" + "A" * 9_000_000},
-    }
+    image = {"type": "image", "source": {"type": "base64", "data": "iVBOR" + "A" * 9_000_000}}
     session = session_of(tmp_path, user([words("always show totals like this"), image]))
-    assert [turn.text for turn in human_turns(session)] == ["always show totals like this"]
+    assert said(session) == ["always show totals like this"]
 
 
 def test_a_sub_agents_file_belongs_to_its_parent() -> None:
     """It is known by its agent; its session is the parent, and nothing in it is human."""
     session = read(FIXTURES / "agent-a1b2.jsonl")
-    assert (session.id, session.parent[:4]) == ("a1b2", "5f0e") and not human_turns(session)
+    assert (session.id, session.parent[:4]) == ("a1b2", "5f0e") and not said(session)
 
 
 def test_a_copy_in_another_file_is_not_read_again(tmp_path: Path) -> None:
     """A resumed session begins with the events of the one before, under its own session id."""
     copy = (FIXTURES / "claude.jsonl").read_text().replace("5f0e1a52", "99999999")
-    more = {
-        "type": "user",
-        "uuid": "new",
-        "sessionId": "9",
-        "message": {"role": "user", "content": "go on"},
-    }
+    more = user("go on", uuid="new", sessionId="9")
     (tmp_path / "resumed.jsonl").write_text(copy + json.dumps(more) + "\n")
     seen: set[str] = set()
     assert read(FIXTURES / "claude.jsonl", seen=seen).turns
@@ -167,7 +136,7 @@ def test_unknown_lines_are_ignored_and_broken_ones_counted(tmp_path: Path) -> No
         {"type": "user", "message": "x"}, {"type": "assistant", "message": {"content": {"a": 1}}},
         agent({"type": "tool_use", "name": 7, "input": [1]}, {"type": "text", "text": None}),
     )  # fmt: skip
-    assert [turn.text for turn in human_turns(session)] == ["typed"] and session.skipped == 0
+    assert said(session) == ["typed"] and session.skipped == 0
 
 
 def test_the_second_copy_of_a_result_is_only_skipped_where_that_is_safe(tmp_path: Path) -> None:

@@ -38,45 +38,32 @@ def test_private_parts_and_controls_go() -> None:
 
 def test_the_task_is_the_first_human_turn() -> None:
     """In one line of at most 200 characters; what others said is passed over."""
-    turns = [
-        Turn("tool", "x", "tool:Bash", "1"),
-        Turn("user", "Fix\nthe build " + "y" * 300, "user", "2"),
-    ]
-    task = clean.task_of(turns)
+    first = Turn("user", "Fix\nthe build " + "y" * 300, "user", "2")
+    task = clean.task_of([Turn("tool", "x", "tool:Bash", "1"), first])
     assert task.startswith("Fix the build yyy") and len(task) == 200
 
 
 def test_a_day_is_known_and_past() -> None:
     """Else it is today."""
-    assert clean.day_of("2026-01-02T03:04:05Z", "2026-11-21") == "2026-01-02"
-    assert (
-        clean.day_of("2027-01-02T03:04:05Z", "2026-11-21")
-        == clean.day_of("", "2026-11-21")
-        == "2026-11-21"
-    )
+    today = "2026-11-21"
+    assert clean.day_of("2026-01-02T03:04:05Z", today) == "2026-01-02"
+    assert clean.day_of("2027-01-02T03:04:05Z", today) == clean.day_of("", today) == today
 
 
 def test_a_long_session_is_cleaned_to_its_end() -> None:
-    """Turns are looked at in groups of 200: each is there once, in order, and no group is passed
-    over.
-    """
-    turns = [
-        Turn("user", f"turn {i}" + f" {TOKEN}" * (i in (0, 210, 449)), "user", f"@{i}")
-        for i in range(450)
-    ]
+    """Turns are looked at in groups of 200: each is there once, in order, none is passed over."""
+    texts = [f"turn {i}" + f" {TOKEN}" * (i in (0, 210, 449)) for i in range(450)]
+    turns = [Turn("user", text, "user", f"@{i}") for i, text in enumerate(texts)]
     found = clean.clean_session(Session("s", "claude", "x", tuple(turns))).turns
     assert [turn.key for turn in found] == [turn.key for turn in turns] and TOKEN not in repr(found)
     assert found[100] == turns[100] and found[449].text.startswith("turn 449")
 
 
 def test_what_is_no_text_or_lies_too_deep_is_left_out_of_an_input() -> None:
-    """Nothing that was not looked at stays: neither an odd object nor what is nested more than
-    eight deep.
-    """
+    """Neither an odd object stays nor what is nested more than eight deep."""
     deep: object = TOKEN
     for _ in range(12):
         deep = {"in": deep}
-    turn = cleaned(
-        Turn("assistant", "", "assistant", "k", input={"odd": TOKEN.encode(), "deep": deep, "n": 1})
-    )
+    given = {"odd": TOKEN.encode(), "deep": deep, "n": 1}
+    turn = cleaned(Turn("assistant", "", "assistant", "k", input=given))
     assert TOKEN not in repr(turn) and turn.input["odd"] == "" and turn.input["n"] == 1

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from memcli.sessions.discover import Discovery, discover
-
-FIXTURES = Path(__file__).parent / "fixtures"
+from tests.sessions import FIXTURES
 
 
 def put(
@@ -93,16 +92,12 @@ def test_sub_agents_follow_their_parent(
     projects = tmp_path / "home/.claude/projects/x"
     put(projects / "p.jsonl", root, session="p", age=9)
     put(projects / "q.jsonl", root, session="q", age=5)
-    put(projects / "agent-a1.jsonl", root, session="p", isSidechain=True, agentId="a1", age=1)
-    put(
-        projects / "p/subagents/agent-b2.jsonl",
-        root,
-        session="p",
-        isSidechain=True,
-        agentId="b2",
-        age=2,
-    )
-    put(projects / "agent-c3.jsonl", root, session="gone", isSidechain=True, agentId="c3", age=3)
+    for name, parent, agent, age in (
+        ("agent-a1.jsonl", "p", "a1", 1),
+        ("p/subagents/agent-b2.jsonl", "p", "b2", 2),
+        ("agent-c3.jsonl", "gone", "c3", 3),
+    ):
+        put(projects / name, root, session=parent, isSidechain=True, agentId=agent, age=age)
     found = discover(environ, [root]).found
     assert [(each.session, each.parent) for each in found] == [
         ("c3", "gone"), ("q", ""), ("p", ""), ("a1", "p"), ("b2", "p"),
@@ -111,18 +106,13 @@ def test_sub_agents_follow_their_parent(
 
 def test_folders_of_the_agents_can_be_moved(root: Path, tmp_path: Path) -> None:
     """CLAUDE_CONFIG_DIR and CODEX_HOME; rollouts may be archived; other files are passed over."""
-    environ = {
-        "CLAUDE_CONFIG_DIR": str(tmp_path / "c"),
-        "CODEX_HOME": str(tmp_path / "x"),
-        "MEM_HOME": "/nowhere",
-    }
+    moved = {"CLAUDE_CONFIG_DIR": str(tmp_path / "c"), "CODEX_HOME": str(tmp_path / "x")}
+    environ = {"MEM_HOME": "/nowhere", **moved}
     put(tmp_path / "c/projects/x/1.jsonl", root, session="claude")
     rollout = (FIXTURES / "codex.jsonl").read_text().replace("/home/ana/shop", str(root))
-    for name in (
-        "sessions/2026/03/04/rollout-2026-1.jsonl",
-        "archived_sessions/rollout-2026-2.jsonl",
-        "history.jsonl",
-    ):
+    day = "sessions/2026/03/04"
+    names = f"{day}/rollout-2026-1.jsonl archived_sessions/rollout-2026-2.jsonl history.jsonl"
+    for name in names.split():
         (tmp_path / "x" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "x" / name).write_text(rollout)
     found = discover(environ, [root]).found

@@ -10,50 +10,37 @@ from pathlib import Path
 import pytest
 
 from memcli.errors import DataError
-from memcli.sessions.model import Session
-from memcli.sessions.reader import FORMATS, Unknown, human_turns, read, read_all, spoken
+from memcli.sessions.reader import FORMATS, Unknown, read_all, spoken
+from tests.sessions import FIXTURES, read, said
 
-FIXTURES = Path(__file__).parent / "fixtures"
 LABELS: dict[str, dict[str, list[str]]] = json.loads((FIXTURES / "labels.json").read_text())
 FORMAT_OF = {
-    "claude.jsonl": "claude",
-    "agent-a1b2.jsonl": "claude",
-    "codex.jsonl": "codex",
-    "codex-items.jsonl": "codex",
-    "codex-fork.jsonl": "codex",
-    "stream.jsonl": "stream",
-    "chat.jsonl": "chat",
-    "chat.json": "chat",
-    "chatgpt.json": "chat",
-    "claude-export.json": "chat",
-    "gemini.json": "gemini",
-    "gemini.jsonl": "gemini",
-    "copilot.jsonl": "copilot",
-    "cursor.jsonl": "cursor",
-    "aider.md": "aider",
-    "speakers.md": "text",
+    name: form
+    for form, names in {
+        "claude": "claude.jsonl agent-a1b2.jsonl",
+        "codex": "codex.jsonl codex-items.jsonl codex-fork.jsonl",
+        "stream": "stream.jsonl",
+        "chat": "chat.jsonl chat.json chatgpt.json claude-export.json",
+        "gemini": "gemini.json gemini.jsonl",
+        "copilot": "copilot.jsonl",
+        "cursor": "cursor.jsonl",
+        "aider": "aider.md",
+        "text": "speakers.md",
+    }.items()
+    for name in names.split()
 }
-
-
-def said(session: Session) -> list[str]:
-    return [turn.text for turn in human_turns(session)]
 
 
 def test_every_fixture_is_labelled() -> None:
     """No file of the folder goes untested, and every format but the database has one."""
-    assert (
-        {path.name for path in FIXTURES.iterdir()} - {"labels.json"}
-        == set(LABELS)
-        == set(FORMAT_OF)
-    )
+    names = {path.name for path in FIXTURES.iterdir()} - {"labels.json"}
+    assert names == set(LABELS) == set(FORMAT_OF)
     assert {*FORMAT_OF.values(), "opencode", "qwen"} == set(FORMATS)
 
 
 @pytest.mark.parametrize("name", LABELS)
 def test_human_turns_are_the_labelled_ones(name: str) -> None:
-    """Words of a person, in order and nothing else; a correction follows something the agent said
-    or did.
-    """
+    """Words of a person, in order and nothing else; a correction follows what the agent did."""
     session = read(FIXTURES / name)
     assert said(session) == LABELS[name]["human"]
     for wanted in LABELS[name]["corrections"]:
@@ -64,9 +51,7 @@ def test_human_turns_are_the_labelled_ones(name: str) -> None:
 
 @pytest.mark.parametrize("name", FORMAT_OF)
 def test_the_format_is_told_from_the_content(name: str, tmp_path: Path) -> None:
-    """Neither name nor folder count; a pipe works as well, and asking for the format changes
-    nothing.
-    """
+    """Neither name nor folder count; a pipe works as well, and asking for it changes nothing."""
     copy = tmp_path / "something.dat"
     shutil.copy(FIXTURES / name, copy)
     told = read(copy)
@@ -138,10 +123,8 @@ def test_several_sessions_in_one_file() -> None:
         ("g-0", ["hello there"]),
         ("g-1", ["which linter do we use?", "actually we moved to ruff"]),
     ]
-    assert [said(each)[0] for each in read_all(FIXTURES / "aider.md")] == [
-        "hello there",
-        "bump the retry limit\nin src/http.py",
-    ]
+    chats = [said(each)[0] for each in read_all(FIXTURES / "aider.md")]
+    assert chats == ["hello there", "bump the retry limit\nin src/http.py"]
     assert read(FIXTURES / "aider.md").started == "2026-03-04T10:00:00Z"
 
 
@@ -169,10 +152,7 @@ def test_tools_of_other_formats_have_names_errors_and_input() -> None:
         assert (failed.role, failed.origin, failed.text) == ("tool", f"tool:{tool}", text)
         assert next(turn for turn in turns if turn.tool).input
     chat = read(FIXTURES / "chat.jsonl").turns
-    assert [(turn.origin, turn.tool) for turn in chat if turn.tool] == [
-        ("assistant", "read_file"),
-        ("file", "read_file"),
-    ]
+    assert [turn.origin for turn in chat if turn.tool == "read_file"] == ["assistant", "file"]
     assert chat[2].input == {"path": "setup.cfg"}
 
 
@@ -187,9 +167,7 @@ def test_what_is_spoken_is_what_person_and_agent_said() -> None:
     """No results of tools, nothing that was put in; a plain text is taken as it is."""
     words = spoken(FIXTURES / "claude.jsonl")
     assert "freeze time with the clock" in words and "Running it with TZ unset." in words
-    assert (
-        "TodoWrite" not in words and "squash commits" not in words and "says this page" not in words
-    )
+    assert not any(part in words for part in ("TodoWrite", "squash commits", "says this page"))
     assert spoken(io.BytesIO(b"just some words")) == "just some words"
     assert spoken(io.BytesIO(b'{"a": 1}')) == '{"a": 1}'
 
@@ -203,14 +181,8 @@ def test_a_textual_fence_and_a_stranger_are_nobodys_order() -> None:
 
 def test_a_result_names_its_call() -> None:
     """Where a format has ids of calls, a result has that of a call before it."""
-    for name in (
-        "claude.jsonl",
-        "codex.jsonl",
-        "stream.jsonl",
-        "gemini.json",
-        "copilot.jsonl",
-        "chatgpt.json",
-    ):
+    names = "claude.jsonl codex.jsonl stream.jsonl gemini.json copilot.jsonl chatgpt.json"
+    for name in names.split():
         calls: set[str] = set()
         for turn in read(FIXTURES / name).turns:
             calls |= {turn.call} if turn.role == "assistant" and turn.tool else set()
@@ -219,10 +191,8 @@ def test_a_result_names_its_call() -> None:
 
 def test_of_calls_only_what_is_asked_for_is_kept() -> None:
     """With `arguments`, others go, and results that went well have no text; nothing else changes."""
-    whole, brief = (
-        read_all(FIXTURES / "claude.jsonl", arguments=a)[0].turns
-        for a in (None, frozenset({"command"}))
-    )
+    path = FIXTURES / "claude.jsonl"
+    whole, brief = read(path).turns, read(path, arguments=frozenset({"command"})).turns
     assert len(whole) == len(brief)
     for a, b in zip(whole, brief, strict=True):
         kept = {key: value for key, value in a.input.items() if key == "command"}

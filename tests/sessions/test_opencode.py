@@ -10,24 +10,20 @@ from typing import Any
 import pytest
 
 from memcli.errors import DataError
-from memcli.sessions.reader import human_turns, position_of, read, read_all
+from memcli.sessions.reader import position_of, read_all
+from tests.sessions import read, said
 
 SHOP, OTHER = "/home/ana/shop", "/home/ana/other"
 
 
 def add(db: sqlite3.Connection, session: str, number: int, role: str, *parts: Any) -> None:
     message = f"msg_{session}_{number}"
-    created = 1772618400000 + 1000 * number
-    db.execute(
-        "INSERT INTO message VALUES (?, ?, ?, ?)",
-        (message, session, created, json.dumps({"role": role})),
-    )
+    row = message, session, 1772618400000 + 1000 * number, json.dumps({"role": role})
+    db.execute("INSERT INTO message VALUES (?, ?, ?, ?)", row)
     for index, part in enumerate(parts):
         data = part if isinstance(part, str) else json.dumps(part)
-        db.execute(
-            "INSERT INTO part VALUES (?, ?, ?, ?)",
-            (f"prt_{message}_{index}", message, session, data),
-        )
+        row = f"prt_{message}_{index}", message, session, data
+        db.execute("INSERT INTO part VALUES (?, ?, ?, ?)", row)
 
 
 def text(words: str, **more: Any) -> dict[str, Any]:
@@ -45,38 +41,14 @@ def path(tmp_path: Path) -> Path:
         CREATE TABLE message (id TEXT, session_id TEXT, time_created INT, data TEXT);
         CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, data TEXT);
     """)
-    for name, parent, directory, created in (
-        ("ses_1", None, SHOP, 1),
-        ("ses_2", "ses_1", SHOP, 2),
-        ("ses_3", None, OTHER, 3),
-    ):
-        db.execute(
-            "INSERT INTO session VALUES (?, 'p', ?, ?, ?)", (name, parent, directory, created)
-        )
-    tool = {
-        "type": "tool",
-        "tool": "bash",
-        "callID": "c",
-        "state": {"status": "error", "input": {"command": "npm ci"}, "error": "npm ERR!"},
-    }
-    add(
-        db,
-        "ses_1",
-        1,
-        "user",
-        text("why is CI red?"),
-        text("Called the Read tool: always", synthetic=True),
-    )
-    add(
-        db,
-        "ses_1",
-        2,
-        "assistant",
-        {"type": "step-start"},
-        text("The lockfile is stale."),
-        tool,
-        "{broken",
-    )
+    rows = [("ses_1", None, SHOP, 1), ("ses_2", "ses_1", SHOP, 2), ("ses_3", None, OTHER, 3)]
+    db.executemany("INSERT INTO session VALUES (?, 'p', ?, ?, ?)", rows)
+    state = {"status": "error", "input": {"command": "npm ci"}, "error": "npm ERR!"}
+    tool = {"type": "tool", "tool": "bash", "callID": "c", "state": state}
+    read_along = text("Called the Read tool: always", synthetic=True)
+    add(db, "ses_1", 1, "user", text("why is CI red?"), read_along)
+    answer = text("The lockfile is stale.")
+    add(db, "ses_1", 2, "assistant", {"type": "step-start"}, answer, tool, "{broken")
     add(db, "ses_1", 3, "user", text("use pnpm here, not npm"), text("hidden", ignored=True))
     add(db, "ses_2", 1, "assistant", text("sub-agent"))
     add(db, "ses_3", 1, "user", text("another project"))
@@ -87,17 +59,9 @@ def path(tmp_path: Path) -> Path:
 
 def test_a_session_of_the_database(path: Path) -> None:
     """Words, tools and errors; synthetic and ignored texts are nobody's; broken JSON is counted."""
-    session = read_all(path, session="ses_1")[0]
-    assert (session.format, session.id, session.cwd, session.skipped) == (
-        "opencode",
-        "ses_1",
-        SHOP,
-        1,
-    )
-    assert [turn.text for turn in human_turns(session)] == [
-        "why is CI red?",
-        "use pnpm here, not npm",
-    ]
+    session = read_all(path)[0]
+    assert (session.format, session.id, session.cwd) == ("opencode", "ses_1", SHOP)
+    assert said(session) == ["why is CI red?", "use pnpm here, not npm"] and session.skipped == 1
     failed = next(turn for turn in session.turns if turn.error)
     assert (failed.tool, failed.text, failed.origin) == ("bash", "npm ERR!", "tool:bash")
     assert next(turn for turn in session.turns if turn.tool).input == {"command": "npm ci"}
@@ -123,11 +87,11 @@ def test_it_is_neither_written_nor_made(path: Path, tmp_path: Path) -> None:
 
 def test_a_grown_database_is_read_on(path: Path) -> None:
     """What was added to a session follows what was read; a change in the log alone is seen as one."""
-    first = read_all(path, session="ses_1")[0]
+    first = read_all(path)[-1]
     db = sqlite3.connect(path)
-    add(db, "ses_1", 4, "user", text("and commit the lockfile"))
+    add(db, "ses_3", 4, "user", text("and commit the lockfile"))
     db.commit()
-    again = read_all(path, session="ses_1", start=position_of(first))[0]
+    again = read_all(path, start=position_of(first))[-1]
     db.close()
     assert [turn.text for turn in again.turns] == ["and commit the lockfile"]
     assert (again.size, again.mtime) != (first.size, first.mtime)

@@ -9,17 +9,10 @@ from typing import Any
 import pytest
 
 from memcli.sessions.model import Turn
-from memcli.sessions.reader import Position, position_of, read
+from memcli.sessions.reader import Position, position_of
+from tests.sessions import FIXTURES, read
 
-FIXTURES = Path(__file__).parent / "fixtures"
-GROWING = [
-    "claude.jsonl",
-    "stream.jsonl",
-    "copilot.jsonl",
-    "cursor.jsonl",
-    "chat.jsonl",
-    "codex.jsonl",
-]
+GROWING = [f"{name}.jsonl" for name in "claude stream copilot cursor chat codex".split()]
 
 
 def place(turn: Turn) -> tuple[Any, ...]:

@@ -10,8 +10,8 @@ from memcli.sessions.gather import Gather, Place
 from memcli.sessions.lines import Line
 
 _BEGIN = "# aider chat started at "
+_MARKS = {_BEGIN: "session", "#### ": "user", "> ": "tool"}
 _ASKED = re.compile(r"/(?:ask|architect|code|context)\s+(?=\S)")
-_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 
 
 def recognises(text: str) -> bool:
@@ -31,63 +31,39 @@ def read(lines: Iterable[Line], into: Gather) -> None:
 class _History:
     def __init__(self, into: Gather) -> None:
         self.into = into
-        self.speaker = ""
+        self.speaker = self.fence = self.begun = ""
         self.kept: list[str] = []
         self.size = 0
-        self.fence = ""
-        self.begun = ""
         self.at = Place(0, 0)
 
     def line(self, line: Line, text: str) -> None:
-        speaker, said = ("assistant", text) if self.fence else _speaker(text)
-        if speaker == "session":
-            self._begin(said)
+        text = "> " if text == ">" else text
+        mark = next((each for each in _MARKS if text.startswith(each) and not self.fence), "")
+        speaker, said = _MARKS.get(mark, "assistant"), text[len(mark) :]
+        if speaker == "session":  # its time has no zone; it is taken for UTC
+            self.flush()
+            self.into.close()
+            self.begun = speakers.when(said.strip())
+            self.into.where(session="aider-" + re.sub(r"\W+", "", said)[:40])
             return
         if speaker != self.speaker and (said.strip() or speaker != "assistant"):
             self.flush()
-            self.speaker, self.at = speaker, Place(line.number, line.offset, self.begun)
-        self._fenced(text)
+            self.speaker = speaker
+            self.at = Place(line.number, line.offset, self.begun, f"@{line.offset}")
+        self.fence = speakers.fenced(self.fence, text)
         if self.size < 4 * sum(speakers.SAID):
             self.kept.append(said)
             self.size += len(said)
 
-    def _fenced(self, text: str) -> None:
-        mark = _FENCE.match(text)
-        if mark and not self.fence:
-            self.fence = mark[1]
-        elif mark and mark[1].startswith(self.fence) and not text.strip().strip(mark[1][0]):
-            self.fence = ""
-
-    def _begin(self, said: str) -> None:
-        """The time has no zone; it is taken for UTC."""
-        self.flush()
-        self.into.close()
-        self.begun = speakers.when(said.strip())
-        self.into.where(session="aider-" + re.sub(r"\W+", "", said)[:40])
-
     def flush(self) -> None:
-        text, key = "\n".join(self.kept).strip(), f"@{self.at.offset}"
-        if text and self.speaker == "tool":
-            self.into.result("aider", text, self.at, key)
-        elif (
-            text
-            and self.speaker == "user"
-            and not (asked := _ASKED.match(text))
-            and text[0] in "/!"
-        ):
-            self.into.put_in(text, self.at, key)
-        elif text and self.speaker == "user":
-            self.into.said("user", text[asked.end() :] if asked else text, self.at, key)
-        elif text and self.speaker:
-            self.into.said(self.speaker, text, self.at, key)
+        text = "\n".join(self.kept).strip()
+        asked = _ASKED.match(text) if self.speaker == "user" else None
+        if not text or not self.speaker:
+            pass
+        elif self.speaker == "tool":
+            self.into.result("aider", text, self.at)
+        elif self.speaker == "user" and not asked and text[0] in "/!":
+            self.into.put_in(text, self.at)
+        else:
+            self.into.said(self.speaker, text[asked.end() :] if asked else text, self.at)
         self.kept, self.size, self.speaker = [], 0, ""
-
-
-def _speaker(text: str) -> tuple[str, str]:
-    if text.startswith(_BEGIN):
-        return "session", text.removeprefix(_BEGIN)
-    if text.startswith("#### "):
-        return "user", text[5:]
-    if text.startswith("> ") or text == ">":
-        return "tool", text[2:]
-    return "assistant", text

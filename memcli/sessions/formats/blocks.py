@@ -18,75 +18,58 @@ class Blocks:
         self._tools: dict[str, Any] = {}
         self._answer = ""
 
-    def user(self, content: Any, place: Place, key: str, *, typed: bool = True) -> None:
+    def user(self, content: Any, place: Place, *, typed: bool = True) -> None:
         """A message under the user's role: tool results, and words that are human only if `typed`."""
         self._answer = ""
-        number = 0
-        for block in content if isinstance(content, list) else ():
-            if isinstance(block, dict) and block.get("type") == "tool_result":
-                self._result(block, place, _nth(key, number))
-                number += 1
-        text = speakers.texts(_words(content)) if number == 0 or number < len(content) else ""
-        if not text:
-            return
-        if typed:
-            self.into.said("user", text, place, _nth(key, number))
-        else:
-            self.into.put_in(text, place, _nth(key, number))
+        blocks = content if isinstance(content, list) else []
+        results = [each for each in blocks if _kind(each) == "tool_result"]
+        for number, block in enumerate(results):
+            self._result(block, place.nth(number))
+        if isinstance(content, list):
+            content = [each for each in content if isinstance(each, str) or _kind(each) in _SPOKEN]
+        if text := speakers.texts(content):
+            place = place.nth(len(results))
+            self.into.said("user", text, place) if typed else self.into.put_in(text, place)
 
-    def _result(self, block: dict[str, Any], place: Place, key: str) -> None:
+    def _result(self, block: dict[str, Any], place: Place) -> None:
         """A tool's result, and what the person said where it asked for words of theirs."""
         call = block.get("tool_use_id")
         tool = self._tools.pop(str(call), "")
         text = speakers.texts(block.get("content"))
-        bad = block.get("is_error") is True
-        self.into.result(tool, text, place, key, error=bad, call=call)
+        self.into.result(tool, text, place, error=block.get("is_error") is True, call=call)
         if said := speakers.answered(tool, text):
-            self.into.said("user", said, place, f"{key}/said")
+            self.into.said("user", said, place.nth("said"))
 
-    def assistant(self, content: Any, place: Place, key: str, answer: Any = "") -> None:
+    def assistant(self, content: Any, place: Place, answer: Any = "") -> None:
         """A message of the agent. Text that follows text of the same `answer` is more of that turn."""
         number = 0
-        for block in content if isinstance(content, list) else [{"type": "text", "text": content}]:
+        for block in content if isinstance(content, list) else [content]:
             if not isinstance(block, dict):
                 block = {"type": "text", "text": block}
-            kind = block.get("type")
-            if kind in _SPOKEN and isinstance(block.get("text"), str):
-                number += self._text(block["text"], place, _nth(key, number), answer)
-            elif kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
-                self._call(block, place, _nth(key, number))
+            if _kind(block) in _SPOKEN and isinstance(block.get("text"), str):
+                number += self._text(block["text"], place.nth(number), answer)
+            elif block.get("type") in ("tool_use", "server_tool_use", "mcp_tool_use"):
+                self._call(block, place.nth(number))
                 number += 1
 
-    def _text(self, text: str, place: Place, key: str, answer: Any) -> bool:
+    def _text(self, text: str, place: Place, answer: Any) -> bool:
         """Whether a turn was begun."""
         before = len(self.into.turns)
         if isinstance(answer, str) and answer and answer == self._answer and before:
             self.into.more(text)
             return False
-        self.into.said("assistant", text, place, key)
+        self.into.said("assistant", text, place)
         begun = len(self.into.turns) > before
         self._answer = answer if begun and isinstance(answer, str) else ""
         return begun
 
-    def _call(self, block: dict[str, Any], place: Place, key: str) -> None:
+    def _call(self, block: dict[str, Any], place: Place) -> None:
         self._answer = ""
         if len(self._tools) > 10_000:
             self._tools.clear()
         self._tools[str(block.get("id"))] = block.get("name")
-        self.into.called(block.get("name"), block.get("input"), place, key, block.get("id"))
+        self.into.called(block.get("name"), block.get("input"), place, block.get("id"))
 
 
-def _words(content: Any) -> Any:
-    """The content without blocks that are no text."""
-    if not isinstance(content, list):
-        return content
-    return [item for item in content if isinstance(item, str) or _is_text(item)]
-
-
-def _is_text(block: Any) -> bool:
-    return isinstance(block, dict) and block.get("type", "text") in _SPOKEN
-
-
-def _nth(key: str, number: int) -> str:
-    """The key of a record's first turn is the record's."""
-    return f"{key}/{number}" if number else key
+def _kind(block: Any) -> Any:
+    return block.get("type", "text") if isinstance(block, dict) else None

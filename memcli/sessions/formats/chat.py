@@ -9,14 +9,23 @@ from typing import Any
 
 from memcli.sessions import speakers
 from memcli.sessions.formats.blocks import Blocks
-from memcli.sessions.gather import Gather, Place
-from memcli.sessions.lines import Line, parse, records
+from memcli.sessions.gather import Gather, Place, records
+from memcli.sessions.lines import Line, decoded
 
 _ROLES = {
-    "user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "model": "assistant",
-    "bot": "assistant", "tool": "tool", "function": "tool", "system": "system", "developer": "system",
-}  # fmt: skip
+    name: role
+    for role, names in {
+        "user": "user human",
+        "assistant": "assistant ai model bot",
+        "tool": "tool function",
+        "system": "system developer",
+    }.items()
+    for name in names.split()
+}
 _LISTS = ("messages", "conversation", "turns", "chat_messages")
+_WORDS = ("content", "text", "tool_calls", "parts")
+_TIMES = ("time", "timestamp", "created_at", "create_time")
+_SESSIONS = ("session_id", "sessionId", "conversation_id", "uuid", "id", "thread_id")
 
 
 def recognises(record: Mapping[str, Any]) -> bool:
@@ -49,52 +58,41 @@ def _message(record: Any) -> Mapping[str, Any] | None:
     if isinstance(inner, dict) and "role" not in record:
         return _message({**inner, "time": _time(record) or _time(inner)})
     author = record.get("author")
-    name = (
-        author.get("role") if isinstance(author, dict) else record.get("role", record.get("sender"))
-    )
+    named = author if isinstance(author, dict) else record
+    name = named.get("role", named.get("sender"))
     role = _ROLES.get(name.lower()) if isinstance(name, str) else None
-    has_words = any(name in record for name in ("content", "text", "tool_calls", "parts"))
-    return {**record, "role": role} if role and has_words else None
+    return {**record, "role": role} if role and any(name in record for name in _WORDS) else None
 
 
 def _time(message: Mapping[str, Any]) -> Any:
-    return next(
-        (
-            message[name]
-            for name in ("time", "timestamp", "created_at", "create_time")
-            if message.get(name)
-        ),
-        None,
-    )
+    return next((message[name] for name in _TIMES if message.get(name)), None)
 
 
 def read(lines: Iterable[Line], into: Gather) -> None:
     """JSON lines: each a message, or a chat of its own."""
     chat = _Chat(into)
     for line, record in records(lines, into):
-        place = Place(line.number, line.offset)
+        place = Place(line.number, line.offset, key=f"@{line.offset}")
         message = _message(record)
         if message is not None:
             chat.about(record)
-            chat.message(message, place, f"@{line.offset}")
+            chat.message(message, place)
         elif (messages := _list(record)) is not None:
             into.close()
             chat.about(record)
             for number, item in enumerate(messages):
-                chat.any(item, place, f"@{line.offset}.{number}")
+                chat.any(item, place._replace(key=f"{place.key}.{number}"))
 
 
 def read_document(document: Any, into: Gather) -> None:
     """A whole JSON document: a chat, messages, or several chats, each of which is a session."""
     chat = _Chat(into)
-    number = 0
     for about, messages in _chats(document):
         into.close()
         chat.about(about)
         for message in messages:
-            chat.any(message, Place(0, number), f"@{number}")
-            number += 1
-    into.end = number
+            chat.any(message, Place(0, into.end, key=f"@{into.end}"))
+            into.end += 1
 
 
 def _chats(document: Any) -> Iterator[tuple[Mapping[str, Any], list[Any]]]:
@@ -104,10 +102,8 @@ def _chats(document: Any) -> Iterator[tuple[Mapping[str, Any], list[Any]]]:
         return
     for item in items:
         if isinstance(item, dict):
-            yield (
-                item,
-                _branch(item) if isinstance(item.get("mapping"), dict) else _list(item) or [],
-            )
+            branched = isinstance(item.get("mapping"), dict)
+            yield item, _branch(item) if branched else _list(item) or []
 
 
 def _branch(chat: Mapping[str, Any]) -> list[Any]:
@@ -132,51 +128,42 @@ class _Chat:
         self.tools: dict[str, Any] = {}
 
     def about(self, record: Mapping[str, Any]) -> None:
-        names = ("session_id", "sessionId", "conversation_id", "uuid", "id", "thread_id")
-        name = next((record[name] for name in names if isinstance(record.get(name), str)), "")
+        name = next((record[name] for name in _SESSIONS if isinstance(record.get(name), str)), "")
         known = record.get("role") is None and record.get("sender") is None
         self.into.where(session=name if known else record.get("session_id"), cwd=record.get("cwd"))
 
-    def any(self, item: Any, place: Place, key: str) -> None:
+    def any(self, item: Any, place: Place) -> None:
         """A message, if it is one."""
         message = _message(item)
         if message is not None:
-            self.message(message, place, key)
+            self.message(message, place)
         elif item is not None:
             self.into.skipped += 1
 
-    def message(self, message: Mapping[str, Any], place: Place, key: str) -> None:
+    def message(self, message: Mapping[str, Any], place: Place) -> None:
         place = place._replace(time=speakers.when(_time(message)))
         content = _content(message)
         if message["role"] == "user":
-            self.blocks.user(content, place, key)
+            self.blocks.user(content, place)
         elif message["role"] == "tool":
             call, bad = message.get("tool_call_id"), message.get("is_error") is True
             tool = message.get("name") or self.tools.pop(str(call), "")
-            self.into.result(tool, speakers.texts(content), place, key, error=bad, call=call)
+            self.into.result(tool, speakers.texts(content), place, error=bad, call=call)
         elif message["role"] == "assistant":
-            self.blocks.assistant(content, place, key)
-            self._calls(message, place, key)
+            self.blocks.assistant(content, place)
+            self._calls(message, place)
         else:
-            self.into.put_in(speakers.texts(content), place, key)
+            self.into.put_in(speakers.texts(content), place)
 
-    def _calls(self, message: Mapping[str, Any], place: Place, key: str) -> None:
+    def _calls(self, message: Mapping[str, Any], place: Place) -> None:
         """Tool calls as the chat completions API writes them."""
         calls = message.get("tool_calls")
         for number, call in enumerate(calls if isinstance(calls, list) else ()):
             function = call.get("function") if isinstance(call, dict) else None
             if isinstance(function, dict):
-                self.tools[str(call.get("id"))] = function.get("name")
-                given, at = _arguments(function), f"{key}/call{number}"
-                self.into.called(function.get("name"), given, place, at, call.get("id"))
-
-
-def _arguments(function: Mapping[str, Any]) -> Any:
-    given = function.get("arguments")
-    try:
-        return parse(given.encode("utf-8", "replace")) if isinstance(given, str) else given
-    except ValueError:
-        return given
+                tool, given = function.get("name"), decoded(function.get("arguments"))
+                self.tools[str(call.get("id"))] = tool
+                self.into.called(tool, given, place.nth(f"call{number}"), call.get("id"))
 
 
 def _content(message: Mapping[str, Any]) -> Any:

@@ -1,5 +1,5 @@
-"""Claude Code: one JSON record a line; what a person typed is a small part of what has the user's
-role.
+"""Claude Code: its sessions, in which a person typed a small part of what has the user's role, and
+the events that it streams (`.exec-stream.jsonl`, `.intent-stream.jsonl`). One JSON record a line.
 """
 
 from __future__ import annotations
@@ -9,58 +9,78 @@ from typing import Any
 
 from memcli.sessions import speakers
 from memcli.sessions.formats.blocks import Blocks
-from memcli.sessions.gather import Gather, Place
-from memcli.sessions.lines import Line, parse, records
+from memcli.sessions.gather import Gather, Place, records
+from memcli.sessions.lines import Line, parse
 
-_CONTROL = (
-    "summary",
-    "file-history-snapshot",
-    "queue-operation",
-    "permission-mode",
-    "ai-title",
-    "custom-title",
+_CONTROL = frozenset(
+    "summary file-history-snapshot queue-operation permission-mode ai-title custom-title".split()
 )
+_STREAMED = ("system", "user", "assistant", "result", "stream_event")
 _COPY = b',"toolUseResult":'
 _NEEDED = {"type", "message", "uuid", "timestamp", "sessionId"}
 _NOT_TYPED = (
-    "toolUseResult",
-    "isMeta",
-    "isSidechain",
-    "isCompactSummary",
-    "isVisibleInTranscriptOnly",
-)
+    "toolUseResult tool_use_result isMeta isSidechain isCompactSummary isVisibleInTranscriptOnly"
+    " isSynthetic parent_tool_use_id"
+).split()
 
 
 def recognises(record: Mapping[str, Any]) -> bool:
-    """Whether a record is one of Claude Code's."""
+    """Whether a record is one of a session."""
     kind = record.get("type")
     return isinstance(kind, str) and (isinstance(record.get("sessionId"), str) or kind in _CONTROL)
 
 
-def wanted(data: bytes) -> bool:
-    """Whether a line may hold words: the others, of many and ever new types, are not even parsed."""
-    return b'"user"' in data or b'"assistant"' in data
+def recognises_event(record: Mapping[str, Any]) -> bool:
+    """Whether a record is an event of a stream."""
+    if record.get("type") not in _STREAMED or "sessionId" in record:
+        return False
+    return isinstance(record.get("session_id"), str) or isinstance(record.get("message"), dict)
 
 
 def read(lines: Iterable[Line], into: Gather) -> None:
     """Turns in the order of the file. An event whose uuid was seen is passed over."""
     blocks = Blocks(into)
     agent = ""
-    for line, record in records(lines, into, wanted, _parsed):
+    for line, record in records(lines, into, _has_words, _parsed):
         if record.get("type") not in ("user", "assistant"):
             continue
-        into.where(
-            session=record.get("sessionId"), cwd=record.get("cwd"), branch=record.get("gitBranch")
-        )
-        into.parent = into.parent or _forked(record)
+        cwd, branch = record.get("cwd"), record.get("gitBranch")
+        into.where(session=record.get("sessionId"), cwd=cwd, branch=branch)
+        if not into.parent and isinstance(source := record.get("forkedFrom"), dict):
+            into.parent = speakers.name(source.get("sessionId"))
         if record.get("isSidechain") is True:
             agent = agent or speakers.name(record.get("agentId"))
         else:
             agent = "-"
-        if into.new(record.get("uuid")):
-            _record(line, record, blocks)
+        if place := into.event(line, record):
+            _message(record, place, blocks)
     if agent not in ("", "-"):
         into.parent, into.id = into.parent or into.voted(), agent
+
+
+def read_stream(lines: Iterable[Line], into: Gather) -> None:
+    """Turns in order. A result that repeats the last answer is not a turn; a failed one is."""
+    blocks = Blocks(into)
+    for line, record in records(lines, into, _is_event):
+        kind = record.get("type")
+        if kind not in _STREAMED:
+            continue
+        into.where(session=record.get("session_id"), cwd=record.get("cwd"))
+        place = into.event(line, record) if kind != "system" else None
+        if place and kind == "result" and record.get("is_error") is True:
+            text = speakers.texts(record.get("result")) or str(record.get("subtype"))[:100]
+            into.put_in(text, place, error=True)
+        elif place and kind in ("user", "assistant"):
+            _message(record, place, blocks)
+
+
+def _has_words(data: bytes) -> bool:
+    """Whether a line may hold words: the others, of many and ever new types, are not even parsed."""
+    return b'"user"' in data or b'"assistant"' in data
+
+
+def _is_event(data: bytes) -> bool:
+    return _has_words(data) or b'"system"' in data or b'"result"' in data
 
 
 def _parsed(data: bytes) -> Any:
@@ -82,26 +102,18 @@ def _parsed(data: bytes) -> Any:
     return parse(data)
 
 
-def _forked(record: Mapping[str, Any]) -> str:
-    source = record.get("forkedFrom")
-    return speakers.name(source.get("sessionId")) if isinstance(source, dict) else ""
-
-
-def _record(line: Line, record: Mapping[str, Any], blocks: Blocks) -> None:
+def _message(record: Mapping[str, Any], place: Place, blocks: Blocks) -> None:
     message = record.get("message")
     if not isinstance(message, dict):
         return
     content = message.get("content")
-    place = Place(line.number, line.offset, speakers.when(record.get("timestamp")))
-    key = speakers.name(record.get("uuid")) or f"@{line.offset}"
     if record["type"] == "user":
-        blocks.user(content, place, key, typed=_typed(record))
+        blocks.user(content, place, typed=_typed(record))
     elif record.get("isApiErrorMessage") or message.get("model") == "<synthetic>":
-        blocks.into.put_in(
-            speakers.texts(content), place, key, error=bool(record.get("isApiErrorMessage"))
-        )
+        failed = bool(record.get("isApiErrorMessage"))
+        blocks.into.put_in(speakers.texts(content), place, error=failed)
     else:
-        blocks.assistant(content, place, key, message.get("id"))
+        blocks.assistant(content, place, message.get("id"))
 
 
 def _typed(record: Mapping[str, Any]) -> bool:

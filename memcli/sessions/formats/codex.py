@@ -10,13 +10,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from memcli.sessions import speakers
-from memcli.sessions.gather import Gather, Place
-from memcli.sessions.lines import Line, parse, records
-from memcli.sessions.model import Turn
+from memcli.sessions.gather import Gather, Place, records
+from memcli.sessions.lines import Line, decoded
 
 _TYPES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 _EVENTS = {"user_message": "user", "agent_message": "assistant"}
-_CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call")
+_CALLS = {
+    "function_call": "",
+    "custom_tool_call": "",
+    "local_shell_call": "shell",
+    "web_search_call": "web_search",
+}
+"""Items that call a tool, and the tool's name where they do not give it."""
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 _STATUS = re.compile(r"^(?:Exit code:|Process exited with code) -?[1-9]", re.MULTILINE)
 
@@ -33,15 +38,12 @@ def _role_of(item: Mapping[str, Any]) -> str:
     """The role of an item that is a message of a person or of the agent."""
     content = item.get("content")
     blocks = content if isinstance(content, list) else []
-    kinds = {block.get("type") for block in blocks if isinstance(block, dict)}
-    known = bool(kinds & {"input_text", "output_text"}) and item.get("role") in (
-        "user",
-        "assistant",
-    )
-    return str(item["role"]) if known else ""
+    kinds = [block.get("type") for block in blocks if isinstance(block, dict)]
+    known = "input_text" in kinds or "output_text" in kinds
+    return str(item["role"]) if known and item.get("role") in ("user", "assistant") else ""
 
 
-def wanted(data: bytes) -> bool:
+def _may_speak(data: bytes) -> bool:
     """Whether a line may say anything: reasoning (encrypted) and token counts do not."""
     return b'"reasoning"' not in data and b'"token_count"' not in data
 
@@ -49,9 +51,12 @@ def wanted(data: bytes) -> bool:
 def read(lines: Iterable[Line], into: Gather) -> None:
     """Turns in order: words from events where there are any for that role, else from items."""
     rollout = _Rollout(into)
-    for line, record in records(lines, into, wanted):
+    for line, record in records(lines, into, _may_speak):
         rollout.record(line, record)
-    rollout.settle()
+    into.turns = [
+        turn._replace(key=turn.key.split(":", 2)[2]) if turn.key.startswith("item:") else turn
+        for turn in into.turns
+    ]
 
 
 class _Rollout:
@@ -93,18 +98,21 @@ class _Rollout:
         if kind == "thread_rolled_back" and isinstance(count := item.get("num_turns"), int):
             self.into.back(count)
         elif kind == "turn_aborted":
-            self.into.put_in("[turn aborted]", place, self._key("note", str(item.get("reason"))))
+            key = self._key("note", str(item.get("reason")))
+            self.into.put_in("[turn aborted]", place._replace(key=key))
         elif (role := _EVENTS.get(str(kind))) and isinstance(text := item.get("message"), str):
-            if role not in self.told:
+            if role not in self.told:  # events say the words of this role: those of items go
                 self.told.add(role)
-                self._drop(role)
+                mark = f"item:{role}:"
+                kept = [turn for turn in self.into.turns if not turn.key.startswith(mark)]
+                self.into.turns = kept
             self._words(role, text, place, event=True)
 
     def _words(self, role: str, text: str, place: Place, *, event: bool) -> None:
         """The mark of an item's words is in its key until it is known that no event says them."""
         key = self._key(role if event else f"item {role}", text)
         if self.into.new(key):
-            self.into.said(role, text, place, key if event else f"item:{role}:{key}")
+            self.into.said(role, text, place._replace(key=key if event else f"item:{role}:{key}"))
 
     def _key(self, kind: str, text: str) -> str:
         """The same for a copy of this turn in a session that was forked from this one."""
@@ -121,60 +129,33 @@ class _Rollout:
         elif kind in _CALLS:
             self._call(kind, item, place)
         elif kind in _OUTPUTS:
-            self._output(item, place)
+            call = speakers.name(item.get("call_id"))
+            text, bad = _result(item.get("output"))
+            key = f"{call}/1" if call else self._key("output", text[:1000])
+            if self.into.new(key):
+                tool, place = self.tools.pop(call, ""), place._replace(key=key)
+                self.into.result(tool, text, place, error=bad, call=call)
 
     def _call(self, kind: str, item: Mapping[str, Any], place: Place) -> None:
-        tool = item.get("name") or {
-            "local_shell_call": "shell",
-            "web_search_call": "web_search",
-        }.get(kind, "")
+        tool = item.get("name") or _CALLS[kind]
         call = speakers.name(item.get("call_id") or item.get("id"))
         key = call or self._key(kind, str(item.get("arguments"))[:1000])
         given = item.get("arguments") or item.get("input") or item.get("action")
         if isinstance(given, str) and kind == "function_call":
-            given = _decoded(given)
+            given = decoded(given)
         if self.into.new(key):
             self.tools[call] = str(tool)
-            self.into.called(tool, given, place, key, call)
-
-    def _output(self, item: Mapping[str, Any], place: Place) -> None:
-        call = speakers.name(item.get("call_id"))
-        text, bad = _result(item.get("output"))
-        key = f"{call}/1" if call else self._key("output", text[:1000])
-        if self.into.new(key):
-            self.into.result(self.tools.pop(call, ""), text, place, key, error=bad, call=call)
-
-    def settle(self) -> None:
-        """What was said in items alone loses its mark."""
-        self.into.turns = [_unmarked(turn) for turn in self.into.turns]
-
-    def _drop(self, role: str) -> None:
-        """Events say the words of this role: those of items go."""
-        mark = f"item:{role}:"
-        self.into.turns = [turn for turn in self.into.turns if not turn.key.startswith(mark)]
-
-
-def _unmarked(turn: Turn) -> Turn:
-    return turn._replace(key=turn.key.split(":", 2)[2]) if turn.key.startswith("item:") else turn
-
-
-def _decoded(arguments: str) -> Any:
-    """Arguments are JSON in a string; what is none stays a string."""
-    try:
-        return parse(arguments.encode("utf-8", "replace"))
-    except ValueError:
-        return arguments
+            self.into.called(tool, given, place._replace(key=key), call)
 
 
 def _result(output: Any) -> tuple[str, bool]:
     """The text of a tool's output, and whether it failed."""
     if isinstance(output, str) and output[:1] == "{":
-        found = _decoded(output)
+        found = decoded(output)
         output = found if isinstance(found, dict) else output
     if not isinstance(output, dict):
         text = speakers.texts(output)
-        status = _STATUS.search(text, 0, 400)
-        return text, status is not None
+        return text, _STATUS.search(text, 0, 400) is not None
     about = output.get("metadata")
     code = about.get("exit_code") if isinstance(about, dict) else output.get("exit_code")
     text = speakers.texts(output.get("output") or output.get("content") or output.get("error"))

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from memcli.sessions import speakers
-from memcli.sessions.gather import Gather, Place
-from memcli.sessions.lines import Line, records
+from memcli.sessions.gather import Gather, Place, records
+from memcli.sessions.lines import Line
 
 _KINDS = ("session.", "user.", "assistant.", "tool.")
 
@@ -28,37 +28,31 @@ def read(lines: Iterable[Line], into: Gather) -> None:
             context = data.get("context")
             at = context if isinstance(context, dict) else {}
             into.where(session=data.get("sessionId"), cwd=at.get("cwd"), branch=at.get("branch"))
-        elif into.new(record.get("id")):
-            place = Place(line.number, line.offset, speakers.when(record.get("timestamp")))
-            key = speakers.name(record.get("id")) or f"@{line.offset}"
-            _event(record["type"], data, place, key, into, tools)
+        elif place := into.event(line, record, "id"):
+            _event(record["type"], data, place, into, tools)
 
 
 def _event(
-    kind: str, data: Mapping[str, Any], place: Place, key: str, into: Gather, tools: dict[str, Any]
+    kind: str, data: Mapping[str, Any], place: Place, into: Gather, tools: dict[str, Any]
 ) -> None:
-    call = str(data.get("toolCallId"))
+    call, text = data.get("toolCallId"), speakers.texts(data.get("content"))
     if kind == "user.message":
         typed = data.get("source") in (None, "", "user") and not data.get("parentToolCallId")
-        text = speakers.texts(data.get("content"))
-        into.said("user", text, place, key) if typed else into.put_in(text, place, key)
+        into.said("user", text, place) if typed else into.put_in(text, place)
     elif kind == "assistant.message":
-        into.said("assistant", speakers.texts(data.get("content")), place, key)
+        into.said("assistant", text, place)
     elif kind == "tool.execution_start":
-        tools[call] = data.get("toolName")
-        into.called(data.get("toolName"), data.get("arguments"), place, key, data.get("toolCallId"))
+        tools[str(call)] = data.get("toolName")
+        into.called(data.get("toolName"), data.get("arguments"), place, call)
     elif kind == "tool.execution_complete":
         bad = data.get("success") is False
-        into.result(
-            tools.pop(call, ""), _text(data), place, key, error=bad, call=data.get("toolCallId")
-        )
+        into.result(tools.pop(str(call), ""), _text(data), place, error=bad, call=call)
 
 
 def _text(data: Mapping[str, Any]) -> str:
     """The result's content, else its error's message."""
     for name, inner in (("result", "content"), ("error", "message")):
         found = data.get(name)
-        text = speakers.texts(found.get(inner) if isinstance(found, dict) else found)
-        if text:
+        if text := speakers.texts(found.get(inner) if isinstance(found, dict) else found):
             return text
     return ""

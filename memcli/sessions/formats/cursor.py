@@ -8,8 +8,8 @@ from typing import Any
 
 from memcli.sessions import speakers
 from memcli.sessions.formats.blocks import Blocks
-from memcli.sessions.gather import Gather, Place
-from memcli.sessions.lines import Line, records
+from memcli.sessions.gather import Gather, Place, records
+from memcli.sessions.lines import Line
 
 _QUERY = re.compile(r"<user_query>(.*?)(?:</user_query>|\Z)", re.DOTALL)
 
@@ -27,19 +27,14 @@ def read(lines: Iterable[Line], into: Gather) -> None:
     for line, record in records(lines, into):
         if not recognises(record):
             continue
-        content, place, key = (
-            record["message"]["content"],
-            Place(line.number, line.offset),
-            f"@{line.offset}",
-        )
+        place = Place(line.number, line.offset, key=f"@{line.offset}")
+        found = record["message"]["content"]
         content = [
-            block
-            for block in content
-            if not (isinstance(block, dict) and block.get("text") == "[REDACTED]")
+            each for each in found if not isinstance(each, dict) or each.get("text") != "[REDACTED]"
         ]
         if record["role"] == "assistant":
-            blocks.assistant(content, place, key)
+            blocks.assistant(content, place)
         else:
             text = speakers.texts(content)
             asked = "\n".join(_QUERY.findall(text)) if "<user_query>" in text else text
-            blocks.user(asked, place, key)
+            blocks.user(asked, place)

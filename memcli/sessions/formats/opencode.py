@@ -11,21 +11,23 @@ from typing import Any
 
 from memcli.sessions import speakers
 from memcli.sessions.gather import Gather, Place
-from memcli.sessions.lines import parse
+from memcli.sessions.lines import decoded, mappings
 from memcli.storage import sqlite
 
 MAGIC = sqlite.MAGIC
+TABLES = ("session", "message", "part")
 _QUOTED = re.compile(r'\s*"([^"]*)"\s*')
-_TABLES = ("session", "message", "part")
 _SESSIONS = "SELECT id, parent_id, directory FROM session ORDER BY time_created, id"
 # JSON that is none would end the whole query; texts beyond a million characters are nobody's words.
 _PARTS = """
 SELECT p.id, m.time_created, json_extract(m.data, '$.role'), json_extract(p.data, '$.type'),
   substr(json_extract(p.data, '$.text'), 1, 1000000),
-  coalesce(json_extract(p.data, '$.synthetic'), 0) OR coalesce(json_extract(p.data, '$.ignored'), 0),
+  coalesce(json_extract(p.data, '$.synthetic'), 0)
+    OR coalesce(json_extract(p.data, '$.ignored'), 0),
   json_extract(p.data, '$.tool'), json_extract(p.data, '$.state.status'),
   substr(json_extract(p.data, '$.state.input'), 1, 100000),
-  substr(coalesce(json_extract(p.data, '$.state.output'), json_extract(p.data, '$.state.error')), 1, 1000000)
+  substr(coalesce(json_extract(p.data, '$.state.output'), json_extract(p.data, '$.state.error')),
+    1, 1000000)
 FROM message AS m JOIN part AS p ON p.message_id = m.id
 WHERE m.session_id = ? AND json_valid(m.data) AND json_valid(p.data)
   AND json_extract(p.data, '$.type') IN ('text', 'tool')
@@ -37,22 +39,19 @@ WHERE m.session_id = ? AND NOT (json_valid(m.data) AND json_valid(p.data))
 """
 
 
-def read(path: Path, into: Gather, *, folders: Sequence[str] = (), session: str = "") -> None:
-    """Every session, of `folders` (at or below) and with that id where given; offsets count parts."""
+def read(path: Path, into: Gather, *, folders: Sequence[str] = ()) -> None:
+    """Every session of `folders` (at or below; of all without any); offsets count parts."""
     hint = "name the database of OpenCode"
-    with sqlite.opened(path, _TABLES, kind="OpenCode", hint=hint) as db:
-        number = 0
+    with sqlite.opened(path, TABLES, kind="OpenCode", hint=hint) as db:
         for name, parent, directory in sqlite.all_rows(db, _SESSIONS, path):
-            if (session and name != session) or (folders and not inside(str(directory), folders)):
+            if folders and not inside(str(directory), folders):
                 continue
             into.close()
             into.where(session=name, cwd=directory)
             into.parent = speakers.name(parent)
             into.skipped += db.execute(_BROKEN, (name,)).fetchone()[0]
             for row in db.execute(_PARTS, (name,)):
-                _part(row, number, into)
-                number += 1
-        into.end = number
+                _part(row, into)
 
 
 def recognises(document: Mapping[str, Any]) -> bool:
@@ -65,7 +64,6 @@ def read_document(document: Mapping[str, Any], into: Gather) -> None:
     about = document["info"]
     into.where(session=about.get("id"), cwd=about.get("directory"))
     into.parent = speakers.name(about.get("parentID"))
-    number = 0
     for message in document["messages"]:
         info = message.get("info") if isinstance(message, dict) else None
         if not isinstance(info, dict):
@@ -73,13 +71,10 @@ def read_document(document: Mapping[str, Any], into: Gather) -> None:
             continue
         time = info.get("time")
         created = time.get("created") if isinstance(time, dict) else None
-        parts = message.get("parts")
-        for part in parts if isinstance(parts, list) else ():
-            if isinstance(part, dict) and part.get("type") in ("text", "tool"):
-                row = (part.get("id") or f"@{number}", created, info.get("role"), *_columns(part))
-                _part(row, number, into)
-                number += 1
-    into.end = number
+        for part in mappings(message.get("parts")):
+            if part.get("type") in ("text", "tool"):
+                row = part.get("id") or f"@{into.end}", created, info.get("role"), *_columns(part)
+                _part(row, into)
 
 
 def _columns(part: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -88,15 +83,8 @@ def _columns(part: Mapping[str, Any]) -> tuple[Any, ...]:
     at: Mapping[str, Any] = state if isinstance(state, dict) else {}
     hidden = part.get("synthetic") or part.get("ignored")
     output = at.get("output") or at.get("error")
-    return (
-        part["type"],
-        part.get("text"),
-        hidden,
-        part.get("tool"),
-        at.get("status"),
-        at.get("input"),
-        output,
-    )
+    own = part["type"], part.get("text"), hidden, part.get("tool")
+    return *own, at.get("status"), at.get("input"), output
 
 
 def inside(directory: str, folders: Sequence[str]) -> bool:
@@ -104,32 +92,22 @@ def inside(directory: str, folders: Sequence[str]) -> bool:
     return any(Path(directory).is_relative_to(folder) for folder in folders)
 
 
-def _part(row: Sequence[Any], number: int, into: Gather) -> None:
+def _part(row: Sequence[Any], into: Gather) -> None:
     part, created, role, kind, text, hidden, tool, status, given, output = row
-    place = Place(0, number, speakers.when(created))
     key = speakers.name(part)
+    place = Place(0, into.end, speakers.when(created), key)
+    into.end += 1
     if not into.new(key):
         return
     if kind == "text":
         if hidden:
-            into.put_in(str(text or ""), place, key)
+            into.put_in(str(text or ""), place)
         elif role in ("user", "assistant") and isinstance(text, str):
             # `opencode run` stores its argument within quotes.
             quoted = role == "user" and _QUOTED.fullmatch(text)
-            into.said(role, quoted[1] if quoted else text, place, key)
+            into.said(role, quoted[1] if quoted else text, place)
     else:
-        into.called(tool, _given(given), place, key, key)
+        into.called(tool, decoded(given), place, key)
         if status in ("completed", "error"):
-            into.result(
-                tool, str(output or ""), place, f"{key}/1", error=status == "error", call=key
-            )
-
-
-def _given(text: Any) -> Mapping[str, Any]:
-    if isinstance(text, dict):
-        return text
-    try:
-        found = parse(text.encode()) if isinstance(text, str) else {}
-    except ValueError:
-        return {"input": text}
-    return found if isinstance(found, dict) else {}
+            bad = status == "error"
+            into.result(tool, str(output or ""), place.nth(1), error=bad, call=key)

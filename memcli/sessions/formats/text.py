@@ -25,55 +25,53 @@ _NAMES = f"{_USER}|{_AGENT}|tool|tool result|tool output|system"
 _ASIDE = r"(?:\s?\([^()\n]{1,60}\)|\s?\[[^\[\]\n]{1,60}\])?"
 _STYLES: Final = {
     "specstory": re.compile(
-        r"_\*\*(?P<name>user|human|agent|assistant)(?P<aside>(?:\s?\([^()\n]{0,90}\)){0,3})\*\*_\s*$",
-        re.IGNORECASE,
+        r"(?i)_\*\*(?P<name>user|human|agent|assistant)"
+        r"(?P<aside>(?:\s?\([^()\n]{0,90}\)){0,3})\*\*_\s*$"
     ),
     "numbered": re.compile(
-        rf"#{{1,6}}\s{{1,4}}(?:\d{{1,6}}[.)]\s{{1,4}}(?P<name>{_NAMES})|(?P<entire>prompt) \d{{1,5}})"
-        r"(?P<aside>(?:\s?\([^()\n]{1,60}\))?)\s?:?\s*$",
-        re.IGNORECASE,
+        rf"(?i)#{{1,6}}\s{{1,4}}(?:\d{{1,6}}[.)]\s{{1,4}}(?P<name>{_NAMES})"
+        r"|(?P<entire>prompt) \d{1,5})(?P<aside>(?:\s?\([^()\n]{1,60}\))?)\s?:?\s*$"
     ),
-    "screen": re.compile(r"(?:(?P<typed>[❯>])|(?P<answer>[⏺●])|(?P<output>\s{1,4}⎿))(?:\s(?P<rest>.*)|$)"),
+    "screen": re.compile(
+        r"(?:(?P<typed>[❯>])|(?P<answer>[⏺●])|(?P<output>\s{1,4}⎿))(?:\s(?P<rest>.*)|$)"
+    ),
     "named": re.compile(
-        rf"\s{{0,3}}(?:\[[^\[\]\n]{{1,40}}\]\s?)?(?:"
-        rf"#{{1,6}}\s{{1,4}}(?:[^\w\s]{{1,4}}\s)?(?:\*\*)?(?P<name>{_NAMES}|prompt(?=:)|response(?=:))"
+        r"(?is)\s{0,3}(?:\[[^\[\]\n]{1,40}\]\s?)?(?:"
+        rf"#{{1,6}}\s{{1,4}}(?:[^\w\s]{{1,4}}\s)?(?:\*\*)?"
+        rf"(?P<name>{_NAMES}|prompt(?=:)|response(?=:))"
         rf"(?P<aside>{_ASIDE})(?:\*\*)?\s?:?(?:\*\*)?\s*$"
-        rf"|(?:\*\*|__)(?P<bold>{_NAMES}){_ASIDE}(?::(?:\*\*|__)|(?:\*\*|__)\s?:|(?:\*\*|__)\s*$)\s?(?P<after>.*)"
-        rf"|(?P<plain>{_NAMES}){_ASIDE}\s?[:：](?:\s(?P<rest>.*)|\s*$))",
-        re.IGNORECASE | re.DOTALL,
+        rf"|(?:\*\*|__)(?P<bold>{_NAMES}){_ASIDE}"
+        r"(?::(?:\*\*|__)|(?:\*\*|__)\s?:|(?:\*\*|__)\s*$)\s?(?P<after>.*)"
+        rf"|(?P<plain>{_NAMES}){_ASIDE}\s?[:：](?:\s(?P<rest>.*)|\s*$))"
     ),
-}  # fmt: skip
+}
 _ABOUT = re.compile(
-    r"\s*(?:[-*]\s)?(?:\*\*)?(?P<key>Session ID|Project directory|Directory|cwd)(?:\*\*)?:(?:\*\*)?\s+`?(?P<value>[^`\n]{1,500})`?\s*$"
-    r"|<!-- .{0,40}\bSession (?P<id>[\w-]{8,100}) ",
-    re.IGNORECASE,
+    r"(?i)\s*(?:[-*]\s)?(?:\*\*)?(?P<key>Session ID|Project directory|Directory|cwd)(?:\*\*)?:"
+    r"(?:\*\*)?\s+`?(?P<value>[^`\n]{1,500})`?\s*$"
+    r"|<!-- .{0,40}\bSession (?P<id>[\w-]{8,100}) "
 )
-_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T _]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?")
 _TOOL = re.compile(r'<tool-use data-tool-type="(\w*)" data-tool-name="([^"]{1,100})"')
 _TOOL_LINE = re.compile(r"(?:<summary>)?Tool use: \*\*([^*\n]{1,100})\*\*(?: `([^`\n]+)`)?")
 _SUBJECT = re.compile(
-    r"(?:Run command|Read file|Edit file|Write file|File): (.+?)(?:</summary>)?\s*$|^`([^`\n]+)`\s*$",
-    re.MULTILINE,
+    r"(?m)(?:Run command|Read file|Edit file|Write file|File): (.+?)(?:</summary>)?\s*$"
+    r"|^`([^`\n]+)`\s*$"
 )
 _READ_ALONG = re.compile(r"^Called the \w+ tool with the following input:", re.MULTILINE)
 _EMPTY = "_No text content captured for this message._"
 _ECHO = "<command-message>"
-
-
-class Speechless(DataError):
-    """A text in which no speaker can be told."""
+_HINT = "mark who speaks, with User: and Assistant: for example"
 
 
 def read(lines: Iterable[Line], into: Gather) -> None:
-    """Turns by speaker. Raises `Speechless` where there are none."""
+    """Turns by speaker. Raises DataError where there are none."""
     page = _Page(into)
     for line in lines:
         page.line(line, controls.strip_controls(line.data.decode("utf-8-sig", "replace")))
         into.end = line.end
     page.flush()
     if not page.style:
-        raise Speechless("no speaker can be told")
+        raise DataError("no speaker can be told", _HINT)
 
 
 class _Page:
@@ -90,14 +88,13 @@ class _Page:
 
     def line(self, line: Line, text: str) -> None:
         if not self._in_block(text):
-            found = self._mark(text)
-            if found:
+            if found := self._mark(text):
                 text = self._begin(found, line, text)
-            elif mark := _FENCE.match(text):
-                self._fenced(mark[1], text)
+            else:
+                self.fence = speakers.fenced(self.fence, text)
         if text.strip():
             self.before = text
-        self.at = self.at or Place(line.number, line.offset)
+        self.at = self.at or Place(line.number, line.offset, key=f"@{line.offset}")
         if self.size < 4 * sum(speakers.SAID):
             self.kept.append(text)
             self.size += len(text)
@@ -109,7 +106,7 @@ class _Page:
                 self.block = ""
             return True
         if self.style == "specstory" and text.startswith(("<tool-use", "<think>")):
-            name = "tool-use" if text[1] == "t" and text[2] == "o" else "think"
+            name = "tool-use" if text.startswith("<tool-use") else "think"
             self.block = "" if f"</{name}>" in text else name
             return True
         return False
@@ -140,41 +137,33 @@ class _Page:
         self.fence, groups = "", found.groupdict()
         aside = groups.get("aside") or ""
         time = _TIME.search(aside)
-        self.at = Place(line.number, line.offset, speakers.when(_iso(time[0])) if time else "")
+        when = speakers.when(re.sub("[ _]", "T", time[0])) if time else ""
+        self.at = Place(line.number, line.offset, when, f"@{line.offset}")
         self.speaker = _speaker(groups)
         if "sidechain" in aside and self.speaker == "user":
             self.speaker = "assistant"
         said = groups.get("after") or groups.get("rest") or ""
         return said + text[400:] if said else ""
 
-    def _fenced(self, mark: str, text: str) -> None:
-        if not self.fence:
-            self.fence = mark
-        elif mark.startswith(self.fence) and not text.strip().strip(mark[0]):
-            self.fence = ""
-
     def flush(self) -> None:
         text, at = "\n".join(self.kept).strip(), self.at
         if self.style == "specstory":
             text = text.removesuffix("---").strip()
         if text and text != _EMPTY and at is not None:
-            self._turn(text, at, f"@{at.offset}")
+            self._turn(text, at)
         self.kept, self.size, self.at = [], 0, None
 
-    def _turn(self, text: str, at: Place, key: str) -> None:
+    def _turn(self, text: str, at: Place) -> None:
         if self.speaker == "tool":
-            self.into.result("", text, at, key)
+            self.into.result("", text, at)
         elif self.speaker == "system" or (self.speaker == "user" and self._is_template(text, at)):
-            self.into.put_in(text, at, key)
-        elif self.speaker == "user":
-            if self.style == "numbered" and (along := _READ_ALONG.search(text)):
-                text = text[: along.start()]
-            if text.strip():
-                self.into.said("user", text, at, key)
-        elif self.style == "specstory":
-            self._answer(text, at, key)
+            self.into.put_in(text, at)
+        elif self.style == "specstory" and self.speaker == "assistant":
+            self._answer(text, at)
         else:
-            self.into.said("assistant", text, at, key)
+            if self.style == "numbered" and self.speaker == "user":
+                text = _READ_ALONG.split(text, maxsplit=1)[0]
+            self.into.said(self.speaker, text, at)
 
     def _is_template(self, text: str, at: Place) -> bool:
         """Whether a person's turn is the text of the slash command that was echoed before it."""
@@ -183,39 +172,34 @@ class _Page:
             return False
         return (echo != "" and echo == at.time) or text.startswith(("#", "<"))
 
-    def _answer(self, text: str, at: Place, key: str) -> None:
+    def _answer(self, text: str, at: Place) -> None:
         """The agent's words, and between them the tools that it called."""
         self.echo = None
         parts = re.split(r"(?s)(<tool-use .*?(?:</tool-use>|\Z)|<think>.*?(?:</think>|\Z))", text)
         for number, part in enumerate(parts):
-            name = f"{key}/{number}" if number else key
+            place = at.nth(number)
             if part.startswith("<tool-use"):
-                self._tool(part, at, name)
+                self._tool(part, place)
             elif not part.startswith("<think>") and part.strip():
-                call = _TOOL_LINE.match(part.strip())
-                if call:
-                    self.into.called(call[1], _given("", call[2] or ""), at, name)
+                if call := _TOOL_LINE.match(part.strip()):
+                    self.into.called(call[1], _given("", call[2] or ""), place)
                 else:
-                    self.into.said("assistant", part, at, name)
+                    self.into.said("assistant", part, place)
 
-    def _tool(self, text: str, at: Place, key: str) -> None:
+    def _tool(self, text: str, at: Place) -> None:
         called, summary = _TOOL.match(text), _TOOL_LINE.search(text)
         tool = called[2] if called else summary[1] if summary else "unknown"
         subject = _SUBJECT.search(text)
         given = _given(called[1] if called else "", (subject[1] or subject[2]) if subject else "")
-        self.into.called(tool, given, at, key, key)
+        self.into.called(tool, given, at, at.key)
         body = re.search(r"(?s)\n(?:```|~~~)\w*\n(.*?)\n(?:```|~~~)", text)
-        self.into.result(tool, body[1] if body else "", at, f"{key}/1", call=key)
+        self.into.result(tool, body[1] if body else "", at.nth(1), call=at.key)
 
 
 def _given(kind: str, subject: str) -> Mapping[str, str]:
     if not subject:
         return {}
     return {"command": subject} if kind == "shell" else {"file_path": subject}
-
-
-def _iso(time: str) -> str:
-    return time.replace(" ", "T").replace("_", "T")
 
 
 def _speaker(found: Mapping[str, str | None]) -> str:
