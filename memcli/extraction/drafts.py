@@ -58,11 +58,7 @@ def episode(session: Session, segment: Segment, told: EpisodeDraft, today: str) 
     """The episode of a segment. Its source names the last turn of the segment."""
     turns = session.turns[segment.start : segment.end]
     times = [turn.time for turn in turns if turn.time] or [""]
-    extra = {
-        "started_at": times[0],
-        "ended_at": times[-1],
-        "surprise": round(segment.surprise, 3),
-    }
+    extra = {"started_at": times[0], "ended_at": times[-1], "surprise": round(segment.surprise, 3)}
     title = neutralise(line(told.title, model_output.TITLE_LENGTH))
     summary = neutralise(clean_text(told.summary))
     finding = Finding("episode", title, summary, segment.start, tags=told.tags)

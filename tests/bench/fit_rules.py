@@ -107,9 +107,9 @@ def read(path: Path) -> Session:
     return clean.clean_session(found[0]._replace(turns=turns))
 
 
-def candidates(session: Session) -> list[evidence.Candidate]:
+def candidates(session: Session) -> list[evidence.Remark]:
     heard = evidence.hear(session.turns)
-    around = evidence.Session(session.turns, heard)
+    around = evidence.Surroundings(session.turns, heard)
     return [around.judged(one) for one in evidence.by_words(heard)]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memcli.extraction import job_files, placement
+from memcli.extraction import placement
 from memcli.extraction.drafts import drafts_of, is_tainted
 from memcli.memory.levels import Place, place
 from memcli.memory.parser import parse
@@ -130,27 +130,7 @@ def test_bullets_go_to_the_end_of_the_prose() -> None:
     assert placement.with_bullets(parse("", "x"), ["- a"]) == "- a\n"
 
 
-def test_checkpoints_are_read_as_they_are() -> None:
-    """Torn lines and other shapes are passed over; only what changed is told."""
-    row = '{"milestone":"a","assumptions":{"scope":"s"}}\n'
-    text = f"{row}x\n[1]\n{row}"
-    assert job_files.moved_assumptions(text, "", TODAY) == []
-
-
 # --- what is known elsewhere, twice, or not at all
-
-
-def test_a_finding_that_names_no_turn_is_not_tainted() -> None:
-    """There are no words that it could have been taken from."""
-    assert is_tainted(SAID._replace(turn=1), SESSION)
-    assert not is_tainted(SAID._replace(turn=99), SESSION)
-
-
-def test_what_is_known_in_another_work_tree_is_left_to_it() -> None:
-    """It is not written here a second time, and not there from here."""
-    file = placement.KnownFile(PROJECT, parse(entry(SAID.body), "tasks/other.md"), writable=False)
-    done = planned(SAID, files=(file,))
-    assert done.texts == {} and done.dropped == {placement.ELSEWHERE: 1}
 
 
 def test_a_session_strengthens_an_entry_once() -> None:

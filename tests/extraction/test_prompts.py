@@ -10,7 +10,6 @@ import pytest
 from memcli.errors import ProviderError
 from memcli.extraction import condense, prompts
 from memcli.extraction.scopes import BY_NAME, NAMES, SCOPES
-from memcli.providers.llm.replies import KEYWORDS
 from memcli.sessions.model import Finding, Segment, Turn
 
 pytestmark = pytest.mark.unit
@@ -75,11 +74,6 @@ def test_one_instruction_holds_all_scopes() -> None:
     assert "flags" not in prompts.instruction([BY_NAME["corrective"]], inputs)
 
 
-def test_memories_have_a_bound() -> None:
-    """The first given are shown, as many as there is room for."""
-    assert prompts.memories(["a" * 3000, "b" * 3000]) == "a" * 3000
-
-
 def test_a_reply_becomes_findings() -> None:
     """Turn numbers become indexes; every field arrives."""
     text = reply(good(turn=2, type="corrective", importance=0.7, tags=["a"], paths=["*.py"],
@@ -134,9 +128,3 @@ def test_verdicts_and_risks_are_read() -> None:
     """Numbers of what was shown; titles with texts."""
     assert prompts.parse_verdicts('{"general": [1, 3, 9]}', 3) == {0, 2}
     assert prompts.parse_risks(reply({"title": "A", "text": "b"})) == (("A", "b"),)
-
-
-def test_the_schema_is_one_that_is_checked() -> None:
-    """No keyword that nothing looks at."""
-    item = prompts.schema(prompts.ITEM, NAMES)["properties"]["items"]["items"]
-    assert all(set(value) <= KEYWORDS for value in item["properties"].values())

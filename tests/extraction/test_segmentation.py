@@ -9,15 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memcli.extraction.rules.words import content
-from memcli.extraction.segmentation import (
-    KEY,
-    MOST,
-    calibrated,
-    segments,
-    surprises_of,
-)
-from memcli.sessions.model import Segment, Session, Turn
+from memcli.extraction.segmentation import KEY, MOST, calibrated, segments, surprises_of
+from memcli.sessions.model import Segment, Turn
 
 SUBJECTS = [
     "invoice tax rounding currency ledger decimal payment refund booking".split(),
@@ -55,11 +48,6 @@ def talk(plan: Sequence[tuple[int, int]], seed: int = 1) -> list[Turn]:
         for _ in range(exchanges):
             turns += [human(say(subject, rng.randint(4, 25))), *ran(), agent(say(subject, 40))]
     return turns
-
-
-def told(*turns: Turn) -> tuple[Session, Segment]:
-    (segment,) = segments(turns)
-    return Session("s", "test", "s.jsonl", turns), segment
 
 
 def starts(found: Sequence[Segment]) -> list[int]:
@@ -103,12 +91,6 @@ def test_a_gap_over_three_hours_begins_anew() -> None:
         assert len(segments([first, agent("on it"), human("next", later)])) == count
 
 
-def test_a_clock_that_goes_back_makes_no_gap() -> None:
-    """Only the latest time seen counts."""
-    times = ["2026-11-20T10:00:00Z", "2026-11-20T02:00:00Z", "2026-11-20T10:30:00Z"]
-    assert len(segments([human(f"turn {time}", time) for time in times])) == 1
-
-
 def test_there_are_at_most_twelve() -> None:
     """Of many gaps the longest are cut."""
     turns = [
@@ -130,22 +112,6 @@ def test_what_repeats_does_not_surprise_and_what_is_new_does() -> None:
     new = set("docker image container registry layer compose volume network".split())
     found = surprises_of([old, old, new, {"tax", "docker"}], {})
     assert found[:2] == [0.0, 0.0] and found[2] >= KEY and found[3] < KEY
-
-
-def test_few_words_are_no_surprise() -> None:
-    """A short assent shares no word with what was said and is no key moment."""
-    assert surprises_of([{"invoice", "tax"}, set(content("looks good, ship it"))], {})[1] < KEY
-
-
-def test_key_moments_are_the_exception() -> None:
-    """In sessions about one thing fewer than one turn in ten surprises."""
-    share = []
-    for seed in range(10):
-        turns = talk([(0, 20)], seed)
-        said = [set(content(turn.text)) for turn in turns if turn.text and not turn.tool]
-        share += [one >= KEY for one in surprises_of(said, {})]
-    assert len(share) == 400
-    assert sum(share) / len(share) < 0.1
 
 
 def test_surprise_is_on_one_scale() -> None:
@@ -194,35 +160,3 @@ def test_segments_cover_the_session_and_nothing_raises(turns: list[Turn]) -> Non
     assert [i for one in found for i in range(one.start, one.end)] == list(range(len(turns)))
     for one in found:
         assert all(one.start <= i < one.end for i in one.key_turns) and 0 <= one.surprise <= 1
-
-
-def test_long_turns_are_read_by_their_head() -> None:
-    """Words beyond what is compared change neither segments nor surprise."""
-    turns = talk([(0, 8), (1, 8)])
-    longer = [
-        turn._replace(text=f"{turn.text} {'x' * 500} " + "noise " * 50_000) for turn in turns[:3]
-    ]
-    padded = [turn._replace(text=turn.text.ljust(400) if turn.text else "") for turn in turns]
-    assert starts(segments(padded)) == starts(segments([*longer, *padded[3:]])) == [0, 32]
-
-
-def test_breaks_keep_their_distance_and_are_at_most_twelve() -> None:
-    """However often the subject changes, no segment is a scrap, and there are not more than twelve."""
-    found = segments(talk([(i % len(SUBJECTS), 4) for i in range(40)], seed=3))
-    assert 2 <= len(found) <= MOST
-    assert found[0].start == 0 and found[-1].end == 40 * 4 * 4
-
-
-def test_what_was_said_long_ago_is_new_again() -> None:
-    """The running event forgets: after hundreds of texts, words of the first surprise as new ones
-    do.
-    """
-    first, other = (
-        set("invoice tax rounding currency ledger decimal payment refund".split()),
-        set(SUBJECTS[2]),
-    )
-    new = set("parser grammar lexer syntax tree node visitor unicode".split())
-    said = [first, *[other] * 300]
-    old_again, never = surprises_of([*said, first], {})[-1], surprises_of([*said, new], {})[-1]
-    assert old_again == pytest.approx(never, abs=1e-6) and old_again == pytest.approx(1.0)
-    assert surprises_of([*said, other], {})[-1] == 0.0

@@ -4,10 +4,8 @@ replies.
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from email.utils import formatdate
 from typing import Any
@@ -17,16 +15,7 @@ import pytest
 from memcli.errors import ProviderError
 from memcli.providers.embed import http, make_embedder
 from memcli.providers.embed.http import HttpEmbedder, shorten
-from tests.providers.embed.server import (
-    CLOSE,
-    DRIP,
-    DRIP_HEAD,
-    HANG,
-    Answer,
-    Server,
-    openai,
-    vector_of,
-)
+from tests.providers.embed.server import CLOSE, DRIP, DRIP_HEAD, HANG, Answer, Server, vector_of
 
 
 def made(server: Server, **options: Any) -> HttpEmbedder:
@@ -90,26 +79,6 @@ def test_a_slow_server_is_left_at_the_deadline(answer: Answer, server: Server) -
     assert not server.stop.is_set()
 
 
-def test_the_deadline_is_for_all_batches_together(server: Server) -> None:
-    """When the first batch took all the time, the second is not asked for."""
-    came = threading.Event()
-
-    def slowly(body: Any) -> Answer:
-        came.wait(10)
-        return Answer(body=openai(body))
-
-    embedder = made(server)
-    embedder.embed(["warm"])
-    server.answers = [slowly]
-    before = set(threading.enumerate())
-    with pytest.raises(ProviderError, match="no answer in time"):
-        embedder.embed(["x"] * 129, deadline=0.4)
-    came.set()
-    for left in set(threading.enumerate()) - before:
-        left.join(10)
-    assert [len(body["input"]) for body in server.bodies] == [1, 128]
-
-
 def test_without_a_deadline_a_request_has_its_own_limit(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,38 +114,21 @@ def data(*vectors: Any, indices: list[Any] | None = None) -> dict[str, Any]:
 
 RUBBISH: dict[str, Any] = {
     "no JSON": b"<html>",
-    "empty": b"",
-    "cut off": json.dumps(data([1, 2], [3, 4])).encode()[:-8],
     "deep": b"[" * 100_000,
     "no UTF-8": b'{"data": "\xff\xfe"}',
-    "null": None,
-    "a list": [1, 2],
-    "a number": 7,
     "another shape": {"embeddings": [[1, 2], [3, 4]]},
-    "data is null": {"data": None},
     "items are numbers": {"data": [1, 2]},
-    "no embedding": {"data": [{"index": 0}, {"index": 1}]},
-    "an error with status 200": {"error": {"message": "no"}},
     "too few": data([1, 2]),
-    "too many": data([1, 2], [3, 4], [5, 6]),
-    "none": {"data": []},
     "an index twice": data([1, 2], [3, 4], indices=[0, 0]),
-    "an index too far": data([1, 2], [3, 4], indices=[0, 2]),
-    "indices of text": data([1, 2], [3, 4], indices=["0", "1"]),
     "dimensions differ": data([1, 2], [3, 4, 5]),
     "dimension 0": data([], []),
     "nested": data([[1], [2]], [[3], [4]]),
     "text for numbers": data(["1", "2"], ["3", "4"]),
-    "text for a vector": data("12", "34"),
     "base64": data("AACAPwAAAEA=", "AACAPwAAAEA="),
-    "true for numbers": data([True, False], [True, True]),
     "null in a vector": data([1, None], [3, 4]),
     "NaN": b'{"data": [{"embedding": [1, NaN]}, {"embedding": [3, 4]}]}',
-    "infinite": b'{"data": [{"embedding": [1, 2]}, {"embedding": [-Infinity, 4]}]}',
     "over float32": data([1, 2], [3, 1e300]),
-    "huge whole number": data([1, 2], [3, 10**400]),
     "all zero": data([1, 2], [0, 0.0]),
-    "zero in float32": data([1, 2], [1e-300, 0]),
 }
 
 
@@ -191,12 +143,6 @@ def test_rubbish_is_refused_as_a_whole(name: str, server: Server) -> None:
     assert caught.value.what.startswith("openai-compatible embeddings: ")
     assert caught.value.hint
     assert len(server.asked) == 1
-
-
-def test_indices_may_be_left_out(server: Server) -> None:
-    """Then the place counts."""
-    server.answers = [Answer(200, {"data": [{"embedding": [1, 2]}, {"embedding": [3, 4]}]})]
-    assert made(server).embed(["alpha", "beta"]).tolist() == [[1, 2], [3, 4]]
 
 
 def test_batches_of_different_dimensions_are_refused(server: Server) -> None:
@@ -215,12 +161,6 @@ def test_another_dimension_than_asked_for_is_refused(server: Server) -> None:
     with pytest.raises(ProviderError, match="dimension 4, not 256") as caught:
         made(server, dimensions=256).embed(["x"])
     assert "embed_dimensions" in caught.value.hint
-
-
-def test_no_texts_ask_nobody(server: Server) -> None:
-    """Nothing to embed makes an empty matrix."""
-    assert made(server).embed([]).shape == (0, 0)
-    assert server.asked == []
 
 
 def test_texts_are_made_fit_to_send(server: Server) -> None:
@@ -270,19 +210,8 @@ def test_requests_are_bounded_in_bytes_too(server: Server) -> None:
 
 TOO_LONG = [
     Answer(400, {"error": "the input length exceeds the context length"}),
-    Answer(400, {"error": {"message": "Invalid 'input[0]': maximum input length is 8192 tokens."}}),
-    Answer(
-        413,
-        {"error": "Input validation error: `inputs` must have less than 512 tokens. Given: 527"},
-    ),
-    Answer(
-        500,
-        {
-            "error": {
-                "message": "input (600 tokens) is too large to process. increase the batch size"
-            }
-        },
-    ),
+    Answer(413, {"error": "`inputs` must have less than 512 tokens. Given: 527"}),
+    Answer(500, {"error": {"message": "input (600 tokens) is too large to process."}}),
 ]
 
 
@@ -295,14 +224,6 @@ def test_a_text_over_the_models_own_limit_is_halved_until_it_fits(
     made(server).embed(["short", "word " * 1000])
     sent = [[len(text) for text in body["input"]] for body in server.bodies]
     assert sent == [[5, 4999], [5, 2499], [5, 1249]]
-
-
-def test_a_server_that_finds_everything_too_long_gets_an_end(server: Server) -> None:
-    """Halving stops at a length that every model takes."""
-    server.answers = [TOO_LONG[0]] * 50
-    with pytest.raises(ProviderError, match="too long"):
-        made(server).embed(["word " * 1000])
-    assert len(server.asked) == 5
 
 
 def test_what_the_provider_says_is_shown_short_and_clean(server: Server) -> None:

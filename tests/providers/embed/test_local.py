@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,7 +20,7 @@ from memcli.errors import ProviderError, UsageError
 from memcli.memory.words import word_forms
 from memcli.providers.embed import local
 from memcli.providers.embed.arithmetic import cosines
-from memcli.providers.embed.local import CRUMB, DIM, MANY, Local, installed
+from memcli.providers.embed.local import CRUMB, DIM, Local, installed
 
 pytestmark = pytest.mark.skipif(not installed(), reason="needs the extra `local`")
 
@@ -77,16 +76,6 @@ def test_few_and_many_words_have_the_same_vectors(_table: Path, some: set[str]) 
     assert all(len(word.vector) == DIM and 0 < word.weight <= 1023 for word in few.values())
 
 
-def test_a_list_on_either_side_of_many_gives_the_same(table: Local) -> None:
-    """How many words are asked for at once does not matter."""
-    asked = prose()[: MANY + 40]
-    together = table.words(asked)
-    assert {word: table.words([word])[word] for word in asked[::9]} == {
-        w: together[w] for w in asked[::9]
-    }
-    assert table.words([]) == {}
-
-
 def test_words_of_like_meaning_are_near(table: Local) -> None:
     """Nearer than words that have nothing to do with each other."""
     own = {word: value.vector for word, value in table.words(["car", "vehicle", "cheese"]).items()}
@@ -102,14 +91,6 @@ def test_keyboard_mash_is_no_known_word(table: Local) -> None:
         "timeout",
     }
     assert table.known([]) == {}
-
-
-def test_texts_are_embedded_as_unit_rows(table: Local) -> None:
-    """One finite row of length 1 for each text, one without words, too."""
-    rows = table.embed(["a lock timeout", "", "?!", "日本語"])
-    assert rows.dtype == np.float32
-    assert rows.shape == (4, DIM)
-    assert np.linalg.norm(rows, axis=1).tolist() == pytest.approx([1.0] * 4)
 
 
 # --- the table in the cache
@@ -163,13 +144,6 @@ def test_a_damaged_table_is_made_anew(
     assert vectors_of(tmp_path) == table.words(["lock", "timeout"])
     if damage != "folder":
         assert path.stat().st_size == good.stat().st_size
-
-
-def test_what_killed_processes_left_is_swept(tmp_path: Path) -> None:
-    """Half a table under another name is not used, and gone once the table is made."""
-    (tmp_path / "wordllama-256-1.db.4242").write_bytes(b"half a table")
-    vectors_of(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["wordllama-256-1.db"]
 
 
 def test_two_processes_may_make_it_at_once(tmp_path: Path, table: Local) -> None:

@@ -108,20 +108,6 @@ def test_texts_become_the_mean_of_their_tokens(folder: Path) -> None:
     assert embedder.embed([]).shape == (0, 0)
 
 
-def test_many_texts_come_back_in_their_order(folder: Path) -> None:
-    """Batches are made by length, rows are not."""
-    texts = [" ".join(["cow"] * (number % 7) + ["zebra"]) for number in range(100)]
-    expected = [mean(*[4] * (number % 7), 5) for number in range(100)]
-    assert np.allclose(Onnx(str(folder)).embed(texts), expected)
-
-
-@pytest.mark.parametrize("value", [{"pooling_mode_cls_token": True}, {"pooling_mode": "cls"}])
-def test_the_folder_may_ask_for_the_first_token(folder: Path, value: dict[str, Any]) -> None:
-    """Pooling by cls takes the vector of [CLS]."""
-    settings(folder, "1_Pooling/config.json", {**value, "pooling_mode_mean_tokens": False})
-    assert np.allclose(Onnx(str(folder)).embed(["cow"]), [TABLE[2]])
-
-
 def test_rows_are_normalised_where_the_folder_says_so(folder: Path) -> None:
     """The last module of the folder may be one that normalises."""
     kinds = ["sentence_transformers.models.Transformer", "sentence_transformers.models.Normalize"]
@@ -157,12 +143,6 @@ def test_long_texts_are_cut_at_the_models_length(folder: Path, name: str, value:
     assert np.allclose(Onnx(str(folder)).embed(["cow " * 10 + "zebra " * 10]), [mean(*[4] * 10)])
 
 
-def test_no_text_is_longer_than_512_tokens(folder: Path) -> None:
-    """A limit that is none (a tokenizer without one writes 1e30) is not followed."""
-    settings(folder, "tokenizer_config.json", {"model_max_length": 1e30})
-    assert np.allclose(Onnx(str(folder)).embed(["cow " * 510 + "zebra " * 90]), [mean(*[4] * 510)])
-
-
 @pytest.mark.parametrize("made", [model(kind=6), model(extra=()), model(extra=("attention_mask",))])
 def test_the_model_says_which_inputs_it_wants(folder: Path, made: bytes) -> None:
     """Of 32 or 64 bits, with and without mask and types."""
@@ -177,11 +157,6 @@ def test_the_model_may_lie_in_a_folder_of_its_own(folder: Path) -> None:
     assert np.allclose(Onnx(str(folder)).embed(["cow"]), [mean(4)])
     (folder / "onnx/model_int8.onnx").write_bytes(model(table=[[1.0] * 4] * len(WORDS)))
     assert np.allclose(Onnx(str(folder), model="onnx/model_int8.onnx").embed(["cow"]), [[1.0] * 4])
-
-
-def test_blank_and_odd_texts_do_no_harm(folder: Path) -> None:
-    """An empty text is a dash, half a character a question mark; both are unknown words here."""
-    assert np.allclose(Onnx(str(folder)).embed(["", "\udc80"]), [mean(1), mean(1)])
 
 
 def test_another_model_or_setting_has_another_name(folder: Path) -> None:

@@ -92,22 +92,6 @@ def test_gemini_is_asked_in_its_own_words(gemini_server: Server) -> None:
     assert embedder.model == "gemini-embedding-001@768"
 
 
-def test_geminis_second_model_is_told_its_task_in_the_text(gemini_server: Server) -> None:
-    """It ignores the type of the task, so the text begins with it."""
-    url = f"{gemini_server.url}/v1beta"
-    embedder = made(
-        "gemini", {"GEMINI_API_KEY": "k"}, url=url, model="models/gemini-embedding-2", dimensions=8
-    )
-    embedder.embed(["cow"], query=True)
-    assert gemini_server.bodies[0]["requests"] == [
-        {
-            "model": "models/gemini-embedding-2",
-            "content": {"parts": [{"text": "task: search result | query: cow"}]},
-            "outputDimensionality": 8,
-        }
-    ]
-
-
 def test_ollama_is_asked_in_its_own_words(server: Server) -> None:
     """OpenAI's format at OLLAMA_HOST, no key, and the prefixes that its default model was trained with."""
     host = server.url.removeprefix("http://")
@@ -147,9 +131,7 @@ def test_ollamas_host_may_be_written_in_many_ways(text: str, url: str) -> None:
     assert parse_host(text) == url
 
 
-def test_a_model_that_ollama_lacks_is_named_with_the_command_that_gets_it(
-    server: Server,
-) -> None:
+def test_a_model_that_ollama_lacks_is_named_with_the_command_that_gets_it(server: Server) -> None:
     """404 says which model to pull."""
     said = {"error": 'model "nomic-embed-text" not found, try pulling it first'}
     server.answers = [Answer(404, said)]
@@ -225,8 +207,7 @@ def test_the_name_in_the_cache_tells_apart_what_must_not_meet() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "most"),
-    [("openai", 256), ("openai-compatible", 128), ("gemini", 100), ("ollama", 32)],
+    ("name", "most"), [("openai", 256), ("openai-compatible", 128), ("gemini", 100), ("ollama", 32)]
 )
 def test_no_request_is_bigger_than_the_provider_takes(
     name: str, most: int, server: Server, gemini_server: Server

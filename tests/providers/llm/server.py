@@ -1,9 +1,8 @@
-"""The Messages API on loopback: real HTTP, its checks, its errors, its counting of cached tokens."""
+"""The Messages API on loopback: real HTTP, its checks, its errors, its counting of tokens."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import threading
 from collections import deque
@@ -12,16 +11,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 KEY = "sk-test"
-MINIMUM = {"haiku-4-5": 4096, "opus-4-5": 4096, "sonnet-4-6": 1024}
-"""Tokens below which a prefix is not cached."""
-FIVE_MINUTES = 300.0
 FORBIDDEN = {"maxLength", "minLength", "maxItems", "minimum", "maximum", "pattern"}
 """Schema keywords that structured output does not take."""
-ERRORS = {
-    400: "invalid_request_error", 401: "authentication_error", 403: "permission_error",
-    404: "not_found_error", 413: "request_too_large",
-    429: "rate_limit_error", 500: "api_error", 529: "overloaded_error",
-}  # fmt: skip
+ERRORS = {401: "authentication_error", 404: "not_found_error", 529: "overloaded_error"}
 
 
 class Step(NamedTuple):
@@ -52,15 +44,13 @@ class Api:
         self.seen: list[Seen] = []
         """What was answered, in order."""
         self.arrived = 0
-        self.now = 0.0
-        """Seconds on the clock of the cache."""
         self.thinking = 0.0
-        """Seconds until a reply begins; only then its prefix is in the cache."""
+        """Seconds until a reply begins; only then what it marks is in the cache."""
         self.most_at_once = 0
         self.url = ""
         self.closing = threading.Event()
         self._at_once = 0
-        self._cache: dict[str, float] = {}
+        self._cache: set[str] = set()
         self._lock = threading.Lock()
 
     @property
@@ -72,11 +62,6 @@ class Api:
         """The sum of one count over all answers."""
         return sum(seen.usage[name] for seen in self.seen if seen.usage)
 
-    @property
-    def paid(self) -> int:
-        """Input tokens that were not read from the cache."""
-        return self.total("input_tokens") + self.total("cache_creation_input_tokens")
-
     def handle(self, body: Any, headers: Mapping[str, str]) -> tuple[int, Mapping[str, str], bytes]:
         with self._lock:
             self._at_once += 1
@@ -85,49 +70,32 @@ class Api:
             step = self.steps.popleft() if self.steps else Step()
         usage: dict[str, int] | None = None
         fault = _fault(body, headers) if step.status == 200 and step.raw is None else ""
-        cached = set() if fault else self._cached()
+        status = (401 if fault == "key" else 400) if fault else step.status
+        known = set(self._cache)
         self.closing.wait(step.delay or self.thinking)
-        if fault:
-            status, answer = (
-                (401 if fault == "key" else 400),
-                error(401 if fault == "key" else 400, fault),
-            )
-        elif step.raw is not None:
-            status, answer = step.status, step.raw
-        elif step.status != 200:
-            status, answer = step.status, error(step.status, "as told")
+        if step.raw is not None:
+            answer = step.raw
+        elif status != 200:
+            answer = error(status, fault or "as told")
         else:
             text = step.text if step.text is not None else self.answer(body)
-            usage = self._usage(body, text, cached)
-            status, answer = 200, message(body, text, step.stop, usage)
+            usage = self._usage(body, text, known)
+            answer = message(body, text, step.stop, usage)
         with self._lock:
             self._at_once -= 1
             self.seen.append(Seen(body, headers, usage))
         return status, step.headers, answer
 
-    def _cached(self) -> set[str]:
-        """The prefixes in the cache: each five minutes from its last use."""
-        with self._lock:
-            return {name for name, used in self._cache.items() if used + FIVE_MINUTES > self.now}
-
-    def _usage(self, body: Mapping[str, Any], text: str, cached: set[str]) -> dict[str, int]:
-        """The longest cached prefix that ends at a mark is read, the rest up to the last mark
-        written.
-        """
+    def _usage(self, body: Mapping[str, Any], text: str, known: set[str]) -> dict[str, int]:
+        """Blocks with a mark are written to the cache, and read from it the next time."""
         blocks = list(_blocks(body))
-        marks = [at for at, (_, marked) in enumerate(blocks, 1) if marked]
-        counts = [0]
-        for block, _ in blocks:
-            counts.append(counts[-1] + tokens(block))
-        least = next((least for name, least in MINIMUM.items() if name in body["model"]), 4096)
-        marks = [at for at in marks if counts[at] >= least]
-        names = {at: _digest(body, blocks[:at]) for at in marks}
-        read = max((counts[at] for at in marks if names[at] in cached), default=0)
-        written = max(counts[marks[-1]] - read, 0) if marks else 0
+        marked = {block for block, mark in blocks if mark}
         with self._lock:
-            self._cache.update(dict.fromkeys(names.values(), self.now))
+            self._cache |= marked
+        read = sum(tokens(block) for block in marked & known)
+        written = sum(tokens(block) for block in marked - known)
         return {
-            "input_tokens": counts[-1] - read - written,
+            "input_tokens": sum(tokens(block) for block, _ in blocks) - read - written,
             "cache_read_input_tokens": read,
             "cache_creation_input_tokens": written,
             "output_tokens": tokens(text),
@@ -135,44 +103,28 @@ class Api:
 
 
 def _blocks(body: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
-    """The prompt as the API lays it out: tools, schema and system text, messages; with the marks."""
-    for tool in body.get("tools", ()):
-        yield json.dumps(tool), "cache_control" in tool
+    """The prompt as the API lays it out: schema and system text, messages; with the marks."""
     if "output_config" in body:
         yield json.dumps(body["output_config"]), False
-    system = body.get("system", [])
-    for block in [{"text": system}] if isinstance(system, str) else system:
+    for block in body.get("system", []):
         yield block["text"], "cache_control" in block
     for turn in body["messages"]:
-        content = turn["content"]
-        for block in [{"text": content}] if isinstance(content, str) else content:
+        for block in turn["content"]:
             yield turn["role"] + block["text"], "cache_control" in block
-
-
-def _digest(body: Mapping[str, Any], blocks: list[tuple[str, bool]]) -> str:
-    return hashlib.sha256(
-        json.dumps([body["model"], *(text for text, _ in blocks)]).encode()
-    ).hexdigest()
 
 
 def _fault(body: Any, headers: Mapping[str, str]) -> str:
     """What the API would refuse, "" for nothing."""
-    if KEY not in (
-        headers.get("x-api-key"),
-        headers.get("authorization", "").removeprefix("Bearer "),
-    ):
+    bearer = headers.get("authorization", "").removeprefix("Bearer ")
+    if KEY not in (headers.get("x-api-key"), bearer):
         return "key"
-    if "anthropic-version" not in headers or "application/json" not in headers.get(
-        "content-type", ""
-    ):
+    if "anthropic-version" not in headers:
         return "headers"
     for name in ("model", "max_tokens", "messages"):
         if not body.get(name):
             return f"{name}: field required"
     if any(not block["text"].strip() for turn in body["messages"] for block in turn["content"]):
         return "text content blocks must be non-empty"
-    if sum(marked for _, marked in _blocks(body)) > 4:
-        return "a maximum of 4 blocks with cache_control may be provided"
     if found := FORBIDDEN & set(_keys(body.get("output_config", {}))):
         return f"output_config: {found} not supported"
     return ""
@@ -191,11 +143,9 @@ def tokens(text: str) -> int:
 
 def message(body: Mapping[str, Any], text: str, stop: str, usage: Mapping[str, int]) -> bytes:
     content = [{"type": "text", "text": text}] if text else []
-    values = {
-        "id": "msg_1", "type": "message", "role": "assistant", "model": body["model"], "content": content,
-        "stop_reason": stop, "stop_sequence": None, "usage": usage,
-    }  # fmt: skip
-    return json.dumps(values).encode()
+    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": body["model"]}
+    tail = {"content": content, "stop_reason": stop, "stop_sequence": None, "usage": usage}
+    return json.dumps({**head, **tail}).encode()
 
 
 def error(status: int, text: str) -> bytes:
@@ -214,10 +164,7 @@ def serve() -> Iterator[Api]:
         def do_POST(self) -> None:
             data = self.rfile.read(int(self.headers.get("content-length", 0)))
             headers = {name.lower(): value for name, value in self.headers.items()}
-            if self.path != "/v1/messages":
-                status, more, answer = 404, {}, error(404, self.path)
-            else:
-                status, more, answer = api.handle(json.loads(data), headers)
+            status, more, answer = api.handle(json.loads(data), headers)
             with contextlib.suppress(OSError):  # the client may be gone
                 self.send_response(status)
                 for name, value in {"content-type": "application/json", **more}.items():
@@ -229,12 +176,8 @@ def serve() -> Iterator[Api]:
         def log_message(self, *args: Any) -> None:
             pass
 
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-        block_on_close = False
-        request_queue_size = 64
-
-    server = Server(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads, server.block_on_close = True, False
     api.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()

@@ -32,7 +32,6 @@ SCHEMA = {
 }
 GOOD = json.dumps({"findings": ["Freeze time."]})
 LONG = "user: the cart tests are flaky. " * 1200
-SCOPES = [f"scope-{n}" for n in range(10)]
 
 
 @pytest.fixture
@@ -119,44 +118,14 @@ def test_secrets_and_private_parts_never_leave(api: Api, make: Callable[..., Ask
     assert "t " in body and "p " in body
 
 
-def test_all_scopes_read_the_transcript_from_one_cached_prefix(
-    api: Api, make: Callable[..., Asked]
-) -> None:
-    """Ten questions about one session pay for it once: below 1.3 times its tokens, not ten times."""
+def test_questions_with_one_prefix_pay_for_it_once(api: Api, make: Callable[..., Asked]) -> None:
+    """The first is asked alone, so that the others find the transcript in the cache."""
     one = make()
     api.answer, api.thinking = lambda body: GOOD, 0.05
-    asks = [Ask("One system text.", f"Job: {name}.", LONG, SCHEMA, purpose=name) for name in SCOPES]
-    found = ask_all(one.model, asks)
-    assert all(isinstance(reply, Reply) for reply in found)
-    assert tokens(LONG) > 5000 and api.paid <= 1.3 * tokens(LONG)
-    written = [seen.usage["cache_creation_input_tokens"] > 0 for seen in api.seen if seen.usage]
-    assert written == [True] + [False] * 9
-    assert sum(call.usage.cache_read for call in one.calls) == api.total("cache_read_input_tokens")
-    assert {call.purpose for call in one.calls} == set(SCOPES) and one.calls[0].purpose == "scope-0"
-
-
-def test_another_schema_or_system_text_misses_the_cache(
-    api: Api, make: Callable[..., Asked]
-) -> None:
-    """They stand before the transcript: why all scopes have the same."""
-    one = make()
-    api.answer = lambda body: GOOD
-    other = {**SCHEMA, "description": "other"}
-    for system, schema in (("s", SCHEMA), ("s", SCHEMA), ("t", SCHEMA), ("s", other)):
-        one.model.ask(Ask(system, "p", LONG, schema))
-    assert [call.usage.cache_write > 0 for call in one.calls] == [True, False, True, True]
-
-
-def test_a_short_prefix_is_not_cached_and_an_old_one_is_gone(
-    api: Api, make: Callable[..., Asked]
-) -> None:
-    """Below 4,096 tokens a mark does nothing; after five minutes the prefix is written anew."""
-    one = make()
-    for shared, wait in (("short", 0), ("short", 0), (LONG, 0), (LONG, 299), (LONG, 301)):
-        api.now += wait
-        one.model.ask(Ask("s", "p", shared))
-    seen = [(call.usage.cache_read > 0, call.usage.cache_write > 0) for call in one.calls]
-    assert seen == [(False, False), (False, False), (False, True), (True, False), (False, True)]
+    asks = [Ask("One system text.", f"Part {n}.", LONG, SCHEMA, purpose=str(n)) for n in range(5)]
+    assert all(isinstance(reply, Reply) for reply in ask_all(one.model, asks))
+    assert [call.usage.cache_write > 0 for call in one.calls] == [True] + [False] * 4
+    assert one.calls[0].purpose == "0" and api.total("cache_read_input_tokens") > 4 * 9000
 
 
 # --- what goes wrong
@@ -187,12 +156,6 @@ def test_it_is_not_tried_for_ever(api: Api, make: Callable[..., Asked]) -> None:
     api.steps.extend([Step(529)] * 9)
     error = refused(make().model, Ask("s", "p"))
     assert "529" in error.what and "as told" in error.what and len(api.seen) == 5
-
-
-def test_a_wait_beyond_the_deadline_is_no_wait(api: Api, make: Callable[..., Asked]) -> None:
-    """A server that asks for an hour ends the call at once."""
-    api.steps.append(Step(429, {"retry-after": "3600"}))
-    assert "429" in refused(make().model, Ask("s", "p", timeout=5)).what and len(api.seen) == 1
 
 
 @pytest.mark.parametrize(
@@ -250,18 +213,6 @@ def test_a_reply_that_is_not_whole_is_refused_whole(
     assert len(api.seen) == 1 and len(one.calls) == 1
 
 
-def test_a_bad_reply_is_shown_without_secrets_and_controls(
-    api: Api, make: Callable[..., Asked]
-) -> None:
-    """Its first characters, on one line."""
-    api.steps.append(Step(text="Sure!\n\x1b[31mAKIAIOSFODNN7EXAMQLE " + "x" * 300))
-    what = refused(make().model, Ask("s", "p", schema=SCHEMA)).what
-    assert (
-        "Sure!" in what and "\x1b" not in what and "\n" not in what and "AKIAIOSFODNN7" not in what
-    )
-    assert len(what) < 160
-
-
 @pytest.mark.parametrize(
     "raw",
     [
@@ -292,16 +243,6 @@ def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ProviderError, match="cannot be reached"):
         model.ask(Ask("s", "p"))
     model.close()
-
-
-@pytest.mark.parametrize("url", ["nonsense", "http://[::1", "ftp://127.0.0.1/"])
-def test_an_address_that_is_none(url: str) -> None:
-    """A malformed ANTHROPIC_BASE_URL is an error with a hint."""
-    model = Anthropic("m", {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": url}, pause=0.001)
-    with pytest.raises((ProviderError, UsageError)) as caught:
-        model.ask(Ask("s", "p"))
-    model.close()
-    assert "ANTHROPIC_BASE_URL" in caught.value.what + caught.value.hint
 
 
 def test_without_a_key_the_way_to_set_it_is_told() -> None:
@@ -392,16 +333,6 @@ def test_a_question_that_waited_too_long_for_money_is_not_asked(
     assert "not asked" in refused(one.model, Ask("s", "p", max_tokens=4000, timeout=0.2)).what
     slow.join()
     assert len(api.seen) == 1
-
-
-def test_a_warm_prefix_is_not_estimated_as_if_it_were_new(
-    api: Api, make: Callable[..., Asked]
-) -> None:
-    """Else ten questions about a long session would be stopped long before they cost as much."""
-    one = make(run=0.4)
-    long = "user: it is flaky. " * 28_000  # 133,000 tokens
-    found = ask_all(one.model, [Ask("s", name, long, max_tokens=2000) for name in SCOPES])
-    assert all(isinstance(reply, Reply) for reply in found)
 
 
 def test_the_sdk_is_imported_on_demand(api: Api) -> None:

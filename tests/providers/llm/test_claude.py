@@ -135,12 +135,6 @@ def test_a_schema_is_asked_for_in_words_and_checked(fake: Fake) -> None:
     assert "no JSON" in refused(fake.model(), Ask("s", "p", schema=schema)).what
 
 
-def test_a_list_of_events_is_read_too(fake: Fake) -> None:
-    """The result is the last of them."""
-    fake.says([{"type": "system"}, {"type": "assistant"}, RESULT])
-    assert fake.model().ask(Ask("s", "p")).text == "yes"
-
-
 @pytest.mark.parametrize(
     ("code", "word"),
     [
@@ -163,14 +157,6 @@ def test_a_failing_command_says_why(code: str, word: str, fake: Fake) -> None:
     """What it said, in a line, with what to do."""
     fake.does(code)
     assert word in refused(fake.model(), Ask("s", "p")).what
-
-
-def test_a_command_that_reads_nothing_is_no_accident(fake: Fake) -> None:
-    """It may end before it has read a long question."""
-    path = fake.folder / "claude"
-    path.write_text(f"#!{sys.executable} -S\nimport sys\nsys.exit('no')\n")
-    path.chmod(0o755)
-    assert "no" in refused(fake.model(max_cost=9), Ask("s", "x" * 2_000_000)).what
 
 
 def alive(pid: int) -> bool:
@@ -231,10 +217,3 @@ def test_a_missing_command_is_told(fake: Fake, tmp_path: Path) -> None:
         model = make_model(Config(llm="claude"), {"PATH": path}, ledger)
         assert model is not None and "no claude command" in refused(model, Ask("s", "p")).what
     assert not fake.notes.exists()
-
-
-def test_a_file_that_cannot_be_run_is_told(fake: Fake) -> None:
-    """Say, a script whose interpreter is gone."""
-    (fake.folder / "claude").write_text("#!/nowhere/python\n")
-    (fake.folder / "claude").chmod(0o755)
-    assert "cannot be run" in refused(fake.model(), Ask("s", "p")).what
