@@ -24,9 +24,9 @@ from memcli.index.view import Filters
 if TYPE_CHECKING:
     from memcli.commands.add import AddReport
     from memcli.commands.extract import ExtractReport
-    from memcli.commands.health import HealthReport
-    from memcli.commands.reinforce import ReinforceReport
     from memcli.commands.show import ShowReport
+    from memcli.compaction.reinforce import ReinforceReport
+    from memcli.diagnostics.health import HealthReport
     from memcli.recall.answer import RecallReport
     from memcli.recall.present import Hit
 
@@ -34,7 +34,7 @@ Names = str | Sequence[str]
 """One name or several."""
 
 
-class Wanted(TypedDict, total=False):
+class FilterOptions(TypedDict, total=False):
     """The filters of `mem recall`: within one any value fits, and all of them must."""
 
     level: Names
@@ -51,7 +51,7 @@ class Wanted(TypedDict, total=False):
     no_global: bool
 
 
-class Asked(Wanted, total=False):
+class RecallOptions(FilterOptions, total=False):
     """What a recall takes besides its task.
 
     `limit` bounds the ranked hits; norms, policies, workflows and episodes come in addition. With
@@ -85,18 +85,18 @@ class Memory:
         """Refuse further calls."""
         self._closed = True
 
-    def recall(self, task: str, **options: Unpack[Asked]) -> list[Hit]:
+    def recall(self, task: str, **options: Unpack[RecallOptions]) -> list[Hit]:
         """What was learned that bears on a task: the hits of `mem recall`, in the order shown."""
         return list(self._recalled(task, options).hits)
 
-    def prompt(self, task: str, **options: Unpack[Asked]) -> str:
+    def prompt(self, task: str, **options: Unpack[RecallOptions]) -> str:
         """The same hits as one block of untrusted hints for an agent's prompt; "" without any."""
         from memcli.recall.present import block
 
         report = self._recalled(task, options)
         return block(report.hits, report.budget.more)
 
-    def _recalled(self, task: str, options: Asked) -> RecallReport:
+    def _recalled(self, task: str, options: RecallOptions) -> RecallReport:
         from memcli.commands import recall as command
         from memcli.recall.answer import RecallRequest
 
@@ -132,20 +132,20 @@ class Memory:
         """
         from memcli.commands import add as command
 
+        request = command.AddRequest(
+            text, level, job, task, type, kind, title, tuple(tags), tuple(paths), tuple(commands),
+            importance, priority, tuple(steps), outcome,
+        )  # fmt: skip
         with self._app() as app:
-            request = command.AddRequest(
-                text, level, job, task, type, kind, title, tuple(tags), tuple(paths), tuple(commands),
-                importance, priority, tuple(steps), outcome,
-            )  # fmt: skip
             return command.add(app, request, dry_run=dry_run)
 
     def reinforce(self, ids: Names, *, session: str = "", dry_run: bool = False) -> ReinforceReport:
         """Strengthen entries that were used; with `session`, each at most once in it."""
-        from memcli.commands import reinforce as command
+        from memcli.compaction.reinforce import ReinforceRequest, reinforce
 
+        request = ReinforceRequest(ids=_names(ids), session=session)
         with self._app() as app:
-            request = command.ReinforceRequest(ids=_names(ids), session=session)
-            return command.run(app, request, dry_run=dry_run)
+            return reinforce(app, request, dry_run=dry_run)
 
     def extract(
         self,
@@ -161,10 +161,10 @@ class Memory:
         """
         from memcli.commands import extract as command
 
+        named = tuple(os.fspath(path) for path in transcripts)
+        request = command.ExtractRequest(named, scopes=tuple(scopes), engine=engine)
         with self._app() as app:
-            named = tuple(os.fspath(path) for path in transcripts)
-            request = command.ExtractRequest(named, scopes=tuple(scopes), engine=engine)
-            return command.run(app, request, dry_run=dry_run)
+            return command.extract(app, request, dry_run=dry_run)
 
     def show(self, id: str) -> ShowReport:
         """One entry with its values, provenance and relations; `id` may be the beginning of one."""
@@ -175,7 +175,7 @@ class Memory:
 
     def health(self) -> HealthReport:
         """How good the memory is, in five metrics."""
-        from memcli.commands import health as command
+        from memcli.diagnostics import health as command
 
         with self._app() as app:
             return command.health(app)
@@ -197,8 +197,7 @@ def _names(given: Names) -> tuple[str, ...]:
 
 
 def _filters(given: dict[str, Any]) -> Filters:
-    if "task_name" in given:
-        given["task"] = given.pop("task_name")
+    values = {"task" if key == "task_name" else key: value for key, value in given.items()}
     plain = ("since", "until", "archived", "no_global")
-    values: dict[str, Any] = {k: v if k in plain else _names(v) for k, v in given.items()}
-    return Filters(**values)
+    named: Any = {k: v if k in plain else _names(v) for k, v in values.items()}
+    return Filters(**named)

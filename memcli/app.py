@@ -19,7 +19,6 @@ from memcli.project.context import Project, moment
 
 if TYPE_CHECKING:
     from memcli.providers.configured import Providers
-    from memcli.providers.llm import Model
     from memcli.providers.llm.ledger import Call
     from memcli.storage.state import State
     from memcli.storage.workspace import Workspace
@@ -53,11 +52,7 @@ class App:
     """Everything a command reaches the outside through. Use as a context manager."""
 
     def __init__(
-        self,
-        options: Options,
-        environ: Mapping[str, str],
-        cwd: Path,
-        kind: type[Project] = Project,
+        self, options: Options, environ: Mapping[str, str], cwd: Path, kind: type[Project] = Project
     ) -> None:
         self.options = options
         self.notes: list[str] = []
@@ -114,9 +109,7 @@ class App:
     def state(
         self, *, wait: float = 10.0, best_effort: str | None = None
     ) -> AbstractContextManager[State]:
-        """The state of this project. With `best_effort` a failure is a note that begins so, or, of "",
-        nothing.
-        """
+        """The state of this project. With `best_effort` a failure is a note that begins so ("": none)."""
         from memcli.storage.state import open_state
 
         return open_state(self.project.key, wait=wait, best_effort=best_effort, notes=self.notes)
@@ -132,33 +125,25 @@ class App:
 
         if not make and not (state_dir() / "state.db").exists():
             return otherwise
-        found = otherwise
+        found = [otherwise]
         with self.state(wait=LOG_WAIT, best_effort=why) as state:
-            found = work(state)
-        return found  # noqa: RET504 (the block may have ended early)
+            found = [work(state)]
+        return found[0]  # the block may have ended early
 
     @cached_property
     def providers(self) -> Providers:
         from memcli.providers.configured import Providers
 
-        return Providers(self.project, self._spent_today, self._note_call)
+        today, unknown = self.project.now.isoformat(), "what was spent today is not known"
 
-    def model_for(self, what: str) -> Model:
-        """The language model that the user has enabled. Raises UsageError without one."""
-        return self.providers.require_model(what)
+        def note(call: Call) -> None:
+            lost = f"a call of {call.cost:.4f} USD is missing in the ledger"
+            self.from_state(lambda state: state.note_call(today, *call), None, lost)
 
-    def _spent_today(self) -> float:
-        """USD that language models did cost today; 0, with a note, when that cannot be read."""
-        today, why = self.project.now.isoformat(), "what was spent today is not known"
-        return self.from_state(lambda state: state.spent(today), 0.0, why)
+        def spent() -> float:
+            return self.from_state(lambda state: state.spent(today), 0.0, unknown)
 
-    def _note_call(self, call: Call) -> None:
-        """Write a call into the ledger, from any thread; one that cannot be written is told."""
-        today, lost = (
-            self.project.now.isoformat(),
-            f"a call of {call.cost:.4f} USD is missing in the ledger",
-        )
-        self.from_state(lambda state: state.note_call(today, *call), None, lost)
+        return Providers(self.project, spent, note)
 
     # --- the index
 
@@ -188,10 +173,6 @@ class App:
         if embed and self.embeds_here and not done.busy:
             self._embed_here()
         return done
-
-    def looked(self, work: Callable[[], T]) -> T | None:
-        """Run `work` on the index without changing it; None, with a note, when it cannot be used."""
-        return self.kept.looked(work)
 
     def guarded(self, work: Callable[[], T]) -> T:
         """Run `work` on the index; a damaged one is moved aside, built anew, and `work` runs again."""
@@ -230,9 +211,7 @@ def opened(options: Options) -> Iterator[App]:
     except FileNotFoundError:
         raise UsageError("the working directory is gone", "change to an existing folder") from None
     with App(options, os.environ, cwd) as app:
-        config.require(
-            config.of_flags(options.sets)
-        )  # whether or not the command asks for the configuration
+        config.require(config.of_flags(options.sets))  # even if nobody asks for the configuration
         from memcli.storage.folders import shared_state
 
         app.notes += filter(None, [shared_state()])

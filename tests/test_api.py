@@ -81,20 +81,6 @@ def test_reinforce_counts(project: Project, memory: Memory) -> None:
     assert entry.reinforcement_count == 3
 
 
-def test_show_and_health(memory: Memory) -> None:
-    """One entry by the beginning of its id, and the score."""
-    id = memory.add("Deploy on Tuesday").id
-    assert memory.show(id[:8]).entry.title == "Deploy on Tuesday"
-    assert 0 <= memory.health().health.score <= 100
-
-
-def test_an_object_sees_edits_of_others(project: Project, memory: Memory) -> None:
-    """Nothing is kept between calls: a file that was edited meanwhile is read again."""
-    memory.add("Deploy on Tuesday")
-    project.write("tasks/x.md", project.entry("Colours are in theme.css"))
-    assert [hit.title for hit in memory.recall("colours")] == ["Colours are in theme.css"]
-
-
 def test_failures_are_mem_errors(project: Project, memory: Memory) -> None:
     """A secret, an unknown id, kind or root, and use after closing: each with a hint."""
     with pytest.raises(RefusedError, match="secret"):
@@ -112,14 +98,6 @@ def test_failures_are_mem_errors(project: Project, memory: Memory) -> None:
     with memory:
         pass
     with pytest.raises(UsageError, match="closed"):
-        memory.recall("x")
-
-
-def test_a_configuration_that_is_wrong_is_said(project: Project, memory: Memory) -> None:
-    """The error of the command line, with its line."""
-    project.write(".mem.toml", "limit = 'many'\n")
-    project.write("MEMORY.md", project.entry())
-    with pytest.raises(UsageError, match=r"\.mem\.toml"):
         memory.recall("x")
 
 

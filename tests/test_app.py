@@ -6,11 +6,10 @@ import os
 import sqlite3
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from memcli.app import App, Options, opened
+from memcli.app import App, Options
 from memcli.errors import UsageError
 from tests.conftest import Project
 
@@ -42,17 +41,6 @@ def test_the_index_is_closed_at_the_end(project: Project) -> None:
     ]
 
 
-def test_paths_are_named_from_the_root(project: Project) -> None:
-    """Relative to the working directory, absolute, with dots and through links."""
-    (project.root / "src").mkdir()
-    link = project.root.parent / "link"
-    link.symlink_to(project.root)
-    with app_in(project, "src") as app:
-        for path in ("a.py", "../src/a.py", f"{project.root}/src/./a.py", f"{link}/src/a.py"):
-            assert app.project.relative(path) == "src/a.py"
-        assert not app.project.relative("/elsewhere/src/a.py").startswith("src/")
-
-
 def test_a_working_directory_that_is_gone_is_a_usage_error(project: Project) -> None:
     """Exit 2 with a hint, not a traceback."""
     gone = project.root / "gone"
@@ -63,33 +51,6 @@ def test_a_working_directory_that_is_gone_is_a_usage_error(project: Project) -> 
     )
     assert done.returncode == 2, done.stderr
     assert "mem: the working directory is gone\nhint: " in done.stderr
-
-
-def test_opened_is_the_running_process(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its directory and its environment."""
-    monkeypatch.chdir(project.root)
-    with opened(Options()) as app:
-        assert (app.project.cwd, app.project.home, app.project.root) == (
-            project.root,
-            project.home,
-            project.root,
-        )
-
-
-def test_the_cached_index_is_keyed_by_root_and_home(project: Project, world: Path) -> None:
-    """Two folders without memory of their own, and two homes, do not share one; any bytes will do."""
-    project.write("~/MEMORY.md", project.entry("Zebra"))
-    odd = project.root.parent / os.fsdecode(b"odd \xff")
-    odd.mkdir()
-    project.git("init", "-q", cwd=odd)
-    other = project.write("../home2/MEMORY.md", project.entry("Horse")).parent
-    for cwd, home in ((project.root, project.home), (odd, project.home), (odd, other)):
-        done = project.mem(
-            "recall", "zebra horse", "--session", "s", cwd=cwd, env={"MEM_HOME": str(home)}
-        )
-        assert (done.code, done.err) == (0, "")
-        assert ("Zebra" in done.out) == (home == project.home)
-    assert len(list((world / "cache/mem/index").glob("*.db"))) == 3
 
 
 def test_a_damaged_index_is_mended_in_the_middle_of_an_answer(project: Project) -> None:

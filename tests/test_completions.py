@@ -42,11 +42,6 @@ def tab(*words: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_bash_accepts_the_script() -> None:
-    """`bash -n` finds no fault."""
-    subprocess.run(["bash", "-n", str(BASH)], check=True)
-
-
 def test_bash_completes_a_command() -> None:
     """`mem rec<tab>` is recall; `mem <tab>` offers every command."""
     assert tab("mem", "rec") == {"recall"}
@@ -67,15 +62,6 @@ def test_bash_offers_values() -> None:
     assert tab("mem", "recall", "--level", "=") == {"global", "project", "job", "task"}
     assert tab("mem", "list", "--tag", "") == set()
     assert "decay=" in tab("mem", "recall", "--set", "de")
-
-
-def test_bash_offers_files_and_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names with blanks stay whole words; --root takes folders alone."""
-    (tmp_path / "a b").mkdir()
-    (tmp_path / "a.md").touch()
-    monkeypatch.chdir(tmp_path)
-    assert tab("mem", "recall", "--root", "a") == {"a", "b"}  # "a b", split by this test's print
-    assert "a.md" in tab("mem", "recall", "--path", "a")
 
 
 # --- zsh and fish, by their text (and their own check where they are installed)

@@ -97,7 +97,7 @@ def add(
     seen = report._replace(
         path=seen_from(mem.project, mem.project.path_of(report.path), report.path)
     )
-    wrote(mem, seen, entries.add_text, dry_run=dry_run, json_of=entries.add_json)
+    wrote(mem, seen, entries.add_text, dry_run=dry_run, keys=entries.add_keys)
 
 
 @command("edit")
@@ -136,7 +136,7 @@ def show_entry(
         from memcli.commands.history import show_handle
         from memcli.views import history
 
-        show(mem, show_handle(mem, id), history.doc_text, history.doc_json)
+        show(mem, show_handle(mem, id), history.doc_text, history.doc_keys)
         return
     from memcli.commands import show as command
 
@@ -144,7 +144,7 @@ def show_entry(
     if raw:
         text.put_bytes(report.raw.encode("utf-8", "surrogatepass"))
     else:
-        show(mem, report, entries.show_text, entries.show_json)
+        show(mem, report, entries.show_text, entries.show_keys)
 
 
 @command("list")
@@ -162,7 +162,7 @@ def list_entries(
     report = command.list_entries(mem, filters, recent)
     problems = mem.problems if mem.project.listing.files else mem.project.listing.problems
     text.count_problems(problems, quiet=quiet)
-    show(mem, report, entries.list_text, entries.list_json)
+    show(mem, report, entries.list_text, entries.list_keys)
     if not report.found:
         say(HOW_TO_BEGIN, quiet=quiet)
     elif not report.rows:
@@ -193,7 +193,7 @@ def retire(
     from memcli.commands import retire as command
 
     report = command.retire(mem, ids, because, dry_run=dry_run)
-    wrote(mem, report, entries.retire_text, dry_run=dry_run, json_of=entries.retire_json)
+    wrote(mem, report, entries.retire_text, dry_run=dry_run, keys=entries.retire_keys)
 
 
 @command("restore")
@@ -207,7 +207,7 @@ def restore(
     from memcli.commands import retire as command
 
     report = command.restore(mem, ids, dry_run=dry_run)
-    wrote(mem, report, entries.retire_text, dry_run=dry_run, json_of=entries.retire_json)
+    wrote(mem, report, entries.retire_text, dry_run=dry_run, keys=entries.retire_keys)
 
 
 @command("undo")

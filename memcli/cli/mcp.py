@@ -17,8 +17,9 @@ from memcli.errors import MemError, UsageError
 from memcli.project import distribution
 from memcli.recall import budget
 from memcli.text.redact import for_prompt
+from memcli.views import json
 from memcli.views.entries import add_text, show_text
-from memcli.views.health import health_json
+from memcli.views.health import health_keys
 
 T = TypeVar("T")
 INSTRUCTIONS = (
@@ -32,11 +33,8 @@ NOTHING = "Nothing remembered matches this task."
 def serve(root: str = "") -> int:
     """Answer until standard input ends. Raises UsageError when the SDK is not installed."""
     server = make_server(root)
-    with opened(Options(root)) as app:
-        _ = (
-            app.project.root,
-            app.project.config,
-        )  # what is wrong with them is said at once, not to each call
+    with opened(Options(root)) as app:  # what is wrong is said at once, not to each call
+        _ = app.project.root, app.project.config
     server.run("stdio")
     return 0
 
@@ -54,13 +52,8 @@ def make_server(root: str = "") -> Any:
     server = MCPServer("mem", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
     tools = _Tools(root, ToolError)
     reading, adding = ToolAnnotations(read_only_hint=True), ToolAnnotations(destructive_hint=False)
-    for tool, hints in (
-        (tools.recall, reading),
-        (tools.add, adding),
-        (tools.episode, adding),
-        (tools.show, reading),
-        (tools.health, reading),
-    ):
+    for tool in (tools.recall, tools.add, tools.episode, tools.show, tools.health):
+        hints = adding if tool in (tools.add, tools.episode) else reading
         server.add_tool(tool, annotations=hints, structured_output=False)
     return server
 
@@ -82,13 +75,9 @@ class _Tools:
         whole answer, 0 for no limit. kind: only policy, workflow, pitfall, architecture, decision,
         preference, fact or episode. path: only what is about this file.
         """
-        kinds, paths = [kind] if kind else [], [path] if path else []
-        found = self._try(
-            lambda: self._memory.prompt(
-                task, limit=limit, max_tokens=max_tokens, kind=kinds, path=paths
-            )
-        )
-        return found or NOTHING
+        wanted: Any = {"kind": [kind] if kind else [], "path": [path] if path else []}
+        bounds: Any = {"limit": limit, "max_tokens": max_tokens}
+        return self._try(lambda: self._memory.prompt(task, **bounds, **wanted)) or NOTHING
 
     def add(
         self,
@@ -105,14 +94,8 @@ class _Tools:
         pitfall, architecture, decision, preference or fact. paths: globs of the files it is about.
         commands: globs of the shell commands it is about. What is known already is reinforced.
         """
-        return self._added(
-            text,
-            kind=kind,
-            title=title,
-            tags=tags or (),
-            paths=paths or (),
-            commands=commands or (),
-        )
+        lists = {"tags": tags or (), "paths": paths or (), "commands": commands or ()}
+        return self._added(text, kind=kind, title=title, **lists)
 
     def episode(self, title: str, summary: str, outcome: str = "") -> str:
         """Write down what happened in a piece of work that has ended.
@@ -128,19 +111,13 @@ class _Tools:
         id: the entry's id or its beginning, as recall names it.
         """
         report = self._try(lambda: self._memory.show(id))
-        return "\n".join(
-            (
-                budget.OPEN,
-                budget.PREAMBLE,
-                "",
-                for_prompt(show_text(report)),
-                budget.CLOSE,
-            )
-        )
+        shown = for_prompt(show_text(report))
+        return "\n".join((budget.OPEN, budget.PREAMBLE, "", shown, budget.CLOSE))
 
     def health(self) -> str:
         """Say how good the memory is, in five metrics from 0 to 100, as JSON."""
-        return health_json(self._try(self._memory.health), history=False)
+        report = self._try(self._memory.health)
+        return json.of(report, **health_keys(report))
 
     def _added(self, text: str, **options: Any) -> str:
         report = self._try(lambda: self._memory.add(text, **options))

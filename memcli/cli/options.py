@@ -184,11 +184,18 @@ class Patching(Protocol):
     def patches(self) -> Any: ...
 
 
+def _as_it_is(report: object) -> Mapping[str, object]:
+    return {}
+
+
 def show(
-    mem: App, report: R, words: Callable[[R], str], json_of: Callable[[R], str] = json.of
+    mem: App,
+    report: R,
+    words: Callable[[R], str],
+    keys: Callable[[R], Mapping[str, object]] = _as_it_is,
 ) -> None:
-    """Answer what was asked: in words, or as JSON."""
-    put(json_of(report) if mem.options.json else words(report))
+    """Answer what was asked: in words, or as JSON, where `keys` differ from the report's fields."""
+    put(json.of(report, **keys(report)) if mem.options.json else words(report))
 
 
 P = TypeVar("P", bound=Patching)
@@ -198,13 +205,13 @@ def wrote(
     mem: App,
     report: P,
     words: Callable[[P], str],
+    keys: Callable[[P], Mapping[str, object]] = _as_it_is,
     *,
     dry_run: bool,
-    json_of: Callable[..., str] = json.of,
 ) -> None:
     """Answer what was written: in words (--quiet: in none) or as JSON; a dry run as its diff."""
     if mem.options.json:
-        put(json_of(report, dry_run=dry_run))
+        put(json.of(report, **keys(report), dry_run=dry_run))
     elif not dry_run:
         put("" if mem.options.quiet else "\n".join(text.folded([words(report)], more=2)))
     elif not text.put_diff(report.patches, str(mem.project.root or mem.project.home)):

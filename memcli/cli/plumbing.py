@@ -38,9 +38,7 @@ def merge_driver(
 
 
 @command("mcp", bare=True)
-def mcp(
-    root: str = option("DIR", "The project's root; found by itself without."),
-) -> int:
+def mcp(root: str = option("DIR", "The project's root; found by itself without.")) -> int:
     """Serve recall, add, episode, show and health to agents over MCP (stdio).
 
     Needs the extra mcp."""

@@ -28,9 +28,7 @@ LEAST_HELP = 52
 """Help is written for this width at least, unless it is told another."""
 
 
-def _root(
-    version: bool = options.flag("--version", "Print the version.", "-V"),
-) -> int:
+def _root(version: bool = options.flag("--version", "Print the version.", "-V")) -> int:
     if version:
         print(f"mem {__version__}")
         raise typer.Exit()

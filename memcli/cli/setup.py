@@ -5,16 +5,7 @@ from __future__ import annotations
 import sys
 
 from memcli.app import App
-from memcli.cli.options import (
-    DRY_RUN,
-    argument,
-    command,
-    flag,
-    name_problems,
-    option,
-    show,
-    wrote,
-)
+from memcli.cli.options import DRY_RUN, argument, command, flag, name_problems, option, show, wrote
 from memcli.cli.progress import Progress
 from memcli.errors import DataError, ProviderError, UsageError
 from memcli.views import exchange, json, upkeep
@@ -126,7 +117,7 @@ def index(
         with progress:
             sent = pushing.push(mem, archived=archived)
     if mem.options.json:
-        put(upkeep.index_json(report, sent))
+        put(json.of(report, **upkeep.index_keys(report, sent)))
     elif check:
         put(upkeep.stale_text(report))
     else:
@@ -153,7 +144,7 @@ def add_history(mem: App, progress: Progress, key: str = "") -> int:
         report = command.add_history(mem, progress.count)
     for path, why in report.added.problems:
         say(f"mem: {path}: {why}", quiet=quiet)
-    put(history.history_json(report) if mem.options.json else history.history_text(report))
+    show(mem, report, history.history_text, history.history_keys)
     return DataError.code if report.added.problems else 0
 
 
@@ -177,7 +168,7 @@ def import_(
         mem, command.ImportRequest(tuple(paths), form, level, project), dry_run=dry_run
     )
     name_problems(report.skipped)
-    wrote(mem, report, exchange.import_text, dry_run=dry_run, json_of=exchange.import_json)
+    wrote(mem, report, exchange.import_text, dry_run=dry_run, keys=exchange.import_keys)
     if dry_run and not mem.options.json:
         say(exchange.import_text(report), quiet=mem.options.quiet)
     return DataError.code if report.incomplete else 0
@@ -222,13 +213,11 @@ def completion(mem: App, shell: str = argument("SHELL", "bash, zsh or fish.")) -
     from memcli.commands import completion as command
 
     script = command.script(shell)
-    show(mem, script, str.rstrip, lambda text: json.document({"shell": shell, "script": text}))
+    show(mem, script, str.rstrip, lambda text: {"shell": shell, "script": text})
 
 
 @command("help", bare=True)
-def help_(
-    name: str = argument("[COMMAND]", "The command to explain; without, all.", ""),
-) -> None:
+def help_(name: str = argument("[COMMAND]", "The command to explain; without, all.", "")) -> None:
     """Explain a command with all of its options, or list what every command does."""
     from memcli.cli import program
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from memcli.app import App
@@ -25,11 +26,13 @@ from memcli.cli.options import (
 )
 from memcli.cli.progress import Progress
 from memcli.errors import DataError, ProviderError, RefusedError, UsageError
+from memcli.project.context import Project, need_root
 from memcli.views import entries, exchange, sessions, upkeep
-from memcli.views.text import HOW_TO_BEGIN, count_problems, put, say
+from memcli.views.text import HOW_TO_BEGIN, count_problems, folded, put, say
 
 if TYPE_CHECKING:
-    from memcli.commands.health import HealthReport
+    from memcli.diagnostics.health import HealthReport
+    from memcli.extraction.job_files import Checkpoint
 
 # --- extract
 
@@ -69,29 +72,36 @@ def extract(
     from memcli.commands import extract as command
     from memcli.commands.history import note_sessions
     from memcli.hooks import pipeline
+    from memcli.project.write_blocker import write_blocker
 
     input.choice("--engine", engine, ("auto", "llm", "rules"))
     if (assume or recommend) and not checkpoint:
-        what, hint = "--assume and --recommend belong to a checkpoint", "--checkpoint MILESTONE"
-        raise UsageError(what, f"name it with {hint}")
+        what = "--assume and --recommend belong to a checkpoint"
+        raise UsageError(what, "name it with --checkpoint MILESTONE")
+    if bool(transcripts) + bool(premortem) + bool(checkpoint) > 1:
+        what = "one at a time: transcripts, --premortem or --checkpoint"
+        raise UsageError(what, "mem extract --help")
     if list_sessions:
         return _list_sessions(mem)
     if show_turns:
         return _show_turns(mem, transcripts or (), format)
     if premortem or checkpoint:
-        if transcripts or (premortem and checkpoint):
-            what = "one at a time: transcripts, --premortem or --checkpoint"
-            raise UsageError(what, "mem extract --help")
         if premortem:
-            return _premortem(mem, premortem, job, engine, dry_run=dry_run)
-        return _checkpoint(mem, checkpoint, assume or (), recommend, job, dry_run=dry_run)
+            llm = engine == "llm" or (engine == "auto" and mem.project.config.llm != "none")
+            written = command.premortem(mem, premortem, job=job, llm=llm, dry_run=dry_run)
+        else:
+            given = _checkpoint(checkpoint, assume or (), recommend)
+            written = command.checkpoint(mem, given, job=job, dry_run=dry_run)
+        say(f"mem: premortem: {written.failed}" if written.failed else "")
+        wrote(mem, written, sessions.moment_text, dry_run=dry_run)
+        return ProviderError.code if written.failed else 0
     request = command.ExtractRequest(
         tuple(transcripts or ()), input.read_stdin() if "-" in (transcripts or ()) else b"",
-        tuple(scope or ()), engine, all, job, tasks, format, show_prompt, finished,
-        again,
+        tuple(scope or ()), engine, all, job, tasks, format, show_prompt, finished, again,
     )  # fmt: skip
-    if finished and not dry_run:
-        _refuse_while_blocked(mem)
+    blocked = mem.project.root is not None and finished and not dry_run
+    if why := blocked and write_blocker(mem.project):
+        raise RefusedError(f"{why}: nothing is written", "it is learned from in the next run")
     with progress:
         done = pipeline.run(mem, request, dry_run=dry_run, strengthen=not no_reinforce)
         if not (dry_run or show_prompt):
@@ -104,10 +114,8 @@ def extract(
         put("\n".join(report.prompts))
         say("" if report.prompts else "mem: nothing would be sent", quiet=mem.options.quiet)
     else:
-        wrote(
-            mem, done, lambda done: sessions.extract_text(done, verbose=verbose), dry_run=dry_run,
-            json_of=sessions.extract_json,
-        )  # fmt: skip
+        words = partial(sessions.extract_text, verbose=verbose)
+        wrote(mem, done, words, sessions.extract_keys, dry_run=dry_run)
     return ProviderError.code if any(session.failed for session in report.sessions) else code
 
 
@@ -115,20 +123,13 @@ def _list_sessions(mem: App) -> int:
     from memcli.sessions.discover import discover
     from memcli.views import history
 
-    if mem.project.root is None:
-        raise UsageError("no root here", "mem extract --help")
-    show(
-        mem,
-        discover(mem.project.environ, [mem.project.root]),
-        history.looked_text,
-        history.looked_json,
-    )
+    found = discover(mem.project.environ, [need_root(mem.project)])
+    show(mem, found, history.looked_text, history.looked_keys)
     return 0
 
 
 def _show_turns(mem: App, transcripts: Sequence[str], form: str) -> int:
     from memcli.sessions.reader import read_all
-    from memcli.views import turns
 
     read = []
     for name in transcripts:
@@ -139,55 +140,25 @@ def _show_turns(mem: App, transcripts: Sequence[str], form: str) -> int:
             raise input.unreadable(name, error) from None
     if not read:
         raise UsageError("--show-turns needs a session", "mem extract --show-turns FILE")
-    show(mem, read, turns.turns_text, turns.turns_json)
+    show(mem, read, sessions.turns_text, sessions.turns_keys)
     return 0
 
 
-def _refuse_while_blocked(mem: App) -> None:
-    from memcli.project.write_blocker import write_blocker
-
-    if mem.project.root is not None and (why := write_blocker(mem.project)):
-        raise RefusedError(f"{why}: nothing is written", "it is learned from in the next run")
-
-
-def _premortem(mem: App, task: str, job: str, engine: str, *, dry_run: bool) -> int:
-    """Write down what went wrong in such tasks before."""
-    from memcli.commands import moments, recall
-    from memcli.index.view import Filters
-    from memcli.recall.answer import RecallRequest
-
-    request = RecallRequest(task, Filters(type=("corrective",)), ranked_only=True)
-    hits = recall.recall(mem, request).hits
-    found = [moments.Pitfall(hit.title, hit.text, f"{hit.path}:{hit.line}") for hit in hits]
-    llm = engine == "llm" or (engine == "auto" and mem.project.config.llm != "none")
-    report = moments.premortem(mem, task, found, job=job, llm=llm, dry_run=dry_run)
-    say(f"mem: premortem: {report.failed}" if report.failed else "")
-    wrote(mem, report, sessions.moment_text, dry_run=dry_run)
-    return ProviderError.code if report.failed else 0
-
-
-def _checkpoint(
-    mem: App, milestone: str, assume: Sequence[str], recommend: str, job: str, *, dry_run: bool
-) -> int:
-    """Note what is assumed at a milestone."""
-    from memcli.commands import moments
+def _checkpoint(milestone: str, assume: Sequence[str], recommend: str) -> Checkpoint:
+    """What is assumed at a milestone, from options or standard input."""
     from memcli.extraction import job_files
 
     if assume or recommend:
-        given = job_files.Checkpoint(milestone, job_files.parse_assumptions(assume), recommend)
-    else:
-        words = input.read_stdin().decode("utf-8", "replace")
-        given = job_files.parse_checkpoint(words, "" if milestone == "-" else milestone)
-    report = moments.checkpoint(mem, given, job=job, dry_run=dry_run)
-    wrote(mem, report, sessions.moment_text, dry_run=dry_run)
-    return 0
+        return job_files.Checkpoint(milestone, job_files.parse_assumptions(assume), recommend)
+    words = input.read_stdin().decode("utf-8", "replace")
+    return job_files.parse_checkpoint(words, "" if milestone == "-" else milestone)
 
 
 # --- reinforce, compact, retire-stage
 
 
 @command("reinforce")
-def reinforce(
+def reinforce_(
     mem: App,
     ids: Names = argument("[ID]...", "Entries that were used.", None),
     session: str = option("ID", "What that session was shown; once per session."),
@@ -204,31 +175,34 @@ def reinforce(
     """Strengthen what was used.
 
     By id, from a file of ids, or what a session was shown (once per session)."""
-    from memcli.commands import reinforce as command
+    from memcli.compaction.reinforce import ReinforceRequest, reinforce
 
     if mode:
         input.choice("--mode", mode, ("retrieved", "aligned", "rated"))
     if not (ids or session or ids_file or rate or success or failed):
         raise UsageError("there is nothing to reinforce", "name ids, --ids FILE, or --session ID")
     listed = input.read_file(ids_file).decode("utf-8", "replace") if ids_file else ""
-    request = command.ReinforceRequest(
-        ids=tuple(ids or ()),
-        listed=command.read_ids(listed.splitlines()),
-        session=session,
-        mode=mode,
-        spoken=_spoken(transcript) if transcript else None,
-        rates=command.parse_rates(rate or ()),
-        succeeded=tuple(success or ()),
-        failed=tuple(failed or ()),
-        explicit=explicit,
-    )
-    report = command.run(mem, request, dry_run=dry_run)
+    request = ReinforceRequest(
+        tuple(ids or ()), tuple(dict.fromkeys(filter(None, map(str.strip, listed.splitlines())))),
+        session, mode, _spoken(transcript) if transcript else None, _rates(rate or ()),
+        tuple(success or ()), tuple(failed or ()), explicit,
+    )  # fmt: skip
+    report = reinforce(mem, request, dry_run=dry_run)
     for name in report.typed_unknown:
         say(f"mem: {name}: no entry has that id")
     say("hint: mem list shows ids" if report.typed_unknown else "")
     code = name_problems(report.skipped)
     wrote(mem, report, entries.reinforce_text, dry_run=dry_run)
     return DataError.code if report.typed_unknown else code
+
+
+def _rates(items: Sequence[str]) -> dict[str, str]:
+    """`--rate ID=good` items."""
+    for item in items:
+        if not item.partition("=")[0] or "=" not in item:
+            what = f"--rate {item}: an id and a rating are needed"
+            raise UsageError(what, "write --rate ID=good")
+    return dict(item.split("=", 1) for item in items)
 
 
 def _spoken(path: str) -> str:
@@ -290,7 +264,7 @@ def compact(
     if not check or mem.options.json:
         wrote(mem, report, upkeep.compact_text, dry_run=dry_run or check)
     else:
-        put(upkeep.check_text(report))
+        put("\n".join(folded([upkeep.compact_text(report)], more=2)))
     return 1 if check and (report.patches or report.waiting) else code
 
 
@@ -314,8 +288,8 @@ def retire_stage(
     if detect_only and not mem.options.json:
         put(report.current)
     else:
-        json_of = entries.retire_stage_json
-        wrote(mem, report, entries.retire_stage_text, dry_run=dry_run, json_of=json_of)
+        words, keys = entries.retire_stage_text, entries.retire_stage_keys
+        wrote(mem, report, words, keys, dry_run=dry_run)
     return code
 
 
@@ -337,17 +311,17 @@ def health(
     ),
 ) -> int:
     """Say how good the memory is, in five metrics, and what would make it better."""
-    from memcli.commands import health as command
+    from memcli.diagnostics import health as command
     from memcli.views import health as views
 
     quiet = mem.options.quiet
     with progress:
         report = command.health(mem, page=bool(html))
     if html:
-        _write_page(mem, report, html)
+        _write_page(mem.project, report, html)
     count_problems(report.problems, quiet=quiet)
     words = views.trend_text if history else views.health_text
-    show(mem, report, words, lambda report: views.health_json(report, history=history))
+    show(mem, report, words, partial(views.health_keys, history=history))
     say(f"mem: wrote {html}" if html else "", quiet=quiet)
     say("" if report.found else HOW_TO_BEGIN, quiet=quiet)
     low = least is not None and report.health.score < least
@@ -355,15 +329,13 @@ def health(
     return 1 if low else 0
 
 
-def _write_page(mem: App, report: HealthReport, path: str) -> None:
+def _write_page(project: Project, report: HealthReport, path: str) -> None:
     from memcli.views import page
 
-    name, day = (
-        mem.project.root.name if mem.project.root is not None else "~",
-        mem.project.now.isoformat(),
-    )
+    name = project.root.name if project.root is not None else "~"
     shown = (report.health, report.counts, report.history, report.notes, report.never)
-    page.write(mem.project.cwd / path, page.Page(name, day, *shown), mem.project.root)
+    made = page.Page(name, project.now.isoformat(), *shown)
+    page.write(project.cwd / path, made, project.root)
 
 
 @command("doctor")
@@ -389,7 +361,7 @@ def doctor(
     for line in report.fixed:
         say(f"mem: {'dry run, not done: ' if dry_run else ''}{line}", quiet=quiet)
     if dry_run or mem.options.json:
-        wrote(mem, report, upkeep.doctor_text, dry_run=dry_run, json_of=upkeep.doctor_json)
+        wrote(mem, report, upkeep.doctor_text, upkeep.doctor_keys, dry_run=dry_run)
     else:
         put(upkeep.doctor_text(report))
     say(upkeep.doctor_summary(report), quiet=quiet)
@@ -406,12 +378,12 @@ def diff(
     exit_code: bool = flag("--exit-code", "Exit 1 when something changes."),
 ) -> int:
     """Say what a branch adds to and takes from memory."""
-    from memcli.commands import diff as command
+    from memcli.exchange import branch_diff as command
     from memcli.views import json
 
     input.choice("--format", format, ("text", "markdown", "json"))
     report = command.diff(mem, revisions)
     code = name_problems(report.problems)
     words = exchange.diff_markdown if format == "markdown" else exchange.diff_text
-    show(mem, report, json.of if format == "json" else words)
+    put(json.of(report) if format == "json" or mem.options.json else words(report))
     return code or (1 if exit_code and not report.empty else 0)

@@ -9,17 +9,27 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from memcli.app import App
-from memcli.errors import DataError, RefusedError, UsageError
-from memcli.index import view
+from memcli.errors import RefusedError, UsageError
+from memcli.index import terms, view
 from memcli.index.source import Candidate
 from memcli.memory.conflicts import conflict_lines
 from memcli.memory.editor import EntryChange, edited, render_entry
 from memcli.memory.entry_values import TYPE_OF_KIND
+from memcli.memory.grammar import eol_of
 from memcli.memory.levels import LEVEL_WORDS, OUTERMOST, Place
 from memcli.memory.parser import MemoryFile, parse
+from memcli.memory.reinforcement import stronger
 from memcli.memory.values import KINDS, LEVELS, PRIORITIES, TYPES, Patch
 from memcli.memory.words import clean
-from memcli.project.context import current_stage, job_folder, need_root, task_folder, text_to_write
+from memcli.project.context import (
+    Project,
+    current_stage,
+    job_folder,
+    need_root,
+    nothing_written,
+    task_folder,
+    text_to_write,
+)
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import near_duplicate
 from memcli.storage.files import Unreadable
@@ -67,9 +77,7 @@ def add(app: App, request: AddRequest, *, dry_run: bool = False) -> AddReport:
 
 
 def _checked(request: AddRequest) -> AddRequest:
-    """The request, cleaned, with the level's own name. Raises for what cannot or must not be
-    written.
-    """
+    """The request, cleaned, with the level's own name. Raises for what must not be written."""
     level = LEVEL_WORDS.get(request.level, request.level)
     for what, value, allowed in (
         ("level", level, LEVELS),
@@ -84,15 +92,13 @@ def _checked(request: AddRequest) -> AddRequest:
         raise UsageError(f"--importance {request.importance}: out of range", "a number from 0 to 1")
     request = _cleaned(request)._replace(level=level)
     if not request.text and not request.title:
-        raise UsageError(
-            "there is nothing to remember", 'mem add "what you learned", or - to read it from stdin'
-        )
-    for part in _parts(request):
+        hint = 'mem add "what you learned", or - to read it from stdin'
+        raise UsageError("there is nothing to remember", hint)
+    lists = (*request.tags, *request.paths, *request.commands, *request.steps)
+    for part in (request.text, request.title, request.outcome, *lists):
         for secret in find_secrets(part):
-            raise RefusedError(
-                f"the text holds a secret ({secret.kind}); nothing is written",
-                "take it out and add again",
-            )
+            what = f"the text holds a secret ({secret.kind}); nothing is written"
+            raise RefusedError(what, "take it out and add again")
     return request
 
 
@@ -116,22 +122,15 @@ def _cleaned(request: AddRequest) -> AddRequest:
     )
 
 
-def _parts(request: AddRequest) -> tuple[str, ...]:
-    """Everything of a request that would be written."""
-    lists = (*request.tags, *request.paths, *request.commands, *request.steps)
-    return (request.text, request.title, request.outcome, *lists)
-
-
 def _plan(app: App, request: AddRequest) -> AddReport:
     title, body = _words(request, app.project.now.isoformat())
-    same = _same(app, request, body)
-    known = _reinforce(app, same) if same is not None else None
+    known = _reinforced(app, request, body)
     if known is not None:
         return known
-    name, path = _target(app, request)
-    memory = _read(app, path, name)
-    values = _values(app, request)
-    text = render_entry(values, body, _eol(memory))
+    name, path = target(app.project, request.level, request.job, request.task)
+    memory = read_target(app.project, path, name)
+    values = _values(app.project, request)
+    text = render_entry(values, body, eol_of(memory.text))
     after = edited(memory, [EntryChange(text=text)])
     before = memory.text if os.path.lexists(path) else None
     return AddReport(values["id"], name, title, False, (Patch(path, before, after.text),))
@@ -139,9 +138,7 @@ def _plan(app: App, request: AddRequest) -> AddReport:
 
 def _words(request: AddRequest, today: str) -> tuple[str, str]:
     """Title and body: the first line is the title unless one is given."""
-    title, text = request.title, request.text
-    if not title:
-        title, text = _title(text)
+    title, text = (request.title, request.text) if request.title else _title(request.text)
     steps = "\n".join(f"{i}. {step}" for i, step in enumerate(request.steps, 1))
     parts = [f"## [{today}] {title}", text.strip("\n"), steps]
     return title, "\n".join(part for part in parts if part.strip())
@@ -160,132 +157,110 @@ def _title(text: str) -> tuple[str, str]:
     return title, rest
 
 
-def _values(app: App, request: AddRequest) -> dict[str, Any]:
-    today = app.project.now.isoformat()
+def _values(project: Project, request: AddRequest) -> dict[str, Any]:
+    today = project.now.isoformat()
+    inside = project.view.job if request.level in ("job", "task") else ""
     values: dict[str, Any] = {
         "id": str(uuid.uuid4()),
         "type": request.type or TYPE_OF_KIND.get(request.kind, "declarative"),
         "domain": "task",
         "importance": 0.5 if request.importance is None else float(request.importance),
-        "phase": current_stage(
-            app.project,
-            request.job or (app.project.view.job if request.level in ("job", "task") else ""),
-        ),
+        "phase": current_stage(project, request.job or inside),
         "status": "active",
         "reinforcement_count": 0,
         "last_reinforced": today,
         "created_at": today,
-        "kind": request.kind or None,
-        "priority": request.priority or None,
-        "tags": list(request.tags) or None,
-        "paths": list(request.paths) or None,
-        "commands": list(request.commands) or None,
-        "outcome": request.outcome or None,
+        "kind": request.kind,
+        "priority": request.priority,
+        "tags": list(request.tags),
+        "paths": list(request.paths),
+        "commands": list(request.commands),
+        "outcome": request.outcome,
     }
-    return {key: value for key, value in values.items() if value is not None}
+    return {key: value for key, value in values.items() if value not in ("", [])}
 
 
 # --- where it goes
 
 
-def _target(app: App, request: AddRequest) -> tuple[str, str]:
-    """Name and path of the `MEMORY.md` of the level asked for."""
-    if request.level == "global":
-        return "~/MEMORY.md", str(app.project.home / "MEMORY.md")
-    project = app.project
-    root = need_root(project, ", or use --level global")
-    if request.level == "project":
-        return "MEMORY.md", str(root / "MEMORY.md")
-    job, task = request.job or project.view.job, request.task or project.view.task
-    if not job:
-        raise UsageError(
-            f"--level {request.level} needs a job", "name it with --job, or run inside its folder"
-        )
-    folder = job_folder(project, job)
-    if request.level == "task":
-        if not task:
-            raise UsageError(
-                "--level task needs a task", "name it with --task, or run inside its folder"
-            )
-        folder = task_folder(project, folder, task)
-    return f"{folder}/MEMORY.md", str(root / folder / "MEMORY.md")
+def target(project: Project, level: str, job: str = "", task: str = "") -> tuple[str, str]:
+    """Name and path of the `MEMORY.md` of a level; of the job and task one is in without others."""
+    if level == "global":
+        return "~/MEMORY.md", str(project.home / "MEMORY.md")
+    root, folder, here = need_root(project, ", or use --level global"), "", project.view
+    if level == "task" and here.task and not (job or task or here.job):
+        folder = here.inside  # a session of the old layout
+    elif level != "project":
+        job, task = job or here.job, task or here.task
+        missing = "job" if not job else "task" if level == "task" and not task else ""
+        if missing:
+            hint = f"name it with --{missing}, or run inside its folder"
+            raise UsageError(f"--level {level} needs a {missing}", hint)
+        folder = job_folder(project, job)
+        if level == "task":
+            folder = task_folder(project, folder, task)
+    return f"{folder}/MEMORY.md".lstrip("/"), str(root / folder / "MEMORY.md")
 
 
-def _read(app: App, path: str, name: str) -> MemoryFile:
-    try:
-        text = text_to_write(app.project, path) or ""
+def read_target(project: Project, path: str, name: str) -> MemoryFile:
+    """The file that is written to, empty where there is none. Raises DataError."""
+    text = text_to_write(project, path) or ""
+    with nothing_written(name):
         for line in conflict_lines(text):
             raise Unreadable("has conflict markers: resolve them", line)
-        return parse(text, name)
-    except Unreadable as error:
-        raise DataError(
-            f"{name}:{error.line}: {error}; nothing is written", "mend the file first"
-        ) from None
+    return parse(text, name)
 
 
-def _eol(memory: MemoryFile) -> str:
-    from memcli.memory.grammar import eol_of
-
-    return eol_of(memory.text)
+def is_around(project: Project, place: Place, level: str, job: str = "", task: str = "") -> bool:
+    """Whether a file is at the level written to or around it: the project, the same job and task."""
+    own_job, own_task = job or project.view.job, task or project.view.task
+    outer = OUTERMOST[place.level] <= OUTERMOST[level]
+    return outer and place.job in ("", own_job) and place.task in ("", own_task)
 
 
 # --- what is known already
 
 
-def _same(app: App, request: AddRequest, body: str) -> Candidate | None:
-    """The live entry that says the same, when one stands where readers of the new one would see it."""
+def _reinforced(app: App, request: AddRequest, body: str) -> AddReport | None:
+    """One count more for the live entry that says the same where readers of this one would see it.
+
+    None without one, or when it is not there any more (the index was busy).
+    """
     if not app.project.listing.files:
         return None
     app.refresh()
-    return app.guarded(lambda: _nearest(app, request, body))
-
-
-def _nearest(app: App, request: AddRequest, body: str) -> Candidate | None:
-    from memcli.index import terms as query
-
-    mine = claim(body)
-    own = {file.name for file in app.project.listing.files if app.project.may_write(file)}
-    rows = view.visible(app.index.files().values(), app.project.view, view.Filters())
-    near = [row for row in rows if row.path in own and _around(row.place, app, request)]
-    where = view.select(near, view.Filters())
-    terms = query.build(body, app.index.words.counts).terms
-    found = app.index.words.best(terms, None, app.index.words.denied(where.files.keys()), pool=50)
-    ranked = sorted(
-        app.index.entries.candidates(found), key=lambda c: (-found[c.rowid], c.source, c.offset)
-    )
-    alike = (c for c in ranked if c.part == 0 and c.values.get("written"))
-    return next((c for c in alike if near_duplicate(mine, claim(app.index.entries.text(c)))), None)
-
-
-def _around(place: Place, app: App, request: AddRequest) -> bool:
-    """Whether a file is at the level written to or around it: the project, and the same job and
-    task.
-    """
-    job, task = request.job or app.project.view.job, request.task or app.project.view.task
-    if OUTERMOST[place.level] > OUTERMOST[request.level]:
-        return False
-    return place.job in ("", job) and place.task in ("", task)
-
-
-def _reinforce(app: App, same: Candidate) -> AddReport | None:
-    """One count more for an entry; None when it is not there any more (the index was busy)."""
-    row = next((row for row in app.index.files().values() if row.id == same.source), None)
+    same = app.guarded(lambda: _nearest(app, request, body))
+    row = next((row for row in app.index.files().values() if same and row.id == same.source), None)
     file = app.project.found(row.path) if row else None
-    if file is None:
+    if same is None or file is None:
         return None
-    memory = _read(app, file.path, file.name)
+    memory = read_target(app.project, file.path, file.name)
     at = next((i for i, e in enumerate(memory.entries) if clean(e.id) == same.entry), None)
     if at is None:
         return None
     entry = memory.entries[at]
-    values = {
-        "reinforcement_count": entry.reinforcement_count + 1,
-        "last_reinforced": app.project.now.isoformat(),
-    }
-    after = edited(memory, [EntryChange(at, values)])
-    return AddReport(
-        entry.id, file.name, entry.title, True, (Patch(file.path, memory.text, after.text),)
+    after = edited(memory, [EntryChange(at, stronger(entry, app.project.now.isoformat()))])
+    patch = Patch(file.path, memory.text, after.text)
+    return AddReport(entry.id, file.name, entry.title, True, (patch,))
+
+
+def _nearest(app: App, request: AddRequest, body: str) -> Candidate | None:
+    project, index, mine = app.project, app.index, claim(body)
+    own = {file.name for file in project.listing.files if project.may_write(file)}
+    near = [
+        row
+        for row in view.visible(index.files().values(), project.view, view.Filters())
+        if row.path in own
+        and is_around(project, row.place, request.level, request.job, request.task)
+    ]
+    where = view.select(near, view.Filters())
+    words = terms.build(body, index.words.counts).terms
+    found = index.words.best(words, None, index.words.denied(where.files.keys()), pool=50)
+    ranked = sorted(
+        index.entries.candidates(found), key=lambda c: (-found[c.rowid], c.source, c.offset)
     )
+    alike = (c for c in ranked if c.part == 0 and c.values.get("written"))
+    return next((c for c in alike if near_duplicate(mine, claim(index.entries.text(c)))), None)
 
 
 def parse_lists(items: Sequence[str]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from memcli.app import App
@@ -44,49 +44,39 @@ def run(
     `online` asks what is configured and costs money or leaves this machine.
     """
     app.project.tolerate_configuration()  # a faulty one is a row here, no reason to stop
-    mended = _mend(app, files, dry_run=dry_run) if fix else DoctorReport(())
+    report = DoctorReport(())
+    failed: Sequence[Check] = ()
+    if fix:
+        from memcli.diagnostics import fixes
+
+        remedies = {"ids": fixes.mend_ids} if files else fixes.REMEDIES
+        mended = fixes.mend(app, files, remedies, dry_run=dry_run)
+        report = DoctorReport((), tuple(mended.done), tuple(mended.patches))
+        failed = mended.failed
     app.project.relist()
-    rows = (*_examine(app, files, online=online), *mended.checks)
-    return DoctorReport(tuple(map(_without_secrets, rows)), mended.fixed, mended.patches)
-
-
-def _without_secrets(row: Check) -> Check:
-    return row._replace(detail=redact_secrets(row.detail), hint=redact_secrets(row.hint))
-
-
-def _mend(app: App, files: Sequence[str], *, dry_run: bool) -> DoctorReport:
-    from memcli.diagnostics import fixes
-
-    remedies = {"ids": fixes.mend_ids} if files else fixes.REMEDIES
-    mended = fixes.mend(app, files, remedies, dry_run=dry_run)
-    return DoctorReport(tuple(mended.failed), tuple(mended.done), tuple(mended.patches))
-
-
-def _examine(app: App, files: Sequence[str], *, online: bool = False) -> list[Check]:
     scene = Scene(app, files, online=online)
     sections = {"content": check_content} if files else every_section()
-    return [row for name, section in sections.items() for row in _asked(name, section, scene)]
+    rows = [row for name, section in sections.items() for row in _asked(name, section, scene)]
+    checks = (
+        row._replace(detail=redact_secrets(row.detail), hint=redact_secrets(row.hint))
+        for row in (*rows, *failed)
+    )
+    return report._replace(checks=tuple(checks))
 
 
-def _asked(name: str, section: Section, scene: Scene) -> list[Check]:
+def _asked(name: str, section: Section, scene: Scene) -> Iterator[Check]:
     """The rows of a section. One that breaks must not keep the others from being seen."""
     try:
-        return list(section(scene))
+        yield from list(section(scene))
     except MemError as error:
-        return [Check(name, FAIL, error.what, error.hint)]
+        yield Check(name, FAIL, error.what, error.hint)
     except Exception as error:
         what = f"this could not be checked: {type(error).__name__}: {error}"
-        return [
-            Check(name, FAIL, what, "mend what it names; if it names nothing, please report it")
-        ]
+        yield Check(name, FAIL, what, "mend what it names; if it names nothing, please report it")
 
 
 def every_section() -> Mapping[str, Section]:
-    """The sections of the report, in order: a new check is a function here (or a rule in
-    content.py).
-
-    They are imported here, so that a look at single files does without them.
-    """
+    """The sections of the report, in order; imported here, so that a look at files does without."""
     from memcli.diagnostics import hooks, index, installation, repository
 
     return {

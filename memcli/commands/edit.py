@@ -7,22 +7,23 @@ import re
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from memcli.app import App
+from memcli.commands.retire import refresh_found, writable
 from memcli.errors import DataError, MemError, RefusedError, UsageError
-from memcli.index.located import locate_one
 from memcli.memory.editor import EntryChange, edited
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prose import sections
 from memcli.memory.values import KINDS, Entry, Patch
+from memcli.project.context import nothing_written
 from memcli.storage.durable import write_output
 from memcli.storage.files import Unreadable, read_text
 from memcli.text.secrets import find_secrets
 
 _HEADING = re.compile(r"\A(#{1,6}[ \t]+(?:\[\d{4}-\d\d-\d\d\][ \t]*)?)[^\r\n]*")
+_FIELDS = ("type", "domain", "importance", "phase", "status", "kind", "priority", "title", "body")
 
 
 class EditRequest(NamedTuple):
@@ -35,10 +36,6 @@ class EditRequest(NamedTuple):
     kind: str = ""
     importance: float | None = None
 
-    @property
-    def given(self) -> bool:
-        return self != EditRequest(self.id)
-
 
 class EditReport(NamedTuple):
     """The entry, what of it changed (nothing: it is as it was), and the patch."""
@@ -50,7 +47,7 @@ class EditReport(NamedTuple):
     patches: tuple[Patch, ...]
 
 
-class _Unit(NamedTuple):
+class _Standing(NamedTuple):
     """An entry or a section of prose as it stands; `at` is None for prose."""
 
     memory: MemoryFile
@@ -67,64 +64,49 @@ def edit(app: App, request: EditRequest, *, dry_run: bool = False) -> EditReport
     """Change one entry. Raises RefusedError, with the copy kept, when it changed meanwhile."""
     if request.kind and request.kind not in KINDS:
         raise UsageError(f"--kind {request.kind}: unknown kind", f"one of {', '.join(KINDS)}")
-    if not app.project.listing.files:
-        raise UsageError("there is no memory here", 'begin with mem add "what you learned"')
-    app.refresh()
-    if request.given:
+    refresh_found(app)
+    if request != EditRequest(request.id):
         return app.write(lambda: _by_options(app, request), "edit", dry_run=dry_run)
-    unit = _find(app, request.id)
-    copy = _edited_copy(app, unit)
+    found = _find(app, request.id)
+    copy = _edited_copy(app, found)
     try:
         new = read_text(copy)
-        if new == unit.raw:
-            report = EditReport(unit.entry.id, unit.memory.path, unit.entry.title, (), ())
+        if new == found.raw:
+            report = EditReport(found.entry.id, found.memory.path, found.entry.title, (), ())
         else:
-            report = app.write(
-                lambda: _spliced(app, request.id, unit, new), "edit", dry_run=dry_run
-            )
+            report = app.write(lambda: _spliced(app, found, new), "edit", dry_run=dry_run)
     except (MemError, Unreadable) as error:
-        what = error.what if isinstance(error, MemError) else str(error)
         kind = RefusedError if isinstance(error, RefusedError) else DataError
-        raise kind(f"{what}; nothing is written", f"your text is kept in {copy}") from None
+        why = f"{error}; nothing is written"
+        raise kind(why, f"your text is kept in {copy}") from None
     os.remove(copy)
     os.rmdir(os.path.dirname(copy))
     return report
 
 
-def _find(app: App, prefix: str) -> _Unit:
+def _find(app: App, prefix: str) -> _Standing:
     """The entry or section meant, as its file has it now."""
-    place = locate_one(app.index, app.project, prefix)
+    place = writable(app, prefix)
     file = app.project.found(place.path)
-    if file is None or not place.writable:
-        raise UsageError(
-            f"{prefix}: stands in another work tree ({place.path})",
-            "run it there, or name it with --task",
-        )
-    try:
-        memory = app.project.read_to_write(file)
-    except Unreadable as error:
-        raise DataError(
-            f"{place.path}:{error.line}: {error}; nothing is written", "mend the file first"
-        ) from None
-    for at, entry in enumerate(memory.entries):
-        if entry.id == place.entry:
-            return _Unit(memory, file.path, entry, at)
-    for section in sections(memory):
-        if section.id == place.entry:
-            return _Unit(memory, file.path, section, None)
+    if file is not None:
+        with nothing_written(place.path):
+            memory = app.project.read_to_write(file)
+        for at, entry in enumerate(memory.entries):
+            if entry.id == place.entry:
+                return _Standing(memory, file.path, entry, at)
+        for section in sections(memory):
+            if section.id == place.entry:
+                return _Standing(memory, file.path, section, None)
     raise UsageError(f"{prefix}: the file changed just now ({place.path})", "run again")
 
 
-# --- by options
-
-
 def _by_options(app: App, request: EditRequest) -> EditReport:
-    unit = _find(app, request.id)
-    entry, at = unit.entry, unit.at
+    found = _find(app, request.id)
+    entry, at = found.entry, found.at
     if at is None:
         raise UsageError(
             f"{request.id}: is a section of prose, which has no values",
-            "mem edit without an option opens it; mem compact --adopt makes it an entry",
+            f"mem edit {request.id} opens it in an editor; mem compact --adopt makes it an entry",
         )
     values: dict[str, Any] = {}
     body = entry.body
@@ -134,8 +116,7 @@ def _by_options(app: App, request: EditRequest) -> EditReport:
     if request.title:
         if "title" in entry.extra or not _HEADING.match(body):
             values["title"] = request.title
-        if _HEADING.match(body):
-            body = _HEADING.sub(lambda found: found[1] + request.title, body, count=1)
+        body = _HEADING.sub(lambda head: head[1] + request.title, body, count=1)
     if request.paths:
         values["paths"] = list(dict.fromkeys((*entry.extra.get("paths", ()), *request.paths)))
     if request.kind and request.kind != entry.kind:
@@ -143,60 +124,53 @@ def _by_options(app: App, request: EditRequest) -> EditReport:
     if request.importance is not None:
         values["importance"] = request.importance
     _check_secrets(f"{body}\n{values}")
-    change = EntryChange(at, values, body if body != entry.body else None)
-    after = edited(unit.memory, [change])
-    return _report(unit, after, after.entries[at])
+    changes = [EntryChange(at, values, body if body != entry.body else None)]
+    after = edited(found.memory, changes)
+    return _report(found, after, after.entries[at])
 
 
-# --- in an editor
-
-
-def _edited_copy(app: App, unit: _Unit) -> str:
+def _edited_copy(app: App, found: _Standing) -> str:
     """The path of a copy that a person has had in an editor."""
     environ = app.project.environ
     command = environ.get("VISUAL") or environ.get("EDITOR") or ""
     if not command.strip():
-        raise UsageError(
-            "there is no editor: neither VISUAL nor EDITOR is set",
-            "set one, or name what to change: mem edit --help",
-        )
-    copy = os.path.join(tempfile.mkdtemp(prefix="mem-edit-"), f"{unit.entry.id[:8]}.md")
-    write_output(Path(copy), unit.raw, mode=0o600)
+        what = "there is no editor: neither VISUAL nor EDITOR is set"
+        raise UsageError(what, "set one, or name what to change: mem edit --help")
+    copy = os.path.join(tempfile.mkdtemp(prefix="mem-edit-"), f"{found.entry.id[:8]}.md")
+    write_output(Path(copy), found.raw, mode=0o600)
     try:
         code = subprocess.run([*shlex.split(command), copy], check=False).returncode
     except (OSError, ValueError) as error:
         raise UsageError(f"the editor cannot be run: {error}", f"look at {command!r}") from None
     if code:
-        raise RefusedError(
-            f"the editor ended with {code}; nothing is written", f"your text is kept in {copy}"
-        )
+        what = f"the editor ended with {code}; nothing is written"
+        raise RefusedError(what, f"your text is kept in {copy}")
     return copy
 
 
-def _spliced(app: App, prefix: str, before: _Unit, new: str) -> EditReport:
-    unit = _find(app, before.entry.id)
-    if unit.raw != before.raw:
-        raise RefusedError(f"{prefix}: changed while you edited it", "")
+def _spliced(app: App, before: _Standing, new: str) -> EditReport:
+    """The file with a person's text in the place of what it was made from."""
+    found = _find(app, before.entry.id)
+    if found.raw != before.raw:
+        raise RefusedError(f"{before.entry.id[:8]}: changed while you edited it")
     _check_secrets(new)
-    text, entry = unit.memory.text, unit.entry
-    joined = f"{text[: entry.start]}{new.rstrip()}{_tail(unit.raw)}{text[entry.end :]}"
-    after = parse(joined, unit.memory.path)
-    ids = [each.id for each in unit.memory.entries if each.identified]
-    if [each.id for each in after.entries if each.identified] != ids:
-        raise DataError("the text would not be this one entry again", "")
-    if any(problem.severity == "unreadable" for problem in after.problems):
-        raise DataError(f"the text cannot be read back: {after.problems[0].message}", "")
-    if unit.at is None:
-        patch = Patch(unit.path, text, after.text)
+    text, entry = found.memory.text, found.entry
+    tail = found.raw[len(found.raw.rstrip()) :] or "\n"
+    joined = f"{text[: entry.start]}{new.rstrip()}{tail}{text[entry.end :]}"
+    after = parse(joined, found.memory.path)
+    names = [[each.id for each in m.entries if each.identified] for m in (found.memory, after)]
+    if names[0] != names[1]:
+        raise DataError("the text would not be this one entry again")
+    for problem in after.problems:
+        if problem.severity == "unreadable":
+            raise DataError(f"the text cannot be read back: {problem.message}")
+    if found.at is None:
+        patch = Patch(found.path, text, after.text)
         return EditReport(entry.id, after.path, entry.title, ("text",), (patch,))
-    now = after.entries[unit.at]
+    now = after.entries[found.at]
     if now.body != entry.body:  # the words are mem's again
-        after = edited(after, [EntryChange(unit.at, body=now.body)])
-    return _report(unit, after, after.entries[unit.at])
-
-
-def _tail(raw: str) -> str:
-    return raw[len(raw.rstrip()) :] or "\n"
+        after = edited(after, [EntryChange(found.at, body=now.body)])
+    return _report(found, after, after.entries[found.at])
 
 
 def _check_secrets(text: str) -> None:
@@ -204,28 +178,12 @@ def _check_secrets(text: str) -> None:
         raise RefusedError(f"the text holds a secret ({secret.kind})", "take it out")
 
 
-def _report(unit: _Unit, after: MemoryFile, now: Entry) -> EditReport:
-    """What changed, in words."""
-    fields = (
-        "type",
-        "domain",
-        "importance",
-        "phase",
-        "status",
-        "kind",
-        "priority",
-        "title",
-        "body",
-    )
-    was, extra = unit.entry, {**unit.entry.extra, **now.extra}
-    changed = [name for name in fields if getattr(was, name) != getattr(now, name)]
-    changed += [key for key in extra if _other(was.extra, now.extra, key) and key not in changed]
-    patches = (
-        () if after.text == unit.memory.text else (Patch(unit.path, unit.memory.text, after.text),)
-    )
-    changed = [name for name in changed if name != "written"]
+def _report(found: _Standing, after: MemoryFile, now: Entry) -> EditReport:
+    """What changed, by the names of the keys."""
+    was, before = found.entry, found.memory.text
+    changed = [name for name in _FIELDS if getattr(was, name) != getattr(now, name)]
+    for key in {**was.extra, **now.extra}:
+        if key not in ("written", *changed) and was.extra.get(key) != now.extra.get(key):
+            changed.append(key)
+    patches = (Patch(found.path, before, after.text),) if after.text != before else ()
     return EditReport(was.id, after.path, now.title, tuple(changed), patches)
-
-
-def _other(before: Mapping[str, Any], after: Mapping[str, Any], key: str) -> bool:
-    return bool(before.get(key) != after.get(key))

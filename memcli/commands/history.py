@@ -6,7 +6,7 @@ import os
 import re
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,11 +22,11 @@ from memcli.history.backfill import (
 )
 from memcli.history.docs import Doc
 from memcli.history.record import Record, folder_of, opened, path_of
-from memcli.memory.values import Entry
+from memcli.project import git
+from memcli.project.context import Project
 from memcli.sessions.discover import Discovery, discover
+from memcli.storage.files import Unreadable
 from memcli.storage.folders import state_dir
-
-HANDLE = re.compile(r"s:[\w-]{4,}(?:\.\d+)?|c:[0-9a-f]{4,40}", re.ASCII)
 
 
 class HistoryReport(NamedTuple):
@@ -42,19 +42,19 @@ class HistoryReport(NamedTuple):
 
 
 class ForgetReport(NamedTuple):
-    """The sessions and commits that are gone, and the entries that were learned from them."""
+    """The sessions and commits that are gone, and (id, path, title) of what was learned from them."""
 
     units: tuple[str, ...]
     entries: tuple[tuple[str, str, str], ...]
-    """(id, path, title)"""
     dry_run: bool
 
 
 def record_path(app: App) -> Path | None:
     """Where the record of this repository is, or would be; None where there is none to be."""
-    if app.project.root is None or not app.project.config.history:
+    root = app.project.root
+    if root is None or not app.project.config.history:
         return None
-    return path_of(app.project.root, state_dir())
+    return path_of(root, state_dir())
 
 
 def add_history(app: App, progress: Progress = lambda what, done, of: None) -> HistoryReport:
@@ -65,10 +65,8 @@ def add_history(app: App, progress: Progress = lambda what, done, of: None) -> H
         raise UsageError(f"{why}: nothing of history is kept", "mem index --help")
     begun = time.monotonic()
     looked = discover(app.project.environ, [root, *_trees(root)])
-    with opened(path, make=True) as record:
-        assert record is not None
-        record.keep("root", str(root))
-        added = backfill(record, root, looked.found, bounds_of(app), app.project.now, progress)
+    with _record(app, make=True) as record:
+        added = backfill(record, root, looked.found, _bounds(app), app.project.now, progress)
         counts = record.counts()
     return HistoryReport(
         added, counts["exchanges"], counts["sessions"], counts["commits"], str(path),
@@ -76,27 +74,19 @@ def add_history(app: App, progress: Progress = lambda what, done, of: None) -> H
     )  # fmt: skip
 
 
-def bounds_of(app: App) -> Bounds:
-    """The bounds of the configuration."""
-    return Bounds(
-        app.project.config.history_days,
-        app.project.config.history_commits,
-        app.project.config.history_mb,
-    )
+def _bounds(app: App) -> Bounds:
+    config = app.project.config
+    return Bounds(config.history_days, config.history_commits, config.history_mb)
 
 
 def _trees(root: Path) -> list[Path]:
     """The other work trees of the repository: those that are gone were noted while they were there."""
-    from memcli.project import git
-
     top = git.work_tree(root)
     common = git.common_dir(top) if top is not None else None
     found = []
     for file in (common / "worktrees").glob("*/gitdir") if common is not None else ():
-        try:
+        with suppress(OSError):
             found.append(Path(os.fsdecode(file.read_bytes()).strip()).parent)
-        except OSError:
-            continue
     return found
 
 
@@ -105,38 +95,32 @@ def note_sessions(app: App, named: Sequence[str]) -> None:
 
     What fails is noted: learning goes on without it.
     """
-    path, root = record_path(app), app.project.root
-    if path is None or root is None:
+    project, root = app.project, app.project.root
+    if record_path(app) is None or root is None:
         return
     try:
-        with opened(path, make=True) as record:
-            assert record is not None
-            record.keep("root", str(root))
+        with _record(app, make=True) as record:
             if named:
-                add_named(
-                    record,
-                    [
-                        Path(os.path.abspath(app.project.cwd / name))
-                        for name in named
-                        if name != "-"
-                    ],
-                )
-                add_commits(record, root, bounds_of(app))
+                paths = [Path(os.path.abspath(project.cwd / name)) for name in named if name != "-"]
+                add_named(record, paths)
+                add_commits(record, root, _bounds(app))
                 record.settle()
             else:
-                found = discover(app.project.environ, [root, *_trees(root)]).found
-                backfill(record, root, found, bounds_of(app), app.project.now)
+                found = discover(project.environ, [root, *_trees(root)]).found
+                backfill(record, root, found, _bounds(app), project.now)
     except (DataError, OSError) as error:
         app.notes.append(f"history: {getattr(error, 'what', error)}")
 
 
 @contextmanager
-def _record(app: App) -> Iterator[Record]:
+def _record(app: App, *, make: bool = False) -> Iterator[Record]:
     path = record_path(app)
-    if path is None or not path.exists():
+    if path is None or not (make or path.exists()):
         raise UsageError("nothing of history is kept here", "mem index --history")
-    with opened(path) as record:
+    with opened(path, make=make) as record:
         assert record is not None
+        if make:
+            record.keep("root", str(app.project.root))
         yield record
 
 
@@ -144,17 +128,13 @@ def show_handle(app: App, handle: str) -> Doc:
     """The exchange or commit that a handle names. Raises UsageError for none or several."""
     with _record(app) as record:
         found = record.by_handle(handle)
-    names = list(dict.fromkeys(doc.unit for doc in found))
+    units = dict.fromkeys(doc.unit for doc in found)
     if not found:
         raise UsageError(f"{handle}: nothing of that name", "mem recall --history only TASK")
-    if len(names) > 1 or (len(found) > 1 and "." in handle):
-        raise UsageError(
-            f"{handle}: {len(names)} begin so: {', '.join(names[:4])}", "give more of it"
-        )
-    if len(found) == 1:
-        return found[0]
-    said = tuple(each for doc in found for each in doc.said)
-    return found[0]._replace(said=said)
+    if len(units) > 1 or (len(found) > 1 and "." in handle):
+        what = f"{handle}: {len(units)} begin so: {', '.join([*units][:4])}"
+        raise UsageError(what, "give more of it")
+    return found[0]._replace(said=tuple(each for doc in found for each in doc.said))
 
 
 def forget(
@@ -165,59 +145,43 @@ def forget(
         raise UsageError("say what: --session ID, --before DATE or --all", "mem forget --help")
     if before and not re.fullmatch(r"\d{4}-\d\d-\d\d", before):
         raise UsageError(f"--before {before}: a date like 2026-03-01", "mem forget --help")
-    name = session.removeprefix("s:").removeprefix("c:").partition(".")[0]
+    until = f"{app.project.now.isoformat()}T23:59:59Z" if all else ""
     with _record(app) as record:
-        if session:
-            units = record.units(name)
-            if len(units) > 1:
-                raise UsageError(f"{session}: {len(units)} begin so", "give more of it")
-            units = units or ([name] if len(name) >= 32 else [])
-            if not units:
-                raise UsageError(
-                    f"{session}: nothing of that name", "mem recall --history only TASK"
-                )
-        else:
-            units = record.units_before(before)
+        units = _units(record, session) if session else record.units_before(before)
         if not dry_run:
-            record.forget(
-                unit=units[0] if session else "", before=before, all_until=_until(app, all)
-            )
-    return ForgetReport(tuple(units), tuple(_learned(app, set(units))), dry_run)
+            record.forget(unit=units[0] if session else "", before=before, all_until=until)
+    learned = _learned(app.project, set(units))
+    return ForgetReport(tuple(units), tuple(learned), dry_run)
 
 
-def _until(app: App, all: bool) -> str:
-    return f"{app.project.now.isoformat()}T23:59:59Z" if all else ""
+def _units(record: Record, session: str) -> list[str]:
+    """The one session or commit that is named, by its id, a beginning of it or a handle."""
+    name = session.removeprefix("s:").removeprefix("c:").partition(".")[0]
+    units = record.units(name) or ([name] if len(name) >= 32 else [])
+    if not units:
+        raise UsageError(f"{session}: nothing of that name", "mem recall --history only TASK")
+    if len(units) > 1:
+        raise UsageError(f"{session}: {len(units)} begin so", "give more of it")
+    return units
 
 
-def _learned(app: App, units: set[str]) -> Iterator[tuple[str, str, str]]:
+def _learned(project: Project, units: set[str]) -> Iterator[tuple[str, str, str]]:
     """The entries that were learned from these sessions."""
-    from memcli.memory.parser import parse
-    from memcli.storage.files import Unreadable, read_text
-
-    for file in app.project.listing.files:
-        try:
-            text = read_text(file.path, file.base)
-        except Unreadable:
-            continue
-        for entry in parse(text, file.name).entries:
-            if _session_of(entry) in units:
-                yield entry.id, file.name, entry.title
-
-
-def _session_of(entry: Entry) -> str:
-    return str(entry.extra.get("session_id", ""))
+    for file in project.listing.files:
+        with suppress(Unreadable):
+            for entry in project.read(file).entries:
+                if str(entry.extra.get("session_id", "")) in units:
+                    yield entry.id, file.name, entry.title
 
 
 def take_over(app: App, key: str) -> int:
     """Take over the record of a repository that was moved; how many exchanges and commits it has."""
-    path = record_path(app)
-    source = folder_of(state_dir()) / f"{key.removesuffix('.db')}.db"
+    path, folder, name = record_path(app), folder_of(state_dir()), key.removesuffix(".db")
     if path is None:
         raise UsageError("no git repository here", "mem index --help")
-    if not re.fullmatch(r"[0-9a-f]{24}", key.removesuffix(".db")) or not source.is_file():
-        known = (
-            ", ".join(sorted(each.stem for each in folder_of(state_dir()).glob("*.db"))) or "none"
-        )
+    source = folder / f"{name}.db"
+    if not re.fullmatch(r"[0-9a-f]{24}", name) or not source.is_file():
+        known = ", ".join(sorted(each.stem for each in folder.glob("*.db"))) or "none"
         raise UsageError(f"--from {key}: no such record", f"records: {known}")
     if source == path:
         raise UsageError(f"--from {key}: that is this repository's own", "mem index --history")

@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memcli.app import App
-from memcli.errors import DataError, UsageError
+from memcli.commands.add import is_around, read_target, target
+from memcli.errors import UsageError
 from memcli.exchange import importers
 from memcli.exchange.importers import claude_mem
 from memcli.exchange.importers.draft import Draft, headline, shortened
 from memcli.memory.editor import EntryChange, edited, render_entry
 from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import eol_of
-from memcli.memory.levels import LEVEL_WORDS, OUTERMOST, Place
-from memcli.memory.parser import MemoryFile, parse
+from memcli.memory.levels import LEVEL_WORDS
 from memcli.memory.prose import sections
 from memcli.memory.values import LEVELS, Patch, Problem
-from memcli.project.context import text_to_write
+from memcli.project.context import Project
 from memcli.similarity.claims import Claim, claim
 from memcli.similarity.differences import guard
 from memcli.similarity.duplicates import similar_pairs
@@ -78,144 +78,91 @@ def run(app: App, request: ImportRequest, *, dry_run: bool = False) -> ImportRep
     stands in a memory file, in an archive or in `merged_from` is not written again.
     """
     level = LEVEL_WORDS.get(request.level, request.level)
-    if level not in LEVELS:
-        raise UsageError(f"--level {request.level}: unknown level", f"one of {', '.join(LEVELS)}")
-    if request.form not in ("", *importers.FORMS):
-        raise UsageError(
-            f"--from {request.form}: unknown format", f"one of {', '.join(importers.FORMS)}"
-        )
-    target = _target(app, level)
-    sources = [_read(app, path, request.form) for path in request.paths]
-    drafts, elsewhere = _chosen(app, request, sources)
-    problems = [problem for source in sources for problem in source.problems]
+    for option, what, value, known in (
+        ("--level", "level", level, LEVELS),
+        ("--from", "format", request.form, ("", *importers.FORMS)),
+    ):
+        if value not in known:
+            hint = f"one of {', '.join(filter(None, known))}"
+            raise UsageError(f"{option} {value}: unknown {what}", hint)
+    name, path = target(app.project, level)
+    sources = [_read(app.project, path, request.form) for path in request.paths]
+    drafts = [draft for source in sources for draft in source.drafts]
+    ours = [draft for source in sources for draft in _ours(app.project, source, request.project)]
+    problems = tuple(problem for source in sources for problem in source.problems)
 
     def plan() -> ImportReport:
-        return _plan(app, level, target, drafts)._replace(
-            elsewhere=elsewhere, skipped=tuple(problems)
-        )
+        report = _plan(app.project, level, name, path, ours)
+        return report._replace(elsewhere=len(drafts) - len(ours), skipped=problems)
 
     return app.write(plan, "import", dry_run=dry_run)
 
 
-def _target(app: App, level: str) -> tuple[str, str]:
-    """Name and path of the MEMORY.md to write: of the job or task one is in, for those levels."""
-    if level == "global":
-        return "~/MEMORY.md", str(app.project.home / "MEMORY.md")
-    if app.project.root is None:
-        raise UsageError(
-            "there is no project here", "run it inside a repository, or use --level global"
-        )
-    if level == "project":
-        return "MEMORY.md", str(app.project.root / "MEMORY.md")
-    inside, task = app.project.view.inside, app.project.view.task
-    if not inside or bool(task) != (level == "task"):
-        raise UsageError(f"--level {level} needs a {level}", "run it inside its folder")
-    tree_folder = f"{inside}/worktree"
-    folder = tree_folder if task and (app.project.root / tree_folder).is_dir() else inside
-    return f"{folder}/MEMORY.md", str(app.project.root / folder / "MEMORY.md")
-
-
-def _read(app: App, path: str, form: str) -> importers.Source:
-    full = Path(os.path.abspath(app.project.cwd / os.path.expanduser(path)))
-    if any(
-        os.path.realpath(full) == os.path.realpath(file.path) for file in app.project.listing.files
-    ):
+def _read(project: Project, path: str, form: str) -> importers.Source:
+    full = Path(os.path.abspath(project.cwd / os.path.expanduser(path)))
+    if os.path.realpath(full) in {os.path.realpath(file.path) for file in project.listing.files}:
         raise UsageError(f"{path}: is a memory file of mem already", "mem list shows what it holds")
-    return importers.read(full, form, str(app.project.root or ""))
+    return importers.read(full, form, str(project.root or ""))
 
 
-def _chosen(
-    app: App, request: ImportRequest, sources: Sequence[importers.Source]
-) -> tuple[list[Draft], int]:
-    """The drafts of this project, and how many belong to others. Only a database knows of several."""
-    name = request.project or (app.project.root.name if app.project.root is not None else "")
-    chosen: list[Draft] = []
-    elsewhere = 0
-    for source in sources:
-        ours = [
-            draft
-            for draft in source.drafts
-            if source.form != claude_mem.FORM or not name or claude_mem.of_project(draft, name)
-        ]
-        chosen += ours
-        elsewhere += len(source.drafts) - len(ours)
-    return chosen, elsewhere
+def _ours(project: Project, source: importers.Source, named: str) -> Iterator[Draft]:
+    """The drafts of this project. Only a database knows of several."""
+    name = named or (project.root.name if project.root is not None else "")
+    for draft in source.drafts:
+        if source.form != claude_mem.FORM or not name or claude_mem.of_project(draft, name):
+            yield draft
 
 
-# --- what is there already
+# --- what is there already, and what is new
 
 
-class _Known(NamedTuple):
-    """The entry that each id ever written leads to; bodies and ids of the live entries readers see
-    too.
-    """
-
-    ids: dict[str, str]
-    live: list[tuple[str, str]]
-
-
-def _known(app: App, level: str) -> _Known:
-    known = _Known({}, [])
-    for file in app.project.listing.files:
+def _known(project: Project, level: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """The entry that each id ever written leads to; bodies and ids of the live ones in view too."""
+    ids: dict[str, str] = {}
+    live: list[tuple[str, str]] = []
+    for file in project.listing.files:
         try:
-            memory = app.project.read(file)
+            memory = project.read(file)
         except Unreadable:
             continue
         for entry in memory.entries:
-            known.ids[entry.id] = entry.id
-            known.ids.update(dict.fromkeys(_absorbed(entry.extra), entry.id))
-        if file.place.store in ("memory", "institutional") and _around(app, file.place, level):
+            merged = entry.extra.get("merged_from", ())
+            names = (entry.id, *(merged if isinstance(merged, list) else ()))
+            ids.update(dict.fromkeys(names, entry.id))
+        if file.place.store in ("memory", "institutional") and is_around(
+            project, file.place, level
+        ):
             entries = (*memory.entries, *sections(memory))
-            known.live.extend(
-                (entry.body, entry.id) for entry in entries if entry.status != "retired"
-            )
-    return known
+            live += [(entry.body, entry.id) for entry in entries if entry.status != "retired"]
+    return ids, live
 
 
-def _absorbed(extra: Any) -> Sequence[str]:
-    merged = extra.get("merged_from", ())
-    return merged if isinstance(merged, list) else ()
-
-
-def _around(app: App, place: Place, level: str) -> bool:
-    """Whether a file is at the level written to or around it."""
-    if OUTERMOST[place.level] > OUTERMOST[level]:
-        return False
-    return place.job in ("", app.project.view.job) and place.task in ("", app.project.view.task)
-
-
-# --- judging
-
-
-class _Judged(NamedTuple):
-    """Drafts on their way, each in the list of what becomes of it."""
-
-    fresh: list[Draft]
-    known: list[tuple[str, str]]
-    refused: list[str]
-    injected: list[str]
-    private: list[str]
-
-
-def _judge(drafts: Iterable[Draft], level: str, ids: dict[str, str]) -> _Judged:
-    judged = _Judged([], [], [], [], [])
-    seen = dict(ids)
+def _judged(
+    drafts: Iterable[Draft], level: str, ids: dict[str, str]
+) -> tuple[list[Draft], ImportReport]:
+    """The drafts that were not imported before, and what became of the others."""
+    fresh: dict[str, Draft] = {}
+    known: list[tuple[str, str]] = []
+    refused: list[str] = []
+    injected: list[str] = []
+    private: list[str] = []
     for draft in map(_cleaned, drafts):
         parts = (draft.title, draft.text, *draft.tags, *draft.paths)
         if not draft.title and not draft.text:
             continue
         if draft.private and level != "global":
-            judged.private.append(draft.source)
-        elif any(find_secrets(part) for part in parts):
-            judged.refused.append(draft.source)
-        elif any(find_injections(part) for part in parts):
-            judged.injected.append(draft.source)
-        elif draft.id in seen:
-            judged.known.append((draft.title, seen[draft.id]))
+            private.append(draft.source)
+        elif any(map(find_secrets, parts)):
+            refused.append(draft.source)
+        elif any(map(find_injections, parts)):
+            injected.append(draft.source)
+        elif draft.id in ids or draft.id in fresh:
+            known.append((draft.title, ids.get(draft.id, draft.id)))
         else:
-            judged.fresh.append(draft)
-            seen[draft.id] = draft.id
-    return judged
+            fresh[draft.id] = draft
+    left = tuple(refused), tuple(injected), tuple(private)
+    report = ImportReport((), tuple(known), (), *left, 0, (), ())
+    return list(fresh.values()), report
 
 
 def _cleaned(draft: Draft) -> Draft:
@@ -225,17 +172,17 @@ def _cleaned(draft: Draft) -> Draft:
         text = re.sub("[\ud800-\udfff]", "\ufffd", text)
         return strip_private(strip_controls(text))
 
-    def lines(items: Sequence[str]) -> tuple[str, ...]:
-        return tuple(filter(None, (" ".join(clean(item).split()) for item in items)))
+    def line(text: str) -> str:
+        return " ".join(clean(text).split())
 
     title, text = shortened(clean(draft.title)), clean(draft.text).strip("\r\n")
     return draft._replace(
-        source=" ".join(clean(draft.source).split()),
+        source=line(draft.source),
         title=title or (headline(text)[0] if text else ""),
         text=text,
-        session=" ".join(clean(draft.session).split()),
-        tags=lines(draft.tags),
-        paths=lines(draft.paths),
+        session=line(draft.session),
+        tags=tuple(filter(None, map(line, draft.tags))),
+        paths=tuple(filter(None, map(line, draft.paths))),
     )
 
 
@@ -243,20 +190,16 @@ def _unlike(
     fresh: Sequence[Draft], live: Sequence[tuple[str, str]], today: str
 ) -> tuple[list[Draft], list[tuple[str, str]]]:
     """The drafts that say something new, and (title, id of what says the same) of the others."""
-    if not fresh:
-        return [], []
     mine = [claim(_body(draft, today)) for draft in fresh]
     said: dict[Claim, str] = {}
-    for body, name in live:
+    for body, name in live if fresh else ():
         said.setdefault(claim(body), name)
     near = _near((*said, *mine))
     kept: list[Draft] = []
     same: list[tuple[str, str]] = []
     for draft, one in zip(fresh, mine, strict=True):
-        alike = islice(
-            (other for other in (one, *near(one)) if other.words and other in said), NEIGHBOURS
-        )
-        like = next((other for other in alike if guard(one, other) is None), None)
+        alike = (other for other in (one, *near(one)) if other.words and other in said)
+        like = next((o for o in islice(alike, NEIGHBOURS) if guard(one, o) is None), None)
         if like is None:
             kept.append(draft)
             said[one] = draft.id
@@ -284,46 +227,27 @@ def _near(claims: Iterable[Claim]) -> Callable[[Claim], list[Claim]]:
 # --- writing
 
 
-def _plan(app: App, level: str, target: tuple[str, str], drafts: Sequence[Draft]) -> ImportReport:
-    name, path = target
-    known = _known(app, level)
-    judged = _judge(drafts, level, known.ids)
-    kept, same = _unlike(judged.fresh, known.live, app.project.now.isoformat())
-    memory = _file(app, path, name)
-    eol, written = eol_of(memory.text), {*known.ids, *(draft.id for draft in kept)}
+def _plan(
+    project: Project, level: str, name: str, path: str, drafts: Sequence[Draft]
+) -> ImportReport:
+    today = project.now.isoformat()
+    known, live = _known(project, level)
+    fresh, report = _judged(drafts, level, known)
+    kept, same = _unlike(fresh, live, today)
+    memory = read_target(project, path, name)
+    written = {*known, *(draft.id for draft in kept)}
     ids = {draft.key: draft.id for draft in drafts if draft.id in written}
-    texts = [_entry(draft, ids, app.project.now.isoformat(), eol) for draft in kept]
+    texts = [
+        render_entry(dict(_values(draft, ids, today)), _body(draft, today), eol_of(memory.text))
+        for draft in kept
+    ]
     after = edited(memory, [EntryChange(text=text) for text in texts])
     before = memory.text if os.path.lexists(path) else None
-    return ImportReport(
+    return report._replace(
         added=tuple((draft.id, name, draft.title) for draft in kept),
-        known=tuple(judged.known),
         similar=tuple(same),
-        refused=tuple(judged.refused),
-        injected=tuple(judged.injected),
-        private=tuple(judged.private),
-        elsewhere=0,
-        skipped=(),
         patches=(Patch(path, before, after.text),) if kept else (),
     )
-
-
-def _file(app: App, path: str, name: str) -> MemoryFile:
-    from memcli.memory.conflicts import conflict_lines
-
-    try:
-        text = text_to_write(app.project, path) or ""
-        for line in conflict_lines(text):
-            raise Unreadable("has conflict markers: resolve them", line)
-    except Unreadable as error:
-        raise DataError(
-            f"{name}:{error.line}: {error}; nothing is written", "mend the file first"
-        ) from None
-    return parse(text, name)
-
-
-def _entry(draft: Draft, ids: dict[str, str], today: str, eol: str) -> str:
-    return render_entry(dict(_values(draft, ids, today)), _body(draft, today), eol)
 
 
 def _body(draft: Draft, today: str) -> str:
@@ -332,9 +256,7 @@ def _body(draft: Draft, today: str) -> str:
 
 
 def _values(draft: Draft, ids: dict[str, str], today: str) -> Iterator[tuple[str, Any]]:
-    """Front matter. What comes from elsewhere is never shown unconditionally: its priority is
-    medium.
-    """
+    """Front matter. What comes from elsewhere is never shown unconditionally: priority medium."""
     day = draft.created or today
     values = {
         "id": draft.id,

@@ -6,12 +6,25 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from memcli.app import App
-from memcli.errors import MemError, ProviderError, RefusedError, UsageError
+from memcli.errors import ProviderError, RefusedError, UsageError
 from memcli.index.database import IN_MEMORY, Refreshed
 from memcli.index.refresh import differing
 from memcli.index.source import FileRow
 from memcli.index.upkeep import BUILD_WAIT, embed_chosen
 from memcli.memory.values import Problem
+
+
+class Embedded(NamedTuple):
+    """How far the index has vectors: of which model, for how many of the chunks that are chosen.
+
+    `failed` says why a provider did not give the rest.
+    """
+
+    model: str
+    have: int
+    chosen: int
+    failed: str = ""
+    hint: str = ""
 
 
 class IndexReport(NamedTuple):
@@ -25,20 +38,7 @@ class IndexReport(NamedTuple):
     stale: tuple[str, ...]
     problems: tuple[Problem, ...]
     repeated: tuple[Problem, ...]
-    vectors: Vectors | None = None
-
-
-class Vectors(NamedTuple):
-    """How far the index has vectors: of which model, for how many of the chunks that are chosen.
-
-    `failed` says why a provider did not give the rest.
-    """
-
-    model: str
-    have: int
-    chosen: int
-    failed: str = ""
-    hint: str = ""
+    vectors: Embedded | None = None
 
 
 def index(
@@ -53,61 +53,50 @@ def index(
     A provider that fails is told in the report: the index itself is up to date then.
     """
     if not app.project.listing.files:
-        return IndexReport("", (), 0, 0, 0, (), tuple(app.project.listing.problems), ())
+        return _nothing(app, ())
     done = app.refresh(wait=BUILD_WAIT, progress=progress, rebuild=rebuild, embed=False)
     if done.busy:
-        raise RefusedError(
-            f"the index is busy: another process is writing it ({app.index.path})", "run again"
-        )
+        what = f"the index is busy: another process is writing it ({app.index.path})"
+        raise RefusedError(what, "run again")
     vectors = _embed(app, embedding)
-    return app.guarded(lambda: _report(app, done))._replace(vectors=vectors)
+    return app.guarded(lambda: _report(app, done, ()))._replace(vectors=vectors)
 
 
-def _embed(app: App, progress: Callable[[int, int], None]) -> Vectors | None:
+def _embed(app: App, progress: Callable[[int, int], None]) -> Embedded | None:
     """Make the vectors that are missing; None without an embedder or a place to keep them."""
-    model = app.project.config.embedder
-    failed: MemError | None = None
+    model, failed, hint = app.project.config.embedder, "", ""
     try:
         embedder = app.providers.embedder
         if embedder is None or app.index.path == IN_MEMORY:
             return None
-        model = f"{embedder.provider}/{embedder.model}"
+        model, chosen = f"{embedder.provider}/{embedder.model}", app.chosen
         app.guarded(
-            lambda: embed_chosen(
-                app.index, embedder, app.chosen, wait=BUILD_WAIT, progress=progress
-            )
+            lambda: embed_chosen(app.index, embedder, chosen, wait=BUILD_WAIT, progress=progress)
         )
     except (ProviderError, UsageError) as error:
-        failed = error
-    have, chosen = app.index.vectors.count(app.chosen)
-    return Vectors(
-        model, have, chosen, failed.what if failed else "", failed.hint if failed else ""
-    )
-
-
-def _report(app: App, done: Refreshed) -> IndexReport:
-    files = tuple(app.index.files().values())
-    where, problems = str(app.index.path), tuple(app.problems)
-    return IndexReport(
-        where, files, done.read, done.changed, done.removed, (), problems, repeated(app)
-    )
+        failed, hint = error.what, error.hint
+    return Embedded(model, *app.index.vectors.count(app.chosen), failed, hint)
 
 
 def check(app: App) -> IndexReport:
     """What is stale, without writing anything."""
-    found = app.looked(lambda: _compare(app)) if app.kept.exists else None
-    if found is not None:
-        return found
-    names = tuple(file.name for file in app.project.listing.files)
-    return IndexReport("", (), 0, 0, 0, names, tuple(app.project.listing.problems), ())
+
+    def compare() -> IndexReport:
+        changed, gone = differing(app.index, app.project.listing.files)
+        return _report(app, Refreshed(), (*changed, *gone))
+
+    found = app.kept.looked(compare) if app.kept.exists else None
+    return found or _nothing(app, tuple(file.name for file in app.project.listing.files))
 
 
-def _compare(app: App) -> IndexReport:
-    changed, gone = differing(app.index, app.project.listing.files)
-    files = tuple(app.index.files().values())
-    return IndexReport(
-        str(app.index.path), files, 0, 0, 0, (*changed, *gone), tuple(app.problems), repeated(app)
-    )
+def _nothing(app: App, stale: tuple[str, ...]) -> IndexReport:
+    return IndexReport("", (), 0, 0, 0, stale, tuple(app.project.listing.problems), ())
+
+
+def _report(app: App, done: Refreshed, stale: tuple[str, ...]) -> IndexReport:
+    files, where = tuple(app.index.files().values()), str(app.index.path)
+    counts = (done.read, done.changed, done.removed)
+    return IndexReport(where, files, *counts, stale, tuple(app.problems), repeated(app))
 
 
 def repeated(app: App) -> tuple[Problem, ...]:
@@ -119,9 +108,8 @@ def repeated(app: App) -> tuple[Problem, ...]:
         row = files[source]
         if row.place.store == "archive":
             continue
-        key = (entry, row.tree)
-        if key in first:
-            found.append(Problem(row.path, line, f"id {entry} stands already in {first[key]}"))
-        else:
-            first[key] = f"{row.path}:{line}"
+        here = f"{row.path}:{line}"
+        there = first.setdefault((entry, row.tree), here)
+        if there != here:
+            found.append(Problem(row.path, line, f"id {entry} stands already in {there}"))
     return tuple(found)

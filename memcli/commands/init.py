@@ -16,6 +16,8 @@ from memcli.project import distribution, git, places
 from memcli.project.context import moment
 from memcli.project.levels_on_disk import FoundFile, Listing
 from memcli.project.places import line_for
+from memcli.storage.durable import sweep
+from memcli.storage.folders import state_dir
 
 
 class InitRequest(NamedTuple):
@@ -39,33 +41,45 @@ class InitRequest(NamedTuple):
     def named(self) -> bool:
         return bool(self.git or self.agents or self.ci or self.instructions)
 
+    @property
+    def all_of_it(self) -> bool:
+        """Whether all that mem init did in the repository goes, not the user's own wiring alone."""
+        return self.remove and not self.named and (self.everything or not self.user)
+
 
 InitReport = Changes
 
 
 def run(app: App, request: InitRequest, *, dry_run: bool = False) -> InitReport:
     """Bring every file that was asked for to its new text, all in place or nothing; twice is once."""
-    _check(app.project.root, request)
-    if not dry_run:
-        _tidy(app)
-    place = Place(app.project.root, app.project.home, app.project.environ, moment(app.project.now))
-    top = git.work_tree(app.project.root) if app.project.root is not None else None
+    project, root = app.project, app.project.root
+    _check(root, request)
+    if (
+        not dry_run
+    ):  # what a killed run left: there may be nothing left to write that would finish it
+        app.workspace.recover()
+        sweep([state_dir() / "init"])
+    place = Place(root, project.home, project.environ, moment(project.now))
+    top = git.work_tree(root) if root is not None else None
     if top is not None and not git.points_back(top):
         _check_repository(top, request.git_dir)
     notes: list[str] = []
     targets = _targets(place, request, top, notes)
-    found = [file for file in app.project.listing.files if file.found]
-    if found and app.project.found("MEMORY.md") is None:
+    found = [file for file in project.listing.files if file.found]
+    if found and project.found("MEMORY.md") is None:
         targets = [target for target in targets if target.path.name != "MEMORY.md"]
-    if app.project.root is not None and not request.remove:
-        notes += _told(app.project.root, app.project.listing, found)
+    if root is not None and not request.remove:
+        notes += _told(root, project.listing, found)
     report = apply(place, app.workspace, targets, notes, remove=request.remove, dry_run=dry_run)
-    done = [*report.done, *_driver(top, request, dry_run=dry_run), *dict.fromkeys(notes)]
-    faults = (
-        [harness.path_fault() or harness.desktop_fault()] if request.git or request.agents else []
-    )
-    if any(faults) and not request.remove:
-        done = [*(done or ["everything is in place already"]), *faults]
+    done = list(report.done)
+    if top is not None and not request.remove:
+        done += git.register_driver(top, dry_run=dry_run)
+    elif top is not None and request.all_of_it:
+        done += git.unregister_driver(top, dry_run=dry_run)
+    done += dict.fromkeys(notes)
+    wired = (request.git or request.agents) and not request.remove
+    if fault := wired and (harness.path_fault() or harness.desktop_fault()):
+        done = [*(done or ["everything is in place already"]), fault]
     return report._replace(done=tuple(done))
 
 
@@ -81,9 +95,7 @@ def _check_repository(top: Path, named: str) -> None:
 
 def _told(root: Path, listing: Listing, found: Sequence[FoundFile]) -> list[str]:
     """What memory there is already, folder by folder, and the line that adds what looks like it."""
-    folders = Counter(
-        file.name.rpartition("/")[0] + "/" if "/" in file.name else file.name for file in found
-    )
+    folders = Counter(f.name.rpartition("/")[0] + "/" if "/" in f.name else f.name for f in found)
     told = [
         f"found memory, in view as it is: {name}" + (f" ({count})" if name.endswith("/") else "")
         for name, count in sorted(folders.items())
@@ -94,37 +106,14 @@ def _told(root: Path, listing: Listing, found: Sequence[FoundFile]) -> list[str]
 
 
 def _check(root: Path | None, request: InitRequest) -> None:
+    wired = bool(request.git or request.agents or request.remove)
     if request.user and request.shared:
         raise UsageError("--user and --shared name two places", "give one of them")
-    placed = request.user or request.shared
-    if placed and not (request.git or request.agents or request.remove):
+    if (request.user or request.shared) and not wired:
         raise UsageError("--user and --shared say where hooks go", "add --claude or --codex")
     if root is None and not (request.user and (request.agents or request.remove)):
-        raise UsageError(
-            "there is no project here", "run it inside a repository, or name one with --root"
-        )
-
-
-def _tidy(app: App) -> None:
-    """Finish what a killed run left: there may be nothing left to write that would do it."""
-    from memcli.storage.durable import sweep
-    from memcli.storage.folders import state_dir
-
-    app.workspace.recover()
-    sweep([state_dir() / "init"])
-
-
-def _driver(top: Path | None, request: InitRequest, *, dry_run: bool) -> list[str]:
-    if top is None or (request.remove and (request.named or _user_alone(request))):
-        return []
-    if request.remove:
-        return git.unregister_driver(top, dry_run=dry_run)
-    return git.register_driver(top, dry_run=dry_run)
-
-
-def _user_alone(request: InitRequest) -> bool:
-    """Whether only the user's own wiring is to go."""
-    return request.remove and request.user and not request.named and not request.everything
+        hint = "run it inside a repository, or name one with --root"
+        raise UsageError("there is no project here", hint)
 
 
 def _targets(
@@ -132,20 +121,19 @@ def _targets(
 ) -> list[Target]:
     """Each file once, whatever the names that lead to it."""
     found: list[Target] = []
-    root, remove = place.root, request.remove
-    all_of_it = remove and not request.named and not _user_alone(request)
-    if root is not None and (all_of_it or not remove):
+    root, remove, everything = place.root, request.remove, request.all_of_it
+    if root is not None and (everything or not remove):
         found += repository.base(root, top)
-    if root is not None and (request.git or all_of_it):
+    if root is not None and (request.git or everything):
         found += repository.hooks(top, notes, user=request.user, remove=remove)
     names = request.agents if request.named else tuple(agents.NAMES) if remove else ()
     found += agents.targets(place, names, _scopes(place, request), top, notes, remove=remove)
-    if root is not None and (request.ci or all_of_it):
+    if root is not None and (request.ci or everything):
         found += _workflow(top or root, request, notes)
-    if root is not None and (request.instructions or all_of_it):
+    if root is not None and (request.instructions or everything):
         found += repository.instructions(root, remove=remove)
     if top is not None:
-        found += repository.excluded(top, found, everything=all_of_it, remove=remove)
+        found += repository.excluded(top, found, everything=everything, remove=remove)
     once = {os.path.realpath(target.path): target for target in reversed(found)}
     return list(once.values())[::-1]
 
@@ -164,7 +152,7 @@ def _workflow(top: Path, request: InitRequest, notes: list[str]) -> list[Target]
 
 def _scopes(place: Place, request: InitRequest) -> list[str]:
     """Where the settings are: as asked for; when all goes, everywhere in the repository."""
-    if request.remove and not request.named:
-        inside = ["local", "shared"] if place.root is not None and not _user_alone(request) else []
-        return [*inside, *(["user"] if request.user or request.everything else [])]
-    return ["user" if request.user else "shared" if request.shared else "local"]
+    if not request.remove or request.named:
+        return ["user" if request.user else "shared" if request.shared else "local"]
+    inside = ["local", "shared"] if place.root is not None and request.all_of_it else []
+    return [*inside, *(["user"] if request.user or request.everything else [])]

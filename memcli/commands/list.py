@@ -14,7 +14,7 @@ UNTITLED = 12
 """So many tokens of its text stand for the title of an entry that has none."""
 
 
-class Row(NamedTuple):
+class ListRow(NamedTuple):
     id: str
     date: str
     level: str
@@ -33,7 +33,7 @@ class Row(NamedTuple):
 class ListReport(NamedTuple):
     """`total` counts what passed the filters; `rows` may be fewer (`--recent`)."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ListRow, ...]
     total: int
     found: bool
 
@@ -59,16 +59,15 @@ def _list(app: App, filters: Filters, recent: int | None) -> ListReport:
     nearest = [view.nearest(same, files, app.project.view) for same in copies.values()]
     best = [candidate for candidate in nearest if candidate.rowid in passing]
     listed = [_row(app, candidate, files[candidate.source]) for candidate in best]
-    listed.sort(
-        key=lambda row: (row.path, -row.line)
-    )  # what stands later in a file was written later
+    listed.sort(key=lambda row: (row.path, -row.line))  # what stands later was written later
     listed.sort(key=lambda row: row.date, reverse=True)
     return ListReport(tuple(listed[:recent]), len(listed), True)
 
 
-def _row(app: App, candidate: Candidate, file: FileRow) -> Row:
+def _row(app: App, candidate: Candidate, file: FileRow) -> ListRow:
     values = candidate.values
-    return Row(
+    words = " ".join(word for word in candidate.text.split() if word != "---")
+    return ListRow(
         id=candidate.entry,
         date=candidate.date,
         level=file.place.level,
@@ -79,12 +78,7 @@ def _row(app: App, candidate: Candidate, file: FileRow) -> Row:
         importance=float(values["importance"]),
         reinforcement_count=int(values["count"]),
         age_days=ranking.age_of(values, app.project.now),
-        title=candidate.title or _beginning(candidate.text),
+        title=candidate.title or budget.cut_words(words, UNTITLED),
         path=file.path,
         line=candidate.line,
     )
-
-
-def _beginning(text: str) -> str:
-    """The first words of a text without a title."""
-    return budget.cut_words(" ".join(word for word in text.split() if word != "---"), UNTITLED)

@@ -36,50 +36,46 @@ def main(arguments: Sequence[str]) -> int:
     base, ours, theirs = (Path(argument).absolute() for argument in arguments[:3])
     name, size = [*arguments[3:], "", ""][:2]
     try:
-        return merge_driver(
-            MergeRequest(base, ours, theirs, name, size if size.isdecimal() else "7")
-        )
+        size = size if size.isdecimal() else "7"
+        return merge_driver(MergeRequest(base, ours, theirs, name, size))
     except KeyboardInterrupt:
         return 130
 
 
 def merge_driver(request: MergeRequest) -> int:
-    """Merge by entry, or as git does where that cannot be done; the number of conflicts, at most
-    127.
-    """
+    """Merge by entry, or as git does where that cannot be done; the conflicts, at most 127."""
     try:
-        _check_name(request)
         text, conflicts = _merged(request)
         if text != _read(request.ours):
             _replace(request.ours, text.encode())
         return min(conflicts, 127)
-    except (
-        Exception
-    ) as error:  # whatever it is: git can merge, and a driver that dies stops a rebase
+    except Exception as error:  # git can merge, and a driver that dies stops a rebase
         _explain(request, error)
-        return _merge_as_git(request)
-
-
-def _check_name(request: MergeRequest) -> None:
-    """Raise for what is no memory file: an attribute of a repository must not merge its code."""
-    from memcli.errors import DataError
-
-    if request.name and not request.name.endswith(".md"):
-        raise DataError(f"{request.name}: is no memory file")
+    try:  # as git does without a driver; on failure, binary content say, ours and a conflict
+        before = request.ours.read_bytes()
+        code = _merge_file(request)
+        return 1 if code > 127 and request.ours.read_bytes() == before else code
+    except Exception as error:
+        _explain(request, error)
+        return ERROR
 
 
 def _merged(request: MergeRequest) -> tuple[str, int]:
+    """The merged text. Raises for what is no memory file: an attribute must not merge code."""
     from memcli.compaction.merge import merge
     from memcli.errors import DataError
     from memcli.memory.conflicts import conflict_lines
 
-    def merge_prose(base: str, ours: str, theirs: str) -> tuple[str, int]:
-        return _merge_prose(request, base, ours, theirs)
-
+    if request.name and not request.name.endswith(".md"):
+        raise DataError(f"{request.name}: is no memory file")
     texts = [_read(path) for path in (request.base, request.ours, request.theirs)]
     for text in texts:
         for line in conflict_lines(text):
             raise DataError(f"has conflict markers ({request.name}:{line})", "resolve them first")
+
+    def merge_prose(base: str, ours: str, theirs: str) -> tuple[str, int]:
+        return _merge_prose(request, base, ours, theirs)
+
     return merge(*texts, path=request.name, merge_prose=merge_prose)
 
 
@@ -88,9 +84,7 @@ def _read(path: Path) -> str:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Put `data` in the place of a file that is git's and temporary: the old or the new, never
-    half.
-    """
+    """Put `data` in the place of a temporary file of git's: the old or the new, never half."""
     from memcli.storage.durable import sweep
 
     sweep([path.parent])  # what a killed one left
@@ -106,31 +100,19 @@ def _replace(path: Path, data: bytes) -> None:
         beside.unlink(missing_ok=True)
 
 
-def _merge_prose(request: MergeRequest, base: str, ours: str, theirs: str) -> tuple[str, int]:
+def _merge_prose(request: MergeRequest, *texts: str) -> tuple[str, int]:
     from tempfile import TemporaryDirectory
 
     from memcli.compaction.merge import Unmergeable
 
     with TemporaryDirectory(prefix="mem-merge-") as folder:
-        names = [Path(folder) / name for name in ("base", "ours", "theirs")]
-        for path, text in zip(names, (base, ours, theirs), strict=True):
+        base, ours, theirs = (Path(folder) / name for name in ("base", "ours", "theirs"))
+        for path, text in zip((base, ours, theirs), texts, strict=True):
             path.write_bytes(text.encode())
-        part = request._replace(base=names[0], ours=names[1], theirs=names[2])
-        code = _merge_file(part)
+        code = _merge_file(request._replace(base=base, ours=ours, theirs=theirs))
         if code > 127:
             raise Unmergeable("git cannot merge the prose")
-        return _read(part.ours), code
-
-
-def _merge_as_git(request: MergeRequest) -> int:
-    """What git does without a driver: on failure, binary content say, ours and a conflict."""
-    try:
-        before = request.ours.read_bytes()
-        code = _merge_file(request)
-        return 1 if code > 127 and request.ours.read_bytes() == before else code
-    except Exception as error:
-        _explain(request, error)
-        return ERROR
+        return _read(ours), code
 
 
 def _merge_file(request: MergeRequest) -> int:
@@ -150,6 +132,5 @@ def _explain(request: MergeRequest, error: Exception) -> None:
     elif str(error):
         from memcli.text.controls import strip_controls
 
-        why = " ".join(str(error).split())
-        name = request.name or request.ours.name
+        why, name = " ".join(str(error).split()), request.name or request.ours.name
         print(strip_controls(f"mem: {name}: merged as text: {why}"), file=sys.stderr)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from memcli.app import App
 from memcli.errors import DataError, ProviderError
 from memcli.index import view
-from memcli.index.view import Filters
 from memcli.recall.answer import RecallReport, RecallRequest, answer, composed, from_history
 from memcli.recall.budget import Budget, Pools
 from memcli.recall.present import Showing
@@ -20,67 +19,65 @@ if TYPE_CHECKING:
 
 def recall(app: App, request: RecallRequest) -> RecallReport:
     """Answer one request. Reads files and the index, writes the index alone (and the recall log)."""
-    filters = view.check(request.filters, app.project.now)
+    project, filters = app.project, view.check(request.filters, app.project.now)
+    request = request._replace(filters=filters)
     if request.shared:
         try:
-            return _recall_shared(app, request, filters)
+            return _recall_shared(app, request)
         except ProviderError as error:
-            if not app.project.listing.files:
+            if not project.listing.files:
                 raise
-            app.notes.append(f"{error.what}: this answer is from here alone" + _hint(error))
-    request = request._replace(filters=filters)
+            hint = f" ({error.hint})" if error.hint else ""
+            app.notes.append(f"{error.what}: this answer is from here alone{hint}")
+    if project.listing.files and request.refresh and request.history != "only":
+        app.refresh()  # before anything looks at the index: it may have to be built anew
     history = _history(app, request)
-    if request.history == "only" or (history is not None and not app.project.listing.files):
-        return from_history(app.project.config, request, history)
-    if not app.project.listing.files:
-        problems = tuple(app.project.listing.problems)
-        return RecallReport(
-            "bm25",
-            request.task,
-            (),
-            Budget(app.project.config.max_tokens, 0, 0),
-            problems,
-            0,
-            False,
-        )
-    if app.project.config.query == "llm":
+    if request.history == "only" or (history is not None and not project.listing.files):
+        return from_history(project.config, request, history)
+    if not project.listing.files:
+        problems, budget = tuple(project.listing.problems), Budget(project.config.max_tokens, 0, 0)
+        return RecallReport("bm25", request.task, (), budget, problems, 0, False)
+    if project.config.query == "llm":
         from memcli.recall.condense import condensed
 
         request = request._replace(task=condensed(app, request.task))
-    if request.refresh:
-        app.refresh()
-    project, embedder = app.project, lambda: app.providers.embedder
+    embedder = lambda: app.providers.embedder  # noqa: E731 (made only when vectors are wanted)
     report = app.guarded(lambda: answer(project, app.index, embedder, app.notes, request, history))
     if request.session:
-        evidence = [
-            (hit.id, hit.layer, hit.rank, hit.score)
-            for hit in report.hits
-            if hit.id and hit.layer in ("ranked", "workflows")
-        ]
-        today, why = app.project.now.isoformat(), "the recall log was skipped"
-        app.from_state(lambda state: state.log_recall(request.session, evidence, today), None, why)
+        _log(app, request.session, report)
     return report
+
+
+def _log(app: App, session: str, report: RecallReport) -> None:
+    """Remember what a session was shown, for `mem reinforce`."""
+    evidence = [
+        (hit.id, hit.layer, hit.rank, hit.score)
+        for hit in report.hits
+        if hit.id and hit.layer in ("ranked", "workflows")
+    ]
+    today, why = app.project.now.isoformat(), "the recall log was skipped"
+    app.from_state(lambda state: state.log_recall(session, evidence, today), None, why)
 
 
 def _history(app: App, request: RecallRequest) -> HistoryLayer | None:
     """What was said and committed about the task, where there is a record of it."""
-    if request.history == "off" or not app.project.config.history or app.project.root is None:
+    project, root = app.project, app.project.root
+    if request.history == "off" or not project.config.history or root is None:
         return None
-    path = history_path(app)
+    from memcli.history.record import path_of
+    from memcli.storage.folders import state_dir
+
+    path = path_of(root, state_dir())
     if path is None or not path.exists():
         return None
     from memcli.recall import history_layer
 
     try:
         if request.refresh:
-            history_layer.with_new_commits(
-                path, app.project.root, app.project.config.history_commits
-            )
-        gone = (
-            app.looked(lambda: history_layer.gone_of(app.index))
-            if app.project.listing.files and app.kept.exists
-            else None
-        )
+            history_layer.with_new_commits(path, root, project.config.history_commits)
+        gone = None
+        if project.listing.files and app.kept.exists:
+            gone = app.kept.looked(lambda: history_layer.gone_of(app.index))
         return history_layer.ask(
             path, request.task, request.filters, agents=request.agents, gone=gone
         )
@@ -89,39 +86,23 @@ def _history(app: App, request: RecallRequest) -> HistoryLayer | None:
         return None
 
 
-def history_path(app: App) -> Path | None:
-    """The record of what was said and committed here; None outside a repository."""
-    from memcli.history.record import path_of
-    from memcli.storage.folders import state_dir
-
-    return path_of(app.project.root, state_dir()) if app.project.root is not None else None
-
-
-def _hint(error: ProviderError) -> str:
-    return f" ({error.hint})" if error.hint else ""
-
-
-def _recall_shared(app: App, request: RecallRequest, filters: Filters) -> RecallReport:
-    """The ranked layer over every project that may be read. Raises ProviderError when the server
-    fails.
-    """
+def _recall_shared(app: App, request: RecallRequest) -> RecallReport:
+    """The ranked layer over every project that may be read. Raises ProviderError."""
     from memcli.postgres.lane import lane
     from memcli.postgres.link import PATIENCE, Link
     from memcli.postgres.store import SharedIndex
 
-    link = Link(app.project.config.store_url, app.project.environ, PATIENCE)
+    project = app.project
+    link = Link(project.config.store_url, project.environ, PATIENCE)
     try:
-        index = SharedIndex(
-            link, filters, request.projects, view.path_matcher(app.project.relative)
-        )
-        vectors = lane(index, app.project.config, lambda: app.providers.embedder, app.notes)
-        search = Search(index, vectors, app.project.config, app.project.view, app.project.now)
-        ranked = search.ranked(request.task, app.project.config.limit)
+        matcher = view.path_matcher(project.relative)
+        index = SharedIndex(link, request.filters, request.projects, matcher)
+        vectors = lane(index, project.config, lambda: app.providers.embedder, app.notes)
+        search = Search(index, vectors, project.config, project.view, project.now)
+        ranked = search.ranked(request.task, project.config.limit)
         showing = Showing(search, detail=request.detail, explain=request.explain)
-        shown = composed(
-            app.project.config,
-            Pools(ranked=[showing.shown(hit.item.id, "ranked") for hit in ranked]),
-        )
+        pools = Pools(ranked=[showing.shown(hit.item.id, "ranked") for hit in ranked])
+        shown = composed(project.config, pools)
         hits = tuple(showing.hit(item, place) for place, item in enumerate(shown.items, 1))
     finally:
         link.close()

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.compaction.reinforce import adopt_hint
-from memcli.errors import DataError, UsageError
-from memcli.index.located import locate_one
+from memcli.errors import UsageError
+from memcli.index.located import Located, locate_one
 from memcli.memory.changes import ChangeSet, Spot
 from memcli.memory.levels import ARCHIVE, source_of
-from memcli.memory.parser import parse
+from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import Entry, Patch
-from memcli.storage.files import Unreadable
+from memcli.project.context import nothing_written
 
 LIVE = {"status": "active", "retired_because": None, "superseded_by": None}
 
@@ -41,32 +41,48 @@ def restore(app: App, ids: Sequence[str], *, dry_run: bool = False) -> RetireRep
     return app.write(lambda: _plan(app, ids, ""), "restore", dry_run=dry_run)
 
 
-def _plan(app: App, ids: Sequence[str], because: str) -> RetireReport:
-    """Retire for a reason; restore without one."""
+def refresh_found(app: App) -> None:
+    """Bring the index up to date. Raises UsageError where there is no memory."""
     if not app.project.listing.files:
         raise UsageError("there is no memory here", 'begin with mem add "what you learned"')
     app.refresh()
+
+
+def writable(app: App, prefix: str, *, archived: bool | None = False) -> Located:
+    """Where the one entry meant stands. Raises UsageError when it may not be changed from here."""
+    place = locate_one(app.index, app.project, prefix, archived=archived)
+    if not place.writable:
+        what = f"{prefix}: stands in another work tree ({place.path})"
+        raise UsageError(what, "run it there, or name it with --task")
+    return place
+
+
+def _plan(app: App, ids: Sequence[str], because: str) -> RetireReport:
+    """Retire for a reason; restore without one."""
+    refresh_found(app)
     changes = ChangeSet(today=app.project.now.isoformat())
     changed: list[tuple[str, str, str]] = []
     already: list[str] = []
     for prefix in dict.fromkeys(ids):
         spot = _find(app, changes, prefix, archived=False if because else None)
-        entry = changes.original(spot)
-        archived = spot[0].endswith(ARCHIVE)
-        home = spot[0]
-        if not archived and (entry.status == "retired") == bool(because):
+        entry, home = changes.original(spot), spot[0]
+        if home.endswith(ARCHIVE):
+            _hold(app, changes, source_of(home))
+            home = changes.restore(spot, **(LIVE if entry.status == "retired" else {}))
+        elif (entry.status == "retired") == bool(because):
             already.append(entry.id)
             continue
-        if because:
+        elif because:
             changes.set(spot, status="retired", retired_because=because)
-        elif archived:
-            _hold(app, changes, source_of(spot[0]))
-            home = changes.restore(spot, **(LIVE if entry.status == "retired" else {}))
         else:
             changes.set(spot, **LIVE)
         changed.append((entry.id, home, entry.title + (_extent(entry) if because else "")))
-    verb = "retired" if because else "restored"
-    return RetireReport(verb, tuple(changed), tuple(already), _patches(app, changes))
+    verb, patches = "retired" if because else "restored", []
+    for name, text in changes.texts().items():
+        path = app.project.path_of(name)
+        before = changes.files[name].text if os.path.lexists(path) else None
+        patches.append(Patch(path, before, text))
+    return RetireReport(verb, tuple(changed), tuple(already), tuple(patches))
 
 
 def _extent(entry: Entry) -> str:
@@ -75,42 +91,21 @@ def _extent(entry: Entry) -> str:
     return f" (edited by hand: lines {entry.line} to {last})" if entry.touched else ""
 
 
-def _patches(app: App, changes: ChangeSet) -> tuple[Patch, ...]:
-    patches = []
-    for name, text in changes.texts().items():
-        path = app.project.path_of(name)
-        before = changes.files[name].text if os.path.lexists(path) else None
-        patches.append(Patch(path, before, text))
-    return tuple(patches)
-
-
 def _find(app: App, changes: ChangeSet, prefix: str, *, archived: bool | None) -> Spot:
     """File and position of the one entry meant; of an archive's versions, the latest."""
-    place = locate_one(app.index, app.project, prefix, archived=archived)
-    if not place.writable:
-        raise UsageError(
-            f"{prefix}: stands in another work tree ({place.path})",
-            "run it there, or name it with --task",
-        )
-    _hold(app, changes, place.path)
-    entries = changes.files[place.path].entries
-    found = [at for at, entry in enumerate(entries) if entry.id == place.entry]
+    place = writable(app, prefix, archived=archived)
+    memory = _hold(app, changes, place.path)
+    found = [at for at, entry in enumerate(memory.entries) if entry.id == place.entry]
     if not found:
-        raise UsageError(
-            f"{prefix}: is a section of prose, not an entry",
-            adopt_hint(changes.files[place.path], place),
-        )
+        what = f"{prefix}: is a section of prose, not an entry"
+        raise UsageError(what, adopt_hint(memory, place))
     return place.path, found[-1] if place.path.endswith(ARCHIVE) else found[0]
 
 
-def _hold(app: App, changes: ChangeSet, name: str) -> None:
+def _hold(app: App, changes: ChangeSet, name: str) -> MemoryFile:
     """Read a file that is to be changed, once; one that does not exist is empty."""
-    if name in changes.files:
-        return
-    try:
+    if name not in changes.files:
         file = app.project.found(name)
-        changes.hold(app.project.read_to_write(file) if file else parse("", name))
-    except Unreadable as error:
-        raise DataError(
-            f"{error}; nothing is written ({name}:{error.line})", "mend the file"
-        ) from None
+        with nothing_written(name):
+            changes.hold(app.project.read_to_write(file) if file else parse("", name))
+    return changes.files[name]

@@ -15,24 +15,14 @@ from memcli.memory.prominence import Rule
 from memcli.memory.prose import sections
 from memcli.memory.values import Entry
 from memcli.memory.words import clean
+from memcli.project.context import Project
 from memcli.recall import ranking
 from memcli.storage.files import Unreadable
 
 PROVENANCE = (
-    "source",
-    "session_id",
-    "session_task",
-    "promoted_from",
-    "promoted_at",
-    "promoted_to",
-    "merged_from",
-    "consolidated_at",
-    "superseded_by",
-    "retired_because",
-    "archived_at",
-    "archived_from",
-    "archived_because",
-)
+    "source session_id session_task promoted_from promoted_at promoted_to merged_from"
+    " consolidated_at superseded_by retired_because archived_at archived_from archived_because"
+).split()
 
 
 class ShowReport(NamedTuple):
@@ -51,74 +41,62 @@ class ShowReport(NamedTuple):
 
 
 def show(app: App, prefix: str, *, proxy: bool = False) -> ShowReport:
-    """The entry whose id is `prefix` or begins with it. Raises UsageError when that is none or
-    several.
+    """The entry whose id is `prefix` or begins with it. Raises UsageError for none or several.
 
     Entries of the proxy store, one person's own, are only found with `proxy`.
     """
     if not app.project.listing.files:
-        raise UsageError(
-            f"{prefix}: there is no memory here", 'begin with mem add "what you learned"'
-        )
+        hint = 'begin with mem add "what you learned"'
+        raise UsageError(f"{prefix}: there is no memory here", hint)
     app.refresh()
     return app.guarded(lambda: _show(app, prefix, proxy))
 
 
 def _show(app: App, prefix: str, proxy: bool) -> ShowReport:
-    rows = app.index.files().values()
+    index, rows = app.index, app.index.files().values()
     files = {row.id: row for row in rows if proxy or "proxy" not in (row.place.store, row.place.of)}
-    name = _one(
-        prefix,
-        sorted({entry for entry, source in app.index.entries.ids(prefix) if source in files}),
-    )
-    copies = [copy for copy in app.index.entries.copies([name]) if copy.source in files]
-    best = view.nearest(copies, files, app.project.view)
-    others = tuple(f"{files[c.source].path}:{c.line}" for c in copies if c is not best)
-    entry, raw = _read(app, files[best.source], name, best.offset)
-    return _report(app, entry, files[best.source], raw, others)
-
-
-def _one(prefix: str, names: list[str]) -> str:
-    """The name that is meant, among those which begin with `prefix`."""
-    if prefix in names:
-        return prefix
+    names = sorted({entry for entry, source in index.entries.ids(prefix) if source in files})
+    names = [prefix] if prefix in names else names
     if len(names) != 1:
         listed = ", ".join(name[: max(13, len(prefix) + 4)] for name in names[:8])
         what = "several entries begin so" if names else "no entry has that id"
         raise UsageError(f"{prefix}: {what}", f"one of {listed}" if names else "mem list shows ids")
-    return names[0]
-
-
-def _read(app: App, row: FileRow, entry_id: str, offset: int) -> tuple[Entry, str]:
+    copies = [copy for copy in index.entries.copies(names) if copy.source in files]
+    best = view.nearest(copies, files, app.project.view)
+    others = tuple(f"{files[c.source].path}:{c.line}" for c in copies if c is not best)
+    row = files[best.source]
     file = app.project.found(row.path)
     with suppress(Unreadable):
         memory = app.project.read(file) if file is not None else parse("", row.path)
         for entry in (*memory.entries, *sections(memory)):
-            if entry.start == offset and clean(entry.id) == entry_id:
-                return entry, memory.text[entry.start : entry.end]
-    raise UsageError(f"{entry_id}: the file changed just now ({row.path})", "run again")
+            if entry.start == best.offset and clean(entry.id) == names[0]:
+                return _report(app, entry, row, memory.text[entry.start : entry.end], others)
+    raise UsageError(f"{names[0]}: the file changed just now ({row.path})", "run again")
 
 
 def _report(app: App, entry: Entry, row: FileRow, raw: str, copies: tuple[str, ...]) -> ShowReport:
-    c = app.project.config
-    values = {"reinforced": entry.last_reinforced, "created": entry.created_at, "date": entry.date}
-    age = ranking.age_of(values, app.project.now)
-    extra = entry.extra
-    item = ranking.Item(
-        entry.id, entry.body, entry.kind, row.place.level, (row.path, 0), entry.importance,
-        entry.reinforcement_count, age, float(extra.get("surprise", 0.0)), extra.get("stability"),
-    )  # fmt: skip
-    rule = Rule(c.decay, c.half_life, c.half_life_by_kind, c.growth, c.use_importance)
-    weights = ranking.Weights(rule, c.prominence_weight, c.level_weights, c.kind_weights)
-    hit = ranking.weigh([item], {entry.id: ranking.Match(1.0)}, weights)[0]
+    hit, extra = standing(app.project, entry, row.place.level), entry.extra
     p = hit.prominence
     factors = {
         "importance": p.importance, "decay": p.decay, "growth": p.growth, "prominence": p.value,
         "level": hit.level_weight, "kind": hit.kind_weight, "score": hit.score,
     }  # fmt: skip
     return ShowReport(
-        entry, row.path, row.place.level, row.place.store, age,
+        entry, row.path, row.place.level, row.place.store, hit.item.age,
         {key: round(value, 6) for key, value in factors.items()},
         {key: extra[key] for key in PROVENANCE if key in extra},
         tuple(app.index.entries.relations(entry.id)), copies, raw,
     )  # fmt: skip
+
+
+def standing(project: Project, entry: Entry, level: str) -> ranking.Scored:
+    """What a recall would multiply an entry's relevance by, as the score of relevance 1."""
+    c, extra = project.config, entry.extra
+    values = {"reinforced": entry.last_reinforced, "created": entry.created_at, "date": entry.date}
+    item = ranking.Item(
+        entry.id, entry.body, entry.kind, level, (), entry.importance, entry.reinforcement_count,
+        ranking.age_of(values, project.now), float(extra.get("surprise", 0.0)), extra.get("stability"),
+    )  # fmt: skip
+    rule = Rule(c.decay, c.half_life, c.half_life_by_kind, c.growth, c.use_importance)
+    weights = ranking.Weights(rule, c.prominence_weight, c.level_weights, c.kind_weights)
+    return ranking.weigh([item], {entry.id: ranking.Match(1.0)}, weights)[0]

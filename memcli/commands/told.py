@@ -1,10 +1,14 @@
-"""mem told: what hooks told to agents, when, and why."""
+"""What hooks told agents (mem told), and the uses of it that no memory file counts yet."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Collection
 from typing import NamedTuple
 
 from memcli.app import App
+from memcli.compaction.reinforce import ReinforceRequest, reinforce
+from memcli.memory.reinforcement import USED, long_words
 from memcli.storage.session_log import SessionLog, Telling
 
 
@@ -17,6 +21,57 @@ class ToldReport(NamedTuple):
 
 def told(app: App, session: str = "") -> ToldReport:
     """What one session was told, named by a beginning of its id, or all sessions."""
-    with app.state() as history:
-        log = SessionLog(history)
+    with app.state() as state:
+        log = SessionLog(state)
         return ToldReport(tuple(log.told(session)), sum(log.waiting().values()))
+
+
+def is_used(entry_id: str, text: str, said: str, heard: str) -> bool:
+    """Whether an agent's words show that it used an entry: its id, or words that it had from there.
+
+    `heard` is what the person said: words of it prove nothing.
+    """
+    own = long_words(text) - long_words(heard)
+    taken = bool(own) and len(own & long_words(said)) >= USED * len(own)
+    return taken or entry_id[:8] in said
+
+
+def note_uses(app: App, session: str, said: str, heard: str) -> None:
+    """Note which of the entries that a session was told it used."""
+    with app.state() as state:
+        log = SessionLog(state)
+        told = {each.entry for each in log.told(session)}
+        copies = app.index.entries.copies(told) if told else ()
+        texts = {copy.entry: f"{copy.title}\n{copy.text}" for copy in copies}
+        used = [key for key, text in texts.items() if is_used(key, text, said, heard)]
+        with state.transaction():
+            log.wait(session, used, app.project.now.isoformat())
+
+
+def count_uses(app: App, paths: Collection[str] | None = None) -> tuple[str, ...]:
+    """Count the waiting uses of entries in these files (None: in all in view) where they stand.
+
+    Whoever is stopped in between counts nothing twice: a session reinforces an entry once.
+    """
+    with app.state() as state:
+        waiting = SessionLog(state).uses()
+    if not waiting:
+        return ()
+    app.project.relist()
+    app.refresh()
+    every = {entry for entries in waiting.values() for entry in entries}
+    names = {row.id: app.project.path_of(row.path) for row in app.index.files().values()}
+    wanted = {os.path.realpath(path) for path in paths} if paths is not None else None
+    chosen = {
+        copy.entry
+        for copy in app.index.entries.copies(every)
+        if wanted is None or os.path.realpath(names[copy.source]) in wanted
+    }
+    done: dict[str, None] = {}
+    for session, entries in waiting.items():
+        if ids := tuple(entry for entry in entries if entry in chosen):
+            request = ReinforceRequest(listed=ids, session=session, mode="retrieved")
+            done |= dict.fromkeys(reinforce(app, request).reinforced)
+            with app.state() as state, state.transaction():
+                SessionLog(state).counted(session, ids)
+    return tuple(done)

@@ -22,17 +22,14 @@ class UndoReport(NamedTuple):
 
 
 def run(app: App, *, dry_run: bool = False) -> UndoReport:
-    """Undo the last write. Raises RefusedError, with nothing changed, when a file has changed
-    since.
-    """
+    """Undo the last write. Raises RefusedError, with nothing changed, when a file changed since."""
     last = app.workspace.last_write()
     if last is None:
         return UndoReport("", "", (), ())
-    files = tuple(patch.path for patch in last.patches)
     if dry_run:
-        return UndoReport(last.verb, last.time, files, last.patches)
+        return UndoReport(
+            last.verb, last.time, tuple(patch.path for patch in last.patches), last.patches
+        )
     files = tuple(app.workspace.undo())
     before = app.workspace.last_write()
-    return UndoReport(
-        last.verb, last.time, files, last.patches, before.verb if before is not None else ""
-    )
+    return UndoReport(last.verb, last.time, files, last.patches, before.verb if before else "")

@@ -133,7 +133,7 @@ def _asked(app: App, request: CompactRequest, meanings: Meanings) -> Answers:
     """Ask the model what the options need; nothing is locked meanwhile, nothing is written."""
     from memcli.compaction.consolidate import ask
 
-    model, project = app.model_for(request.asks), app.project
+    model, project = app.providers.require_model(request.asks), app.project
     files = read_files(project, request.selection)
     with app.state() as state:
         known = state.judged()

@@ -78,7 +78,7 @@ def reinforce(app: App, request: ReinforceRequest, *, dry_run: bool = False) -> 
     asked = request._replace(mode=_mode(request, app.project.config.reinforce_mode))
     if asked.mode in ("aligned", "rated") and request.spoken is None:
         raise UsageError(f"mode {asked.mode} needs the session", "name it with --transcript FILE")
-    model = app.model_for("mode rated") if asked.mode == "rated" else None
+    model = app.providers.require_model("mode rated") if asked.mode == "rated" else None
     if not app.project.listing.files:
         return ReinforceReport()
     with app.state() as state:

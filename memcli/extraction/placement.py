@@ -59,7 +59,7 @@ def receipt(session: Session, known: Iterable[KnownFile]) -> int:
     keys = set()
     for entry in _entries(known):
         own = str(entry.extra.get("session_id", "")) == session.id
-        for named in _sources(entry):
+        for named in sources_of(entry):
             name, _, key = named.rpartition("#")
             if name and key and ((own and name == session.name) or _UUID.match(key)):
                 keys.add(key)
@@ -87,7 +87,8 @@ def _entries(known: Iterable[KnownFile]) -> Iterator[Entry]:
     return (entry for file in known for entry in file.memory.entries)
 
 
-def _sources(entry: Entry) -> list[str]:
+def sources_of(entry: Entry) -> list[str]:
+    """The sources that an entry names."""
     source = entry.extra.get("source", ())
     return [str(s) for s in (source if isinstance(source, list) else [source]) if s]
 
@@ -273,7 +274,7 @@ class _Placement:
             return
         self.touched.add(entry.id)
         mine = self._source(draft)
-        named = [*(s for s in _sources(entry) if s != mine), mine][-SOURCES:]
+        named = [*(s for s in sources_of(entry) if s != mine), mine][-SOURCES:]
         path = same.spot[0]
         if restored:
             path = self.changes.restore(same.spot, **values, source=named)

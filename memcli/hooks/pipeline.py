@@ -10,9 +10,10 @@ from functools import partial
 from typing import NamedTuple
 
 from memcli.app import App
-from memcli.commands import compact, extract, reinforce, waiting
-from memcli.commands.extract import ExtractReport, ExtractRequest, Learned
+from memcli.commands import compact, told
+from memcli.compaction.reinforce import ReinforceRequest, reinforce
 from memcli.errors import MemError
+from memcli.extraction.extract import ExtractReport, ExtractRequest, Learned, extract
 from memcli.memory.changes import Event
 from memcli.memory.values import Patch
 
@@ -34,7 +35,7 @@ def run(
         _tried(
             app, app.workspace.recover
         )  # what a killed run wrote is not learned again, so not finished
-    report = extract.run(app, request, dry_run=dry_run)
+    report = extract(app, request, dry_run=dry_run)
     if dry_run or request.show_prompt:
         return Ended(report, (), (), report.patches)
     reinforced: list[str] = []
@@ -42,7 +43,7 @@ def run(
         _tried(app, partial(_strengthen, app, report, learned, reinforced))
     if report.patches and strengthen:  # the files are written anyway: what waited is written, too
         paths = [patch.path for patch in report.patches]
-        _tried(app, lambda: reinforced.extend(waiting.write(app, paths)))
+        _tried(app, lambda: reinforced.extend(told.count_uses(app, paths)))
     compacted: list[Event] = []
     # A run that was killed before this step has its lessons in the files: they are known now.
     again = any(learned.known for learned in report.sessions)
@@ -67,7 +68,7 @@ def _reinforced(app: App, report: ExtractReport, learned: Learned) -> Sequence[s
     if learned.known or learned.session not in report.spoken:
         return ()
     said = report.spoken[learned.session]
-    waiting.note(app, learned.session, said, report.heard.get(learned.session, ""))
+    told.note_uses(app, learned.session, said, report.heard.get(learned.session, ""))
     with app.state() as history:
         recalled = history.recalled(learned.session)
     if not recalled:
@@ -75,10 +76,10 @@ def _reinforced(app: App, report: ExtractReport, learned: Learned) -> Sequence[s
     workflows = _workflows(app, recalled) if learned.outcome == "success" else ()
     mode = app.project.config.reinforce_mode
     spoken = report.spoken[learned.session] if mode != "retrieved" else None
-    request = reinforce.ReinforceRequest(
+    request = ReinforceRequest(
         session=learned.session, mode=mode, spoken=spoken, succeeded=tuple(workflows)
     )
-    done = reinforce.run(app, request)
+    done = reinforce(app, request)
     return (*done.reinforced, *done.rated)
 
 

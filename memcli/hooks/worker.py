@@ -118,7 +118,7 @@ def _told(app: App, spool: Spool, item: Spooled) -> str:
 
 
 def _is_running(path: str) -> bool:
-    from memcli.commands.extract import QUIET
+    from memcli.extraction.transcripts import QUIET
 
     return time.time() - os.stat(path).st_mtime < QUIET
 
@@ -138,8 +138,8 @@ def _learn(app: App, paths: tuple[str, ...]) -> str:
     """Learn from these transcripts, or from finished sessions not read yet; what went wrong, if
     anything.
     """
-    from memcli.commands.extract import ExtractRequest
     from memcli.commands.history import note_sessions
+    from memcli.extraction.extract import ExtractRequest
     from memcli.hooks import pipeline
 
     why = _hindered(app)

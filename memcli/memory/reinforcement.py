@@ -52,6 +52,10 @@ def is_reviewed(entry: Entry, now: datetime.date) -> bool:
 
 def is_used(entry: Entry, spoken: str) -> bool:
     """Whether a session says at least 30 % of an entry's distinct words of four letters or more."""
-    words = set(_LONG_WORD.findall(entry.body.lower()))
-    said = set(_LONG_WORD.findall(spoken.lower()))
-    return not words or len(words & said) >= USED * len(words)
+    words = long_words(entry.body)
+    return not words or len(words & long_words(spoken)) >= USED * len(words)
+
+
+def long_words(text: str) -> set[str]:
+    """The distinct words of four letters or more, in lower case."""
+    return set(_LONG_WORD.findall(text.lower()))

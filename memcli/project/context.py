@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memcli.errors import UsageError
+from memcli.errors import DataError, UsageError
 from memcli.memory.levels import JOBS_DIRS
 from memcli.memory.values import PHASES
 from memcli.project import config, levels_on_disk
@@ -169,6 +170,13 @@ class Project:
         base, inner = (self.home, name[2:]) if name.startswith("~/") else (self.root, name)
         return str((base or self.home) / inner)
 
+    def name_of(self, path: str | Path) -> str:
+        """The name of a memory file, or of one to be made, from its absolute path."""
+        for base, prefix in ((self.root, ""), (self.home, "~/")):
+            if base is not None and str(path).startswith(f"{base}/"):
+                return prefix + os.path.relpath(path, base)
+        return str(path)
+
     def relative(self, path: str) -> str:
         """A file, named from the working directory or absolutely, relative to the root."""
         folder, name = os.path.split(os.path.normpath(self.cwd / path))
@@ -203,11 +211,22 @@ def text_of(project: Project, path: str | Path, *, most: int = MEMORY_BYTES) -> 
 def text_to_write(project: Project, path: str | Path, *, most: int = MEMORY_BYTES) -> str | None:
     """The text of a file that is to be written, None where there is nothing.
 
-    Raises `Unreadable`, and RefusedError for a link in any part of the path.
+    Raises DataError, nothing being written, and RefusedError for a link in any part of the path.
     """
     base = base_of(project, path)
     refuse_links(Path(path), Path(base or os.path.dirname(path)))
-    return text_of(project, path, most=most)
+    with nothing_written(project.name_of(path)):
+        return text_of(project, path, most=most)
+
+
+@contextmanager
+def nothing_written(name: str) -> Iterator[None]:
+    """Make a DataError of what keeps a memory file from being read before it is written."""
+    try:
+        yield
+    except Unreadable as error:
+        what = f"{name}:{error.line}: {error}; nothing is written"
+        raise DataError(what, "mend the file first") from None
 
 
 def seen_from(project: Project, path: str, name: str) -> str:

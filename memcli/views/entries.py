@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from memcli.memory.parser import parse
 from memcli.memory.words import body_of
 from memcli.text.controls import for_display
-from memcli.views import json
 from memcli.views.table import table
 from memcli.views.text import count, folded, hung, styled, values_text
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from memcli.commands.add import AddReport
     from memcli.commands.edit import EditReport
     from memcli.commands.list import ListReport
-    from memcli.commands.reinforce import ReinforceReport
     from memcli.commands.retire import RetireReport
     from memcli.commands.retire_stage import RetireStageReport
     from memcli.commands.show import ShowReport
     from memcli.commands.told import ToldReport
     from memcli.commands.undo import UndoReport
+    from memcli.compaction.reinforce import ReinforceReport
     from memcli.memory.values import Patch
 
 ENTRY_KEYS = (
@@ -30,6 +30,8 @@ ENTRY_KEYS = (
     " created_at title line"
 ).split()
 Rows = Sequence[tuple[str, str, str]]
+Keys = Mapping[str, object]
+"""What differs from the fields of a report in its JSON."""
 
 
 def named(rows: Rows, patches: Iterable[Patch]) -> list[dict[str, object]]:
@@ -51,18 +53,15 @@ def lines_of(patches: Iterable[Patch]) -> dict[str, int]:
     return {entry.id: entry.line for memory in after for entry in memory.entries}
 
 
-def add_json(report: AddReport, *, dry_run: bool) -> str:
-    line = lines_of(report.patches).get(report.id)
-    return json.of(report, line=line, dry_run=dry_run)
+def add_keys(report: AddReport) -> Keys:
+    return {"line": lines_of(report.patches).get(report.id)}
 
 
 def add_text(report: AddReport) -> str:
     row = (report.id, report.path, report.title)
     if report.reinforced:
-        (line,) = told("known already, reinforced:", [row], report.patches)
-    else:
-        (line,) = added([row], report.patches)
-    return for_display(line)
+        return for_display(told("known already, reinforced:", [row], report.patches)[0])
+    return for_display(added([row], report.patches)[0])
 
 
 def added(rows: Rows, patches: Iterable[Patch]) -> list[str]:
@@ -79,18 +78,15 @@ def edit_text(report: EditReport) -> str:
     return for_display(f"{done}: {', '.join(report.changed)}")
 
 
-def list_json(report: ListReport) -> str:
-    return json.of(report, rows=..., found=..., entries=report.rows)
+def list_keys(report: ListReport) -> Keys:
+    return {"rows": ..., "found": ..., "entries": report.rows}
 
 
 def list_text(report: ListReport) -> str:
     rows = [
-        (
-            row.id[:8], row.date or "-", row.level, row.kind or row.type, row.title,
-            f"{row.path}:{row.line}",
-        )
-        for row in report.rows
-    ]  # fmt: skip
+        (r.id[:8], r.date or "-", r.level, r.kind or r.type, r.title, f"{r.path}:{r.line}")
+        for r in report.rows
+    ]
     heads = ("id", "date", "level", "kind", "title", "where")
     return table(rows, heads, spare=("level", "where", "date", "kind"))
 
@@ -98,14 +94,16 @@ def list_text(report: ListReport) -> str:
 # --- one entry
 
 
-def show_json(report: ShowReport) -> str:
-    entry = report.entry
-    relations = [
-        dict(zip(("entry", "relation", "other"), r, strict=True)) for r in report.relations
-    ]
-    shown = {key: getattr(entry, key) for key in ENTRY_KEYS}
-    body = {"text": for_display(entry.body), "extra": dict(entry.extra)}
-    return json.of(report, entry=..., raw=..., relations=relations, **shown, **body)
+def show_keys(report: ShowReport) -> Keys:
+    entry, edge = report.entry, ("entry", "relation", "other")
+    return {
+        "entry": ...,
+        "raw": ...,
+        "relations": [dict(zip(edge, each, strict=True)) for each in report.relations],
+        **{key: getattr(entry, key) for key in ENTRY_KEYS},
+        "text": entry.body,
+        "extra": entry.extra,
+    }
 
 
 def show_text(report: ShowReport) -> str:
@@ -119,15 +117,12 @@ def show_text(report: ShowReport) -> str:
         "age": f"{report.age_days} days, reinforced {entry.reinforcement_count} times",
         "standing": " ".join(f"{key} {value:.3g}" for key, value in report.factors.items()),
     }
-    for key in ("tags", "paths", "commands"):
-        if entry.extra.get(key):
-            values[key] = ", ".join(entry.extra[key])
-    for key, value in report.provenance.items():
-        values[key] = ", ".join(map(str, value)) if isinstance(value, list) else value
-    if report.copies:
-        values["copies"] = ", ".join(report.copies)
-    if report.relations:
-        values["relations"] = ", ".join(_edge(entry.id, *edge) for edge in report.relations)
+    lists = {key: entry.extra.get(key) for key in ("tags", "paths", "commands")}
+    edges = [_edge(entry.id, *edge) for edge in report.relations]
+    more = {**lists, **report.provenance, "copies": report.copies, "relations": edges}
+    for key, value in more.items():
+        if value:
+            values[key] = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else value
     head = hung(styled(for_display(entry.title), "bold"), 2)
     body = for_display(body_of(entry.body, entry.title))
     return "\n".join([*head, *values_text(values), *(["", *folded([body])] if body else [])])
@@ -141,24 +136,23 @@ def _edge(entry: str, one: str, relation: str, other: str) -> str:
 
 
 def reinforce_text(report: ReinforceReport) -> str:
-    done = (
-        ("reinforced", report.reinforced),
-        ("rated", report.rated),
-        ("weakened", report.weakened),
-    )
+    said = [
+        f"{what} {count(len(ids), 'entry', 'entries')}"
+        for what in ("reinforced", "rated", "weakened")
+        if (ids := getattr(report, what))
+    ]
     passed = (
-        ("counted in this session already", report.already),
-        ("retired", report.retired),
-        ("in another work tree", report.elsewhere),
-        ("unknown", report.unknown),
+        (report.already, "counted in this session already"),
+        (report.retired, "retired"),
+        (report.elsewhere, "in another work tree"),
+        (report.unknown, "unknown"),
     )
-    said = [f"{what} {count(len(ids), 'entry', 'entries')}" for what, ids in done if ids]
-    left = ", ".join(f"{len(ids)} {why}" for why, ids in passed if ids)
+    left = ", ".join(f"{len(ids)} {why}" for ids, why in passed if ids)
     return ", ".join(said or ["nothing to reinforce"]) + (f" ({left})" if left else "")
 
 
-def retire_json(report: RetireReport, *, dry_run: bool) -> str:
-    return json.of(report, changed=named(report.changed, report.patches), dry_run=dry_run)
+def retire_keys(report: RetireReport) -> Keys:
+    return {"changed": named(report.changed, report.patches)}
 
 
 def retire_text(report: RetireReport) -> str:
@@ -168,8 +162,8 @@ def retire_text(report: RetireReport) -> str:
     return for_display("\n".join(lines))
 
 
-def retire_stage_json(report: RetireStageReport, *, dry_run: bool) -> str:
-    return json.of(report, retired=named(report.retired, report.patches), dry_run=dry_run)
+def retire_stage_keys(report: RetireStageReport) -> Keys:
+    return {"retired": named(report.retired, report.patches)}
 
 
 def retire_stage_text(report: RetireStageReport) -> str:
@@ -178,19 +172,17 @@ def retire_stage_text(report: RetireStageReport) -> str:
         was = f", was {report.before}" if report.before and report.before != report.current else ""
         lines.append(f"stage {report.current} (by {report.by}){was}")
     if report.ended:
-        number = count(len(report.retired), "entry", "entries")
-        lines += [
-            f"retired {number} of stage {report.ended}",
-            *told(" ", report.retired, report.patches),
-        ]
+        lines.append(
+            f"retired {count(len(report.retired), 'entry', 'entries')} of stage {report.ended}"
+        )
+        lines += told(" ", report.retired, report.patches)
     return for_display("\n".join(lines))
 
 
 def undo_text(report: UndoReport, root: str, *, dry_run: bool) -> str:
     if not report.verb:
         return "there is nothing to undo"
-    inside = f"{root}/"
-    names = [os.path.relpath(p, root) if p.startswith(inside) else p for p in report.files]
+    names = [os.path.relpath(p, root) if p.startswith(f"{root}/") else p for p in report.files]
     took = "would take" if dry_run else "took"
     done = f"{took} back {report.verb} of {report.time}: {', '.join(names)}"
     earlier = f"\nbefore it: {report.earlier}, taken back by another mem undo"
@@ -200,15 +192,11 @@ def undo_text(report: UndoReport, root: str, *, dry_run: bool) -> str:
 def told_text(report: ToldReport) -> str:
     """A line for each thing that was told, below its session."""
     lines: list[str] = []
-    last = ""
-    for each in report.tellings:
-        if each.session != last:
-            lines.append(f"session {for_display(each.session)}")
-            last = each.session
-        what = for_display(f"{each.title} (id {each.entry[:8]})")
-        lines.append(
-            f"  {each.at[:16].replace('T', ' ')}  {each.event}: {what}, {for_display(each.why)}"
-        )
+    for session, group in groupby(report.tellings, key=lambda each: each.session):
+        lines.append(f"session {session}")
+        for each in group:
+            what = f"{each.title} (id {each.entry[:8]}), {each.why}"
+            lines.append(f"  {each.at[:16].replace('T', ' ')}  {each.event}: {what}")
     if report.waiting:
         lines.append(f"{count(report.waiting, 'use')} of entries not yet counted in their files")
-    return "\n".join(lines) or "nothing was told"
+    return for_display("\n".join(lines)) or "nothing was told"

@@ -10,13 +10,15 @@ from memcli.text.controls import for_display, strip_private
 from memcli.text.redact import for_prompt
 from memcli.text.secrets import redact_secrets
 from memcli.views import json
-from memcli.views.entries import ENTRY_KEYS, added, named
+from memcli.views.entries import ENTRY_KEYS, Keys, added, named
 from memcli.views.text import count, first, hung, styled
 
 if TYPE_CHECKING:
-    from memcli.commands.diff import Change, DiffReport, Prose
-    from memcli.commands.export import ExportReport, Kept
+    from memcli.commands.export import ExportReport
     from memcli.commands.import_ import ImportReport
+    from memcli.exchange.branch_diff import DiffReport, EntryDiff, ProseDiff
+    from memcli.memory.values import Entry
+    from memcli.project.levels_on_disk import FoundFile
 
 DIFF_HANG = 14
 """Where the words of a change begin, behind what it is."""
@@ -32,43 +34,35 @@ def import_text(report: ImportReport) -> str:
         (report.private, "is about one person: imported with --level global alone"),
     ):
         lines += first([f"{source}: {why}" for source in sources])
-    counts = [
-        f"{len(report.added)} added",
-        f"{len(report.known)} imported before" if report.known else "",
-        f"{len(report.similar)} known already" if report.similar else "",
-        f"{report.elsewhere} of other projects" if report.elsewhere else "",
-    ]
-    return for_display("\n".join([*lines, ", ".join(filter(None, counts))]))
+    counts = (
+        (len(report.known), "imported before"),
+        (len(report.similar), "known already"),
+        (report.elsewhere, "of other projects"),
+    )
+    totals = [f"{len(report.added)} added", *(f"{n} {what}" for n, what in counts if n)]
+    return for_display("\n".join([*lines, ", ".join(totals)]))
 
 
-def import_json(report: ImportReport, *, dry_run: bool) -> str:
+def import_keys(report: ImportReport) -> Keys:
     def pairs(rows: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
         return [{"title": title, "id": entry} for title, entry in rows]
 
-    known, similar = pairs(report.known), pairs(report.similar)
-    return json.of(
-        report,
-        added=named(report.added, report.patches),
-        known=known,
-        similar=similar,
-        dry_run=dry_run,
-    )
+    added = named(report.added, report.patches)
+    return {"added": added, "known": pairs(report.known), "similar": pairs(report.similar)}
 
 
 def export_text(report: ExportReport) -> str:
     """The whole answer: the section, or JSON with every live entry."""
     if report.target != "json":
         return report.handout.text.rstrip("\n")
-    entries = [_exported(kept) for kept in report.kept]
-    return json.document({"entries": entries, "problems": report.problems})
+    return json.of((), entries=[_exported(*kept) for kept in report.kept], problems=report.problems)
 
 
-def _exported(kept: Kept) -> dict[str, Any]:
-    entry, file = kept.entry, kept.file
+def _exported(entry: Entry, file: FoundFile, weight: float) -> dict[str, Any]:
     values = {key: getattr(entry, key) for key in ENTRY_KEYS}
     text = redact_secrets(strip_private(entry.body))
     where = {"path": file.name, "level": file.place.level, "written": entry.written}
-    return {**values, "text": text, **where, "weight": kept.weight, "extra": dict(entry.extra)}
+    return {**values, "text": text, **where, "weight": weight, "extra": entry.extra}
 
 
 # --- diff
@@ -102,14 +96,14 @@ def diff_markdown(report: DiffReport) -> str:
     return "\n".join([*lines, "", f"<sub>{report.base}..{report.head}</sub>"])
 
 
-def _by_file(report: DiffReport) -> Iterable[tuple[str, str, list[Change], Prose | None]]:
+def _by_file(report: DiffReport) -> Iterable[tuple[str, str, list[EntryDiff], ProseDiff | None]]:
     prose = {one.path: one for one in report.prose}
     for path in sorted({*(change.path for change in report.changes), *prose}):
         changes = [change for change in report.changes if change.path == path]
         yield path, changes[0].level if changes else "", changes, prose.get(path)
 
 
-def prose_text(prose: Prose) -> str:
+def prose_text(prose: ProseDiff) -> str:
     """`2 sections added, 1 changed`."""
     named = (("added", prose.added), ("changed", prose.changed), ("removed", prose.removed))
     (what, number), *rest = [(what, number) for what, number in named if number]

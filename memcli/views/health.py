@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from memcli.views import json, terminal
+from memcli.views import terminal
+from memcli.views.entries import Keys
 from memcli.views.table import table
 from memcli.views.text import count, folded, hung, styled
 
 if TYPE_CHECKING:
-    from memcli.commands.health import HealthReport
+    from memcli.diagnostics.health import HealthReport
     from memcli.diagnostics.metrics import Metric
 
 NUDGE_FROM = 60
@@ -20,28 +21,20 @@ ENOUGH = 95
 """From this value a metric gets no advice."""
 
 
-def health_json(report: HealthReport, *, history: bool) -> str:
-    """The report; with `history` also its snapshots, the oldest first."""
-    found = report.health
-    return json.document(
-        {
-            "score": found.score,
-            "band": found.band,
-            "metrics": found.metrics,
-            "counts": report.counts,
-            "llm": report.spent,
-            "never_recalled": None if report.never is None else len(report.never),
-            "nudge": {"prompts": report.unwritten, "due": report.unwritten >= NUDGE_FROM},
-            "problems": report.problems,
-            **({"history": report.history} if history else {}),
-        }
-    )
+def health_keys(report: HealthReport, *, history: bool = False) -> Keys:
+    """What of the report is told; with `history` also its snapshots, the oldest first."""
+    return {
+        **report.health._asdict(),
+        **dict.fromkeys(("health", "notes", "never", "found", "spent", "unwritten"), ...),
+        "llm": report.spent,
+        "never_recalled": None if report.never is None else len(report.never),
+        "nudge": {"prompts": report.unwritten, "due": report.unwritten >= NUDGE_FROM},
+        "history": report.history if history else ...,
+    }
 
 
 def health_text(report: HealthReport) -> str:
-    """Score, metrics with their bars and reasons, counts; within 80 columns, and on a terminal its
-    width.
-    """
+    """Score, metrics with their bars and reasons, counts; within 80 columns or the terminal's."""
     from memcli.diagnostics.metrics import FEW, GROWTH
 
     found, counts = report.health, report.counts
@@ -56,8 +49,10 @@ def health_text(report: HealthReport) -> str:
         more = f"{FEW} entries and more make these figures meaningful: mem add, mem extract"
         lines += ["", *folded([more], more=2)]
     if counts["entries"]:
-        names = ("level", "type", "kind", "status")
-        lines += ["", *(line for name in names for line in _tally(name, counts[name]))]
+        lines.append("")
+    for name in ("level", "type", "kind", "status") if counts["entries"] else ():
+        text = ", ".join(f"{key} {number}" for key, number in counts[name].items())
+        lines += _wrapped(text, f"{name:<8}", 8)
     return "\n".join([*lines, *folded(_told(report), more=2)])
 
 
@@ -75,43 +70,36 @@ def _told(report: HealthReport) -> list[str]:
     return said
 
 
-def _page_width() -> int:
-    """78 columns, on a narrow terminal fewer."""
-    return min(78, terminal.columns(sys.stdout) or 78)
-
-
 def _metric(name: str, metric: Metric, *, advised: bool) -> list[str]:
-    from textwrap import wrap
-
     from memcli.diagnostics.metrics import band
 
-    if metric.value is None:
-        head = f"{name:<13}    -  {'.' * 20}  not counted"
-    else:
+    head = f"{name:<13}    -  {'.' * 20}  not counted"
+    if metric.value is not None:
         full = round(metric.value / 5)
         bar = styled("█" * full + "░" * (20 - full), band(metric.value))
         head = f"{name:<13}{metric.value:5.1f}  {bar}  {metric.weight:.0%} of the score"
     advised = advised and (metric.value is None or metric.value < ENOUGH)
     hint = [styled(f"  raise it: {metric.raise_with}", "dim")] if advised else []
-    reason = wrap(metric.reason, _page_width(), initial_indent="  ", subsequent_indent="  ")
-    return [*hung(head, 20), *reason, *hint]
+    return [*hung(head, 20), *_wrapped(metric.reason, "  ", 2), *hint]
 
 
-def _tally(name: str, counts: Mapping[str, int]) -> list[str]:
+def _wrapped(text: str, first: str, hang: int) -> list[str]:
+    """Lines of 78 columns, on a narrow terminal fewer."""
     from textwrap import wrap
 
-    text = ", ".join(f"{key} {number}" for key, number in counts.items())
-    return wrap(text, _page_width(), initial_indent=f"{name:<8}", subsequent_indent=" " * 8)
+    width = min(78, terminal.columns(sys.stdout) or 78)
+    return wrap(text, width, initial_indent=first, subsequent_indent=" " * hang)
 
 
 def trend_text(report: HealthReport) -> str:
-    """The score by day: a sparkline and the latest days on a terminal, tab-separated days in a
-    pipe.
-    """
-    from memcli.commands.health import trend
+    """The score by day: a sparkline and the latest days on a terminal, tab-separated in a pipe."""
     from memcli.diagnostics.metrics import WEIGHTS
 
-    rows = list(trend(report))
+    rows = []
+    for day in report.history:
+        values = (day.score, *(day.metrics.get(name) for name in WEIGHTS))
+        shown = ("-" if value is None else f"{value:.1f}" for value in values)
+        rows.append((day.day, *shown, str(day.entries), str(day.tokens)))
     width = terminal.columns(sys.stdout)
     if not width or not rows:
         return table(rows, ())

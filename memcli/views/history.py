@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from memcli.text.controls import for_display
 from memcli.text.redact import for_prompt
-from memcli.views import json
+from memcli.views.entries import Keys
+from memcli.views.text import count
 
 if TYPE_CHECKING:
     from memcli.commands.history import ForgetReport, HistoryReport
@@ -16,17 +17,16 @@ if TYPE_CHECKING:
 
 def doc_text(doc: Doc) -> str:
     """A whole exchange or commit."""
-    session = doc.source == "session"
     head = f"{doc.handle}  {doc.date[:16].replace('T', ' ')}  {doc.who}  {doc.unit}"
     about = [f"{name}: {', '.join(values)}" for name, values in doc.about.items() if values]
-    said = [f"{who}: {text}" if session else text for who, text in doc.said]
+    said = [f"{who}: {text}" if doc.source == "session" else text for who, text in doc.said]
     return for_display("\n".join([head, *about, "", for_prompt("\n\n".join(said))]))
 
 
-def doc_json(doc: Doc) -> str:
-    """The same for programs."""
+def doc_keys(doc: Doc) -> Keys:
     session = doc.source == "session"
-    values: dict[str, Any] = {
+    return {
+        **dict.fromkeys(doc._fields, ...),
         "id": doc.handle,
         "source": doc.source,
         "session_id" if session else "commit": doc.unit,
@@ -37,34 +37,31 @@ def doc_json(doc: Doc) -> str:
         "said": [{"speaker": who, "text": for_prompt(text)} for who, text in doc.said],
         "about": doc.about,
     }
-    return json.document(values)
 
 
 def history_text(report: HistoryReport) -> str:
     """One line of what is kept and what was new."""
-    agents = len(report.added.agents)
-    of = f" of {agents} agent{'s' * (agents != 1)}" if agents else ""
     new = report.added
+    of = f" of {count(len(new.agents), 'agent')}" if new.agents else ""
+    size = (
+        f"{new.bytes / 1024:.0f} KB" if new.bytes < 1 << 20 else f"{new.bytes / (1 << 20):.0f} MB"
+    )
     return (
-        f"{report.sessions} sessions and {report.commits} commits, {_size(new.bytes)}"
+        f"{report.sessions} sessions and {report.commits} commits, {size}"
         f" ({new.sessions} sessions{of} and {new.commits} commits new), in {report.seconds:.0f} s"
     )
 
 
-def history_json(report: HistoryReport) -> str:
-    """The same for programs."""
+def history_keys(report: HistoryReport) -> Keys:
     new = report.added
-    values = {
-        "sessions": report.sessions, "exchanges": report.exchanges, "commits": report.commits,
-        "bytes": new.bytes, "path": report.path, "seconds": report.seconds,
+    return {
+        "added": ...,
+        "looked": ...,
+        "bytes": new.bytes,
         "new": {"sessions": new.sessions, "exchanges": new.exchanges, "commits": new.commits},
-        "agents": list(new.agents), "problems": [{"path": path, "what": what} for path, what in new.problems],
-    }  # fmt: skip
-    return json.document(values)
-
-
-def _size(number: int) -> str:
-    return f"{number / (1 << 20):.0f} MB" if number >= 1 << 20 else f"{number / 1024:.0f} KB"
+        "agents": new.agents,
+        "problems": [{"path": path, "what": what} for path, what in new.problems],
+    }
 
 
 def looked_text(found: Discovery) -> str:
@@ -73,32 +70,21 @@ def looked_text(found: Discovery) -> str:
         f"{each.agent:<9} {each.found:>5} of {each.files:>5}  {each.folder}"
         for each in found.looked
     ]
-    rows += [
-        "",
-        *(f"{each.format:<9} {each.session or '(several)'}  {each.path}" for each in found.found),
-    ]
+    rows.append("")
+    rows += [f"{each.format:<9} {each.session or '(several)'}  {each.path}" for each in found.found]
     return "\n".join([*rows, *(f"unread: {path}: {why}" for path, why in found.unread)])
 
 
-def looked_json(found: Discovery) -> str:
-    """The same for programs."""
-    values = {
-        "looked": [{**each._asdict(), "folder": str(each.folder)} for each in found.looked],
-        "sessions": [{**each._asdict(), "path": str(each.path)} for each in found.found],
-        "unread": [{"path": str(path), "why": why} for path, why in found.unread],
-    }
-    return json.document(values)
+def looked_keys(found: Discovery) -> Keys:
+    unread = [{"path": path, "why": why} for path, why in found.unread]
+    return {"found": ..., "sessions": found.found, "unread": unread}
 
 
 def forget_text(report: ForgetReport) -> str:
     """What is gone, and what was learned from it."""
-    would = "would forget" if report.dry_run else "forgot"
-    many = len(report.units)
-    lines = [
-        f"{would} {many} session{'s' * (many != 1)} or commits"
-        if many != 1
-        else f"{would} {report.units[0]}"
-    ]
+    units = report.units
+    what = units[0] if len(units) == 1 else f"{len(units)} sessions or commits"
+    lines = [f"{'would forget' if report.dry_run else 'forgot'} {what}"]
     if report.entries:
         lines.append("learned from it, and still in memory (mem retire ID):")
         lines += [f"  {id[:8]}  {path}  {title}" for id, path, title in report.entries]

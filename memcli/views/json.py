@@ -11,22 +11,20 @@ from memcli.text.controls import for_display
 
 
 def of(report: object, **values: object) -> str:
-    """A report (a NamedTuple) as one JSON document: its fields, with `values` over them.
+    """A report (a NamedTuple) as one JSON document: `values`, then its fields that they do not name.
 
     Patches become `files`, the paths that they change; a value of `...` leaves its key out.
     """
-    found = dict(report._asdict()) if hasattr(report, "_asdict") else {}
+    found = report._asdict() if hasattr(report, "_asdict") else {}
     if "patches" in found:
-        found["files"] = [patch.path for patch in found.pop("patches")]
-    return document({key: value for key, value in {**found, **values}.items() if value is not ...})
-
-
-def document(values: Mapping[str, object]) -> str:
-    """One JSON document, with the interface's version first, and nothing a terminal would obey."""
-    return json.dumps(_displayed({"version": 1, **values}), ensure_ascii=False, indent=2)
+        found["files"] = found.pop("patches")
+    named = {"version": 1, **values, **{k: v for k, v in found.items() if k not in values}}
+    shown = {key: value for key, value in named.items() if value is not ...}
+    return json.dumps(_displayed(shown), ensure_ascii=False, indent=2)
 
 
 def _displayed(value: Any) -> Any:
+    """What a terminal would obey is taken out; a patch is the path of its file."""
     if isinstance(value, str):
         return for_display(value)
     if isinstance(value, Patch):

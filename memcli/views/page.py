@@ -11,6 +11,7 @@ import re
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from hashlib import sha256
 from html import escape
 from pathlib import Path
@@ -25,10 +26,10 @@ from memcli.text.redact import for_prompt
 DRAWN = 500
 """Most nodes of the relation graph; those with the most edges are drawn."""
 NEVER, DAYS = 200, 30
+COUNTS = ("level", "type", "kind", "status")
 _TITLE = 110
 _SLOT = re.compile(r"<!--(\w+)-->")
 _SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
-_LABELS = [name for _, name in metrics.AGES] + [metrics.OLDEST]
 
 
 class Page(NamedTuple):
@@ -44,8 +45,7 @@ class Page(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """Nodes with at least one edge (sessions are nodes too), edges (from, to, kind) as their
-    indices.
+    """Nodes with an edge (sessions are nodes too), edges (from, to, kind) as their indices.
 
     `alone` live entries have no edge, `left_out` found no room.
     """
@@ -83,9 +83,7 @@ def render(page: Page, template: str) -> str:
         "hidden": "" if drawn.nodes else "hidden",
         "graph": _json({"nodes": drawn.nodes, "edges": drawn.edges}),
         "never": _never(live, page.never),
-        "counts": "".join(
-            _count_table(name, page.counts[name]) for name in ("level", "type", "kind", "status")
-        ),
+        "counts": "".join(_count_table(name, page.counts[name]) for name in COUNTS),
     }
     return _SLOT.sub(lambda slot: parts[slot[1]], template)
 
@@ -120,29 +118,21 @@ def _json(value: Any) -> str:
 
 
 def _tiles(page: Page) -> str:
-    counts = page.counts
-    shown = {"live entries": counts["live"], "tokens": counts["tokens"], "files": counts["files"]}
+    shown = {"live entries": "live", "tokens": "tokens", "files": "files"}
     return "".join(
-        f"<div><b>{value:,}</b><span>{name}</span></div>" for name, value in shown.items()
+        f"<div><b>{page.counts[key]:,}</b><span>{name}</span></div>" for name, key in shown.items()
     )
 
 
 def _metric(name: str, metric: Metric) -> str:
-    value, weight = (
-        metric.value,
-        f"{metric.weight:.0%}" if metric.value is not None else "not counted",
-    )
-    colour = "none" if value is None else metrics.band(value)
-    number = "–" if value is None else f"{value:.0f}"
-    hint = (
-        f"<p class=hint>Raise it with <code>{_safe(metric.raise_with)}</code></p>"
-        if value != 100
-        else ""
-    )
-    return (
-        f"<article><h3>{name} <small>{weight}</small><b>{number}</b></h3>{_bar(value or 0, 100, colour)}"
-        f"<p>{_safe(metric.reason, 400)}</p>{hint}</article>"
-    )
+    value, hint = metric.value, ""
+    weight, colour, number = "not counted", "none", "–"
+    if value is not None:
+        weight, colour, number = f"{metric.weight:.0%}", metrics.band(value), f"{value:.0f}"
+    if value != 100:
+        hint = f"<p class=hint>Raise it with <code>{_safe(metric.raise_with)}</code></p>"
+    head = f"<h3>{name} <small>{weight}</small><b>{number}</b></h3>{_bar(value or 0, 100, colour)}"
+    return f"<article>{head}<p>{_safe(metric.reason, 400)}</p>{hint}</article>"
 
 
 def _bar(value: float, most: float, colour: str = "") -> str:
@@ -165,25 +155,24 @@ def _count_table(name: str, counts: Mapping[str, int]) -> str:
 def _trend(history: Sequence[Snapshot]) -> str:
     """The score by day as a line, with its first and last day, and the latest days as a table."""
     if not history:
-        return "<p class=empty>No day has been kept yet: each run of <code>mem health</code> keeps its day.</p>"
-    if len(history) == 1:
-        line = "<p class=empty>One day so far; the line begins with the second.</p>"
-    else:
-        line = _line(history)
+        how = "each run of <code>mem health</code> keeps its day"
+        return f"<p class=empty>No day has been kept yet: {how}.</p>"
+    line = "<p class=empty>One day so far; the line begins with the second.</p>"
     heads = "".join(f"<th>{name}</th>" for name in ("day", "score", *metrics.WEIGHTS, "entries"))
     rows = "".join(_day(day) for day in reversed(history[-DAYS:]))
     table = f"<div class=scroll><table class=days><tr>{heads}</tr>{rows}</table></div>"
-    return f"{line}<details><summary>{_count(len(history[-DAYS:]), 'day')} as a table</summary>{table}</details>"
+    title = f"<summary>{_count(len(history[-DAYS:]), 'day')} as a table</summary>"
+    shown = _line(history) if len(history) > 1 else line
+    return f"{shown}<details>{title}{table}</details>"
 
 
 def _line(history: Sequence[Snapshot]) -> str:
-    days = [_ordinal(day.day) for day in history]
+    days = [date.fromisoformat(day.day).toordinal() for day in history]
     span = (days[-1] - days[0]) or 1
-    points = [
-        (1000 * (at - days[0]) / span, 100 - day.score)
+    path = " ".join(
+        f"{1000 * (at - days[0]) / span:.1f},{100 - day.score:.1f}"
         for at, day in zip(days, history, strict=True)
-    ]
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    )
     bands = "".join(
         f"<rect class={name} x=0 y={top} width=1000 height={height} />"
         for name, top, height in (("green", 0, 25), ("yellow", 25, 25), ("red", 50, 50))
@@ -194,49 +183,39 @@ def _line(history: Sequence[Snapshot]) -> str:
     return (
         '<div class=line><svg viewBox="0 0 1000 100" preserveAspectRatio=none role=img'
         f' aria-label="score by day">{bands}<polyline points="{path}" /></svg>'
-        "<em class=top>100</em><em class=low>0</em></div>"
-        f"<div class=ends>{ends}</div>"
+        f"<em class=top>100</em><em class=low>0</em></div><div class=ends>{ends}</div>"
     )
 
 
-def _ordinal(day: str) -> int:
-    import datetime
-
-    return datetime.date.fromisoformat(day).toordinal()
-
-
 def _day(day: Snapshot) -> str:
-    values = [day.score, *(day.metrics.get(name) for name in metrics.WEIGHTS)]
+    values = (day.score, *(day.metrics.get(name) for name in metrics.WEIGHTS))
     cells = "".join(f"<td>{'–' if value is None else f'{value:.0f}'}</td>" for value in values)
     return f"<tr><th>{_safe(day.day)}</th>{cells}<td>{day.entries:,}</td></tr>"
 
 
 def ages(notes: Iterable[Note]) -> dict[str, dict[str, int]]:
     """How many entries of each level are in each age group."""
-    found = {level: dict.fromkeys(_LABELS, 0) for level in LEVELS}
+    labels = [name for _, name in metrics.AGES] + [metrics.OLDEST]
+    found = {level: dict.fromkeys(labels, 0) for level in LEVELS}
     for note in notes:
         found[note.level][metrics.age_group(note.age)] += 1
     return {level: groups for level, groups in found.items() if any(groups.values())}
 
 
 def _ages(live: Sequence[Note]) -> str:
-    found = ages(live)
-    return (
-        "".join(_histogram(level, groups) for level, groups in found.items())
-        or "<p class=empty>No entries yet.</p>"
-    )
+    shown = "".join(_histogram(level, groups) for level, groups in ages(live).items())
+    return shown or "<p class=empty>No entries yet.</p>"
 
 
 def _histogram(level: str, groups: Mapping[str, int]) -> str:
     most = max(groups.values())
-    columns = "".join(_column(level, name, count, most) for name, count in groups.items())
+    columns = "".join(
+        f'<li><b>{count or ""}</b><i class="{level}" style="height:{92 * count / most:.1f}px"></i>'
+        f"<span>{escape(name)}</span></li>"
+        for name, count in groups.items()
+    )
     total = f"{_count(sum(groups.values()), 'entry', 'entries')}, age in days"
     return f"<div><h3>{level} <small>{total}</small></h3><ol class=ages>{columns}</ol></div>"
-
-
-def _column(level: str, name: str, count: int, most: int) -> str:
-    bar = f'<i class="{level}" style="height:{92 * count / most:.1f}px"></i>'
-    return f"<li><b>{count or ''}</b>{bar}<span>{escape(name)}</span></li>"
 
 
 # --- never recalled
@@ -255,15 +234,11 @@ def _never(live: Sequence[Note], never: Sequence[str] | None) -> str:
         how = "<code>mem recall --session ID</code> logs what it shows"
         return f"<p class=empty>No recall has been logged yet: {how}.</p>"
     wanted = set(never)
-    notes = sorted(
-        (note for note in live if note.id in wanted),
-        key=lambda note: (-note.age, note.path, note.line),
-    )
+    notes = [note for note in live if note.id in wanted]
+    notes.sort(key=lambda note: (-note.age, note.path, note.line))
     if not notes:
         return "<p class=empty>Every live entry has been recalled.</p>"
-    rows = "".join(
-        f"<li>{_named(note)} <small>{note.age:,} d</small></li>" for note in notes[:NEVER]
-    )
+    rows = "".join(f"<li>{_named(n)} <small>{n.age:,} d</small></li>" for n in notes[:NEVER])
     more = f", the {NEVER} oldest shown" if len(notes) > NEVER else ""
     head = f"{len(notes):,} of {_count(len(live), 'live entry', 'live entries')}{more}."
     return f"<p>{head}</p><ul class=never>{rows}</ul>"
@@ -279,14 +254,10 @@ def _count(number: int, one: str, many: str = "") -> str:
 def graph(notes: Sequence[Note]) -> Graph:
     """Entries and their edges; two or more of one session hang on a node of that session."""
     at = {note.id: note for note in notes}
-    pairs = sorted(
-        {_edge(note.id, other, kind) for note in notes for kind, other in note.links if other in at}
-    )
-    pairs = [pair for pair in pairs if pair[0] != pair[1]]
+    links = ((note.id, other, kind) for note in notes for kind, other in note.links if other in at)
+    pairs = sorted({_edge(*link) for link in links if link[0] != link[1]})
     sizes = Counter(note.session for note in notes if note.session)
-    spokes = [
-        (f"\0{note.session}", note.id, "session") for note in notes if sizes[note.session] > 1
-    ]
+    spokes = [(f"\0{n.session}", n.id, "session") for n in notes if sizes[n.session] > 1]
     every = [*pairs, *sorted(spokes)]
     degree = Counter(end for pair in every for end in pair[:2])
     drawn = sorted(degree, key=lambda name: (-degree[name], name))[:DRAWN]
@@ -298,9 +269,7 @@ def graph(notes: Sequence[Note]) -> Graph:
 
 
 def _edge(one: str, other: str, kind: str) -> tuple[str, str, str]:
-    """Both ends of a promotion name it; contradiction and likeness have no direction: one edge for
-    two.
-    """
+    """One edge for both ends of a promotion; contradiction and likeness have no direction."""
     if kind in ("promoted", "contradicts", "similar"):
         one, other = sorted((one, other))
     return one, other, kind
@@ -308,25 +277,19 @@ def _edge(one: str, other: str, kind: str) -> tuple[str, str, str]:
 
 def _node(name: str, note: Note | None, degree: int) -> dict[str, Any]:
     if note is None:
-        return {
-            "t": f"session {_plain(name[1:], 40)}",
-            "l": "session",
-            "w": _count(degree, "entry", "entries"),
-        }
+        title, entries = f"session {_plain(name[1:], 40)}", _count(degree, "entry", "entries")
+        return {"t": title, "l": "session", "w": entries}
     level = ARCHIVED if note.status == ARCHIVED else note.level
-    where = f"{level} {_plain(note.kind, 24)} · {_plain(note.path, 80)}:{note.line} · {_plain(note.id[:8])}"
+    place = f"{_plain(note.path, 80)}:{note.line} · {_plain(note.id[:8])}"
+    where = f"{level} {_plain(note.kind, 24)} · {place}"
     return {"t": _plain(note.title) or "untitled", "l": level, "w": where}
 
 
-_NO_EDGES = "No entry names another one, and no two come from one session"
-
-
 def _drawn(found: Graph) -> str:
-    alone = _count(found.alone, "live entry without an edge is", "live entries without an edge are")
     if not found.nodes:
-        return f"<p class=empty>{_NO_EDGES if found.alone else 'No entries yet'}.</p>"
-    text = (
-        f"{_count(len(found.nodes), 'node')}, {_count(len(found.edges), 'edge')}; {alone} left out"
-    )
+        alone = "No entry names another one, and no two come from one session"
+        return f"<p class=empty>{alone if found.alone else 'No entries yet'}.</p>"
+    size = f"{_count(len(found.nodes), 'node')}, {_count(len(found.edges), 'edge')}"
+    alone = _count(found.alone, "live entry without an edge is", "live entries without an edge are")
     more = f", and {found.left_out:,} with the fewest edges" if found.left_out else ""
-    return f"<p>{text}{more}.</p>"
+    return f"<p>{size}; {alone} left out{more}.</p>"

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 
 def recall_json(report: RecallReport, *, explain: bool) -> str:
     """The report; with `explain` also the factors of every score."""
-    return json.of(
-        report, matched=..., found=..., hits=[_hit_json(hit, explain) for hit in report.hits]
-    )
+    hits = [_hit_json(hit, explain) for hit in report.hits]
+    return json.of(report, matched=..., found=..., hits=hits)
 
 
 def _hit_json(hit: Hit, explain: bool) -> dict[str, Any]:

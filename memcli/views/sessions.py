@@ -1,25 +1,28 @@
-"""What was learned from sessions, and what a pre-mortem or a checkpoint wrote."""
+"""What was learned from sessions, what a pre-mortem or a checkpoint wrote, who said what."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
-from memcli.text.controls import for_display
-from memcli.views import json
+from memcli.text.controls import for_display, strip_controls
+from memcli.text.secrets import redact_secrets
+from memcli.views.entries import Keys
 from memcli.views.text import MOST_LINES, count
 
 if TYPE_CHECKING:
-    from memcli.commands.extract import ExtractReport, Learned
-    from memcli.commands.moments import MomentReport
-    from memcli.extraction.placement import Placed
+    from memcli.commands.extract import ExtractReport, Learned, MomentReport
     from memcli.memory.changes import Event as Compacted
     from memcli.memory.values import Patch
+    from memcli.sessions.model import Session, Turn
 
+_SHOWN = 400
+_WHO = {"user": "person", "assistant": "agent", "agent": "another agent", "injected": "harness"}
 _DONE = {"learned": "+", "reinforced": "=", "restored": "<", "noted": "+"}
 
 
-class Ended(Protocol):
+class Finished(Protocol):
     """What a run over sessions did: what was learned, then strengthened and compacted."""
 
     @property
@@ -32,24 +35,17 @@ class Ended(Protocol):
     def patches(self) -> tuple[Patch, ...]: ...
 
 
-def extract_json(done: Ended, *, dry_run: bool) -> str:
+def extract_keys(done: Finished) -> Keys:
     report = done.extract
-    return json.of(
-        report,
-        why=...,
-        spoken=...,
-        engine_because=report.why,
-        sessions=[_session_json(session) for session in report.sessions],
-        reinforced=done.reinforced,
-        compacted=done.compacted,
-        files=[patch.path for patch in done.patches],
-        dry_run=dry_run,
-    )
-
-
-def _session_json(session: Learned) -> dict[str, object]:
-    failed = [{"scope": scope, "why": why} for scope, why in session.failed]
-    return {**session._asdict(), "failed": failed}
+    return {
+        **report._asdict(),
+        **dict.fromkeys(("extract", "why", "spoken", "heard", "patches"), ...),
+        "engine_because": report.why,
+        "sessions": [
+            {**each._asdict(), "failed": [{"scope": s, "why": why} for s, why in each.failed]}
+            for each in report.sessions
+        ],
+    }
 
 
 def extract_failures(report: ExtractReport) -> list[str]:
@@ -61,10 +57,8 @@ def extract_failures(report: ExtractReport) -> list[str]:
     ]
 
 
-def extract_text(done: Ended, *, verbose: bool = False) -> str:
-    """What was learned, session by session, and what was not; with `verbose` why scopes were
-    skipped.
-    """
+def extract_text(done: Finished, *, verbose: bool = False) -> str:
+    """What was learned, session by session, and what was not; `verbose`: why scopes were skipped."""
     report = done.extract
     lines = [line for session in report.sessions for line in _session_text(session)]
     skipped = {one.scope for session in report.sessions for one in session.skipped}
@@ -76,8 +70,9 @@ def extract_text(done: Ended, *, verbose: bool = False) -> str:
         lines.append("no new sessions of this repository")
     if report.more:
         number = count(len(report.more), "older session")
-        named = "" if verbose else ", -v names them"
-        lines.append(f"{number} not read: --all reads every one{named}")
+        lines.append(
+            f"{number} not read: --all reads every one" + ("" if verbose else ", -v names them")
+        )
         lines += [f"  {name}" for name in report.more[:MOST_LINES] if verbose]
     if done.reinforced:
         number = count(len(done.reinforced), "entry", "entries")
@@ -99,7 +94,9 @@ def _session_text(session: Learned) -> list[str]:
     said += [f"{dropped} dropped"] if dropped else []
     what = f"{session.name} ({session.format}, {count(session.turns, 'turn')})"
     lines = [f"{what}: {', '.join(said) or 'nothing learned'}"]
-    lines += [f"  {_DONE[e.what]} {e.path}: {e.title} ({_tail(e)})" for e in session.events]
+    for event in session.events:
+        tail = f"{event.scope}, id {event.id[:8]}" if event.id else event.scope
+        lines.append(f"  {_DONE[event.what]} {event.path}: {event.title} ({tail})")
     lines += [f"  dropped {number}: {why}" for why, number in session.dropped.items()]
     lines += [f"  found, and over the most of a session: {title}" for title in session.more]
     return lines + [f"  not looked at: {what}" for what in session.cut]
@@ -113,11 +110,46 @@ def _skipped(session: Learned) -> str:
     return "skipped: " + "; ".join(f"{', '.join(names)} ({why})" for why, names in reasons.items())
 
 
-def _tail(event: Placed) -> str:
-    return f"{event.scope}, id {event.id[:8]}" if event.id else event.scope
-
-
 def moment_text(report: MomentReport) -> str:
     if report.what == "checkpoint":
         return f"noted in {report.path}"
     return f"wrote {report.path}: {count(report.risks, 'risk')}"
+
+
+# --- who said what
+
+
+def turns_text(sessions: Iterable[Session]) -> str:
+    """Each turn with its line, its speaker and how it begins."""
+    lines = []
+    for each in sessions:
+        people = sum(turn.human for turn in each.turns)
+        about = f"{each.format}, {len(each.turns)} turns, {people} of a person"
+        lines.append(f"# {each.id}: {about}" + (f", {each.cut} left out" if each.cut else ""))
+        for turn in each.turns:
+            words = " ".join(_words(turn).split())
+            words = words if len(words) <= _SHOWN else words[: _SHOWN - 1] + "…"
+            lines.append(f"{turn.line or turn.offset:>6} {_speaker(turn):<13} {words}")
+    return "\n".join(lines)
+
+
+def turns_keys(sessions: Iterable[Session]) -> Keys:
+    def one(turn: Turn) -> dict[str, object]:
+        who = _speaker(turn)
+        return {"line": turn.line, "speaker": who, "time": turn.time, "text": _words(turn)}
+
+    return {
+        "sessions": [
+            {"id": each.id, "format": each.format, "turns": list(map(one, each.turns))}
+            for each in sessions
+        ]
+    }
+
+
+def _speaker(turn: Turn) -> str:
+    return turn.tool or _WHO.get(turn.origin, turn.origin)
+
+
+def _words(turn: Turn) -> str:
+    text = turn.text or ", ".join(f"{key}: {value}" for key, value in turn.input.items())
+    return redact_secrets(strip_controls(f"(failed) {text}" if turn.error else text))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from memcli.text.controls import for_display
-from memcli.views import json, terminal
+from memcli.views import terminal
+from memcli.views.entries import Keys
 from memcli.views.table import table
-from memcli.views.text import count, first, folded, hung, in_one_line, styled
+from memcli.views.text import count, first, hung, in_one_line, styled
 
 if TYPE_CHECKING:
     from memcli.commands.compact import CompactReport
@@ -22,49 +23,42 @@ if TYPE_CHECKING:
     from memcli.postgres.push import PushReport
 
 
-def index_json(report: IndexReport, sent: PushReport | None = None) -> str:
+def index_keys(report: IndexReport, sent: PushReport | None = None) -> Keys:
     files = [
         {
             "path": row.path,
-            "level": row.place.level,
-            "store": row.place.store,
-            "job": row.place.job,
-            "task": row.place.task,
+            **{key: getattr(row.place, key) for key in ("level", "store", "job", "task")},
             "entries": row.entries,
             "problems": len(row.problems),
         }
         for row in report.files
     ]
-    push = {**sent._asdict(), "problems": len(sent.problems)} if sent is not None else ...
-    problems = (*report.problems, *report.repeated)
-    return json.of(
-        report,
-        where=...,
-        index=report.where,
-        files=files,
-        repeated=...,
-        problems=problems,
-        push=push,
-    )
+    return {
+        "where": ...,
+        "index": report.where,
+        "files": files,
+        "repeated": ...,
+        "problems": (*report.problems, *report.repeated),
+        "push": {**sent._asdict(), "problems": len(sent.problems)} if sent is not None else ...,
+    }
 
 
 def index_text(report: IndexReport) -> str:
+    """How many entries in how many files, what was read, how many vectors, and where it lies."""
     entries = sum(row.entries for row in report.files)
     head = count(entries, "entry or section", "entries and sections")
-    done = [
-        f"{report.changed} read anew" if report.changed else "",
-        f"{report.removed} gone" if report.removed else "",
-    ]
-    what = ", ".join(filter(None, done)) or "up to date"
-    return f"{head} in {count(len(report.files), 'file')}, {what}{_vectors(report)}: {report.where}"
+    what = _counted(((report.changed, "read anew"), (report.removed, "gone"))) or "up to date"
+    vectors = ""
+    if report.vectors is not None:
+        model, have, chosen, *_ = report.vectors
+        number = count(have, "vector") if have == chosen else f"{have} of {chosen} vectors"
+        vectors = f", {number} ({model})"
+    return f"{head} in {count(len(report.files), 'file')}, {what}{vectors}: {report.where}"
 
 
-def _vectors(report: IndexReport) -> str:
-    if report.vectors is None:
-        return ""
-    have, chosen, model = report.vectors.have, report.vectors.chosen, report.vectors.model
-    number = count(have, "vector") if have == chosen else f"{have} of {chosen} vectors"
-    return f", {number} ({model})"
+def _counted(counts: Iterable[tuple[int, str]]) -> str:
+    """`2 sent, 1 taken out`, what is 0 left out."""
+    return ", ".join(f"{number} {what}" for number, what in counts if number)
 
 
 def stale_text(report: IndexReport) -> str:
@@ -74,16 +68,15 @@ def stale_text(report: IndexReport) -> str:
 
 def push_text(report: PushReport) -> str:
     """What a push did, one line for each thing that was done."""
-    moved = [
-        f"{report.sent} sent" if report.sent else "",
-        f"{report.dropped} taken out" if report.dropped else "",
-        f"{report.embedded} with new vectors" if report.embedded else "",
-    ]
-    what = ", ".join(filter(None, moved)) or "up to date"
+    counts = (
+        (report.sent, "sent"),
+        (report.dropped, "taken out"),
+        (report.embedded, "with new vectors"),
+    )
+    what = _counted(counts) or "up to date"
+    lines = ["the tables were made"] if report.made else []
     head = f"{report.project} at {report.commit[:12]}"
-    lines = [f"{head}: {count(report.files, 'file')}, {what}: {report.where}"]
-    if report.made:
-        lines.insert(0, "the tables were made")
+    lines.append(f"{head}: {count(report.files, 'file')}, {what}: {report.where}")
     if report.left_out:
         names = [in_one_line(name) for name in report.left_out[:3]]
         names += ["..."] if len(report.left_out) > 3 else []
@@ -131,32 +124,32 @@ def compact_text(report: CompactReport) -> str:
     return for_display("\n".join(lines or ["nothing to compact"]))
 
 
-def check_text(report: CompactReport) -> str:
-    """The same as an answer, on a terminal folded at words."""
-    return "\n".join(folded([compact_text(report)], more=2))
+_DONE = {
+    "merged": "merged {others} into {first}",
+    "same id": "merged {versions} of {first}",
+    "retired": "archived {first}, retired: {why}",
+    "stale": "archived {first}, stale: {why}",
+    "promoted": "promoted {others} to the project as {first}",
+    "reinforced by recurrence": "reinforced {first}: it recurs in {others}",
+    "decayed": "lowered {first} and {others}: they say the opposite",
+    "superseded": "retired {others}, superseded by {first}",
+    "learned": "learned {first} from {others}: {why}",
+    "updated": "updated {first} from {others}",
+    "reinforced": "reinforced {first} from {others}",
+    "consolidated": "consolidated {episodes}",
+    "promoted everywhere": "promoted {others} to every project as {first}",
+    "stage": "{why}",
+    "adopted": "made {sections} of prose into entries",
+}
 
 
 def _event(event: Event) -> str:
-    first, rest = event.ids[0][:8], [i[:8] for i in event.ids[1:]]
-    others = ", ".join(rest)
-    words = {
-        "merged": f"merged {others} into {first}",
-        "same id": f"merged {count(len(rest) + 1, 'version')} of {first}",
-        "retired": f"archived {first}, retired: {event.detail}",
-        "stale": f"archived {first}, stale: {event.detail}",
-        "promoted": f"promoted {others} to the project as {first}",
-        "reinforced by recurrence": f"reinforced {first}: it recurs in {others}",
-        "decayed": f"lowered {first} and {others}: they say the opposite",
-        "superseded": f"retired {others}, superseded by {first}",
-        "learned": f"learned {first} from {others}: {event.detail}",
-        "updated": f"updated {first} from {others}",
-        "reinforced": f"reinforced {first} from {others}",
-        "consolidated": f"consolidated {count(len(event.ids), 'episode')}",
-        "promoted everywhere": f"promoted {others} to every project as {first}",
-        "stage": event.detail,
-        "adopted": f"made {count(len(event.ids), 'section')} of prose into entries",
-    }
-    return f"{event.path}: {words[event.what]}"
+    first, *others = (i[:8] for i in event.ids)
+    numbers = {f"{one}s": count(len(event.ids), one) for one in ("version", "episode", "section")}
+    said = _DONE[event.what].format(
+        first=first, others=", ".join(others), why=event.detail, **numbers
+    )
+    return f"{event.path}: {said}"
 
 
 def init_text(report: InitReport) -> str:
@@ -168,21 +161,12 @@ def init_text(report: InitReport) -> str:
 _STATUS = {"PASS": "green", "WARN": "yellow", "FAIL": "red", "INFO": "cyan"}
 
 
-def doctor_json(report: DoctorReport, *, dry_run: bool) -> str:
+def doctor_keys(report: DoctorReport) -> Keys:
     rows = [
         {**row._asdict(), "path": row.path or None, "line": row.line or None}
         for row in report.checks
     ]
-    return json.document(
-        {
-            "checks": rows,
-            "failed": report.failed,
-            "warned": report.warned,
-            "fixed": report.fixed,
-            "files": [patch.path for patch in report.patches],
-            "dry_run": dry_run,
-        }
-    )
+    return {"checks": rows, "failed": report.failed, "warned": report.warned}
 
 
 def doctor_summary(report: DoctorReport) -> str:
@@ -196,17 +180,15 @@ def doctor_text(report: DoctorReport) -> str:
     rows = [(row.status, row.name, _place(row), row.detail, row.hint) for row in report.checks]
     if not sys.stdout.isatty():
         return table(rows, ())
-    width = max((len(row.name) for row in report.checks), default=0)
-    return "\n".join(line for row in rows for line in _doctor_lines(row, width))
-
-
-def _doctor_lines(row: Sequence[str], width: int) -> list[str]:
-    status, name, where, detail, hint = (" ".join(for_display(cell).split()) for cell in row)
-    place = f"{styled(where, 'cyan')} " if where else ""
+    width, lines = max((len(row.name) for row in report.checks), default=0), []
     hang = width + 8 if terminal.columns(sys.stdout) > 2 * width + 16 else 6
-    lines = hung(f"{styled(status, _STATUS[status])}  {name:<{width}}  {place}{detail}", hang)
-    hints = hung(" " * hang + hint, hang) if hint else []
-    return lines + [styled(line, "dim") for line in hints]
+    for row in rows:
+        status, name, where, detail, hint = (" ".join(for_display(cell).split()) for cell in row)
+        place = f"{styled(where, 'cyan')} " if where else ""
+        head = styled(status, _STATUS[status])
+        lines += hung(f"{head}  {name:<{width}}  {place}{detail}", hang)
+        lines += [styled(line, "dim") for line in hung(" " * hang + hint, hang) if hint]
+    return "\n".join(lines)
 
 
 def _place(row: Check) -> str:

@@ -6,12 +6,10 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from memcli import __version__
 from memcli.cli.program import GROUPS, commands, program
 from memcli.commands import completion
 from memcli.errors import RefusedError
@@ -99,26 +97,29 @@ def test_a_closed_or_full_stdout_is_named_without_a_traceback(many: Project) -> 
     assert (done.returncode, done.stderr[:4]) == (2, "mem:")
 
 
-def test_ctrl_c_is_130_and_quiet(project: Project) -> None:
-    """An interrupt while standard input is awaited ends with 130, without a traceback."""
+@pytest.mark.parametrize(("how", "code"), [("SIG_DFL", 130), ("SIG_IGN", 0)])
+def test_ctrl_c_is_130_and_quiet(project: Project, how: str, code: int) -> None:
+    """An interrupt while standard input is awaited, without a traceback; one that whoever started
+    the program has switched off, as a shell does for what runs in the background, is none.
+    """
     project.write("MEMORY.md", "text\n")
+    set_up = f"import os, signal; signal.signal(signal.SIGINT, signal.{how})"
+    begin = f"{set_up}; os.execv({sys.executable!r}, {[*MEM, 'recall', '-']!r})"
     running = subprocess.Popen(
-        [*MEM, "recall", "-"],
-        cwd=project.root,
-        stdin=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert running.stdin and running.stderr
-    running.stdin.write(
-        "x" * 200_000
-    )  # more than a pipe holds: once it is taken, the program is reading
-    running.stdin.flush()
-    time.sleep(0.5)  # and by now it waits for more
-    running.send_signal(signal.SIGINT)
-    code = running.wait(20)
-    with running.stdin, running.stderr:
-        assert (code, running.stderr.read().strip()) == (130, "")
+        [sys.executable, "-c", begin], cwd=project.root, stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert running.stdin
+        running.stdin.write("x " * 100_000)  # more than a pipe holds: then the program is reading
+        running.stdin.flush()
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=60)
+        assert (running.returncode, "Traceback" in said) == (code, False)
+        assert code == 0 or said.strip() == ""
+    finally:
+        running.kill()
+        running.wait()
 
 
 @pytest.mark.parametrize(
@@ -135,12 +136,6 @@ def test_wrong_usage_is_exit_2_with_a_hint(project: Project, args: list[str]) ->
     got = project.mem(*args)
     assert (got.code, got.out) == (2, "")
     assert re.fullmatch(r"mem: [^\n]+\nhint: [^\n]+\n", got.err), got.err
-
-
-def test_no_command_shows_the_help(project: Project) -> None:
-    """`mem` alone prints what there is, with exit 2."""
-    got = project.mem()
-    assert got.code == 2 and "recall" in got.out
 
 
 def test_the_help_lists_every_command_once_the_daily_ones_first(project: Project) -> None:
@@ -186,15 +181,6 @@ def test_a_number_that_cannot_be_used_is_answered_alike(
     assert got.err == f"mem: {args[-1]} {value}: cannot be used\nhint: {allowed}\n"
 
 
-def test_a_plain_recall_says_the_same_of_a_number(project: Project) -> None:
-    """The way without Typer knows the bounds, too."""
-    got = project.shell("recall", "x", "--limit", "0")
-    assert (got.code, got.err) == (
-        2,
-        "mem: --limit 0: cannot be used\nhint: a whole number from 1 to 1000\n",
-    )
-
-
 @pytest.mark.parametrize(
     ("shell", "name"), [("bash", "mem.bash"), ("zsh", "_mem"), ("fish", "mem.fish")]
 )
@@ -235,19 +221,6 @@ def test_help_names_every_option(name: str, project: Project) -> None:
     assert "Usage: mem " + name in got.out
 
 
-def test_the_version_is_printed(project: Project) -> None:
-    """--version is one line on stdout."""
-    assert project.mem("--version")[:2] == (0, f"mem {__version__}\n")
-
-
-def test_quiet_silences_talk_but_not_errors(project: Project) -> None:
-    """--quiet leaves stderr empty when all went well, and says what went wrong."""
-    assert project.mem("add", "A text", "--quiet")[:] == (0, "", "")
-    assert project.mem("index", "--quiet").err == ""
-    assert project.mem("recall", "quagga", "--quiet")[:] == (0, "", "")
-    assert project.mem("show", "nope", "--quiet").err.startswith("mem: nope")
-
-
 @pytest.mark.parametrize(
     "args",
     [["list"], ["recall", "zebra"], ["recall", "zebra", "--json"], ["show", "--json", "9f9f"]],
@@ -260,19 +233,3 @@ def test_stdout_is_the_answer_and_stderr_is_talk(project: Project, args: list[st
     noted = project.mem(*args)
     assert noted.out == clean.out and clean.err == ""
     assert "index" in noted.err
-
-
-def test_undecodable_arguments_are_text(project: Project) -> None:
-    """Bytes that are no UTF-8 in an argument are replaced, not refused."""
-    done = subprocess.run(
-        [*MEM, "add", b"caf\xe9 zebra"], cwd=project.root, capture_output=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert "caf\ufffd zebra" in (project.root / "MEMORY.md").read_text()
-
-
-def test_the_locale_does_not_matter(project: Project) -> None:
-    """Under LC_ALL=C output is UTF-8 all the same."""
-    project.write("MEMORY.md", project.entry("Żebra 数据", "zebra"))
-    got = project.shell("list", env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})
-    assert "Żebra 数据" in got.out

@@ -47,23 +47,6 @@ def test_a_first_entry_creates_the_file(project: Project) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("kind", "type", "priority"),
-    [
-        ("policy", "directive", "critical"), ("workflow", "procedural", "high"),
-        ("pitfall", "corrective", "high"), ("preference", "directive", "medium"),
-        ("fact", "declarative", "normal"), ("episode", "declarative", "normal"),
-    ],
-)  # fmt: skip
-def test_kind_decides_type_and_priority(
-    project: Project, kind: str, type: str, priority: str
-) -> None:
-    """Type and priority follow from --kind; importance stays .5 unless a priority is written."""
-    project.mem("add", "Some text", "--kind", kind)
-    entry = last(project)
-    assert (entry.kind, entry.type, entry.priority, entry.importance) == (kind, type, priority, 0.5)
-
-
 def test_every_option_is_written(project: Project) -> None:
     """Tags, paths, commands, importance, priority, type, steps, outcome and title arrive in the
     entry.
@@ -87,16 +70,6 @@ def test_every_option_is_written(project: Project) -> None:
         "high",
         0.85,
     )
-
-
-def test_the_current_stage_is_the_phase(project: Project) -> None:
-    """The phase comes from .current-stage of the root, or of the job one is in."""
-    project.write(".current-stage", "design\n")
-    project.write(".mem/jobs/j/.current-stage", "review\n")
-    project.mem("add", "At the root")
-    project.mem("add", "In the job", "--job", "j")
-    assert last(project).phase == "design"
-    assert last(project, ".mem/jobs/j/MEMORY.md").phase == "review"
 
 
 def test_levels_have_their_files(project: Project) -> None:
@@ -143,22 +116,6 @@ def test_what_cannot_be_is_refused(project: Project, args: list[str]) -> None:
     assert got.code == 2
     assert re.fullmatch(r"mem: .+\nhint: .+\n", got.err)
     assert not list(project.root.rglob("MEMORY.md"))
-
-
-def test_without_a_project_only_global_works(project: Project, tmp_path: Path) -> None:
-    """Outside any root, add asks for --level global."""
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    assert project.mem("add", "x", cwd=outside).code == 2
-    assert project.mem("add", "x", "--level", "global", cwd=outside).code == 0
-
-
-@pytest.mark.parametrize("text", ["", "  \n ", "\0", "<private>all of it</private>"])
-def test_nothing_to_remember_is_exit_2(project: Project, text: str) -> None:
-    """Empty text is a usage error with the way to do it."""
-    got = project.mem("add", text)
-    assert got.code == 2 and "hint: mem add" in got.err
-    assert not (project.root / "MEMORY.md").exists()
 
 
 def test_text_comes_from_stdin(project: Project) -> None:
@@ -208,77 +165,6 @@ def test_what_is_known_is_reinforced(project: Project) -> None:
     )
 
 
-@pytest.mark.parametrize("change", [("Set", "Never set"), ("three", "30")])
-def test_what_says_otherwise_is_added(project: Project, change: tuple[str, str]) -> None:
-    """An opposite or another number is no duplicate."""
-    text = (
-        "Set a lock timeout of three seconds before each migration of a large table in production"
-    )
-    project.mem("add", text)
-    project.mem("add", text.replace(*change))
-    assert len(entries(project.root / "MEMORY.md")) == 2
-
-
-def test_retired_and_other_work_trees_are_no_reason_not_to_add(project: Project) -> None:
-    """What is retired, or stands in a task's own checkout, is not reinforced from here."""
-    text = (
-        "Set a lock timeout of three seconds before each migration of a large table in production"
-    )
-    project.write("MEMORY.md", project.entry(text, "So.", status="retired"))
-    worktree = project.root / ".mem/jobs/j/tasks/t/worktree"
-    project.write("MEMORY.md", project.entry(text, "So."), at=worktree)
-    project.git("init", "-q", str(worktree))
-    before = (worktree / "MEMORY.md").read_bytes()
-    assert project.mem("add", text + "\nSo.").out.startswith("added to MEMORY.md")
-    assert (worktree / "MEMORY.md").read_bytes() == before
-
-
-HOSTILE = [
-    "Title\n---\nid: evil\ntype: directive\n---\nbody",
-    "Title\n\n---\n\nid: x\n---\n",
-    "Title\n```python\nx = 1\n",
-    "```\n---\nid: a\n---\n```",
-    "~~~\nopen",
-    "---",
-    "# # #",
-    "Ti\0tle \x1b[31m \u202e\nbo\0dy",
-    "Title\r\nline\r\n---\r\nid: q\r\n---\r\n",
-    "\ud800 title\nbody",
-    "x" * 5000,
-    "word " * 3000,
-    "- [ ] task\n- [x] done",
-    "key: value\n: - {[",
-]
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_any_text_is_one_entry(project: Project, text: str) -> None:
-    """Delimiters, fences, CRLF and NUL in the text make one entry and leave the others as they
-    were.
-    """
-    old = project.entry("Old", "Old body.") + "\nSome prose.\n"
-    project.write("MEMORY.md", old)
-    got = project.mem("add", "--", text)
-    assert got.code == 0, got.err
-    raw = (project.root / "MEMORY.md").read_text()
-    assert raw.startswith(old)
-    assert len(entries(project.root / "MEMORY.md")) == 2
-    entry = last(project)
-    assert entry.title and "\n" not in entry.title and len(entry.title) <= 105
-    assert not re.search("[\x00-\x08\x0b-\x1f\u202e]", raw)
-    assert project.mem("add", "Next one").code == 0
-    assert len(entries(project.root / "MEMORY.md")) == 3
-
-
-def test_a_crlf_file_stays_one(project: Project) -> None:
-    """Line endings follow the file; not a byte before the new entry changes."""
-    old = project.entry("Old", "Old body.").replace("\n", "\r\n").encode()
-    path = project.write("MEMORY.md", old)
-    project.mem("add", "New\nsecond line")
-    data = path.read_bytes()
-    assert data.startswith(old) and data.count(b"\n") == data.count(b"\r\n")
-
-
 @pytest.mark.parametrize("before", [None, "", "no newline", "# Head\n\ntext\n", "a\r\nb\r\n"])
 def test_dry_run_is_a_diff_that_git_takes(project: Project, before: str | None) -> None:
     """--dry-run prints a diff for git apply and writes nothing; applied, it is what add writes."""
@@ -299,19 +185,6 @@ def test_dry_run_is_a_diff_that_git_takes(project: Project, before: str | None) 
     subprocess.run(["git", "apply", "--check"], input=raw, cwd=project.root, check=True)
     subprocess.run(["git", "apply"], input=raw, cwd=project.root, check=True)
     assert last(project).title == "Title"
-
-
-def test_json_says_where_it_went(project: Project) -> None:
-    """--json has id, path, title, whether it was known, the files, and version 1."""
-    got = project.mem("add", "Title", "--json").json
-    assert (got["version"], got["path"], got["title"], got["reinforced"], got["dry_run"]) == (
-        1,
-        "MEMORY.md",
-        "Title",
-        False,
-        False,
-    )
-    assert got["id"] == last(project).id
 
 
 def test_twenty_adds_at_once_are_all_there(project: Project) -> None:
@@ -337,15 +210,3 @@ def test_twenty_adds_at_once_are_all_there(project: Project) -> None:
     found = sorted(entry.title.split()[0] for entry in entries(project.root / "MEMORY.md"))
     assert found == sorted(words)
     assert not [path for path in project.root.iterdir() if "mem-tmp" in path.name]
-
-
-def test_a_sibling_job_is_no_place_to_be_reinforced(project: Project) -> None:
-    """What is written to one job is not swallowed by the same words in another."""
-    for job in ("one", "two"):
-        (project.root / ".mem/jobs" / job).mkdir(parents=True)
-        assert (
-            "added to"
-            in project.mem("add", "Search tests need a refreshed index", "--job", job).out
-        )
-    again = project.mem("add", "Search tests need a refreshed index", "--job", "two")
-    assert "reinforced" in again.out

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import random
 import re
 from pathlib import Path
-
-import pytest
 
 from memcli.memory.parser import parse
 from tests.conftest import Project
@@ -53,30 +50,6 @@ def test_near_duplicates_become_one_entry_and_the_originals_are_archived(project
     assert gone.extra["archived_because"] == "merged" and gone.extra["archived_from"] == "MEMORY.md"
 
 
-def test_a_negated_sentence_is_no_duplicate(project: Project) -> None:
-    """What one denies and the other says stays apart, and is named as a contradiction."""
-    project.write(
-        "MEMORY.md", project.entry("Clock", A, id="a") + project.entry("Clock", B, id="b")
-    )
-    before = (project.root / "MEMORY.md").read_bytes()
-    done = project.mem("compact")
-    assert done.code == 0 and "say the opposite" in done.err
-    assert (project.root / "MEMORY.md").read_bytes() == before
-    assert project.mem("compact", "--check").code == 0
-
-
-def test_contradictions_decay_once(project: Project) -> None:
-    """Both lose weight by 0.7, and a second run changes nothing."""
-    project.write(
-        "MEMORY.md", project.entry("Clock", A, id="a") + project.entry("Clock", B, id="b")
-    )
-    assert project.mem("compact", "--contradictions", "decay").code == 0
-    text = (project.root / "MEMORY.md").read_text()
-    assert [entry.importance for entry in parse(text, "x").entries] == [0.35, 0.35]
-    assert project.mem("compact", "--contradictions", "decay").code == 0
-    assert (project.root / "MEMORY.md").read_text() == text
-
-
 def test_entries_of_other_types_jobs_levels_and_stores_are_never_merged(project: Project) -> None:
     """Equal texts stay where they stand when type, domain, job, level or store differ."""
     project.write(
@@ -98,46 +71,6 @@ def test_entries_of_other_types_jobs_levels_and_stores_are_never_merged(project:
     assert (done.code, done.err) == (1, "") and "archived gone, retired: Gone" in done.out
 
 
-def test_duplicates_merge_across_the_files_of_one_level(project: Project) -> None:
-    """The survivor stays in its file; the other leaves its own for that file's archive."""
-    project.write("MEMORY.md", project.entry("Clock", A, id="a", importance=0.4))
-    project.write("tasks/cart.md", project.entry("Clock", A2, id="b", importance=0.6))
-    assert project.mem("compact").code == 0
-    assert ids(project.root / "MEMORY.md") == [] and ids(project.root / "tasks/cart.md") == ["b"]
-    assert ids(project.root / "MEMORY.archive.md") == ["a"]
-
-
-def test_a_survivor_that_takes_the_longer_body_is_archived_as_it_was(project: Project) -> None:
-    """Every member's original goes to the archive, the survivor's too when its text changes."""
-    longer = A2 + " This holds."
-    project.write(
-        "MEMORY.md",
-        project.entry("Clock", A, id="a", importance=0.9) + project.entry("Clock", longer, id="b"),
-    )
-    assert project.mem("compact").code == 0
-    (entry,) = parse((project.root / "MEMORY.md").read_text(), "x").entries
-    assert entry.id == "a" and longer in entry.body
-    assert ids(project.root / "MEMORY.archive.md") == ["a", "b"]
-
-
-def test_one_id_twice_in_a_file_keeps_the_most_important_version(project: Project) -> None:
-    """Highest importance wins, with the higher count and the later date."""
-    project.write(
-        "MEMORY.md",
-        project.entry("One", "First words.", id="x", importance=0.3, reinforcement_count=9)
-        + project.entry(
-            "Two", "Other words here.", id="x", importance=0.8, last_reinforced="2026-10-10"
-        ),
-    )
-    assert project.mem("compact").code == 0
-    (entry,) = parse((project.root / "MEMORY.md").read_text(), "x").entries
-    assert (entry.title, entry.reinforcement_count, entry.last_reinforced) == (
-        "Two",
-        9,
-        "2026-10-10",
-    )
-
-
 def test_retired_entries_leave_for_the_archive(project: Project) -> None:
     """They are found with --archived alone, and why they left is written down."""
     project.write(
@@ -149,25 +82,6 @@ def test_retired_entries_leave_for_the_archive(project: Project) -> None:
     assert (gone.extra["archived_at"], gone.extra["archived_because"]) == ("2026-11-21", "retired")
     assert project.mem("recall", "zebra", "--ranked", "--exit-code").code == 1
     assert project.mem("recall", "zebra", "--ranked", "--archived", "--exit-code").code == 0
-
-
-def test_stale_entries_leave_only_when_asked_and_lasting_ones_never(project: Project) -> None:
-    """Older than 90 days and below 0.1: importance x decay x (1 + n); policies and high priority
-    stay.
-    """
-    old = {"created_at": "2025-01-01", "importance": 0.3}
-    project.write(
-        "MEMORY.md",
-        project.entry("Faded", "Alpha alpha.", id="faded", **old)
-        + project.entry("Used", "Beta beta.", id="used", reinforcement_count=9, **old)
-        + project.entry("Rule", "Gamma gamma.", id="rule", kind="policy", type="directive", **old)
-        + project.entry("Pinned", "Delta delta.", id="pinned", priority="high", **old)
-        + project.entry("New", "Epsilon epsilon.", id="new", importance=0.01),
-    )
-    assert project.mem("compact", "--check").code == 0
-    assert project.mem("compact", "--stale").code == 0
-    assert ids(project.root / "MEMORY.md") == ["used", "rule", "pinned", "new"]
-    assert by_id(project.root / "MEMORY.archive.md").keys() == {"faded"}
 
 
 def test_the_loss_guard_refuses_until_told(project: Project) -> None:
@@ -206,43 +120,6 @@ def test_what_recurs_in_three_jobs_is_promoted_once(project: Project) -> None:
     assert hit["id"] == entry.id and sorted(hit["duplicates"]) == ["s0", "s1", "s2"]
 
 
-def test_two_jobs_are_no_recurrence_and_a_known_entry_is_reinforced_once(project: Project) -> None:
-    """Two are too few; a third reinforces what the project knows already instead of copying."""
-    project.write("MEMORY.md", project.entry("Clock", A, id="known", type="corrective"))
-    for job in ("one", "two"):
-        project.write(
-            f".mem/jobs/{job}/MEMORY.md", project.entry("Clock", A, id=job, type="corrective")
-        )
-    assert project.mem("compact", "--promote", "--check").code == 0
-    project.write(
-        ".mem/jobs/three/MEMORY.md", project.entry("Clock", A, id="three", type="corrective")
-    )
-    for _ in range(2):
-        assert project.mem("compact", "--promote").code == 0
-        (entry,) = parse((project.root / "MEMORY.md").read_text(), "x").entries
-        assert (entry.id, entry.reinforcement_count) == ("known", 1)
-
-
-def test_a_copy_of_the_projects_entry_in_a_task_is_no_recurrence(project: Project) -> None:
-    """Worktrees carry copies: one id at several levels is one entry."""
-    entry = project.entry("Clock", A, id="p", type="corrective")
-    project.write("MEMORY.md", entry)
-    for task in "abc":
-        project.write(f".mem/jobs/{task}/tasks/{task}/MEMORY.md", entry)
-    assert project.mem("compact", "--promote", "--check").code == 0
-
-
-def test_proxy_entries_are_never_promoted(project: Project) -> None:
-    """One person's manner stays where it is."""
-    for i in range(3):
-        project.write(
-            f"proxy-tasks/{i}.md", project.entry("Tone", A, id=f"p{i}", session_id=f"s{i}")
-        )
-    project.write("MEMORY.md", "# Memory\n")
-    project.mem("compact", "--promote")
-    assert (project.root / "MEMORY.md").read_text() == "# Memory\n"
-
-
 def test_adopt_puts_front_matter_before_sections_and_changes_nothing_else(project: Project) -> None:
     """Taking the inserted blocks out again gives the old file, and the ids are those of the
     sections.
@@ -276,23 +153,6 @@ def test_a_second_run_writes_nothing(project: Project) -> None:
     assert project.mem(*wanted).code == 0
     assert {path: path.read_bytes() for path in project.root.rglob("*.md")} == before
     assert project.mem(*wanted, "--check").code == 0
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_order_of_entries_does_not_matter(project: Project, seed: int) -> None:
-    """Shuffled entries give the same survivors with the same texts."""
-    bodies = [A, A2, B, A + " Yes.", "Use port 8080 for the API.", "Use port 8081 for the API."]
-    entries = [
-        project.entry("Clock", body, id=f"e{i}", importance=[0.5, 0.5, 0.7, 0.4, 0.5, 0.5][i])
-        for i, body in enumerate(bodies)
-    ]
-    outcomes = []
-    for order in (entries, random.Random(seed).sample(entries, len(entries))):
-        path = project.write("MEMORY.md", "".join(order))
-        assert project.mem("compact").code == 0
-        outcomes.append({e.id: (e.body, e.status) for e in parse(path.read_text(), "x").entries})
-        (project.root / "MEMORY.archive.md").unlink(missing_ok=True)
-    assert outcomes[0] == outcomes[1] and len(outcomes[0]) < len(entries)
 
 
 def test_a_file_that_cannot_be_used_is_named_and_the_rest_is_done(project: Project) -> None:
@@ -331,88 +191,6 @@ def test_dry_run_prints_the_diff_alone_and_git_takes_it(project: Project) -> Non
     assert {path.name: path.read_bytes() for path in project.root.glob("*.md")} == applied
 
 
-def test_json_lists_what_was_done_and_found(project: Project) -> None:
-    """One document: done, found, skipped, files."""
-    project.write("MEMORY.md", project.entry("x", A, id="a", status="retired"))
-    answer = project.mem("compact", "--json").json
-    assert answer["version"] == 1 and answer["done"][0]["what"] == "retired"
-    assert [name.rsplit("/", 1)[1] for name in answer["files"]] == [
-        "MEMORY.archive.md",
-        "MEMORY.md",
-    ]
-
-
-def test_only_named_files_are_compacted_and_unknown_ones_refused(project: Project) -> None:
-    """A file argument narrows; a path that is no memory file is exit 2."""
-    project.write("MEMORY.md", project.entry("x", A, status="retired"))
-    project.write("tasks/a.md", project.entry("x", B, status="retired"))
-    assert project.mem("compact", "tasks/a.md").code == 0
-    assert (project.root / "tasks/a.archive.md").exists()
-    assert not (project.root / "MEMORY.archive.md").exists()
-    assert project.mem("compact", "README.md").code == 2
-
-
-def test_the_global_level_takes_part_only_when_named(project: Project) -> None:
-    """`--level global` compacts the files of the home folder."""
-    project.write("~/MEMORY.md", project.entry("x", A, status="retired"))
-    project.write("MEMORY.md", project.entry("x", B))
-    assert project.mem("compact").code == 0 and not (project.home / "MEMORY.archive.md").exists()
-    assert project.mem("compact", "--level", "global").code == 0
-    assert (project.home / "MEMORY.archive.md").exists()
-
-
-def test_another_work_tree_is_not_written(project: Project) -> None:
-    """A task's worktree with a `.git` of its own changes only from inside, or when named."""
-    project.write("MEMORY.md", project.entry("x", A))
-    inner = project.write(
-        ".mem/jobs/j/tasks/t/worktree/MEMORY.md", project.entry("y", B, id="w", status="retired")
-    )
-    (inner.parent / ".git").mkdir()
-    assert project.mem("compact").code == 0 and ids(inner) == ["w"]
-    assert project.mem("compact", "--task", "t").code == 0 and ids(inner) == []
-
-
-def test_promotion_makes_the_projects_file(project: Project) -> None:
-    """Without a MEMORY.md at the root, what recurs still gets there."""
-    for job in ("one", "two", "three"):
-        project.write(f".mem/jobs/{job}/MEMORY.md", project.entry("Clock", A, id=job))
-    assert project.mem("compact", "--promote").code == 0
-    (entry,) = parse((project.root / "MEMORY.md").read_text(), "x").entries
-    assert sorted(entry.extra["promoted_from"]) == ["one", "three", "two"]
-
-
-def test_a_dry_run_shows_what_the_loss_guard_would_refuse(project: Project) -> None:
-    """The hint of the guard leads somewhere."""
-    old = {"created_at": "2025-01-01", "importance": 0.1}
-    for word in ("alpha", "beta", "gamma", "delta"):
-        text = project.entry(word, f"{word} {word}.", **old)
-        with (project.root / "MEMORY.md").open("a") as file:
-            file.write(text)
-    shown = project.mem("compact", "--stale", "--dry-run")
-    assert shown.code == 0 and "archived_because: stale" in shown.out
-    checked = project.mem("compact", "--stale", "--check")
-    assert checked.code == 1 and "--allow-loss" in checked.err
-
-
-def test_pairs_that_a_merge_left_are_named(project: Project) -> None:
-    """`contradicts` in the front matter is a finding, whatever the texts say."""
-    project.write(
-        "MEMORY.md",
-        project.entry("x", "Alpha.", id="a")
-        + project.entry("y", "Beta.", id="b", contradicts=["a"]),
-    )
-    done = project.mem("compact", "--check")
-    assert done.code == 0 and "say the opposite" in done.err
-
-
-def test_a_dry_run_that_would_do_nothing_says_so(project: Project) -> None:
-    """On stderr: stdout is for git apply."""
-    project.write("MEMORY.md", project.entry("Zebra"))
-    done = project.mem("compact", "--dry-run")
-    assert (done.code, done.out, done.err) == (0, "", "mem: nothing would change\n")
-    assert project.mem("compact", "--dry-run", "-q").err == ""
-
-
 def test_one_section_of_prose_is_adopted_alone(project: Project) -> None:
     """Its neighbours stay prose; what lies in a found place is copied into the project's file."""
     text = "# Notes\n\n## Ports\nThe API is on 8080.\n\n## Other\nStays as it is.\n"
@@ -435,3 +213,25 @@ def test_reinforce_on_prose_says_what_to_do_instead(project: Project) -> None:
     name = project.mem("list").out.split()[0]
     done = project.mem("reinforce", name)
     assert done.code == 3 and "mem compact --adopt 'MEMORY.md#Ports'" in done.err, done.err
+
+
+def test_proxy_entries_are_never_promoted(project: Project) -> None:
+    """One person's manner stays where it is."""
+    for i in range(3):
+        project.write(
+            f"proxy-tasks/{i}.md", project.entry("Tone", A, id=f"p{i}", session_id=f"s{i}")
+        )
+    project.write("MEMORY.md", "# Memory\n")
+    project.mem("compact", "--promote")
+    assert (project.root / "MEMORY.md").read_text() == "# Memory\n"
+
+
+def test_another_work_tree_is_not_written(project: Project) -> None:
+    """A task's worktree with a `.git` of its own changes only from inside, or when named."""
+    project.write("MEMORY.md", project.entry("x", A))
+    inner = project.write(
+        ".mem/jobs/j/tasks/t/worktree/MEMORY.md", project.entry("y", B, id="w", status="retired")
+    )
+    (inner.parent / ".git").mkdir()
+    assert project.mem("compact").code == 0 and ids(inner) == ["w"]
+    assert project.mem("compact", "--task", "t").code == 0 and ids(inner) == []

@@ -75,17 +75,3 @@ def test_nothing_is_done_in_the_middle_of_a_conflict(project: Project) -> None:
     before = tree(project)
     assert project.mem("compact", "--due").code == 5
     assert tree(project) == before
-
-
-def test_the_loss_guard_leaves_what_is_stale(project: Project) -> None:
-    """The rest is done."""
-    old = {"importance": 0.1, "created_at": "2025-01-01", "last_reinforced": "2025-01-01"}
-    project.write(
-        "MEMORY.md",
-        "".join(project.entry(f"T{i}", f"Trifle{i} number.", id=f"t{i}", **old) for i in range(5))
-        + project.entry("Gone", "It was.", id="gone", status="retired"),
-    )
-    done = project.mem("compact", "--due")
-    assert done.code == 0 and "5 of 5 live entries are stale" in done.err
-    text = (project.root / "MEMORY.md").read_text()
-    assert "id: gone" not in text and text.count("Trifle") == 5

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from memcli.compaction.duplicates_step import same_meaning
 from memcli.providers.embed import http
-from memcli.providers.embed.arithmetic import quantise
 from tests.conftest import Project, Result
 from tests.providers.embed.server import openai, serving
 
@@ -57,24 +53,6 @@ def test_what_is_kept_apart_stays_apart(project: Project, vectors: None, why: st
     assert did(project.mem("compact", "--semantic", "--json")) == []
 
 
-@pytest.mark.parametrize(
-    ("path", "values"),
-    [
-        (".mem/jobs/j/MEMORY.md", {}),
-        ("MEMORY.md", {"type": "directive"}),
-        ("MEMORY.md", {"domain": "task"}),
-        ("MEMORY.md", {"embed": False}),
-        ("MEMORY.md", {"status": "retired"}),
-    ],
-)
-def test_shelves_are_those_of_every_merge(
-    project: Project, vectors: None, path: str, values: dict[str, object]
-) -> None:
-    """One level, type and domain; and who is not to be embedded is not."""
-    written(project, path=path, **values)
-    assert "merged" not in did(project.mem("compact", "--semantic", "--json"))
-
-
 def test_without_an_embedder_it_is_a_mistake(project: Project) -> None:
     """Exit 2 with the way to get one; nothing is written."""
     written(project)
@@ -106,18 +84,3 @@ def test_a_provider_is_asked_once_for_each_text(
     before = (project.root / "MEMORY.md").read_bytes()
     done = project.mem("compact", "--semantic", env=down)
     assert done.code == 4 and (project.root / "MEMORY.md").read_bytes() == before
-
-
-def test_pairs_are_those_above_095() -> None:
-    """In any number; a vector that is not known is near to none."""
-    assert same_meaning([]) == same_meaning([None, quantise([1.0])]) == []
-    near, far = quantise([1.0, 0.2]), quantise([1.0, 0.5])
-    assert same_meaning([quantise([1.0, 0.0]), None, far, near]) == [(0, 3), (2, 3)]
-    assert len(same_meaning([near] * 70)) == 70 * 69 // 2
-
-
-def test_compaction_needs_no_embedder(project: Project, vectors: None, tmp_path: Path) -> None:
-    """Without the option no vector is made or read."""
-    written(project)
-    assert project.mem("compact").code == 0
-    assert not (project.root / ".memory.db").exists()

@@ -92,44 +92,6 @@ def test_archived_merged_removed_restored(project: Project) -> None:
     assert told(project, "feature") == {"restored": [("One", "from the archive")]}
 
 
-def test_moved_between_files(project: Project) -> None:
-    """An entry that is in another file than before is moved, with what else changed."""
-    started(project)
-    text = (project.root / "MEMORY.md").read_text()
-    at = text.index("---\nid: ", text.index("## Three"))
-    project.write("MEMORY.md", text[:at])
-    project.write("tasks/four.md", text[at:].replace("Fourth body.", "Fourth body, longer."))
-    assert told(project) == {"moved": [("Four", "from MEMORY.md")], "changed": [("Four", "body")]}
-
-
-def test_prose_is_counted(project: Project) -> None:
-    """Sections that came, went or changed are counted, not quoted."""
-    started(project)
-    path = project.root / "MEMORY.md"
-    path.write_text(
-        path.read_text().replace("Some prose.", "Other prose.\n\n## More\n\nA third thing.")
-    )
-    got = project.mem("diff", "--json").json
-    assert got["changes"] == [] and got["prose"] == [
-        {"path": "MEMORY.md", "added": 1, "removed": 0, "changed": 1}
-    ]
-    assert "prose       1 section added, 1 changed" in project.mem("diff").out
-
-
-def test_only_the_branch_counts(project: Project) -> None:
-    """What main got meanwhile is not told as something the branch takes away."""
-    started(project)
-    project.mem("add", "From the branch")
-    project.commit()
-    project.git("switch", "-q", "main")
-    project.mem("add", "From main, about colours")
-    project.commit()
-    project.git("switch", "-q", "feature")
-    for arguments in ((), ("main",), ("main..feature",), ("main...HEAD",), ("main..",)):
-        assert told(project, *arguments) == {"added": [("From the branch", "")]}, arguments
-    assert told(project, "feature..main") == {"added": [("From main, about colours", "")]}
-
-
 def test_jobs_tasks_and_globs(project: Project) -> None:
     """Files of jobs, tasks and of memory_files count with their level; other markdown does not."""
     project.write(".mem.toml", 'memory_files = ["packages/*/NOTES.md"]\n')
@@ -159,22 +121,6 @@ def test_the_proxy_store_is_never_told(project: Project) -> None:
     assert "Ana" not in project.mem("diff").out + project.mem("diff", "--format", "markdown").out
 
 
-def test_a_root_below_the_top_of_the_repository(project: Project) -> None:
-    """Files are named from the root, and those outside it do not count."""
-    project.write("shop/.mem.toml", "")
-    project.write("shop/MEMORY.md", project.entry("One"))
-    project.write("MEMORY.md", project.entry("Of the whole"))
-    project.commit()
-    project.git("switch", "-q", "-c", "feature")
-    project.write("shop/MEMORY.md", project.entry("Two"))
-    project.write("MEMORY.md", "")
-    got = project.mem("diff", "--json", cwd=project.root / "shop").json
-    assert [(one["what"], one["title"], one["path"]) for one in got["changes"]] == [
-        ("added", "Two", "MEMORY.md"),
-        ("removed", "One", "MEMORY.md"),
-    ]
-
-
 def test_text_and_markdown(project: Project) -> None:
     """Text names file, level and totals; markdown quotes what memory says in code spans alone."""
     started(project)
@@ -187,15 +133,6 @@ def test_text_and_markdown(project: Project) -> None:
     assert page.startswith(
         "### Memory: 1 added\n\n`tasks/x.md` (project)\n- added `Ping @team 'now' <b>loud</b>` ("
     )
-
-
-def test_exit_codes(project: Project) -> None:
-    """0 with or without changes; with --exit-code 1 when there are some."""
-    started(project)
-    assert project.mem("diff").out.endswith("nothing changes\n")
-    assert project.mem("diff", "--exit-code").code == 0
-    project.mem("add", "A new lesson")
-    assert project.mem("diff").code == 0 and project.mem("diff", "--exit-code").code == 1
 
 
 @pytest.mark.parametrize(
@@ -216,22 +153,6 @@ def test_outside_git_and_before_the_first_commit(project: Project, tmp_path: obj
     project.write("~/plain/MEMORY.md", "# Notes\n")
     got = project.mem("diff", cwd=project.home / "plain")
     assert got.code == 2 and "no git repository" in got.err
-
-
-def test_on_the_default_branch_it_is_what_is_not_committed(project: Project) -> None:
-    """On main without a remote the files are compared with the last commit."""
-    started(project)
-    project.git("switch", "-q", "main")
-    project.mem("add", "Not committed yet")
-    assert told(project) == {"added": [("Not committed yet", "")]}
-
-
-def test_line_endings_are_no_change(project: Project) -> None:
-    """A file that was rewritten with CRLF has the same entries."""
-    started(project)
-    path = project.root / "MEMORY.md"
-    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    assert project.mem("diff", "--json").json["changes"] == []
 
 
 def test_a_file_that_cannot_be_read_is_named(project: Project) -> None:

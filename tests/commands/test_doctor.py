@@ -57,34 +57,6 @@ def test_a_healthy_repository_has_nothing_to_complain_of(healthy: Project) -> No
     assert snapshot(healthy) == before
 
 
-def test_life_goes_on_without_false_alarms(project: Project) -> None:
-    """After init, add, reinforce, compact, retire and an archive there is still nothing to complain
-    of.
-    """
-    project.mem("init")
-    for text in (
-        "Use uv for environments",
-        "Use uv for the environments",
-        "Deploy behind the flag",
-    ):
-        project.mem("add", text)
-        assert rows(project.mem("doctor", "--json"), "FAIL", "WARN") == []
-    project.write(
-        "MEMORY.md",
-        "# Memory\n\n" + "".join(project.entry("T", "same words here", id=i) for i in "abc"),
-    )
-    project.mem("index")
-    for command in (
-        ["reinforce", "a"],
-        ["compact"],
-        ["retire", "a"],
-        ["recall", "words"],
-        ["compact"],
-    ):
-        assert project.mem(*command).code == 0
-        assert rows(project.mem("doctor", "--json"), "FAIL", "WARN") == []
-
-
 @pytest.mark.parametrize("tracked", [False, True])
 def test_a_repository_without_init_gets_one_warning_at_most(
     project: Project, tracked: bool
@@ -247,68 +219,27 @@ DB, HALF = "{root}/.memory.db", "tasks/.a.md.mem-tmp-99999999-ab"
 FIX = "mem doctor --fix"
 TWO = "---\nid: {}\ntype: declarative\n---\ntext\n\n"
 
-LOST: dict[str, Any] = {
-    "supports": ["z1", "gone"],
-    "contradicts": "gone",
-    "superseded_by": "gone",
-    "merged_from": ["gone"],
-    "promoted_to": ["gone"],
-}
-
 DEFECTS = [
     # content
     Planted("latin-1", text("tasks/b.md", b"# B\nna\xefve\n"), "readable", "FAIL", "UTF-8", "tasks/b.md", 2),
     Planted("link out", linked_out, "readable", "FAIL", "put the file itself", "tasks/out.md", 1),
     Planted("folder", lambda p: (p.root / "MEMORY.archive.md").mkdir(),
         "readable", "FAIL", "regular", "MEMORY.archive.md", 1),
-    Planted("yaml", text("tasks/b.md", "---\nid: *a\n---\nx\n"),
-        "front-matter", "FAIL", "mend it", "tasks/b.md", 2),
-    Planted("unclosed", text("tasks/b.md", "# B\n\n---\nid: b\n"),
-        "front-matter", "FAIL", "mend it", "tasks/b.md", 3),
     Planted("conflict", text("tasks/b.md", "a\n<<<<<<< x\nb\n=======\nc\n>>>>>>> y\n"),
         "conflicts", "FAIL", "resolve", "tasks/b.md", 2),
-    Planted("twice in a file", text("tasks/b.md", TWO.format("b") * 2),
-        "duplicate-ids", "FAIL", "mem compact", "tasks/b.md", 8, detail="tasks/b.md:5"),
     Planted("twice in two files", text("tasks/b.md", TWO.format("l1")),
         "duplicate-ids", "FAIL", FIX, "tasks/b.md", 2, detail="tasks/a.md:"),
     Planted("secret", text("tasks/b.md", f"# B\n\ntoken {TOKEN}\n"),
         "secrets", "FAIL", "revoke", "tasks/b.md", 3, detail="github-token"),
-    Planted("secret archived", text("tasks/a.archive.md", f"{TOKEN}\n"),
-        "secrets", "FAIL", "revoke", "tasks/a.archive.md", 1),
-    Planted("secret norm", text("institutional.md", f"# N\n{TOKEN}\n"),
-        "secrets", "FAIL", "revoke", "institutional.md", 2),
-    Planted("secret at home", text("~/MEMORY.md", f"{TOKEN}\n"),
-        "secrets", "FAIL", "revoke", "~/MEMORY.md", 1),
     Planted("secret manner", secret_manner, "secrets", "FAIL", "revoke", "proxy.md", 1),
-    Planted("secret value", entry(id="b", importance=TOKEN), "values", "WARN", "correct", "tasks/b.md", 5),
-    Planted("secret without id", entry(id=None, body=TOKEN), "ids", "WARN", FIX, "tasks/b.md", 10),
     Planted("importance", entry(importance="lots"), "values", "WARN", "correct", "tasks/b.md", 5),
-    Planted("type", entry(type="hunch"), "values", "WARN", "correct", "tasks/b.md", 3),
-    Planted("count", entry(reinforcement_count=-3), "values", "WARN", "correct", "tasks/b.md", 8),
-    Planted("bad date", entry(created_at="2026-02-31"), "values", "WARN", "correct", "tasks/b.md", 9),
-    Planted("fence", text("tasks/b.md", "```\ncode\n\n" + TWO.format("b")),
-        "values", "WARN", "correct", "tasks/b.md", 1),
-    Planted("key twice", text("tasks/b.md", "---\nid: b\ntype: directive\ntype: corrective\n---\nx\n"),
-        "values", "WARN", "correct", "tasks/b.md", 4),
     Planted("created tomorrow", entry(created_at="2026-11-22"), "dates", "WARN", "correct", "tasks/b.md", 9),
-    Planted("reinforced tomorrow", entry(last_reinforced="2027-01-01"),
-        "dates", "WARN", "correct", "tasks/b.md", 10),
     Planted("no id", entry(id=None), "ids", "WARN", FIX, "tasks/b.md", 10, B),
-    Planted("bad id", entry(id=["a", "b"]), "ids", "WARN", FIX, "tasks/b.md", 11, B),
     Planted("no id at home", entry("~/MEMORY.md", id=None),
         "ids", "WARN", FIX, "~/MEMORY.md", 10, frozenset(["~/MEMORY.md"])),
-    *(
-        Planted(f"{key} gone", entry(**{key: value}),
-            "references", "WARN", "restore", "tasks/b.md", 10, detail="gone")
-        for key, value in LOST.items()
-    ),
+    Planted("supports gone", entry(supports=["z1", "gone"]),
+        "references", "WARN", "restore", "tasks/b.md", 10, detail="gone"),
     Planted("command", entry(body=f"a\n{COMMAND}"), "injections", "WARN", "reword", "tasks/b.md", 13),
-    Planted("command norm", text("institutional.md", f"# N\n{COMMAND}\n"),
-        "injections", "WARN", "reword", "institutional.md", 2),
-    Planted("too large", text("tasks/b.md", "# B\n\n" + "word " * 1_000_001),
-        "file-size", "WARN", "mem compact", "tasks/b.md"),
-    Planted("norms too long", text("institutional.md", "# N\n" + "- rule\n" * 300),
-        "institutional", "WARN", "shorten", "institutional.md", 1),
     # configuration
     Planted("unknown key", toml("\nlimits = 3\n"), "configuration", "FAIL", "limit", "{root}/.mem.toml", 2),
     Planted("forbidden key", toml('limit = 3\nllm = "scripted"\n'),
@@ -318,16 +249,12 @@ DEFECTS = [
         "configuration", "FAIL", "limit takes", "{root}/.mem.toml", 1),
     Planted("no toml", toml("limit = 3\nlimit\n"),
         "configuration", "FAIL", "mend that line", "{root}/.mem.toml", 2),
-    Planted("outside", toml('memory_files = ["../x.md"]\n'),
-        "configuration", "FAIL", "below the root", "{root}/.mem.toml", 1),
     Planted("user file", lambda p: config_file("half_life = -1\n"),
         "configuration", "FAIL", "half_life takes", "{config}", 1),
     # git
     Planted("tracked index", tracked(".memory.db"),
         "tracked", "FAIL", "git rm --cached .memory.db", ".memory.db"),
     Planted("tracked proxy", tracked("proxy.md"), "tracked", "FAIL", "git rm --cached proxy.md", "proxy.md"),
-    Planted("tracked proxy task", tracked("proxy-tasks/s 1.md"),
-        "tracked", "FAIL", "'proxy-tasks/s 1.md'", "proxy-tasks/s 1.md"),
     Planted("open proxy", text("proxy.md", "Short.\n"), "ignored", "WARN", FIX, "proxy.md", 0, EXCLUDE),
     Planted("open proxy task", text("proxy-tasks/s[1].md", "Short.\n"),
         "ignored", "WARN", FIX, "proxy-tasks/s[1].md", 0, EXCLUDE),
@@ -422,26 +349,18 @@ def matching(result: Result, planted: Planted, project: Project) -> list[dict[st
 
 
 @pytest.mark.parametrize("planted", DEFECTS, ids=lambda planted: planted.name.replace(" ", "-"))
-def test_a_planted_defect_is_found(healthy: Project, planted: Planted) -> None:
-    """Its row, status, hint, path and line; exit 1 for FAIL alone; nothing is changed by looking."""
-    planted.plant(healthy)
-    before = snapshot(healthy), status(healthy)
-    result = healthy.mem("doctor", "--json")
-    found = matching(result, planted, healthy)
-    assert found, result.out
-    assert planted.hint in found[0]["hint"]
-    assert found[0]["line"] == (planted.line or None)
-    assert result.code == bool(rows(result, "FAIL"))
-    assert result.code == 1 or planted.status == "WARN"
-    assert (snapshot(healthy), status(healthy)) == before
-    assert TOKEN not in result.out + result.err
-
-
-@pytest.mark.parametrize("planted", DEFECTS, ids=lambda planted: planted.name.replace(" ", "-"))
-def test_fix_mends_what_it_can_and_nothing_else_changes(healthy: Project, planted: Planted) -> None:
-    """What is derived or can be undone is mended and stays so; every other byte is as it was."""
+def test_a_planted_defect_is_found_and_mended(healthy: Project, planted: Planted) -> None:
+    """Its row, exit 1 for FAIL alone, nothing changed by looking; --fix mends what is derived or can
+    be undone, and every other byte is as it was.
+    """
     planted.plant(healthy)
     before, stood = snapshot(healthy), status(healthy)
+    result = healthy.mem("doctor", "--json")
+    found = matching(result, planted, healthy)
+    assert found and planted.hint in found[0]["hint"], result.out
+    assert found[0]["line"] == (planted.line or None)
+    assert result.code == bool(rows(result, "FAIL")) and planted.status in ("FAIL", "WARN")
+    assert (snapshot(healthy), status(healthy)) == (before, stood)
     tried = healthy.mem("doctor", "--fix", "--json")
     after = snapshot(healthy)
     changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
@@ -449,15 +368,14 @@ def test_fix_mends_what_it_can_and_nothing_else_changes(healthy: Project, plante
     assert all(name in allowed or ("*" in allowed and ".mem-tmp-" in name) for name in changed)
     again = healthy.mem("doctor", "--json")
     if planted.changes is None:
-        assert matching(again, planted, healthy)
-        assert not changed
+        assert matching(again, planted, healthy) and not changed
     else:
         assert not matching(again, planted, healthy), again.out
         assert tried.json["fixed"]
-    if not changed:
-        assert status(healthy) == stood
-    assert TOKEN not in tried.out + tried.err and not _kept_in_state(TOKEN)
-    assert healthy.mem("recall", "zebra", "--json", "--set", "limit=3").code in (0, 2)
+    assert changed or status(healthy) == stood
+    assert TOKEN not in result.out + result.err + tried.out + tried.err and not _kept_in_state(
+        TOKEN
+    )
 
 
 def _kept_in_state(value: str) -> bool:
@@ -465,24 +383,7 @@ def _kept_in_state(value: str) -> bool:
     return any(value.encode() in path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
-def test_there_are_enough_kinds_of_defects() -> None:
-    """At least thirty, each under its own name."""
-    assert len({planted.name for planted in DEFECTS}) == len(DEFECTS) >= 30
-
-
 # --- what permissions, locks and a missing git do
-
-
-def test_a_file_that_may_not_be_read_is_a_row(healthy: Project) -> None:
-    """Permission is named, the others are still checked."""
-    path = healthy.write("tasks/b.md", "# B\n")
-    path.chmod(0)
-    found = healthy.powerless("doctor", "--json")
-    row = next(row for row in rows(found, "FAIL"))
-    assert (found.code, row["name"], row["path"]) == (1, "readable", "tasks/b.md")
-    assert "permissions" in row["hint"] and row_of(found, "memory")["detail"].startswith(
-        "2 entries"
-    )
 
 
 def test_a_read_only_tree_is_a_row_and_fix_says_what_it_could_not_do(healthy: Project) -> None:
@@ -504,56 +405,6 @@ def test_a_read_only_tree_is_a_row_and_fix_says_what_it_could_not_do(healthy: Pr
     )
 
 
-def test_a_database_that_cannot_be_rebuilt_fails(healthy: Project, tmp_path: Path) -> None:
-    """A damaged file in a folder that cannot be written is beyond --fix."""
-    folder = tmp_path / "kept"
-    folder.mkdir()
-    (folder / "x.db").write_text("my notes\n" * 200)
-    folder.chmod(0o555)
-    try:
-        found = healthy.powerless("doctor", "--json", env={"MEM_DB": str(folder / "x.db")})
-        tried = healthy.powerless("doctor", "--fix", "--json", env={"MEM_DB": str(folder / "x.db")})
-    finally:
-        folder.chmod(0o755)
-    assert (found.code, tried.code) == (1, 1)
-    assert "MEM_DB" in row_of(found, "index", "FAIL")["hint"]
-    assert (folder / "x.db").read_text() == "my notes\n" * 200
-
-
-def test_an_index_place_that_cannot_be_is_a_row(healthy: Project) -> None:
-    """MEM_DB that names no file in a folder is a FAIL with a hint."""
-    found = healthy.mem("doctor", "--json", env={"MEM_DB": "/nowhere/at/all.db"})
-    assert found.code == 1 and "MEM_DB" in row_of(found, "index", "FAIL")["hint"]
-
-
-def test_a_state_folder_that_cannot_be_written_is_a_row(healthy: Project) -> None:
-    """Without it nothing can be written or undone."""
-    folder = Path(os.environ["XDG_STATE_HOME"]) / "mem"
-    folder.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o555)
-    try:
-        found = healthy.powerless("doctor", "--json")
-    finally:
-        folder.chmod(0o755)
-    assert row_of(found, "state")["status"] == "WARN" and row_of(found, "state")["path"] == str(
-        folder
-    )
-
-
-def test_a_locked_index_is_a_row(healthy: Project) -> None:
-    """A database that another process keeps for itself is named; --fix leaves it alone."""
-    with closing(sqlite3.connect(healthy.root / ".memory.db", isolation_level=None)) as db:
-        db.execute("PRAGMA journal_mode = DELETE")
-        db.execute("BEGIN EXCLUSIVE")
-        found = healthy.mem("doctor", "--json")
-    assert (found.code, row_of(found, "index", "WARN")["detail"]) == (
-        0,
-        "the index is locked by another process",
-    )
-    assert "wait" in row_of(found, "index", "WARN")["hint"]
-    assert not rows(healthy.mem("doctor", "--json"), "WARN")
-
-
 def test_without_git_on_the_path_doctor_still_runs(healthy: Project, tmp_path: Path) -> None:
     """A missing program is a row."""
     found = healthy.mem("doctor", "--json", env={"PATH": str(tmp_path)})
@@ -561,47 +412,7 @@ def test_without_git_on_the_path_doctor_still_runs(healthy: Project, tmp_path: P
     assert "cannot be run" in row_of(found, "git")["detail"]
 
 
-def test_an_environment_value_is_named_by_its_variable(healthy: Project) -> None:
-    """MEM_LIMIT=none: the row says so, and the value itself is not shown."""
-    found = healthy.mem("doctor", "--json", env={"MEM_LIMIT": "none"})
-    row = row_of(found, "configuration", "FAIL")
-    assert (found.code, row["path"], row["line"]) == (1, "MEM_LIMIT", None)
-
-
 # --- surroundings
-
-
-def test_outside_of_any_project_the_global_level_is_checked(project: Project) -> None:
-    """No root, no memory, no git: information, with hints."""
-    found = project.mem("doctor", "--json", cwd=os.environ["HOME"])
-    assert found.code == 0 and not rows(found, "FAIL", "WARN")
-    assert {name: row_of(found, name)["status"] for name in ("root", "memory", "git", "index")} == {
-        "root": "INFO", "memory": "INFO", "git": "INFO", "index": "INFO",
-    }  # fmt: skip
-    assert row_of(found, "root")["hint"] and row_of(found, "memory")["hint"]
-
-
-def test_a_folder_without_git_is_no_warning(tmp_path: Path, project: Project) -> None:
-    """Memory works without git; the row says what is lost."""
-    (tmp_path / "plain").mkdir()
-    project.write("MEMORY.md", project.entry(), at=tmp_path / "plain")
-    found = project.mem("doctor", "--json", cwd=tmp_path / "plain")
-    assert (found.code, rows(found, "FAIL", "WARN")) == (0, [])
-    assert row_of(found, "git")["status"] == "INFO"
-
-
-def test_effective_configuration_is_told_with_its_origin(healthy: Project) -> None:
-    """Every value that is not the default."""
-    healthy.write(".mem.toml", "limit = 8\n")
-    config_file("half_life = 30\n")
-    found = healthy.mem("doctor", "--json", "--set", "decay=none", env={"MEM_MAX_TOKENS": "500"})
-    assert {row["detail"] for row in rows(found) if row["name"] == "setting"} == {
-        "limit = 8 (project file)",
-        "half_life = 30.0 (user file)",
-        "max_tokens = 500 (environment)",
-        "decay = none (flag)",
-        "embedder = none (environment)",
-    }
 
 
 def test_other_memory_systems_are_told(healthy: Project) -> None:
@@ -629,41 +440,6 @@ def test_other_memory_systems_are_told(healthy: Project) -> None:
     assert not row_of(healthy.mem("doctor", "--json"), "other-memory")["hint"]
 
 
-def test_a_key_is_told_and_never_shown(healthy: Project) -> None:
-    """INFO only where one is set."""
-    key = "sk-ant-" + "a1B2c3D4" * 5
-    found = healthy.mem("doctor", "--json", env={"ANTHROPIC_API_KEY": key})
-    assert row_of(found, "llm")["status"] == "INFO" and "a1B2" not in found.out + found.err
-    assert not [row for row in rows(healthy.mem("doctor", "--json")) if row["name"] == "llm"]
-
-
-def test_facts_of_the_installation_are_told(healthy: Project) -> None:
-    """Index place, size and journal mode; state file; versions."""
-    found = healthy.mem("doctor", "--json")
-    index = row_of(found, "index", "INFO")
-    assert index["path"] == str(healthy.root / ".memory.db") and "WAL" in index["detail"]
-    assert "FTS5" in row_of(found, "versions")["detail"]
-    assert row_of(found, "state")["path"].endswith("state.db")
-
-
-def test_the_work_tree_of_a_task_is_in_view_and_no_loss(healthy: Project) -> None:
-    """Its entries are found from the root: no warning."""
-    healthy.git("worktree", "add", "-q", ".mem/jobs/j/tasks/t/worktree", "-b", "task")
-    inner = healthy.root / ".mem/jobs/j/tasks/t/worktree/MEMORY.md"
-    inner.write_text(inner.read_text() + healthy.entry(id="task-only"))
-    healthy.mem("index")
-    assert not [
-        row for row in rows(healthy.mem("doctor", "--json"), "WARN") if row["name"] == "worktrees"
-    ]
-
-
-def test_a_linked_work_tree_with_the_same_memory_passes(healthy: Project) -> None:
-    """Copies are no loss."""
-    healthy.git("worktree", "add", "-q", "../other", "-b", "feature")
-    found = healthy.mem("doctor", "--json")
-    assert row_of(found, "worktrees")["status"] == "PASS" and not rows(found, "WARN")
-
-
 # --- named files
 
 
@@ -681,50 +457,6 @@ def test_named_files_give_content_rows_alone_and_need_no_index(project: Project)
     assert not (project.root / ".memory.db").exists()
 
 
-def test_a_named_file_need_not_be_a_memory_file(project: Project, tmp_path: Path) -> None:
-    """Any markdown is checked, inside of the project and outside, absolute or not."""
-    inside = project.write("docs/notes.md", f"token {TOKEN}\n")
-    outside = tmp_path / "elsewhere.md"
-    outside.write_text(f"\ntoken {TOKEN}\n")
-    found = rows(project.mem("doctor", str(inside), str(outside), "--json"), "FAIL")
-    assert [(row["path"], row["line"]) for row in found] == [
-        (str(outside), 2),
-        ("docs/notes.md", 1),
-    ]
-
-
-def test_a_named_file_that_is_not_there_fails(project: Project) -> None:
-    """A row, as for any file that cannot be read."""
-    found = project.mem("doctor", "gone.md", "--json")
-    assert (found.code, row_of(found, "readable")["path"]) == (1, "gone.md")
-
-
-def test_an_id_copied_from_a_file_that_is_not_named_is_found(healthy: Project) -> None:
-    """The commit names the new file; the old one is looked at for its ids."""
-    shutil.copy(healthy.root / "tasks/a.md", healthy.root / "tasks/b.md")
-    found = healthy.mem("doctor", "tasks/b.md", "--json")
-    (row,) = rows(found, "FAIL")
-    assert (row["name"], row["path"], row["line"]) == ("duplicate-ids", "tasks/b.md", 2)
-    assert "tasks/a.md:" in row["detail"]
-
-
-def test_named_files_are_checked_under_a_faulty_configuration(healthy: Project) -> None:
-    """The configuration is no content: its faults are left to the whole check."""
-    healthy.write(".mem.toml", "nonsense = 1\n")
-    assert healthy.mem("doctor", "MEMORY.md").code == 0
-    assert healthy.mem("doctor").code == 1
-
-
-def test_fix_of_named_files_writes_ids_there_alone(project: Project) -> None:
-    """Another file without ids stays as it is."""
-    one = project.write("tasks/a.md", project.entry(id=None))
-    two = project.write("tasks/b.md", project.entry(id=None))
-    before = two.read_bytes()
-    assert project.mem("doctor", "--fix", "tasks/a.md").code == 0
-    assert "id: " in one.read_text() and two.read_bytes() == before
-    assert not (project.root / ".memory.db").exists()
-
-
 # --- fix
 
 
@@ -738,18 +470,6 @@ def test_written_ids_are_those_the_entries_went_by_and_can_be_undone(healthy: Pr
     assert shown <= set(re.findall(r"^id: (\S+)", path.read_text(), re.MULTILINE))
     assert healthy.mem("undo").code == 0
     assert path.read_bytes() == before
-
-
-def test_an_id_that_is_taken_is_not_written_again(healthy: Project) -> None:
-    """The same text written anew in the same place gets another id."""
-    new = healthy.entry("Bear", "honey", id=None)
-    path = healthy.write("tasks/b.md", new)
-    healthy.mem("doctor", "--fix")
-    path.write_text(new + path.read_text())
-    healthy.mem("doctor", "--fix")
-    found = re.findall(r"^id: (\S+)", path.read_text(), re.MULTILINE)
-    assert len(set(found)) == len(found) == 2
-    assert healthy.mem("doctor").code == 0
 
 
 def test_a_file_with_a_conflict_or_in_another_work_tree_gets_no_ids(healthy: Project) -> None:
@@ -779,29 +499,6 @@ def test_dry_run_shows_the_diff_and_names_the_rest(healthy: Project) -> None:
     assert planned["dry_run"] and len(planned["fixed"]) == 5 and len(planned["files"]) == 1
 
 
-def test_dry_run_alone_is_a_mistake(project: Project) -> None:
-    """There is nothing to try without --fix."""
-    assert project.mem("doctor", "--dry-run").code == 2
-
-
-def test_fix_on_a_healthy_repository_does_nothing(healthy: Project) -> None:
-    """Nothing is said to be mended, no byte changes, and there is no new write to undo."""
-    before = snapshot(healthy), (healthy.root / ".memory.db").read_bytes()
-    done = healthy.mem("doctor", "--fix", "--json")
-    assert (done.code, done.json["fixed"]) == (0, [])
-    assert (snapshot(healthy), (healthy.root / ".memory.db").read_bytes()) == before
-    assert healthy.mem("undo", "--dry-run", "--json").json["verb"] == "init"
-
-
-def test_a_root_below_the_top_of_its_repository_is_mended_there(healthy: Project) -> None:
-    """The proxy's exclude line is written from the top of the work tree."""
-    healthy.write("sub/.mem.toml", "")
-    healthy.write("sub/proxy.md", "Short.\n")
-    assert healthy.mem("doctor", "--fix", cwd=healthy.root / "sub").code == 0
-    assert "/sub/proxy.md" in (healthy.root / ".git/info/exclude").read_text().split("\n")
-    assert "proxy" not in status(healthy)
-
-
 # --- wording
 
 
@@ -814,33 +511,6 @@ def test_text_in_a_pipe_is_a_row_a_line(healthy: Project) -> None:
     assert ["FAIL", "secrets", "tasks/b.md:1", "github-token"] in [line[:4] for line in lines]
     assert shown.err == "mem: 1 failed, 1 warning\n"
     assert healthy.mem("doctor", "--quiet").err == ""
-
-
-def test_text_on_a_terminal_is_aligned_and_coloured() -> None:
-    """The status stands first in its colour, the hint on a line of its own."""
-    import io
-
-    from memcli.commands.doctor import DoctorReport
-    from memcli.diagnostics.content import Check
-    from memcli.views.upkeep import doctor_text
-
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    report = DoctorReport(
-        (
-            Check("ids", "WARN", "1 entry has no id", "mem doctor --fix", "a.md", 3),
-            Check("git", "PASS", "ok"),
-        )
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "stdout", Terminal())
-        patch.delenv("NO_COLOR", raising=False)
-        patch.setenv("TERM", "xterm")
-        shown = doctor_text(report).split("\n")
-    assert shown[0].startswith("\x1b[33mWARN\x1b[0m  ids  ") and "a.md:3" in shown[0]
-    assert "mem doctor --fix" in shown[1] and shown[2] == "\x1b[32mPASS\x1b[0m  git  ok"
 
 
 def test_json_is_the_contract(healthy: Project) -> None:

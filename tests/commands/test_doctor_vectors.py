@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import sqlite3
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,32 +35,6 @@ def filled(project: Project, vectors: None) -> Project:
     )
     assert project.mem("index").code == 0
     return project
-
-
-def test_a_local_embedder_with_all_vectors_passes(filled: Project) -> None:
-    """Two rows, and no word of what is not wrong."""
-    assert row(filled, "embedder")["status"] == row(filled, "vectors")["status"] == "PASS"
-    filled.mem("add", "Coffee beans are ground at six")
-    filled.mem("recall", "coffee")
-    assert row(filled, "vectors")["status"] == "PASS"
-
-
-def test_switched_off_is_told_and_no_warning(project: Project) -> None:
-    """Whoever says none means it."""
-    project.write("MEMORY.md", project.entry())
-    found = row(project, "embedder")
-    assert found["status"] == "INFO" and "switched off" in found["detail"]
-
-
-def test_none_installed_is_a_warning(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the way to get one."""
-    monkeypatch.delenv("MEM_EMBEDDER")
-    monkeypatch.setattr(
-        sys, "path", [p for p in sys.path if not Path(p, "wordllama", "weights").is_dir()]
-    )
-    found = row(project, "embedder")
-    assert found["status"] == "WARN" and "sparse-only" in found["detail"]
-    assert "[local]" in found["hint"]
 
 
 def test_missing_vectors_are_a_warning_that_mem_index_mends(filled: Project) -> None:
@@ -122,12 +94,3 @@ def test_a_provider_that_fails_is_a_failure(
     assert "OPENAI_API_KEY" not in os.environ
     found = row(project, "embedder", {"MEM_EMBEDDER": "openai"})
     assert found["status"] == "FAIL" and "OPENAI_API_KEY" in found["detail"]
-
-
-def test_the_password_of_a_shared_index_is_not_shown(project: Project) -> None:
-    """The effective configuration names the server, without user, password and parameters."""
-    project.write("MEMORY.md", project.entry("Herd"))
-    url = "postgresql://ana:s3cr3t-pass@db.example.org:5432/memory?password=s3cr3t-too"
-    found = project.mem("doctor", env={"MEM_STORE_URL": url})
-    assert "postgresql://db.example.org:5432/memory" in found.out
-    assert "s3cr3t" not in found.out + found.err and "ana:" not in found.out

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from memcli.exchange import exporter
-from memcli.exchange.exporter import Note
 from tests.conftest import Project
 
 KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
@@ -47,24 +46,6 @@ def test_section_for_claude(project: Project) -> None:
         assert text not in got.out
 
 
-def test_what_says_how_things_are_done_is_a_rule(project: Project) -> None:
-    """A policy or preference of any priority stands under Rules, not among the lessons."""
-    project.write(
-        "MEMORY.md",
-        project.entry(
-            "Plain words", "No jargon.", kind="preference", priority="normal", importance=0.1
-        )
-        + project.entry("A lesson", "It rained.", importance=0.9),
-    )
-    out = project.mem("export", "--target", "claude").out
-    assert (
-        out.index("### Rules")
-        < out.index("**Plain words**")
-        < out.index("### Lessons")
-        < out.index("A lesson")
-    )
-
-
 def test_no_more_than_200_lines_and_25_kb(project: Project) -> None:
     """Of 400 long lessons as many are shown as fit, and how many are left is said."""
     body = "A sentence that says a little about the matter at hand. " * 20
@@ -80,15 +61,6 @@ def test_no_more_than_200_lines_and_25_kb(project: Project) -> None:
     assert "(institutional.md: more stands in the file)" in got.out
     small = project.mem("export", "--target", "claude", "--max-lines", "30", "--max-bytes", "2000")
     assert small.out.count("\n") <= 30 and len(small.out.encode()) <= 2000
-
-
-def test_out_makes_a_file(project: Project) -> None:
-    """A file that is not there is made, with what stdout would get."""
-    filled(project)
-    printed = project.mem("export", "--target", "claude").out
-    got = project.mem("export", "--target", "claude", "--out", "CLAUDE.md")
-    assert (got.out, got.err) == ("wrote CLAUDE.md\n", "")
-    assert (project.root / "CLAUDE.md").read_text() == printed
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
@@ -184,56 +156,3 @@ def test_what_is_handed_out_is_safe(project: Project) -> None:
         and "`npm i @types/node`" in got.out
     )
     assert KEY not in project.mem("export", "--target", "json").out
-
-
-def test_a_body_is_cut_with_a_sign_and_its_fence_closed(project: Project) -> None:
-    """A long body ends with an ellipsis; a code fence that the cut leaves open is closed."""
-    code = "\n".join(f"line {i}" for i in range(60))
-    project.write("MEMORY.md", project.entry("Long", f"How to do it.\n\n```\n{code}\n```"))
-    out = project.mem("export", "--target", "claude").out
-    assert "…" in out and out.count("```") == 2 and "line 50" not in out
-
-
-def test_one_id_counts_once_with_the_values_nearby(project: Project) -> None:
-    """A copy in a task's work tree is no second entry."""
-    entry = project.entry("Shared", "Same text.")
-    project.write("MEMORY.md", entry)
-    project.write(
-        ".mem/jobs/j/tasks/t/worktree/MEMORY.md", entry.replace("Same text.", "Task text.")
-    )
-    at_root = project.mem("export", "--target", "json").json["entries"]
-    assert [one["text"] for one in at_root] == ["## Shared\nSame text."]
-    inside = project.mem(
-        "export", "--target", "json", cwd=project.root / ".mem/jobs/j/tasks/t/worktree"
-    )
-    assert [one["text"] for one in inside.json["entries"]] == ["## Shared\nTask text."]
-
-
-@pytest.mark.parametrize(
-    "arguments", [["--target", "word"], ["--target", "claude", "--max-lines", "3"], []]
-)
-def test_wrong_use(project: Project, arguments: list[str]) -> None:
-    """An unknown target, no room, and no target are usage errors."""
-    assert project.mem("export", *arguments).code == 2
-
-
-def test_without_memory_there_is_a_hint(project: Project) -> None:
-    """Nothing remembered yet: how to begin is said on stderr, exit 0."""
-    got = project.mem("export", "--target", "json")
-    assert got.code == 0 and got.json["entries"] == [] and "there is no memory here yet" in got.err
-
-
-def test_sections_stay_within_their_shares() -> None:
-    """Norms get at most half of the lines, rules half of the rest, lessons all that is left."""
-    notes = [Note("norms", "i.md", "", "\n\n".join("norm" for _ in range(300)))]
-    notes += [Note("rules", f"r{i}", "policy", "text") for i in range(300)]
-    notes += [Note("lessons", f"l{i}", "fact", "text") for i in range(300)]
-    made = exporter.compose(notes, lines=200, size=25_000)
-    assert made.text.count("\n") <= 200
-    norms, rules, lessons = (
-        made.text.count("\nnorm"),
-        made.text.count("- **r"),
-        made.text.count("- **l"),
-    )
-    assert 20 < norms <= 50 and 10 < rules <= 25 and lessons >= 15
-    assert made.more == 601 - made.shown

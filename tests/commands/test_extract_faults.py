@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from tests.commands.talk import Talk, entries, in_job, saved, state, talk
+from tests.commands.talk import entries, in_job, saved, state, talk
 from tests.conftest import Project
 
 RULES = ("--engine", "rules")
@@ -23,14 +21,6 @@ def test_a_task_that_is_not_there_is_named(project: Project) -> None:
     assert state(project) == before
 
 
-def test_a_job_without_tasks_learns_for_itself(project: Project) -> None:
-    """Only a task that was named must be there."""
-    in_job(project)
-    done = project.mem("extract", saved(project, talk(project)), *RULES, "--job", "shop")
-    assert done.code == 0, done.err
-    assert (project.root / ".mem/jobs/shop/tasks/episodes.md").exists()
-
-
 def test_a_memory_file_that_is_no_text_is_named_and_the_session_learned_from(
     project: Project,
 ) -> None:
@@ -40,34 +30,6 @@ def test_a_memory_file_that_is_no_text_is_named_and_the_session_learned_from(
     assert done.code == 3 and "tasks/broken.md:4" in done.err
     assert any("imperative mood" in e.body for e in entries(project, "proxy.md") + entries(project))
     assert bad.read_bytes() == b"---\nid: x\n---\n\xff\n"
-
-
-@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"", b"[]\n", b'{"half": '])
-def test_a_damaged_session_of_a_sub_agent_stops_nothing(project: Project, content: bytes) -> None:
-    """What the main session teaches is learned all the same."""
-    path = Path(saved(project, talk(project)))
-    agent = path.with_suffix("") / "subagents" / "agent-a7.jsonl"
-    Talk(project.root).user("Look at the queries.").agent("There are twelve.").write(agent)
-    agent.write_bytes(agent.read_bytes() + content)
-    done = project.mem("extract", str(path), *RULES)
-    assert done.code in (0, 3) and "Traceback" not in done.err
-    assert any("imperative mood" in e.body for e in entries(project, "proxy.md") + entries(project))
-
-
-def test_without_a_state_folder_a_session_is_refused_or_learned_but_not_twice(
-    project: Project,
-) -> None:
-    """How far it was read cannot be remembered; ids keep it from being learned a second time."""
-    path = saved(project, talk(project))
-    assert project.mem("extract", path, *RULES).code == 0
-    before = state(project)
-    (project.root.parent / "file").write_text("")
-    for _ in range(2):
-        done = project.mem(
-            "extract", path, *RULES, env={"XDG_STATE_HOME": str(project.root.parent / "file")}
-        )
-        assert done.code in (0, 5) and "Traceback" not in done.err
-        assert state(project) == before
 
 
 def test_a_state_file_that_is_no_database_is_said_and_costs_nothing(

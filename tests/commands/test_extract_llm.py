@@ -9,11 +9,8 @@ from typing import Any
 import pytest
 
 from tests.commands.talk import (
-    JOB,
-    Talk,
     credentials,
     entries,
-    in_job,
     item,
     leaky,
     saved,
@@ -21,7 +18,7 @@ from tests.commands.talk import (
     talk,
 )
 from tests.conftest import Project
-from tests.providers.llm.server import Api, Step, serve, tokens
+from tests.providers.llm.server import Api, Step, serve
 
 LLM = ("--engine", "llm")
 
@@ -59,18 +56,6 @@ def test_what_the_model_says_is_written(project: Project, api: Api) -> None:
     assert len(api.seen) == sent and state(project) == before
 
 
-@pytest.mark.parametrize(
-    "step", [Step(429, {"retry-after": "0.01"}), Step(529), Step(500), Step(delay=0.3)],
-    ids=["429", "529", "500", "slow"],
-)  # fmt: skip
-def test_a_passing_trouble_is_waited_out(project: Project, api: Api, step: Step) -> None:
-    """The call is made again, or waited for; nobody notices."""
-    api.steps.append(step)
-    answers(api, observations=[LESSON])
-    got = project.mem("extract", saved(project, talk(project)), *LLM)
-    assert got.code == 0 and entries(project), got.err
-
-
 BAD = {
     "cut off": Step(text='{"items": [', stop="max_tokens"),
     "refusal": Step(text="", stop="refusal"),
@@ -94,21 +79,6 @@ def test_a_reply_of_no_use_fails_and_the_rules_take_the_session(
     assert len(api.seen) == sent and state(project) == before
 
 
-@pytest.mark.parametrize("more", [{"path": "../../etc/passwd"}, {"id": "0", "status": "retired"}])
-def test_an_odd_item_is_dropped_alone(project: Project, api: Api, more: dict[str, str]) -> None:
-    """It is named; the good one of the same reply is written."""
-    answers(api, observations=[{**LESSON, **more}, LESSON])
-    got = project.mem("extract", saved(project, talk(project)), *LLM)
-    assert got.code == 0 and "not as asked" in got.out + got.err and len(entries(project)) == 1
-
-
-def test_turns_that_were_not_shown_are_dropped(project: Project, api: Api) -> None:
-    """A number outside the transcript comes from nowhere; the good item of the same reply stays."""
-    answers(api, observations=[{**LESSON, "turn": 999}, {**LESSON, "turn": -1}, LESSON])
-    assert project.mem("extract", saved(project, talk(project)), *LLM).code == 0
-    assert len(entries(project)) == 1
-
-
 def test_a_reply_writes_nowhere_else_and_no_front_matter(project: Project, api: Api) -> None:
     """Paths, front matter, fences and headings in its texts stay inert text of one entry in
     MEMORY.md.
@@ -130,30 +100,6 @@ def test_a_reply_writes_nowhere_else_and_no_front_matter(project: Project, api: 
     assert project.mem("doctor").code == 0
 
 
-def test_a_provider_that_is_down(project: Project, api: Api) -> None:
-    """Exit 4, nothing half-written; mem extract again goes on as if nothing had happened."""
-    before = {name: text for name, text in state(project).items() if name.endswith(".md")}
-    path = saved(project, talk(project))
-    down = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
-    got = project.mem("extract", path, *LLM, env=down)
-    assert got.code == 4 and "cannot be reached" in got.err and "Traceback" not in got.err
-    assert {name: text for name, text in state(project).items() if name.endswith(".md")} == before
-    answers(api, observations=[LESSON])
-    assert project.mem("extract", path, *LLM).code == 0
-    assert len(entries(project)) == 1 and len(entries(project, "tasks/episodes.md")) == 1
-
-
-def test_without_a_key_nothing_happens(project: Project, api: Api) -> None:
-    """Exit 2 with the way to set it; nothing is sent or written."""
-    got = project.mem("extract", saved(project, talk(project)), *LLM, env={"ANTHROPIC_API_KEY": ""})
-    assert (
-        got.code == 2
-        and "ANTHROPIC_API_KEY" in got.err
-        and not api.arrived
-        and not entries(project)
-    )
-
-
 def test_no_secret_is_in_a_request(project: Project, api: Api) -> None:
     """40 tokens of 12 kinds in words, input, output and the file's name: in no body, message or
     file.
@@ -170,21 +116,3 @@ def test_no_secret_is_in_a_request(project: Project, api: Api) -> None:
         assert not any(token[:20] in json.dumps(seen.body) for seen in api.seen), token
         assert token not in got.out + got.err
         assert not any(token.encode() in file.read_bytes() for file in kept), token
-
-
-def test_one_call_answers_all_scopes(project: Project, api: Api) -> None:
-    """Whatever a job has to read; what tools said is no part of it."""
-    task = in_job(project)
-    project.write(f"{JOB}/INTENT.md", "A shop sells things. The orders page is fast.\n")
-    project.write(f"{JOB}/.premortem.md", "- The join may be slower than many queries.\n")
-    project.write(
-        f"{JOB}/.assumptions.jsonl", '{"milestone": "m", "assumptions": {"complexity": "low"}}\n'
-    )
-    given = Talk(task)
-    while sum(map(len, given.lines)) < 200_000:
-        given.user(f"Step {len(given.lines)}: look at the orders page and say what is slow.")
-        given.tool("Bash", {"command": "psql -c explain"}, "Seq Scan on orders " * 400)
-        given.agent("The orders page asks for every row; one query with a join is enough here.")
-    got = project.mem("extract", saved(project, given), *LLM)
-    assert got.code == 0 and len(api.seen) == 1, got.err
-    assert tokens(json.dumps(api.seen[0].body)) < 9_000

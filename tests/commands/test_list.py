@@ -43,12 +43,6 @@ def test_a_row_has_the_values_of_the_entry(project: Project) -> None:
     assert rows["Prose"]["line"] < 18
 
 
-def test_an_entry_of_many_chunks_is_listed_once(project: Project) -> None:
-    """However long it is."""
-    project.write("MEMORY.md", project.entry("Long", "word " * 3000))
-    assert project.mem("list", "--json").json["total"] == 1
-
-
 def test_text_is_a_line_per_entry_whatever_the_title(project: Project) -> None:
     """Tabs, newlines, escape sequences and bidi characters do not break a line or a terminal."""
     titles = [
@@ -66,19 +60,6 @@ def test_text_is_a_line_per_entry_whatever_the_title(project: Project) -> None:
     assert len(done.out.splitlines()) == 7
     assert not set("\x07\x1b\u202e\u200b") & set(done.out)
     assert all(line.count("\t") == 5 for line in done.out.splitlines())
-
-
-def test_retired_entries_are_not_listed(project: Project) -> None:
-    """They are excluded as in recall."""
-    project.write("MEMORY.md", project.entry("Gone", status="retired") + project.entry("Here"))
-    assert [row["title"] for row in project.mem("list", "--json").json["entries"]] == ["Here"]
-
-
-def test_what_has_no_title_shows_its_beginning(project: Project) -> None:
-    """A block whose front matter cannot be read is prose: it is listed by its first words."""
-    project.write("MEMORY.md", "---\nid: [a\ntype: corrective\n---\n## Broken\nText.\n")
-    titles = [row["title"] for row in project.mem("list", "--json").json["entries"]]
-    assert titles == ["Broken", "id: [a type: corrective"]
 
 
 def test_filters_that_nothing_passes_are_said(project: Project) -> None:

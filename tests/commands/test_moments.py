@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
 from tests.conftest import Project
 
 CHECKPOINT = ("extract", "--checkpoint", "design", "--assume", "complexity=low")
 PREMORTEM = ("extract", "--premortem", "deploy the cache")
-
-
-@pytest.mark.parametrize("verb", [CHECKPOINT, PREMORTEM])
-def test_outside_of_a_project_nothing_is_written(
-    project: Project, tmp_path: Path, verb: tuple[str, ...]
-) -> None:
-    """There is no folder that the note would belong to."""
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    done = project.mem(*verb, cwd=elsewhere)
-    assert done.code == 2 and "no project here" in done.err and list(elsewhere.iterdir()) == []
 
 
 @pytest.mark.parametrize("job", ["none", "..", "../jobs/shop", ".", "shop/tasks"])
@@ -39,12 +25,6 @@ def test_a_job_is_named_by_its_folder_alone(
     assert not {".premortem.md", ".assumptions.jsonl"} & written
 
 
-def test_a_premortem_without_a_task_is_refused(project: Project) -> None:
-    """There is nothing to foresee."""
-    done = project.mem("extract", "--premortem", " ")
-    assert done.code == 2 and not (project.root / ".premortem.md").exists()
-
-
 @pytest.mark.parametrize(
     ("name", "verb"), [(".assumptions.jsonl", CHECKPOINT), (".premortem.md", PREMORTEM)]
 )
@@ -55,27 +35,6 @@ def test_a_note_that_cannot_be_read_is_not_written_over(
     path = project.write(name, b"one\ntwo \xff\n")
     done = project.mem(*verb)
     assert done.code == 3 and f"{name}:2:" in done.err and path.read_bytes() == b"one\ntwo \xff\n"
-
-
-def test_a_last_line_without_its_end_stays_a_line_of_its_own(project: Project) -> None:
-    """Some editors take the last line end away."""
-    project.write(".assumptions.jsonl", '{"milestone": "old"}')
-    assert project.mem(*CHECKPOINT).code == 0
-    rows = (project.root / ".assumptions.jsonl").read_text().splitlines()
-    assert [json.loads(row)["milestone"] for row in rows] == ["old", "design"]
-
-
-def test_a_premortem_is_written_even_if_the_model_fails(project: Project, world: Path) -> None:
-    """What is known from memory is worth having; why the rest is missing is said."""
-    pitfall = project.entry("Cold cache", "The cache is cold after a deploy.", type="corrective")
-    project.write("MEMORY.md", pitfall)
-    replies = world / "replies.jsonl"
-    replies.write_text(json.dumps({"match": "premortem", "reply": {"items": "none"}}) + "\n")
-    env = {"MEM_LLM": "scripted", "MEM_LLM_REPLIES": str(replies)}
-    done = project.mem(*PREMORTEM, "--engine", "llm", env=env)
-    text = (project.root / ".premortem.md").read_text()
-    assert done.code == 4 and "Cold cache" in text and "Risks foreseen" not in text
-    assert "reply is not as asked" in done.err
 
 
 @pytest.mark.parametrize("verb", [CHECKPOINT, PREMORTEM])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -32,19 +30,6 @@ def test_ids_gain_one_and_todays_date_and_nothing_else_changes(project: Project)
         "2026-01-01", "2026-11-21"
     )
     assert path.read_text() == wanted
-
-
-def test_without_a_session_every_call_counts_with_one_only_the_first(project: Project) -> None:
-    """Once per session and id, also after the index was deleted."""
-    project.write("MEMORY.md", project.entry(id="a"))
-    for _ in range(2):
-        assert project.mem("reinforce", "a").code == 0
-    assert entry_of(project, "a").reinforcement_count == 2
-    for _ in range(3):
-        assert project.mem("reinforce", "a", "--session", "s1").code == 0
-        (project.root / ".memory.db").unlink()
-    assert entry_of(project, "a").reinforcement_count == 3
-    assert "already" in project.mem("reinforce", "a", "--session", "s1").out
 
 
 def test_a_run_that_was_killed_before_it_remembered_counts_once(project: Project) -> None:
@@ -96,17 +81,6 @@ def test_the_beginning_of_an_id_is_enough(project: Project) -> None:
     assert project.mem("reinforce", "ab").code == 3
 
 
-def test_unknown_ids_are_named_when_typed_and_counted_when_listed(project: Project) -> None:
-    """Typed: exit 3. From a file: passed over."""
-    project.write("MEMORY.md", project.entry(id="a"))
-    typed = project.mem("reinforce", "nope", "a")
-    assert typed.code == 3 and "nope" in typed.err
-    assert entry_of(project, "a").reinforcement_count == 1
-    listed = project.mem("reinforce", "--ids", "-", input="a\n\nnope\n")
-    assert listed.code == 0 and "1 unknown" in listed.out
-    assert entry_of(project, "a").reinforcement_count == 2
-
-
 def test_aligned_strengthens_what_the_session_says_and_weakens_the_rest(
     project: Project, tmp_path: Path
 ) -> None:
@@ -150,63 +124,6 @@ def test_ratings_follow_fsrs(project: Project, rating: str, stability: float, co
     assert (project.root / "MEMORY.md").read_bytes() == before
 
 
-def test_bad_ratings_and_modes_are_usage_errors(project: Project) -> None:
-    """Exit 2 with the allowed values."""
-    project.write("MEMORY.md", project.entry(id="a"))
-    bad = project.mem("reinforce", "--rate", "a=great")
-    assert bad.code == 2 and "again, hard, good, easy" in bad.err
-    assert project.mem("reinforce", "a", "--mode", "guess").code == 2
-    assert project.mem("reinforce", "a", "--mode", "aligned").code == 2
-    assert project.mem("reinforce").code == 2
-
-
-def test_workflows_gain_and_lose_successes(project: Project) -> None:
-    """`--success` and `--failed` count on workflows alone."""
-    project.write("MEMORY.md", project.entry(id="w", kind="workflow") + project.entry(id="f"))
-    project.mem("reinforce", "--success", "w")
-    assert entry_of(project, "w").extra["success_count"] == 1
-    project.mem("reinforce", "--failed", "w")
-    project.mem("reinforce", "--failed", "w")
-    assert entry_of(project, "w").extra["success_count"] == 0
-    assert project.mem("reinforce", "--success", "f").code == 2
-
-
-def test_explicit_resets_the_clock_without_a_count(project: Project) -> None:
-    """ "Remember this" makes an entry young again."""
-    project.write("MEMORY.md", project.entry(id="a", reinforcement_count=2))
-    project.mem("reinforce", "a", "--explicit")
-    assert (entry_of(project, "a").reinforcement_count, entry_of(project, "a").last_reinforced) == (
-        2,
-        "2026-11-21",
-    )
-
-
-def test_twenty_processes_lose_no_increment(project: Project) -> None:
-    """200 different ids of one file, 20 writers at once: every increment is there, nothing is left
-    over.
-    """
-    names = [f"id-{i:03d}" for i in range(200)]
-    project.write("MEMORY.md", "".join(project.entry(f"T{n}", f"Body {n}", id=n) for n in names))
-    project.mem("index")
-    command = [sys.executable, "-m", "memcli", "reinforce"]
-    running = [
-        subprocess.Popen(
-            [*command, *names[i::20]],
-            cwd=project.root,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
-        for i in range(20)
-    ]
-    for i, process in enumerate(running):
-        _, err = process.communicate()
-        assert process.returncode in (0, 5), err.decode()  # 5: it waited too long for the others
-        assert process.returncode == 0 or project.mem("reinforce", *names[i::20]).code == 0
-    entries = parse((project.root / "MEMORY.md").read_text(), "x").entries
-    assert [entry.reinforcement_count for entry in entries] == [1] * 200
-    assert project.git("status", "--porcelain") == "?? MEMORY.md\n"
-
-
 def test_dry_run_writes_and_remembers_nothing(project: Project) -> None:
     """The diff is printed; the session can still be counted."""
     project.write("MEMORY.md", project.entry(id="a"))
@@ -233,22 +150,14 @@ def test_a_conflicted_file_is_named_and_left_and_the_rest_is_done(project: Proje
     assert bad.read_bytes() == before
 
 
-def test_ids_from_a_list_may_be_short(project: Project) -> None:
-    """What mem list prints can be piped into --ids."""
-    project.write("MEMORY.md", project.entry(id="abcdef12-3456"))
-    listed = project.mem("list").out.split("\t")[0]
-    assert project.mem("reinforce", "--ids", "-", input=listed + "\n").code == 0
-    assert entry_of(project, "abcdef12-3456").reinforcement_count == 1
-
-
-def test_a_merged_id_counts_for_its_survivor_after_a_compact(project: Project) -> None:
-    """The archived original does not stand in the way."""
-    text = "Freeze the clock in every cart test, because the cart expires at midnight and builds run at night"
-    project.write(
-        "MEMORY.md",
-        project.entry("C", text + ".", id="keep", importance=0.9)
-        + project.entry("C", text + "!", id="gone"),
-    )
-    project.mem("compact")
-    assert project.mem("reinforce", "gone").code == 0
-    assert entry_of(project, "keep").reinforcement_count == 1
+def test_without_a_session_every_call_counts_with_one_only_the_first(project: Project) -> None:
+    """Once per session and id, also after the index was deleted."""
+    project.write("MEMORY.md", project.entry(id="a"))
+    for _ in range(2):
+        assert project.mem("reinforce", "a").code == 0
+    assert entry_of(project, "a").reinforcement_count == 2
+    for _ in range(3):
+        assert project.mem("reinforce", "a", "--session", "s1").code == 0
+        (project.root / ".memory.db").unlink()
+    assert entry_of(project, "a").reinforcement_count == 3
+    assert "already" in project.mem("reinforce", "a", "--session", "s1").out

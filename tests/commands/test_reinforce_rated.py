@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memcli.app import App, Options
-from memcli.commands.reinforce import ReinforceRequest, run
+from memcli.compaction.reinforce import ReinforceRequest, reinforce
 from memcli.memory.parser import parse
 from memcli.memory.prominence import INITIAL_DIFFICULTY, initial_stability, review
 from memcli.memory.values import Entry
@@ -79,53 +79,6 @@ def test_each_entry_is_rated_by_fsrs(project: Project) -> None:
         )
 
 
-def test_unknown_ratings_are_good_and_invented_ids_ignored(project: Project) -> None:
-    """What the model makes up changes nothing; what it leaves out is good."""
-    memory(project)
-    reply = ratings(a="superb", d="again", zzz="easy")
-    done = rated(project, "a", "b", replies=[reply])
-    assert done.code == 0 and "rated 2 entries" in done.out
-    assert entry_of(project, "a").extra["stability"] == entry_of(project, "b").extra["stability"]
-    assert "stability" not in entry_of(project, "d").extra
-
-
-def test_the_recall_log_names_the_entries_and_a_session_counts_once(project: Project) -> None:
-    """Only what was shown is rated; the same session again asks nothing, a prose id is passed over."""
-    memory(project)
-    project.mem("recall", "Title Body", "--limit", "2", "--session", "s")
-    with (
-        App(Options(root=str(project.root)), os.environ, project.root) as app,
-        app.state() as history,
-    ):
-        shown = history.recalled("s")
-    assert rated(project, "--session", "s", replies=[ratings()]).code == 0
-    text = (project.root / "MEMORY.md").read_text()
-    assert text.count("stability") == len(shown) == 2
-    assert rated(project, "--session", "s", env={"MEM_NOW": "2026-11-25"}).code == 0
-    assert (project.root / "MEMORY.md").read_text() == text and calls(project) == 1
-
-
-def test_an_entry_is_rated_at_most_once_a_day(project: Project) -> None:
-    """Another session of the same day asks nothing; the next day's does."""
-    memory(project)
-    assert rated(project, "a", "--session", "s", replies=[ratings(a="easy")]).code == 0
-    text = (project.root / "MEMORY.md").read_text()
-    assert rated(project, "a", "--session", "t").code == 0
-    assert (project.root / "MEMORY.md").read_text() == text and calls(project) == 1
-    tomorrow = {"MEM_NOW": "2026-11-22"}
-    assert (
-        rated(project, "a", "--session", "u", replies=[ratings(a="easy")], env=tomorrow).code == 0
-    )
-    assert entry_of(project, "a").reinforcement_count == 2 and calls(project) == 2
-
-
-def test_a_rating_by_hand_is_not_asked_about(project: Project) -> None:
-    """`--rate` needs no answer of a model."""
-    memory(project)
-    assert rated(project, "--rate", "a=hard").code == 0
-    assert entry_of(project, "a").extra["stability"] > 0 and calls(project) == 0
-
-
 def test_what_is_missing_is_named(project: Project) -> None:
     """Mode rated needs the session and a model: exit 2 and how to go on."""
     memory(project)
@@ -136,30 +89,6 @@ def test_what_is_missing_is_named(project: Project) -> None:
     done = project.mem("reinforce", "a", "--mode", "rated", "--transcript", str(log))
     assert done.code == 2 and "config.toml" in done.err
     assert (project.root / "MEMORY.md").read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    "reply", ["no json", {"ratings": [1]}, {"rates": []}, {"ratings": [{"id": "a"}]}]
-)
-def test_an_unusable_reply_changes_nothing(project: Project, reply: Any) -> None:
-    """Exit 4, and the session may be counted later."""
-    memory(project)
-    before = (project.root / "MEMORY.md").read_bytes()
-    assert rated(project, "a", "--session", "s", replies=[reply]).code == 4
-    assert (project.root / "MEMORY.md").read_bytes() == before
-    assert rated(project, "a", "--session", "s", replies=[ratings(a="good")]).code == 0
-    assert entry_of(project, "a").reinforcement_count == 1
-
-
-def test_a_session_without_a_mode_still_means_aligned(project: Project) -> None:
-    """`--transcript` alone weakens what was not used, as long as rated is not configured."""
-    memory(project)
-    log = project.write("~/s.md", "User: something else entirely")
-    project.write(
-        "MEMORY.md", project.entry("Clock", "Freeze every clock.", id="a", reinforcement_count=2)
-    )
-    assert project.mem("reinforce", "a", "--transcript", str(log)).code == 0
-    assert entry_of(project, "a").reinforcement_count == 1
 
 
 class Meddler:
@@ -189,7 +118,7 @@ def test_nothing_is_locked_while_the_model_answers(project: Project) -> None:
         asked = ReinforceRequest(
             ids=("a", "b"), session="s", mode="rated", spoken=f"We used {token}."
         )
-        report = run(app, asked)
+        report = reinforce(app, asked)
     assert report.rated == ("b",) and ["changed" in p.message for p in report.skipped] == [True]
     assert (
         "stability" not in entry_of(project, "a").extra

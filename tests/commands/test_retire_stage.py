@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from memcli.memory.parser import parse
 from tests.conftest import Project
 
@@ -61,26 +59,6 @@ def test_the_first_detection_only_writes_the_stage(project: Project) -> None:
     assert stages(project)["t-design"] == "retired"
 
 
-@pytest.mark.parametrize(
-    ("text", "stage"),
-    [
-        ("Stage: review\n\nWe look at everything.", "review"),
-        ("**Status:** Implementing", "implementation"),
-        ("# Intent\n\n- Phase: planning", "planning"),
-        ("We are now in the design phase of the gateway.", "design"),
-        ("A shop sells things.", "unknown"),
-        ("We are designing the API and we are implementing the cart.", "unknown"),
-        ("---\nstage: nonsense\n---\nStage: maintenance", "maintenance"),
-    ],
-)
-def test_rules_tell_the_stage_or_say_unknown(project: Project, text: str, stage: str) -> None:
-    """A stage line wins, then what the text says it is in; two stages are unknown."""
-    project.write("INTENT.md", text)
-    shown = project.mem("retire-stage", "--detect-only")
-    assert (shown.code, shown.out.strip()) == (0, stage)
-    assert not (project.root / ".current-stage").exists()
-
-
 def test_unknown_never_overwrites_a_known_stage(project: Project) -> None:
     """A statement that says nothing leaves the stage and the entries alone."""
     fill(project)
@@ -104,18 +82,6 @@ def test_a_job_has_its_own_stage_and_entries(project: Project) -> None:
         assert stages(project, other)["t-design"] == "active"
 
 
-def test_global_and_proxy_entries_stay(project: Project) -> None:
-    """A stage of a project says nothing about a person or about other projects."""
-    values = {"domain": "task", "phase": "design"}
-    project.write("~/MEMORY.md", project.entry(id="g", **values))
-    project.write("proxy.md", project.entry(id="p", **values))
-    project.write("MEMORY.md", project.entry(id="m", **values))
-    project.mem("retire-stage", "design")
-    assert "retired" not in (project.home / "MEMORY.md").read_text()
-    assert "retired" not in (project.root / "proxy.md").read_text()
-    assert stages(project) == {"m": "retired"}
-
-
 def test_a_model_is_asked_only_when_the_user_enabled_it(project: Project, world: object) -> None:
     """The scripted model decides what rules cannot; a reply without a stage, or none, is unknown."""
     project.write("INTENT.md", "A shop sells things.")
@@ -130,10 +96,3 @@ def test_a_model_is_asked_only_when_the_user_enabled_it(project: Project, world:
     project.write(".mem.toml", 'llm = "scripted"\n')
     refused = project.mem("retire-stage", "--detect-only")
     assert refused.code == 2 and ".mem.toml:1" in refused.err
-
-
-def test_without_an_intent_the_hint_says_what_to_do(project: Project) -> None:
-    """There is nothing to detect from: exit 2."""
-    project.write("MEMORY.md", project.entry())
-    done = project.mem("retire-stage")
-    assert done.code == 2 and "INTENT.md" in done.err

@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.conftest import Project
 
 DESIGN = {"domain": "task", "phase": "design"}
-
-
-def test_outside_of_a_project_there_is_no_stage(project: Project, tmp_path: Path) -> None:
-    """And nothing is made there."""
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    done = project.mem("retire-stage", "design", cwd=elsewhere)
-    assert done.code == 2 and "no project here" in done.err and list(elsewhere.iterdir()) == []
-
-
-def test_a_job_that_is_not_there_is_named(project: Project) -> None:
-    """With the folder it would have."""
-    done = project.mem("retire-stage", "design", "--job", "none")
-    assert done.code == 2 and "--job none: no such job" in done.err and ".mem/jobs/none" in done.err
 
 
 @pytest.mark.parametrize("name", ["INTENT.md", ".current-stage"])

@@ -27,12 +27,6 @@ def filled(project: Project) -> Project:
     return project
 
 
-def test_a_unique_prefix_is_enough(filled: Project) -> None:
-    """The beginning of an id shows the entry; a whole id does even where others begin so."""
-    assert filled.mem("show", "cccc").out.startswith("Third\n")
-    assert filled.mem("show", B).out.startswith("Second\n")
-
-
 @pytest.mark.parametrize(
     ("prefix", "what"),
     [("aaaa", "several entries begin so"), ("zzz", "no entry has that id"), ("", "several")],
@@ -42,12 +36,6 @@ def test_ambiguous_and_unknown_ids_are_exit_2(filled: Project, prefix: str, what
     got = filled.mem("show", prefix)
     assert got.code == 2 and what in got.err
     assert re.search(r"^hint: (one of aaaaaaaa-0000|mem list)", got.err, re.MULTILINE)
-
-
-def test_candidates_are_told_apart(filled: Project) -> None:
-    """The ids that are offered differ from each other."""
-    hint = filled.mem("show", A[:-1]).err.split("one of ")[1].strip().split(", ")
-    assert len(set(hint)) == len(hint) == 2
 
 
 def test_everything_is_shown(filled: Project) -> None:
@@ -85,28 +73,6 @@ def test_json_has_values_factors_and_relations(filled: Project) -> None:
     assert got["factors"]["growth"] == pytest.approx(1.198, abs=1e-3)
 
 
-def test_copies_are_named(filled: Project) -> None:
-    """The same id elsewhere is named, and the nearest one is shown."""
-    worktree = ".mem/jobs/j/tasks/t/worktree"
-    filled.write(f"{worktree}/MEMORY.md", filled.entry("Newer", "Body.", id=C))
-    assert re.search(
-        rf"^copies: +{worktree}/MEMORY.md:\d+$", filled.mem("show", C).out, re.MULTILINE
-    )
-    assert filled.mem("show", C).out.startswith("Third\n")
-    assert filled.mem("show", C, cwd=filled.root / worktree).out.startswith("Newer\n")
-
-
-def test_the_live_entry_is_shown_before_its_archive(filled: Project) -> None:
-    """What also stands in an archive is shown as it is now."""
-    filled.write("MEMORY.archive.md", filled.entry("Once", "Before.", id=C))
-    assert filled.mem("show", C).out.startswith("Third\n")
-    filled.write(
-        "MEMORY.archive.md",
-        filled.entry("Gone", "Before.", id="dddddddd-0000-4000-8000-000000000009"),
-    )
-    assert "archive" in filled.mem("show", "dddd").out
-
-
 def test_the_proxy_store_is_private(filled: Project) -> None:
     """An entry about the person is shown only with --proxy."""
     filled.write(
@@ -136,9 +102,3 @@ def test_prose_can_be_shown(project: Project) -> None:
     [row] = project.mem("list", "--json").json["entries"]
     got = project.mem("show", row["id"][:8])
     assert "The zebra sleeps." in got.out and "Notes > Herd" in got.out
-
-
-def test_without_memory_it_says_how_to_begin(project: Project) -> None:
-    """No memory anywhere: exit 2 and the first step."""
-    got = project.mem("show", "x")
-    assert got.code == 2 and "mem add" in got.err

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from memcli.app import App, Options
-from memcli.commands import waiting
-from memcli.commands.extract import ExtractRequest
+from memcli.commands import told
+from memcli.extraction.extract import ExtractRequest
 from memcli.hooks import pipeline
 from memcli.storage.session_log import SessionLog
 from tests.conftest import Project
@@ -59,8 +59,8 @@ def test_what_was_used_waits_until_its_file_is_written(
     with App(Options(root=str(shop.root)), os.environ, shop.root) as app:
         with app.state() as state:
             assert sum(SessionLog(state).waiting().values()) == uses
-        assert waiting.write(app) == ("clock",) * uses
-        assert waiting.write(app) == ()
+        assert told.count_uses(app) == ("clock",) * uses
+        assert told.count_uses(app) == ()
     text = (shop.root / "MEMORY.md").read_text()
     assert f"reinforcement_count: {uses}" in text
 
@@ -82,9 +82,9 @@ def test_what_was_learned_is_said_at_the_next_start(shop: Project) -> None:
 def test_words_that_the_person_said_prove_nothing() -> None:
     """An id does, and words that stood nowhere else."""
     text = "Freeze the clock with frozen_clock in checkout tests"
-    assert waiting.is_used("0123456789", text, "see 01234567", "")
-    assert not waiting.is_used("0123456789", text, "freeze clock checkout tests", text)
-    assert waiting.is_used("0123456789", text, "i froze it: frozen_clock, freeze", "checkout tests")
+    assert told.is_used("0123456789", text, "see 01234567", "")
+    assert not told.is_used("0123456789", text, "freeze clock checkout tests", text)
+    assert told.is_used("0123456789", text, "i froze it: frozen_clock, freeze", "checkout tests")
 
 
 def test_history_is_told_when_it_is_clearly_about_a_prompt(shop: Project) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 from base64 import b64encode
 from hashlib import sha256
@@ -139,36 +138,6 @@ def test_only_the_pages_own_script_may_run_and_nothing_is_loaded() -> None:
     assert not [name for name, _ in PLAIN.attributes if name in ("src", "href", "action", "data")]
 
 
-def test_every_slot_is_filled() -> None:
-    """None is left; light and dark are both there."""
-    text = made(note(1))
-    assert not re.search(r"<!--\w+-->", text) and "prefers-color-scheme: dark" in text
-
-
-def test_an_empty_store_has_a_page() -> None:
-    """It says that there is nothing, and draws nothing."""
-    text = made(days=0, never=None)
-    assert "No entries yet" in text and json.loads(Seen(text).scripts[0])["nodes"] == []
-    assert "No recall has been logged yet" in text and "No day has been kept yet" in text
-
-
-def test_two_thousand_entries_stay_small() -> None:
-    """Under 2 MB with long titles and many edges; the graph has a cap."""
-    dice = random.Random(1)
-    notes = [
-        note(
-            i,
-            "long title " * 60,
-            session=f"s{i % 80}",
-            links=(("supports", f"id-{dice.randrange(2000):05}"),),
-        )
-        for i in range(2000)
-    ]
-    text = made(*notes, days=400, never=tuple(n.id for n in notes))
-    assert len(text.encode()) < 2_000_000
-    assert len(json.loads(Seen(text).scripts[0])["nodes"]) == page.DRAWN
-
-
 # --- its parts
 
 
@@ -192,26 +161,3 @@ def test_the_graph_has_entries_with_edges_and_sessions() -> None:
     assert kinds == ["contradicts", "merged", "promoted", "session", "session"]
     assert len(found.nodes) == 7 and (found.alone, found.left_out) == (1, 0)
     assert {node["l"] for node in found.nodes} == {"project", "archived", "session"}
-
-
-def test_the_graph_keeps_the_best_linked() -> None:
-    """Beyond the cap those with the fewest edges go, and are counted."""
-    hub = note(0, links=tuple(("supports", f"id-{i:05}") for i in range(1, 700)))
-    found = page.graph([hub, *(note(i) for i in range(1, 700))])
-    assert len(found.nodes) == page.DRAWN and found.left_out == 200
-    assert found.nodes[0]["t"] == "Title 0" and len(found.edges) == page.DRAWN - 1
-
-
-def test_ages_are_counted_by_level() -> None:
-    """Every entry once, levels without entries left out."""
-    found = page.ages([note(1, age=0), note(2, age=400), note(3, age=40, level="task")])
-    assert list(found) == ["project", "task"]
-    assert (found["project"]["0–6"], found["project"]["365 +"], found["task"]["30–89"]) == (1, 1, 1)
-
-
-def test_never_recalled_entries_are_listed_oldest_first() -> None:
-    """At most 200 of them, with their number."""
-    notes = [note(i, age=i) for i in range(300)]
-    text = made(*notes, never=tuple(n.id for n in notes))
-    assert "300 of 300 live entries, the 200 oldest shown" in text
-    assert "Every live entry has been recalled" in made(note(1), never=())

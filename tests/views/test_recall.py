@@ -13,7 +13,7 @@ from memcli.memory.values import Patch, Problem
 from memcli.recall.answer import RecallReport
 from memcli.recall.budget import Budget
 from memcli.recall.present import Hit, block
-from memcli.views.json import document
+from memcli.views import json as views_json
 from memcli.views.recall import recall_text
 from memcli.views.table import table
 from memcli.views.text import diff, problem_lines
@@ -69,7 +69,7 @@ def test_json_is_safe_to_print(value: object) -> None:
     """Any value becomes JSON without control, bidi or zero-width characters, also after parsing."""
     import re
 
-    text = document({"value": value})
+    text = views_json.of((), value=value)
     text.encode()
     assert json.loads(text)["version"] == 1
     for part in _strings(json.loads(text)):

@@ -33,35 +33,6 @@ def on_tty(arguments: list[str], cwd: Path, width: int, **env: str) -> list[str]
 # --- one line
 
 
-def test_words_stay_whole_and_hang() -> None:
-    """All lines but the first begin at the hang; styles take no room."""
-    assert terminal.fold("a bb ccc dddd", 7, 2) == ["a bb", "  ccc", "  dddd"]
-    assert terminal.fold("\x1b[1ma bb\x1b[0m ccc", 8, 2) == ["\x1b[1ma bb\x1b[0m ccc"]
-    assert terminal.fold("  added       a title", 16, 14) == ["  added       a", "        title"]
-
-
-def test_a_line_that_fits_and_a_pipe_are_left_alone() -> None:
-    """Width 0 is no terminal: not even a tab changes."""
-    assert terminal.fold("a  b ", 5) == ["a  b "]
-    assert terminal.fold("a\tb " * 50, 0) == ["a\tb " * 50]
-    assert list(terminal.fold_text("one\n\ntwo " + "x " * 90, 0)) == ["one", "", "two " + "x " * 90]
-
-
-def test_a_word_longer_than_a_line_stays_whole() -> None:
-    """It begins a line of its own, as far left as it needs, and the terminal carries it over."""
-    assert terminal.fold("see https://example.org/long for more", 20, 6) == [
-        "see",
-        "  https://example.org/long",
-        "      for more",
-    ]
-
-
-def test_wide_characters_count_two_and_need_no_blanks() -> None:
-    """A line of Chinese ends between characters, but not before its comma."""
-    assert terminal.cells("日本é\u0301\x1b[2m😀\x1b[0m") == 7
-    assert terminal.fold("日本語の文章、です", 12) == ["日本語の文", "章、です"]
-
-
 @given(LINES, st.integers(4, 30), st.integers(0, 8))
 def test_folding_loses_nothing_but_blanks(line: str, width: int, hang: int) -> None:
     """Every character stays in its order, and only a line without a break is wider than the
@@ -88,12 +59,6 @@ def test_list_items_hang_below_their_first_word_and_code_stays() -> None:
         "hint: a b c", "      d e f",
     ]  # fmt: skip
     assert list(terminal.fold_text("plain words here", 12, more=2)) == ["plain words", "  here"]
-
-
-def test_a_path_ends_its_lines_at_slashes() -> None:
-    """Its last part, with the line number, stays whole."""
-    assert terminal.fold_path("a/long/path/MEMORY.md:12", 12) == ["a/long/path/", "MEMORY.md:12"]
-    assert terminal.fold_path("averylongname.md", 4) == ["averylongname.md"]
 
 
 def test_the_width_is_the_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,21 +133,3 @@ def test_every_answer_fits_the_terminal(shop: Project, width: int, colour: str) 
         for line in lines:
             words = STYLES.sub("", line).split()
             assert terminal.cells(line) <= width or len(words) == 1, (arguments, line)
-
-
-def test_no_word_is_broken(shop: Project) -> None:
-    """What a narrow terminal shows has the words of a wide one."""
-    for arguments in (["list"], ["show", "9f9f9f9f"], ["recall", "clock of the cart fixture"]):
-        wide = " ".join(on_tty(arguments, shop.root, 400, NO_COLOR="1")).split()
-        narrow = " ".join(on_tty(arguments, shop.root, 40, NO_COLOR="1")).split()
-        words = {word for word in wide if word.isascii() and word.isalpha()}
-        columns = {"date", "level", "kind", "where", "procedural", "project", "task"}
-        assert words - (columns if arguments == ["list"] else set()) <= set(narrow), arguments
-
-
-def test_a_pipe_gets_one_line_a_change_and_a_row(shop: Project) -> None:
-    """Whatever the width of the terminal around it."""
-    for arguments in (["list"], ["diff"], ["show", "9f9f9f9f"]):
-        narrow = shop.shell(*arguments, env={"COLUMNS": "40"}).out
-        assert narrow == shop.shell(*arguments, env={"COLUMNS": "400"}).out
-        assert max(map(len, narrow.splitlines())) > 80

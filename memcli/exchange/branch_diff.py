@@ -1,0 +1,341 @@
+"""What a branch adds to and takes from memory, in words (mem diff)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from memcli.app import App
+from memcli.errors import RefusedError, UsageError
+from memcli.memory.entry_values import CORE_KEYS
+from memcli.memory.levels import ARCHIVE, Place, archive_of, place
+from memcli.memory.parser import MemoryFile, parse
+from memcli.memory.prose import sections
+from memcli.memory.values import Entry, Problem
+from memcli.project import git
+from memcli.project.context import Project
+from memcli.storage.files import Unreadable, decode, read_text
+
+WORKING = "working tree"
+DEFAULTS = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
+"""Where a branch is taken to have come from; the first one that exists and is not HEAD itself."""
+_ORDER = "added restored moved changed reinforced weakened retired merged archived removed".split()
+
+
+class EntryDiff(NamedTuple):
+    """One thing that happened to one entry.
+
+    `what` is added, changed, reinforced, weakened, retired, restored, merged, archived, moved or
+    removed; `detail` says which keys, from where, or why.
+    """
+
+    what: str
+    id: str
+    title: str
+    kind: str
+    path: str
+    level: str
+    detail: str = ""
+
+
+class ProseDiff(NamedTuple):
+    """How many sections of a file's prose came, went, or have another text below the same heading."""
+
+    path: str
+    added: int
+    removed: int
+    changed: int
+
+
+class DiffReport(NamedTuple):
+    """What lies between two states: `base` a commit, `head` a commit or the files."""
+
+    base: str
+    head: str
+    changes: tuple[EntryDiff, ...]
+    prose: tuple[ProseDiff, ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def empty(self) -> bool:
+        return not self.changes and not self.prose
+
+
+class _Standing(NamedTuple):
+    """An entry where it stands on one side."""
+
+    path: str
+    level: str
+    entry: Entry
+
+    def is_now(self, what: str, detail: str) -> EntryDiff:
+        e = self.entry
+        return EntryDiff(what, e.id, e.title, e.kind or e.type, self.path, self.level, detail)
+
+
+class _Version(NamedTuple):
+    """All changed memory files as they are on one side."""
+
+    files: dict[str, MemoryFile]
+    entries: dict[tuple[str, str], _Standing]
+    archived: dict[str, _Standing]
+
+
+def diff(app: App, revisions: str = "") -> DiffReport:
+    """Compare `BASE..HEAD`, `BASE` with the files, or the branch with where it began.
+
+    It is always the branch's own doing that is told: the base is where the two histories part. The
+    proxy store is left out. Raises UsageError for a revision that is not known.
+    """
+    project = app.project
+    root = project.root
+    if root is None or git.work_tree(root) is None:
+        hint = "run it inside one, or name it with --root"
+        raise UsageError("there is no git repository here", hint)
+    base, head = _ends(root, revisions)
+    changed = [name for name in _changed(root, base, head) if _is_public(project, name)]
+    # What comes back from an archive leaves it as it is, so that no difference would show it.
+    names = sorted({*changed, *(archive_of(n) for n in changed if not n.endswith(ARCHIVE))})
+    problems: list[Problem] = []
+    before = _version(project, names, partial(_at, root, base), problems)
+    text_of = partial(_at, root, head) if head else partial(_now, root)
+    after = _version(project, names, text_of, problems)
+    changes = _changes(before, after)
+    return DiffReport(
+        _short(root, base),
+        _short(root, head) if head else WORKING,
+        tuple(sorted(changes, key=lambda c: (c.path, _ORDER.index(c.what), c.title, c.id))),
+        tuple(_prose(before, after)),
+        tuple(dict.fromkeys(problems)),
+    )
+
+
+def _is_public(project: Project, name: str) -> bool:
+    where = placed(project, name)
+    return where is not None and "proxy" not in (where.store, where.of)
+
+
+# --- git
+
+
+def _git(root: Path, *arguments: str) -> tuple[int, str]:
+    try:
+        done = git.run(arguments, root)
+    except OSError as error:
+        raise RefusedError(f"git cannot be run: {error.strerror}", "install git") from None
+    return done.returncode, done.stdout
+
+
+def _commit(root: Path, revision: str) -> str:
+    """The commit that a revision names, "" for none."""
+    name = f"{revision}^{{commit}}"
+    code, out = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
+    return out.strip() if code == 0 else ""
+
+
+def _required(root: Path, revision: str) -> str:
+    found = _commit(root, revision)
+    if not found:
+        raise UsageError(f"{revision}: unknown revision", "git branch -a shows what there is")
+    return found
+
+
+def _ends(root: Path, revisions: str) -> tuple[str, str]:
+    """The two commits to compare; no second one is the working tree.
+
+    The first is where the histories part; without such a place, as in a shallow clone, the base.
+    """
+    first, dots, last = revisions.partition("..." if "..." in revisions else "..")
+    head = _required(root, last or "HEAD") if dots else ""
+    here = head or _required(root, "HEAD")
+    if first:
+        base = _required(root, first)
+    else:
+        now = _required(root, "HEAD")
+        known = (_commit(root, name) for name in DEFAULTS)
+        base = next((commit for commit in known if commit and commit != now), now)
+    code, out = _git(root, "merge-base", base, here)
+    return (out.split() or [base])[0] if code == 0 else base, head
+
+
+def _short(root: Path, commit: str) -> str:
+    return _git(root, "rev-parse", "--short", commit)[1].strip() or commit[:10]
+
+
+def _changed(root: Path, base: str, head: str) -> list[str]:
+    """The files below the root that differ, named relative to it; what git ignores does not count."""
+    ends = [base, head] if head else [base]
+    options = ("--name-only", "--no-renames", "--relative", "-z")
+    code, out = _git(root, "diff", *options, *ends, "--", ".")
+    if code:
+        raise UsageError(f"git cannot compare {' and '.join(ends)}", "git diff says why")
+    if not head:
+        out += _git(root, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")[1]
+    return sorted({name for name in out.split("\0") if name.endswith(".md")})
+
+
+def _at(root: Path, commit: str, name: str) -> str:
+    """The text of a file in a commit, "" where it is not there. Raises `Unreadable`."""
+    code, out = _git(root, "show", f"{commit}:./{name}")
+    return "" if code else decode(out.encode("utf-8", "surrogateescape"))
+
+
+def _now(root: Path, name: str) -> str:
+    path = root / name
+    if path.is_symlink() or not path.exists():
+        return ""
+    return read_text(path, root).replace("\r\n", "\n")
+
+
+# --- which files are memory
+
+_LEVEL = re.compile(r"(?:MEMORY|institutional)(?:\.archive)?\.md|tasks/[^/]+\.md")
+_PROJECT = re.compile(rf"{_LEVEL.pattern}|proxy(?:\.archive)?\.md|proxy-tasks/[^/]+\.md")
+_TASK = re.compile(
+    r"([^/]+)/tasks/([^/]+)/(?:worktree/)?((?:MEMORY|institutional)(?:\.archive)?\.md)"
+)
+_SESSION = re.compile(r"(?:projects/[^/]+/)?\.sessions/([^/]+)/(.+)")
+_GLOB = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+def placed(project: Project, name: str) -> Place | None:
+    """The place of a file from its name relative to the root; None when it is no memory file.
+
+    Globs of the configuration are understood as `Path.glob` does, but for character classes.
+    """
+    folder, _, file = name.rpartition("/")
+    inner = folder.rpartition("/")[2]
+    for jobs in project.jobs_dirs:
+        if name.startswith(f"{jobs}/"):
+            rest = name.removeprefix(f"{jobs}/")
+            if task := _TASK.fullmatch(rest):
+                return place("task", task[3], job=task[1], task=task[2])
+            job, _, within = rest.partition("/")
+            own = _LEVEL.fullmatch(within)
+            return (
+                place("job", file, folder=inner if "/" in within else "", job=job) if own else None
+            )
+    if session := _SESSION.fullmatch(name):
+        within = session[2]
+        own = _LEVEL.fullmatch(within)
+        return (
+            place("task", file, folder=inner if "/" in within else "", task=session[1])
+            if own
+            else None
+        )
+    if _PROJECT.fullmatch(name):
+        return place("project", file, folder=folder)
+    for pattern in project.config.memory_files:
+        parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern.removeprefix("./"))
+        if re.fullmatch("".join(_GLOB.get(part, re.escape(part)) for part in parts), name):
+            return place("project", file)
+    return None
+
+
+# --- what happened
+
+
+def _version(
+    project: Project, names: Iterable[str], text_of: Callable[[str], str], problems: list[Problem]
+) -> _Version:
+    side = _Version({}, {}, {})
+    for name in names:
+        try:
+            side.files[name] = memory = parse(text_of(name), name)
+        except Unreadable as error:
+            problems.append(Problem(name, error.line, str(error), "unreadable"))
+            continue
+        if where := placed(project, name):
+            for entry in memory.entries:
+                standing = _Standing(name, where.level, entry)
+                if where.store == "archive":
+                    side.archived[entry.id] = standing
+                else:
+                    side.entries[entry.id, name] = standing
+    return side
+
+
+def _changes(before: _Version, after: _Version) -> Iterator[EntryDiff]:
+    """Entries that stay in their file first; what then is left on one side came, went or moved."""
+    old, new = before.entries, after.entries
+    for key in old.keys() & new.keys():
+        yield from _kept(old[key], new[key])
+    come = [new[key] for key in sorted(new.keys() - old.keys())]
+    for key in sorted(old.keys() - new.keys()):
+        to = next((one for one in come if one.entry.id == key[0]), None)
+        if to is None:
+            yield _gone(old[key], after)
+        else:
+            come.remove(to)
+            yield to.is_now("moved", f"from {key[1]}")
+            yield from _kept(old[key], to)
+    for one in come:
+        if one.entry.id in before.archived:
+            yield one.is_now("restored", "from the archive")
+        else:
+            yield one.is_now("added", _origin(one, before))
+
+
+def _origin(one: _Standing, before: _Version) -> str:
+    """Where an added entry has stood already."""
+    promoted = one.entry.extra.get("promoted_from")
+    for name, path in before.entries:
+        if name == one.entry.id:
+            return f"copy of the one in {path}"
+    many = len(promoted) if isinstance(promoted, list) else 0
+    return f"promoted from {many} entries" if many else ""
+
+
+def _gone(one: _Standing, after: _Version) -> EntryDiff:
+    name = one.entry.id
+    for into in after.entries.values():
+        if name in into.entry.extra.get("merged_from", ()):
+            return one.is_now("merged", f"into {into.entry.title} (id {into.entry.id[:8]})")
+    if name in after.archived:
+        because = after.archived[name].entry.extra.get("archived_because", "")
+        return one.is_now("archived", str(because))
+    return one.is_now("removed", "")
+
+
+def _kept(before: _Standing, after: _Standing) -> Iterator[EntryDiff]:
+    """What happened to an entry that is there on both sides."""
+    old, new = before.entry, after.entry
+    said = {"reinforcement_count"}
+    if old.status != new.status and "retired" in (old.status, new.status):
+        said |= {"status", "retired_because"}
+        gone = new.status == "retired"
+        because = str(new.extra.get("retired_because") or "") if gone else ""
+        yield after.is_now("retired" if gone else "restored", because)
+    counts = old.reinforcement_count, new.reinforcement_count
+    if counts[0] != counts[1]:
+        said.add("last_reinforced")
+        what = "reinforced" if counts[1] > counts[0] else "weakened"
+        yield after.is_now(what, f"{counts[0]} → {counts[1]}")
+    core = [key for key in (*CORE_KEYS[1:], "kind", "priority") if key not in said]
+    keys = [key for key in core if getattr(old, key) != getattr(new, key)]
+    extra = sorted({*old.extra, *new.extra} - said - {"priority"})
+    keys += [key for key in extra if old.extra.get(key) != new.extra.get(key)]
+    if old.body.replace("\r\n", "\n") != new.body.replace("\r\n", "\n"):
+        keys.append("body")
+    if keys:
+        yield after.is_now("changed", ", ".join(keys))
+
+
+def _prose(before: _Version, after: _Version) -> Iterator[ProseDiff]:
+    for name in sorted({*before.files, *after.files}):
+        if name.endswith(ARCHIVE):
+            continue
+        old, new = (_sections(side.files.get(name)) for side in (before, after))
+        gone, come = old - new, new - old
+        both = Counter(title for title, _ in gone) & Counter(title for title, _ in come)
+        changed = both.total()
+        if gone or come:
+            yield ProseDiff(name, come.total() - changed, gone.total() - changed, changed)
+
+
+def _sections(memory: MemoryFile | None) -> Counter[tuple[str, str]]:
+    return Counter((one.title, one.body) for one in (sections(memory) if memory else ()))

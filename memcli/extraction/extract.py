@@ -1,0 +1,396 @@
+"""Learn from finished sessions: read, find, and write what was found, each session by itself."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from memcli.app import App
+from memcli.errors import DataError, UsageError
+from memcli.extraction import engines, placement, prompts, rules, scopes, segmentation
+from memcli.extraction.drafts import Draft
+from memcli.extraction.engines import EngineInput
+from memcli.extraction.places import Home, is_private, place_of, targets_of
+from memcli.extraction.rules.sentences import spoken
+from memcli.extraction.scopes import Skipped
+from memcli.extraction.transcripts import Transcripts
+from memcli.memory.conflicts import conflict_lines
+from memcli.memory.parser import parse
+from memcli.memory.values import Entry, Patch, Problem
+from memcli.project import git
+from memcli.project.context import current_stage, job_folder, need_root, task_folder, text_of
+from memcli.project.levels_on_disk import View, view_of
+from memcli.project.trust import own_files
+from memcli.sessions import clean
+from memcli.sessions.model import Session
+from memcli.storage.files import Unreadable, digest
+from memcli.storage.state import Extraction
+
+if TYPE_CHECKING:
+    from memcli.providers.llm import Model
+
+FILE_LENGTH = 12_000
+"""Characters of INTENT.md and the notes of a job that are read."""
+PRIVATE = ("proxy.md", "proxy.archive.md", "proxy-tasks/")
+LEVELS = {"task memories": "task", "job memories": "job", "project memories": "project"}
+NO_MODEL = 'no language model is enabled (llm = "anthropic" in the user file, or --engine llm)'
+
+
+class ExtractRequest(NamedTuple):
+    """What to learn from: `transcripts` are files, none discovers this repository's sessions.
+
+    `text` is a transcript from standard input, for the name "-". `finished`: only sessions that
+    have ended, for automatic runs. `again`: ask the model also about a session that was learned
+    from and is not known to the state file.
+    """
+
+    transcripts: tuple[str, ...] = ()
+    text: bytes = b""
+    scopes: tuple[str, ...] = ()
+    engine: str = "auto"
+    all: bool = False
+    job: str = ""
+    task: str = ""
+    format: str = ""
+    show_prompt: bool = False
+    finished: bool = False
+    again: bool = False
+
+
+class Learned(NamedTuple):
+    """What one session gave. `known` says that nothing in it was new; `cut` what was not looked at.
+
+    `outcome` is that of its last episode, `more` what was found over the most that one session
+    may leave.
+    """
+
+    session: str
+    name: str
+    format: str
+    turns: int
+    known: bool = False
+    events: tuple[placement.Placed, ...] = ()
+    dropped: Mapping[str, int] = {}
+    skipped: tuple[Skipped, ...] = ()
+    failed: tuple[tuple[str, str], ...] = ()
+    cut: tuple[str, ...] = ()
+    outcome: str = ""
+    note: str = ""
+    more: tuple[str, ...] = ()
+
+
+class ExtractReport(NamedTuple):
+    """What was learned, session by session, with the engine and why it was taken.
+
+    `more` names sessions that were found but not read; `prompts` is what would be sent
+    (--show-prompt); `spoken` maps sessions to their words, `heard` to those of the person.
+    """
+
+    engine: str
+    why: str
+    sessions: tuple[Learned, ...]
+    more: tuple[str, ...]
+    problems: tuple[Problem, ...]
+    prompts: tuple[str, ...]
+    patches: tuple[Patch, ...]
+    spoken: Mapping[str, str] = {}
+    heard: Mapping[str, str] = {}
+
+
+class _Write(NamedTuple):
+    patches: tuple[Patch, ...]
+    outcome: placement.Outcome
+
+
+def extract(app: App, request: ExtractRequest, *, dry_run: bool = False) -> ExtractReport:
+    """Learn from the sessions asked for: one write for each, all of it or nothing."""
+    for name in request.scopes:
+        if name not in scopes.BY_NAME:
+            raise UsageError(f"--scope {name}: unknown scope", f"one of {', '.join(scopes.NAMES)}")
+    need_root(app.project)
+    if request.job:
+        job_folder(app.project, request.job)
+    engine, why, model = _engine(app, request)
+    run = _Extraction(app, request, model, llm=engine == "llm", dry_run=dry_run)
+    more = run.all()
+    patches = tuple(
+        Patch(app.project.path_of(name), run.before[name], run.after[name])
+        for name in sorted(run.after)
+    )
+    return ExtractReport(
+        engine, why, tuple(run.learned), more, tuple(run.problems), tuple(run.shown), patches,
+        run.spoken, run.heard,
+    )  # fmt: skip
+
+
+def _engine(app: App, request: ExtractRequest) -> tuple[str, str, Model | None]:
+    """The engine, why it is that one, and its model. Naming the engine is consent for one run."""
+    configured = app.project.config.llm
+    if request.engine == "rules":
+        return "rules", "asked for", None
+    if request.engine == "auto" and configured == "none":
+        return "rules", NO_MODEL, None
+    name, why = configured, "enabled by the configuration (--engine rules does without)"
+    if request.engine == "llm":
+        name, why = "anthropic" if name == "none" else name, "asked for"
+    return "llm", f"{name}, {why}", None if request.show_prompt else app.providers.model_of(name)
+
+
+class _Extraction:
+    """One run over several sessions. With `dry_run` the texts that would be written lie over the
+    files: a later session sees what an earlier one would leave.
+    """
+
+    def __init__(
+        self, app: App, request: ExtractRequest, model: Model | None, *, llm: bool, dry_run: bool
+    ) -> None:
+        self.app, self.request, self.model, self.llm = app, request, model, llm
+        self.root = need_root(app.project)
+        self.dry_run = dry_run or request.show_prompt
+        self.transcripts = Transcripts(app, request.format, request.text, whole=llm)
+        self.problems = self.transcripts.problems
+        self.learned: list[Learned] = []
+        self.shown: list[str] = []
+        self.spoken: dict[str, str] = {}
+        self.heard: dict[str, str] = {}
+        self.before: dict[str, str | None] = {}
+        self.after: dict[str, str] = {}
+
+    def all(self) -> tuple[str, ...]:
+        """Learn from every session asked for; the names of those that are left for later."""
+        request, more = self.request, tuple[str, ...]()
+        if request.transcripts:
+            names = dict.fromkeys(request.transcripts)
+            sources = [(self.transcripts.path(name), name) for name in names]
+        else:
+            found, more = self.transcripts.discovered(every=request.all, finished=request.finished)
+            sources = [(path, path) for path in found]
+        for path, name in sources:
+            try:
+                self._transcript(path, name)
+            except DataError as error:
+                if request.transcripts and len(sources) == 1:
+                    raise
+                self.problems.append(Problem(name, 1, error.what, "unreadable"))
+        return more
+
+    def _transcript(self, path: str, name: str) -> None:
+        """Learn from the sessions of one transcript, and remember how far it was read.
+
+        What failed is read again, without what was done already.
+        """
+        sessions, position = self.transcripts.read(path, name, self._has_receipt)
+        done = [self._session(session, position) for session in sessions]
+        reached = [each for each in done if each is not None]
+        whole = len(reached) == len(done) and not self.request.scopes
+        if reached and whole and not self.dry_run and path != "-":
+            self.transcripts.keep(path, name, sessions, reached)
+
+    def _has_receipt(self, known: Extraction) -> bool:
+        """Whether an episode in memory says that the session was read up to there."""
+        return any(
+            entry.kind == "episode"
+            and entry.extra.get("session_id") == known.session
+            and any(each.endswith(f"#{known.last}") for each in placement.sources_of(entry))
+            for file in self._known(Home())
+            for entry in file.memory.entries
+        )
+
+    # --- one session
+
+    def _session(self, raw: Session, position: Extraction | None) -> tuple[Session, str] | None:
+        """Learn from one session; it and its task, None when nothing is to be remembered."""
+        session = clean.clean_session(raw)
+        seed = "\n".join(turn.text for turn in session.turns[:20]).encode("utf-8", "replace")
+        session = session._replace(id=session.id or f"session-{digest(seed)[:16]}")
+        home = self._home(session)
+        known = self._known(home)
+        first = placement.receipt(session, known)
+        task = position.task if position is not None else clean.task_of(session.turns)
+        head = Learned(session.id, session.name, session.format, len(session.turns) - first)
+        again = bool(first or position)
+        said = any(t.text.strip() and (t.human or spoken(t)) for t in session.turns[first:])
+        unsure = self.llm and first and position is None and not self.request.again
+        if said and not unsure:
+            return self._learn(head, session, first, task, home)
+        note = "nothing new" if again else "nothing was said"
+        if said:
+            note = "learned from before; --again asks the model about the rest"
+        self.learned.append(head._replace(known=again, note=note))
+        return session, task
+
+    def _learn(
+        self, head: Learned, session: Session, first: int, task: str, home: Home
+    ) -> tuple[Session, str] | None:
+        project, turns = self.app.project, session.turns[first:]
+        inputs, today = self._inputs(session, home), project.now.isoformat()
+        runs, skipped = scopes.chosen(
+            self.request.scopes, inputs, job=home.job, task=home.task, llm=self.llm,
+            global_on=project.config.extract_global,
+        )  # fmt: skip
+        left = max(0, rules.MOST - placement.lessons_of(session, self._known(home)))
+        given = EngineInput(
+            session, first, segmentation.segments(turns, first), inputs, home.job_folder,
+            self.root.name, today, left,
+        )  # fmt: skip
+        if self.request.show_prompt:
+            self.shown += engines.sent(given, runs) if self.llm else []
+            self.learned.append(head._replace(skipped=skipped))
+            return None
+        found = engines.find(given, runs, self.model)
+        context = placement.Context(
+            session.id, session.name, task, current_stage(project, home.job), today,
+            targets_of(session.id, home), project.config.episodes_keep,
+        )  # fmt: skip
+        outcome = self._write(found.drafts, context, home, session)
+        ended = [item.outcome for item in found.drafts if item.finding.scope == "episode"]
+        self.heard[session.id] = "\n".join(turn.text for turn in turns if turn.role == "user")
+        self.spoken[session.id] = "\n".join(turn.text for turn in turns if turn.role != "tool")
+        done = head._replace(
+            events=outcome.events,
+            dropped=dict(Counter(found.dropped) + Counter(outcome.dropped)),
+            skipped=skipped,
+            failed=found.failed,
+            cut=(*_left_out(session), *found.cut),
+            outcome=ended[-1] if ended else "",
+            more=found.more,
+        )
+        self.learned.append(done)
+        return (session, task) if found.drafts or not found.failed else None
+
+    def _home(self, session: Session) -> Home:
+        """The job and task whose directory holds the session's working directory, else those named."""
+        project, request, view = self.app.project, self.request, View()
+        if os.path.isabs(session.cwd):
+            view = view_of(Path(os.path.realpath(session.cwd)), self.root, project.jobs_dirs)
+        if not any((self.root / jobs / view.job).is_dir() for jobs in project.jobs_dirs):
+            view = View()
+        job = view.job or request.job
+        if not job:
+            return Home()
+        folder = job_folder(project, job)
+        task = (view.task if view.job else "") or request.task
+        if task and (task == request.task or (self.root / folder / "tasks" / task).is_dir()):
+            return Home(job, task, folder, task_folder(project, folder, task))
+        return Home(job, "", folder)
+
+    # --- what there is
+
+    def _known(self, home: Home) -> list[placement.KnownFile]:
+        """Every memory file and archive, as it is or would be; those that cannot be read are named."""
+        project, found = self.app.project, []
+        project.relist()
+        for file in project.listing.files:
+            own = bool(home.job) and (file.place.job, file.place.task) == (home.job, home.task)
+            try:
+                laid = self.after.get(file.name)
+                memory = parse(laid, file.name) if laid is not None else project.read(file)
+            except Unreadable as error:
+                problem = Problem(file.name, error.line, str(error), "unreadable")
+                self.problems += [problem] if problem not in self.problems else []
+                continue
+            writable = (project.may_write(file) or own) and not conflict_lines(memory.text)
+            found.append(placement.KnownFile(file.place, memory, writable))
+        listed = {file.memory.path for file in found}
+        for name in self.after.keys() - listed if self.dry_run else ():
+            found.append(placement.KnownFile(place_of(name, home), parse(self.after[name], name)))
+        return found
+
+    def _inputs(self, session: Session, home: Home) -> dict[str, str]:
+        """What the scopes read beside the turns, by its name; what is not there is left out."""
+        human = any(turn.human and turn.text.strip() for turn in session.turns)
+        inputs = {"transcript": "yes", "human turns": "yes" if human else ""}
+        known = self._known(home)
+        for name, level in LEVELS.items():
+            texts = [
+                f"({entry.kind or entry.type}) {entry.body}"
+                for entry in _live(known, level, home.job)
+                if level != "project" or entry.extra.get("session_id")
+            ]
+            inputs[name] = prompts.memories(texts)
+        for name in scopes.FILES:
+            inputs[name] = self._notes(home, name)
+        if self.llm:
+            related = placement.related(session, _live(known, "project", home.job))
+            texts = [f"[{entry.id}] {' '.join(entry.body.split())[:300]}" for entry in related]
+            inputs["known memories"] = prompts.memories(texts)
+        return {name: text for name, text in inputs.items() if text}
+
+    def _notes(self, home: Home, name: str) -> str:
+        """A file of the job's directory (without a job the root's), cleaned; "" when there is none.
+
+        Of notes that a repository brings nothing: what is said in them nobody here has said.
+        """
+        path = self.root / home.job_folder / name
+        lines = name.endswith(".jsonl")
+        if lines and os.path.lexists(path) and str(path) not in own_files(self.root, [str(path)]):
+            return ""
+        try:
+            text = text_of(self.app.project, path) or ""
+        except Unreadable as error:
+            where = f"{home.job_folder}/{name}".lstrip("/")
+            self.problems.append(Problem(where, error.line, str(error), "unreadable"))
+            return ""
+        if lines:
+            return clean.clean_text(text[-FILE_LENGTH * 4 :])
+        return clean.clean_text(text[: FILE_LENGTH * 4])[:FILE_LENGTH]
+
+    # --- writing
+
+    def _write(
+        self, items: Sequence[Draft], context: placement.Context, home: Home, session: Session
+    ) -> placement.Outcome:
+        """Plan while other writers are kept out, and write: all patches of a session or none."""
+
+        def plan() -> _Write:
+            known = self._known(home)
+            outcome = placement.plan(items, context, known, session)
+            texts = sorted(outcome.texts.items())
+            patches = tuple(self._patch(name, text, known) for name, text in texts)
+            if not self.dry_run and any(map(is_private, outcome.texts)):
+                self._hide()
+            return _Write(patches, outcome)
+
+        outcome = self.app.write(plan, "extract", dry_run=self.dry_run).outcome
+        self.after.update(outcome.texts)
+        return outcome
+
+    def _patch(self, name: str, text: str, known: Iterable[placement.KnownFile]) -> Patch:
+        """The patch of one file. What cannot be read, or has conflict markers, is not written."""
+        path, nothing = self.app.project.path_of(name), "nothing of this session is written"
+        before = next((file.memory.text for file in known if file.memory.path == name), None)
+        if before is None and os.path.lexists(path) and not (self.dry_run and name in self.after):
+            raise DataError(f"{name}: cannot be read; {nothing}", "mem doctor")
+        for line in conflict_lines(before or ""):
+            raise DataError(f"{name}:{line}: has conflict markers; {nothing}", "resolve them first")
+        self.before.setdefault(name, before)
+        return Patch(path, before, text)
+
+    def _hide(self) -> None:
+        """Keep private files out of git before they are made."""
+        inner = os.path.relpath(self.root, git.work_tree(self.root) or self.root)
+        base = "/" if inner == "." else f"/{inner}/"
+        git.exclude(self.root, [base + name for name in PRIVATE])
+
+
+def _left_out(session: Session) -> Iterable[str]:
+    """What the reader did not take in."""
+    if session.cut:
+        yield f"{session.cut} turns were left out, the session is too large to be held"
+    if session.skipped:
+        yield f"{session.skipped} lines were not understood"
+
+
+def _live(known: Iterable[placement.KnownFile], level: str, job: str) -> list[Entry]:
+    """The live entries of a level (of this job), the latest first."""
+    found = [
+        entry
+        for file in known
+        if (file.place.level, file.place.store) == (level, "memory") and file.place.job in ("", job)
+        for entry in file.memory.entries
+        if entry.status != "retired" and entry.kind != "episode"
+    ]
+    return sorted(found, key=lambda e: (e.last_reinforced, e.created_at, e.id), reverse=True)

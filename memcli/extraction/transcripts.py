@@ -1,0 +1,136 @@
+"""The sessions of a run: which transcripts are read, and from where on."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from memcli.app import App
+from memcli.errors import DataError, MemError, UsageError
+from memcli.extraction import rules
+from memcli.memory.values import Problem
+from memcli.sessions.discover import agents_of, discover, is_agent
+from memcli.sessions.model import Session
+from memcli.sessions.reader import Position, joined, read_all
+from memcli.storage.files import digest
+from memcli.storage.state import Extraction, Failed
+
+MOST, DAYS = 10, 14
+"""Of the sessions that nobody named, so many of the last days are read."""
+QUIET = 1800
+"""Seconds after which a session that nobody writes to counts as finished."""
+AGENTS = 64 << 20
+"""Bytes of the sub-agents' files of one session that are read."""
+
+
+class Transcripts:
+    """The transcripts of one run. `problems` names those that cannot be read.
+
+    Without `whole` only those arguments of tool calls are kept that the rules look at.
+    """
+
+    def __init__(self, app: App, form: str, stdin: bytes, *, whole: bool) -> None:
+        self.app, self.form, self.stdin = app, form, stdin
+        self.arguments = None if whole else rules.ARGUMENTS
+        self.problems: list[Problem] = []
+        self._seen: set[str] = set()
+
+    def path(self, name: str) -> str:
+        """The path of a transcript that was named. Raises UsageError when there is none."""
+        path = os.path.abspath(self.app.project.cwd / os.path.expanduser(name))
+        if name != "-" and not os.path.exists(path):
+            raise UsageError(f"{name}: no such file", "name a transcript, or - for standard input")
+        return name if name == "-" else path
+
+    def discovered(self, *, every: bool, finished: bool) -> tuple[list[str], tuple[str, ...]]:
+        """This repository's sessions that were not read to their end: the latest few, and the rest.
+
+        Files of sub-agents are left out: what they found out stands in their parent's.
+        """
+        project = self.app.project
+        assert project.root is not None
+        found, unread, _ = discover(project.environ, [project.root])
+        self.problems += [Problem(str(path), 1, why, "unreadable") for path, why in unread]
+        chosen: list[str] = []
+        more: list[str] = []
+        for file in found:
+            known = self.position(str(file.path))
+            read = known is not None and (known.size, known.mtime) == (file.size, file.mtime)
+            if file.parent or read or (finished and time.time() - file.mtime / 1e9 < QUIET):
+                continue
+            age = project.now - datetime.date.fromtimestamp(file.mtime / 1e9)
+            few = len(chosen) + len(more) < MOST and age.days <= DAYS
+            (chosen if every or few else more).append(str(file.path))
+        return chosen[::-1], tuple(more)
+
+    def read(
+        self, path: str, name: str, has_receipt: Callable[[Extraction], bool]
+    ) -> tuple[list[Session], Extraction | None]:
+        """The sessions of a transcript, from where reading stopped when memory has the receipt."""
+        if path == "-":
+            text = io.BytesIO(self.stdin)
+            found = read_all(text, format=self.form, seen=self._seen, arguments=self.arguments)
+            return found, None
+        known = self.position(path)
+        resumed = known if known is not None and known.end and has_receipt(known) else None
+        start = Position()
+        if resumed is not None:
+            start = Position(resumed.size, resumed.mtime, resumed.end, resumed.head)
+        try:
+            found = read_all(
+                path, format=self.form, start=start, seen=self._seen,
+                folders=[str(self.app.project.root)], arguments=self.arguments,
+            )  # fmt: skip
+        except OSError as error:
+            raise DataError(f"{name}: cannot be read: {error.strerror or error}") from None
+        found = [self._with_agents(Path(path), session) for session in found]
+        return [session for session in found if session.turns or len(found) == 1], resumed
+
+    def _with_agents(self, path: Path, session: Session) -> Session:
+        """A session with what its sub-agents did, which lies in files of their own."""
+        if session.format != "claude" or not session.turns or is_agent(path):
+            return session
+        room = AGENTS
+        for agent in agents_of(path, session.id):
+            try:
+                room -= agent.stat().st_size
+                if room < 0:
+                    return session._replace(cut=session.cut + 1)
+                theirs = read_all(
+                    agent, format="claude", seen=self._seen, arguments=rules.ARGUMENTS
+                )
+                session = joined(session, theirs[-1])
+            except (DataError, OSError) as error:
+                why = getattr(error, "what", str(error))
+                self.problems.append(Problem(agent.name, 1, why, "unreadable"))
+        return session
+
+    # --- how far one has got: file names can hold secrets, so the state file has their digests
+
+    def position(self, path: str) -> Extraction | None:
+        """How far a transcript was read."""
+        try:
+            with self.app.state() as state:
+                return state.extraction(digest(os.fsencode(path)))
+        except (MemError, Failed, OSError):
+            return None
+
+    def keep(
+        self, path: str, name: str, sessions: Sequence[Session], done: Sequence[tuple[Session, str]]
+    ) -> None:
+        """Remember how far was read, `done` being the sessions learned from with their tasks."""
+        (session, task), whole = max(done, key=lambda each: each[0].ended), sessions[-1]
+        if not session.turns and self.position(path) is not None:
+            return
+        end = 0 if len(sessions) > 1 else whole.end
+        last = session.turns[-1].key if session.turns else ""
+        found = Extraction(whole.size, whole.mtime, end, whole.head, session.id, task, last)
+        try:
+            with self.app.state() as state:
+                state.keep_extraction(digest(os.fsencode(path)), found)
+        except (MemError, Failed, OSError) as error:
+            self.app.notes.append(f"how far {name} was read could not be remembered: {error}")
