@@ -11,15 +11,14 @@ from memcli.text.controls import for_display
 
 
 def of(report: object, **values: object) -> str:
-    """A report (a NamedTuple) as one JSON document: `values`, then its fields that they do not name.
+    """A report (a NamedTuple) as one JSON document: its fields, with `values` over them.
 
     Patches become `files`, the paths that they change; a value of `...` leaves its key out.
     """
-    found = report._asdict() if hasattr(report, "_asdict") else {}
+    found = {"version": 1, **(report._asdict() if hasattr(report, "_asdict") else {})}
     if "patches" in found:
         found["files"] = found.pop("patches")
-    named = {"version": 1, **values, **{k: v for k, v in found.items() if k not in values}}
-    shown = {key: value for key, value in named.items() if value is not ...}
+    shown = {key: value for key, value in {**found, **values}.items() if value is not ...}
     return json.dumps(_displayed(shown), ensure_ascii=False, indent=2)
 
 

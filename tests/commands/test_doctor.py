@@ -516,7 +516,7 @@ def test_text_in_a_pipe_is_a_row_a_line(healthy: Project) -> None:
 def test_json_is_the_contract(healthy: Project) -> None:
     """The keys of every row, null where there is no place."""
     document = json.loads(healthy.mem("doctor", "--json").out)
-    assert list(document)[:4] == ["version", "checks", "failed", "warned"]
+    assert {"version", "checks", "failed", "warned"} <= set(document)
     for row in document["checks"]:
         assert list(row) == ["name", "status", "detail", "hint", "path", "line"]
         assert row["status"] in ("PASS", "WARN", "FAIL", "INFO")
