@@ -73,7 +73,7 @@ def _notes(items: Sequence[Shown], why: str) -> list[Note]:
 def _is_told(log: SessionLog, call: HookCall) -> bool:
     """Whether the agent still has what a start tells: this is a repetition, or it was resumed."""
     if call.source in KEPT:
-        return log.is_known(call.session) or _holds_block(call.transcript)
+        return log.started(call.session) is not None or _holds_block(call.transcript)
     size = log.started(call.session, call.source)
     if size is None:
         return False

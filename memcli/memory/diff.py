@@ -17,8 +17,7 @@ Span = tuple[int, int, int, int]
 
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> str:
-    """Return `text` with every edit applied; offsets are those of `text`, the order of edits is
-    free.
+    """Return `text` with every edit applied; offsets are those of `text`, their order is free.
 
     Insertions at one place keep their given order and stand before a replacement that begins there.
     Raises BugError for edits that overlap or reach outside the text: a planner made them.
@@ -70,13 +69,9 @@ def _quoted(name: str) -> str:
     data = name.encode("utf-8", "surrogateescape")
     if all(32 <= byte < 127 and byte not in _ESCAPES for byte in data):
         return name
-    return '"' + "".join(map(_escaped, data)) + '"'
-
-
-def _escaped(byte: int) -> str:
-    if byte in _ESCAPES:
-        return "\\" + _ESCAPES[byte]
-    return chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}"
+    plain = (chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}" for byte in data)
+    escapes = (_ESCAPES.get(byte) for byte in data)
+    return '"' + "".join("\\" + e if e else p for e, p in zip(escapes, plain, strict=True)) + '"'
 
 
 def _lines(text: str) -> list[str]:
@@ -138,8 +133,7 @@ def _changes(old: list[str], new: list[str]) -> Iterator[Span]:
 
 
 def _matches(old: list[str], new: list[str]) -> Iterator[tuple[int, int, int]]:
-    """Equal stretches: common ends, lines unique in both (patience diff), and between those
-    difflib.
+    """Equal stretches: common ends, lines unique in both (patience diff), between those difflib.
 
     difflib alone takes quadratic time, or worse, where many entries moved or changed.
     """
@@ -166,10 +160,8 @@ def _anchors(old: list[str], new: list[str]) -> list[tuple[int, int]]:
     """Lines that occur once in each text, the longest run of them that both have in the same order."""
     old_count, new_count = Counter(old), Counter(new)
     place = {line: at for at, line in enumerate(new) if new_count[line] == 1}
-    pairs = [
-        (at, place[line]) for at, line in enumerate(old) if old_count[line] == 1 and line in place
-    ]
-    return _ascending(pairs)
+    lines = enumerate(old)
+    return _ascending([(at, place[x]) for at, x in lines if old_count[x] == 1 and x in place])
 
 
 def _ascending(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -13,10 +13,7 @@ from memcli.memory.entry_values import CORE_KEYS, make_entry, read_values
 from memcli.memory.grammar import BLANKS, HEADING, body_digest, eol_of, with_line_feeds
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prose import sections
-from memcli.memory.values import (
-    Edit,
-    Entry,
-)
+from memcli.memory.values import Edit, Entry
 
 
 class EntryChange(NamedTuple):
@@ -92,9 +89,8 @@ def edited(file: MemoryFile, changes: Iterable[EntryChange]) -> MemoryFile:
     changes = [_signed(change) for change in changes]
     edits = [edit for change in changes if change.at is not None for edit in _plan(file, change)]
     text = apply_edits(file.text, edits)
-    after = parse(
-        _appended(text, [change.text for change in changes if change.at is None]), file.path
-    )
+    text = _appended(text, [change.text for change in changes if change.at is None])
+    after = parse(text, file.path)
     _verify(file, changes, after)
     return after
 
@@ -131,14 +127,12 @@ def _plan(file: MemoryFile, change: EntryChange) -> list[Edit]:
     if change.remove:
         return [Edit(entry.start, entry.end, "")]
     inner, close, body = _parts(file.text, entry)
-    edits = []
+    edits: list[Edit] = []
     if change.values:
-        block, eol = (
-            with_line_feeds(file.text[inner:close]),
-            eol_of(file.text[entry.start : entry.end]),
-        )
-        for edit in front_matter.plan_values(block, change.values, eol):
-            edits.append(Edit(edit.start + inner, edit.end + inner, edit.new))
+        block = with_line_feeds(file.text[inner:close])
+        eol = eol_of(file.text[entry.start : entry.end])
+        planned = front_matter.plan_values(block, change.values, eol)
+        edits = [Edit(edit.start + inner, edit.end + inner, edit.new) for edit in planned]
     if change.body is not None:
         edits.append(_body_edit(file.text, entry, body, change.body))
     return edits
@@ -166,12 +160,12 @@ def _verify(before: MemoryFile, changes: list[EntryChange], after: MemoryFile) -
     wanted = _wanted(before, changes)
     got = [_essence(entry) for entry in after.entries]
     if wanted != got or _prose(before) != _prose(after):
-        at = next(
-            (i for i, (a, b) in enumerate(zip(wanted, got, strict=False)) if a != b), len(got) - 1
-        )
-        line = after.entries[at].line if 0 <= at < len(after.entries) else 1
+        pairs = enumerate(zip(wanted, got, strict=False))
+        at = next((i for i, (a, b) in pairs if a != b), len(got) - 1)
+        line = after.entries[at].line if 0 <= at < len(got) else 1
+        why = "a planned change does not read back as planned; nothing is written"
         raise DataError(
-            f"a planned change does not read back as planned; nothing is written ({before.path}:{line})",
+            f"{why} ({before.path}:{line})",
             f"look at the front matter and code fences there: mem doctor {before.path}",
         )
 
@@ -189,20 +183,17 @@ def _essence(entry: Entry) -> tuple[Any, ...]:
 
 
 def _wanted(before: MemoryFile, changes: list[EntryChange]) -> list[tuple[Any, ...]]:
-    by_index: dict[int, list[EntryChange]] = {}
+    by_index: dict[int | None, list[EntryChange]] = {}
     for change in changes:
-        if change.at is not None:
-            by_index.setdefault(change.at, []).append(change)
+        by_index.setdefault(change.at, []).append(change)
     wanted = []
     for i, entry in enumerate(before.entries):
         mine = by_index.get(i, [])
-        if any(change.remove for change in mine):
-            continue
-        wanted.append(_essence(_changed(before, entry, mine)) if mine else _essence(entry))
-    for change in changes:
-        if change.at is None:
-            wanted += [_essence(entry) for entry in parse(change.text, before.path).entries]
-    return wanted
+        if not any(change.remove for change in mine):
+            wanted.append(_changed(before, entry, mine) if mine else entry)
+    for change in by_index.get(None, []):
+        wanted += parse(change.text, before.path).entries
+    return [_essence(entry) for entry in wanted]
 
 
 def _changed(file: MemoryFile, entry: Entry, changes: list[EntryChange]) -> Entry:
@@ -210,14 +201,11 @@ def _changed(file: MemoryFile, entry: Entry, changes: list[EntryChange]) -> Entr
     raw = dict(front_matter.read(with_line_feeds(file.text[inner:close])).values)
     body = entry.body
     for change in changes:
-        for key, value in change.values.items():
-            raw.pop(key, None) if value is None else raw.__setitem__(
-                key, front_matter.as_written(value)
-            )
+        raw |= {key: front_matter.as_written(value) for key, value in change.values.items()}
         if change.body is not None:
             eol = eol_of(file.text[entry.start : entry.end])
             body = safe_body(change.body).replace("\n", eol).strip(BLANKS)
-    values, _ = read_values(raw)
+    values, _ = read_values({key: value for key, value in raw.items() if value is not None})
     changed = make_entry(values, body)
     return changed._replace(identified=bool(values["id"]))
 
@@ -259,15 +247,7 @@ def _insertion(text: str, section: Entry, eol: str) -> Edit:
 
 
 def _adopted_values(section: Entry) -> dict[str, Any]:
-    values: dict[str, Any] = {
-        "id": section.id,
-        "type": section.type,
-        "domain": section.domain,
-        "importance": section.importance,
-        "phase": section.phase,
-        "status": section.status,
-        "reinforcement_count": section.reinforcement_count,
-    }
+    values: dict[str, Any] = {key: getattr(section, key) for key in CORE_KEYS[:7]}
     if section.date:
         values["created_at"] = section.date
     if section.title not in section.body:

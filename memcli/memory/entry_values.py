@@ -2,227 +2,155 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memcli.memory.dates import date_in
 from memcli.memory.grammar import DETAIL, HEAD_DATE, HEADING, MARK, heading_text
-from memcli.memory.values import (
-    DOMAINS,
-    KINDS,
-    PHASES,
-    PRIORITIES,
-    STATUSES,
-    TYPES,
-    Entry,
-)
+from memcli.memory.values import DOMAINS, KINDS, PHASES, PRIORITIES, STATUSES, TYPES, Entry
 from memcli.memory.words import is_day
 
-CORE_KEYS = (
-    "id",
-    "type",
-    "domain",
-    "importance",
-    "phase",
-    "status",
-    "reinforcement_count",
-    "last_reinforced",
-    "created_at",
+CORE_KEYS = tuple(
+    "id type domain importance phase status reinforcement_count last_reinforced created_at".split()
 )
-
-
-TYPE_OF_KIND = {
-    "policy": "directive",
-    "preference": "directive",
-    "workflow": "procedural",
-    "pitfall": "corrective",
-}
-
-
-PRIORITY_OF_KIND = {
-    "policy": "critical",
-    "workflow": "high",
-    "pitfall": "high",
-    "architecture": "high",
-    "decision": "medium",
-    "preference": "medium",
-}
-
-
+TYPE_OF_KIND = {"workflow": "procedural", "pitfall": "corrective"}
+TYPE_OF_KIND |= dict.fromkeys(("policy", "preference"), "directive")
+PRIORITY_OF_KIND = dict.fromkeys(("workflow", "pitfall", "architecture"), "high")
+PRIORITY_OF_KIND |= {"policy": "critical"}
+PRIORITY_OF_KIND |= dict.fromkeys(("decision", "preference"), "medium")
 IMPORTANCE_FLOOR = {"pin": 0.80, "high": 0.85, "critical": 0.90, "permanent": 0.95}
-
-
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9A-SU-Za-su-z])")
-
-
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 _TOPIC = re.compile(r"---[ \t]*\r?\n((?:[^\n]{0,1000}\n){1,40}?)---[ \t]*\r?(?:\n|\Z)")
 _TOPIC_KEY = re.compile(r"(?m)^(title|description|name):[ \t]*([^\r\n]+)")
 
 
-def read_values(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """Effective values of front matter, and (key, message) for each one that cannot be used."""
-    faults: list[tuple[str, str]] = []
-    get = raw.get
-    kind = _choice("kind", get("kind"), KINDS, "", faults)
-    priority = _choice("priority", get("priority"), PRIORITIES, "", faults)
-    default_type = TYPE_OF_KIND.get(kind, "declarative") if kind else "procedural"
-    importance = _importance(get("importance"), faults)
-    values: dict[str, Any] = {
-        "id": _identifier(get("id"), faults),
-        "type": _choice("type", get("type"), TYPES, default_type, faults),
-        "domain": _choice("domain", get("domain"), DOMAINS, "team", faults),
-        "importance": max(importance, IMPORTANCE_FLOOR[priority])
-        if priority in IMPORTANCE_FLOOR
-        else importance,
-        "phase": _choice("phase", get("phase"), PHASES, "unknown", faults),
-        "status": _choice("status", get("status"), STATUSES, "active", faults),
-        "reinforcement_count": _count("reinforcement_count", get("reinforcement_count"), faults),
-        "last_reinforced": _day("last_reinforced", get("last_reinforced"), faults),
-        "created_at": _day("created_at", get("created_at"), faults),
-        "kind": kind,
-        "priority": priority or PRIORITY_OF_KIND.get(kind, "normal"),
-        "extra": _extra(raw, faults),
-    }
-    return values, faults
-
-
-def _choice(
-    key: str, value: Any, allowed: Sequence[str], default: str, faults: list[tuple[str, str]]
-) -> str:
-    if value is None:
-        return default
-    if value in allowed:
-        return str(value)
-    wanted = ", ".join(allowed)
-    faults.append((key, f"{key}: {_shown(value)} is none of {wanted}; {default or 'none'} is used"))
-    return default
-
-
-def _shown(value: Any) -> str:
-    text = str(value)
-    return repr(text if len(text) <= 40 else text[:39] + "…")
-
-
-def _identifier(value: Any, faults: list[tuple[str, str]]) -> str:
-    if value is None:
-        return ""
-    text = (
-        str(value).strip() if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
-    )
-    if not text or len(text) > 200 or _CONTROL.search(text):
-        faults.append(("id", f"id: {_shown(value)} cannot be an id; one is derived from the place"))
-        return ""
-    return text
-
-
-def _importance(value: Any, faults: list[tuple[str, str]]) -> float:
-    if value is None:
-        return 0.5
-    try:
-        number = float("nan") if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = float("nan")
-    if number != number:
-        faults.append(("importance", f"importance: {_shown(value)} is no number; 0.5 is used"))
-        return 0.5
-    if not 0.0 <= number <= 1.0:
-        clamped = min(1.0, max(0.0, number))
-        faults.append(
-            ("importance", f"importance: {_shown(value)} is outside 0 to 1; {clamped} is used")
-        )
-        return clamped
-    return number
-
-
-def _count(key: str, value: Any, faults: list[tuple[str, str]]) -> int:
-    if value is None:
-        return 0
-    try:
-        number = -1 if isinstance(value, bool) or int(value) != float(value) else int(value)
-    except (TypeError, ValueError, OverflowError):
-        number = -1
-    if number < 0 or number > 10**9:
-        faults.append((key, f"{key}: {_shown(value)} is no count; 0 is used"))
-        return 0
-    return number
-
-
-def _day(key: str, value: Any, faults: list[tuple[str, str]]) -> str:
-    if value is None or value == "":
-        return ""
-    found = _DAY.match(str(value))
-    if found is None or not is_day(found[0]):
-        faults.append((key, f"{key}: {_shown(value)} is no date (YYYY-MM-DD); it is left out"))
-        return ""
-    return found[0]
-
-
 _LISTS = frozenset(
-    [
-        "tags",
-        "paths",
-        "commands",
-        "merged_from",
-        "promoted_from",
-        "promoted_to",
-        "supports",
-        "contradicts",
-    ]
+    "tags paths commands merged_from promoted_from promoted_to supports contradicts".split()
 )
-
-
-_UNIT = frozenset(["surprise"])
-
-
-_NUMBERS = frozenset(["stability", "difficulty"])
-
-
+_TOPS = {"surprise": 1.0, "stability": 36500.0, "difficulty": 36500.0}
 _EFFECTIVE = frozenset([*CORE_KEYS, "kind", "priority"])
 
 
-def _extra(raw: Mapping[str, Any], faults: list[tuple[str, str]]) -> dict[str, Any]:
-    extra: dict[str, Any] = {}
-    for key, value in raw.items():
-        if key in _EFFECTIVE or value is None:
-            continue
-        if key in _LISTS:
-            extra[key] = _list(value)
-        elif key in _NUMBERS or key in _UNIT:
-            _number(key, value, extra, faults)
-        elif key == "success_count":
-            extra[key] = _count(key, value, faults)
-        else:
-            extra[key] = value
-    if "priority" in raw and raw["priority"] in PRIORITIES:
-        extra["priority"] = raw["priority"]
-    return extra
+def read_values(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """Effective values of front matter, and (key, message) for each one that cannot be used."""
+    given = _Given(raw)
+    kind, priority = given.choice("kind", KINDS, ""), given.choice("priority", PRIORITIES, "")
+    usual = TYPE_OF_KIND.get(kind, "declarative") if kind else "procedural"
+    values: dict[str, Any] = {
+        "id": given.identifier(),
+        "type": given.choice("type", TYPES, usual),
+        "domain": given.choice("domain", DOMAINS, "team"),
+        "importance": max(given.importance(), IMPORTANCE_FLOOR.get(priority, 0.0)),
+        "phase": given.choice("phase", PHASES, "unknown"),
+        "status": given.choice("status", STATUSES, "active"),
+        "reinforcement_count": given.count("reinforcement_count"),
+        "last_reinforced": given.day("last_reinforced"),
+        "created_at": given.day("created_at"),
+        "kind": kind,
+        "priority": priority or PRIORITY_OF_KIND.get(kind, "normal"),
+        "extra": given.extra(),
+    }
+    return values, given.faults
+
+
+class _Given:
+    """The values as they were written; `faults` collects (key, message)."""
+
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        self.raw = raw
+        self.faults: list[tuple[str, str]] = []
+
+    def fault(self, key: str, why: str) -> None:
+        text = str(self.raw[key])
+        shown = repr(text if len(text) <= 40 else text[:39] + "…")
+        self.faults.append((key, f"{key}: {shown} {why}"))
+
+    def choice(self, key: str, allowed: Sequence[str], default: str) -> str:
+        value = self.raw.get(key)
+        if value is None or value in allowed:
+            return default if value is None else str(value)
+        self.fault(key, f"is none of {', '.join(allowed)}; {default or 'none'} is used")
+        return default
+
+    def identifier(self) -> str:
+        value = self.raw.get("id")
+        if value is None:
+            return ""
+        usable = isinstance(value, (str, int)) and not isinstance(value, bool)
+        text = str(value).strip() if usable else ""
+        if text and len(text) <= 200 and not _CONTROL.search(text):
+            return text
+        self.fault("id", "cannot be an id; one is derived from the place")
+        return ""
+
+    def importance(self) -> float:
+        value = self.raw.get("importance")
+        if value is None:
+            return 0.5
+        number = _number(value)
+        if math.isnan(number):
+            self.fault("importance", "is no number; 0.5 is used")
+            return 0.5
+        clamped = min(1.0, max(0.0, number))
+        if number != clamped:
+            self.fault("importance", f"is outside 0 to 1; {clamped} is used")
+        return clamped
+
+    def count(self, key: str) -> int:
+        value = self.raw.get(key)
+        number = 0.0 if value is None else _number(value)
+        if 0 <= number <= 10**9 and number == int(number):
+            return int(number)
+        self.fault(key, "is no count; 0 is used")
+        return 0
+
+    def day(self, key: str) -> str:
+        value = self.raw.get(key)
+        if value is None or value == "":
+            return ""
+        found = _DAY.match(str(value))
+        if found and is_day(found[0]):
+            return found[0]
+        self.fault(key, "is no date (YYYY-MM-DD); it is left out")
+        return ""
+
+    def extra(self) -> dict[str, Any]:
+        extra: dict[str, Any] = {}
+        for key, value in self.raw.items():
+            if key in _EFFECTIVE or value is None:
+                continue
+            if key in _TOPS:
+                if 0.0 <= (number := _number(value)) <= _TOPS[key]:
+                    extra[key] = number
+                else:
+                    self.fault(key, f"is no number from 0 to {_TOPS[key]:g}; it is left out")
+            elif key == "success_count":
+                extra[key] = self.count(key)
+            else:
+                extra[key] = _list(value) if key in _LISTS else value
+        if self.raw.get("priority") in PRIORITIES:
+            extra["priority"] = self.raw["priority"]
+        return extra
+
+
+def _number(value: Any) -> float:
+    try:
+        return math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def _list(value: Any) -> list[str]:
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
-    if isinstance(value, list):
-        return [
-            str(item) for item in value if item is not None and not isinstance(item, (dict, list))
-        ]
-    return [str(value)] if not isinstance(value, dict) else []
-
-
-def _number(key: str, value: Any, extra: dict[str, Any], faults: list[tuple[str, str]]) -> None:
-    try:
-        number = float("nan") if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = float("nan")
-    top = 1.0 if key in _UNIT else 36500.0
-    if not 0.0 <= number <= top:
-        faults.append(
-            (key, f"{key}: {_shown(value)} is no number from 0 to {top:g}; it is left out")
-        )
-    else:
-        extra[key] = number
+    if isinstance(value, dict):
+        return []
+    items = value if isinstance(value, list) else [value]
+    return [str(item) for item in items if item is not None and not isinstance(item, (dict, list))]
 
 
 def make_entry(

@@ -86,8 +86,7 @@ def _read_lines(block: str) -> FrontMatter | None:
 
 @lru_cache(maxsize=2048)
 def _read_line(line: str) -> tuple[str, Any] | None:
-    """(key, value), ("-", (indent, item)), ("", None) for a blank line, None when only YAML can
-    tell.
+    """(key, value), ("-", (indent, item)), ("", None) of a blank line, None when YAML must tell.
 
     Remembered, because most lines of a memory file stand in many of its entries.
     """
@@ -101,19 +100,13 @@ def _read_line(line: str) -> tuple[str, Any] | None:
             return None if items is None else (key, items)
         if single is double is plain is None:
             return key, None
-        value = _simple(single, double, plain)
+        value = _plain(plain) if plain is not None else single if single is not None else double
         return None if value is None else (key, value)
-    listed = _LISTED.match(line)
-    if listed is not None:
-        item = _simple(*listed.groups()[1:])
-        return None if item is None else ("-", (listed[1], item))
+    if listed := _LISTED.match(line):
+        indent, single, double, plain = listed.groups()
+        item = _plain(plain) if plain is not None else single if single is not None else double
+        return None if item is None else ("-", (indent, item))
     return ("", None) if _BLANK.match(line) else None
-
-
-def _simple(single: str | None, double: str | None, plain: str | None) -> Any:
-    if plain is None:
-        return single if single is not None else double
-    return _plain(plain)
 
 
 def _plain(text: str) -> Any:
@@ -234,8 +227,9 @@ def render_value(value: Any, style: str | None = None, *, flow: bool = False) ->
     """
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, float):
-        return _decimal(value)
+    if isinstance(value, float):  # without an exponent, which YAML 1.1 reads as text
+        text = repr(round(value, 6))
+        return f"{value:.6f}" if "e" in text else text
     if value is None or isinstance(value, int):
         return "null" if value is None else str(value)
     if isinstance(value, (list, tuple)):
@@ -243,15 +237,10 @@ def render_value(value: Any, style: str | None = None, *, flow: bool = False) ->
     return _quoted(str(value), style, flow=flow)
 
 
-def _decimal(value: float) -> str:
-    """Without an exponent, which YAML 1.1 reads as text."""
-    text = repr(round(value, 6))
-    return f"{value:.6f}" if "e" in text else text
-
-
 def _quoted(text: str, style: str | None, *, flow: bool) -> str:
     if _BREAK.search(text):
-        return '"' + _BREAK.sub(_escape, text.replace("\\", "\\\\").replace('"', '\\"')) + '"'
+        escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+        return '"' + _BREAK.sub(lambda found: _escape(found[0]), escaped) + '"'
     if style == '"' and '"' not in text and "\\" not in text:
         return f'"{text}"'
     if (
@@ -267,8 +256,8 @@ def _quoted(text: str, style: str | None, *, flow: bool) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _escape(match: re.Match[str]) -> str:
-    return {"\n": "\\n", "\r": "\\r"}.get(match[0], f"\\u{ord(match[0]):04x}")
+def _escape(char: str) -> str:
+    return {"\n": "\\n", "\r": "\\r"}.get(char, f"\\u{ord(char):04x}")
 
 
 def render(values: Mapping[str, Any], eol: str = "\n") -> str:
@@ -321,24 +310,21 @@ class _Replacement(NamedTuple):
             return [Edit(start, end, glue + self._text(value))]
         if self.node.start_mark.line == self.key.end_mark.line:
             return [Edit(start, end, self._text(value))]
-        if isinstance(value, (list, tuple)) and value and self._is_list():
+        in_lines = self.node.id == "sequence" and not self.node.flow_style
+        if isinstance(value, (list, tuple)) and value and in_lines:
             return [self._listed(start, end, value)]
         colon = self.block.index(":", self.key.end_mark.index) + 1
         below = re.compile(r"\r?\n").search(self.block, colon)
         assert below is not None
         return [Edit(colon, colon, " " + self._text(value)), Edit(below.start(), end, "")]
 
-    def _is_list(self) -> bool:
-        return self.node.id == "sequence" and not self.node.flow_style
-
     def _listed(self, start: int, end: int, value: Any) -> Edit:
         """One item a line as before; items that are only added leave the others as they stand."""
         old, new = _value(self.node), as_written(value)
         glue = self.eol + self.block[self.block.rfind("\n", 0, start) + 1 : start]
         if old == new[: len(old)]:
-            return Edit(
-                end, end, "".join(f"{glue}- {render_value(item)}" for item in new[len(old) :])
-            )
+            more = "".join(f"{glue}- {render_value(item)}" for item in new[len(old) :])
+            return Edit(end, end, more)
         return Edit(start, end, glue.join(f"- {render_value(item)}" for item in new))
 
     def _text(self, value: Any) -> str:
@@ -356,19 +342,15 @@ def _removals(block: str, node: Any, gone: set[str]) -> Iterator[Edit]:
         if _key(key) not in gone:
             kept = True
         elif not node.flow_style:
-            yield _without_lines(block, key.start_mark.index, _end(value))
+            start = key.start_mark.index
+            stop = block.find("\n", max(_end(value) - 1, start))
+            yield Edit(block.rfind("\n", 0, start) + 1, len(block) if stop < 0 else stop + 1, "")
         elif kept:  # with the comma before it
             yield Edit(node.value[at - 1][1].end_mark.index, value.end_mark.index, "")
         else:
-            following = (
-                node.value[at + 1][0].start_mark if at + 1 < len(node.value) else value.end_mark
-            )
+            rest = node.value[at + 1 :]
+            following = rest[0][0].start_mark if rest else value.end_mark
             yield Edit(key.start_mark.index, following.index, "")
-
-
-def _without_lines(block: str, start: int, end: int) -> Edit:
-    stop = block.find("\n", max(end - 1, start))
-    return Edit(block.rfind("\n", 0, start) + 1, len(block) if stop < 0 else stop + 1, "")
 
 
 def _addition(block: str, node: Any, added: Mapping[str, Any], eol: str) -> list[Edit]:

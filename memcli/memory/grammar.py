@@ -27,15 +27,9 @@ class LinePattern:
 
 
 MARK = LinePattern(r"(?:(---)[ \t]*+\r?(?=\n|\Z)| {0,3}(`{3,}+|~{3,}+)([^\n]*+))")
-
-
 # group 1: a delimiter; 2 and 3: a code fence and its info string
 HEADING = LinePattern(r" {0,3}(#{1,6})[ \t]++([^\r\n]*+)")
-
-
 HEAD_DATE = re.compile(r"^\[(\d{4}-\d{2}-\d{2})\][ \t]*")
-
-
 BLANKS = "\r\n \t"
 NO_BODY = "e3b0c442"
 """The digest of an empty body."""
@@ -97,14 +91,10 @@ def heading_text(heading: re.Match[str]) -> str:
 def derived_id(*parts: str) -> str:
     """uuid5 over `parts`: the stable id of what has none of its own (RFC 9562, version 5)."""
     from hashlib import sha1
+    from uuid import UUID
 
-    digest = bytearray(
-        sha1(_NAMESPACE + "\0".join(parts).encode("utf-8", "surrogatepass")).digest()[:16]
-    )
-    digest[6] = digest[6] & 0x0F | 0x50
-    digest[8] = digest[8] & 0x3F | 0x80
-    text = digest.hex()
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+    text = _NAMESPACE + "\0".join(parts).encode("utf-8", "surrogatepass")
+    return str(UUID(bytes=sha1(text).digest()[:16], version=5))
 
 
 def within(spans: list[tuple[int, int]], offset: int) -> bool:

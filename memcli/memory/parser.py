@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from memcli.memory import front_matter
@@ -28,24 +28,13 @@ from memcli.memory.grammar import (
     with_line_feeds,
     within,
 )
-from memcli.memory.values import (
-    TYPES,
-    Entry,
-    Problem,
-    Segment,
-)
+from memcli.memory.values import TYPES, Entry, Problem, Segment
 
 _CORE = "|".join(CORE_KEYS)
-
-
 _MAYBE = re.compile(rf"(?:{_CORE})[\"']?[ \t]*+:")
-
-
 _MEANT = re.compile(
     r"(?<![^\n])(?:id[ \t]*:|type[ \t]*:[ \t]*(?:declarative|procedural|directive|corrective)\b)"
 )
-
-
 _KEY = re.compile(r"(?<![^\n{,])[ \t]*+[\"']?([\w-]++)[\"']?[ \t]*+:")
 
 
@@ -170,16 +159,12 @@ class _Reader:
                     at += 1
                 else:
                     yield block
-                    at = self._after(at, block)
+                    # What closes a damaged one may well open the next entry.
+                    end = block.close if block.values is None else block.body
+                    while at < len(self.marks) and self.marks[at].end() <= end:
+                        at += 1
             else:
                 at = self._skip_fence(at)
-
-    def _after(self, at: int, block: EntryBlock) -> int:
-        """The first mark behind a block. What closes a damaged one may well open the next entry."""
-        end = block.close if block.values is None else block.body
-        while at < len(self.marks) and self.marks[at].end() <= end:
-            at += 1
-        return at
 
     def _skip_fence(self, at: int) -> int:
         """The mark after the fence that opens at `at`.
@@ -193,7 +178,8 @@ class _Reader:
         behind: list[int] = []
         for i in range(at + 1, len(self.marks)):
             if self.marks[i][1]:
-                if self._has_id(i):
+                block = self._block(i)
+                if block and block.values and block.values.get("id") is not None:
                     if first is not None:
                         break
                     first = i
@@ -203,26 +189,19 @@ class _Reader:
                 return i + 1
         if first is None:
             return len(self.marks)
-        return self._example_end(at, behind) or self._forgotten(at, first)
-
-    def _has_id(self, at: int) -> bool:
-        block = self._block(at)
-        return block is not None and block.values is not None and block.values.get("id") is not None
+        end = self._example_end(at, behind)
+        if not end:
+            self._problem(self.marks[at].start(2), "code fence is not closed before the next entry")
+        return end or first
 
     def _example_end(self, at: int, behind: list[int]) -> int:
-        """The mark after the one that closes the fence at `at`; 0 when the fences behind need no
-        such.
-        """
+        """The mark after the one that closes the fence at `at`; 0 when the fences behind need none."""
         if pair_up([self.marks[i] for i in behind]):
             return 0
         for place, i in enumerate(behind):
             if closes(self.marks[i], self.marks[at][2]):
                 return i + 1 if pair_up([self.marks[k] for k in behind[place + 1 :]]) else 0
         return 0
-
-    def _forgotten(self, at: int, first: int) -> int:
-        self._problem(self.marks[at].start(2), "code fence is not closed before the next entry")
-        return first
 
     def _block(self, at: int) -> EntryBlock | None:
         if at not in self.memo:
@@ -231,16 +210,19 @@ class _Reader:
 
     def _try_block(self, at: int) -> EntryBlock | None:
         start = self.marks[at].start(1)
-        if not self._after_blank(start):
-            return None
+        line = self.scan.rfind("\n", 0, max(start - 1, 0)) + 1
+        if start != self.top and self.scan[max(line, self.top) : start].strip():
+            return None  # not after a blank line
         inner = self._next_line(self.marks[at].end())
         rule = bisect_right(self.rules, at)
         if rule == len(self.rules):
-            return self._unclosed(start, inner)
+            place = (start, inner, len(self.scan), len(self.scan))
+            return self._meant(place, "front matter is not closed by a line of ---")
         closing = self.marks[self.rules[rule]]
         place = (start, inner, closing.start(1), self._next_line(closing.end()))
         if place[2] - inner > front_matter.MAX_BLOCK:
-            return self._too_long(place)
+            why = f"front matter cannot be read: longer than {front_matter.MAX_BLOCK} characters"
+            return self._meant(place, why)
         block = self.scan[inner : place[2]]
         if not _MAYBE.search(block):
             return None
@@ -249,22 +231,14 @@ class _Reader:
         except front_matter.Malformed as error:
             why = f"front matter cannot be read: {error}"
             return _damaged(place, inner + error.offset, why) if _MEANT.search(block) else None
-        if not _is_entry(values):
+        named = values.get("id") is not None or values.get("type") in TYPES
+        if not named and sum(key in values for key in CORE_KEYS) < 3:
             return None
         problems = [(key, f"key {key!r} stands twice; the last one counts") for key in repeated]
         return EntryBlock(*place, values, self._located(problems, inner, place[2]))
 
-    def _unclosed(self, start: int, inner: int) -> EntryBlock | None:
-        if not _MEANT.match(self.scan, inner):
-            return None
-        place = (start, inner, len(self.scan), len(self.scan))
-        return _damaged(place, start, "front matter is not closed by a line of ---")
-
-    def _too_long(self, place: tuple[int, int, int, int]) -> EntryBlock | None:
-        if not _MEANT.match(self.scan, place[1]):
-            return None
-        why = f"front matter cannot be read: longer than {front_matter.MAX_BLOCK} characters"
-        return _damaged(place, place[0], why)
+    def _meant(self, place: tuple[int, int, int, int], why: str) -> EntryBlock | None:
+        return _damaged(place, place[0], why) if _MEANT.match(self.scan, place[1]) else None
 
     def _located(
         self, faults: Sequence[tuple[str, str]], inner: int, close: int
@@ -274,10 +248,6 @@ class _Reader:
             return ()
         places = {found[1]: found.start(1) for found in _KEY.finditer(self.scan, inner, close)}
         return tuple((places.get(key, inner), message, "defaulted") for key, message in faults)
-
-    def _after_blank(self, at: int) -> bool:
-        line = self.scan.rfind("\n", 0, max(at - 1, 0)) + 1
-        return at == self.top or not self.scan[max(line, self.top) : at].strip()
 
     def _next_line(self, end: int) -> int:
         stop = self.scan.find("\n", end)
@@ -305,9 +275,3 @@ class _Reader:
 def _damaged(place: tuple[int, int, int, int], at: int, why: str) -> EntryBlock:
     """A block that was meant as an entry: it stays apart from its neighbours, as prose."""
     return EntryBlock(*place, None, ((at, why, "unreadable"),))
-
-
-def _is_entry(values: Mapping[str, Any]) -> bool:
-    if values.get("id") is not None or values.get("type") in TYPES:
-        return True
-    return sum(key in values for key in CORE_KEYS) >= 3

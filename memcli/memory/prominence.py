@@ -26,9 +26,7 @@ _FACTOR: Final = 0.9 ** (-1 / W[20]) - 1
 
 
 class Rule(NamedTuple):
-    """How prominence is computed: `decay` half-life, linear, fsrs or none; `growth` linear, log or
-    none.
-    """
+    """`decay` is half-life, linear, fsrs or none; `growth` linear, log or none."""
 
     decay: str = "half-life"
     half_life: float = 90.0
@@ -72,24 +70,17 @@ def _decay(kind: str, age: float, rule: Rule, stability: float) -> float:
     if rule.decay == "half-life":
         return half_life_decay(age, rule.half_life)
     if rule.decay == "linear":
-        return linear_decay(age)
+        return max(FLOOR, 1 - max(age, 0) / 180)
     if rule.decay == "fsrs":
         return retrievability(age, stability)
     raise ValueError(f"unknown decay: {rule.decay}")
 
 
 def half_life_decay(age: float, half_life: float = 90.0) -> float:
-    """max(0.1, 0.5^(age/half_life)), ages in days (seed 000); never fades with an infinite
-    half-life.
-    """
+    """max(0.1, 0.5^(age/half_life)), ages in days; never fades with an infinite half-life."""
     if age <= 0 or half_life == math.inf:
         return 1.0
     return max(FLOOR, 0.5 ** (age / half_life)) if half_life > 0 else FLOOR
-
-
-def linear_decay(age: float) -> float:
-    """max(0.1, 1 - age/180), age in days (seed 001)."""
-    return max(FLOOR, 1 - max(age, 0) / 180)
 
 
 def retrievability(age: float, stability: float) -> float:
@@ -98,15 +89,12 @@ def retrievability(age: float, stability: float) -> float:
 
 
 def initial_stability(surprise: float = 0.0) -> float:
-    """FSRS-6 stability of a first "good", in days, times 1 + 0.5 x surprise (seed 003); surprise 0
-    to 1.
-    """
+    """FSRS-6 stability of a first "good" in days, times 1 + 0.5 x surprise (0 to 1)."""
     return W[2] * (1 + 0.5 * _clamp(surprise, (0.0, 1.0)))
 
 
 def review(stability: float, difficulty: float, days: float, rating: str) -> tuple[float, float]:
-    """Stability and difficulty after a review (FSRS-6), `days` after the last one; unknown ratings
-    are good.
+    """Stability and difficulty after a review (FSRS-6) `days` after the last; unknown is good.
 
     On the same day the short-term rule holds. As in the `fsrs` package, only "again" can then
     shorten the stability; unlike there, it stays at or below a hundred years (fsrs-rs).
@@ -114,35 +102,20 @@ def review(stability: float, difficulty: float, days: float, rating: str) -> tup
     grade = RATINGS.get(rating, RATINGS["good"])
     s, d = _clamp(stability, STABILITY_RANGE), _clamp(difficulty, DIFFICULTY_RANGE)
     if days < 1:
-        after = _after_same_day(s, grade)
+        increase = math.exp(W[17] * (grade - 3 + W[18])) * s ** -W[19]
+        after = s * (increase if grade == RATINGS["again"] else max(increase, 1.0))
     elif grade == RATINGS["again"]:
-        after = _after_lapse(s, d, retrievability(days, s))
+        lost = math.exp(W[14] * (1 - retrievability(days, s)))
+        long_term = W[11] * d ** -W[12] * ((s + 1) ** W[13] - 1) * lost
+        after = min(long_term, s / math.exp(W[17] * W[18]))
     else:
-        after = _after_recall(s, d, retrievability(days, s), grade)
-    return _clamp(after, STABILITY_RANGE), _next_difficulty(d, grade)
-
-
-def _after_same_day(s: float, grade: int) -> float:
-    increase = math.exp(W[17] * (grade - 3 + W[18])) * s ** -W[19]
-    return float(s * (increase if grade == RATINGS["again"] else max(increase, 1.0)))
-
-
-def _after_lapse(s: float, d: float, r: float) -> float:
-    long_term = W[11] * d ** -W[12] * ((s + 1) ** W[13] - 1) * math.exp(W[14] * (1 - r))
-    return float(min(long_term, s / math.exp(W[17] * W[18])))
-
-
-def _after_recall(s: float, d: float, r: float, grade: int) -> float:
-    penalty = W[15] if grade == RATINGS["hard"] else 1.0
-    bonus = W[16] if grade == RATINGS["easy"] else 1.0
-    gain = math.exp(W[8]) * (11 - d) * s ** -W[9] * (math.exp(W[10] * (1 - r)) - 1)
-    return float(s * (1 + gain * penalty * bonus))
-
-
-def _next_difficulty(d: float, grade: int) -> float:
+        factor = (W[15] if rating == "hard" else 1.0) * (W[16] if rating == "easy" else 1.0)
+        gain = math.exp(W[8]) * (11 - d) * s ** -W[9]
+        after = s * (1 + gain * (math.exp(W[10] * (1 - retrievability(days, s))) - 1) * factor)
     damped = d + (10 - d) / 9 * -W[6] * (grade - 3)
     easiest = W[4] - math.exp(W[5] * 3) + 1
-    return _clamp(W[7] * easiest + (1 - W[7]) * damped, DIFFICULTY_RANGE)
+    harder = _clamp(W[7] * easiest + (1 - W[7]) * damped, DIFFICULTY_RANGE)
+    return _clamp(float(after), STABILITY_RANGE), harder
 
 
 def _clamp(value: float, bounds: tuple[float, float]) -> float:
@@ -150,9 +123,7 @@ def _clamp(value: float, bounds: tuple[float, float]) -> float:
 
 
 def growth(n: int, mode: str = "log") -> float:
-    """The factor of `n` reinforcements: linear 1 + n (seed 000), log 1 + log2(n+1)/8 (seed 001),
-    none 1.
-    """
+    """The factor of `n` reinforcements: linear 1 + n, log 1 + log2(n+1)/8, none 1."""
     if mode == "none":
         return 1.0
     if mode == "linear":
@@ -163,9 +134,7 @@ def growth(n: int, mode: str = "log") -> float:
 
 
 def age_days(last_reinforced: str, created_at: str, date: str, now: datetime.date) -> int:
-    """Whole days since the first of the three that is an ISO date or datetime, 30 if none is;
-    future is 0.
-    """
+    """Whole days since the first of the three that is an ISO date, 30 if none is; future is 0."""
     for text in (last_reinforced, created_at, date):
         try:
             then = type(now).fromisoformat(text[:10])

@@ -20,10 +20,7 @@ from memcli.memory.grammar import (
     within,
 )
 from memcli.memory.parser import MemoryFile
-from memcli.memory.values import (
-    Entry,
-    Segment,
-)
+from memcli.memory.values import Entry, Segment
 
 _BULLET = re.compile(r"(?<![^\n]) *[-*+][ \t]+(?![-*_ \t]*\r?(?:\n|\Z))\S")
 

@@ -8,27 +8,10 @@ from typing import Any, NamedTuple
 TYPES = ("declarative", "procedural", "directive", "corrective")
 DOMAINS = ("task", "team")
 STATUSES = ("active", "retired", "compacted")
-PHASES = (
-    "specification",
-    "planning",
-    "design",
-    "implementation",
-    "review",
-    "maintenance",
-    "unknown",
-)
+PHASES = tuple("specification planning design implementation review maintenance unknown".split())
 LEVELS = ("global", "project", "job", "task")
 STORES = ("memory", "institutional", "proxy", "archive")
-KINDS = (
-    "policy",
-    "workflow",
-    "pitfall",
-    "architecture",
-    "decision",
-    "preference",
-    "fact",
-    "episode",
-)
+KINDS = tuple("policy workflow pitfall architecture decision preference fact episode".split())
 PRIORITIES = ("permanent", "critical", "high", "pin", "medium", "normal")
 
 

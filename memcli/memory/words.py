@@ -5,6 +5,7 @@ What recall needs on every prompt; making rows of entries is in `chunk`.
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -43,9 +44,7 @@ def join(texts: list[str]) -> str:
 
 
 def body_of(text: str, title: str) -> str:
-    """The text without a rule at its end and without its heading, when that says what the title
-    says.
-    """
+    """The text without a rule at its end, and without a heading that says what the title says."""
     text = _LAST_RULE.sub("", text)
     head = _HEADING.match(text)
     if head is not None and title and title.rpartition(" > ")[2] in head[0]:
@@ -78,8 +77,7 @@ def humps(word: str) -> list[str]:
 
 
 def word_forms(text: str) -> Iterator[str]:
-    """The words that have a vector: as written, identifiers by their humps, pairs where no blanks
-    are.
+    """The words that have a vector: as written, identifiers by humps, pairs where no blanks are.
 
     What is longer than `LONGEST` characters is no word (a hash, encoded data).
     """
@@ -101,8 +99,8 @@ def is_day(text: str) -> bool:
     """Whether `text` is a calendar date written YYYY-MM-DD."""
     if len(text) != 10 or not _DAY.match(text):
         return False
-    year, month, day = int(text[:4]), int(text[5:7]), int(text[8:])
-    if not (year >= 1 and 1 <= month <= 12 and day >= 1):
+    try:
+        datetime.date.fromisoformat(text)
+    except ValueError:
         return False
-    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    return day <= (31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]
+    return True

@@ -239,8 +239,7 @@ def need_root(project: Project, more: str = "") -> Path:
     """The root. Raises UsageError outside of a project; `more` is a further way out."""
     if project.root is None:
         raise UsageError(
-            "there is no project here",
-            f"run it inside a repository, or name one with --root{more}",
+            "there is no project here", f"run it inside a repository, or name one with --root{more}"
         )
     return project.root
 

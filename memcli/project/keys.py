@@ -67,7 +67,7 @@ class Key(NamedTuple):
 
     check: Callable[[Any], Any]
     meaning: str
-    project: bool = True
+    project: bool
 
 
 def _choice(*allowed: str) -> Callable[[Any], str]:
@@ -146,156 +146,127 @@ def _names(allowed: Sequence[str]) -> Callable[[Any], tuple[str, ...]]:
     return check
 
 
+_OF_A_REPOSITORY = frozenset(
+    "fusion min_cosine context walk decay half_life half_life_by_kind growth use_importance"
+    " prominence_weight mmr_lambda limit max_tokens max_tokens_by_type level_weights kind_weights"
+    " found jobs_dir memory_files reinforce_mode inject_min".split()
+)
+"""What the configuration of a repository may set; all else is the user's."""
 _TOKENS = _number(0, 1_000_000, whole=True)
 _WEIGHT = _number(0, 10)
-KEYS: dict[str, Key] = {
-    "query": Key(
+_KEYS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "query": (
         _choice("plain", "llm"),
         "how a task becomes a query: as it stands, or condensed by the language model first",
-        project=False,
     ),
-    "fusion": Key(
+    "fusion": (
         _choice("auto", "bm25", "linear", "rrf", "blend"),
         "how lexical and vector relevance join; without vectors every mode is bm25",
     ),
-    "min_cosine": Key(
+    "min_cosine": (
         _number(-1, 1),
         "cosine from which an entry is near by its vector alone; -1 is 0.28 with the local embedder, 0.3 with"
         " others, and 0.03 more for every doubling above 500 chunks",
     ),
-    "context": Key(
+    "context": (
         _number(0, 2),
         "what entries of one session, and neighbours of one day in a file, lend each other; 0 is nothing",
     ),
-    "walk": Key(
-        _number(0, 3, whole=True), "how many edges (similar, supports) to walk from the hits"
+    "walk": (_number(0, 3, whole=True), "how many edges (similar, supports) to walk from the hits"),
+    "decay": (_choice("half-life", "linear", "fsrs", "none"), "how memory fades with age"),
+    "half_life": (
+        _number(0.1, 36500),
+        "days until half is left (decay half-life; the floor is 0.1)",
     ),
-    "decay": Key(_choice("half-life", "linear", "fsrs", "none"), "how memory fades with age"),
-    "half_life": Key(
-        _number(0.1, 36500), "days until half is left (decay half-life; the floor is 0.1)"
-    ),
-    "half_life_by_kind": Key(
+    "half_life_by_kind": (
         _table(KINDS, _number(0.1, 1_000_000_000)),
         "half-life of a kind; policy and architecture do not fade unless named",
     ),
-    "growth": Key(
+    "growth": (
         _choice("log", "linear", "none"),
         "what n reinforcements do: 1 + log2(n+1)/8, 1 + n, or nothing",
     ),
-    "use_importance": Key(_flag, "whether importance is part of prominence"),
-    "prominence_weight": Key(
-        _number(0, 4), "w in relevance x prominence^w; 0 ranks by relevance alone"
+    "use_importance": (_flag, "whether importance is part of prominence"),
+    "prominence_weight": (
+        _number(0, 4),
+        "w in relevance x prominence^w; 0 ranks by relevance alone",
     ),
-    "mmr_lambda": Key(
-        _number(0, 1), "1 ranks by score alone, less prefers hits unlike those above them"
+    "mmr_lambda": (
+        _number(0, 1),
+        "1 ranks by score alone, less prefers hits unlike those above them",
     ),
-    "limit": Key(_number(1, 1000, whole=True), "how many ranked hits at most"),
-    "max_tokens": Key(_TOKENS, "size of a whole answer in tokens (characters / 4); 0 is no limit"),
-    "max_tokens_by_type": Key(
-        _table(TYPES, _TOKENS), "most tokens that ranked hits of one type may take"
+    "limit": (_number(1, 1000, whole=True), "how many ranked hits at most"),
+    "max_tokens": (_TOKENS, "size of a whole answer in tokens (characters / 4); 0 is no limit"),
+    "max_tokens_by_type": (
+        _table(TYPES, _TOKENS),
+        "most tokens that ranked hits of one type may take",
     ),
-    "level_weights": Key(_table(LEVELS, _WEIGHT, LEVEL_WEIGHTS), "factor of each level"),
-    "kind_weights": Key(_table(KINDS, _WEIGHT), "factor of a kind, 1.0 when not named"),
-    "found": Key(
-        _flag, "whether memory that people and other tools keep in a repository is in view, too"
+    "level_weights": (_table(LEVELS, _WEIGHT, LEVEL_WEIGHTS), "factor of each level"),
+    "kind_weights": (_table(KINDS, _WEIGHT), "factor of a kind, 1.0 when not named"),
+    "found": (
+        _flag,
+        "whether memory that people and other tools keep in a repository is in view, too",
     ),
-    "jobs_dir": Key(below_root, "one more folder of jobs, relative to the root"),
-    "memory_files": Key(
-        _globs, "globs of further memory files of the project level, relative to the root"
+    "jobs_dir": (below_root, "one more folder of jobs, relative to the root"),
+    "memory_files": (
+        _globs,
+        "globs of further memory files of the project level, relative to the root",
     ),
-    "reinforce_mode": Key(
+    "reinforce_mode": (
         _choice("retrieved", "aligned", "rated"),
         "what a session strengthens: all that it was shown, what it used, or as a language model rates it",
     ),
-    "compact_after_extract": Key(
-        _flag, "whether mem extract compacts the files it wrote", project=False
-    ),
-    "episodes_keep": Key(
+    "compact_after_extract": (_flag, "whether mem extract compacts the files it wrote"),
+    "episodes_keep": (
         _number(1, 10_000, whole=True),
         "live episodes of a file; older ones go to its archive",
-        project=False,
     ),
-    "extract_global": Key(
+    "extract_global": (
         _flag,
         "whether mem extract may write what holds in any project to ~/MEMORY.md",
-        project=False,
     ),
-    "hook_proxy": Key(
-        _flag, "whether hooks show your own proxy file at the start of a session", project=False
-    ),
-    "hook_show": Key(
-        _flag, "whether you are shown a line when hooks told an agent something", project=False
-    ),
-    "inject_min": Key(
+    "hook_proxy": (_flag, "whether hooks show your own proxy file at the start of a session"),
+    "hook_show": (_flag, "whether you are shown a line when hooks told an agent something"),
+    "inject_min": (
         _number(0, 1),
         "how strong the evidence must be that an entry bears on a prompt, for a hook to tell it",
     ),
-    "history": Key(_flag, "keep what was said and committed, and find it", project=False),
-    "history_days": Key(
-        _number(1, 36_500, whole=True), "how old a session may be that is kept", project=False
+    "history": (_flag, "keep what was said and committed, and find it"),
+    "history_days": (_number(1, 36_500, whole=True), "how old a session may be that is kept"),
+    "history_commits": (
+        _number(0, 1_000_000, whole=True),
+        "how many of the newest commits are found",
     ),
-    "history_commits": Key(
-        _number(0, 1_000_000, whole=True), "how many of the newest commits are found", project=False
-    ),
-    "history_mb": Key(
-        _number(1, 100_000, whole=True), "megabytes that the record may take", project=False
-    ),
-    "embedder": Key(
-        _choice(
-            "auto",
-            "none",
-            "local",
-            "openai",
-            "gemini",
-            "ollama",
-            "openai-compatible",
-            "onnx",
-        ),
+    "history_mb": (_number(1, 100_000, whole=True), "megabytes that the record may take"),
+    "embedder": (
+        _choice("auto", "none", "local", "openai", "gemini", "ollama", "openai-compatible", "onnx"),
         "what makes vectors of texts; auto is local when its extra is installed, else none",
-        project=False,
     ),
-    "embed_model": Key(
-        str, "model of the embedder; empty is the provider's usual one", project=False
-    ),
-    "embed_url": Key(str, "URL of the embedder, in place of the provider's own", project=False),
-    "embed_folder": Key(str, "folder with the model of embedder onnx", project=False),
-    "embed_dimensions": Key(
+    "embed_model": (str, "model of the embedder; empty is the provider's usual one"),
+    "embed_url": (str, "URL of the embedder, in place of the provider's own"),
+    "embed_folder": (str, "folder with the model of embedder onnx"),
+    "embed_dimensions": (
         _number(0, 100_000, whole=True),
         "dimension to ask the embedder for; 0 is its usual one",
-        project=False,
     ),
-    "embed_kinds": Key(
-        _names(KINDS), "kinds of entries to embed; none named is all", project=False
-    ),
-    "embed_types": Key(
-        _names(TYPES), "types of entries to embed; none named is all", project=False
-    ),
-    "embed_min_importance": Key(
-        _number(0, 1), "importance from which entries are embedded", project=False
-    ),
-    "llm": Key(
+    "embed_kinds": (_names(KINDS), "kinds of entries to embed; none named is all"),
+    "embed_types": (_names(TYPES), "types of entries to embed; none named is all"),
+    "embed_min_importance": (_number(0, 1), "importance from which entries are embedded"),
+    "llm": (
         _choice("none", "anthropic", "claude", "scripted"),
         "the language model to ask: over the API, through the claude command, or from a file of replies",
-        project=False,
     ),
-    "llm_replies": Key(
-        str, "file of the replies of llm = scripted, a JSON string a line", project=False
-    ),
-    "model": Key(_model, "the model to ask", project=False),
-    "max_cost": Key(
-        _number(0, 1000), "USD that one run may spend on a language model", project=False
-    ),
-    "max_cost_day": Key(
-        _number(0, 10_000), "USD that a day may cost, all projects together", project=False
-    ),
-    "store_url": Key(
+    "llm_replies": (str, "file of the replies of llm = scripted, a JSON string a line"),
+    "model": (_model, "the model to ask"),
+    "max_cost": (_number(0, 1000), "USD that one run may spend on a language model"),
+    "max_cost_day": (_number(0, 10_000), "USD that a day may cost, all projects together"),
+    "store_url": (
         str,
         "PostgreSQL URL of the shared index; the password is better kept in ~/.pgpass",
-        project=False,
     ),
-    "store_team": Key(
+    "store_team": (
         str,
         "role that may read what is pushed; empty is the project's own, at first your own",
-        project=False,
     ),
 }
+KEYS = {name: Key(*row, name in _OF_A_REPOSITORY) for name, row in _KEYS.items()}

@@ -251,9 +251,7 @@ class _Walk:
         return all(self.inside(f"{root}/{name}", name) for name in names)
 
     def folders(self, path: str, name: str) -> list[str]:
-        """Names of the folders in `path`, sorted, links last; those that leave the root are
-        reported.
-        """
+        """Names of the folders in `path`, sorted, links last; those that leave are reported."""
         found = [
             (entry.is_symlink(), entry.name) for entry in self.entries(path, name) if _is_dir(entry)
         ]

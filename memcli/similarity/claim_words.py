@@ -197,9 +197,7 @@ UNITS = {
 
 
 def _stem(word: str) -> str:
-    """The word without English inflection: a lighter Porter step 1, enough to equate run and
-    running.
-    """
+    """The word without English inflection: a lighter Porter step 1 (run and running are equal)."""
     if not word.isascii() or len(word) < 4:
         return word
     if word.endswith("ies") and len(word) > 4:

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from memcli.similarity.claim_words import (
-    GOVERNORS,
-    LIMITS,
-    canonical,
-)
+from memcli.similarity.claim_words import GOVERNORS, LIMITS, canonical
 from memcli.similarity.phrases import Phrase, phrases_of
 from memcli.similarity.tokens import bigrams_of, tokens_of
 
@@ -33,9 +29,7 @@ class Claim(NamedTuple):
 
 
 def claim(text: str) -> Claim:
-    """What `text` asserts. Heading marks, heading and bullet dates, bullets and emphasis do not
-    count.
-    """
+    """What `text` asserts; heading marks, dates of headings and bullets, emphasis do not count."""
     tokens = list(tokens_of(text))
     plain = {token.text for token in tokens if token.kind == "word"}  # folded already
     words = set(plain)

@@ -26,9 +26,7 @@ _SERIES = 8
 
 
 def _subject(a: Claim) -> frozenset[str]:
-    """What a claim is about: its content terms without numbers and without words that have an
-    opposite.
-    """
+    """What a claim is about: its content terms but numbers and words that have an opposite."""
     return frozenset(content_terms(a)) - a.numbers - frozenset(opposites())
 
 

@@ -44,10 +44,12 @@ def only_in_one(a: Claim, b: Claim) -> tuple[frozenset[str], frozenset[str]]:
 
 def differing_phrases(a: Claim, b: Claim) -> tuple[list[Phrase], list[Phrase]]:
     """The phrases that only the one and only the other has, wherever they stand."""
-    ours, theirs = {p[1:] for p in a.phrases}, {p[1:] for p in b.phrases}
-    return [p for p in a.phrases if p[1:] not in theirs], [
-        p for p in b.phrases if p[1:] not in ours
-    ]
+
+    def lacking(one: Claim, other: Claim) -> list[Phrase]:
+        known = {phrase[1:] for phrase in other.phrases}
+        return [phrase for phrase in one.phrases if phrase[1:] not in known]
+
+    return lacking(a, b), lacking(b, a)
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
@@ -78,23 +80,19 @@ def swaps(ours: set[tuple[str, str]], theirs: set[tuple[str, str]]) -> set[froze
     return {x | y for x, y in moved if (y, x) in moved}
 
 
-def _clauses(a: Claim) -> Iterable[list[str]]:
-    clauses: dict[int, list[str]] = {}
+def _clauses(a: Claim, only: frozenset[str] | None = None) -> Iterator[list[str]]:
+    """The distinct terms (`only` these) of each clause, at most `LONG_CLAUSE` together."""
+    clauses: dict[int, dict[str, None]] = {}
     for phrase in a.phrases:
-        clauses.setdefault(phrase.clause, []).extend(phrase.terms)
-    return clauses.values()
+        clauses.setdefault(phrase.clause, {}).update(dict.fromkeys(phrase.terms))
+    for terms in clauses.values():
+        distinct = [term for term in terms if only is None or term in only]
+        yield from (distinct[i : i + LONG_CLAUSE] for i in range(0, len(distinct), LONG_CLAUSE))
 
 
 def _mates(a: Claim) -> dict[str, frozenset[str]]:
     """For each term, the terms of its clauses, itself among them."""
-    lines = (part for terms in _clauses(a) for part in _stretches(terms))
-    return _grouped((term, mate) for terms in lines for term in terms for mate in terms)
-
-
-def _stretches(terms: Sequence[str]) -> Iterator[list[str]]:
-    """The distinct terms of a clause, at most `LONG_CLAUSE` together: what is compared in pairs."""
-    distinct = list(dict.fromkeys(terms))
-    return (distinct[i : i + LONG_CLAUSE] for i in range(0, len(distinct), LONG_CLAUSE))
+    return _grouped((term, mate) for terms in _clauses(a) for term in terms for mate in terms)
 
 
 def _rebound(a: Claim, b: Claim) -> bool:
@@ -111,21 +109,15 @@ def _rebound(a: Claim, b: Claim) -> bool:
 
 
 def _literal_pairs(a: Claim) -> set[tuple[str, str]]:
-    literals = frozenset().union(*literals_of(a))
-    lines = ([term for term in terms if term in literals] for terms in _clauses(a))
-    return {pair for line in lines for part in _stretches(line) for pair in combinations(part, 2)}
+    """The numbers, paths, flags and names of one clause, in pairs (before, behind)."""
+    literals = frozenset[str]().union(*literals_of(a))
+    return {pair for part in _clauses(a, literals) for pair in combinations(part, 2)}
 
 
-def _exchanged(a: Claim, b: Claim) -> bool:
-    """Whether two numbers, paths, flags or names of one clause have changed places."""
-    ours, theirs = _literal_pairs(a), _literal_pairs(b)
-    return any((y, x) in theirs and (y, x) not in ours for x, y in ours - theirs)
-
-
-def _reversed(a: Iterable[Phrase], b: Iterable[Phrase]) -> bool:
-    """Whether some phrase has the same terms in another order ("client calls server")."""
-    ours, theirs = _ordered(a, 5), _ordered(b, 5)
-    return any(x != y and (x, y) in theirs and (x, y) not in ours for y, x in ours - theirs)
+def _turned(ours: set[tuple[str, str]], theirs: set[tuple[str, str]]) -> bool:
+    """Whether some two terms have changed places ("client calls server")."""
+    pairs = ours - theirs
+    return any(x != y and (y, x) in theirs and (y, x) not in ours for x, y in pairs)
 
 
 def _in_step(a: Claim, b: Claim) -> bool:
@@ -144,17 +136,17 @@ def _moved_across(a: Claim, b: Claim) -> bool:
 
 
 def reordered(a: Claim, b: Claim) -> bool:
-    """Whether the same terms stand in another order, or under another governor, that changes what
-    is said.
-    """
+    """Whether another order, or another governor of the same terms, changes what is said."""
     ours, theirs = differing_phrases(a, b)
     if swaps(governed(ours), governed(theirs)):
         return True
     if _in_step(a, b):
         return False
-    if swaps(_ordered(ours, 1), _ordered(theirs, 1)) or _reversed(ours, theirs):
+    if swaps(_ordered(ours, 1), _ordered(theirs, 1)):
         return True
-    return _exchanged(a, b) or _rebound(a, b)
+    if _turned(_ordered(ours, 5), _ordered(theirs, 5)):
+        return True
+    return _turned(_literal_pairs(a), _literal_pairs(b)) or _rebound(a, b)
 
 
 def negated_terms(a: Claim) -> set[str]:
@@ -181,10 +173,8 @@ def _negation(a: Claim, b: Claim) -> bool:
     ours, theirs = negated_terms(a), negated_terms(b)
     if denies(a, b) or denies(b, a):
         return True
-    return bool(
-        (ours - theirs).intersection(content_terms(b))
-        and (theirs - ours).intersection(content_terms(a))
-    )
+    only_ours = (ours - theirs).intersection(content_terms(b))
+    return bool(only_ours and (theirs - ours).intersection(content_terms(a)))
 
 
 def facing(
@@ -220,10 +210,6 @@ def opposing(a: Claim, b: Claim) -> bool:
     return bool(pairs) or _prefixed(ours, theirs) or _prefixed(theirs, ours)
 
 
-def _antonym(a: Claim, b: Claim) -> bool:
-    return opposing(a, b) or bool(facing(*only_in_one(a, b), contrasts()))
-
-
 def _letter(a: Claim, b: Claim) -> bool:
     """Other single letters: node a, node b; drive C, drive D. One article more is none."""
     ours, theirs = (
@@ -231,9 +217,7 @@ def _letter(a: Claim, b: Claim) -> bool:
         for x, y in ((a.words, b.words), (b.words, a.words))
     )
     spoken = TRANSPARENT | JOINERS | GOVERNORS.keys()
-    return bool(ours and theirs) or any(
-        "a" <= letter <= "z" and letter not in spoken for letter in ours | theirs
-    )
+    return bool(ours and theirs) or any("a" <= x <= "z" and x not in spoken for x in ours | theirs)
 
 
 def _undigited(words: Iterable[str]) -> set[str]:
@@ -248,10 +232,6 @@ def _number(a: Claim, b: Claim) -> bool:
         _undigited(ours.difference(*literals_of(a)))
         & _undigited(theirs.difference(*literals_of(b)))
     )
-
-
-def _code(a: Claim, b: Claim) -> bool:
-    return a.names != b.names or bool(a.code - b.words or b.code - a.words)
 
 
 def _beginnings(word: str) -> Iterator[str]:
@@ -278,11 +258,6 @@ def _slots(terms: Sequence[str], own: set[str]) -> set[tuple[str, str]]:
     return slots
 
 
-def _same_slot(ours: set[tuple[str, str]], theirs: set[tuple[str, str]]) -> bool:
-    befores, afters = {x for x, _ in theirs} - {""}, {y for _, y in theirs} - {""}
-    return bool(ours & theirs) or any(x in befores or y in afters for x, y in ours)
-
-
 def _beyond(ours: set[str], theirs: set[str]) -> set[str]:
     """Without the character pairs that close the gap where the other text has more characters."""
     characters = set("".join(theirs))
@@ -294,11 +269,9 @@ def _own_terms(a: Claim, b: Claim) -> tuple[set[str], set[str]]:
     ours, theirs = set(content_terms(a)), set(content_terms(b))
     ours, theirs = ours - theirs, theirs - ours
     opposed = facing(frozenset(ours), frozenset(theirs), opposites())
-    ours, theirs = (
-        _without_kin(ours, theirs) - {x for x, _ in opposed},
-        _without_kin(theirs, ours) - {y for _, y in opposed},
-    )
-    return _beyond(ours, theirs), _beyond(theirs, ours)
+    mine = _without_kin(ours, theirs) - {x for x, _ in opposed}
+    other = _without_kin(theirs, ours) - {y for _, y in opposed}
+    return _beyond(mine, other), _beyond(other, mine)
 
 
 def _replaced(a: Sequence[str], b: Sequence[str], ours: set[str], theirs: set[str]) -> bool:
@@ -306,17 +279,17 @@ def _replaced(a: Sequence[str], b: Sequence[str], ours: set[str], theirs: set[st
     slots, others = _slots(a, ours), _slots(b, theirs)
     if ours and theirs:
         joined = "".join(x for x in a if x in ours) == "".join(x for x in b if x in theirs)
-        return not joined and _same_slot(slots, others)
+        befores, afters = {x for x, _ in others} - {""}, {y for _, y in others} - {""}
+        shared = slots & others or any(x in befores or y in afters for x, y in slots)
+        return not joined and bool(shared)
     if any(term >= _FIRST_UNSPACED for term in ours | theirs):
         return False
-    return bool(
-        slots & set(zip(b, b[2:], strict=False)) or others & set(zip(a, a[2:], strict=False))
-    )
+    around, about = set(zip(b, b[2:], strict=False)), set(zip(a, a[2:], strict=False))
+    return bool(slots & around or others & about)
 
 
 def word_for_word(a: Claim, b: Claim) -> bool:
-    """Whether a content word stands where the other has another one ("billing worker", "search
-    worker").
+    """Whether a word stands where the other has another ("billing worker", "search worker").
 
     In a long body one plain word is wording; there only names count.
     """
@@ -334,26 +307,20 @@ def _weight(terms: Iterable[str]) -> float:
     return sum(1.0 if term < _FIRST_UNSPACED else 0.5 for term in set(terms))
 
 
-_ACROSS = {
-    "before": "after",
-    "after": "before",
-    "from": "to",
-    "to": "from",
-    "over": "under",
-    "under": "over",
-}
+_PAIRS = (("before", "after"), ("from", "to"), ("over", "under"))
+_ACROSS = dict(_PAIRS) | {right: left for left, right in _PAIRS}
 _LONG = 24
 _LONG_WORD = 64
 _FIRST_UNSPACED = "\u0e00"
 _GUARDS: tuple[tuple[str, Callable[[Claim, Claim], bool]], ...] = (
     ("order", reordered),
     ("negation", _negation),
-    ("antonym", _antonym),
+    ("antonym", lambda a, b: opposing(a, b) or bool(facing(*only_in_one(a, b), contrasts()))),
     ("number", _number),
     ("letter", _letter),
     ("path", lambda a, b: a.paths != b.paths),
     ("flag", lambda a, b: a.flags != b.flags),
-    ("code", _code),
+    ("code", lambda a, b: a.names != b.names or bool(a.code - b.words or b.code - a.words)),
     ("exception", lambda a, b: a.limits != b.limits),
     ("word", word_for_word),
     ("order", _moved_across),

@@ -29,9 +29,7 @@ class Cluster(NamedTuple):
 
 
 def jaccard(a: Claim, b: Claim) -> float:
-    """Shared body words over all body words, 0.0 to 1.0; 0.0 for two empty bodies, which never
-    merge.
-    """
+    """Shared body words over all body words, 0.0 to 1.0; 0.0 for two empty bodies."""
     return overlap(a.words, b.words)
 
 

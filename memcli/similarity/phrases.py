@@ -53,12 +53,8 @@ class _Phrases:
 
     def add(self, term: str) -> None:
         """Append a content term; "and" followed by the negated verb again ends the negation."""
-        if (
-            self.joined
-            and self.negated
-            and not self.terms
-            and (term == self.head or term in RESUME)
-        ):
+        again = term == self.head or term in RESUME
+        if self.joined and self.negated and not self.terms and again:
             self.governor, self.negated = "", False
         if self.negated and not self.head and term not in LIGHT:
             self.head = term
@@ -72,12 +68,9 @@ class _Phrases:
         self.terms = []
 
     def govern(self, governor: str) -> None:
-        """Open a phrase under a preposition or conjunction; "not in", "instead of" stay what they
-        are.
-        """
-        ends = governor in SCOPE_ENDS or (
-            self.trailing and self.governor == "not" and not self.terms
-        )
+        """Open a phrase under a preposition or conjunction; "not in", "instead of" stay."""
+        bare = self.governor == "not" and not self.terms
+        ends = governor in SCOPE_ENDS or (self.trailing and bare)
         if not ends and not self.terms and self.governor in STICKY:
             return
         if ends:
@@ -110,21 +103,12 @@ class _Phrases:
                 self.done.append(Phrase(self.clause, "not", True, ()))
             self.governor = ""
 
-    def comma(self) -> None:
-        self.stop()
-        self.commas.add(len(self.done))
-
     def stop(self) -> None:
         self.settle()
         self.close()
         self.clause += 1
-        self.governor, self.negated, self.joined, self.head, self.trailing = (
-            "",
-            False,
-            "",
-            "",
-            False,
-        )
+        self.governor = self.joined = self.head = ""
+        self.negated = self.trailing = False
 
 
 def phrases_of(tokens: Sequence[Token]) -> tuple[Phrase, ...]:
@@ -136,8 +120,11 @@ def phrases_of(tokens: Sequence[Token]) -> tuple[Phrase, ...]:
             _take(state, token, previous, following)
         elif token.kind == "run":
             _take_run(state, token.text)
-        elif token.kind in ("stop", "comma"):
-            state.stop() if token.kind == "stop" else state.comma()
+        elif token.kind == "stop":
+            state.stop()
+        elif token.kind == "comma":
+            state.stop()
+            state.commas.add(len(state.done))
         elif token.kind == "step":
             state.govern(token.text)
         elif token.kind != "gap":
@@ -202,23 +189,18 @@ def _lists(state: _Phrases) -> tuple[Phrase, ...]:
         last = _list_end(phrases, at, state.commas)
         if last > at and last in state.joins:
             for i in range(at, min(last + 1, len(phrases))):
-                phrases[i] = phrases[i]._replace(
-                    governor=phrases[at - 1].governor, negated=phrases[at - 1].negated
-                )
+                _, governor, negated, _ = phrases[at - 1]
+                phrases[i] = phrases[i]._replace(governor=governor, negated=negated)
     return tuple(phrases)
 
 
 def _list_end(phrases: Sequence[Phrase], at: int, commas: set[int]) -> int:
     """The first phrase from `at` on that is no item of the list which the phrase before `at` heads."""
     head, last = phrases[at - 1], at
-    if not head.governor:
-        return at
     known = LIGHT | RESUME | set(head.terms)
-    while last in commas and last < len(phrases) and _is_item(phrases[last], known):
+    while head.governor and last in commas and last < len(phrases):
+        item = phrases[last]
+        if item.governor or len(item.terms) not in (1, 2) or item.terms[0] in known:
+            break
         last += 1
     return last
-
-
-def _is_item(phrase: Phrase, known: set[str] | frozenset[str]) -> bool:
-    fresh = phrase.terms[:1] and phrase.terms[0] not in known
-    return bool(fresh and not phrase.governor and len(phrase.terms) <= 2)

@@ -8,12 +8,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from memcli.similarity.claim_words import (
-    ABBREVIATIONS,
-    COUNTS,
-    SLASHED,
-    UNITS,
-)
+from memcli.similarity.claim_words import ABBREVIATIONS, COUNTS, SLASHED, UNITS
 
 
 class Token(NamedTuple):
@@ -26,11 +21,7 @@ class Token(NamedTuple):
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 )
-
-
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0dff\u0f00-\u0fff"
-
-
 _TOKEN = rf"""
       (?P<plain>(?<!\S)[a-z]++(?=[\s,]))  # what most words are: known before all else is tried
     | (?P<url>https?://[^\s<>`"')\]]+)
@@ -117,9 +108,7 @@ def tokens_of(text: str) -> Iterator[Token]:
 
 
 def _code_spans(text: str) -> Iterator[tuple[int, int, str]]:
-    """Where code stands and what it is; a fence that nothing closes is prose, and is looked at
-    once.
-    """
+    """Where code stands and what it is; a fence that nothing closes is prose, looked at once."""
     closes = [(match.start(), match.end()) for match in pattern("fence").finditer(text)]
     wanted, at = pattern("code"), 0
     while match := wanted.search(text, at):
@@ -154,11 +143,8 @@ def _scan(text: str, *, code: bool, fresh: bool) -> Iterator[Token]:
 @lru_cache(maxsize=16_384)
 def _word(raw: str, *, code: bool, proper: bool) -> Token:
     word = raw.removesuffix("()").strip("_")
-    if (
-        "_" in word
-        or raw.endswith("()")
-        or (word[:1].islower() and not word.islower() and word.isascii())
-    ):
+    camel = word[:1].islower() and not word.islower() and word.isascii()
+    if "_" in word or raw.endswith("()") or camel:
         return Token("name", word, code)
     folded = word.casefold()
     if folded[:1] == "v" and folded[1:].isdecimal():

@@ -62,9 +62,7 @@ def _replace(target: Path, data: bytes, mode: int) -> None:
 
 
 def _is_stream(path: Path, root: Path | None) -> bool:
-    """/dev/stdout and its like even when they lead to a file: replacing that would cut off its
-    reader.
-    """
+    """/dev/stdout and its like: replacing what they lead to would cut off its reader."""
     if str(path).startswith(("/dev/fd/", "/dev/std", "/proc/")):
         return True
     if path.is_symlink() or (root is not None and path.is_relative_to(root)):
@@ -73,17 +71,13 @@ def _is_stream(path: Path, root: Path | None) -> bool:
 
 
 def temp_name(path: Path) -> Path:
-    """A name beside `path` that git ignores; cut so that it is a legal name, however long that of
-    `path`.
-    """
+    """A legal name beside `path` that git ignores, however long that of `path` is."""
     stem = os.fsencode(path.name)[:150].decode(errors="ignore")
     return path.with_name(f".{stem}{MARK}{os.getpid()}-{os.urandom(4).hex()}")
 
 
 def create(path: Path, data: bytes, mode: int, like: Path, trace: Callable[[str], None]) -> None:
-    """Write a new file to disk with owner and permissions of `like`, if it exists, else with
-    `mode`.
-    """
+    """Write a new file to disk with owner and permissions of `like` if it exists, else `mode`."""
     model = like.stat() if like.exists() else None
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(path, flags, 0o600 if model else mode), "wb") as file:
@@ -165,9 +159,7 @@ def sweep(folders: Iterable[Path]) -> None:
 
 
 def is_stale(name: str) -> bool:
-    """Our own pid counts as dead: under the lock we have no file there yet, and containers reuse
-    pids.
-    """
+    """Our own pid counts as dead: under the lock we have no file there; containers reuse pids."""
     pid = name.rpartition(MARK)[2].partition("-")[0]
     if not (name.startswith(".") and MARK in name and pid.isdecimal()):
         return False

@@ -181,9 +181,7 @@ def check(steps: Iterable[Step]) -> None:
 
 
 def edited(steps: Sequence[Step], refused: Sequence[Step]) -> list[Step]:
-    """Steps to leave alone: those refused, files someone else changed, and sources whose archive
-    could not be written.
-    """
+    """Steps to leave alone: refused, changed by others, or without their archive."""
     others = [step for step in steps if step in refused or found(step) == "other"]
     held = {_source(step.path) for step in others if is_archive(step.path)}
     return others + [step for step in steps if step.path in held and found(step) == "before"]

@@ -80,8 +80,7 @@ class Turns(NamedTuple):
 class Spooled(NamedTuple):
     """A session that waits to be learned from: its transcript ("" when not known), its size then.
 
-    `ended` says that the session is over; one that is not (it was compacted) is left until it
-    rests.
+    `ended` says that it is over; one that is not (it was compacted) is left until it rests.
     """
 
     session: str
@@ -89,6 +88,29 @@ class Spooled(NamedTuple):
     ended: bool
     size: int
     tries: int = 0
+
+
+def plain(text: str) -> str:
+    """`text` as SQLite can keep it: bytes that are no UTF-8 are written as `\\xff`."""
+    return text.encode("utf-8", "surrogatepass").decode("utf-8", "backslashreplace")
+
+
+def ask(state: Opened, statement: str, *values: object) -> sqlite3.Cursor:
+    """Run a statement whose first value is the project."""
+    return state.db.execute(statement, (state.project, *map(_kept, values)))
+
+
+def note(state: Opened, table: str, rows: Iterable[Iterable[object]], or_else: str = "") -> None:
+    """Insert rows of a table that begin with the project; `or_else` is IGNORE or REPLACE."""
+    filled = [(state.project, *map(_kept, row)) for row in rows]
+    if filled:
+        marks = ", ".join("?" * len(filled[0]))
+        how = f"OR {or_else} " if or_else else ""
+        state.db.executemany(f"INSERT {how}INTO {table} VALUES ({marks})", filled)
+
+
+def _kept(value: object) -> object:
+    return plain(value) if isinstance(value, str) else value
 
 
 class SessionLog:
@@ -99,144 +121,100 @@ class SessionLog:
 
     def shown(self, session: str, event: str = "") -> set[str]:
         """The ids that stand in a session's context, told on any event or on one."""
-        rows = self.db.execute(
-            "SELECT entry FROM shown WHERE project = ? AND session = ? AND ? IN ('', event)",
-            (self.project, plain(session), event),
-        )
-        return {row[0] for row in rows}
+        where = "project = ? AND session = ? AND ? IN ('', event)"
+        return {
+            row[0] for row in ask(self, f"SELECT entry FROM shown WHERE {where}", session, event)
+        }
 
     def remember_shown(self, session: str, event: str, entries: Iterable[str], day: str) -> None:
         """Remember what stands in a session's context."""
-        self.db.executemany(
-            "INSERT OR IGNORE INTO shown VALUES (?, ?, ?, ?, ?)",
-            [(self.project, plain(session), event, entry, day) for entry in entries],
-        )
+        note(self, "shown", ((session, event, entry, day) for entry in entries), "IGNORE")
 
     def forget_context(self, session: str) -> None:
         """The context of a session is empty again: everything counts as untold."""
         for table in ("shown", "starts"):
-            self.db.execute(
-                f"DELETE FROM {table} WHERE project = ? AND session = ?",
-                (self.project, plain(session)),
-            )
+            ask(self, f"DELETE FROM {table} WHERE project = ? AND session = ?", session)
 
     def tell(self, tellings: Iterable[Telling]) -> None:
         """Remember what was told, why and when."""
-        self.db.executemany(
-            "INSERT INTO told VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [(self.project, plain(each.session), *each[1:]) for each in tellings],
-        )
+        note(self, "told", tellings)
 
     def told(self, session: str = "") -> list[Telling]:
         """What was told, of one session or of all, in order; a beginning of its id names one."""
-        rows = self.db.execute(
+        query = (
             "SELECT session, event, entry, title, why, at FROM told"
-            " WHERE project = ? AND substr(session, 1, ?) = ? ORDER BY rowid",
-            (self.project, len(session), plain(session)),
+            " WHERE project = ? AND substr(session, 1, ?) = ? ORDER BY rowid"
         )
-        return [Telling._make(row) for row in rows]
+        return [Telling._make(row) for row in ask(self, query, len(session), session)]
 
-    def started(self, session: str, source: str) -> int | None:
-        """The size of the transcript when a start was last answered, None when never."""
-        row = self.db.execute(
-            "SELECT size FROM starts WHERE project = ? AND session = ? AND source = ?",
-            (self.project, plain(session), plain(source)),
-        ).fetchone()
+    def started(self, session: str, source: str = "") -> int | None:
+        """The size of the transcript when a start was last answered, None when never.
+
+        Without `source`, of any start of that session.
+        """
+        query = "SELECT size FROM starts WHERE project = ? AND session = ? AND ? IN ('', source)"
+        row = ask(self, query, session, source).fetchone()
         return int(row[0]) if row else None
-
-    def is_known(self, session: str) -> bool:
-        """Whether a start of this session was answered."""
-        row = self.db.execute(
-            "SELECT 1 FROM starts WHERE project = ? AND session = ? LIMIT 1",
-            (self.project, plain(session)),
-        ).fetchone()
-        return row is not None
 
     def remember_start(self, session: str, source: str, size: int, day: str) -> None:
         """Remember that a start was answered."""
-        self.db.execute(
-            "INSERT OR REPLACE INTO starts VALUES (?, ?, ?, ?, ?)",
-            (self.project, plain(session), plain(source), size, day),
-        )
+        note(self, "starts", [(session, source, size, day)], "REPLACE")
 
     def turns(self, session: str) -> Turns:
         """The prompts of a session so far."""
-        row = self.db.execute(
-            "SELECT count, newest, nudged FROM turns WHERE project = ? AND session = ?",
-            (self.project, plain(session)),
-        ).fetchone()
+        query = "SELECT count, newest, nudged FROM turns WHERE project = ? AND session = ?"
+        row = ask(self, query, session).fetchone()
         return Turns(row[0], row[1], bool(row[2])) if row else Turns()
 
     def prompts_since(self, newest: int) -> int:
         """The prompts of all sessions since memory was last written, at `newest` (an mtime in ns)."""
-        row = self.db.execute(
-            "SELECT total(count) FROM turns WHERE project = ? AND newest >= ?",
-            (self.project, newest),
-        ).fetchone()
-        return int(row[0])
+        query = "SELECT total(count) FROM turns WHERE project = ? AND newest >= ?"
+        return int(ask(self, query, newest).fetchone()[0])
 
     def remember_turns(self, session: str, turns: Turns, day: str) -> None:
         """Remember the prompts of a session."""
-        self.db.execute(
-            "INSERT OR REPLACE INTO turns VALUES (?, ?, ?, ?, ?, ?)",
-            (self.project, plain(session), *turns, day),
-        )
+        note(self, "turns", [(session, *turns, day)], "REPLACE")
 
     def forget_sessions(self, before: str) -> None:
         """Forget what was told to sessions before a day."""
-        for table, column in (
-            ("shown", "day"),
-            ("starts", "day"),
-            ("turns", "day"),
-            ("told", "at"),
-        ):
-            self.db.execute(
-                f"DELETE FROM {table} WHERE project = ? AND {column} < ?", (self.project, before)
-            )
+        for table in ("shown", "starts", "turns", "told"):
+            day = "at" if table == "told" else "day"
+            ask(self, f"DELETE FROM {table} WHERE project = ? AND {day} < ?", before)
 
     # --- uses that wait, and what a person is to be told once
 
     def wait(self, session: str, entries: Iterable[str], day: str) -> None:
         """Let uses of entries by a session wait until their file is written anyway."""
-        self.db.executemany(
-            "INSERT OR IGNORE INTO waiting VALUES (?, ?, ?, ?)",
-            [(self.project, entry, plain(session), day) for entry in entries],
-        )
+        note(self, "waiting", ((entry, session, day) for entry in entries), "IGNORE")
 
     def waiting(self) -> dict[str, int]:
         """How many uses of each entry no memory file counts yet."""
-        rows = self.db.execute(
-            "SELECT entry, count(*) FROM waiting WHERE project = ? GROUP BY entry", (self.project,)
-        )
-        return dict(rows.fetchall())
+        query = "SELECT entry, count(*) FROM waiting WHERE project = ? GROUP BY entry"
+        return dict(ask(self, query).fetchall())
 
     def uses(self) -> dict[str, list[str]]:
         """The entries whose use by a session no memory file counts yet, by session."""
         found: dict[str, list[str]] = {}
-        for session, entry in self.db.execute(
-            "SELECT session, entry FROM waiting WHERE project = ? ORDER BY session, entry",
-            (self.project,),
-        ):
+        query = "SELECT session, entry FROM waiting WHERE project = ? ORDER BY session, entry"
+        for session, entry in ask(self, query):
             found.setdefault(session, []).append(entry)
         return found
 
     def counted(self, session: str, entries: Iterable[str]) -> None:
         """The uses of these entries by a session stand in their files now."""
-        self.db.executemany(
-            "DELETE FROM waiting WHERE project = ? AND session = ? AND entry = ?",
-            [(self.project, plain(session), entry) for entry in entries],
-        )
+        query = "DELETE FROM waiting WHERE project = ? AND session = ? AND entry = ?"
+        for entry in entries:
+            ask(self, query, session, entry)
 
     def announce(self, line: str) -> None:
         """Have a line told to the person at the next start of a session."""
-        self.db.execute("INSERT INTO news VALUES (?, ?)", (self.project, plain(line)))
+        note(self, "news", [(line,)])
 
     def take_news(self) -> list[str]:
         """The lines that wait to be told; they are told once."""
-        rows = self.db.execute("SELECT line FROM news WHERE project = ?", (self.project,))
-        lines = [str(row[0]) for row in rows]
+        lines = [str(row[0]) for row in ask(self, "SELECT line FROM news WHERE project = ?")]
         if lines:
-            self.db.execute("DELETE FROM news WHERE project = ?", (self.project,))
+            ask(self, "DELETE FROM news WHERE project = ?")
         return lines
 
 
@@ -248,44 +226,35 @@ class Spool:
 
     def add(self, item: Spooled) -> None:
         """Let a session wait to be learned from. One that has ended stays so, and is tried anew."""
-        self.db.execute(
+        statement = (
             "INSERT INTO spool VALUES (?, ?, ?, ?, ?, 0) ON CONFLICT DO UPDATE SET"
-            " ended = max(ended, excluded.ended), size = excluded.size, tries = 0",
-            (self.project, plain(item.session), plain(item.path), item.ended, item.size),
+            " ended = max(ended, excluded.ended), size = excluded.size, tries = 0"
         )
+        ask(self, statement, *item[:4])
 
     def waiting(self) -> list[Spooled]:
         """The sessions that wait."""
-        rows = self.db.execute(
-            "SELECT session, path, ended, size, tries FROM spool WHERE project = ? ORDER BY session, path",
-            (self.project,),
+        rows = ask(
+            self,
+            "SELECT session, path, ended, size, tries FROM spool"
+            " WHERE project = ? ORDER BY session, path",
         )
         return [Spooled(row[0], row[1], bool(row[2]), row[3], row[4]) for row in rows]
 
     def remove(self, item: Spooled) -> None:
         """A session no longer waits, unless it was added again meanwhile, with a larger transcript."""
-        self.db.execute(
-            "DELETE FROM spool WHERE project = ? AND session = ? AND path = ? AND size = ?",
-            (self.project, item.session, item.path, item.size),
-        )
+        where = "project = ? AND session = ? AND path = ? AND size = ?"
+        ask(self, f"DELETE FROM spool WHERE {where}", item.session, item.path, item.size)
 
     def count_try(self, item: Spooled) -> None:
         """A session could not be learned from."""
-        self.db.execute(
-            "UPDATE spool SET tries = tries + 1 WHERE project = ? AND session = ? AND path = ?",
-            (self.project, item.session, item.path),
-        )
+        where = "project = ? AND session = ? AND path = ?"
+        ask(self, f"UPDATE spool SET tries = tries + 1 WHERE {where}", item.session, item.path)
 
     def beat(self, event: str, at: int) -> None:
         """Remember when a hook was last called (seconds since 1970)."""
-        self.db.execute("INSERT OR REPLACE INTO beats VALUES (?, ?, ?)", (self.project, event, at))
+        note(self, "beats", [(event, at)], "REPLACE")
 
     def beats(self) -> dict[str, int]:
         """When each hook was last called."""
-        rows = self.db.execute("SELECT event, at FROM beats WHERE project = ?", (self.project,))
-        return dict(rows.fetchall())
-
-
-def plain(text: str) -> str:
-    """`text` as SQLite can keep it: bytes that are no UTF-8 are written as `\\xff`."""
-    return text.encode("utf-8", "surrogatepass").decode("utf-8", "backslashreplace")
+        return dict(ask(self, "SELECT event, at FROM beats WHERE project = ?").fetchall())

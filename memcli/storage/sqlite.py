@@ -95,9 +95,7 @@ def columns(db: Database, table: str) -> frozenset[str]:
 
 
 def _connected(path: Path) -> Database:
-    """A read-only connection; where the folder allows no shared memory file, without looking at the
-    log.
-    """
+    """A read-only connection; without its log where the folder allows no shared memory file."""
     uri = path.absolute().as_uri()
     db = sqlite3.connect(f"{uri}?mode=ro", uri=True, timeout=_BUSY)
     try:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from memcli.errors import RefusedError
 from memcli.storage.files import NO_LINK
 from memcli.storage.folders import private_dir, state_dir
-from memcli.storage.session_log import SCHEMA, plain
+from memcli.storage.session_log import SCHEMA, ask, note, plain
 from memcli.storage.sqlite import transaction
 
 _SCHEMA = """
@@ -67,9 +67,7 @@ LOG_WAIT = 0.2
 
 @contextmanager
 def alone(folder: Path, name: str, *, wait: float) -> Iterator[bool]:
-    """Whether this is the only process inside with that name. The system lets go when a process
-    ends.
-    """
+    """Whether this is the only process inside with that name; the system lets go at its end."""
     path = private_dir(folder) / f"{name}.lock.db"
     db = sqlite3.connect(path, timeout=wait, isolation_level=None)
     try:
@@ -163,12 +161,10 @@ def open_state(
 
 
 class Extraction(NamedTuple):
-    """How far a transcript was read: its size and mtime then, and where to read on (`end`, 0 for
-    the start).
+    """How far a transcript was read: its size and mtime then, and where to read on (`end`).
 
     `head` is the hash of its first line, `last` the key of the last turn; `session` and `task` are
-    those of its last session. `done` names the scopes that need not be asked again when others
-    failed.
+    those of its last session. `done` names the scopes not to be asked again when others failed.
     """
 
     size: int
@@ -211,48 +207,33 @@ class State:
         self, session: str, shown: Iterable[tuple[str, str, int, float | None]], day: str
     ) -> None:
         """Remember what a session was shown: (entry, layer, place from 1, score)."""
-        with self.db:
-            self.db.execute("BEGIN IMMEDIATE")
-            self.db.executemany(
-                "INSERT INTO recalls VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [(self.project, plain(session), *item, day) for item in shown],
-            )
+        with self.transaction():
+            note(self, "recalls", ((session, *item, day) for item in shown))
 
     def recalled(self, session: str) -> list[str]:
         """The ids that a session was shown, in the order of first showing."""
-        rows = self.db.execute(
-            "SELECT entry FROM recalls WHERE project = ? AND session = ? GROUP BY entry ORDER BY min(rowid)",
-            (self.project, plain(session)),
-        )
-        return [row[0] for row in rows]
+        order = "GROUP BY entry ORDER BY min(rowid)"
+        query = f"SELECT entry FROM recalls WHERE project = ? AND session = ? {order}"
+        return [row[0] for row in ask(self, query, session)]
 
     def recalls(self) -> list[tuple[str, str, str, int, float | None, str]]:
-        """All that was shown, in order: (session, entry, layer, place from 1 in its layer, score,
-        day).
-        """
-        return self.db.execute(
-            "SELECT session, entry, layer, place, score, day FROM recalls WHERE project = ? ORDER BY rowid",
-            (self.project,),
-        ).fetchall()
+        """All that was shown, in order: (session, entry, layer, place from 1, score, day)."""
+        columns = "session, entry, layer, place, score, day"
+        query = f"SELECT {columns} FROM recalls WHERE project = ? ORDER BY rowid"
+        return ask(self, query).fetchall()
 
     def keep_snapshot(
         self, day: str, score: float, entries: int, tokens: int, metrics: Mapping[str, float | None]
     ) -> None:
         """Remember a day's health; the last one of a day counts."""
-        self.db.execute(
-            "INSERT OR REPLACE INTO health VALUES (?, ?, ?, ?, ?, ?)",
-            (self.project, day, score, entries, tokens, json.dumps(metrics)),
-        )
+        note(self, "health", [(day, score, entries, tokens, json.dumps(metrics))], "REPLACE")
 
     def snapshots(self) -> list[tuple[str, float, int, int, dict[str, float | None]]]:
-        """(day, score, entries, tokens, metrics) of every day that was remembered, the oldest
-        first.
-        """
-        rows = self.db.execute(
-            "SELECT day, score, entries, tokens, metrics FROM health WHERE project = ? ORDER BY day",
-            (self.project,),
+        """(day, score, entries, tokens, metrics) of every day remembered, the oldest first."""
+        query = (
+            "SELECT day, score, entries, tokens, metrics FROM health WHERE project = ? ORDER BY day"
         )
-        return [(*row[:4], json.loads(row[4])) for row in rows]
+        return [(*row[:4], json.loads(row[4])) for row in ask(self, query)]
 
     def note_call(
         self,
@@ -263,69 +244,42 @@ class State:
         usage: tuple[int, int, int, int],
         cost: float,
     ) -> None:
-        """Remember a call of a language model: tokens (input, cache_read, cache_write, output) and
-        USD.
-        """
-        self.db.execute(
-            "INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (self.project, day, plain(purpose), provider, plain(model), *usage, cost),
-        )
+        """Remember a model's call: tokens (input, cache_read, cache_write, output) and USD."""
+        note(self, "ledger", [(day, purpose, provider, model, *usage, cost)])
 
     def spent(self, day: str) -> float:
         """USD that a day did cost, all projects together."""
-        return float(
-            self.db.execute("SELECT total(cost) FROM ledger WHERE day = ?", (day,)).fetchone()[0]
-        )
+        query = "SELECT total(cost) FROM ledger WHERE day = ?"
+        return float(self.db.execute(query, (day,)).fetchone()[0])
 
     def calls(self, since: str = "") -> tuple[int, int, int, int, int, float]:
         """This project's calls from a day on: (calls, input, cache_read, cache_write, output, USD)."""
-        row = self.db.execute(
-            "SELECT count(*), total(input), total(cache_read), total(cache_write), total(output), total(cost)"
-            " FROM ledger WHERE project = ? AND day >= ?",
-            (self.project, since),
-        ).fetchone()
-        calls, *tokens, cost = row
+        columns = ("input", "cache_read", "cache_write", "output", "cost")
+        totals = ", ".join(f"total({column})" for column in columns)
+        query = f"SELECT count(*), {totals} FROM ledger WHERE project = ? AND day >= ?"
+        calls, *tokens, cost = ask(self, query, since).fetchone()
         read, cached, written, output = map(int, tokens)
         return calls, read, cached, written, output, cost
 
     def extraction(self, path: str) -> Extraction | None:
         """How far a transcript was read, None when it never was."""
-        row = self.db.execute(
-            "SELECT size, mtime, end, head, session, task, last, done FROM extractions"
-            " WHERE project = ? AND path = ?",
-            (self.project, plain(path)),
-        ).fetchone()
+        columns = ", ".join(Extraction._fields)
+        query = f"SELECT {columns} FROM extractions WHERE project = ? AND path = ?"
+        row = ask(self, query, path).fetchone()
         return Extraction._make((*row[:-1], tuple(json.loads(row[-1])))) if row else None
 
     def keep_extraction(self, path: str, found: Extraction) -> None:
         """Remember how far a transcript was read."""
-        self.db.execute(
-            "INSERT OR REPLACE INTO extractions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                self.project,
-                plain(path),
-                *found[:3],
-                *map(plain, found[3:7]),
-                json.dumps(found.done),
-            ),
-        )
+        note(self, "extractions", [(path, *found[:-1], json.dumps(found.done))], "REPLACE")
 
     def judged(self) -> dict[str, str]:
-        """What a language model answered to questions that left no trace in memory, by their
-        digest.
-        """
-        rows = self.db.execute(
-            "SELECT question, answer FROM judged WHERE project = ?", (self.project,)
-        )
-        return dict(rows.fetchall())
+        """What a model answered to questions that left no trace in memory, by their digest."""
+        return dict(ask(self, "SELECT question, answer FROM judged WHERE project = ?").fetchall())
 
     def remember_judged(self, answers: Mapping[str, str]) -> None:
         """Remember such answers, so that the same is not asked again."""
         with self.transaction():
-            self.db.executemany(
-                "INSERT OR REPLACE INTO judged VALUES (?, ?, ?)",
-                [(self.project, question, answer) for question, answer in answers.items()],
-            )
+            note(self, "judged", answers.items(), "REPLACE")
 
     def condensed(self, digest: str) -> str:
         """The terms that a language model made of a task, "" when it was not asked (or long ago)."""
@@ -334,14 +288,11 @@ class State:
 
     def remember_condensed(self, digest: str, terms: str) -> None:
         """Remember such terms; of all projects together the newest `CONDENSED` are kept."""
+        oldest = "(SELECT max(rowid) FROM condensed) - ?"
         with self.transaction():
-            self.db.execute(
-                "INSERT OR REPLACE INTO condensed VALUES (?, ?)", (digest, plain(terms))
-            )
-            self.db.execute(
-                "DELETE FROM condensed WHERE rowid <= (SELECT max(rowid) FROM condensed) - ?",
-                (CONDENSED,),
-            )
+            values = (digest, plain(terms))
+            self.db.execute("INSERT OR REPLACE INTO condensed VALUES (?, ?)", values)
+            self.db.execute(f"DELETE FROM condensed WHERE rowid <= {oldest}", (CONDENSED,))
 
     def transaction(self) -> AbstractContextManager[None]:
         """All that is remembered inside, or nothing of it."""
@@ -349,15 +300,9 @@ class State:
 
     def reinforced(self, session: str) -> list[str]:
         """The ids that a session has reinforced already."""
-        rows = self.db.execute(
-            "SELECT entry FROM reinforced WHERE project = ? AND session = ?",
-            (self.project, plain(session)),
-        )
-        return [row[0] for row in rows]
+        query = "SELECT entry FROM reinforced WHERE project = ? AND session = ?"
+        return [row[0] for row in ask(self, query, session)]
 
     def remember_reinforced(self, session: str, entries: Iterable[str]) -> None:
         """Remember, in the running transaction, what a session has reinforced."""
-        self.db.executemany(
-            "INSERT OR IGNORE INTO reinforced VALUES (?, ?, ?)",
-            [(self.project, plain(session), entry) for entry in entries],
-        )
+        note(self, "reinforced", ((session, entry) for entry in entries), "IGNORE")

@@ -60,9 +60,7 @@ class Kept(NamedTuple):
 
 
 class WriteReport(NamedTuple):
-    """Files written, and what was first done for a writer that had been killed: names, texts set
-    aside.
-    """
+    """Files written; what was first done for a killed writer: names, texts set aside."""
 
     written: tuple[str, ...]
     recovered: tuple[str, ...]
@@ -300,9 +298,7 @@ class Workspace:
     # Recover: finish what a killed writer began.
 
     def _recover(self) -> None:
-        """Those of other roots too, so that a global file is settled; but their trouble is not
-        ours.
-        """
+        """Those of other roots too, for a global file; but their trouble is not ours."""
         for pending in self._journals.pending():
             try:
                 self._recover_one(pending)

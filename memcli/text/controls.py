@@ -19,28 +19,18 @@ _UNSEEN: Final = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\U000e0000-\U000e01ef"
 )
-
-
 _SUSPECT: Final = f"[{_UNSEEN}\u200c\u200d\u2028\u2029\ud800-\udfff]|[\ufe00-\ufe0f]{{2}}"
-
-
 _LINE_END: Final = "\r\n?|[\u2028\u2029]"
-
-
 _ESCAPE: Final = (
     r"(?:\x1b\[|\x9b)[0-?]*+[ -/]*+[@-~]"
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\n\x07\x1b\x90\x98\x9c-\x9f]*+(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]*+[0-~]"
 )
-
-
 # Joiners are letters' business in these scripts, and glue in emoji sequences.
 _JOINING: Final = (
     "\u0600-\u07ff\u0840-\u0dff\u0f00-\u109f\u1780-\u180d\u180f-\u18af\u1b00-\u1bff\ua8e0-\ua8ff"
     "\ufb50-\ufdff\ufe70-\ufefc"
 )
-
-
 _EMOJI: Final = "\u2190-\u2bff\U0001f000-\U0001faff"
 _JOINER: Final = (
     f"(?<=[{_JOINING}])[\u200c\u200d](?=[{_JOINING}])|(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])"
@@ -49,9 +39,7 @@ _JOINER: Final = (
 
 
 def _is_plain(text: str) -> bool:
-    """A quick look that is sure when it says yes: printable, and no mark that joins or selects
-    (UTF-8).
-    """
+    """A quick look, sure when it says yes: printable, and no mark that joins or selects (UTF-8)."""
     if not text.replace("\n", "").replace("\t", "").isprintable():
         return False
     if text.isascii():

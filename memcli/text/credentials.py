@@ -74,14 +74,10 @@ def _is_word(part: str) -> bool:
 
 
 _NAME_WORDS: Final = ("pass", "pw", "secret", "token", "credential", "key")
-
-
 _OWNERS: Final = (
     r"(?i)(?:api|access|private|signing|encryption|master|account|auth|hmac|deploy|service|shared|license|admin)"
     r"[_ -]?\Z"
 )
-
-
 _ASSIGNMENT: Final = r"""(?ix)
     (?P<name> pass(?:word|wd|phrase|code)? | pwd? | secret | token | credentials? | key )
     (?P<suffix> [\w-]{0,40}+ )
@@ -92,8 +88,6 @@ _ASSIGNMENT: Final = r"""(?ix)
     (?P<value> \\{0,3} (?: "(?P<double> [^"\n]{1,400}? ) \\{0,3} " | '(?P<single> [^'\n]{1,400}? ) \\{0,3} ' )
       | ["'`]? (?P<bare> [^\s"'`,;<>&()\[\]{}]{1,160} ) )
 """
-
-
 _METADATA: Final = (
     r"hash(?:ed)?|digest|ids?|names?|ur[il]|path|files?|dir|counts?|types?|ttl|expir(?:y|es|ation)|length|len|size"
     r"|limits?|budget|fields?|headers?|env|var|prefix|suffix|regex|pattern|policy|rotation|alg(?:orithm)?|scopes?"
@@ -135,9 +129,7 @@ def _kind_of(name: str) -> str:
 
 
 def _names_a_secret(match: re.Match[str], text: str) -> bool:
-    """Is it `password`, `DB_PASS` or `apiKey`, not `token_url`, `tokenizer`, `compass` or
-    `sort_key`?
-    """
+    """Whether it is `password`, `DB_PASS`, `apiKey`, not `token_url`, `compass`, `sort_key`."""
     name, suffix = match["name"], match["suffix"]
     before = text[max(0, match.start() - 30) : match.start()]
     if match["gap"] == " " and not regex(r"--[\w-]*\Z").search(before):

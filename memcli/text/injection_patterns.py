@@ -245,8 +245,6 @@ COMMANDS: Final = (
         (?:https?://(?!\S{0,40}(?:internal|localhost|vault))|[\w.+-]{1,40}@[\w-]{1,40}\.)""",
     ),
 )
-
-
 # The hints of these are looked for as they are written here.
 SHOUTED: Final = (
     TextRule("jailbreak", ("DAN",), r"\b(?-i:DAN)·mode\b | \b(?:as|like|are|called)·(?-i:DAN)\b"),

@@ -12,8 +12,6 @@ from memcli.text.injection_patterns import COMMANDS, SHOUTED, compiled
 from memcli.text.matching import Span, due, lowered, regex, replaced, settle
 
 INJECTION_NOTICE: Final = "[removed: reads like an instruction to the agent]"
-
-
 # Single letters in a row, then the whole run of them.
 _SINGLES: Final = r"[^\w\n](?<=\W\w\W)\w(?=\W)"
 _SPACED: Final = r"(?<!\w)(?:\w[^\w\n]{1,3}){12,}+\w?"
@@ -21,8 +19,6 @@ _SQUEEZED: Final = (
     r"(?:ignore|disregard|forget)(?:all|any|of|the|your|my){0,3}(?:previous|prior|above|earlier)"
     r"(?:instructions?|prompts?|rules|directives)|(?:reveal|print|show)(?:me)?(?:your|the)systemprompt"
 )
-
-
 _LOOKALIKES: Final = str.maketrans(
     "аеорсухіјѕһԁԛԝѵɡɩοανρτυικεАВЕКМНОРСТХУІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
     "aeopcyxijshdqwvgioavptuikeABEKMHOPCTXYIJSABEZHIKMNOPTYX",

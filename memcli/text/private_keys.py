@@ -9,16 +9,10 @@ from memcli.text.credentials import is_masked
 from memcli.text.matching import Span, regex
 
 KEY_HINT: Final = "private key"
-
-
 _KEY_MARK: Final = r"-{4,5} ?(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
-
-
 _KEY_TEXT: Final = (
     r"""(?:\\+[nrt]|[\s>|"'+,:]|[A-Za-z0-9+/=]{24,}+)*+(?:[A-Za-z0-9+/=]{1,23}+(?=["'\s\\]*+\Z))?"""
 )
-
-
 # Between the lines of a key may stand numbers, marks of diffs and comments, names of files, escapes.
 _KEY_PART: Final = r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{16,}+={0,2}(?:[^A-Za-z0-9]{1,12}n?[A-Za-z0-9+/]{1,15}={1,2})?"
 _KEY_MOST: Final = 8000

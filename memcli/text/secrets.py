@@ -15,8 +15,6 @@ from memcli.text.token_shapes import SHAPES
 _B: Final = r"(?<![A-Za-z0-9])"
 _E: Final = r"(?![A-Za-z0-9])"
 _SEP: Final = r"""\\{0,3}["'`]?\s{0,4}(?:=>|[:=])\s{0,4}\\{0,3}["'`]?"""
-
-
 # Shapes that speak for themselves. Group 1, where there is one, is what goes.
 _TOKENS: Final = (
     TextRule("anthropic-key", ("sk-ant-",), _B + r"sk-ant-[\w-]{16,}+"),
@@ -83,8 +81,6 @@ _TOKENS: Final = (
         r"|rubygems_|lsv2_\w\w_|dapi(?=[0-9a-f]{32}))[\w=+-]{20,}+",
     ),
 )  # fmt: skip
-
-
 # These carry a value that may also be a placeholder or an ordinary word.
 _CREDENTIALS: Final = (
     TextRule(
@@ -105,8 +101,6 @@ _CREDENTIALS: Final = (
         r"""(?<!\S)(?:-u|--user)[ =]?["']?[^\s:"'$/]{1,64}:([^\s"'`@$]{4,200}+)""",
     ),
 )
-
-
 # What these name may be any word: only a value that looks chosen counts.
 _TOLD: Final = (
     TextRule(

@@ -43,18 +43,6 @@ def applied(folder: Path, name: str, before: str | None, after: str | None) -> b
     return result
 
 
-def test_edits_apply_to_the_original_offsets_in_any_order() -> None:
-    assert apply_edits("abcdef", [Edit(4, 5, "E!"), Edit(0, 1, ""), Edit(6, 6, "g")]) == "bcdE!fg"
-
-
-def test_insertions_at_one_place_keep_their_order_before_a_replacement() -> None:
-    assert apply_edits("abc", [Edit(1, 2, "B"), Edit(1, 1, "1"), Edit(1, 1, "2")]) == "a12Bc"
-
-
-def test_no_edits_change_nothing() -> None:
-    assert apply_edits("a\r\n", []) == "a\r\n"
-
-
 @pytest.mark.parametrize(
     "edits",
     [
@@ -163,10 +151,6 @@ def test_a_path_that_is_not_utf8_keeps_its_bytes() -> None:
     assert '"a/caf\\351.md"' in diff
 
 
-def test_nothing_changed_is_no_diff() -> None:
-    assert unified_diff(Patch("/x", "a\n", "a\n"), "x") == ""
-
-
 def test_the_diff_looks_as_git_would_write_it() -> None:
     assert unified_diff(Patch("/x", None, "a\nb"), "a b.md") == (
         "diff --git a/a b.md b/a b.md\nnew file mode 100644\n--- /dev/null\n+++ b/a b.md\t\n"
@@ -176,15 +160,6 @@ def test_the_diff_looks_as_git_would_write_it() -> None:
         'diff --git "a/\\303\\244.md" "b/\\303\\244.md"\n--- "a/\\303\\244.md"\n+++ "b/\\303\\244.md"\n'
         "@@ -1,1 +1,2 @@\n a\n+\n"
     )
-
-
-@pytest.mark.parametrize(("between", "hunks"), [(1, 1), (3, 1), (4, 1), (6, 1), (7, 2), (8, 2)])
-def test_hunks_never_overlap(tmp_path: Path, between: int, hunks: int) -> None:
-    before = [f"{number}\n" for number in range(30)]
-    after = [line for number, line in enumerate(before) if number not in (9, 10 + between)]
-    patch = Patch("/x", "".join(before), "".join(after))
-    assert unified_diff(patch, "MEMORY.md").count("@@ -") == hunks
-    assert applied(tmp_path, "MEMORY.md", patch.before, patch.after) == "".join(after).encode()
 
 
 LINES = st.lists(
@@ -217,13 +192,6 @@ def test_two_hundred_changes_in_ten_thousand_entries_are_small_and_quick() -> No
     assert time.process_time() - start < 30
     assert diff.count("@@ -") == 200
     assert sum(line.startswith(("+r", "-r")) for line in diff.splitlines()) == 400
-
-
-def test_a_file_turned_upside_down_takes_no_quadratic_time() -> None:
-    lines = [f"line {n}\n" for n in range(50_000)]
-    start = time.process_time()
-    assert unified_diff(Patch("/x", "".join(lines), "".join(reversed(lines))), "MEMORY.md")
-    assert time.process_time() - start < 30
 
 
 def test_texts_of_two_kinds_of_line_take_no_quadratic_time(tmp_path: Path) -> None:

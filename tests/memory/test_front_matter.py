@@ -106,15 +106,6 @@ def test_fast_path_says_what_yaml_says(block: str) -> None:
         assert list(map(type, fast.values.values())) == list(map(type, slow.values.values()))
 
 
-@given(BLOCK)
-@settings(max_examples=800, deadline=None)
-def test_fast_path_agrees_with_safe_load(block: str) -> None:
-    """The line reader also agrees with `yaml.safe_load`, dates aside."""
-    fast = front_matter._read_lines(block)
-    if fast is not None:
-        assert fast.values == {str(key): value for key, value in yaml.load(block, AllText).items()}
-
-
 @given(st.dictionaries(st.sampled_from(["id", "type", "tags"]), st.text(max_size=30), min_size=1))
 @settings(deadline=None)
 def test_any_text_survives_being_rendered(values: dict[str, str]) -> None:
@@ -154,13 +145,6 @@ def test_typical_blocks_take_the_fast_path() -> None:
     }
 
 
-def test_lists_of_two_blocks_are_not_shared() -> None:
-    """A remembered line yields a list of its own each time."""
-    first = read("tags: [a]\n").values["tags"]
-    first.append("b")
-    assert read("tags: [a]\n").values["tags"] == ["a"]
-
-
 @pytest.mark.parametrize(
     ("line", "value"),
     [
@@ -184,11 +168,6 @@ def test_lists_of_two_blocks_are_not_shared() -> None:
 def test_yaml_values(line: str, value: Any) -> None:
     """Dates and clock times stay text, and so do numbers too long to print."""
     assert read(f"key: {line}\n").values["key"] == value
-
-
-def test_last_of_two_equal_keys_counts() -> None:
-    """A key that stands twice is named once, however often it stands."""
-    assert read("id: a\nid: b\nid: c\n") == front_matter.FrontMatter({"id": "c"}, ("id",))
 
 
 @pytest.mark.parametrize(
@@ -383,11 +362,3 @@ def test_reading_is_linear(make: Any) -> None:
         return best
 
     assert cost(MAX_BLOCK - 100) < 10 * cost(MAX_BLOCK // 4) + 0.02
-
-
-def test_sixteen_levels_are_read_and_a_seventeenth_is_not() -> None:
-    """The mapping itself is the first."""
-    deepest = front_matter.MAX_DEPTH - 1
-    assert "a" in read("a: " + "[" * deepest + "]" * deepest).values
-    with pytest.raises(Malformed, match="nested deeper"):
-        read("a: " + "[" * (deepest + 1) + "]" * (deepest + 1))

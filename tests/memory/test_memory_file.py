@@ -11,13 +11,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from memcli.errors import DataError
-from memcli.memory.editor import EntryChange, edited, render_entry, safe_body
+from memcli.memory.editor import EntryChange, edited, render_entry
 from memcli.memory.entry_values import read_values
 from memcli.memory.grammar import body_digest, eol_of
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prose import sections
 from memcli.memory.values import Entry, Problem
-from memcli.memory.words import is_day
 
 WORDS = [
     "Freeze the clock.",
@@ -270,18 +269,6 @@ def test_what_is_an_entry(block: str) -> None:
     assert len(parse(f"---\n{block}\n---\nBody.\n", "x").entries) == 1
 
 
-def test_two_entries_without_a_blank_line_between() -> None:
-    """The second is body of the first, as any `---` under text is: nothing is lost."""
-    file = parse("---\nid: a\n---\nOne.\n---\nid: b\n---\nTwo.\n", "x")
-    assert [(e.id, e.body) for e in file.entries] == [("a", "One.\n---\nid: b\n---\nTwo.")]
-
-
-def test_entry_without_a_body() -> None:
-    """An empty body is the empty text, whether the file or the next entry follows."""
-    file = parse("---\nid: a\n---\n\n---\nid: b\n---", "x")
-    assert [(e.id, e.title, e.body) for e in file.entries] == [("a", "", ""), ("b", "", "")]
-
-
 def test_fenced_example_before_another_fence() -> None:
     """An example of an entry is told from a forgotten fence by whether the fences behind it pair
     up.
@@ -300,12 +287,6 @@ def test_fence_that_is_not_closed_ends_at_the_next_id(fence: str) -> None:
     )
     assert ids(file) == ["a", "b", "c"]
     assert file.problems == (Problem("x.md", 6, "code fence is not closed before the next entry"),)
-
-
-def test_every_forgotten_fence_is_named() -> None:
-    """One forgotten fence does not hide the next."""
-    file = parse("".join(entry(name, "```py\ncode") for name in "abc"), "x")
-    assert (ids(file), [p.line for p in file.problems]) == (["a", "b", "c"], [5, 12])
 
 
 @pytest.mark.parametrize(
@@ -346,13 +327,6 @@ def test_front_matter_that_is_never_closed_is_named() -> None:
     assert file.problems == (
         Problem("x", 7, "front matter is not closed by a line of ---", "unreadable"),
     )
-
-
-def test_repeated_keys_are_named_once_with_the_line_that_counts() -> None:
-    """The last one counts."""
-    file = parse("---\nid: a\nimportance: 0.1\nid: b\nid: c\n---\nBody.\n", "x")
-    assert ids(file) == ["c"]
-    assert file.problems == (Problem("x", 5, "key 'id' stands twice; the last one counts"),)
 
 
 # --- values
@@ -494,29 +468,6 @@ def test_optional_keys() -> None:
     assert [key for key, _ in faults] == ["difficulty"]
 
 
-@pytest.mark.parametrize(
-    ("text", "answer"),
-    [
-        *[("2024-02-29", True), ("2026-02-29", False), ("1900-02-29", False), ("2000-02-29", True)],
-        *[
-            ("2026-13-01", False),
-            ("2026-00-10", False),
-            ("0000-01-01", False),
-            ("2026-1-01", False),
-        ],
-        *[
-            ("+202-01-01", False),
-            ("2026-01- 1", False),
-            ("٢٠٢٦-٠١-٠١", False),
-            ("2026-01-01x", False),
-        ],
-    ],
-)
-def test_is_day(text: str, answer: bool) -> None:
-    """Only a real calendar date in ASCII digits is one."""
-    assert is_day(text) is answer
-
-
 def test_derived_ids_are_stable_and_differ() -> None:
     """An entry without an id has the same one at each parse, another by place, path and text."""
     text = "---\ntype: corrective\n---\nSame.\n\n" * 2
@@ -557,18 +508,11 @@ def test_sections_have_the_heading_path_as_title() -> None:
     assert found == [("Lead.", 1), ("A", 3), ("A > B", 5), ("A > C", 7), ("D > E", 10)]
 
 
-@pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
-def test_headings_in_fences_do_not_count(eol: str) -> None:
-    """Neither in a closed fence nor in one that runs to the end of the prose."""
-    text = "# A\n```sh\n# no\n```\n## B\n~~~\n# no\n```\n# no\n"
-    assert [s.title for s in sections(parse(with_eol(text, eol), "x"))] == ["A", "A > B"]
-
-
 def test_dates_of_sections() -> None:
     """The nearest heading with a date, else the path, else unknown."""
     text = "# [2026-01-01] A\none\n## B\ntwo\n## On 2026-03-04 we met\nthree\n# 2026-99-99\nfour\n"
     assert [s.date for s in sections(parse(text, "tasks/2025-05-05.md"))] == [
-        *("2026-01-01", "2026-01-01", "2026-03-04", "2025-05-05"),
+        *("2026-01-01", "2026-01-01", "2026-03-04", "2025-05-05")
     ]
     assert [s.date for s in sections(parse("Text.\n", "MEMORY.md"))] == [""]
 
@@ -635,24 +579,6 @@ def test_appending_behind_an_open_block_is_refused(end: str) -> None:
         )
 
 
-def test_appending_several_entries() -> None:
-    """Each stands after a blank line of its own."""
-    new = [EntryChange(text=render_entry({"id": name}, "B.")) for name in "bcd"]
-    after = edited(parse(entry("a").rstrip(), "x"), new)
-    assert ids(after) == ["a", "b", "c", "d"]
-    assert after.text.count("\n\n---\nid") == 3
-
-
-@pytest.mark.parametrize("bom", ["", "\ufeff"])
-@pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize("at", [0, 1, 2])
-def test_removing_an_entry(bom: str, eol: str, at: int) -> None:
-    """The entry's own characters go, and nothing else: first, middle or last."""
-    parts = [with_eol(entry(name, f"Body {name}."), eol) for name in "abc"]
-    after = edited(parse(bom + "".join(parts), "x"), [EntryChange(at, remove=True)])
-    assert after.text == bom + "".join(part for i, part in enumerate(parts) if i != at)
-
-
 def test_removing_several_entries_and_changing_another() -> None:
     """Changes of one file are made together."""
     file = parse("# P\n\n" + "".join(entry(name) for name in "abcd") + "---\nid: [\n---\n", "x")
@@ -699,14 +625,6 @@ def test_replacing_a_body(old: str, tail: str) -> None:
         assert after.text == wanted.replace("id: a\n---\n", head, 1)
 
 
-def test_values_that_are_rounded_are_as_planned() -> None:
-    """Six decimals of a number are kept; that is no reason to refuse the change."""
-    after = edited(
-        parse(entry("a"), "x"), [EntryChange(0, {"importance": 0.1 + 0.2, "stability": 2.30654321})]
-    )
-    assert "importance: 0.3\nstability: 2.306543\n" in after.text
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -727,12 +645,6 @@ def test_a_change_that_does_not_read_back_is_refused(change: EntryChange) -> Non
         assert after.entries[0].body == "\x00"
 
 
-def test_no_change_changes_nothing() -> None:
-    """A no-op rewrites nothing."""
-    text = "\ufeff# x\r\n\r" + entry("a") + "```"
-    assert edited(parse(text, "x"), []).text == text
-
-
 @given(texts(), st.one_of(texts(), st.text()))
 @settings(max_examples=500, deadline=None)
 def test_an_appended_body_never_becomes_another_entry(text: str, body: str) -> None:
@@ -746,16 +658,6 @@ def test_an_appended_body_never_becomes_another_entry(text: str, body: str) -> N
     assert [essence(e) for e in after.entries[:-1]] == [essence(e) for e in before.entries]
     assert after.entries[-1].id == "new"
     assert after.text.startswith(text)
-
-
-@given(st.one_of(texts(), st.text()))
-@settings(max_examples=500, deadline=None)
-def test_a_rendered_entry_is_one_entry(body: str) -> None:
-    """On its own, too, and its body is the safe one; appending it to plain files is never refused."""
-    text = render_entry({"id": "new"}, body)
-    (found,) = parse(text, "x").entries
-    assert found.body == safe_body(body).strip("\r\n \t")
-    assert ids(edited(parse(entry("a"), "x"), [EntryChange(text=text)])) == ["a", "new"]
 
 
 VALUES = st.dictionaries(
@@ -815,17 +717,6 @@ def test_a_planned_edit_changes_what_it_says_and_no_byte_more(
             assert new.body == old.body
 
 
-@given(texts(), st.data())
-@settings(max_examples=300, deadline=None)
-def test_setting_what_is_there_already_is_never_refused(text: str, data: st.DataObject) -> None:
-    """A new value for a plain key of an entry is always possible, however odd its neighbours."""
-    before = parse(entry("first", "Fine.") + text, "x")
-    after = edited(before, [EntryChange(0, {"type": "directive", "reinforcement_count": 1})])
-    assert after.text == before.text.replace(
-        "type: corrective", "type: directive\nreinforcement_count: 1", 1
-    )
-
-
 # --- size
 
 ADVERSARIES: dict[str, Callable[[int], str]] = {
@@ -880,21 +771,6 @@ def test_changing_many_entries_is_linear() -> None:
         return best
 
     assert cost(2000) < 10 * cost(500) + 0.05
-
-
-def test_fifty_megabytes() -> None:
-    """A hundred thousand entries in one file are read whole."""
-    body = (
-        "## [2026-02-10] Freeze time in cart tests\n"
-        + "Cart expiry tests went red in CI before midnight. " * 8
-    )
-    text = "".join(entry(f"e-{i}", body) for i in range(100_000))
-    assert len(text) > 48_000_000
-    file = parse(text, "x")
-    assert len(file.entries) == 100_000
-    assert file.problems == ()
-    assert (file.entries[-1].id, file.entries[-1].line) == ("e-99999", 99_999 * 7 + 5)
-    assert file.segments[-1].end == len(text)
 
 
 def test_a_number_that_is_a_list_is_named_and_left_out() -> None:

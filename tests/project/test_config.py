@@ -127,24 +127,6 @@ def test_a_project_file_that_is_no_file_is_exit_2(project: Project, kind: str) -
     assert "hint: " in done.err
 
 
-def test_an_unreadable_project_file_is_exit_2(project: Project) -> None:
-    """Permissions too are said with the path."""
-    project.write(".mem.toml", "limit = 3\n").chmod(0)
-    done = project.powerless("index")
-    assert done.code == 2
-    assert f"cannot be read: permission denied ({project.root}/.mem.toml)" in done.err
-
-
-def test_the_user_file_is_found_and_checked(project: Project, world: Path) -> None:
-    """`mem/config.toml` in XDG_CONFIG_HOME; a relative XDG_CONFIG_HOME does not count."""
-    path = project.write("config/mem/config.toml", "nonsense = 1\n", at=world)
-    done = project.mem("index")
-    assert done.code == 2
-    assert f"{path}:1" in done.err
-    assert "unknown key 'nonsense'" in done.err
-    assert config.user_file(world, {"XDG_CONFIG_HOME": "rel"}) == world / ".config/mem/config.toml"
-
-
 def test_a_misspelt_key_is_named_with_the_right_one(project: Project) -> None:
     """The hint is the nearest key."""
     done = project.mem("index", "--set", "half_lif=3")
@@ -209,11 +191,3 @@ def test_a_bad_now_is_a_usage_error(project: Project, text: str) -> None:
     done = project.mem("recall", "x", env={"MEM_NOW": text})
     assert done.code == 2
     assert "MEM_NOW" in done.err
-
-
-def test_now_may_carry_a_time(project: Project) -> None:
-    """Only the day counts."""
-    project.write("MEMORY.md", project.entry("Zebra", created_at="2026-01-01"))
-    for text in ("2026-01-11", "2026-01-11T09:30:00Z", "2026-01-11 23:59"):
-        [row] = project.mem("list", "--json", env={"MEM_NOW": text}).json["entries"]
-        assert row["age_days"] == 10

@@ -58,17 +58,6 @@ def test_a_broken_git_file_breaks_nothing(project: Project, content: bytes | Non
     assert sorted(path.name for path in plain.iterdir()) == [".git", ".memory.db", "MEMORY.md"]
 
 
-def test_excluding_adds_what_is_missing_once(project: Project) -> None:
-    """Own lines stay, a missing last newline is mended, the second time nothing changes."""
-    path = project.root / ".git/info/exclude"
-    path.write_bytes(b"*.log\nbuild \xff")
-    for _ in range(2):
-        git.exclude(project.root)
-    assert path.read_bytes() == b"*.log\nbuild \xff\n.memory.db*\n.*.mem-tmp-*\n"
-    git.exclude(project.root, ["proxy.md"])
-    assert path.read_bytes().endswith(b".*.mem-tmp-*\nproxy.md\n")
-
-
 def test_excluding_makes_the_file_and_works_from_below(project: Project) -> None:
     """A repository without `info/`, and a root that is a folder of the repository."""
     (project.root / ".git/info/exclude").unlink(missing_ok=True)
@@ -76,12 +65,6 @@ def test_excluding_makes_the_file_and_works_from_below(project: Project) -> None
     (project.root / "package").mkdir()
     git.exclude(project.root / "package")
     assert excluded(project) == [".memory.db*", ".*.mem-tmp-*"]
-
-
-def test_excluding_outside_a_repository_does_nothing(tmp_path: Path) -> None:
-    """No file, no error."""
-    git.exclude(tmp_path)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_git_runs_without_the_variables_of_a_hook(
@@ -93,11 +76,3 @@ def test_git_runs_without_the_variables_of_a_hook(
     done = git.run(["rev-parse", "--show-toplevel"], project.root)
     assert (done.returncode, done.stdout.strip()) == (0, str(project.root))
     assert git.run(["no-such-command"], project.root).returncode == 1
-
-
-def test_what_git_prints_may_be_no_utf8(project: Project) -> None:
-    """Names in any encoding come back as the file system has them."""
-    name = os.fsdecode(b"caf\xe9.md")
-    (project.root / name).write_text("x")
-    done = git.run(["ls-files", "-z", "--others"], project.root)
-    assert done.stdout.split("\0") == [name, ""]

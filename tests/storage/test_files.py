@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memcli.storage import files
-from memcli.storage.files import Unreadable, open_file, read_file, read_text
+from memcli.storage.files import Unreadable, read_file, read_text
 
 pytestmark = pytest.mark.unit
 
@@ -63,10 +63,3 @@ def test_links_may_not_leave_the_folder(tmp_path: Path) -> None:
         with pytest.raises(Unreadable):
             read_text(root / name, root)
     assert read_text(root / "out.md") == "out"  # named by the user
-
-
-def test_what_is_missing_is_an_error_of_the_system(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        open_file(tmp_path / "none", tmp_path)
-    with pytest.raises(Unreadable, match="no such file"):
-        read_file(tmp_path / "none")

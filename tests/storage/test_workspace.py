@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
-import random
 import signal
 import stat
 import subprocess
@@ -200,25 +198,6 @@ def assert_settled(house: House, patches: list[Patch]) -> bool:
 # -- the good day
 
 
-def test_what_was_planned_is_what_lies_there(house: House) -> None:
-    house.put("MEMORY.md", b"old\n")
-    report = house.workspace().write(
-        [house.patch("MEMORY.md", "new\n"), house.patch("tasks/t.md", "t")], "add"
-    )
-    assert house.listing() == {"MEMORY.md": b"new\n", "tasks": None, "tasks/t.md": b"t"}
-    assert report.written == (str(house.root / "MEMORY.md"), str(house.root / "tasks/t.md"))
-    assert (report.recovered, report.kept) == ((), ())
-
-
-def test_the_order_on_disk_is_content_journal_archives_sources(house: House) -> None:
-    furnish(house)
-    seen: list[str] = []
-    house.workspace(seen.append).write(leaving(house)[:2], "compact")
-    contents = ["temp", "fsync"] * 2
-    swaps = ["rename", "sync", "rename", "sync"]
-    assert seen == ["lock", *contents, "journal", "fsync", "commit", "sync", *swaps, "done", "end"]
-
-
 @pytest.mark.parametrize(
     "data", [b"\xef\xbb\xbfa\r\nb\r\n", b"a\rb\n\x0c\n", b"a", b"", "ä\u2028ö\n".encode()]
 )
@@ -290,16 +269,6 @@ def test_a_file_name_that_is_not_utf8_can_be_written_and_undone(house: House) ->
     assert house.listing() == {}
 
 
-def test_importing_it_brings_no_slow_module() -> None:
-    code = "import sys, memcli.storage.workspace; print(*sys.modules)"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True
-    )
-    assert not {"tempfile", "shutil", "uuid", "random", "secrets", "subprocess", "yaml"} & {
-        *loaded.stdout.split()
-    }
-
-
 # -- refused, with nothing changed
 
 
@@ -319,30 +288,6 @@ def test_a_file_that_changed_since_the_plan_stops_them_all(house: House) -> None
     patches = [house.patch("a.md", "A"), house.patch("b.md", "B")]
     house.put("b.md", b"edited")
     refused(house, patches, "b.md: changed while mem was at work", StaleError)
-
-
-def test_a_stale_plan_is_refused_before_anything_is_written(house: House) -> None:
-    patch = Patch(str(house.root / "a.md"), "never", "A")
-    seen: list[str] = []
-    with pytest.raises(StaleError):
-        house.workspace(seen.append).write([patch], "add")
-    assert seen == ["lock"]
-
-
-def test_a_file_that_appeared_or_vanished_stops_them_all(house: House) -> None:
-    patch = house.patch("a.md", "A")
-    house.put("a.md", b"a")
-    refused(house, [patch], "a.md: changed", StaleError)
-    patch = house.patch("a.md", "A")
-    (house.root / "a.md").unlink()
-    refused(house, [patch], "a.md: changed", StaleError)
-
-
-def test_a_path_through_a_file_stops_them_all_and_leaves_no_directory(house: House) -> None:
-    house.put("a.md", b"a")
-    house.put("tasks", b"a file")
-    patches = [house.patch("a.md", "A"), house.patch("new/deep/b.md", "b")]
-    refused(house, [*patches, Patch(str(house.root / "tasks/t.md"), None, "t")], "tasks/t.md: ")
 
 
 def test_a_directory_or_a_pipe_is_refused_without_waiting(house: House) -> None:
@@ -387,14 +332,6 @@ def test_a_journal_that_leads_outside_writes_nothing_there(house: House) -> None
 
 def test_a_text_that_is_no_unicode_is_refused(house: House) -> None:
     refused(house, [Patch(str(house.root / "a.md"), None, "\ud800")], "no Unicode", DataError)
-
-
-def test_a_state_folder_that_cannot_be_is_named(house: House) -> None:
-    house.state.write_text("a file")
-    with pytest.raises(RefusedError, match="state") as caught:
-        house.workspace().write([house.patch("a.md", "A")], "add")
-    assert "XDG_STATE_HOME" in caught.value.hint
-    assert house.listing() == {}
 
 
 # -- links
@@ -445,18 +382,6 @@ def test_a_busy_lock_names_its_holder_and_ends_with_it(house: House) -> None:
     assert outcome(pid) == -signal.SIGKILL
     house.workspace().write([house.patch("a.md", "A")], "add", wait=0)
     assert house.listing() == {"a.md": b"A"}
-
-
-def test_a_writer_waits_for_its_turn(house: House) -> None:
-    def keep() -> None:
-        with house.workspace().hold("compact"):
-            (house.folder / "held").touch()
-            time.sleep(0.2)
-
-    pid = spawn(keep)
-    wait_for(house.folder / "held")
-    house.workspace().write([house.patch("a.md", "A")], "add")
-    assert (house.listing(), outcome(pid)) == ({"a.md": b"A"}, 0)
 
 
 def append(house: House, line: str) -> None:
@@ -569,17 +494,6 @@ def test_killed_at_each_step_of_an_undo_nothing_is_lost(ram: Path) -> None:
         assert (house.workspace().last_write() is None) == undone
 
 
-def test_directories_made_before_the_kill_go_when_nothing_came_of_them(house: House) -> None:
-    house.put("a.md", b"a")
-    before = house.listing()
-    workspace = house.workspace(at("commit", 1, die))
-    patches = [house.patch("a.md", "A"), house.patch("new/deep/b.md", "b")]
-    assert outcome(spawn(partial(workspace.write, patches, "add"))) == -signal.SIGKILL
-    house.workspace().recover()
-    assert house.listing() == before
-    assert house.pending() == []
-
-
 def test_with_nothing_to_recover_nobody_is_waited_for(house: House) -> None:
     seen: list[str] = []
     house.workspace(seen.append).recover()
@@ -588,31 +502,6 @@ def test_with_nothing_to_recover_nobody_is_waited_for(house: House) -> None:
         house.workspace().write([Patch(str(house.root / "a.md"), "B", "C")], "add")
     house.workspace(seen.append).recover()
     assert seen == []
-
-
-def test_killed_at_sixty_random_instants_nothing_is_lost(ram: Path) -> None:
-    chance = random.Random(3)
-    model, patches = six_files(ram / "model")
-    start = time.perf_counter()
-    outcome(spawn(partial(model.workspace().write, patches, "compact")))
-    duration = 1.5 * (time.perf_counter() - start)  # some are to come too late
-    for number in range(60):
-        house, patches = six_files(ram / str(number))
-
-        def work(house: House = house, patches: list[Patch] = patches) -> None:
-            (house.folder / "begun").touch()
-            house.workspace().write(patches, "compact")
-
-        pid = spawn(work)
-        wait_for(house.folder / "begun")
-        time.sleep(chance.uniform(0, duration))
-        os.kill(pid, signal.SIGKILL)
-        outcome(pid)
-        assert_each_whole(patches)
-        house.workspace().recover()
-        if not assert_settled(house, patches):
-            house.workspace().write(leaving(house), "compact")
-            assert assert_settled(house, patches)
 
 
 def test_a_recovery_that_is_killed_is_recovered_in_turn(ram: Path) -> None:
@@ -717,13 +606,6 @@ def test_a_journal_eaten_by_the_disk_is_moved_aside(house: House) -> None:
     assert len(list((house.state / "aside").iterdir())) == 1
 
 
-def test_a_recovery_that_cannot_go_on_goes_back(ram: Path) -> None:
-    house, patches = six_files(ram / "one")
-    crash(house, patches, 3)
-    house.workspace(at("rename", 1, full)).recover()
-    assert not assert_settled(house, patches)
-
-
 def stuck(times: int) -> Callable[[str], None]:
     """The first renames fail: one of going on, one of going back."""
     left = times
@@ -769,16 +651,6 @@ def test_a_journal_of_a_root_that_is_not_mounted_waits_for_it(ram: Path) -> None
     assert assert_settled(house, patches)
 
 
-def test_what_undo_would_do_is_known_even_before_the_recovery(ram: Path) -> None:
-    house, patches = six_files(ram / "one")
-    crash(house, patches, 3)
-    last = house.workspace().last_write()
-    assert last is not None
-    assert {patch.path: patch.before for patch in last.patches} == texts(patches)[1]
-    assert len(house.workspace().undo()) == len(patches)
-    assert not assert_settled(house, patches)
-
-
 def test_files_of_living_writers_are_not_swept(house: House) -> None:
     house.put("a.md", b"a")
     dead = spawn(lambda: None)
@@ -811,14 +683,6 @@ def test_an_error_at_any_step_leaves_everything_as_it_was(
             assert caught.value.hint == "nothing was changed; free some space on that disk"
         house.workspace().write(patches, "compact")
         assert assert_settled(house, patches)
-
-
-def test_an_error_after_the_last_rename_says_that_all_is_written(house: House) -> None:
-    with pytest.raises(RefusedError) as caught:
-        house.workspace(at("done", 1, full)).write([house.patch("a.md", "A")], "add")
-    assert "the files are written" in caught.value.hint
-    house.workspace().recover()
-    assert (house.listing(), house.pending()) == ({"a.md": b"A"}, [])
 
 
 def test_when_nothing_goes_neither_on_nor_back_the_next_write_finishes(ram: Path) -> None:
@@ -951,52 +815,12 @@ def test_undo_is_refused_when_one_file_changed_since_and_names_it(house: House) 
     assert house.listing() == {"a.md": b"a"}
 
 
-def test_undo_brings_sources_back_before_archives_shrink(ram: Path) -> None:
-    house, patches = six_files(ram / "one")
-    house.workspace().write(patches, "compact")
-    names = house.workspace().undo()
-    assert [name.endswith(".archive.md") for name in names] == [False] * 3 + [True] * 3
-    assert on_disk(patches) == texts(patches)[0]
-
-
-def test_what_undo_would_do_can_be_shown(house: House) -> None:
-    house.put("a.md", b"a")
-    house.workspace().write([house.patch("a.md", "A"), house.patch("b.md", "B")], "add")
-    last = house.workspace().last_write()
-    assert last is not None
-    assert (last.verb, last.time) == ("add", "2026-03-01T12:00:00+00:00")
-    assert set(last.patches) == {house.patch("a.md", "a"), house.patch("b.md", None)}
-    assert house.listing() == {"a.md": b"A", "b.md": b"B"}
-
-
 def test_the_last_twenty_writes_can_be_undone(house: House) -> None:
     for number in range(23):
         house.workspace().write([house.patch("a.md", str(number))], "add")
     assert len(house.undo_records()) == 20
     assert [bool(house.workspace().undo()) for _ in range(21)] == [True] * 20 + [False]
     assert house.listing() == {"a.md": b"2"}
-
-
-def test_each_root_undoes_its_own_writes(house: House) -> None:
-    for root in ("one", "two"):
-        (house.root / root).mkdir()
-        house.workspace(root=house.root / root).write([house.patch(f"{root}/a.md", root)], "add")
-    assert house.workspace(root=house.root / "one").undo() == [str(house.root / "one/a.md")]
-    assert house.workspace().undo() == []
-
-
-def test_the_global_level_needs_no_root(house: House) -> None:
-    workspace = Workspace(None, house.state, NOW, allowed=[house.root])
-    workspace.write([house.patch("MEMORY.md", "g")], "add")
-    assert workspace.undo() == [str(house.root / "MEMORY.md")]
-
-
-def test_the_journal_is_versioned_and_names_files_and_verb(house: House) -> None:
-    house.workspace().write([house.patch("a.md", "A")], "add")
-    (path,) = house.undo_records()
-    record = json.loads(path.read_text())
-    assert (record["version"], record["verb"], record["root"]) == (1, "add", str(house.root))
-    assert record["steps"][0][:2] == [str(house.root / "a.md")] * 2
 
 
 # -- named output files

@@ -6,14 +6,7 @@ import pytest
 
 from memcli.memory.editor import render_entry
 from memcli.memory.parser import parse
-from memcli.text.model_output import (
-    BODY_LENGTH,
-    TITLE_LENGTH,
-    Refused,
-    check,
-    safe_line,
-    safe_text,
-)
+from memcli.text.model_output import BODY_LENGTH, TITLE_LENGTH, Refused, check, safe_line, safe_text
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
 
