@@ -87,6 +87,7 @@ def index(
     progress: Progress,
     check: bool = flag("--check", "Write nothing; exit 1 when it is stale."),
     rebuild: bool = flag("--rebuild", "Start over from the files."),
+    trust: bool = flag("--trust", "Take over the vectors of an index that you did not make."),
     push: bool = flag("--push", "Send what changed to the shared index, too."),
     archived: bool = flag("--archived", "With --push: the archives, too."),
     history: bool = flag("--history", "Add all that agents' sessions and commits say."),
@@ -97,8 +98,13 @@ def index(
 
     if (check and push) or (archived and not push):
         raise UsageError("--archived goes with --push, --check does not", "mem index --help")
+    if check and trust:
+        raise UsageError("--trust writes, --check does not", "mem index --help")
     if history or key:
         return add_history(mem, progress, key)
+    if trust:
+        taken = mem.kept.trust()
+        mem.notes.append(f"{taken:,} vectors were taken over" if taken else "there is no such index")
     files = len(mem.project.listing.files)
     with progress:
         report = command.check(mem) if check else command.index(

@@ -108,6 +108,7 @@ def _meanings(app: App, request: CompactRequest) -> Meanings:
     Like the index, none of proxy stores, and none of entries that are not to be embedded. One that
     is longer than a chunk has none: a vector would be that of its beginning.
     """
+    from memcli.index.embedding import of_texts
     from memcli.index.vectors import embedded_text
 
     embedder = app.providers.embedder
@@ -125,7 +126,7 @@ def _meanings(app: App, request: CompactRequest) -> Meanings:
         if entry.extra.get("embed") is not False
     }
     texts = [embedded_text(clean(title), clean(body)) for title, body in entries]
-    vectors = app.guarded(lambda: app.index.vectors.of_texts(embedder, texts))
+    vectors = app.guarded(lambda: of_texts(app.index.vectors, embedder, texts))
     return {key: own for key, own in zip(entries, vectors, strict=True) if any(own)}
 
 

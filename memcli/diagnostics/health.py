@@ -123,7 +123,7 @@ def _health(app: App, page: bool) -> HealthReport:
     asked = live if len(shown) < EVIDENCE else ()
     places = None if held.broken else _places(app, asked, held.files, promoted)
     compared = coherence.compared(texts) if held.indexed.embedded else None
-    vectors = app.index.vectors.of_entries(compared) if compared is not None else None
+    vectors = dict(neighbours.vectors(app.index.db, compared)) if compared is not None else None
     found = metrics.health(items, held.indexed, shown, places, vectors)
     near: dict[str, list[str]] = {}
     for one, other, _ in similar:

@@ -22,6 +22,7 @@ START_TOKENS = 1500
 AGENT_TOKENS = 300
 PROXY_TOKENS = 200
 RECENT_DAYS = 14
+MOST_RECENT = 100
 TOP = 60
 """How many of the most important lessons are weighed exactly."""
 LESSONS = 12
@@ -158,7 +159,7 @@ def _lessons(app: HookApp, layers: Layers) -> list[Shown]:
     """Corrections and directives of the last days, then the most prominent of all times."""
     where = _of_type(layers, "corrective", "directive")
     day = (app.project.now - datetime.timedelta(days=RECENT_DAYS)).isoformat()
-    recent = _entries(layers, app.index.entries.made_since(where, day))
+    recent = _entries(layers, app.index.entries.foremost(where, MOST_RECENT, day))
     top = _entries(layers, app.index.entries.foremost(where, TOP))
     return _shown(layers, list(dict.fromkeys([*recent, *top]))[: LESSONS + LESSONS // 2])
 

@@ -13,7 +13,6 @@ from memcli.memory.words import OVERLAP, SIZE, clean, sub_words
 
 PRESSING = frozenset({"permanent", "critical"})
 """Written priorities that no answer goes without."""
-
 INDEXED = frozenset(
     """
     priority paths commands tags scope session_id session_task source promoted_from promoted_to merged_from
@@ -22,12 +21,17 @@ INDEXED = frozenset(
     """.split()
 )
 """Optional keys that the index carries; unknown ones stay in the file alone."""
-
+RANKS = {"permanent": 0, "critical": 1, "high": 2, "pin": 2}
+"""How pressing priorities are; what has none of them is never shown unasked for its priority."""
 _as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class Row(NamedTuple):
-    """One row of `chunks` without its file. `digest` covers all that is searched or weighed."""
+    """One row of `chunks` without its file. `digest` covers all that is searched or weighed.
+
+    `rank`, `importance` and `moment` (when it ended or was made) stand in `metadata`, too: in these
+    orders standing entries are asked for.
+    """
 
     entry: str
     part: int
@@ -43,54 +47,32 @@ class Row(NamedTuple):
     parts: str
     digest: bytes
     metadata: str
+    rank: int
+    importance: float
+    moment: str
 
 
 def rows(entry: Entry, *, live: bool) -> list[Row]:
     """The rows of one entry: one, or overlapping ones for a text longer than `SIZE`."""
     text, detail = searchable(entry)
     metadata = _as_json(_metadata(entry, detail))
-    name, title, tags = (
-        clean(entry.id),
-        clean(entry.title),
-        clean(" ".join(entry.extra.get("tags", ()))),
-    )
+    name, title = clean(entry.id), clean(entry.title)
+    tags = clean(" ".join(entry.extra.get("tags", ())))
     day = entry.created_at or entry.date
     flag = int(live and entry.status != "retired")
+    moment = str(entry.extra.get("ended_at") or entry.extra.get("started_at") or day)
+    order = (RANKS.get(entry.priority, len(RANKS)), entry.importance, clean(moment))
     found = []
     for part, start in enumerate(range(0, max(len(text) - OVERLAP, 1), SIZE - OVERLAP)):
-        window = text[start : start + SIZE] if len(text) > SIZE else text
-        parts = sub_words(f"{title} {tags} {window}")
+        window = text[start : start + SIZE]
         weighed = (
-            name,
-            str(part),
-            str(flag),
-            entry.type,
-            entry.kind,
-            day,
-            title,
-            window,
-            tags,
-            metadata,
-        )
+            name, str(part), str(flag), entry.type, entry.kind, day, title, window, tags, metadata,
+        )  # fmt: skip
         digest = blake2b("\0".join(weighed).encode(), digest_size=12).digest()
-        found.append(
-            Row(
-                name,
-                part,
-                entry.start,
-                entry.line,
-                flag,
-                entry.type,
-                entry.kind,
-                day,
-                title,
-                window,
-                tags,
-                parts,
-                digest,
-                metadata,
-            )
-        )
+        found.append(Row(
+            name, part, entry.start, entry.line, flag, entry.type, entry.kind, day, title, window,
+            tags, sub_words(f"{title} {tags} {window}"), digest, metadata, *order,
+        ))  # fmt: skip
         if len(text) <= SIZE:
             break
     return found
@@ -99,15 +81,12 @@ def rows(entry: Entry, *, live: bool) -> list[Row]:
 def searchable(entry: Entry) -> tuple[str, str]:
     """The body that is indexed, and the detail of an episode, which is only kept."""
     body = clean(entry.body)
-    if entry.kind == "episode":
-        cut = DETAIL.search(body)
-        if cut is not None:
-            return body[: cut.start()].rstrip(), body[cut.end() :].strip()
-    return body, ""
+    cut = DETAIL.search(body) if entry.kind == "episode" else None
+    return (body[: cut.start()].rstrip(), body[cut.end() :].strip()) if cut else (body, "")
 
 
 def _metadata(entry: Entry, detail: str) -> dict[str, Any]:
-    """What weighing, filtering and showing an entry need; read back by `store.Candidate`."""
+    """What weighing, filtering and showing an entry need; `Candidate.values`."""
     values: dict[str, Any] = {
         "domain": entry.domain,
         "importance": entry.importance,
@@ -122,17 +101,18 @@ def _metadata(entry: Entry, detail: str) -> dict[str, Any]:
         "written": entry.written,
     }
     values |= {key: _plain(value) for key, value in entry.extra.items() if key in INDEXED}
-    if detail:
-        values["detail"] = detail
-    return values
+    return values | ({"detail": detail} if detail else {})
 
 
 def _plain(value: Any) -> Any:
     """`value` as JSON can say it: clean texts, finite numbers, lists and mappings of such."""
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if isinstance(value, dict):
-        return {clean(str(key)): _plain(item) for key, item in value.items()}
-    return None if isinstance(value, float) and not isfinite(value) else value
+    match value:
+        case str():
+            return clean(value)
+        case list():
+            return [_plain(item) for item in value]
+        case dict():
+            return {clean(str(key)): _plain(item) for key, item in value.items()}
+        case float():
+            return value if isfinite(value) else None
+    return value

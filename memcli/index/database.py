@@ -19,14 +19,17 @@ from memcli.index.source import FileRow
 from memcli.memory.levels import Place
 from memcli.memory.values import Problem
 from memcli.project.levels_on_disk import FoundFile
+from memcli.storage.sqlite import snapshot, transaction
 
 if TYPE_CHECKING:
     from memcli.index.lexical import Lexical
     from memcli.index.vectors import Vectors
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 IN_MEMORY = Path(":memory:")
 APPLICATION = 0x6D656D31  # "mem1": tells our file from a foreign one
+PARTS = ("", "-wal", "-shm")
+"""What the names of the files of a database end in."""
 TABLES = frozenset(
     "file_meta chunks chunks_fts chunks_fts_data chunks_fts_idx chunks_fts_docsize chunks_fts_config"
     " embedding_cache vectors signs words occasions relations meta".split()
@@ -55,6 +58,9 @@ class Index:
     `Unusable` is raised. `IN_MEMORY` as the path makes one that lives as long as the process.
     """
 
+    engine = sqlite3.sqlite_version
+    """The version of SQLite."""
+
     def __init__(self, path: Path, notes: list[str], *, look: bool = False) -> None:
         self.path = path
         self.notes = notes
@@ -63,9 +69,6 @@ class Index:
 
     def close(self) -> None:
         self.db.close()
-
-    engine = sqlite3.sqlite_version
-    """The version of SQLite."""
 
     @property
     def entries(self) -> Entries:
@@ -98,13 +101,11 @@ class Index:
         try:
             db.execute("PRAGMA query_only = 1")
             db.execute("PRAGMA trusted_schema = 0")
-            why = self._fault(db) or ("empty" if not self._snapshot(db)[2] else "")
+            if why := _fault(db) or ("empty" if not _names(db)[2] else ""):
+                raise Unusable(why)
         except BaseException:
             db.close()
             raise
-        if why:
-            db.close()
-            raise Unusable(why)
         return db
 
     def _open(self) -> sqlite3.Connection:
@@ -145,51 +146,15 @@ class Index:
     def _made(self, db: sqlite3.Connection) -> str:
         """Why the file cannot be used, "" when it can; an empty one is made into an index."""
         try:
-            why = self._fault(db)
-            if not why and not self._snapshot(db)[2]:
-                self._create(db)
+            why = _fault(db)
+            if not why and not _names(db)[2]:
+                _create(db)
         except sqlite3.OperationalError:
             db.close()
             raise
         except sqlite3.DatabaseError as error:
             why = f"damaged ({error})"
         return why
-
-    def _fault(self, db: sqlite3.Connection) -> str:
-        application, version, tables = self._snapshot(db)
-        if not (application or version or tables):
-            return ""
-        if (application, version) == (APPLICATION, SCHEMA_VERSION):
-            if tables & FOREIGN:
-                return "made by somebody else (it has a view or a trigger)"
-            return "" if tables >= TABLES else "damaged (a table is missing)"
-        return "of another version" if application == APPLICATION else "not an index of mem"
-
-    @staticmethod
-    def _snapshot(db: sqlite3.Connection) -> tuple[int, int, set[str]]:
-        """Application, version and the names of what there is: as of one moment."""
-        db.execute("BEGIN")
-        application, version = (
-            int(db.execute(f"PRAGMA {name}").fetchone()[0])
-            for name in ("application_id", "user_version")
-        )
-        names = (
-            "SELECT iif(type IN ('table', 'index'), name, '<' || type || '>') FROM sqlite_master"
-        )
-        tables = {row[0] for row in db.execute(names)}
-        db.execute("COMMIT")
-        return application, version, tables
-
-    def _create(self, db: sqlite3.Connection) -> None:
-        with contextlib.suppress(sqlite3.OperationalError):  # a file system without shared memory
-            db.execute("PRAGMA journal_mode = WAL")
-        db.execute("BEGIN IMMEDIATE")
-        if not db.execute("PRAGMA user_version").fetchone()[0]:
-            for statement in _statements():
-                db.execute(statement)
-            db.execute(f"PRAGMA application_id = {APPLICATION}")
-            db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        db.execute("COMMIT")
 
     def _aside(self, why: str) -> None:
         """Keep a file that is not ours to read, and say so; the index is built anew.
@@ -201,10 +166,7 @@ class Index:
                 return
         except FileNotFoundError:
             return
-        kept = self.path.with_name(f"{self.path.name}.aside-{time.time_ns()}")
-        for suffix in ("", "-wal", "-shm"):
-            with contextlib.suppress(FileNotFoundError):
-                os.replace(f"{self.path}{suffix}", f"{kept}{suffix}")
+        kept = set_aside(self.path)
         self.notes.append(f"the index was {why}: moved to {kept.name} and built anew")
 
     def repair(self, error: sqlite3.DatabaseError) -> None:
@@ -224,35 +186,29 @@ class Index:
     def files(self) -> dict[str, FileRow]:
         """Every indexed file by its path."""
         found = {}
-        for row in self.db.execute(
-            "SELECT id, path, place, mtime, size, hash, entries, problems FROM file_meta ORDER BY path"
+        select = "SELECT id, path, place, mtime, size, hash, entries, problems FROM file_meta ORDER BY path"
+        for number, path, placed, mtime, size, identity, entries, problems in self.db.execute(
+            select
         ):
             try:
-                place, work_tree = _placed(row[2])
-                problems = _problems(row[1], row[7]) if row[7] != "[]" else ()
+                place, work_tree = _placed(placed)
+                told = _problems(path, problems) if problems != "[]" else ()
             except (TypeError, ValueError, RecursionError):
                 raise sqlite3.DatabaseError(FORGED) from None
-            found[row[1]] = FileRow(
-                row[0], row[1], place, work_tree, row[3], row[4], row[5], row[6], problems
+            found[path] = FileRow(
+                number, path, place, work_tree, mtime, size, identity, entries, told
             )
         return found
 
     def stale(self, found: Sequence[FoundFile]) -> tuple[list[FoundFile], list[str]]:
         """Files that look changed (by mtime, size or place), and indexed ones that are gone."""
-        known = {
-            row[0]: row[1:]
-            for row in self.db.execute("SELECT path, mtime, size, place FROM file_meta")
-        }
-        changed = []
-        for file in found:
-            row = known.pop(file.name, None)
-            if (
-                row is None
-                or row[0] != file.mtime
-                or row[1] != file.size
-                or row[2] != place_text(file)
-            ):
-                changed.append(file)
+        rows = self.db.execute("SELECT path, mtime, size, place FROM file_meta")
+        known = {row[0]: row[1:] for row in rows}
+        changed = [
+            file
+            for file in found
+            if known.pop(file.name, None) != (file.mtime, file.size, place_text(file))
+        ]
         return changed, list(known)
 
     def empty(self) -> bool:
@@ -260,9 +216,54 @@ class Index:
         return self.db.execute("SELECT 1 FROM file_meta LIMIT 1").fetchone() is None
 
 
+def set_aside(path: Path) -> Path:
+    """Rename a database with all its parts; its new path."""
+    kept = path.with_name(f"{path.name}.aside-{time.time_ns()}")
+    for suffix in PARTS:
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(f"{path}{suffix}", f"{kept}{suffix}")
+    return kept
+
+
 def _inode(path: Path) -> tuple[int, int]:
     status = os.lstat(path)
     return status.st_dev, status.st_ino
+
+
+def _names(db: sqlite3.Connection) -> tuple[int, int, set[str]]:
+    """Application, version and the names of what there is: as of one moment."""
+    names = "SELECT iif(type IN ('table', 'index'), name, '<' || type || '>') FROM sqlite_master"
+    with snapshot(db):
+        application = int(db.execute("PRAGMA application_id").fetchone()[0])
+        version = int(db.execute("PRAGMA user_version").fetchone()[0])
+        return application, version, {row[0] for row in db.execute(names)}
+
+
+def _fault(db: sqlite3.Connection) -> str:
+    """Why a database is no index of this version, "" when it is one, or empty."""
+    application, version, tables = _names(db)
+    if not (application or version or tables):
+        return ""
+    if (application, version) != (APPLICATION, SCHEMA_VERSION):
+        return "of another version" if application == APPLICATION else "not an index of mem"
+    if tables & FOREIGN:
+        return "made by somebody else (it has a view or a trigger)"
+    return "" if tables >= TABLES else "damaged (a table is missing)"
+
+
+def _create(db: sqlite3.Connection) -> None:
+    from memcli.index import token
+
+    with contextlib.suppress(sqlite3.OperationalError):  # a file system without shared memory
+        db.execute("PRAGMA journal_mode = WAL")
+    with transaction(db):
+        if not db.execute("PRAGMA user_version").fetchone()[0]:
+            schema = (Path(__file__).parent / "schema.sql").read_text(encoding="utf-8")
+            for statement in filter(str.strip, schema.split(";\n")):
+                db.execute(statement)
+            db.execute("INSERT INTO meta VALUES ('token', ?)", (token.make(),))
+            db.execute(f"PRAGMA application_id = {APPLICATION}")
+            db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 def place_text(file: FoundFile) -> str:
@@ -275,20 +276,15 @@ def _place_text(place: Place, work_tree: str) -> str:
     return json.dumps([*place, work_tree], ensure_ascii=False)
 
 
-def _problems(path: str, text: str) -> tuple[Problem, ...]:
-    """The problems of a file as they were written. Raises TypeError, ValueError."""
-    found = tuple(Problem(path, *item) for item in json.loads(text))
-    if any((type(line), type(message)) != (int, str) for _, line, message, _ in found):
-        raise ValueError(FORGED)
-    return found
-
-
 @lru_cache(maxsize=1024)
 def _placed(text: str) -> tuple[Place, str]:
     *where, work_tree = json.loads(text)
     return Place(*where), work_tree
 
 
-def _statements() -> list[str]:
-    text = (Path(__file__).parent / "schema.sql").read_text(encoding="utf-8")
-    return [part for part in text.split(";\n") if part.strip()]
+def _problems(path: str, text: str) -> tuple[Problem, ...]:
+    """The problems of a file as they were written. Raises TypeError, ValueError."""
+    found = tuple(Problem(path, *item) for item in json.loads(text))
+    if any((type(line), type(message)) != (int, str) for _, line, message, _ in found):
+        raise ValueError(FORGED)
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memcli.errors import UsageError
@@ -29,25 +29,24 @@ def locate(
     the id stands nowhere else; True: in archives alone.
     """
     merged = index.entries.survivors(ids)
-    names = {name: merged.get(name, name) for name in ids}
     files = {row.id: row for row in index.files().values()}
     writable = {file.name for file in project.listing.files if project.may_write(file)}
-    copies: dict[str, list[Candidate]] = {}
-    for copy in index.entries.copies([*names, *names.values()]):
-        copies.setdefault(copy.entry, []).append(copy)
+    copies: dict[tuple[str, bool], list[Candidate]] = {}
+    for copy in index.entries.copies({*ids, *merged.values()}):
+        kept = files[copy.source].place.store == "archive"
+        copies.setdefault((copy.entry, kept), []).append(copy)
 
-    def standing(name: str, *, archive: bool) -> list[Candidate]:
-        same = copies.get(name, ())
-        return [c for c in same if (files[c.source].place.store == "archive") == archive]
+    def places(name: str) -> Iterator[list[Candidate]]:
+        if not archived:
+            yield copies.get((name, False), [])
+            yield copies.get((merged.get(name, name), False), [])
+        if archived is not False:
+            yield copies.get((name, True), [])
 
     found = {}
-    for name, entry in names.items():
-        there: list[Candidate] = []
-        if not archived:
-            there = standing(name, archive=False) or standing(entry, archive=False)
-        if not there and archived is not False:
-            there = standing(name, archive=True)
-        own = [c for c in there if files[c.source].path in writable]
+    for name in ids:
+        there = next(filter(None, places(name)), [])
+        own = [copy for copy in there if files[copy.source].path in writable]
         if there:
             best = view.nearest(own or there, files, project.view)
             found[name] = Located(best.entry, files[best.source].path, bool(own))
@@ -59,12 +58,10 @@ def locate_one(
 ) -> Located:
     """The one entry whose id is `prefix` or begins with it. Raises UsageError for none or several."""
     names = sorted({entry for entry, _ in index.entries.ids(prefix)})
-    names = [prefix] if prefix in names else names
-    places = locate(index, project, names, archived=archived)
-    if len(places) != 1:
-        listed = ", ".join(sorted(places)[:8])
-        what = "several entries begin so" if places else "no entry has that id"
-        raise UsageError(
-            f"{prefix}: {what}", f"one of {listed}" if places else "mem list shows ids"
-        )
+    places = locate(index, project, [prefix] if prefix in names else names, archived=archived)
+    if not places:
+        raise UsageError(f"{prefix}: no entry has that id", "mem list shows ids")
+    if len(places) > 1:
+        hint = f"one of {', '.join(sorted(places)[:8])}"
+        raise UsageError(f"{prefix}: several entries begin so", hint)
     return next(iter(places.values()))

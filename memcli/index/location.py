@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from memcli.errors import UsageError
-from memcli.index.database import IN_MEMORY
+from memcli.index.database import IN_MEMORY, SCHEMA_VERSION
 from memcli.project.context import Project
-from memcli.project.levels_on_disk import FoundFile
 from memcli.storage.files import digest, open_file
+
+FOREIGN = (
+    "the index beside the memory was not made by you here, and is not used:"
+    " mem index --trust takes over what it paid for"
+)
 
 
 def index_path(project: Project, notes: list[str], *, make: bool = True) -> Path:
@@ -18,54 +22,52 @@ def index_path(project: Project, notes: list[str], *, make: bool = True) -> Path
     given = project.environ.get("MEM_DB")
     if given:
         return _named(Path(os.path.abspath(project.cwd / given)))
-    root, files = project.root, project.listing.files
-    if root is not None and _has_own(root, files):
-        path = root / ".memory.db"
-        if _usable(path):
-            return path
-    return _cached(project, notes, make=make and bool(files))
+    path = beside(project)
+    if path is not None and is_foreign(path):
+        notes += [FOREIGN] if FOREIGN not in notes else []
+    elif path is not None:
+        return path
+    return _cached(project, notes, make=make and bool(project.listing.files))
 
 
-def _has_own(root: Path, files: Sequence[FoundFile]) -> bool:
-    """Whether an index may lie in the root: not where found places alone are in view."""
-    own = any(file.tree != "~" and not file.found for file in files)
-    return own or (root / ".memory.db").exists()
+def beside(project: Project) -> Path | None:
+    """The path in the root, where an index may lie there: not where found places alone are in view,
+    in a read-only folder, or behind a link that may leave it.
+    """
+    if project.root is None:
+        return None
+    path = project.root / ".memory.db"
+    own = any(file.tree != "~" and not file.found for file in project.listing.files)
+    linked = any(os.path.islink(f"{path}{end}") for end in ("", "-wal", "-shm", "-journal"))
+    there = path.exists()
+    usable = os.access(path.parent, os.W_OK) and (not there or os.access(path, os.W_OK))
+    return path if (own or there) and usable and not linked else None
+
+
+def is_foreign(path: Path) -> bool:
+    """Whether there is an index that this user has not made."""
+    if not path.is_file():
+        return False
+    from memcli.index import token
+
+    return token.is_foreign(path, SCHEMA_VERSION)
 
 
 def _named(path: Path) -> Path:
-    """The index that MEM_DB names: a file, there or not, in a folder that is there."""
-    if not _may_hold_index(path):
-        raise UsageError(
-            f"MEM_DB names a file that is no database: {path}", "name another file with MEM_DB"
-        )
-    if (path.exists() and not path.is_file()) or not path.parent.is_dir():
-        raise UsageError(
-            f"MEM_DB names no file in an existing folder: {path}", "name a file with MEM_DB"
-        )
-    return path
-
-
-def _may_hold_index(path: Path) -> bool:
-    """Whether MEM_DB may point there: at nothing yet, a database, or something that is no file.
+    """The index that MEM_DB names: a database or nothing yet, in a folder that is there.
 
     An index is moved aside when it is damaged; a file of the user's must not be.
     """
-    if not path.is_file():
-        return True
-    try:
-        with open_file(path) as file:
-            return file.read(16) in (b"", b"SQLite format 3\0")
-    except OSError:
-        return True
-
-
-def _usable(path: Path) -> bool:
-    """Whether an index can live there: neither a read-only folder nor a link out of it."""
-    if any(os.path.islink(f"{path}{suffix}") for suffix in ("", "-wal", "-shm", "-journal")):
-        return False
-    if path.exists() and not os.access(path, os.W_OK):
-        return False
-    return os.access(path.parent, os.W_OK)
+    start = b""
+    with suppress(OSError), open_file(path) as file:
+        start = file.read(16)
+    if start not in (b"", b"SQLite format 3\0"):
+        what = f"MEM_DB names a file that is no database: {path}"
+        raise UsageError(what, "name another file with MEM_DB")
+    if (path.exists() and not path.is_file()) or not path.parent.is_dir():
+        what = f"MEM_DB names no file in an existing folder: {path}"
+        raise UsageError(what, "name a file with MEM_DB")
+    return path
 
 
 def _cached(project: Project, notes: list[str], *, make: bool) -> Path:
@@ -76,11 +78,9 @@ def _cached(project: Project, notes: list[str], *, make: bool) -> Path:
     path = folder / f"{digest(key)}.db"
     if not make:
         return path if path.exists() else IN_MEMORY
-    try:
+    with suppress(OSError):
         if os.access(private_dir(folder), os.W_OK):
             return path
-    except OSError:
-        pass
     notes.append(
         "neither the root nor the cache folder can be written: the index lives for this run only"
     )

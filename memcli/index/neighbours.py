@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from memcli.providers.embed import arithmetic as vector
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from memcli.storage.sqlite import ONE_OF
 
 NEIGHBOURS = 3
 LEAST = 0.80
@@ -40,10 +37,19 @@ def similar(db: sqlite3.Connection, entries: Collection[str]) -> list[Edge]:
     """The edges that lead from these entries to what is similar to them, the nearest first."""
     if len(entries) > FEW:
         return list(_at_once(db, entries))
-    found: list[Edge] = []
-    for entry, own in _nodes(db, entries):
-        found += _best(entry, _near(db, own))
-    return found
+    return [edge for name, own in vectors(db, entries) for edge in _best(name, _near(db, own))]
+
+
+def vectors(
+    db: sqlite3.Connection, entries: Iterable[str] | None = None
+) -> Iterator[tuple[str, bytes]]:
+    """(entry, vector) of the first copy of each of these entries; without them of all there are."""
+    which = "" if entries is None else f"AND c.entry {ONE_OF}"
+    return db.execute(
+        "SELECT c.entry, min(v.vector) FROM chunks AS c JOIN vectors AS v ON v.chunk = c.id"
+        f" WHERE c.part = 0 {which} GROUP BY c.entry ORDER BY c.entry",
+        () if entries is None else (json.dumps(sorted(entries)),),
+    )
 
 
 def _near(db: sqlite3.Connection, own: bytes) -> dict[str, float]:
@@ -53,14 +59,12 @@ def _near(db: sqlite3.Connection, own: bytes) -> dict[str, float]:
     if not any(own):
         return {}
     close = Vectors(db).nearest(own, CLOSE, allowed=None, denied=())
-    rows = db.execute(
-        "SELECT DISTINCT entry FROM chunks WHERE part = 0 AND id IN (SELECT value FROM json_each(?))",
-        (json.dumps(close),),
-    )
-    return vector.cosines(own, dict(_nodes(db, [row[0] for row in rows])))
+    names = f"SELECT DISTINCT entry FROM chunks WHERE part = 0 AND id {ONE_OF}"
+    rows = db.execute(names, (json.dumps(close),)).fetchall()
+    return vector.cosines(own, dict(vectors(db, [row[0] for row in rows])))
 
 
-def _best(entry: str, cosines: dict[str, float]) -> list[Edge]:
+def _best(entry: str, cosines: Mapping[str, float]) -> list[Edge]:
     edges = [
         Edge(entry, other, min(cosine, 1.0))
         for other, cosine in cosines.items()
@@ -69,24 +73,12 @@ def _best(entry: str, cosines: dict[str, float]) -> list[Edge]:
     return sorted(edges, key=lambda edge: (-edge.cosine, edge.other))[:NEIGHBOURS]
 
 
-def _nodes(
-    db: sqlite3.Connection, entries: Iterable[str] | None = None
-) -> Iterator[tuple[str, bytes]]:
-    """(entry, vector) of the first copy of each of these entries; without them of all there are."""
-    which = "" if entries is None else "AND c.entry IN (SELECT value FROM json_each(?))"
-    return db.execute(
-        "SELECT c.entry, min(v.vector) FROM chunks AS c JOIN vectors AS v ON v.chunk = c.id"
-        f" WHERE c.part = 0 {which} GROUP BY c.entry ORDER BY c.entry",
-        () if entries is None else (json.dumps(sorted(entries)),),
-    )
-
-
 def _at_once(db: sqlite3.Connection, entries: Collection[str]) -> Iterator[Edge]:
-    """All products in tiles, so that memory stays bounded."""
+    """All products, whole numbers and exact, in tiles, so that memory stays bounded."""
     import numpy as np
 
     names, data = [], bytearray()
-    for name, own in _nodes(db):
+    for name, own in vectors(db):
         names.append(name)
         data += own
     if not names:
@@ -96,17 +88,10 @@ def _at_once(db: sqlite3.Connection, entries: Collection[str]) -> Iterator[Edge]
     rows = np.array([i for i, name in enumerate(names) if name in asked], np.int64)
     for start in range(0, len(rows), TILE):
         some = rows[start : start + TILE]
-        for place, products in zip(some.tolist(), _products(table, some), strict=True):
+        mine = table[some].astype(np.float32)
+        parts = [
+            mine @ table[i : i + 8192].astype(np.float32).T for i in range(0, len(table), 8192)
+        ]
+        for i, products in zip(some.tolist(), np.concatenate(parts, axis=1), strict=True):
             near = np.flatnonzero(products >= LEAST * vector.FULL).tolist()
-            yield from _best(
-                names[place], {names[j]: float(products[j]) / vector.FULL for j in near}
-            )
-
-
-def _products(table: NDArray[np.int8], rows: NDArray[np.int64]) -> NDArray[np.float32]:
-    """The product of each of these rows with every row of the table: whole numbers, exact."""
-    import numpy as np
-
-    own = table[rows].astype(np.float32)
-    parts = [own @ table[i : i + 8192].astype(np.float32).T for i in range(0, len(table), 8192)]
-    return np.concatenate(parts, axis=1)
+            yield from _best(names[i], {names[j]: float(products[j]) / vector.FULL for j in near})

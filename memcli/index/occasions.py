@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 TYPE = "corrective"
@@ -15,19 +15,21 @@ _MAGIC = frozenset("*?[\\")
 
 def keys(values: Mapping[str, Any], text: str) -> set[tuple[str, str]]:
     """(what, key) of every path, command and code span that an entry names."""
-    commands = list(_texts(values.get("commands")))
-    found = {("path", _path_key(glob)) for glob in _texts(values.get("paths"))}
-    found |= {("command", _command_key(glob)) for glob in commands}
+    globs = {
+        what: [glob for glob in given if isinstance(glob, str)]
+        for what in ("paths", "commands")
+        if isinstance(given := values.get(what), (list, tuple))
+    }
+    commands = globs.get("commands", [])
+    found = {("path", _path_key(glob)) for glob in globs.get("paths", ())}
+    for glob in commands:
+        first = "".join(glob.split(None, 1)[:1])
+        found.add(("command", "" if _MAGIC & set(first) else first))
     if not commands and "`" in text:
         found |= {
             ("span", key) for span in code_spans(text) for key in re.findall(_TOKEN, span)[:1]
         }
     return found
-
-
-def _texts(values: object) -> Iterator[str]:
-    items = values if isinstance(values, (list, tuple)) else ()
-    return (item for item in items if isinstance(item, str))
 
 
 def _path_key(glob: str) -> str:
@@ -40,19 +42,11 @@ def _path_key(glob: str) -> str:
     return ending if whole else ""
 
 
-def _command_key(glob: str) -> str:
-    first = glob.split(None, 1)[0] if glob.split() else ""
-    return "" if _MAGIC & set(first) else first
-
-
 def of_files(names: Iterable[str]) -> set[tuple[str, str]]:
     """The keys under which entries about these files (relative to the root) are found."""
-    found = {("path", "")}
-    for name in names:
-        parts = name.split("/")
-        endings = (part[part.rfind(".") :] for part in parts if "." in part)
-        found |= {("path", part) for part in (*parts, *endings)}
-    return found
+    parts = {part for name in names for part in name.split("/")}
+    endings = {part[part.rfind(".") :] for part in parts if "." in part}
+    return {("path", key) for key in ("", *parts, *endings)}
 
 
 def of_commands(whole: str, simple: Iterable[str]) -> set[tuple[str, str]]:

@@ -25,12 +25,19 @@ CREATE TABLE chunks (
   tags TEXT NOT NULL,
   parts TEXT NOT NULL,          -- sub-words of identifiers, bigrams of scripts without spaces
   digest BLOB NOT NULL,         -- of everything but the place: an equal one is not written again
-  metadata TEXT NOT NULL        -- JSON: the values of the entry
+  metadata TEXT NOT NULL,       -- JSON: the values of the entry
+  rank INTEGER NOT NULL,        -- how pressing its priority is, 0 to 4
+  importance REAL NOT NULL,
+  moment TEXT NOT NULL          -- when it ended or was made
 );
 CREATE INDEX chunks_source ON chunks(source, offset, part);
 CREATE INDEX chunks_entry ON chunks(entry);
 CREATE INDEX chunks_dead ON chunks(id) WHERE live = 0;
-CREATE INDEX chunks_kind ON chunks(kind, live) WHERE kind != '' AND part = 0;
+-- in the orders in which standing entries are asked for: the first of many cost as the first of few
+CREATE INDEX chunks_pressing ON chunks(rank, importance DESC, date DESC, entry) WHERE part = 0 AND kind != '' AND rank <= 2;
+CREATE INDEX chunks_episodes ON chunks(moment DESC, entry) WHERE part = 0 AND kind = 'episode';
+CREATE INDEX chunks_important ON chunks(importance DESC, date DESC, entry) WHERE part = 0;
+CREATE INDEX chunks_date ON chunks(date) WHERE part = 0;
 CREATE VIRTUAL TABLE chunks_fts USING fts5(
   title, text, tags, date, parts,
   content = 'chunks', content_rowid = 'id',

@@ -65,9 +65,7 @@ class Signals(NamedTuple):
 
 
 class Lane(NamedTuple):
-    """What vectors say in a search: the fusion in effect, the cosine that counts alone, and the
-    signals.
-    """
+    """What vectors say: the fusion in effect, the cosine that counts alone, and the signals."""
 
     mode: str
     floor: float
@@ -79,9 +77,7 @@ VectorLane = Callable[[str, Query, Mapping[int, float]], Lane | None]
 
 
 class Source(Protocol):
-    """A store, seen through the filters of one search. Numbers of chunks and files hold for that
-    search.
-    """
+    """A store, seen through the filters of one search, for which its numbers hold."""
 
     @property
     def files(self) -> Mapping[int, FileRow]:
@@ -106,14 +102,10 @@ class Source(Protocol):
         """Whether a chunk passes the filters."""
 
     def beside(self, candidates: Sequence[Candidate]) -> list[Sequence[Sequence[str]]]:
-        """For each, the entries up to two places before it in its file and those after it, nearest
-        first.
-        """
+        """For each, the two entries before it in its file and the two after, nearest first."""
 
     def edges(self, entries: Collection[str]) -> list[tuple[str, str, float]]:
-        """(entry, other, weight) of every edge from or to these entries that says they belong
-        together.
-        """
+        """(entry, other, weight) of every edge by which others belong to these entries."""
 
     def text(self, candidate: Candidate) -> str:
         """The whole indexed text of the entry that a chunk belongs to."""

@@ -35,16 +35,12 @@ STOP_WORDS = frozenset(
     uno unos y
     """.split()
 )
-
-
 _FILLERS = frozenset("的了吗呢吧着过们么很我你他她它您这那哪")
 """Characters that only join words or point."""
 
 
 class Query(NamedTuple):
-    """`terms` are the words that count, rarest first when there were too many; `phrases` count
-    extra.
-    """
+    """`terms` are the words that count, the rarest of too many; `phrases` count extra."""
 
     terms: tuple[str, ...]
     phrases: tuple[str, ...]
@@ -56,49 +52,39 @@ def build(task: str, rarity: Callable[[Sequence[str]], Sequence[int]] | None = N
     `rarity(words)` tells in how many chunks each word stands; it is asked only when more than
     `MAX_TERMS` words are left, and the rarest that occur at all are kept.
     """
-    text = clean(_beginning(task)).replace("’", "'")
-    words = [match[0] for match in _WORD.finditer(text)]
+    part = task[:MAX_LENGTH]
+    if len(part) < len(task):  # without the word that was cut
+        part = "".join(part.rsplit(None, 1)[:1])
+    words = _WORD.findall(clean(part).replace("’", "'"))
     content = [word for word in words if word.lower() not in STOP_WORDS] or words
     terms = list(dict.fromkeys(term for word in content for term in _terms(word)))
-    phrases = _phrases(words) if len(terms) <= MAX_TERMS else []
     if len(terms) > MAX_TERMS:
-        terms = _rarest(terms, rarity)
-    return Query(
-        tuple(terms), tuple(phrase for phrase in dict.fromkeys(phrases) if phrase not in terms)
-    )
-
-
-def _beginning(task: str) -> str:
-    """As much of the task as is looked at, without a word that was cut."""
-    part = task[:MAX_LENGTH]
-    return part if len(part) == len(task) else "".join(part.rsplit(None, 1)[:1])
+        if rarity is not None:
+            ranked = sorted((count, i) for i, count in enumerate(rarity(terms)) if count)
+            terms = [terms[i] for _, i in ranked]
+        return Query(tuple(terms[:MAX_TERMS]), ())
+    phrases = dict.fromkeys(_phrases(words))
+    return Query(tuple(terms), tuple(phrase for phrase in phrases if phrase not in terms))
 
 
 def _terms(word: str) -> list[str]:
     """A word as it is found in the index: whole, and in its pieces where it has any."""
-    found = []
     pieces = _PIECE.findall(word)
-    if len(pieces) > 1:
-        found.append(" ".join(pieces).lower())
+    found = [" ".join(pieces).lower()] if len(pieces) > 1 else []
     for piece in pieces:
         runs = spaceless_runs(piece)
         for run in runs:
             pairs = [pair for pair in bigrams(run) if len(pair) == 2]
             found += [pair for pair in pairs if not is_filler(pair)] or pairs or [run + "*"]
         if not runs or "".join(runs) != piece:
-            found += _piece_terms(piece)
+            parts = (part.lower() for part in humps(piece) if len(part) > 1)
+            found += [piece.lower(), *(part for part in parts if part not in STOP_WORDS)]
     return found
 
 
 def is_filler(pair: str) -> bool:
     """Whether two characters of a script without spaces say as little as a stop word."""
     return all("\u3041" <= char <= "\u309f" for char in pair) or not _FILLERS.isdisjoint(pair)
-
-
-def _piece_terms(piece: str) -> list[str]:
-    parts = humps(piece)
-    kept = [part.lower() for part in parts if len(part) > 1 and part.lower() not in STOP_WORDS]
-    return [piece.lower(), *kept]
 
 
 def _phrases(words: Sequence[str]) -> list[str]:
@@ -113,11 +99,3 @@ def _phrases(words: Sequence[str]) -> list[str]:
             found += [" ".join(run[i : i + size]) for i in range(len(run) - size + 1)]
         run = []
     return found
-
-
-def _rarest(terms: list[str], rarity: Callable[[Sequence[str]], Sequence[int]] | None) -> list[str]:
-    if rarity is None:
-        return terms[:MAX_TERMS]
-    counts = rarity(terms)
-    ranked = sorted((count, i) for i, count in enumerate(counts) if count)
-    return [terms[i] for _, i in ranked[:MAX_TERMS]]

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from memcli.errors import RefusedError
-from memcli.index.database import IN_MEMORY, Index, Refreshed, Unusable
-from memcli.index.location import index_path
+from memcli.index.database import IN_MEMORY, Index, Refreshed, Unusable, set_aside
+from memcli.index.location import beside, index_path, is_foreign
 from memcli.index.vectors import Chosen
 from memcli.project.config import Config
 from memcli.project.context import Project
+from memcli.storage.sqlite import transaction
 
 if TYPE_CHECKING:
     from memcli.providers.embed import Embedder
@@ -57,25 +58,31 @@ class ProjectIndex:
                 self._open = self._of_this_run(error, path)
         return self._open
 
-    def _of_this_run(self, error: sqlite3.OperationalError, path: Path) -> Index:
-        """An index in memory, in place of one on a disk that cannot be written."""
-        why = f"the index cannot be used: {error} ({path})"
-        if path == IN_MEMORY or error.sqlite_errorcode & 0xFF not in _NO_ROOM:
-            raise RefusedError(why, "mem doctor") from None
-        self.notes.append(f"{why}; one was made for this run alone: free some space")
-        index = Index(IN_MEMORY, self.notes)
-        self._fill(index)
-        return index
-
-    def _fill(self, index: Index) -> None:
-        from memcli.index.refresh import refresh
-
-        refresh(index, self.project.listing.files, wait=BUILD_WAIT)
-
     @property
     def exists(self) -> bool:
         """Whether there is an index file already; nothing is made to find out."""
         return self._open is not None or self.path(make=False).exists()
+
+    def trust(self) -> int:
+        """Take over the vectors that a foreign index beside the memory holds; how many these are.
+
+        That file is moved aside. 0 where there is none. Raises DataError.
+        """
+        from memcli.index import token
+
+        path = beside(self.project)
+        if path is None or not is_foreign(path):
+            return 0
+        rows = token.bought(path)
+        kept = set_aside(path)
+        self.notes.append(f"the index of somebody else was moved to {kept.name}")
+        self.close()
+        self._open = None
+        with transaction(self.index.db):
+            self.index.db.executemany(
+                "INSERT OR IGNORE INTO embedding_cache VALUES (?, ?, ?, ?)", rows
+            )
+        return len(rows)
 
     def refresh(
         self, wait: float | None, progress: Callable[[int], None], *, rebuild: bool
@@ -85,19 +92,18 @@ class ProjectIndex:
 
         def work() -> Refreshed:
             usual = BUILD_WAIT if self.index.empty() else RECALL_WAIT
-            patience = usual if wait is None else wait
             if not rebuild and not any(self.index.stale(files)):
                 return Refreshed()
             from memcli.index.refresh import refresh  # it reads files: not loaded without need
 
+            patience = usual if wait is None else wait
             return refresh(self.index, files, wait=patience, progress=progress, rebuild=rebuild)
 
         done = self.guarded(work)
+        if done.busy and self.index.empty():
+            what = f"the index is being built by another process ({self.index.path})"
+            raise RefusedError(what, "run again")
         if done.busy:
-            if self.index.empty():
-                raise RefusedError(
-                    f"the index is being built by another process ({self.index.path})", "run again"
-                )
             self.notes.append("the index is busy: this answer may miss the latest edits")
         if done.changed and root is not None and self.index.path.parent == root:
             from memcli.project.git import exclude
@@ -128,6 +134,21 @@ class ProjectIndex:
             self._fill(self.index)
             return work()
 
+    def _of_this_run(self, error: sqlite3.OperationalError, path: Path) -> Index:
+        """An index in memory, in place of one on a disk that cannot be written."""
+        why = f"the index cannot be used: {error} ({path})"
+        if path == IN_MEMORY or error.sqlite_errorcode & 0xFF not in _NO_ROOM:
+            raise RefusedError(why, "mem doctor") from None
+        self.notes.append(f"{why}; one was made for this run alone: free some space")
+        index = Index(IN_MEMORY, self.notes)
+        self._fill(index)
+        return index
+
+    def _fill(self, index: Index) -> None:
+        from memcli.index.refresh import refresh
+
+        refresh(index, self.project.listing.files, wait=BUILD_WAIT)
+
 
 def chosen_chunks(config: Config) -> Chosen:
     """Which chunks are embedded."""
@@ -146,4 +167,6 @@ def embed_chosen(
     """Embed what has no vector yet; how many chunks that were. Raises ProviderError."""
     if embedder is None or not index.vectors.due(embedder, chosen):
         return 0
-    return index.vectors.fill(embedder, chosen, wait=wait, progress=progress)
+    from memcli.index.embedding import fill
+
+    return fill(index.vectors, embedder, chosen, wait=wait, progress=progress)

@@ -44,36 +44,27 @@ def check(filters: Filters, now: datetime.date) -> Filters:
     """`filters` with other names for levels resolved and dates made ISO. Raises UsageError."""
     level = tuple(LEVEL_WORDS.get(name, name) for name in filters.level)
     for what, given, allowed in (
-        ("level", level, LEVELS),
-        ("type", filters.type, TYPES),
-        ("kind", filters.kind, KINDS),
-        ("store", filters.store, STORES),
-    ):
-        for name in given:
-            if name not in allowed:
-                extra = " (also team, dispatch, session)" if what == "level" else ""
-                raise UsageError(
-                    f"--{what} {name}: unknown {what}", f"one of {', '.join(allowed)}{extra}"
-                )
-    return filters._replace(
-        level=level,
-        since=_day("since", filters.since, now),
-        until=_day("until", filters.until, now),
-    )
+        ("level", level, LEVELS), ("type", filters.type, TYPES),
+        ("kind", filters.kind, KINDS), ("store", filters.store, STORES),
+    ):  # fmt: skip
+        extra = " (also team, dispatch, session)" if what == "level" else ""
+        for name in (name for name in given if name not in allowed):
+            hint = f"one of {', '.join(allowed)}{extra}"
+            raise UsageError(f"--{what} {name}: unknown {what}", hint)
+    since, until = (_day(option, getattr(filters, option), now) for option in ("since", "until"))
+    return filters._replace(level=level, since=since, until=until)
 
 
 def _day(option: str, text: str, now: datetime.date) -> str:
     if not text:
         return ""
-    back = re.fullmatch(r"([0-9]{1,5})([dwmy])", text)
-    if back:
+    if back := re.fullmatch(r"([0-9]{1,5})([dwmy])", text):
         days = int(back[1]) * {"d": 1, "w": 7, "m": 30, "y": 365}[back[2]]
         return (now - datetime.timedelta(days=min(days, now.toordinal() - 1))).isoformat()
     if is_day(text[:10]) and (len(text) == 10 or text[10] in "T "):
         return text[:10]
-    raise UsageError(
-        f"--{option} {text}: no date", "write 2026-03-01, or 30d, 6w, 3m, 1y for so long ago"
-    )
+    hint = "write 2026-03-01, or 30d, 6w, 3m, 1y for so long ago"
+    raise UsageError(f"--{option} {text}: no date", hint)
 
 
 About = Callable[[str | None, str], bool]
@@ -103,11 +94,11 @@ F = TypeVar("F", bound=Placed)
 
 
 def visible(files: Iterable[F], view: View, filters: Filters) -> list[F]:
-    """The files in view of a working directory (SPEC 1.1) that pass the filters on files."""
+    """The files in view of a working directory that pass the filters on files."""
     files = list(files)
-    _known("job", filters.job, {row.place.job for row in files if row.place.job})
     inside = [row for row in files if not filters.job or row.place.job in filters.job]
-    _known("task", filters.task, {row.place.task for row in inside if row.place.task})
+    _require("job", filters.job, {row.place.job for row in files})
+    _require("task", filters.task, {row.place.task for row in inside})
     jobs, tasks = _chosen(files, view, filters)
 
     def seen(place: Place) -> bool:
@@ -117,31 +108,27 @@ def visible(files: Iterable[F], view: View, filters: Filters) -> list[F]:
             place.level == "job" or not tasks or place.task in tasks
         )
 
-    return [
-        row
-        for row in files
-        if seen(row.place) and (not filters.level or row.place.level in filters.level)
-    ]
+    levels = filters.level or LEVELS
+    return [row for row in files if seen(row.place) and row.place.level in levels]
 
 
 def _chosen(files: Sequence[Placed], view: View, filters: Filters) -> tuple[set[str], set[str]]:
     """The jobs and the tasks that are in view; empty: all of them. A legacy session has the job ""."""
-    tasks = set(filters.task) or ({view.task} if view.task and not filters.job else set())
+    here = {view.job} if view.inside else set()
     if filters.job:
-        return set(filters.job), tasks
+        return set(filters.job), set(filters.task)
     if filters.task:
         jobs = {row.place.job for row in files if row.place.task in filters.task}
-        return (jobs & {view.job} if view.inside else set()) or jobs, tasks
-    return ({view.job} if view.inside else set()), tasks
+        return jobs & here or jobs, set(filters.task)
+    return here, {view.task} if view.task else set()
 
 
-def _known(what: str, names: Sequence[str], known: set[str]) -> None:
+def _require(what: str, names: Sequence[str], there: set[str]) -> None:
     for name in names:
-        if name not in known:
-            listed = ", ".join(sorted(known)) or "there is none here"
-            raise UsageError(
-                f"--{what} {name}: no such {what} with memory files", f"{what}s: {listed}"
-            )
+        if name not in there:
+            listed = ", ".join(sorted(there - {""})) or "there is none here"
+            why = f"--{what} {name}: no such {what} with memory files"
+            raise UsageError(why, f"{what}s: {listed}")
 
 
 def select(
@@ -149,20 +136,15 @@ def select(
 ) -> Scope:
     """The scope of a search over `rows` (from `visible`); `relative` as in `path_matcher`."""
     stores = set(filters.store) or {"memory"}
-    if filters.proxy:
-        stores.add("proxy")
-    if filters.archived:
-        stores.add("archive")
-    files = {row.id: row for row in rows if _wanted(row.place, stores, filters)}
+    stores |= {name for name, on in (("proxy", filters.proxy), ("archive", filters.archived)) if on}
+
+    def wanted(place: Place) -> bool:
+        private = place.store == "archive" and place.of == "proxy"
+        return place.store in stores and not (private and "proxy" not in stores)
+
+    files = {row.id: row for row in rows if wanted(row.place)}
     plain = stores == {"memory"} and not filters.by_entry
     return Scope(files, filters, plain, path_matcher(relative))
-
-
-def _wanted(place: Place, stores: set[str], filters: Filters) -> bool:
-    if place.store == "archive":
-        hidden = place.of == "proxy" and not (filters.proxy or "proxy" in filters.store)
-        return "archive" in stores and not hidden
-    return place.store in stores
 
 
 def path_matcher(relative: Callable[[str], str]) -> About:
@@ -172,9 +154,7 @@ def path_matcher(relative: Callable[[str], str]) -> About:
     """
 
     def about_path(globs: str | None, paths: str) -> bool:
-        if not globs:
-            return False
-        patterns = json.loads(globs)
+        patterns = json.loads(globs or "[]")
         return any(covers(patterns, relative(path)) for path in json.loads(paths))
 
     return about_path
@@ -190,15 +170,12 @@ def nearest(copies: Sequence[Candidate], files: Mapping[int, FileRow], view: Vie
     """
 
     def distance(copy: Candidate) -> tuple[Any, ...]:
-        place = files[copy.source].place
+        path, place = files[copy.source].path, files[copy.source].place
         depth = OUTERMOST[place.level]
         around = place.job in ("", view.job) and place.task in ("", view.task)
-        path = files[copy.source].path
-        kept = (
-            place.store == "archive",
-            "/worktree/" not in path,
-        )  # a task is written to in its worktree
-        return (not around, -depth if around else depth, *kept, path, copy.offset)
+        elsewhere = "/worktree/" not in path  # a task is written to in its worktree
+        kept = place.store == "archive"
+        return (not around, -depth if around else depth, kept, elsewhere, path, copy.offset)
 
     return min(copies, key=distance)
 

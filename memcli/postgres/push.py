@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memcli.app import App
 from memcli.errors import ProviderError, RefusedError, UsageError
+from memcli.index.embedding import cached, content_hash
 from memcli.index.source import FileRow
-from memcli.index.vectors import content_hash, embedded_text
+from memcli.index.vectors import embedded_text
 from memcli.memory.parser import parse
 from memcli.memory.values import Problem
 from memcli.postgres import link, rows, schema, writer
@@ -267,7 +268,7 @@ def _embedded(to: _Target, texts: Mapping[int, str]) -> dict[int, str]:
     import numpy as np
 
     hashes = {i: content_hash(text) for i, text in texts.items()}
-    paid = to.app.index.vectors.cached(embedder, sorted(set(hashes.values())))
+    paid = cached(to.app.index.vectors, embedder, sorted(set(hashes.values())))
     known = {h: np.frombuffer(data, "<f4") for h, data in paid.items()}
     new = {h: texts[i] for i, h in hashes.items() if h not in known}
     if new:

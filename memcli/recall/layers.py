@@ -133,7 +133,7 @@ class Layers:
 
     def episodes(self, bears: Callable[[Candidate], bool] = lambda c: True) -> list[Shown]:
         """The newest episodes."""
-        found = self.index.entries.latest(self.scope, ("episode",), 3 * EPISODES)
+        found = self.index.entries.latest(self.scope, 3 * EPISODES)
         kept = [c for c in self.search.nearest(found) if bears(c)]
         kept.sort(key=lambda c: (_when(c), c.entry), reverse=True)
         return self._shown("episodes", [c.entry for c in kept[:EPISODES]])

@@ -25,6 +25,9 @@ _STRIDE = 100_000
 
 Database = sqlite3.Connection
 
+ONE_OF = "IN (SELECT value FROM json_each(?))"
+"""SQL for one of the values of a JSON list, however many these are."""
+
 
 @contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
@@ -33,7 +36,8 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        db.execute("ROLLBACK")
+        if db.in_transaction:  # a full disk has ended it
+            db.execute("ROLLBACK")
         raise
     db.execute("COMMIT")
 

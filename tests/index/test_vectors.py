@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from memcli.app import App, Options
-from memcli.index.vectors import BLOCK, FEW, content_hash, embedded_text
+from memcli.index.embedding import FEW, content_hash
+from memcli.index.vectors import BLOCK, embedded_text
 from memcli.providers.embed import http
 from memcli.providers.embed.arithmetic import quantise, signs
 from memcli.providers.embed.local import installed
@@ -481,7 +482,7 @@ def test_interrupted_work_goes_on_where_it_stopped(
     project: Project, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was embedded before a failure is kept, and not paid for again."""
-    from memcli.index import vectors as module
+    from memcli.index import embedding as module
 
     monkeypatch.setattr(module, "PAID_BATCH", 1)
     two(project)

@@ -1,0 +1,269 @@
+"""Making the vectors of an index: of its words by the local embedder, else of whole texts, cached."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from memcli.errors import ProviderError
+from memcli.index.vectors import WORDS, Chosen, Damaged, State, Vectors, embedded_text, is_content
+from memcli.memory.words import word_forms
+from memcli.providers.embed import arithmetic as vector
+from memcli.providers.embed.arithmetic import DIM
+from memcli.storage.sqlite import ONE_OF, transaction
+
+if TYPE_CHECKING:
+    from memcli.providers.embed import Embedder
+    from memcli.providers.embed.local import Local
+
+BATCH = 512
+"""How many chunks are embedded and written at a time."""
+PAID_BATCH = 128
+"""The same for a provider: what it gave before it failed is kept."""
+FEW = 64
+"""Up to so many chunks are embedded without numpy, whose import would cost more."""
+Weighted = Mapping[str, tuple[int, bytes]]
+"""Word -> (weight, vector)."""
+
+
+class Missing(NamedTuple):
+    """A chunk that has no vector yet."""
+
+    rowid: int
+    digest: bytes
+    title: str
+    text: str
+
+    @property
+    def embedded(self) -> str:
+        return embedded_text(self.title, self.text)
+
+
+def fill(
+    vectors: Vectors,
+    embedder: Embedder,
+    chosen: Chosen,
+    *,
+    wait: float,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> int:
+    """Embed what has no vector yet, and return how many chunks that were.
+
+    No transaction is open while vectors are made; every batch is written by itself, so that work
+    that was interrupted goes on where it stopped. Raises ProviderError, and OperationalError when
+    another process keeps the index for longer than `wait` seconds.
+    """
+    vectors.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
+    state = vectors.state()
+    if state is None or not state.fits(embedder, chosen):
+        _begin(vectors, embedder, chosen)
+    try:
+        return _fill(vectors, embedder, chosen, progress)
+    except Damaged:
+        _begin(vectors, embedder, chosen)
+        return _fill(vectors, embedder, chosen, progress)
+
+
+def _begin(vectors: Vectors, embedder: Embedder, chosen: Chosen) -> None:
+    with transaction(vectors.db):
+        vectors.clear()
+        vectors.keep(State(embedder.provider, embedder.model, json.dumps(chosen), whole=False))
+
+
+def _fill(
+    vectors: Vectors, embedder: Embedder, chosen: Chosen, progress: Callable[[int, int], None]
+) -> int:
+    state = vectors.state()
+    missing = _missing(vectors, chosen, state.upto if state else 0)
+    local = embedder.provider == "local"
+    size = BATCH if local else PAID_BATCH
+    for start in range(0, len(missing), size):
+        rows = vectors.db.execute(
+            f"SELECT id, digest, title, text FROM chunks WHERE id {ONE_OF}",
+            (json.dumps(missing[start : start + size]),),
+        )
+        batch = [Missing(*row) for row in rows]
+        if batch and local:
+            _embed_words(vectors, cast("Local", embedder), batch)
+        elif batch:
+            made = _bought(vectors, embedder, [item.embedded for item in batch])
+            with transaction(vectors.db):
+                _write(vectors, embedder, batch, made)
+        progress(min(start + size, len(missing)), len(missing))
+    with transaction(vectors.db):
+        state = vectors.state()
+        if state and state.fits(embedder, chosen) and not _missing(vectors, chosen, state.upto):
+            last = vectors.db.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0]
+            vectors.keep(state._replace(whole=True, upto=last))
+    return len(missing)
+
+
+def _missing(vectors: Vectors, chosen: Chosen, upto: int) -> list[int]:
+    """The chunks that should have a vector and have none, of those after number `upto`."""
+    where, values = chosen.condition()
+    rows = vectors.db.execute(
+        f"SELECT id FROM chunks WHERE id > ? AND {where} AND id NOT IN (SELECT chunk FROM vectors)"
+        " ORDER BY id",
+        [upto, *values],
+    )
+    return [row[0] for row in rows]
+
+
+def _write(
+    vectors: Vectors,
+    embedder: Embedder,
+    batch: Sequence[Missing],
+    made: Sequence[bytes],
+    words: Sequence[bytes] = (),
+) -> None:
+    """Write the vectors of chunks that are still what they were, in the running transaction.
+
+    Nothing is written when another process has begun with another model meanwhile.
+    """
+    state = vectors.state()
+    if state is None or (state.provider, state.model) != (embedder.provider, embedder.model):
+        return
+    select = f"SELECT id, digest FROM chunks WHERE id {ONE_OF}"
+    now = dict(vectors.db.execute(select, (json.dumps([item.rowid for item in batch]),)).fetchall())
+    rows = [
+        (item.rowid, data, own)
+        for item, data, own in zip(batch, made, words or [b""] * len(batch), strict=True)
+        if now.get(item.rowid) == item.digest
+    ]
+    insert = "INSERT OR REPLACE INTO vectors (chunk, vector, words) VALUES (?, ?, ?)"
+    vectors.db.executemany(insert, rows)
+    vectors.mark({rowid: vector.signs(data) for rowid, data, _ in rows})
+
+
+# --- texts, by a provider
+
+
+def of_texts(vectors: Vectors, embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
+    """The vector of each text; those of a provider come from the cache, or go there.
+
+    Raises ProviderError.
+    """
+    found: list[bytes] = []
+    for start in range(0, len(texts), BATCH):
+        batch = texts[start : start + BATCH]
+        if embedder.provider == "local":
+            forms = [list(word_forms(text)) for text in batch]
+            words = cast("Local", embedder).words({word for own in forms for word in own})
+            found += _many_sums(forms, words) if words else [b""] * len(forms)
+        else:
+            found += _bought(vectors, embedder, batch)
+    return found
+
+
+def cached(vectors: Vectors, embedder: Embedder, hashes: Sequence[str]) -> dict[str, bytes]:
+    """What was paid for before, by content."""
+    rows = vectors.db.execute(
+        "SELECT hash, vector FROM embedding_cache WHERE provider = ? AND model = ?"
+        f" AND hash {ONE_OF}",
+        (embedder.provider, embedder.model, json.dumps(hashes)),
+    )
+    return dict(rows.fetchall())
+
+
+def content_hash(text: str) -> str:
+    from hashlib import blake2b  # loads OpenSSL
+
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _bought(vectors: Vectors, embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
+    """The vectors of a provider; what is not in the cache is asked for, and kept there."""
+    import numpy as np
+
+    text_of = {content_hash(text): text for text in texts}
+    known = cached(vectors, embedder, list(text_of))
+    new = [h for h in text_of if h not in known]
+    if new:
+        matrix = embedder.embed([text_of[h] for h in new])
+        _check_dimension(vectors, embedder, matrix.shape[1])
+        known |= {h: np.asarray(row, "<f4").tobytes() for h, row in zip(new, matrix, strict=True)}
+        with transaction(vectors.db):
+            vectors.db.executemany(
+                "INSERT OR REPLACE INTO embedding_cache VALUES (?, ?, ?, ?)",
+                [(h, embedder.provider, embedder.model, known[h]) for h in new],
+            )
+    made = {text_of[h]: vector.quantise(np.frombuffer(known[h], "<f4").tolist()) for h in text_of}
+    return [made[text] for text in texts]
+
+
+def _check_dimension(vectors: Vectors, embedder: Embedder, found: int) -> None:
+    """Raise ProviderError when a model has changed behind its name."""
+    row = vectors.db.execute(
+        "SELECT length(vector) / 4 FROM embedding_cache WHERE provider = ? AND model = ? LIMIT 1",
+        (embedder.provider, embedder.model),
+    ).fetchone()
+    if row and row[0] != found:
+        raise ProviderError(
+            f"{embedder.provider} embeddings: {embedder.model} gives vectors of dimension {found}, "
+            f"not {row[0]} as before",
+            "if the model is another one now, delete the index and run mem index",
+        )
+
+
+# --- words, locally
+
+
+def _embed_words(vectors: Vectors, local: Local, batch: Sequence[Missing]) -> None:
+    forms = [list(word_forms(item.embedded)) for item in batch]
+    distinct = {word for words in forms for word in words}
+    weighted = {word: row[1:] for word, row in vectors.words(distinct).items()}
+    new = local.words(distinct - weighted.keys())
+    weighted |= {word: (own.weight, own.vector) for word, own in new.items()}
+    made = (_sums if len(batch) <= FEW else _many_sums)(forms, weighted)
+    with transaction(vectors.db):
+        ids = _numbered(vectors, weighted)
+        content = {word: ids[word] for word in distinct if is_content(word)}
+        own = [dict.fromkeys(content[word] for word in words if word in content) for words in forms]
+        _write(vectors, local, batch, made, [array("I", numbers).tobytes() for numbers in own])
+
+
+def _numbered(vectors: Vectors, weighted: Weighted) -> dict[str, int]:
+    """The id of each word; new ones are written down, in the running transaction."""
+
+    def known() -> dict[str, int]:
+        select = f"SELECT word, id FROM words WHERE word {ONE_OF}"
+        return dict(vectors.db.execute(select, (json.dumps(sorted(weighted)),)).fetchall())
+
+    there = known()
+    new = sorted(weighted.keys() - there.keys())
+    if new:
+        vectors.db.executemany(
+            "INSERT INTO words (word, weight, vector) VALUES (?, ?, ?)",
+            [(word, *weighted[word]) for word in new],
+        )
+        there = known()
+        vectors.mark({there[word]: vector.signs(weighted[word][1]) for word in new}, first=WORDS)
+    return there
+
+
+def _sums(forms: Sequence[Sequence[str]], weighted: Weighted) -> list[bytes]:
+    """The vector of each text: the sum of the weighted vectors of its words; zeros without any."""
+    return [
+        vector.quantise(vector.weighted_sum(weighted[word] for word in words))
+        if words
+        else bytes(DIM)
+        for words in forms
+    ]
+
+
+def _many_sums(forms: Sequence[Sequence[str]], weighted: Weighted) -> list[bytes]:
+    """`_sums` for many texts, to the same bytes: all sums are of whole numbers below 2^53."""
+    import numpy as np
+
+    from memcli.providers.embed.local import quantised
+
+    place = {word: i for i, word in enumerate(weighted)}
+    table = np.frombuffer(b"".join(own[1] for own in weighted.values()), np.int8).reshape(-1, DIM)
+    scaled = table * np.array([own[0] for own in weighted.values()], np.float64)[:, None]
+    cells = [row * len(place) + place[word] for row, words in enumerate(forms) for word in words]
+    counts = np.bincount(np.array(cells, np.int64), minlength=len(forms) * len(place))
+    sums = counts.reshape(len(forms), -1).astype(np.float64) @ scaled
+    vectors, _ = quantised(sums.astype(np.int64))
+    return [row.tobytes() for row in vectors]
