@@ -209,7 +209,7 @@ _mem() {
         --from) : ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--check --rebuild --push --archived --history --from --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--check --rebuild --trust --push --archived --history --from --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     import)

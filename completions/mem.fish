@@ -292,6 +292,7 @@ complete -c mem -n '__fish_seen_subcommand_from init' -l help -s h -d 'Show this
 
 complete -c mem -n '__fish_seen_subcommand_from index' -l check -d 'Write nothing; exit 1 when it is stale'
 complete -c mem -n '__fish_seen_subcommand_from index' -l rebuild -d 'Start over from the files'
+complete -c mem -n '__fish_seen_subcommand_from index' -l trust -d 'Take over the vectors of an index that you did not make'
 complete -c mem -n '__fish_seen_subcommand_from index' -l push -d 'Send what changed to the shared index, too'
 complete -c mem -n '__fish_seen_subcommand_from index' -l archived -d 'With --push: the archives, too'
 complete -c mem -n '__fish_seen_subcommand_from index' -l history -d 'Add all that agents\' sessions and commits say'

@@ -218,7 +218,7 @@ def _by_values(filters: Filters) -> dict[str, str]:
     if filters.path:
         conditions["about_path(json_extract(metadata, '$.paths'), ?)"] = json.dumps(filters.path)
     if filters.since:
-        conditions[f"substr(moment, 1, 10) >= ?"] = filters.since
+        conditions["substr(moment, 1, 10) >= ?"] = filters.since
     if filters.until:
         conditions[f"substr({_START}, 1, 10) BETWEEN '0' AND ?"] = filters.until
     return conditions

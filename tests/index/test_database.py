@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import sqlite3
 import stat
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -687,3 +688,30 @@ def test_rebuilding_keeps_embedded_vectors(project: Project) -> None:
     project.mem("index", "--rebuild")
     assert sql(project, "SELECT title FROM chunks") == [("Zebra",)]
     assert sql(project, "SELECT hash FROM embedding_cache") == [("h",)]
+
+
+def test_an_index_of_somebody_else_is_neither_used_nor_replaced(
+    project: Project, world: Path
+) -> None:
+    """One that this user's state does not know: another is made in the cache; --trust takes over
+    what it paid for and moves it aside.
+    """
+    project.write("MEMORY.md", project.entry("Carts round down"))
+    project.mem("index")
+    path = project.root / ".memory.db"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("INSERT INTO embedding_cache VALUES ('h', 'openai', 'm', x'00000000')")
+        db.execute("INSERT INTO embedding_cache VALUES ('odd', 'openai', 'm', x'00')")
+        db.execute("UPDATE chunks SET text = 'Forged words'")
+    shutil.rmtree(world / "state")
+    before = path.read_bytes()
+    done = project.mem("recall", "carts forged")
+    assert "Carts round down" in done.out and "Forged" not in done.out
+    assert "mem index --trust" in done.err
+    assert path.read_bytes() == before
+    done = project.mem("index", "--trust")
+    assert done.code == 0 and "vectors taken over: 1" in done.err
+    assert [kept.read_bytes() for kept in project.root.glob(".memory.db.aside-*[0-9]")] == [before]
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT hash FROM embedding_cache").fetchall() == [("h",)]
+    assert project.mem("recall", "carts").err == ""
