@@ -104,9 +104,7 @@ def index(
         return add_history(mem, progress, key)
     if trust:
         taken = mem.kept.trust()
-        mem.notes.append(
-            f"vectors taken over: {taken:,}" if taken else "there is no such index"
-        )
+        mem.notes.append(f"vectors taken over: {taken:,}" if taken else "there is no such index")
     files = len(mem.project.listing.files)
     with progress:
         report = command.check(mem) if check else command.index(
