@@ -39,7 +39,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "cli/help": ({"write_text"}, "the formatter's own method"),
     "commands/edit": ({"mkdtemp"}, "a private copy for the user's editor"),
     "commands/history": ({"glob", "read_bytes"}, "git's own files; records in the state folder"),
-    "diagnostics/history": ({"glob"}, "records in the user's state folder"),
+    "diagnostics/installation": ({"glob"}, "records in the user's state folder"),
     "history/commits": ({"read_text"}, "git's own files below .git"),
     "history/record": ({"open"}, "makes its file in the user's state folder"),
     "hooks/protocol": ({"open"}, "os.devnull"),
@@ -54,8 +54,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
         {"walk"},
         "a folder that the user names; links are not followed",
     ),
-    "diagnostics/leftovers": ({"glob"}, "journals in the user's state folder"),
-    "cli/talk": ({"open"}, "os.devnull"),
+    "diagnostics/fixes": ({"glob"}, "journals in the user's state folder"),
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from memcli.app import App
 from memcli.commands.retire_stage import stage_ends
 from memcli.compaction.compact import CompactReport, CompactRequest, compact
-from memcli.compaction.consolidate.due import due
+from memcli.compaction.consolidate.questions import due
 from memcli.compaction.files import Selection, read_files
 from memcli.compaction.plan import Steps
 from memcli.errors import ProviderError, RefusedError

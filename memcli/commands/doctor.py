@@ -77,7 +77,7 @@ def _asked(name: str, section: Section, scene: Scene) -> Iterator[Check]:
 
 def every_section() -> Mapping[str, Section]:
     """The sections of the report, in order; imported here, so that a look at files does without."""
-    from memcli.diagnostics import hooks, index, installation, repository
+    from memcli.diagnostics import fixes, hooks, index, installation, repository
 
     return {
         "root": installation.check_root,
@@ -86,14 +86,14 @@ def every_section() -> Mapping[str, Section]:
         "content": check_content,
         "git": repository.check_git,
         "index": index.check_index,
-        "embedder": installation.check_embedder,
-        "history": repository.check_history,
+        "embedder": index.check_embedder,
+        "history": installation.check_history,
         "state": installation.check_state,
-        "leftovers": installation.check_leftovers,
+        "leftovers": fixes.check_leftovers,
         "worktrees": repository.check_worktrees,
         "hooks": hooks.check_hooks,
-        "found": repository.check_found,
-        "other-memory": repository.check_other_memory,
-        "llm": installation.check_llm,
+        "found": installation.check_found,
+        "other-memory": installation.check_other_memory,
+        "llm": index.check_llm,
         "versions": installation.check_versions,
     }

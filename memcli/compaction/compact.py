@@ -8,11 +8,12 @@ nothing is locked; the plan is made under the lock and leaves alone what has cha
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from memcli.app import App
+from memcli.compaction.contradictions_step import Verdicts
 from memcli.compaction.duplicates_step import meaning_of
 from memcli.compaction.files import EVERYWHERE, CompactFiles, Selection, read_files
 from memcli.compaction.plan import CompactOutcome, Meanings, Steps
@@ -28,7 +29,6 @@ from memcli.project.context import Project
 
 if TYPE_CHECKING:
     from memcli.compaction.consolidate.ask import Answers
-    from memcli.index.database import Index
 
 
 class CompactRequest(NamedTuple):
@@ -48,13 +48,12 @@ class CompactRequest(NamedTuple):
     @property
     def asks(self) -> str:
         """The first option that needs a language model, "" for none."""
-        resolve = "--contradictions resolve" if self.steps.contradictions == "resolve" else ""
-        options = (
-            "--consolidate" * self.consolidate,
-            resolve,
-            "--promote-global" * self.promote_global,
-        )
-        return "" if self.check else next(filter(None, options), "")
+        options = {
+            "--consolidate": self.consolidate,
+            "--contradictions resolve": self.steps.contradictions == "resolve",
+            "--promote-global": self.promote_global,
+        }
+        return next((name for name, on in options.items() if on and not self.check), "")
 
     @property
     def selection(self) -> Selection:
@@ -140,29 +139,19 @@ def _asked(app: App, request: CompactRequest, meanings: Meanings) -> Answers:
         known = state.judged()
     said = ask.Answers()
     if request.consolidate:
-        said = said._replace(lessons=app.guarded(
-            lambda: ask.ask_about_episodes(model, project, files, lambda: _refreshed(app))
-        ))  # fmt: skip
+        lessons = app.guarded(lambda: ask.ask_about_episodes(model, app, files))
+        said = said._replace(lessons=lessons)
     if request.steps.contradictions == "resolve":
+        given = (files.sources, files.archives, request.steps, project.now, meanings)
         with _no_collection():
-            pairs = contradicting(
-                files.sources, files.archives, request.steps, project.now, meanings
-            )
+            pairs = contradicting(*given)
         verdicts = ask.ask_about_pairs(model, pairs, known, project.now)
         said = verdicts._replace(lessons=said.lessons)
     if request.promote_global:
         judged = ask.ask_the_judge(model, project, files, known)
-        said = said._replace(
-            promoted=judged.promoted,
-            judged={**said.judged, **judged.judged},
-            found=(*said.found, *judged.found),
-        )
+        both, found = {**said.judged, **judged.judged}, (*said.found, *judged.found)
+        said = said._replace(promoted=judged.promoted, judged=both, found=found)
     return said
-
-
-def _refreshed(app: App) -> Index:
-    app.refresh()
-    return app.index
 
 
 # --- planning
@@ -173,28 +162,36 @@ def _plan(
 ) -> CompactReport:
     files = read_files(project, request.selection)
     learned = _carried_out(project, files, said)
-    sources = [
-        source._replace(memory=parse(learned.texts[source.path], source.path))
-        if source.path in learned.texts
-        else source
-        for source in files.sources
-    ]
-    archives = files.archives | {
-        name: text for name, text in learned.texts.items() if name.endswith(ARCHIVE)
-    }
+    new = {name: parse(text, name) for name, text in learned.texts.items()}
+    sources = [s._replace(memory=new.get(s.path, s.memory)) for s in files.sources]
+    kept = {name: text for name, text in learned.texts.items() if name.endswith(ARCHIVE)}
+    archives, verdicts = files.archives | kept, said.verdicts if said is not None else {}
     with _no_collection():
-        verdicts = said.verdicts if said is not None else {}
         outcome = take_steps(sources, archives, request.steps, project.now, verdicts, meanings)
     losses = (*learned.losses, *outcome.losses)
-    _guard_loss(losses, allow=request.allow_loss)
+    if losses and not request.allow_loss:
+        raise RefusedError(
+            f"{losses[0].detail} would leave {losses[0].path}; nothing is written",
+            "look with --dry-run; --allow-loss goes ahead (what leaves is kept in the archive)",
+        )
     patches = files.patches({**learned.texts, **outcome.texts})
     patches += tuple(end.patch for end in request.steps.ended)
-    waiting = waiting_episodes(files) if request.consolidate and request.check else 0
-    told = said.found if said is not None else ()
-    found = (*told, *learned.found, *_told(outcome, said), *losses)
-    return CompactReport(
-        (*learned.done, *outcome.done), found, tuple(files.skipped), patches, waiting
-    )
+    waiting = 0
+    if request.consolidate and request.check:
+        from memcli.compaction.consolidate.questions import due
+
+        waiting = sum(len(batch.episodes) for batch in due(files.sources))
+    told = [_with_doubt(event, verdicts) for event in outcome.found]
+    found = (*(said.found if said is not None else ()), *learned.found, *told, *losses)
+    done = (*learned.done, *outcome.done)
+    return CompactReport(done, found, tuple(files.skipped), patches, waiting)
+
+
+def _with_doubt(event: Event, verdicts: Verdicts) -> Event:
+    """A contradiction that the model was not sure of is told as such."""
+    verdict = verdicts.get(frozenset(event.ids)) if event.what == "contradiction" else None
+    unsure = verdict is not None and verdict.what == "unsure"
+    return event._replace(what="unsure") if unsure else event
 
 
 def _carried_out(project: Project, files: CompactFiles, said: Answers | None) -> CompactOutcome:
@@ -217,22 +214,6 @@ def _carried_out(project: Project, files: CompactFiles, said: Answers | None) ->
     return work.outcome()
 
 
-def _told(outcome: CompactOutcome, said: Answers | None) -> Iterator[Event]:
-    """What was found; of a contradiction that the model was not sure of, that it was not."""
-    verdicts = said.verdicts if said is not None else {}
-    for event in outcome.found:
-        verdict = verdicts.get(frozenset(event.ids)) if event.what == "contradiction" else None
-        unsure = verdict is not None and verdict.what == "unsure"
-        yield event._replace(what="unsure") if unsure else event
-
-
-def waiting_episodes(files: CompactFiles) -> int:
-    """How many episodes a language model would be asked about."""
-    from memcli.compaction.consolidate.due import due
-
-    return sum(len(batch.episodes) for batch in due(files.sources))
-
-
 @contextmanager
 def _no_collection() -> Iterator[None]:
     """Millions of small tuples and not one cycle: looking for cycles would be a fifth of the time."""
@@ -241,12 +222,3 @@ def _no_collection() -> Iterator[None]:
         yield
     finally:
         gc.enable()
-
-
-def _guard_loss(losses: Sequence[Event], *, allow: bool) -> None:
-    for loss in losses:
-        if not allow:
-            raise RefusedError(
-                f"{loss.detail} would leave {loss.path}; nothing is written",
-                "look with --dry-run; --allow-loss goes ahead (what leaves is kept in the archive)",
-            )

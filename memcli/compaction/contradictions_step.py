@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from memcli.compaction.plan import Compaction, Held, by_place
@@ -53,8 +53,13 @@ def settle_contradictions(work: Compaction, mode: str, verdicts: Verdicts) -> No
         if verdict is not None and _resolve(work, pair, verdict):
             continue
         work.tell("contradiction", pair, detail)
-        if mode == "decay" and not _is_marked(first, second):
-            _weaken(work, pair)
+        marked = any(i in held.names("contradicts") for held in pair for i in key)
+        if mode == "decay" and not marked:
+            for held, other in (pair, pair[::-1]):
+                lowered = round(held.original.importance * DECAY, 4)
+                named = [*held.names("contradicts"), other.entry.id]
+                held.set(importance=lowered, contradicts=named)
+            work.note("decayed", pair)
 
 
 def opposites(work: Compaction) -> Iterator[tuple[Held, Held, str]]:
@@ -66,22 +71,13 @@ def opposites(work: Compaction) -> Iterator[tuple[Held, Held, str]]:
         for i, j in contradictions(claims):
             told.add(frozenset((unique[i].entry.id, unique[j].entry.id)))
             yield unique[i], unique[j], guard(claims[i], claims[j]) or "opposite"
-    yield from _marked(work, told)
-
-
-def _marked(work: Compaction, told: set[frozenset[str]]) -> Iterator[tuple[Held, Held, str]]:
-    """The pairs that say of themselves that they contradict: a merge leaves them, too."""
     live = {held.entry.id: held for held in work.held if held.live}
-    for held in live.values():
+    for held in live.values():  # pairs that say it of themselves: a merge leaves them, too
         for other in held.names("contradicts"):
             ids = frozenset((held.entry.id, other))
             if other in live and ids not in told:
                 told.add(ids)
                 yield held, live[other], "marked"
-
-
-def _is_marked(one: Held, other: Held) -> bool:
-    return other.entry.id in one.names("contradicts") or one.entry.id in other.names("contradicts")
 
 
 def _resolve(work: Compaction, pair: list[Held], verdict: Verdict) -> bool:
@@ -97,18 +93,10 @@ def _resolve(work: Compaction, pair: list[Held], verdict: Verdict) -> bool:
     if work.edited([loser] if verdict.what == "reinforce" else pair):
         return True
     if verdict.what == "reinforce":
-        today = max(work.now.isoformat(), winner.entry.last_reinforced)
-        winner.set(reinforcement_count=winner.entry.reinforcement_count + 1, last_reinforced=today)
+        winner.strengthen(work.now)
     elif verdict.what == "update":
         work.changes.supersede(winner.spot, verdict.body)
     lost = {"status": "retired", "superseded_by": winner.entry.id, "retired_because": "superseded"}
     work.leave([loser], "superseded", **lost)
     work.note("superseded", [winner, loser], verdict.what)
     return True
-
-
-def _weaken(work: Compaction, pair: Sequence[Held]) -> None:
-    for held, other in (pair, pair[::-1]):
-        lowered = round(held.original.importance * DECAY, 4)
-        held.set(importance=lowered, contradicts=[*held.names("contradicts"), other.entry.id])
-    work.note("decayed", pair)

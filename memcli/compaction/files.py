@@ -84,17 +84,14 @@ def read_files(project: Project, wanted: Selection) -> CompactFiles:
             writable = project.may_write(file, wanted.tasks)
             source = MemoryInput(file.name, file.place, memory, writable, file.found)
             files.sources.append(source)
-    if wanted.units and project.root is not None and "MEMORY.md" not in files.paths:
-        name = "MEMORY.md"
+    name = "MEMORY.md"
+    missing = project.root is not None and project.found(name) is None
+    add = wanted.with_project and not wanted.files and missing
+    if add or (wanted.units and project.root is not None and name not in files.paths):
         own = files.memory(name, project.path_of(name))
         if own is not None:
-            files.sources.append(MemoryInput(name, place("project", name), own, writable=False))
-    missing = project.root is not None and project.found("MEMORY.md") is None
-    if wanted.with_project and not wanted.files and missing:
-        name = "MEMORY.md"
-        empty = MemoryInput(name, place("project", name), parse("", name), project.tree == "")
-        files.sources.append(empty)
-        files.paths[name] = project.path_of(name)
+            writable = add and project.tree == ""
+            files.sources.append(MemoryInput(name, place("project", name), own, writable))
     return files
 
 
@@ -105,9 +102,8 @@ def _chosen(project: Project, wanted: Selection) -> list[FoundFile]:
         return _named(project, files, wanted.files)
     levels = wanted.levels or ("project", "job", "task")
     filters = view.Filters(job=wanted.jobs, task=wanted.tasks)
-    return [
-        file for file in view.visible(files, project.view, filters) if file.place.level in levels
-    ]
+    visible = view.visible(files, project.view, filters)
+    return [file for file in visible if file.place.level in levels]
 
 
 def _named(project: Project, files: Sequence[FoundFile], names: Sequence[str]) -> list[FoundFile]:

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from memcli.errors import UsageError
-from memcli.memory.changes import ChangeSet, Event
+from memcli.memory.changes import ChangeSet, Event, new_values
 from memcli.memory.editor import adopted
 from memcli.memory.grammar import derived_id
 from memcli.memory.levels import Place
@@ -95,6 +95,10 @@ class Held:
         """Change values; the entry that later steps see changes with them."""
         self._changes.set(self.spot, **values)
 
+    def strengthen(self, now: datetime.date, **values: Any) -> None:
+        """One count more, today's date, and these values."""
+        self._changes.strengthen(self.spot, now.isoformat(), **values)
+
     def grow(self, key: str, value: Any) -> None:
         """Set a value unless it is empty or the same."""
         if value and value != getattr(self.entry, key):
@@ -106,15 +110,6 @@ class Held:
 
 
 EDITED = "edited by hand since mem wrote it: left in place (mem retire takes it)"
-
-
-def _is_named(section: Entry, units: Sequence[str]) -> bool:
-    """Whether one of the names is the section's heading, its heading path, or begins its id."""
-    last = section.title.rpartition(" > ")[2]
-    return any(
-        unit in (section.title, last) or (len(unit) >= 4 and section.id.startswith(unit))
-        for unit in units
-    )
 
 
 class Compaction:
@@ -148,11 +143,17 @@ class Compaction:
 
         What lies in a found place is never written: a copy of it becomes an entry of the project.
         """
+
+        def is_named(section: Entry) -> bool:
+            """Whether a unit is the section's heading, its heading path, or begins its id."""
+            names = (section.title, section.title.rpartition(" > ")[2])
+            return any(u in names or (len(u) >= 4 and section.id.startswith(u)) for u in units)
+
         known = 0
         for i, source in enumerate(self.sources):
             if not source.writable or source.place.store == "institutional":
                 continue
-            wanted = [s for s in sections(source.memory) if not units or _is_named(s, units)]
+            wanted = [s for s in sections(source.memory) if not units or is_named(s)]
             known += len(wanted)
             if source.found and units:
                 for section in wanted:
@@ -176,12 +177,9 @@ class Compaction:
         own = self.changes.files.get("MEMORY.md")
         if own is None or any(entry.id == new for entry in own.entries):
             return
-        today = self.now.isoformat()
-        values = {
-            "id": new, "type": section.type, "domain": section.domain, "importance": 0.5,
-            "phase": "unknown", "status": "active", "reinforcement_count": 0,
-            "created_at": section.date or today, "source": [source.path],
-        }  # fmt: skip
+        values = new_values(new, self.changes.today, type=section.type, domain=section.domain)
+        values |= {"last_reinforced": None, "source": [source.path]}
+        values["created_at"] = section.date or self.changes.today
         title = section.title.rpartition(" > ")[2]
         body = section.body if section.body.startswith("#") else f"## {title}\n{section.body}"
         self.changes.add("MEMORY.md", values, body)
@@ -226,27 +224,27 @@ class Compaction:
 
     def outcome(self) -> CompactOutcome:
         """The new texts, what was done and found, and what would be lost."""
-        texts, changes = self.changes.texts(), self.changes
-        losses = filter(None, map(self._loss, self.sources))
-        return CompactOutcome(texts, tuple(changes.done), tuple(changes.found), tuple(losses))
-
-    def _loss(self, source: MemoryInput) -> Event | None:
-        entries = source.memory.entries
-        lost = [
-            entry.id
-            for at, entry in enumerate(entries)
-            if entry.status != "retired"
-            and self.changes.leaves((source.path, at)) in ("stale", "superseded")
-        ]
-        return loss_of(source.path, entries, lost)
+        changes = self.changes
+        lost = {
+            source.path: [
+                entry.id
+                for at, entry in enumerate(source.memory.entries)
+                if entry.status != "retired"
+                and changes.leaves((source.path, at)) in ("stale", "superseded")
+            ]
+            for source in self.sources
+        }
+        return outcome_of(changes, lost)
 
 
-def loss_of(path: str, entries: Iterable[Entry], lost: Sequence[str]) -> Event | None:
-    """A loss to confirm, when too many of a file's live entries would leave it; else None."""
-    live = sum(entry.status != "retired" for entry in entries)
-    if live < LOSS_LEAST or len(lost) <= LOSS_SHARE * live:
-        return None
-    return Event("loss", path, tuple(lost), f"{len(lost)} of {live} live entries")
+def outcome_of(changes: ChangeSet, lost: Mapping[str, Sequence[str]]) -> CompactOutcome:
+    """The new texts, what was done and found; a loss to confirm where too many live entries leave."""
+    losses = []
+    for path, ids in lost.items():
+        live = sum(entry.status != "retired" for entry in changes.file(path).entries)
+        if live >= LOSS_LEAST and len(ids) > LOSS_SHARE * live:
+            losses.append(Event("loss", path, tuple(ids), f"{len(ids)} of {live} live entries"))
+    return CompactOutcome(changes.texts(), tuple(changes.done), tuple(changes.found), tuple(losses))
 
 
 def by_place(unique: Iterable[Held]) -> list[Held]:

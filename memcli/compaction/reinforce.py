@@ -113,7 +113,7 @@ class _Once:
         self.session = session
 
     def done(self) -> set[str]:
-        """The ids; of a run that was killed before it remembered them, those in its write's note."""
+        """The ids; of a run that was killed before it remembered them, those in its note."""
         if not self.session:
             return set()
         notes = self.app.workspace.notes("reinforce")
@@ -144,11 +144,8 @@ def adopt_hint(memory: MemoryFile, place: Located) -> str:
     return f"mem compact --adopt {shlex.quote(f'{place.path}#{heading}')} makes it one"
 
 
-class _Judged(NamedTuple):
-    """What the model said of an entry, and the body that it was shown."""
-
-    rating: str
-    body: str
+_Judged = tuple[str, str]
+"""What the model said of an entry, and the body that it was shown."""
 
 
 def _judgement(
@@ -166,14 +163,12 @@ def _judgement(
     from memcli.providers.llm import Ask
 
     shared, schema = questions.session_text(request.spoken or ""), questions.RATINGS_SCHEMA
-    asks = [
-        Ask(questions.SYSTEM, questions.ratings_question(part), shared, schema, purpose="reinforce")
-        for part in parts
-    ]
+    system, prompts = questions.SYSTEM, map(questions.ratings_question, parts)
+    asks = [Ask(system, prompt, shared, schema, purpose="reinforce") for prompt in prompts]
     rates: dict[str, str] = {}
     for text, part in zip(answers(model, asks), parts, strict=True):
         rates |= read_ratings(text, part)
-    return {entry.id: _Judged(rates[entry.id], entry.body) for entry in work.shown}
+    return {entry.id: (rates[entry.id], entry.body) for entry in work.shown}
 
 
 class _Reinforcement:
@@ -197,10 +192,11 @@ class _Reinforcement:
         self.skipped: list[Problem] = []
 
     def report(self) -> ReinforceReport:
-        self.app.refresh()
+        app = self.app
+        app.refresh()
         self.request = self._whole(self.request)
         wanted = list(dict.fromkeys((*self.request.typed, *self.request.listed)))
-        places = locate(self.app.index, self.app.project, wanted)
+        places = locate(app.index, app.project, wanted)
         seen: set[str] = set()
         for name in wanted:
             place = places.get(name)
@@ -209,16 +205,14 @@ class _Reinforcement:
             elif place.entry not in seen:
                 seen.add(place.entry)
                 self._judge(name, place)
-        project = self.app.project
-        patches = tuple(
-            Patch(project.path_of(name), self.changes.file(name).text, text)
+        patches = [
+            Patch(app.project.path_of(name), self.changes.file(name).text, text)
             for name, text in self.changes.texts().items()
-        )
+        ]
         missing = [n for n in self.names.get("unknown", ()) if n in self.request.typed]
-        lists = {key: tuple(value) for key, value in self.names.items()}
-        return ReinforceReport(
-            **lists, typed_unknown=tuple(missing), skipped=tuple(self.skipped), patches=patches
-        )
+        lists = {**self.names, "typed_unknown": missing}
+        named = {key: tuple(value) for key, value in lists.items()}
+        return ReinforceReport(**named, skipped=tuple(self.skipped), patches=tuple(patches))
 
     def _put(self, what: str, name: str) -> None:
         self.names.setdefault(what, []).append(name)
@@ -230,20 +224,14 @@ class _Reinforcement:
             names = {entry for entry, _ in self.app.index.entries.ids(prefix)}
             return names.pop() if len(names) == 1 else prefix
 
-        return request._replace(
-            ids=tuple(map(whole, request.ids)),
-            listed=tuple(map(whole, request.listed)),
-            rates={whole(name): rating for name, rating in request.rates.items()},
-            succeeded=tuple(map(whole, request.succeeded)),
-            failed=tuple(map(whole, request.failed)),
-        )
+        named = (request.ids, request.listed, request.succeeded, request.failed)
+        ids, listed, good, bad = (tuple(map(whole, names)) for names in named)
+        rates = {whole(name): rating for name, rating in request.rates.items()}
+        return request._replace(ids=ids, listed=listed, succeeded=good, failed=bad, rates=rates)
 
     def _judge(self, asked: str, place: Located) -> None:
-        if place.entry in self.done:
-            self._put("already", place.entry)
-            return
-        if not place.writable:
-            self._put("elsewhere", place.entry)
+        if place.entry in self.done or not place.writable:
+            self._put("already" if place.entry in self.done else "elsewhere", place.entry)
             return
         try:
             memory = self._memory(place.path)
@@ -255,9 +243,8 @@ class _Reinforcement:
         if at is None or not memory.entries[at].identified:
             self._put("unknown", asked)
             if at is None and asked in self.request.typed:
-                self.app.notes.append(
-                    f"{asked} is prose, not an entry: {adopt_hint(memory, place)}"
-                )
+                hint = adopt_hint(memory, place)
+                self.app.notes.append(f"{asked} is prose, not an entry: {hint}")
             return
         entry = memory.entries[at]
         if entry.status == "retired":
@@ -281,9 +268,8 @@ class _Reinforcement:
 
     def _is_late(self, entry: Entry) -> bool:
         """Whether an entry is to be rated by what was said of other words than it has now."""
-        said = self.said.get(entry.id)
-        changed = said is None or said.body != entry.body
-        return bool(self.said) and self._is_judged(entry) and changed
+        _, body = self.said.get(entry.id, ("", None))
+        return bool(self.said) and self._is_judged(entry) and body != entry.body
 
     def _is_judged(self, entry: Entry) -> bool:
         """Whether the model rates an entry: not by hand, and not rated today."""
@@ -303,26 +289,20 @@ class _Reinforcement:
         if request.explicit:
             return "reinforced", {"last_reinforced": today}
         if request.mode == "rated":
-            return self._rated(entry)
+            if self._is_judged(entry) and entry.id not in self.said:
+                self.shown.append(entry)  # to be asked about
+                return "", {}
+            if not self._is_judged(entry):
+                return "already", {}
+            return "rated", reviewed(entry, self.said[entry.id][0], self.now)
         if request.mode == "aligned" and not is_used(entry, request.spoken or ""):
             return "weakened", weaker(entry)
         return "reinforced", stronger(entry, today)
 
-    def _rated(self, entry: Entry) -> tuple[str, dict[str, Any]]:
-        """As the model rated it; without an answer yet, it is one to ask about."""
-        if not self._is_judged(entry):
-            return "already", {}
-        said = self.said.get(entry.id)
-        if said is None:
-            self.shown.append(entry)
-            return "", {}
-        return "rated", reviewed(entry, said.rating, self.now)
-
     def _workflow(self, entry: Entry, *, success: bool) -> tuple[str, dict[str, Any]]:
         if entry.kind != "workflow":
-            raise UsageError(
-                f"{entry.id}: is no workflow", "--success and --failed are for kind workflow"
-            )
+            hint = "--success and --failed are for kind workflow"
+            raise UsageError(f"{entry.id}: is no workflow", hint)
         count = int(entry.extra.get("success_count", 0))
         if success:
             more = stronger(entry, self.changes.today)

@@ -5,24 +5,18 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
 from itertools import chain
-from typing import TYPE_CHECKING
 
-from memcli.diagnostics.notes import BEGIN, Item, Measured, live_entries
+from memcli.diagnostics.notes import BEGIN, Item, Metric, live_entries
 from memcli.index.terms import STOP_WORDS
 from memcli.providers.embed.arithmetic import SCALE
 from memcli.recall import ranking
 
-if TYPE_CHECKING:
-    from memcli.similarity.claims import Claim
-
 SAMPLE, POOL = 200, 4000
-"""How many entries are compared, with how many: samples of larger stores, the first within the
-second.
-"""
+"""How many entries are compared, and with how many: samples, the first within the second."""
 NEIGHBOURS = 3
 AKIN = 0.25
 """Weighted word overlap from which a neighbour earns the whole point: unrelated texts of one
@@ -30,17 +24,13 @@ project overlap by 0.06, the nearest of a well-kept store by 0.15 to 0.25 (word-
 real sets).
 """
 AKIN_COSINE = 0.8
-"""Cosine from which a neighbour earns the whole point where there are vectors: that of a `similar`
-edge.
-"""
+"""The same where there are vectors: the cosine of a `similar` edge."""
 RARE_WORDS = 12
 NEAR = 12
-"""So many of an entry's rarest words find its possible neighbours, and so many of them are
-compared.
-"""
+"""So many of an entry's rarest words find its possible neighbours; so many of them are compared."""
 
 
-def coherence(items: Sequence[Item], vectors: Mapping[str, bytes] | None = None) -> Measured:
+def coherence(items: Sequence[Item], vectors: Mapping[str, bytes] | None = None) -> Metric:
     """How near the `NEIGHBOURS` nearest entries are, on average over a sample.
 
     Similarity is the cosine where there are vectors of all, else the Jaccard overlap of content
@@ -49,7 +39,7 @@ def coherence(items: Sequence[Item], vectors: Mapping[str, bytes] | None = None)
     """
     items = [item for item in items if not item.promoted]
     if len(items) < 2:
-        return Measured(None, "One entry has no neighbours to compare with.", BEGIN)
+        return Metric(None, "One entry has no neighbours to compare with.", BEGIN)
     of = (
         f"{SAMPLE} of {live_entries(len(items))}"
         if len(items) > SAMPLE
@@ -57,26 +47,24 @@ def coherence(items: Sequence[Item], vectors: Mapping[str, bytes] | None = None)
     )
     by_id = {item.id: item for item in items}
     items = [by_id[name] for name in compared(by_id)]
-    chosen = range(min(SAMPLE, len(items)))
+    first, count = min(SAMPLE, len(items)), min(NEIGHBOURS, len(items) - 1)
     known = [vectors.get(item.id, b"") for item in items] if vectors else []
-    count, akin = min(NEIGHBOURS, len(items) - 1), AKIN_COSINE if all(known) and known else AKIN
-    if akin == AKIN_COSINE:
-        pairs = nearest(known, len(chosen), count)
-    else:
-        words = _Words([f"{item.title}\n{item.text}" for item in items], chosen)
-        pairs = [(i, *near) for i in chosen for near in words.nearest(i, count)]
-    alike = _alike(items)
-    twins = {(i, j) for i, j, _ in pairs if alike(i, j)}
-    earned = [
-        0.0 if (i, j) in twins else max(0.0, min(1.0, likeness / akin)) for i, j, likeness in pairs
-    ]
-    slots = len(chosen) * count
-    share = sum(likeness for i, j, likeness in pairs if (i, j) not in twins) / slots
+    by_vectors = bool(known) and all(known)
+    bags = [ranking.words(f"{item.title}\n{item.text}") - STOP_WORDS for item in items]
+    pairs = nearest(known, first, count) if by_vectors else _nearest_words(bags, first, count)
+    akin = AKIN_COSINE if by_vectors else AKIN
+    twins = _twins(items, bags, [(i, j) for i, j, _ in pairs])
+    apart = [likeness for i, j, likeness in pairs if (i, j) not in twins]
+    slots = first * count
+    share = sum(apart) / slots
+    reason = f"{of} share {share:.0%} of their words, by weight, with their nearest ({AKIN:.0%} is related)"
+    if by_vectors:
+        reason = f"{of} have a mean cosine of {share:.2f} to their nearest ({AKIN_COSINE:.2f} is related)"
+    copies = len({i for i, _ in twins})
+    reason += f"; {copies or 'none'} {'of them have' if copies else 'has'} a near-duplicate."
     merge = any(items[i].shelf == items[j].shelf for i, j in twins)
-    advice = "mem compact" if merge else BEGIN
-    return _coherence(
-        100 * sum(earned) / slots, of, share, akin, len({i for i, _ in twins}), advice
-    )
+    value = 100 * sum(max(0.0, min(1.0, likeness / akin)) for likeness in apart) / slots
+    return Metric(value, reason, "mem compact" if merge else BEGIN)
 
 
 def compared(ids: Iterable[str]) -> list[str]:
@@ -96,17 +84,6 @@ def nearest(vectors: Sequence[bytes], first: int, count: int) -> list[tuple[int,
     return [(i, j, product / SCALE / SCALE) for i, j, product in found]
 
 
-def _coherence(
-    value: float, of: str, share: float, akin: float, copies: int, advice: str
-) -> Measured:
-    reason = f"{of} share {share:.0%} of their words, by weight, with their nearest ({AKIN:.0%} is related)"
-    if akin == AKIN_COSINE:
-        reason = f"{of} have a mean cosine of {share:.2f} to their nearest ({AKIN_COSINE:.2f} is related)"
-    if copies:
-        return Measured(value, f"{reason}; {copies} of them have a near-duplicate.", advice)
-    return Measured(value, f"{reason}; none has a near-duplicate.", advice)
-
-
 def sample(ids: Iterable[str], size: int) -> list[str]:
     """At most `size` ids, always the same ones: those whose hashes are smallest."""
     return heapq.nsmallest(
@@ -114,75 +91,54 @@ def sample(ids: Iterable[str], size: int) -> list[str]:
     )
 
 
-def _alike(items: Sequence[Item]) -> Callable[[int, int], bool]:
-    """The near-duplicate test between two entries; what each asserts is read once."""
+def _twins(
+    items: Sequence[Item], bags: Sequence[frozenset[str]], pairs: Iterable[tuple[int, int]]
+) -> set[tuple[int, int]]:
+    """The pairs that are near-duplicates. The words are compared first: the exact test is slower."""
+    likely = [p for p in pairs if ranking.overlap(*(bags[i] for i in p)) >= ranking.MAYBE_ALIKE]
+    if not likely:
+        return set()
+    from memcli.similarity.claims import claim
+    from memcli.similarity.duplicates import near_duplicate
 
-    @cache
-    def read(i: int) -> Claim:
-        from memcli.similarity.claims import claim
-
-        return claim(items[i].text)
-
-    @cache
-    def ordered(i: int, j: int) -> bool:
-        from memcli.similarity.duplicates import near_duplicate
-
-        return near_duplicate(read(i), read(j))
-
-    @cache
-    def bag(i: int) -> frozenset[str]:
-        return ranking.words(f"{items[i].title}\n{items[i].text}") - STOP_WORDS
-
-    def alike(i: int, j: int) -> bool:
-        """The words are compared first: the exact test is slower."""
-        return ranking.overlap(bag(i), bag(j)) >= ranking.MAYBE_ALIKE and ordered(
-            min(i, j), max(i, j)
-        )
-
-    return alike
+    claims = {i: claim(items[i].text) for pair in likely for i in pair}
+    return {(i, j) for i, j in likely if near_duplicate(claims[min(i, j)], claims[max(i, j)])}
 
 
-class _Words:
-    """The content words of many texts, with what each weighs; neighbours are found for the `chosen`
-    ones.
+def _nearest_words(
+    bags: Sequence[frozenset[str]], first: int, count: int
+) -> list[tuple[int, int, float]]:
+    """(i, j, likeness) of the `count` texts that overlap most with each of the `first` ones.
+
+    Likeness is the idf of the words two texts share over that of all their words. Possible
+    neighbours share one of a text's rarest words, so that there may be fewer.
     """
+    frequency = Counter(chain.from_iterable(bags))
 
-    def __init__(self, texts: Sequence[str], chosen: Iterable[int]) -> None:
-        self.bags = [ranking.words(text) - STOP_WORDS for text in texts]
-        self.count = Counter(chain.from_iterable(self.bags))
-        self.rare = {i: self._rare(i) for i in chosen}
-        wanted = {word for words in self.rare.values() for word in words}
-        self.holders: dict[str, list[int]] = {word: [] for word in wanted}
-        for i, bag in enumerate(self.bags):
-            for word in bag & wanted:
-                self.holders[word].append(i)
-        self.weight = cache(self._weight)
+    def rarest(i: int) -> list[str]:
+        shared = [word for word in bags[i] if frequency[word] > 1]
+        return heapq.nsmallest(RARE_WORDS, shared, key=lambda word: (frequency[word], word))
 
-    def _rare(self, i: int) -> list[str]:
-        """The rarest words of a text that another text has, too."""
-        shared = [word for word in self.bags[i] if self.count[word] > 1]
-        return heapq.nsmallest(RARE_WORDS, shared, key=lambda word: (self.count[word], word))
+    @cache
+    def idf(number: int) -> float:
+        return math.log(1 + (len(bags) - number + 0.5) / (number + 0.5))
 
-    def _weight(self, count: int) -> float:
-        """The idf of a word that stands in so many texts."""
-        return math.log(1 + (len(self.bags) - count + 0.5) / (count + 0.5))
+    def likeness(i: int, j: int) -> float:
+        every, both = (
+            math.fsum(idf(frequency[word]) for word in words)
+            for words in (bags[i] | bags[j], bags[i] & bags[j])
+        )
+        return both / every if every else 0.0
 
-    def nearest(self, i: int, count: int) -> list[tuple[int, float]]:
-        """The `count` texts that overlap most with a chosen text, best first; fewer when fewer do
-        at all.
-        """
-        shared: Counter[int] = Counter()
-        for word in self.rare[i]:
-            shared.update(self.holders[word])
-        del shared[i]
+    rare = [rarest(i) for i in range(first)]
+    holders: dict[str, list[int]] = {word: [] for words in rare for word in words}
+    for j, bag in enumerate(bags):
+        for word in bag & holders.keys():
+            holders[word].append(j)
+    pairs: list[tuple[int, int, float]] = []
+    for i, words in enumerate(rare):
+        shared = Counter(j for word in words for j in holders[word] if j != i)
         likely = heapq.nsmallest(NEAR, shared, key=lambda j: (-shared[j], j))
-        found = [(j, self.likeness(i, j)) for j in likely]
-        return heapq.nsmallest(count, found, key=lambda pair: (-pair[1], pair[0]))
-
-    def likeness(self, i: int, j: int) -> float:
-        """The idf of the words two texts share over that of all their words."""
-        every = self._sum(self.bags[i] | self.bags[j])
-        return self._sum(self.bags[i] & self.bags[j]) / every if every else 0.0
-
-    def _sum(self, words: Iterable[str]) -> float:
-        return math.fsum(self.weight(self.count[word]) for word in words)
+        found = [(i, j, likeness(i, j)) for j in likely]
+        pairs += heapq.nsmallest(count, found, key=lambda pair: (-pair[2], pair[1]))
+    return pairs

@@ -1,4 +1,4 @@
-"""What stands in memory files: documents in, rows out."""
+"""Content checks of memory files: documents in, rows out. `mem doctor` reads them and asks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import NamedTuple
 
 from memcli.diagnostics.scene import (
     FAIL,
@@ -18,29 +17,25 @@ from memcli.diagnostics.scene import (
     absolute,
     key_line,
     lines_at,
+    text_of,
 )
 from memcli.memory.conflicts import conflict_lines
 from memcli.memory.levels import OUTERMOST, Place
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prose import sections
-from memcli.memory.values import Entry, Problem
+from memcli.memory.provenance import listed
+from memcli.memory.values import Problem
 from memcli.recall.budget import tokens
-from memcli.storage.files import Unreadable, read_text
 from memcli.text.injections import find_injections
 from memcli.text.secrets import find_secrets
 
 
-def check_content(scene: Scene) -> Iterator[Check]:
+def check_content(scene: Scene) -> list[Check]:
     """Every rule about content, as rows."""
-    app = scene.app
+    project = scene.app.project
+    today, budget = project.now.isoformat(), project.config.max_tokens
     others = _others(scene) if scene.files else None
-    yield from content(
-        scene.documents,
-        scene.unreadable,
-        today=app.project.now.isoformat(),
-        max_tokens=app.project.config.max_tokens,
-        others=others,
-    )
+    return content(scene.documents, scene.unreadable, today=today, max_tokens=budget, others=others)
 
 
 _ID = re.compile(r"^[ \t]*[\"']?id[\"']?[ \t]*:[ \t]*[\"']?([^\s\"']+)", re.MULTILINE)
@@ -53,11 +48,8 @@ def _others(scene: Scene) -> list[Document]:
     found = []
     for file in scene.app.project.listing.files if wanted else ():
         if file.path not in paths and file.place.store != "archive":
-            try:
-                text = read_text(file.path, file.base)
-            except Unreadable:
-                continue
-            if not wanted.isdisjoint(_ID.findall(text)):
+            text = text_of(file.path, file.base)
+            if text is not None and not wanted.isdisjoint(_ID.findall(text)):
                 found.append(Document(parse(text, file.name), file.place, file.tree, len(text)))
     return found
 
@@ -99,24 +91,22 @@ def content(
         for check in _OF_ONE:
             rows += check(document)
         rows += future(document, today)
-    rows += hostile(documents)
     rows += duplicates(documents, others or ())
     rows += institutional(documents, max_tokens)
     if others is None:
         rows += dangling(documents)
+    rows.sort(key=lambda row: (row.path, row.line))
     names = [name for name in PASSED if others is None or name != "references"]
-    return [row for name in names for row in _rows_or_pass(name, rows)]
-
-
-def _rows_or_pass(name: str, rows: Iterable[Check]) -> list[Check]:
-    found = sorted((row for row in rows if row.name == name), key=lambda row: (row.path, row.line))
-    return found or [Check(name, PASS, PASSED[name])]
+    return [
+        row
+        for name in names
+        for row in [r for r in rows if r.name == name] or [Check(name, PASS, PASSED[name])]
+    ]
 
 
 def _unreadable(problem: Problem) -> Check:
-    hint = next(
-        (hint for word, hint in _READABLE if word in problem.message), "check its permissions"
-    )
+    hints = (hint for word, hint in _READABLE if word in problem.message)
+    hint = next(hints, "check its permissions")
     return Check("readable", FAIL, problem.message, hint, problem.path, problem.line)
 
 
@@ -133,22 +123,20 @@ _READABLE = (
 
 def damaged(document: Document) -> Iterator[Check]:
     """Blocks that were meant as entries and cannot be read, and values that cannot be used."""
-    text = document.memory.text
-    hidden = _secret_lines(text) if document.memory.problems else frozenset()
+    text, hidden = document.memory.text, set[int]()
+    if document.memory.problems:
+        found = find_secrets(text)
+        first = lines_at(text, (secret.start for secret in found))
+        last = lines_at(text, (secret.end - 1 for secret in found))
+        hidden = {n for one, two in zip(first, last, strict=True) for n in range(one, two + 1)}
+    lost = "mend it there: until then it counts as prose, and its values as nothing"
     for problem in document.memory.problems:
-        unreadable = problem.severity == "unreadable"
-        message = (
-            problem.message if problem.line not in hidden else "cannot be used (it holds a secret)"
-        )
-        lost = "mend it there: until then it counts as prose, and its values as nothing"
-        yield Check(
-            "front-matter" if unreadable else "values",
-            FAIL if unreadable else WARN,
-            message,
-            lost if unreadable else "correct it there",
-            document.path,
-            problem.line,
-        )
+        quoted = problem.line not in hidden
+        what = problem.message if quoted else "cannot be used (it holds a secret)"
+        if problem.severity == "unreadable":
+            yield document.row("front-matter", FAIL, what, lost, problem.line)
+        else:
+            yield document.row("values", WARN, what, "correct it there", problem.line)
 
 
 _OPENING = re.compile(r"\n---[ \t]*\n(?:id|type):[ \t]*\S")
@@ -156,207 +144,38 @@ _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 
 
 def glued(document: Document) -> Iterator[Check]:
-    """Blocks that stand right below a line of text: they are part of that text, and were hardly
-    meant so.
-    """
+    """Blocks right below a line of text: they are part of that text, and were hardly meant so."""
     text = document.memory.text.replace("\r\n", "\n")
-    starts = [
-        start
-        for match in _OPENING.finditer(text)
-        if _is_below_text(text, start := match.start() + 1)
-    ]
+    starts = [match.start() + 1 for match in _OPENING.finditer(text)]
+    above = (text[text.rfind("\n", 0, start - 1) + 1 : start] for start in starts)
+    starts = [s for s, line in zip(starts, above, strict=True) if line.strip(" \t\n-")]
     fences = [match.start() for match in _FENCE.finditer(text)] if starts else []
     what = "a block of front matter without a blank line before it belongs to the text above"
     for start, line in zip(starts, lines_at(text, starts), strict=True):
         if bisect_left(fences, start) % 2 == 0:
-            yield Check(
-                "front-matter", WARN, what, "put a blank line before it", document.path, line
-            )
-
-
-def _is_below_text(text: str, start: int) -> bool:
-    """Whether the line above `start` is neither blank nor a rule."""
-    return bool(text[text.rfind("\n", 0, start - 1) + 1 : start].strip(" \t\n-"))
-
-
-def _secret_lines(text: str) -> frozenset[int]:
-    """Lines that must not be quoted."""
-    found = find_secrets(text)
-    first = lines_at(text, (secret.start for secret in found))
-    last = lines_at(text, (secret.end - 1 for secret in found))
-    return frozenset(n for one, two in zip(first, last, strict=True) for n in range(one, two + 1))
+            yield document.row("front-matter", WARN, what, "put a blank line before it", line)
 
 
 def conflicts(document: Document) -> Iterator[Check]:
     """Conflict markers that git left and nobody resolved."""
+    hint = "resolve it and save the file; writers leave the file alone until then"
     for line in conflict_lines(document.memory.text):
-        hint = "resolve it and save the file; writers leave the file alone until then"
-        yield Check("conflicts", FAIL, "a conflict is not resolved", hint, document.path, line)
+        yield document.row("conflicts", FAIL, "a conflict is not resolved", hint, line)
 
 
 def unnamed(document: Document) -> Iterator[Check]:
     """Entries without an id of their own."""
     missing = [entry for entry in document.memory.entries if not entry.identified]
     if missing and document.place.store != "archive":
-        detail = "1 entry has no id" if len(missing) == 1 else f"{len(missing)} entries have no id"
-        yield Check("ids", WARN, detail, "mem doctor --fix", document.path, missing[0].line)
+        what = "1 entry has no id" if len(missing) == 1 else f"{len(missing)} entries have no id"
+        yield document.row("ids", WARN, what, "mem doctor --fix", missing[0].line)
 
 
 def oversized(document: Document) -> Iterator[Check]:
     """A file that has grown beyond use."""
     if document.size > LARGE:
-        detail = f"{document.size / 1e6:.1f} MB"
-        yield Check("file-size", WARN, detail, "mem compact --stale, or split it", document.path)
-
-
-_OF_ONE: tuple[Callable[[Document], Iterator[Check]], ...] = (
-    damaged,
-    glued,
-    conflicts,
-    unnamed,
-    oversized,
-)
-
-
-def future(document: Document, today: str) -> Iterator[Check]:
-    """Dates after today."""
-    for entry in document.memory.entries:
-        for key, day in (
-            ("created_at", entry.created_at),
-            ("last_reinforced", entry.last_reinforced),
-        ):
-            if day > today:
-                line = key_line(document.memory, entry, key)
-                detail = f"{key}: {day} lies in the future and counts as today"
-                yield Check("dates", WARN, detail, "correct it there", document.path, line)
-
-
-# --- several documents
-
-
-def duplicates(documents: Iterable[Document], others: Iterable[Document]) -> Iterator[Check]:
-    """Ids that stand twice within one git work tree; an archive keeps what stood elsewhere."""
-    first: dict[tuple[str, str], tuple[str, int]] = {}
-    for document, asked in (*((d, False) for d in others), *((d, True) for d in documents)):
-        if document.place.store == "archive":
-            continue
-        for entry in document.memory.entries:
-            key, place = (document.tree, entry.id), (document.path, entry.line)
-            if entry.identified and first.setdefault(key, place) != place and asked:
-                yield _duplicate(document, entry, *first[key])
-
-
-def _duplicate(document: Document, entry: Entry, path: str, line: int) -> Check:
-    same = path == document.path
-    hint = "mem compact" if same else "remove the id of the copy, then: mem doctor --fix"
-    where = key_line(document.memory, entry, "id")
-    return Check(
-        "duplicate-ids",
-        FAIL,
-        f"id {entry.id} stands already in {path}:{line}",
-        hint,
-        document.path,
-        where,
-    )
-
-
-REFERENCES = ("supports", "contradicts", "superseded_by", "merged_from", "promoted_to")
-
-
-def dangling(documents: Sequence[Document]) -> Iterator[Check]:
-    """Ids that entries name and that stand in no file."""
-    loose = [
-        (document, entry, key, name)
-        for document in documents
-        if document.place.store != "archive"
-        for entry in document.memory.entries
-        if not entry.extra.keys().isdisjoint(REFERENCES)
-        for key in REFERENCES
-        for name in named(entry, key)
-    ]
-    if not loose:
-        return
-    known = ids(documents)
-    merged = merged_ids(documents)
-    lost = [
-        item
-        for item in loose
-        if item[3] not in known and (item[2] == "merged_from" or item[3] not in merged)
-    ]
-    if lost:  # it may be a section of prose; to look at all of them takes long
-        known |= {section.id for document in documents for section in sections(document.memory)}
-    for document, entry, key, name in lost:
-        if name not in known:
-            line = key_line(document.memory, entry, key)
-            detail = f"{key} names {name}, which stands nowhere"
-            hint = f"restore that entry, or take the id out of {key}"
-            yield Check("references", WARN, detail, hint, document.path, line)
-
-
-def ids(documents: Iterable[Document]) -> set[str]:
-    """Every id that stands in these documents."""
-    return {entry.id for document in documents for entry in document.memory.entries}
-
-
-def merged_ids(documents: Iterable[Document]) -> set[str]:
-    """Every id that an entry of these documents was merged from: it leads on to that entry."""
-    entries = (entry for document in documents for entry in document.memory.entries)
-    return {name for entry in entries for name in named(entry, "merged_from")}
-
-
-def named(entry: Entry, key: str) -> list[str]:
-    """The ids that a key of an entry names."""
-    value = entry.extra.get(key) or ()
-    return (
-        [value]
-        if isinstance(value, str)
-        else list(value)
-        if isinstance(value, (list, tuple))
-        else []
-    )
-
-
-def institutional(documents: Iterable[Document], max_tokens: int) -> Iterator[Check]:
-    """Institutional text that does not fit into its half of an answer, together with that above it."""
-    norms = [document for document in documents if document.place.store == "institutional"]
-    norms.sort(key=lambda document: OUTERMOST[document.place.level])
-    full: list[Document] = []
-    for document in norms if max_tokens else ():
-        chain = [other for other in norms if _above(other.place, document.place)]
-        size = sum(map(tokens, {other.memory.text.strip() for other in chain}))
-        if size > max_tokens // 2 and not any(other in full for other in chain):
-            full.append(document)
-            yield _over_budget(document, size, max_tokens // 2)
-
-
-def _above(outer: Place, inner: Place) -> bool:
-    near = outer.job in ("", inner.job) and outer.task in ("", inner.task)
-    return near and OUTERMOST[outer.level] <= OUTERMOST[inner.level]
-
-
-def _over_budget(document: Document, size: int, fund: int) -> Check:
-    detail = f"{size} tokens of institutional text, {fund} are shown (half of max_tokens)"
-    return Check("institutional", WARN, detail, "shorten it, or raise max_tokens", document.path, 1)
-
-
-def hostile(documents: Sequence[Document]) -> Iterator[Check]:
-    """The secrets in these documents, and their sentences that try to command the agent."""
-    for document in documents:
-        reading = _read(document)
-        yield from _secrets(reading)
-        yield from _injections(reading)
-
-
-class _Reading(NamedTuple):
-    """What of a document is asked for secrets, `bare`, and for commands to the agent, `shown`.
-
-    The latter is made of `parts`, each with its line.
-    """
-
-    document: Document
-    bare: str
-    parts: Sequence[tuple[int, str]]
-    shown: str
+        what = f"{document.size / 1e6:.1f} MB"
+        yield document.row("file-size", WARN, what, "mem compact --stale, or split it")
 
 
 _USUAL = re.compile(
@@ -368,13 +187,26 @@ _USUAL = re.compile(
 """Front matter in which no secret can hide: half of many files, and not worth a look."""
 
 
-def _read(document: Document) -> _Reading:
-    """What is to be looked at. An archive is never injected, nor are keys but the title."""
-    memory = document.memory
-    parts = _shown_parts(memory) if document.place.store != "archive" else []
-    return _Reading(
-        document, _USUAL.sub("\n", memory.text), parts, "\n\n".join(text for _, text in parts)
-    )
+def secrets(document: Document) -> Iterator[Check]:
+    """Credentials, by kind and place; the value is never repeated."""
+    text = document.memory.text
+    found = find_secrets(text) if find_secrets(_USUAL.sub("\n", text)) else []
+    hint = "take it out and revoke it: what was committed stays in git's history"
+    for secret, line in zip(found, lines_at(text, (secret.start for secret in found)), strict=True):
+        yield document.row("secrets", FAIL, secret.kind, hint, line)
+
+
+def injections(document: Document) -> Iterator[Check]:
+    """Sentences that try to command the agent. An archive is never shown to it."""
+    parts = _shown_parts(document.memory) if document.place.store != "archive" else []
+    joined = "\n\n".join(text for _, text in parts)
+    starts = [0, *accumulate(len(text) + 2 for _, text in parts)]
+    hint = "reword it or take it out; recall shows a notice in its place"
+    for span in find_injections(joined):
+        at = bisect_right(starts, span.start) - 1
+        line = parts[at][0] + joined.count("\n", starts[at], span.start)
+        what = f"reads like an instruction to the agent ({span.kind})"
+        yield document.row("injections", WARN, what, hint, line)
 
 
 def _shown_parts(memory: MemoryFile) -> list[tuple[int, str]]:
@@ -389,23 +221,99 @@ def _shown_parts(memory: MemoryFile) -> list[tuple[int, str]]:
     return parts
 
 
-def _secrets(reading: _Reading) -> Iterator[Check]:
-    """Credentials, by kind and place; the value is never repeated."""
-    document = reading.document
-    text = document.memory.text
-    found = find_secrets(text) if find_secrets(reading.bare) else []
-    for secret, line in zip(found, lines_at(text, (secret.start for secret in found)), strict=True):
-        hint = "take it out and revoke it: what was committed stays in git's history"
-        yield Check("secrets", FAIL, secret.kind, hint, document.path, line)
+_OF_ONE: tuple[Callable[[Document], Iterator[Check]], ...] = (
+    damaged, glued, conflicts, unnamed, oversized, secrets, injections,
+)  # fmt: skip
 
 
-def _injections(reading: _Reading) -> Iterator[Check]:
-    """Sentences that try to command the agent."""
-    parts, joined = reading.parts, reading.shown
-    starts = [0, *accumulate(len(text) + 2 for _, text in parts)]
-    for span in find_injections(joined):
-        at = bisect_right(starts, span.start) - 1
-        line = parts[at][0] + joined.count("\n", starts[at], span.start)
-        detail = f"reads like an instruction to the agent ({span.kind})"
-        hint = "reword it or take it out; recall shows a notice in its place"
-        yield Check("injections", WARN, detail, hint, reading.document.path, line)
+def future(document: Document, today: str) -> Iterator[Check]:
+    """Dates after today."""
+    for entry in document.memory.entries:
+        for key in ("created_at", "last_reinforced"):
+            if (day := getattr(entry, key)) > today:
+                what = f"{key}: {day} lies in the future and counts as today"
+                line = key_line(document.memory, entry, key)
+                yield document.row("dates", WARN, what, "correct it there", line)
+
+
+# --- several documents
+
+
+def duplicates(documents: Iterable[Document], others: Iterable[Document]) -> Iterator[Check]:
+    """Ids that stand twice within one git work tree; an archive keeps what stood elsewhere."""
+    first: dict[tuple[str, str], tuple[str, int]] = {}
+    for document, asked in (*((d, False) for d in others), *((d, True) for d in documents)):
+        if document.place.store == "archive":
+            continue
+        for entry in document.memory.entries:
+            key, place = (document.tree, entry.id), (document.path, entry.line)
+            if entry.identified and first.setdefault(key, place) != place and asked:
+                path, line = first[key]
+                copy = "remove the id of the copy, then: mem doctor --fix"
+                hint = "mem compact" if path == document.path else copy
+                what = f"id {entry.id} stands already in {path}:{line}"
+                where = key_line(document.memory, entry, "id")
+                yield document.row("duplicate-ids", FAIL, what, hint, where)
+
+
+REFERENCES = ("supports", "contradicts", "superseded_by", "merged_from", "promoted_to")
+
+
+def dangling(documents: Sequence[Document]) -> Iterator[Check]:
+    """Ids that entries name and that stand in no file."""
+    loose = [
+        (document, entry, key, name)
+        for document in documents
+        if document.place.store != "archive"
+        for entry in document.memory.entries
+        if not entry.extra.keys().isdisjoint(REFERENCES)
+        for key in REFERENCES
+        for name in listed(entry, key)
+    ]
+    if not loose:
+        return
+    known, merged = ids(documents), merged_ids(documents)
+    lost = [
+        item
+        for item in loose
+        if item[3] not in known and (item[2] == "merged_from" or item[3] not in merged)
+    ]
+    if lost:  # it may be a section of prose; to look at all of them takes long
+        known |= {section.id for document in documents for section in sections(document.memory)}
+    for document, entry, key, name in lost:
+        if name not in known:
+            hint = f"restore that entry, or take the id out of {key}"
+            line = key_line(document.memory, entry, key)
+            what = f"{key} names {name}, which stands nowhere"
+            yield document.row("references", WARN, what, hint, line)
+
+
+def ids(documents: Iterable[Document]) -> set[str]:
+    """Every id that stands in these documents."""
+    return {entry.id for document in documents for entry in document.memory.entries}
+
+
+def merged_ids(documents: Iterable[Document]) -> set[str]:
+    """Every id that an entry of these documents was merged from: it leads on to that entry."""
+    entries = (entry for document in documents for entry in document.memory.entries)
+    return {name for entry in entries for name in listed(entry, "merged_from")}
+
+
+def institutional(documents: Iterable[Document], max_tokens: int) -> Iterator[Check]:
+    """Institutional text that does not fit into its half of an answer, together with that above it."""
+    norms = [document for document in documents if document.place.store == "institutional"]
+    norms.sort(key=lambda document: OUTERMOST[document.place.level])
+    full: list[Document] = []
+    fund = max_tokens // 2
+    for document in norms if max_tokens else ():
+        chain = [other for other in norms if _above(other.place, document.place)]
+        size = sum(map(tokens, {other.memory.text.strip() for other in chain}))
+        if size > fund and not any(other in full for other in chain):
+            full.append(document)
+            what = f"{size} tokens of institutional text, {fund} are shown (half of max_tokens)"
+            yield document.row("institutional", WARN, what, "shorten it, or raise max_tokens", 1)
+
+
+def _above(outer: Place, inner: Place) -> bool:
+    near = outer.job in ("", inner.job) and outer.task in ("", inner.task)
+    return near and OUTERMOST[outer.level] <= OUTERMOST[inner.level]

@@ -1,19 +1,21 @@
-"""What `mem doctor --fix` mends: all of it is derived, or can be undone."""
+"""What interrupted writes left, and what `mem doctor --fix` mends: derived, or undone at will."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from memcli.app import App
-from memcli.diagnostics.installation import abandoned, unfinished
 from memcli.diagnostics.repository import driver_fault
 from memcli.diagnostics.scene import (
     FAIL,
     MALFORMED,
+    PASS,
     TO_COME,
     WARN,
     Check,
@@ -22,7 +24,7 @@ from memcli.diagnostics.scene import (
     Scene,
     count,
     named_files,
-    read_document,
+    shown_name,
 )
 from memcli.errors import DataError, MemError, RefusedError
 from memcli.memory.conflicts import conflict_lines
@@ -30,9 +32,48 @@ from memcli.memory.editor import EntryChange, edited
 from memcli.memory.grammar import derived_id
 from memcli.memory.values import Patch
 from memcli.project import git
-from memcli.storage import durable
-from memcli.storage.files import Unreadable
+from memcli.storage import durable, folders
+from memcli.storage.files import Unreadable, read_file
 from memcli.text.secrets import find_secrets
+
+
+def check_leftovers(scene: Scene) -> Iterator[Check]:
+    """Interrupted writes, and temporary files whose writer is no more."""
+    journals, temps = unfinished(scene.app), abandoned(scene.app)
+    for journal in journals:
+        hint = "mem doctor --fix (so does the next write)"
+        yield Check("leftovers", WARN, "a write was interrupted", hint, str(journal))
+    for temp in temps:
+        where = shown_name(scene.app, temp)
+        what = "a temporary file was left behind"
+        yield Check("leftovers", WARN, what, "mem doctor --fix", where)
+    if not journals and not temps:
+        yield Check("leftovers", PASS, "no interrupted write")
+
+
+def unfinished(app: App) -> list[Path]:
+    """Journals of this root, and those that nobody can read."""
+    own = str(app.project.root.resolve()) if app.project.root else ""
+    folder = folders.state_dir() / "pending"
+    return [path for path in sorted(folder.glob("*.json")) if _journal_root(path) in (own, None)]
+
+
+def _journal_root(path: Path) -> str | None:
+    try:
+        return str(json.loads(read_file(path).data)["root"])
+    except (Unreadable, ValueError, KeyError, TypeError):
+        return None
+
+
+def abandoned(app: App) -> list[str]:
+    """Temporary files beside memory files whose writer is no more."""
+    project, found = app.project, list[str]()
+    folders = [os.path.dirname(file.path) for file in project.listing.files]
+    for folder in dict.fromkeys([*folders, *map(str, filter(None, (project.root, project.home)))]):
+        with suppress(OSError):
+            names = filter(durable.is_stale, sorted(os.listdir(folder)))
+            found += [os.path.join(folder, name) for name in names]
+    return found
 
 
 class Mended(NamedTuple):
@@ -50,25 +91,19 @@ def mend(
     app: App, files: Sequence[str], remedies: Mapping[str, Remedy], *, dry_run: bool
 ) -> Mended:
     """Try every remedy; one that fails is a row and does not keep the others from being tried."""
-    done: list[str] = []
-    patches: list[Patch] = []
-    failed: list[Check] = []
+    mended = []
     for name, remedy in remedies.items():
+        gravity, hint = FAIL if name == "index" else WARN, "mend what it names"
         try:
-            one = remedy(Scene(app, files), dry_run)
-        except MemError as error:
-            failed.append(Check(name, _gravity(name), f"not mended: {error.what}", error.hint))
-        except Exception as error:  # of the system or of SQLite
-            failed.append(Check(name, _gravity(name), f"not mended: {error}", "mend what it names"))
-        else:
-            done += one.done
-            patches += one.patches
-            failed += one.failed
-    return Mended(done, patches, failed)
-
-
-def _gravity(name: str) -> str:
-    return FAIL if name == "index" else WARN
+            mended.append(remedy(Scene(app, files), dry_run))
+        except Exception as error:  # of the system or of SQLite, too
+            what, hint = (error.what, error.hint) if isinstance(error, MemError) else (error, hint)
+            mended.append(Mended(failed=[Check(name, gravity, f"not mended: {what}", hint)]))
+    return Mended(
+        [line for one in mended for line in one.done],
+        [patch for one in mended for patch in one.patches],
+        [row for one in mended for row in one.failed],
+    )
 
 
 def mend_leftovers(scene: Scene, dry_run: bool) -> Mended:
@@ -78,27 +113,16 @@ def mend_leftovers(scene: Scene, dry_run: bool) -> Mended:
     if not journals and not temps:
         return Mended()
     if dry_run:
-        return Mended(
-            [
-                *["finish an interrupted write" for _ in journals],
-                *(f"remove {temp}" for temp in temps),
-            ]
-        )
+        finish = ["finish an interrupted write"] * len(journals)
+        return Mended([*finish, *(f"remove {temp}" for temp in temps)])
     report = app.workspace.recover()
     with app.workspace.hold("doctor"):
         durable.sweep({Path(temp).parent for temp in temps})
     app.project.relist()
     done = [f"finished an interrupted write of {name}" for name in report.recovered]
-    done += [
-        f"set aside what was meant for {kept.path}: {kept.copy}"
-        for kept in report.kept
-        if kept.copy
-    ]
-    done += [
-        "moved a journal aside that cannot be read"
-        for path in journals
-        if not path.exists() and not done
-    ]
+    done += [f"set aside what was meant for {k.path}: {k.copy}" for k in report.kept if k.copy]
+    gone = [] if done else [path for path in journals if not path.exists()]
+    done += ["moved a journal aside that cannot be read"] * len(gone)
     return Mended([*done, *(f"removed {temp}" for temp in temps if not os.path.exists(temp))])
 
 
@@ -108,25 +132,22 @@ def mend_ids(scene: Scene, dry_run: bool) -> Mended:
 
 
 def _plan_ids(scene: Scene) -> Mended:
-    app = scene.app
-    found = named_files(app, scene.files) if scene.files else app.project.listing.files
-    files = [
-        file for file in found if file.place.store != "archive" and app.project.may_write(file)
-    ]
-    done, patches, failed = [], [], []
-    for file in files:
+    project, failed = scene.app.project, list[Check]()
+    done, patches = list[str](), list[Patch]()
+    files = {f.name: f for f in named_files(scene.app, scene.files) or project.listing.files}
+    for document in scene.documents:
+        file, text = files[document.path], document.memory.text
+        if file.place.store == "archive" or not project.may_write(file):
+            continue
         try:
-            document = read_document(file)
             after = edited(document.memory, _changes(document)).text
-        except Unreadable:
-            continue  # a row of its own says so
         except DataError as error:
             failed.append(Check("ids", WARN, f"not mended: {error.what}", error.hint, file.name))
             continue
-        if after != document.memory.text:
+        if after != text:
             missing = sum(not entry.identified for entry in document.memory.entries)
             done.append(f"wrote {count(missing, 'id')} into {file.name}")
-            patches.append(Patch(file.path, document.memory.text, after))
+            patches.append(Patch(file.path, text, after))
     return Mended(done, patches, failed)
 
 
@@ -156,12 +177,10 @@ def mend_ignored(scene: Scene, dry_run: bool) -> Mended:
     if root is None or repository.top is None or not repository.bare:
         return Mended()
     names = [name for name in repository.bare if name not in TO_COME]
-    own = [
-        _pattern(os.path.normpath(os.path.relpath(root / name, repository.top))) for name in names
-    ]
+    paths = (os.path.relpath(root / name, repository.top) for name in names)
     ours = (*git.EXCLUDED, *git.MOMENTS) if len(names) < len(repository.bare) else ()
     if not dry_run:
-        git.exclude(repository.top, (*ours, *own))
+        git.exclude(repository.top, (*ours, *map(_pattern, paths)))
     return Mended([f"let git ignore {', '.join(repository.bare)} (.git/info/exclude)"])
 
 
@@ -192,10 +211,8 @@ def mend_index(scene: Scene, dry_run: bool) -> Mended:
 
 
 def _rebuild(app: App, state: IndexState) -> None:
-    told, index = (
-        len(app.notes),
-        app.index,
-    )  # opening it moves aside what is no index of ours, with a note
+    told = len(app.notes)
+    index = app.index  # opening it moves aside what is no index of ours, with a note
     if MALFORMED in state.broken and len(app.notes) == told:
         index.repair(index.db.DatabaseError(state.broken))
     if app.refresh().busy:
@@ -204,13 +221,13 @@ def _rebuild(app: App, state: IndexState) -> None:
 
 def mend_state(scene: Scene, dry_run: bool) -> Mended:
     """Move a damaged state file aside: what it held is only who was told what, and what waits."""
-    from memcli.storage.folders import state_dir
     from memcli.storage.state import is_sound, set_aside
 
-    if is_sound(state_dir() / "state.db"):
+    path = folders.state_dir() / "state.db"
+    if is_sound(path):
         return Mended()
-    kept = None if dry_run else set_aside(state_dir())
-    return Mended([f"moved a damaged state file aside ({kept or state_dir() / 'state.db'})"])
+    kept = None if dry_run else set_aside(path.parent)
+    return Mended([f"moved a damaged state file aside ({kept or path})"])
 
 
 REMEDIES: dict[str, Remedy] = {

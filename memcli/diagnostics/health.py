@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memcli.app import App
-from memcli.compaction.stale import LASTING_KINDS, LASTING_PRIORITIES, STALE_BELOW, STALE_DAYS
+from memcli.compaction.steps import LASTING_KINDS, LASTING_PRIORITIES, STALE_BELOW, STALE_DAYS
 from memcli.diagnostics import coherence, metrics
 from memcli.diagnostics.metrics import EVIDENCE, Health, Indexed, Shown
 from memcli.diagnostics.notes import ARCHIVED, Item, Note, Snapshot

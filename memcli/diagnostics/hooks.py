@@ -1,11 +1,13 @@
-"""The hooks of agents and of git: whether they are whole, find mem, are trusted and called."""
+"""The hooks of agents and of git: whether they are whole, trusted, find mem and are called."""
 
 from __future__ import annotations
 
 import datetime
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from memcli.app import App
 from memcli.diagnostics.scene import INFO, PASS, WARN, Check, Scene, text_of
@@ -14,116 +16,11 @@ from memcli.install import agent_settings, agents, git_hooks, harness
 from memcli.storage import folders, state
 from memcli.storage.session_log import Spool, Spooled
 
-SILENCE = 24 * 3600
-"""Seconds that a session may have gone on without a call before hooks count as silent."""
-SPOOLED = 3
-"""From so many waiting sessions on it is worth a word."""
-
-
-def check_hooks(scene: Scene) -> Iterator[Check]:
-    """Hooks of agents and of git, when they were last called, and their last failure."""
-    root, environ = scene.app.project.root, scene.app.project.environ
-    installed = wired_agents(root, environ)
-    yield from check_agents(installed, root, environ)
-    plugged = [name for name in ("claude", "codex") if harness.plugin(name, root, environ)]
-    if plugged:
-        yield Check("hooks", PASS, f"the plug-in of mem is on in {' and '.join(plugged)}")
-    elif not installed:
-        worked = _session_since(scene.app, 0)
-        what = "no agent calls mem by itself"
-        what = "agents work here, and none calls mem by itself" if worked else what
-        status = WARN if worked else INFO
-        yield Check("hooks", status, what, "mem init --claude, or --codex", worked)
-    yield from _git_hooks(scene)
-    path = folders.state_dir() / "state.db"
-    if not state.is_sound(path):
-        what = "the state file is damaged: a hook, or --fix, moves it aside and makes a new one"
-        yield Check("state", WARN, what, "mem doctor --fix", str(path))
-        return
-    yield from _signs_of_life(scene, installed)
-    yield from _hook_log()
-
-
-def _git_hooks(scene: Scene) -> Iterator[Check]:
-    """Whether the hooks of git that name mem find it. Git without hooks of ours is no fault."""
-    top = scene.repository.top
-    if top is None or scene.repository.fault:
-        return
-    folder = harness.hooks_of(top).folder
-    files = [f"{name}{ending}" for name in git_hooks.HOOKS for ending in ("", git_hooks.LEGACY)]
-    programs = {name: git_hooks.program_of(text_of(str(folder / name)) or "") for name in files}
-    found = {name: program for name, program in programs.items() if program is not None}
-    for name, program in found.items():
-        if not harness.is_runnable(program):
-            what = f"git's {name} calls a program that is not there: {program}"
-            hint = "mem init --git; or mem init --remove --all"
-            yield Check("hooks", WARN, what, hint, str(folder / name))
-    if found and all(map(harness.is_runnable, found.values())):
-        yield Check("hooks", PASS, f"git calls mem: {', '.join(found)}", path=str(folder))
-
-
-def _signs_of_life(scene: Scene, installed: Sequence[harness.Settings]) -> Iterator[Check]:
-    """Whether hooks are called when sessions go on, and whether sessions wait to be learned from."""
-    app = scene.app
-    if app.project.root is None:
-        return
-    beats, waiting = _remembered(app)
-    agents = [at for event, at in beats.items() if not event.startswith("post-")]
-    since = max(
-        [*agents, *(int(settings.path.stat().st_mtime) for settings in installed)], default=0
-    )
-    silent = _session_since(app, since + SILENCE) if installed else ""
-    if silent:
-        what = "hooks are silent: a session went on and none was called"
-        hint = "start the agent anew; Codex wants them approved once: /hooks"
-        yield Check("hooks", WARN, what, hint, silent)
-    elif agents:
-        yield Check("hooks", INFO, f"last called {_moment(max(agents))}")
-    if len(waiting) >= SPOOLED:
-        yield Check(
-            "hooks", WARN, f"{len(waiting)} ended sessions wait to be learned from", "mem extract"
-        )
-
-
-def _remembered(app: App) -> tuple[Mapping[str, int], Sequence[Spooled]]:
-    """When hooks were called, and what waits; nothing where there is no history yet."""
-    if not (folders.state_dir() / "state.db").exists():
-        return {}, ()
-    with app.state() as known:
-        spool = Spool(known)
-        return spool.beats(), spool.waiting()
-
-
-def _session_since(app: App, at: int) -> str:
-    """A session of this repository that was written to after a moment, "" for none."""
-    from memcli.sessions.discover import discover
-
-    if app.project.root is None:
-        return ""
-    found = discover(app.project.environ, [app.project.root], newer=at * 10**9).found
-    return str(found[0].path) if found else ""
-
-
-def _moment(seconds: int) -> str:
-    return datetime.datetime.fromtimestamp(seconds).isoformat(" ", "minutes")
-
-
-def _hook_log() -> Iterator[Check]:
-    """The log of the hooks, with the last failure that stands in it."""
-    path = folders.state_dir() / state.LOG
-    lines = (text_of(str(path)) or "").splitlines() if path.is_file() else []
-    failed = [line for line in lines if "Error" in line]
-    if failed:
-        yield Check(
-            "hooks", INFO, f"the last failure of a hook: {failed[-1][:200]}", path=str(path)
-        )
-
-
 LONGEST_WAIT = 60
 """Seconds above which a timeout was meant as milliseconds."""
 
 
-def wired_agents(root: Path | None, environ: Mapping[str, str]) -> list[harness.Settings]:
+def wired_settings(root: Path | None, environ: Mapping[str, str]) -> list[harness.Settings]:
     """The files by which agents call mem."""
     return [each for each in harness.all_settings(root, environ) if agents.calls_mem(each)]
 
@@ -165,7 +62,9 @@ def _wiring(
 
 def _faults(each: harness.Settings, name: str) -> Iterator[str]:
     """What is wrong with the handlers in one settings file."""
-    found = _handlers(each)
+    found: list[agent_settings.Handler] = []
+    with suppress(UsageError):  # whether it is JSON is the agent's business
+        found = agent_settings.handlers(text_of(str(each.path)) or "")
     unit = 1000 if each.harness == "gemini" else 1
     for program in sorted({one.program for one in found if not harness.is_runnable(one.program)}):
         yield f"{name} calls a program that is not there: {program}"
@@ -181,35 +80,25 @@ def _faults(each: harness.Settings, name: str) -> Iterator[str]:
         yield f"{name} calls mem twice on {', '.join(doubled)}"
 
 
-def _handlers(each: harness.Settings) -> list[agent_settings.Handler]:
-    try:
-        return agent_settings.handlers(text_of(str(each.path)) or "")
-    except UsageError:
-        return []  # whether it is JSON is the agent's business
-
-
 def _untrusted(
     each: harness.Settings, root: Path | None, environ: Mapping[str, str]
 ) -> Iterator[str]:
     """What Codex skips without a word: a project or hooks that the person has not approved."""
     values = harness.read_toml(harness.agent_home("codex", environ) / "config.toml")
-    projects, states = values.get("projects"), values.get("hooks", {})
+    projects, hooks = _table(values.get("projects")), _table(values.get("hooks"))
     folders = {str(folder) for folder in (root, *(root.parents if root else ()))}
-    trusted = {
-        name
-        for name, project in (projects.items() if isinstance(projects, dict) else ())
-        if isinstance(project, dict) and project.get("trust_level") == "trusted"
-    }
+    trusted = {n for n, row in projects.items() if _table(row).get("trust_level") == "trusted"}
     if each.scope != "user" and not folders & trusted:
         yield "Codex does not trust this project yet, and skips its hooks without a word"
-    known = states.get("state") if isinstance(states, dict) else None
-    approved = {
-        name for name, state in (known.items() if isinstance(known, dict) else ())
-        if isinstance(state, dict) and state.get("trusted_hash")
-    }  # fmt: skip
+    states = _table(hooks.get("state"))
+    approved = {name for name, row in states.items() if _table(row).get("trusted_hash")}
     waiting = [event for key, event in _keys(each) if key not in approved]
     if waiting:
         yield f"Codex does not trust these hooks yet, and skips them: {', '.join(waiting)}"
+
+
+def _table(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _keys(each: harness.Settings) -> Iterator[tuple[str, str]]:
@@ -221,7 +110,101 @@ def _keys(each: harness.Settings) -> Iterator[tuple[str, str]]:
     for event, groups in hooks.items():
         snake = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
         for number, group in enumerate(groups):
-            listed = group.get("hooks") if isinstance(group, dict) else None
+            listed = _table(group).get("hooks")
             for place, handler in enumerate(listed if isinstance(listed, list) else ()):
                 if agent_settings.is_ours(handler):
                     yield f"{each.path}:{snake}:{number}:{place}", event
+
+
+SILENCE = 24 * 3600
+"""Seconds that a session may have gone on without a call before hooks count as silent."""
+SPOOLED = 3
+"""From so many waiting sessions on it is worth a word."""
+
+
+def check_hooks(scene: Scene) -> Iterator[Check]:
+    """Hooks of agents and of git, when they were last called, and their last failure."""
+    root, environ = scene.app.project.root, scene.app.project.environ
+    installed = wired_settings(root, environ)
+    yield from check_agents(installed, root, environ)
+    plugged = [name for name in ("claude", "codex") if harness.plugin(name, root, environ)]
+    if plugged:
+        yield Check("hooks", PASS, f"the plug-in of mem is on in {' and '.join(plugged)}")
+    elif not installed:
+        worked = _session_since(scene.app, 0)
+        status, what = INFO, "no agent calls mem by itself"
+        if worked:
+            status, what = WARN, "agents work here, and none calls mem by itself"
+        yield Check("hooks", status, what, "mem init --claude, or --codex", worked)
+    yield from _git_hooks(scene)
+    path = folders.state_dir() / "state.db"
+    if not state.is_sound(path):
+        what = "the state file is damaged: a hook, or --fix, moves it aside and makes a new one"
+        yield Check("state", WARN, what, "mem doctor --fix", str(path))
+        return
+    yield from _signs_of_life(scene, installed)
+    yield from _hook_log()
+
+
+def _git_hooks(scene: Scene) -> Iterator[Check]:
+    """Whether the hooks of git that name mem find it. Git without hooks of ours is no fault."""
+    top = scene.repository.top
+    if top is None or scene.repository.fault:
+        return
+    folder = harness.hooks_of(top).folder
+    files = [f"{name}{ending}" for name in git_hooks.HOOKS for ending in ("", git_hooks.LEGACY)]
+    programs = {name: git_hooks.program_of(text_of(str(folder / name)) or "") for name in files}
+    found = {name: program for name, program in programs.items() if program is not None}
+    for name, program in found.items():
+        if not harness.is_runnable(program):
+            what = f"git's {name} calls a program that is not there: {program}"
+            hint = "mem init --git; or mem init --remove --all"
+            yield Check("hooks", WARN, what, hint, str(folder / name))
+    if found and all(map(harness.is_runnable, found.values())):
+        yield Check("hooks", PASS, f"git calls mem: {', '.join(found)}", path=str(folder))
+
+
+def _signs_of_life(scene: Scene, installed: Sequence[harness.Settings]) -> Iterator[Check]:
+    """Whether hooks are called when sessions go on, and whether sessions wait."""
+    app = scene.app
+    if app.project.root is None:
+        return
+    beats: Mapping[str, int] = {}
+    waiting: Sequence[Spooled] = ()
+    if (folders.state_dir() / "state.db").exists():
+        with app.state() as known:
+            beats, waiting = Spool(known).beats(), Spool(known).waiting()
+    agents = [at for event, at in beats.items() if not event.startswith("post-")]
+    changed = [int(settings.path.stat().st_mtime) for settings in installed]
+    since = max([*agents, *changed], default=0)
+    silent = _session_since(app, since + SILENCE) if installed else ""
+    if silent:
+        what = "hooks are silent: a session went on and none was called"
+        hint = "start the agent anew; Codex wants them approved once: /hooks"
+        yield Check("hooks", WARN, what, hint, silent)
+    elif agents:
+        last = datetime.datetime.fromtimestamp(max(agents)).isoformat(" ", "minutes")
+        yield Check("hooks", INFO, f"last called {last}")
+    if len(waiting) >= SPOOLED:
+        what = f"{len(waiting)} ended sessions wait to be learned from"
+        yield Check("hooks", WARN, what, "mem extract")
+
+
+def _session_since(app: App, at: int) -> str:
+    """A session of this repository that was written to after a moment, "" for none."""
+    from memcli.sessions.discover import discover
+
+    if app.project.root is None:
+        return ""
+    found = discover(app.project.environ, [app.project.root], newer=at * 10**9).found
+    return str(found[0].path) if found else ""
+
+
+def _hook_log() -> Iterator[Check]:
+    """The log of the hooks, with the last failure that stands in it."""
+    path = folders.state_dir() / state.LOG
+    lines = (text_of(str(path)) or "").splitlines() if path.is_file() else []
+    failed = [line for line in lines if "Error" in line]
+    if failed:
+        what = f"the last failure of a hook: {failed[-1][:200]}"
+        yield Check("hooks", INFO, what, path=str(path))

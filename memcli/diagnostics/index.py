@@ -1,25 +1,18 @@
-"""The index: whether it can be used, is up to date, and has the vectors it should have."""
+"""The index, and what is asked over a wire or loaded: embedder and language model."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from memcli.app import App
-from memcli.diagnostics.scene import (
-    FAIL,
-    INFO,
-    PASS,
-    WARN,
-    Check,
-    IndexState,
-    Scene,
-    count,
-    text_of,
-)
+from memcli.diagnostics.scene import FAIL, INFO, PASS, WARN, Check, Scene, count, text_of
 from memcli.errors import MemError
 from memcli.index.database import Index
+from memcli.project import distribution
+from memcli.providers.embed.wire import shown
 from memcli.storage.files import open_file, why
 
 
@@ -32,7 +25,12 @@ def check_index(scene: Scene) -> Iterator[Check]:
         hint = "mem index" if app.project.listing.files else ""
         yield Check("index", INFO, "no index yet: the first recall builds it", hint)
     elif state.broken:
-        yield _broken(state)
+        what, status = f"the index cannot be used: {state.broken}", WARN
+        hint = "mem doctor --fix (no memory is lost with it)"
+        if not os.access(state.path.parent, os.W_OK):
+            hint = f"make {state.path.parent} writable, or name another file with MEM_DB"
+            status = FAIL
+        yield Check("index", status, what, hint, str(state.path))
     elif state.busy:
         hint = "wait for the other process to end, then run mem doctor again"
         yield Check("index", WARN, "the index is locked by another process", hint, str(state.path))
@@ -41,19 +39,8 @@ def check_index(scene: Scene) -> Iterator[Check]:
         what = f"{count(len(state.behind), 'file')} changed since it was built: {names}"
         yield Check("index", WARN, what, "mem index (recall does it by itself)", str(state.path))
     else:
-        yield Check(
-            "index", PASS, "up to date" if not state.behind else "behind by the last write of mem"
-        )
-
-
-def _broken(state: IndexState) -> Check:
-    what = f"the index cannot be used: {state.broken}"
-    if os.access(state.path.parent, os.W_OK):
-        return Check(
-            "index", WARN, what, "mem doctor --fix (no memory is lost with it)", str(state.path)
-        )
-    hint = f"make {state.path.parent} writable, or name another file with MEM_DB"
-    return Check("index", FAIL, what, hint, str(state.path))
+        what = "behind by the last write of mem" if state.behind else "up to date"
+        yield Check("index", PASS, what)
 
 
 def _facts(path: Path) -> str:
@@ -61,11 +48,8 @@ def _facts(path: Path) -> str:
     try:
         with open_file(path) as file:
             header = file.read(20)
-        size = sum(
-            os.path.getsize(f"{path}{end}")
-            for end in ("", "-wal")
-            if os.path.exists(f"{path}{end}")
-        )
+        parts = filter(os.path.exists, (f"{path}{end}" for end in ("", "-wal")))
+        size = sum(map(os.path.getsize, parts))
     except OSError as error:
         return f"cannot be read: {why(error)}"
     known = header.startswith(b"SQLite format 3\0") and len(header) == 20
@@ -80,11 +64,8 @@ def _just_written(app: App, behind: Sequence[str]) -> bool:
     except MemError:
         return False
     written = {os.path.realpath(patch.path): patch.before for patch in last.patches} if last else {}
-    return all(
-        (path := os.path.realpath(app.project.path_of(name))) in written
-        and text_of(path) == written[path]
-        for name in behind
-    )
+    paths = [os.path.realpath(app.project.path_of(name)) for name in behind]
+    return all(path in written and text_of(path) == written[path] for path in paths)
 
 
 def check_vectors(scene: Scene, name: str) -> Iterator[Check]:
@@ -93,17 +74,73 @@ def check_vectors(scene: Scene, name: str) -> Iterator[Check]:
     if not state.there or state.broken or state.busy or not app.project.listing.files:
         return
     path = str(state.path)
-    index = Index(state.path, [], look=True)
-    try:
+    with closing(Index(state.path, [], look=True)) as index:
         made, (have, should) = index.vectors.state(), index.vectors.count(app.chosen)
-    finally:
-        index.close()
     if made is not None and made.name != name:
         what = f"the vectors in the index are of another model ({made.name})"
         yield Check("vectors", FAIL, what, "mem index makes them anew", path)
     elif have < should:
-        yield Check(
-            "vectors", WARN, f"{should - have} of {should} chunks have no vector", "mem index", path
-        )
+        what = f"{should - have} of {should} chunks have no vector"
+        yield Check("vectors", WARN, what, "mem index", path)
     else:
         yield Check("vectors", PASS, f"all of {count(should, 'chunk')}")
+
+
+ASKED_FOR = 3.0
+"""Seconds that an embedder has to answer."""
+
+
+def check_embedder(scene: Scene) -> Iterator[Check]:
+    """Which embedder there is, whether it answers, and whether the index has its vectors."""
+    from memcli.providers.embed.local import Local
+
+    app = scene.app
+    embedder = app.providers.embedder
+    if embedder is None and app.project.config.embedder == "none":
+        yield Check("embedder", INFO, "switched off (embedder = none): words alone are searched")
+    elif embedder is None:
+        what = "sparse-only: no embedder is installed, words alone are searched"
+        hint = f"{distribution.hint('local')}, or set embedder = none"
+        yield Check("embedder", WARN, what, hint)
+    if embedder is None:
+        return
+    name = f"{embedder.provider}/{embedder.model}"
+    where = f" at {shown(app.project.config.embed_url)}" if app.project.config.embed_url else ""
+    try:
+        if isinstance(embedder, Local):
+            embedder.words(["mem"])  # without numpy, as in a recall
+        else:
+            embedder.embed(["mem"], query=True, deadline=ASKED_FOR)
+    except MemError as error:
+        yield Check("embedder", FAIL, f"{name}{where} does not answer: {error.what}", error.hint)
+    else:
+        yield Check("embedder", PASS, f"{name}{where}")
+    yield from check_vectors(scene, name)
+
+
+def check_llm(scene: Scene) -> Iterator[Check]:
+    """A key in the environment; with `--online`, whether the model answers."""
+    environ, config = scene.app.project.environ, scene.app.project.config
+    if environ.get("ANTHROPIC_API_KEY") or environ.get("ANTHROPIC_AUTH_TOKEN"):
+        hint = "" if scene.online or config.llm == "none" else "mem doctor --online asks it once"
+        what = f"an Anthropic API key is in the environment (never shown); llm = {config.llm}"
+        yield Check("llm", INFO, what, hint)
+    if scene.online:
+        yield _llm_asked(scene.app)
+
+
+def _llm_asked(app: App) -> Check:
+    """Whether the configured language model answers."""
+    from memcli.providers.llm import Ask
+
+    name = app.project.config.llm
+    try:
+        model = app.providers.model
+        if model is None:
+            return Check("llm", INFO, "llm = none: there is no language model to ask")
+        words = ("Answer in one word.", "Say yes.")
+        model.ask(Ask(*words, max_tokens=1000, purpose="doctor", timeout=30))
+    except MemError as error:
+        return Check("llm", FAIL, error.what, error.hint)
+    asked = name if name == "scripted" else f"{name} ({app.project.config.model})"
+    return Check("llm", PASS, f"llm = {asked} answers")

@@ -1,4 +1,4 @@
-"""Root, configuration, state, providers, what was left behind, and versions."""
+"""Root, configuration, state, versions, and other memory of agents that lies beside this one."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import os
 import platform
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 from memcli import __version__
-from memcli.app import App
-from memcli.diagnostics.index import check_vectors
-from memcli.diagnostics.scene import FAIL, INFO, PASS, WARN, Check, Scene, count, shown_name
-from memcli.errors import MemError, RefusedError
+from memcli.diagnostics.scene import FAIL, INFO, PASS, WARN, Check, Scene, count
+from memcli.errors import DataError, RefusedError
+from memcli.history.record import folder_of, opened, path_of
 from memcli.index.database import IN_MEMORY, Index
-from memcli.project import distribution
+from memcli.project import places
 from memcli.providers.embed.wire import shown
-from memcli.storage import durable, folders
 from memcli.storage.files import Unreadable, read_file
+from memcli.storage.folders import state_dir
 
 
 def check_root(scene: Scene) -> Iterator[Check]:
@@ -38,52 +38,37 @@ def check_configuration(scene: Scene) -> Iterator[Check]:
     """Faults of the configuration; each setting that is no default, with its origin."""
     settings = scene.app.project.settings
     for fault in settings.faults:
-        path, line = _where(fault.where)
-        yield Check("configuration", FAIL, _without_value(fault.what), fault.hint, path, line)
+        found = re.fullmatch(r"(.*):(\d+)", fault.where, re.DOTALL)
+        path, line = (found[1], int(found[2])) if found else (fault.where, 0)
+        # Without the value: it may be a secret cut short, which nothing would recognise.
+        bare = re.fullmatch(r"(\w+) = .* cannot be used", fault.what, re.DOTALL)
+        what = f"the value of {bare[1]} cannot be used" if bare else fault.what
+        yield Check("configuration", FAIL, what, fault.hint, path, line)
     if not settings.faults:
         yield Check("configuration", PASS, "every key is known and allowed")
     for key, origin in settings.origins.items():
         if origin != "default":
             value = getattr(settings.config, key)
             value = shown(value) if key in ("embed_url", "store_url") else value
-            yield Check("setting", INFO, f"{key} = {_plain(value)} ({origin})")
-
-
-def _where(where: str) -> tuple[str, int]:
-    found = re.fullmatch(r"(.*):(\d+)", where, re.DOTALL)
-    return (found[1], int(found[2])) if found else (where, 0)
-
-
-def _without_value(what: str) -> str:
-    """A fault without the value: it may be a secret cut short, which nothing would recognise."""
-    return re.sub(
-        r"\A(\w+) = .* cannot be used\Z", r"the value of \1 cannot be used", what, flags=re.DOTALL
-    )
-
-
-def _plain(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            yield Check("setting", INFO, f"{key} = {text} ({origin})")
 
 
 def check_memory(scene: Scene) -> Iterator[Check]:
     """How much memory there is."""
     files, entries = len(scene.documents), sum(len(d.memory.entries) for d in scene.documents)
     if files:
-        yield Check(
-            "memory", PASS, f"{count(entries, 'entry', 'entries')} in {count(files, 'file')}"
-        )
+        what = f"{count(entries, 'entry', 'entries')} in {count(files, 'file')}"
+        yield Check("memory", PASS, what)
     elif not scene.unreadable:
-        hint = (
-            "mem init"
-            if scene.app.project.root is not None
-            else 'mem add --level global "what you learned"'
-        )
+        add = 'mem add --level global "what you learned"'
+        hint = "mem init" if scene.app.project.root is not None else add
         yield Check("memory", INFO, "there is no memory here yet", hint)
 
 
 def check_state(scene: Scene) -> Iterator[Check]:
     """Whether the history can be opened, and its folder written."""
-    folder = folders.state_dir()
+    folder = state_dir()
     path = folder / "state.db"
     if not os.access(next(p for p in (folder, *folder.parents) if p.exists()), os.W_OK):
         hint = "make it writable: without it nothing can be written or undone"
@@ -103,126 +88,96 @@ def check_state(scene: Scene) -> Iterator[Check]:
 def check_versions(scene: Scene) -> Iterator[Check]:
     """An index is made in memory to see that FTS5 is there."""
     versions = f"mem {__version__}, Python {platform.python_version()}"
-    index = Index(IN_MEMORY, [])
-    try:
+    with closing(Index(IN_MEMORY, [])) as index:
         yield Check("versions", INFO, f"{versions}, SQLite {index.engine} with FTS5")
-    finally:
-        index.close()
 
 
-def check_leftovers(scene: Scene) -> Iterator[Check]:
-    """Interrupted writes, and temporary files whose writer is no more."""
-    journals, temps = unfinished(scene.app), abandoned(scene.app)
-    for journal in journals:
-        what = "a write was interrupted"
-        yield Check(
-            "leftovers", WARN, what, "mem doctor --fix (so does the next write)", str(journal)
-        )
-    for temp in temps:
-        what = "a temporary file was left behind"
-        yield Check("leftovers", WARN, what, "mem doctor --fix", shown_name(scene.app, temp))
-    if not journals and not temps:
-        yield Check("leftovers", PASS, "no interrupted write")
+def check_found(scene: Scene) -> Iterator[Check]:
+    """What lies in found places, and what looks like memory and is not in view."""
+    project = scene.app.project
+    if found := sum(file.found for file in project.listing.files):
+        what = f"{count(found, 'file')} that people or other tools keep, in view as they are"
+        yield Check("found", INFO, what)
+    if project.root is not None and (more := places.others(project.root, project.listing)):
+        what = "looks like memory and is not in view: " + ", ".join(more[:20])
+        yield Check("found", INFO, what, f"in .mem.toml: {places.line_for(more)}")
 
 
-def unfinished(app: App) -> list[Path]:
-    """Journals of this root, and those that nobody can read."""
-    own = str(app.project.root.resolve()) if app.project.root else ""
-    folder = folders.state_dir() / "pending"
-    return [path for path in sorted(folder.glob("*.json")) if _journal_root(path) in (own, None)]
+def check_other_memory(scene: Scene) -> Iterator[Check]:
+    """Other memory that lies beside this one."""
+    root, home = scene.app.project.root, scene.app.project.home
+    environ = scene.app.project.environ
+    for folder in places.claude_folders(root, home, environ) if root is not None else ():
+        yield from _claude_memory(folder / "MEMORY.md")
+    for where, name, what in _NEIGHBOURS:
+        base = home if where == "~" else root
+        if base is not None and (base / name).exists():
+            yield Check("other-memory", INFO, what, path=f"{where}/{name}".removeprefix("./"))
 
 
-def _journal_root(path: Path) -> str | None:
+_NEIGHBOURS = (
+    (".", ".memsearch", "memsearch keeps memory here, too"),
+    ("~", ".memsearch", "memsearch keeps memory, too"),
+    ("~", ".claude-mem", "claude-mem keeps memory, too"),
+    (".", ".basic-memory", "basic-memory keeps memory here, too"),
+    ("~", ".basic-memory", "basic-memory keeps memory, too"),
+    (".", "CLAUDE.md", "Claude Code reads it in every session"),
+    (".", "AGENTS.md", "agents read it in every session"),
+)
+CLAUDE_LINES, CLAUDE_BYTES = 200, 25_000
+"""How much of its MEMORY.md Claude Code reads."""
+
+
+def _claude_memory(path: Path) -> Iterator[Check]:
     try:
-        return str(json.loads(read_file(path).data)["root"])
-    except (Unreadable, ValueError, KeyError, TypeError):
-        return None
+        data = read_file(path).data
+    except Unreadable:
+        return
+    lines = data.count(b"\n") + (not data.endswith(b"\n"))
+    what = f"Claude Code keeps auto memory, too: {count(lines, 'line')}, {len(data) / 1000:.1f} KB"
+    over = lines > CLAUDE_LINES or len(data) > CLAUDE_BYTES
+    hint = "Claude Code reads its first 200 lines or 25 KB only: shorten it" if over else ""
+    yield Check("other-memory", INFO, what, hint, str(path))
 
 
-def abandoned(app: App) -> list[str]:
-    """Temporary files beside memory files whose writer is no more."""
-    folders = dict.fromkeys(os.path.dirname(file.path) for file in app.project.listing.files)
-    folders |= dict.fromkeys(
-        str(folder) for folder in (app.project.root, app.project.home) if folder is not None
-    )
-    return [
-        os.path.join(folder, name)
-        for folder in folders
-        for name in _names(folder)
-        if durable.is_stale(name)
-    ]
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []
-
-
-ASKED_FOR = 3.0
-"""Seconds that an embedder has to answer."""
-
-
-def check_embedder(scene: Scene) -> Iterator[Check]:
-    """Which embedder there is, whether it answers, and whether the index has its vectors."""
-    from memcli.providers.embed.local import Local
-
+def check_history(scene: Scene) -> Iterator[Check]:
+    """This repository's record, and those of repositories that are gone."""
     app = scene.app
-    try:
-        embedder = app.providers.embedder
-    except MemError as error:
-        yield Check("embedder", FAIL, error.what, error.hint)
-        return
-    if embedder is None:
-        yield _sparse(scene)
-        return
-    name = f"{embedder.provider}/{embedder.model}"
-    where = f" at {shown(app.project.config.embed_url)}" if app.project.config.embed_url else ""
-    try:
-        if isinstance(embedder, Local):
-            embedder.words(["mem"])  # without numpy, as in a recall
-        else:
-            embedder.embed(["mem"], query=True, deadline=ASKED_FOR)
-    except MemError as error:
-        yield Check("embedder", FAIL, f"{name}{where} does not answer: {error.what}", error.hint)
+    path = path_of(app.project.root, state_dir()) if app.project.root is not None else None
+    if not app.project.config.history:
+        yield Check("history", INFO, "switched off (history = false)")
+    elif path is None or not path.exists():
+        hint = "mem index --history" if path is not None else ""
+        yield Check("history", INFO, "nothing of what was said and committed is kept yet", hint)
     else:
-        yield Check("embedder", PASS, f"{name}{where}")
-    yield from check_vectors(scene, name)
+        yield _record(path)
+    others = {name: _root(name) for name in sorted(folder_of(state_dir()).glob("*.db"))}
+    gone = [n for n, root in others.items() if n != path and root and not os.path.isdir(root)]
+    if gone:
+        names = ", ".join(f"{each.stem} ({others[each]})" for each in gone[:5])
+        hint = "in the repository's new place: mem index --history --from KEY; else delete the file"
+        what = f"{count(len(gone), 'record')} of repositories that are gone: {names}"
+        yield Check("history", INFO, what, hint, str(gone[0]))
 
 
-def _sparse(scene: Scene) -> Check:
-    """No embedder: by choice, or because none is installed."""
-    if scene.app.project.config.embedder == "none":
-        return Check("embedder", INFO, "switched off (embedder = none): words alone are searched")
-    what = "sparse-only: no embedder is installed, words alone are searched"
-    return Check("embedder", WARN, what, f"{distribution.hint('local')}, or set embedder = none")
-
-
-def check_llm(scene: Scene) -> Iterator[Check]:
-    """A key in the environment; with `--online`, whether the model answers."""
-    environ, config = scene.app.project.environ, scene.app.project.config
-    if environ.get("ANTHROPIC_API_KEY") or environ.get("ANTHROPIC_AUTH_TOKEN"):
-        hint = "" if scene.online or config.llm == "none" else "mem doctor --online asks it once"
-        what = f"an Anthropic API key is in the environment (never shown); llm = {config.llm}"
-        yield Check("llm", INFO, what, hint)
-    if scene.online:
-        yield _llm_asked(scene.app)
-
-
-def _llm_asked(app: App) -> Check:
-    """Whether the configured language model answers."""
-    from memcli.providers.llm import Ask
-
-    name = app.project.config.llm
+def _record(path: Path) -> Check:
     try:
-        model = app.providers.model
-        if model is None:
-            return Check("llm", INFO, "llm = none: there is no language model to ask")
-        model.ask(
-            Ask("Answer in one word.", "Say yes.", max_tokens=1000, purpose="doctor", timeout=30)
-        )
-    except MemError as error:
-        return Check("llm", FAIL, error.what, error.hint)
-    asked = name if name == "scripted" else f"{name} ({app.project.config.model})"
-    return Check("llm", PASS, f"llm = {asked} answers")
+        with opened(path, wait=2.0) as record:
+            assert record is not None
+            fault = record.fault()
+            counts, size = record.counts(), record.bytes()
+    except DataError as error:
+        return Check("history", FAIL, error.what, error.hint, str(path))
+    if fault:
+        hint = "move it away; mem index --history reads what agents still keep"
+        return Check("history", FAIL, f"the record is damaged: {fault}", hint, str(path))
+    what = f"{count(counts['sessions'], 'session')} and {count(counts['commits'], 'commit')}"
+    return Check("history", PASS, f"{what}, {size / (1 << 20):.1f} MB", path=str(path))
+
+
+def _root(path: Path) -> str:
+    try:
+        with opened(path, wait=0.2) as record:
+            return record.note("root") if record is not None else ""
+    except DataError:
+        return ""

@@ -1,6 +1,4 @@
-"""Is the memory good? Five metrics in 0 to 100, their weighted score, its band (docs/guide.md).
-Pure.
-"""
+"""Is the memory good? Five metrics, their weighted score, its band (docs/guide.md). Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from statistics import mean, median
 from typing import NamedTuple
 
 from memcli.diagnostics.coherence import coherence
-from memcli.diagnostics.notes import BEGIN, Item, Measured, live_entries, some
+from memcli.diagnostics.notes import BEGIN, Item, Metric, live_entries, some
 
 WEIGHTS = {
     "freshness": 0.25,
@@ -23,9 +21,7 @@ WEIGHTS = {
 }
 YELLOW, GREEN = 50, 75
 EVIDENCE, RECENT = 10, 1000
-"""So many shown entries the recall log must hold before it is believed; so many of the latest
-count.
-"""
+"""So many shown entries the recall log must hold to be believed; so many of the latest count."""
 FOUND_AT = 3
 CONFIRM = "mem reinforce --explicit ID..."
 LEARN = "mem extract"
@@ -52,9 +48,7 @@ class Indexed(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """One row of the recall log, in order of showing: `place` counts from 1 within one answer's
-    layer.
-    """
+    """One row of the recall log, in order; `place` counts from 1 within one answer's layer."""
 
     session: str
     entry: str
@@ -62,17 +56,6 @@ class Shown(NamedTuple):
     place: int
     score: float | None
     day: str
-
-
-class Metric(NamedTuple):
-    """`value` is None for what cannot be had; then it has no weight. `raise_with` is a command
-    line.
-    """
-
-    value: float | None
-    weight: float
-    reason: str
-    raise_with: str
 
 
 class Health(NamedTuple):
@@ -98,7 +81,12 @@ def health(
     """
     items = sorted(items)
     if not items:
-        return _empty(indexed)
+        unread = indexed.missing_files
+        files = f"; {some(unread, 'file')} cannot be read" if unread else ""
+        none = dict(_EMPTY, freshness=f"There is no live entry yet{files}")
+        return weighed(
+            {n: Metric(0.0, f"{why}: begin with mem add.", BEGIN) for n, why in none.items()}
+        )
     return weighed(
         {
             "freshness": freshness(items),
@@ -110,17 +98,23 @@ def health(
     )
 
 
-def weighed(measured: Mapping[str, Measured]) -> Health:
+_EMPTY = {
+    "freshness": "",
+    "coverage": "There is nothing to index yet",
+    "coherence": "There are no entries to compare yet",
+    "efficiency": "There is nothing to recall yet",
+    "reachability": "There are no entries to link yet",
+}
+
+
+def weighed(measured: Mapping[str, Metric]) -> Health:
     """The score: the weighted sum of the metrics that can be had, their weights rescaled to 1."""
     had = {name: m.value for name, m in measured.items() if m.value is not None}
     total = sum(WEIGHTS[name] for name in had) or 1.0
     metrics = {
-        name: Metric(
-            None if m.value is None else round(m.value, 1),
-            round(WEIGHTS[name] / total, 4) if name in had else 0.0,
-            m.reason,
-            m.raise_with,
-        )
+        name: m._replace(value=round(had[name], 1), weight=round(WEIGHTS[name] / total, 4))
+        if name in had
+        else m
         for name, m in measured.items()
     }
     score = round(sum(WEIGHTS[name] * value for name, value in had.items()) / total, 1)
@@ -132,40 +126,22 @@ def band(score: float) -> str:
     return "red" if score < YELLOW else "yellow" if score < GREEN else "green"
 
 
-def _empty(indexed: Indexed) -> Health:
-    files = (
-        f"; {some(indexed.missing_files, 'file')} cannot be read" if indexed.missing_files else ""
-    )
-    reasons = {
-        "freshness": f"There is no live entry yet{files}: begin with mem add.",
-        "coverage": "There is nothing to index yet: begin with mem add.",
-        "coherence": "There are no entries to compare yet: begin with mem add.",
-        "efficiency": "There is nothing to recall yet: begin with mem add.",
-        "reachability": "There are no entries to link yet: begin with mem add.",
-    }
-    return weighed({name: Measured(0.0, reason, BEGIN) for name, reason in reasons.items()})
-
-
 # --- freshness, coverage, reachability
 
 
-def freshness(items: Sequence[Item]) -> Measured:
+def freshness(items: Sequence[Item]) -> Metric:
     """The median of what decay leaves of the live entries."""
     value = 100 * median(item.decay for item in items)
     stale = [item for item in items if item.stale]
     age = median(item.age for item in items)
     reason = f"The median age of {live_entries(len(items))} is {some(round(age), 'day')}"
     if stale:
-        return Measured(
-            value, f"{reason}; {len(stale)} would leave as stale.", "mem compact --stale"
-        )
-    return Measured(value, f"{reason}.", CONFIRM)
+        reason += f"; {len(stale)} would leave as stale"
+    return Metric(value, f"{reason}.", "mem compact --stale" if stale else CONFIRM)
 
 
-def coverage(indexed: Indexed) -> Measured:
-    """The share of the entries on disk that the index holds, times that of its vectors that are
-    there.
-    """
+def coverage(indexed: Indexed) -> Metric:
+    """The share of the entries on disk that the index holds, times that of its vectors."""
     value = 100 * min(1.0, indexed.entries / indexed.eligible) if indexed.eligible else 0.0
     of = some(indexed.eligible, "entry on disk is", "entries on disk are")
     reason = f"{indexed.entries} of {of} indexed"
@@ -175,43 +151,40 @@ def coverage(indexed: Indexed) -> Measured:
         reason += f", {have} of {some(should, 'chunk has a vector', 'chunks have a vector')}"
     if indexed.missing_files:
         files = some(indexed.missing_files, "file")
-        return Measured(value, f"{reason}; {files} could not be read.", "mem index")
+        return Metric(value, f"{reason}; {files} could not be read.", "mem index")
     missing = indexed.entries < indexed.eligible
-    return Measured(value, f"{reason}.", "mem index --rebuild" if missing else "mem index")
+    return Metric(value, f"{reason}.", "mem index --rebuild" if missing else "mem index")
 
 
-def reachability(items: Sequence[Item]) -> Measured:
+def reachability(items: Sequence[Item]) -> Metric:
     """The share of live entries that a relation or their provenance leads to."""
     linked = sum(item.linked for item in items)
     of = some(len(items), "live entry names", "live entries name")
     reason = f"{linked} of {of} a session, a relation or what it was made of."
-    return Measured(100 * linked / len(items), reason, LEARN)
+    return Metric(100 * linked / len(items), reason, LEARN)
 
 
 # --- efficiency
 
 
-def efficiency(shown: Sequence[Shown], places: Sequence[int] | None) -> Measured:
+def efficiency(shown: Sequence[Shown], places: Sequence[int] | None) -> Metric:
     """Whether recalls are distinct and relevant: from the log, else by the titles of a sample."""
     if len(shown) >= EVIDENCE:
         return _from_log(shown[-RECENT:])
     if places is None:
-        return Measured(
-            None, "The index is incomplete: no search can be judged.", "mem index --rebuild"
-        )
+        reason = "The index is incomplete: no search can be judged."
+        return Metric(None, reason, "mem index --rebuild")
     if not places:
-        return Measured(
-            None, "No recall was logged, and no entry has a title to recall it by.", BEGIN
-        )
+        reason = "No recall was logged, and no entry has a title to recall it by."
+        return Metric(None, reason, BEGIN)
     found = sum(1 <= place <= FOUND_AT for place in places)
     of = some(len(places), "live entry comes", "live entries come")
     reason = f"{found} of {of} among the first {FOUND_AT} when asked for by title"
-    return Measured(
-        100 * found / len(places), f"{reason} (few recalls are logged yet).", "mem compact"
-    )
+    reason += " (few recalls are logged yet)."
+    return Metric(100 * found / len(places), reason, "mem compact")
 
 
-def _from_log(shown: Sequence[Shown]) -> Measured:
+def _from_log(shown: Sequence[Shown]) -> Metric:
     """The mean of two shares: of ids that were new to their session, and of the best hit's score."""
     new = len({(row.session, row.entry) for row in shown}) / len(shown)
     relevant = _relative(shown)
@@ -221,13 +194,11 @@ def _from_log(shown: Sequence[Shown]) -> Measured:
     if relevant is not None:
         reason += f"; a hit scores {relevant:.0%} of its best"
     again = relevant is None or new < relevant
-    return Measured(value, f"{reason}.", "mem compact" if again else "mem recall --limit 5 TASK")
+    return Metric(value, f"{reason}.", "mem compact" if again else "mem recall --limit 5 TASK")
 
 
 def _relative(shown: Sequence[Shown]) -> float | None:
-    """The mean score of a ranked hit relative to the best of its answer; None when no score was
-    logged.
-    """
+    """The mean score of a ranked hit relative to the best of its answer; None without scores."""
     shares: list[float] = []
     by_session = sorted(range(len(shown)), key=lambda i: (shown[i].session, i))
     for _, rows in groupby((shown[i] for i in by_session), key=lambda row: row.session):

@@ -9,9 +9,7 @@ ARCHIVED = "archived"
 
 
 class Note(NamedTuple):
-    """One entry as the page shows it. `links` are (edge, other id); an archived one is no live
-    entry.
-    """
+    """One entry as the page shows it, archived ones too; `links` are (edge, other id)."""
 
     id: str
     title: str
@@ -58,17 +56,18 @@ class Item(NamedTuple):
     promoted: bool = False
 
 
-class Measured(NamedTuple):
-    """A value in 0 to 100 or None, why, and what would raise it."""
+class Metric(NamedTuple):
+    """`value` is in 0 to 100, or None for what cannot be had; `raise_with` is a command line."""
 
     value: float | None
     reason: str
     raise_with: str
-
-
-def some(count: int, one: str, many: str = "") -> str:
-    return f"{count} {one if count == 1 else many or one + 's'}"
+    weight: float = 0.0
 
 
 def live_entries(count: int) -> str:
     return some(count, "live entry", "live entries")
+
+
+def some(count: int, one: str, many: str = "") -> str:
+    return f"{count} {one if count == 1 else many or one + 's'}"

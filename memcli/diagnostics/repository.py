@@ -1,4 +1,4 @@
-"""What git and other places know: ignored files, merge driver, work trees, history, memory beside."""
+"""git: what is tracked and ignored, the merge driver, memory that stands only in another work tree."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from memcli.app import App
-from memcli.diagnostics.content import ids, merged_ids
+from memcli.diagnostics import content
 from memcli.diagnostics.scene import (
     FAIL,
     INFO,
@@ -22,11 +21,7 @@ from memcli.diagnostics.scene import (
     count,
     read_documents,
 )
-from memcli.errors import DataError
-from memcli.history.record import folder_of, opened, path_of
-from memcli.project import git, levels_on_disk, places
-from memcli.storage.files import Unreadable, read_file
-from memcli.storage.folders import state_dir
+from memcli.project import git, levels_on_disk
 
 
 def check_git(scene: Scene) -> Iterator[Check]:
@@ -48,15 +43,11 @@ def check_git(scene: Scene) -> Iterator[Check]:
 
 def _tracked(scene: Scene) -> Iterator[Check]:
     private = {file.name for file in scene.app.project.listing.files if file.place.of == "proxy"}
-    names = [
-        name
-        for name in sorted(scene.repository.tracked)
-        if _derived(name) or _private(name, private)
-    ]
+    tracked = sorted(scene.repository.tracked)
+    names = [name for name in tracked if _derived(name) or _private(name, private)]
     for name in names:
-        what = (
-            "the index is tracked" if _derived(name) else "a proxy file is tracked: it is private"
-        )
+        proxy = "a proxy file is tracked: it is private"
+        what = "the index is tracked" if _derived(name) else proxy
         yield Check("tracked", FAIL, what, f"git rm --cached {shlex.quote(name)}", name)
     if not names:
         yield Check("tracked", PASS, "neither the index nor a proxy file is tracked")
@@ -76,12 +67,10 @@ def _private(name: str, listed: set[str]) -> bool:
 
 def _ignored(repository: Repository) -> Iterator[Check]:
     for name in repository.bare:
-        what = (
-            "temporary files are not ignored by git"
-            if name == TEMPORARY
-            else "is not ignored by git"
-        )
-        yield Check("ignored", WARN, what, "mem doctor --fix", name if name != TEMPORARY else "")
+        what, path = "is not ignored by git", name
+        if name == TEMPORARY:
+            what, path = "temporary files are not ignored by git", ""
+        yield Check("ignored", WARN, what, "mem doctor --fix", path)
     if not repository.bare:
         yield Check("ignored", PASS, "derived and private files are ignored")
 
@@ -96,11 +85,8 @@ def _merge_driver(scene: Scene) -> Iterator[Check]:
         what = "git merges the memory files line by line: .gitattributes does not name the driver"
         yield Check("merge-driver", WARN, what, "mem init")
     else:
-        what = (
-            "memory files merge by entry"
-            if repository.attribute
-            else "no memory file is tracked yet"
-        )
+        none = "no memory file is tracked yet"
+        what = "memory files merge by entry" if repository.attribute else none
         yield Check("merge-driver", PASS, what)
 
 
@@ -128,9 +114,8 @@ def check_worktrees(scene: Scene) -> Iterator[Check]:
     rows = [row for top, branch in others for row in _only_there(scene, top, branch)]
     yield from rows
     if others and not rows:
-        yield Check(
-            "worktrees", PASS, f"no memory stands only in {count(len(others), 'other work tree')}"
-        )
+        what = f"no memory stands only in {count(len(others), 'other work tree')}"
+        yield Check("worktrees", PASS, what)
 
 
 def _linked(scene: Scene) -> Iterator[tuple[Path, str]]:
@@ -141,19 +126,12 @@ def _linked(scene: Scene) -> Iterator[tuple[Path, str]]:
     if common is None or not (common / "worktrees").is_dir():
         return
     listed = git.run(["worktree", "list", "--porcelain"], app.project.root).stdout
-    in_view = {
-        os.path.realpath(app.project.root / file.tree)
-        for file in app.project.listing.files
-        if file.tree not in ("", "~")
-    }
+    trees = {file.tree for file in app.project.listing.files} - {"~"}
+    in_view = {os.path.realpath(p) for p in (top, *(app.project.root / tree for tree in trees))}
     for block in listed.split("\n\n"):
         fields = dict(line.partition(" ")[::2] for line in block.splitlines())
         path = os.path.realpath(fields.get("worktree", ""))
-        if (
-            "bare" not in fields
-            and os.path.isdir(path)
-            and path not in {os.path.realpath(top), *in_view}
-        ):
+        if "bare" not in fields and os.path.isdir(path) and path not in in_view:
             branch = fields.get("branch", fields.get("HEAD", "")[:12])
             yield Path(path), branch.removeprefix("refs/heads/")
 
@@ -167,129 +145,14 @@ def _only_there(scene: Scene, top: Path, branch: str) -> Iterator[Check]:
         root, app.project.home, app.project.jobs_dirs, app.project.config.memory_files
     )
     ours = {document.path: document.memory.text for document in scene.documents}
-    files = [
-        file
-        for file in listing.files
-        if not file.tree and file.place.store in ("memory", "institutional")
-    ]
+    kept = (file for file in listing.files if file.place.store in ("memory", "institutional"))
+    files = [file for file in kept if not file.tree]
     found = [d for d in read_documents(files)[0] if ours.get(d.path) != d.memory.text]
-    known = ids(scene.documents) | merged_ids(scene.documents) if found else set()
+    known = content.ids(scene.documents) | content.merged_ids(scene.documents) if found else set()
     lost = [(d, e) for d in found for e in d.memory.entries if e.identified and e.id not in known]
     if lost:
         names = ", ".join(dict.fromkeys(document.path for document, _ in lost))
-        what = (
-            f"{count(len(lost), 'entry stands', 'entries stand')} only in that work tree: {names}"
-        )
+        number = count(len(lost), "entry stands", "entries stand")
+        what = f"{number} only in that work tree: {names}"
         hint = f"git merge {shlex.quote(branch)}, before it is removed"
         yield Check("worktrees", WARN, what, hint, str(root / lost[0][0].path), lost[0][1].line)
-
-
-def check_found(scene: Scene) -> Iterator[Check]:
-    """What lies in found places, and what looks like memory and is not in view."""
-    app = scene.app
-    found = sum(file.found for file in app.project.listing.files)
-    if found:
-        what = f"{count(found, 'file')} that people or other tools keep, in view as they are"
-        yield Check("found", INFO, what)
-    if app.project.root is not None and (
-        more := places.others(app.project.root, app.project.listing)
-    ):
-        what = "looks like memory and is not in view: " + ", ".join(more[:20])
-        yield Check("found", INFO, what, f"in .mem.toml: {places.line_for(more)}")
-
-
-def check_other_memory(scene: Scene) -> Iterator[Check]:
-    """Other memory that lies beside this one."""
-    app = scene.app
-    for path in _claude_files(app):
-        yield from _claude_memory(path)
-    for folder, name, what in _NEIGHBOURS:
-        base = app.project.home if folder == "~" else app.project.root
-        if base is not None and (base / name).exists():
-            yield Check("other-memory", INFO, what, path=f"{folder}/{name}".removeprefix("./"))
-
-
-_NEIGHBOURS = (
-    (".", ".memsearch", "memsearch keeps memory here, too"),
-    ("~", ".memsearch", "memsearch keeps memory, too"),
-    ("~", ".claude-mem", "claude-mem keeps memory, too"),
-    (".", ".basic-memory", "basic-memory keeps memory here, too"),
-    ("~", ".basic-memory", "basic-memory keeps memory, too"),
-    (".", "CLAUDE.md", "Claude Code reads it in every session"),
-    (".", "AGENTS.md", "agents read it in every session"),
-)
-CLAUDE_LINES, CLAUDE_BYTES = 200, 25_000
-"""How much of its MEMORY.md Claude Code reads."""
-
-
-def _claude_files(app: App) -> list[Path]:
-    if app.project.root is None:
-        return []
-    folders = places.claude_folders(app.project.root, app.project.home, app.project.environ)
-    return [folder / "MEMORY.md" for folder in folders]
-
-
-def _claude_memory(path: Path) -> Iterator[Check]:
-    try:
-        data = read_file(path).data
-    except Unreadable:
-        return
-    lines = data.count(b"\n") + (not data.endswith(b"\n"))
-    what = f"Claude Code keeps auto memory, too: {count(lines, 'line')}, {len(data) / 1000:.1f} KB"
-    over = lines > CLAUDE_LINES or len(data) > CLAUDE_BYTES
-    hint = "Claude Code reads its first 200 lines or 25 KB only: shorten it" if over else ""
-    yield Check("other-memory", INFO, what, hint, str(path))
-
-
-def check_history(scene: Scene) -> Iterator[Check]:
-    """This repository's record, and those of repositories that are gone."""
-    app = scene.app
-    path = path_of(app.project.root, state_dir()) if app.project.root is not None else None
-    if not app.project.config.history:
-        yield Check("history", INFO, "switched off (history = false)")
-    elif path is None or not path.exists():
-        hint = "mem index --history" if path is not None else ""
-        yield Check("history", INFO, "nothing of what was said and committed is kept yet", hint)
-    else:
-        yield _record(path)
-    gone = [
-        name
-        for name in sorted(folder_of(state_dir()).glob("*.db"))
-        if name != path and _orphan(name)
-    ]
-    if gone:
-        names = ", ".join(f"{each.stem} ({_root(each)})" for each in gone[:5])
-        hint = "in the repository's new place: mem index --history --from KEY; else delete the file"
-        what = f"{count(len(gone), 'record')} of repositories that are gone: {names}"
-        yield Check("history", INFO, what, hint, str(gone[0]))
-
-
-def _record(path: Path) -> Check:
-    try:
-        with opened(path, wait=2.0) as record:
-            assert record is not None
-            fault = record.fault()
-            counts, size = record.counts(), record.bytes()
-    except DataError as error:
-        return Check("history", FAIL, error.what, error.hint, str(path))
-    if fault:
-        hint = "move it away; mem index --history reads what agents still keep"
-        return Check("history", FAIL, f"the record is damaged: {fault}", hint, str(path))
-    what = (
-        f"{count(counts['sessions'], 'session')} and {count(counts['commits'], 'commit')},"
-        f" {size / (1 << 20):.1f} MB"
-    )
-    return Check("history", PASS, what, path=str(path))
-
-
-def _orphan(path: Path) -> bool:
-    root = _root(path)
-    return bool(root) and not os.path.isdir(root)
-
-
-def _root(path: Path) -> str:
-    try:
-        with opened(path, wait=0.2) as record:
-            return record.note("root") if record is not None else ""
-    except DataError:
-        return ""

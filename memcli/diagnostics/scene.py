@@ -1,4 +1,4 @@
-"""What mem doctor examines, each thing read once on first use, and the rows it answers with."""
+"""What mem doctor examines: memory files, repository and index, each read once on first use."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import gc
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -47,6 +48,10 @@ class Document(NamedTuple):
     def path(self) -> str:
         return self.memory.path
 
+    def row(self, name: str, status: str, detail: str, hint: str, line: int = 0) -> Check:
+        """A row about this file."""
+        return Check(name, status, detail, hint, self.path, line)
+
 
 def key_line(memory: MemoryFile, entry: Entry, key: str) -> int:
     """The line of a key in an entry's front matter; that of the body when it cannot be told."""
@@ -65,8 +70,7 @@ def lines_at(text: str, offsets: Iterable[int]) -> Iterator[int]:
 
 
 class Repository(NamedTuple):
-    """What git knows of this project. `top` is None outside of a work tree, `fault` why git cannot
-    tell.
+    """What git knows here. `top` is None outside of a work tree, `fault` why git cannot tell.
 
     Names are relative to the root. `bare` are derived or private files that git would offer to add.
     """
@@ -95,33 +99,28 @@ def read_repository(app: App) -> Repository:
     if listed.returncode:
         return Repository(top, (listed.stderr.strip() or "git ls-files failed").splitlines()[0])
     tracked = frozenset(map(levels_on_disk.shown, filter(None, listed.stdout.split("\0"))))
-    attribute = (
-        git.run(["check-attr", "merge", "--", "MEMORY.md"], root).stdout.strip().endswith(": mem")
-    )
+    merge = git.run(["check-attr", "merge", "--", "MEMORY.md"], root).stdout.strip()
     driver = git.run(["config", "--get", "merge.mem.driver"], root).stdout.strip()
     bare = _bare(app, root, tracked, ready=bool(driver))
-    return Repository(top, "", tracked, bare, attribute, driver)
+    return Repository(top, "", tracked, bare, merge.endswith(": mem"), driver)
 
 
 def _bare(app: App, root: Path, tracked: frozenset[str], *, ready: bool) -> tuple[str, ...]:
-    """Untracked files that git should ignore and does not; those to come, too, once mem init was
-    run.
-    """
-    there = [
-        ".memory.db",
-        *(file.name for file in app.project.listing.files if file.place.of == "proxy"),
+    """Untracked files that git should ignore and does not; once mem init was run, those to come."""
+    proxy = [file.name for file in app.project.listing.files if file.place.of == "proxy"]
+    names = [
+        name
+        for name in (".memory.db", *proxy)
+        if name not in tracked and os.path.lexists(root / name)
     ]
-    names = [name for name in there if name not in tracked and os.path.lexists(root / name)]
     names = list(dict.fromkeys([*names, *(TO_COME if ready else ())]))
     if not names:
         return ()
     done = git.run(["check-ignore", "--no-index", "--", *names], root).stdout.split("\n")
     # Odd names come back quoted: what did not come back as it was is asked for by itself.
-    return tuple(name for name in names if name not in done and not _is_ignored(name, root))
-
-
-def _is_ignored(name: str, root: Path) -> bool:
-    return git.run(["check-ignore", "-q", "--no-index", "--", name], root).returncode != 1
+    one = ["check-ignore", "-q", "--no-index", "--"]
+    left = (name for name in names if name not in done)
+    return tuple(name for name in left if git.run([*one, name], root).returncode == 1)
 
 
 TEMPORARY = f".MEMORY.md{durable.MARK}1-0"
@@ -131,9 +130,7 @@ MALFORMED = "malformed"
 
 
 class IndexState(NamedTuple):
-    """How the index file stands: `broken` says why it cannot be used, `behind` what it has not
-    seen.
-    """
+    """How the index file stands: why it cannot be used, and which files it has not seen."""
 
     path: Path
     there: bool = False
@@ -147,23 +144,15 @@ def read_index(app: App) -> IndexState:
     path = app.kept.path(make=False)
     if path == IN_MEMORY or not os.path.lexists(path):
         return IndexState(path)
-    state = IndexState(path, True)
     try:
-        return _compared(app, state)
+        with closing(Index(path, [], look=True)) as index:
+            if fault := index.integrity():
+                return IndexState(path, True, f"{MALFORMED}: {fault}")
+            changed, gone = differing(index, app.project.listing.files)
+            return IndexState(path, True, behind=(*changed, *gone))
     except Exception as error:  # whatever SQLite says of a file: it can be built anew
         busy = not isinstance(error, Unusable) and bool(re.search("locked|busy", str(error)))
-        return state._replace(busy=True) if busy else state._replace(broken=str(error))
-
-
-def _compared(app: App, state: IndexState) -> IndexState:
-    index = Index(state.path, [], look=True)
-    try:
-        if fault := index.integrity():
-            return state._replace(broken=f"{MALFORMED}: {fault}")
-        changed, gone = differing(index, app.project.listing.files)
-        return state._replace(behind=(*changed, *gone))
-    finally:
-        index.close()
+        return IndexState(path, True, "" if busy else str(error), busy)
 
 
 class Scene:
@@ -175,19 +164,19 @@ class Scene:
         self.online = online
 
     @cached_property
-    def _read(self) -> tuple[list[Document], list[Problem]]:
-        if self.files:
-            return read_documents(named_files(self.app, self.files))
-        documents, problems = read_documents(self.app.project.listing.files)
-        return documents, [*self.app.project.listing.problems, *problems]
-
-    @property
     def documents(self) -> list[Document]:
         return self._read[0]
 
     @property
     def unreadable(self) -> list[Problem]:
         return self._read[1]
+
+    @cached_property
+    def _read(self) -> tuple[list[Document], list[Problem]]:
+        listing = self.app.project.listing
+        named = named_files(self.app, self.files)
+        documents, problems = read_documents(named or listing.files)
+        return documents, problems if named else [*listing.problems, *problems]
 
     @cached_property
     def repository(self) -> Repository:
@@ -205,18 +194,15 @@ def read_documents(files: Iterable[FoundFile]) -> tuple[list[Document], list[Pro
     try:
         for file in files:
             try:
-                documents.append(read_document(file))
+                data = read_file(file.path, file.base).data
+                memory = parse(decode(data), file.name)
             except Unreadable as error:
                 problems.append(Problem(file.name, error.line, str(error), "unreadable"))
+            else:
+                documents.append(Document(memory, file.place, file.tree, len(data)))
     finally:
         gc.enable()
     return documents, problems
-
-
-def read_document(file: FoundFile) -> Document:
-    """One file; raises `Unreadable`."""
-    data = read_file(file.path, file.base).data
-    return Document(parse(decode(data), file.name), file.place, file.tree, len(data))
 
 
 def named_files(app: App, names: Sequence[str]) -> list[FoundFile]:
@@ -249,10 +235,10 @@ def shown_name(app: App, path: str) -> str:
     return levels_on_disk.shown(path)
 
 
-def text_of(path: str) -> str | None:
+def text_of(path: str, base: str = "") -> str | None:
     """The text of a file, None where it cannot be read."""
     try:
-        return read_text(path)
+        return read_text(path, base)
     except Unreadable:
         return None
 

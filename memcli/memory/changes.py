@@ -36,6 +36,28 @@ class _Parting(NamedTuple):
     more: Mapping[str, Any]
 
 
+def new_values(id: str, today: str, **more: Any) -> dict[str, Any]:
+    """Front matter of a new entry, in the order of the format, with `more` over what is usual."""
+    return {
+        "id": id, "type": "declarative", "domain": "task", "importance": 0.5, "phase": "unknown",
+        "status": "active", "reinforcement_count": 0, "last_reinforced": today,
+        "created_at": today, **more,
+    }  # fmt: skip
+
+
+def copied_values(entry: Entry, id: str, today: str, keys: Iterable[str]) -> dict[str, Any]:
+    """Front matter of a copy: the judgement of an entry, and what it has of `keys`."""
+    return new_values(
+        id,
+        today,
+        **{key: getattr(entry, key) for key in ("type", "domain", "importance", "phase")},
+        reinforcement_count=entry.reinforcement_count,
+        last_reinforced=entry.last_reinforced or today,
+        kind=entry.kind or None,
+        **{key: entry.extra.get(key) for key in keys},
+    )
+
+
 class ChangeSet:
     """What is to become of the entries of some files; `done` and `found` are for the report."""
 
@@ -98,6 +120,12 @@ class ChangeSet:
         self._now[spot] = self.entry(spot)._replace(body=body)
         if because:
             self.keep(spot, because)
+
+    def strengthen(self, spot: Spot, day: str, **values: Any) -> None:
+        """One count more, the day as the last one, and these values."""
+        entry = self.entry(spot)
+        count, last = entry.reinforcement_count + 1, max(day, entry.last_reinforced)
+        self.set(spot, reinforcement_count=count, last_reinforced=last, **values)
 
     def supersede(self, spot: Spot, body: str) -> str:
         """Give an entry other words; those of before are archived as superseded by it.

@@ -13,7 +13,7 @@ from memcli.views.text import count, folded, hung, styled
 
 if TYPE_CHECKING:
     from memcli.diagnostics.health import HealthReport
-    from memcli.diagnostics.metrics import Metric
+    from memcli.diagnostics.notes import Metric
 
 NUDGE_FROM = 60
 """So many prompts without anything written are worth a word."""

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memcli.diagnostics import metrics
-from memcli.diagnostics.metrics import Health, Metric
-from memcli.diagnostics.notes import ARCHIVED, Note, Snapshot
+from memcli.diagnostics.metrics import Health
+from memcli.diagnostics.notes import ARCHIVED, Metric, Note, Snapshot
 from memcli.memory.values import LEVELS
 from memcli.text.redact import for_prompt
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from memcli.compaction.consolidate.apply import Consolidation
-from memcli.compaction.consolidate.due import due
 from memcli.compaction.consolidate.everywhere import candidates, names_project
 from memcli.compaction.consolidate.questions import (
     FACTS_SCHEMA,
     OPERATIONS,
     EpisodeBatch,
     QuotedEntry,
+    due,
     facts_question,
     session_text,
 )

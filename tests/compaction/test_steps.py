@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from memcli.compaction.plan import CompactOutcome, MemoryInput, Steps, loss_of
-from memcli.compaction.stale import is_stale
-from memcli.compaction.steps import take_steps
+from memcli.compaction.plan import CompactOutcome, MemoryInput, Steps, outcome_of
+from memcli.compaction.steps import is_stale, take_steps
 from memcli.memory.archive import archived_text
+from memcli.memory.changes import ChangeSet
 from memcli.memory.editor import render_entry
 from memcli.memory.levels import Place, place
 from memcli.memory.parser import parse
@@ -95,11 +95,9 @@ def test_more_than_a_quarter_of_a_file_is_a_loss_to_confirm(
     live: int, lost: int, asked: bool
 ) -> None:
     """A quarter is not; a file of fewer than four live entries is too small to tell."""
-    entries = parse("".join(entry(f"e{i}") for i in range(live)), "MEMORY.md").entries
-    found = loss_of("MEMORY.md", entries, [f"e{i}" for i in range(lost)])
-    assert (found is not None) is asked
-    if found is not None:
-        assert found.detail == f"{lost} of {live} live entries"
+    changes = ChangeSet([source(*(entry(f"e{i}") for i in range(live))).memory])
+    found = outcome_of(changes, {"MEMORY.md": [f"e{i}" for i in range(lost)]}).losses
+    assert [loss.detail for loss in found] == [f"{lost} of {live} live entries"] * asked
 
 
 # --- merging

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memcli.compaction.consolidate.everywhere import (
-    is_refuted,
-    promoted_id,
-    promoted_values,
-)
+from memcli.compaction.consolidate.everywhere import COPIED, is_refuted, promoted_id
 from memcli.compaction.consolidate.questions import EpisodeBatch, QuotedEntry
 from memcli.compaction.consolidate.replies import Lesson, Operation, body_of
-from memcli.compaction.plan import EDITED, CompactOutcome, loss_of
-from memcli.memory.changes import ChangeSet, Spot
+from memcli.compaction.plan import EDITED, CompactOutcome, outcome_of
+from memcli.memory.changes import ChangeSet, Spot, copied_values, new_values
 from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import derived_id
 from memcli.memory.levels import archive_of
@@ -86,15 +82,8 @@ class Consolidation:
     def _reinforce(self, spot: Spot, episodes: Sequence[str]) -> None:
         entry = self.changes.entry(spot)
         supports = list(dict.fromkeys((*listed(entry, "supports"), *episodes)))
-        self._strengthen(spot, supports=supports)
+        self.changes.strengthen(spot, self.today, supports=supports)
         self.changes.note("reinforced", spot[0], (entry.id, *episodes))
-
-    def _strengthen(self, spot: Spot, **values: Any) -> None:
-        """One count more, whatever was counted before, and today's date."""
-        entry = self.changes.entry(spot)
-        day = max(self.today, entry.last_reinforced)
-        count = entry.reinforcement_count + 1
-        self.changes.set(spot, reinforcement_count=count, last_reinforced=day, **values)
 
     def _update(self, spot: Spot, operation: Operation) -> None:
         entry = self.changes.entry(spot)
@@ -126,15 +115,14 @@ class Consolidation:
             self._reinforce(same, operation.episodes)
             return self.changes.entry(same).id
         new = derived_id("fact", *sorted(item.entry.id for item in batch.episodes), str(ordinal))
-        if self._thrown_out(body, path) or self._has(path, new):
+        taken = any(new == e.id or new in listed(e, "merged_from") for e in self._all(path))
+        if taken or self._thrown_out(body, path):
             self.changes.tell("dropped", path, (), "1 said already, or thrown out before")
             return ""
-        self._append(path, _fact_values(new, operation, batch, self.today), body)
+        values = _fact_values(new, operation, batch, self.today)
+        self._new.setdefault(path, []).append((values, body))
         self.changes.note("learned", path, (new, *operation.episodes), operation.title)
         return new
-
-    def _append(self, path: str, values: dict[str, Any], body: str) -> None:
-        self._new.setdefault(path, []).append((values, body))
 
     def _same(self, body: str, batch: EpisodeBatch, but: str) -> Spot | None:
         """The live entry, of those shown, that says the same."""
@@ -157,9 +145,6 @@ class Consolidation:
         fresh = [text for _, text in self._new.get(path, ())]
         return any(near_duplicate(mine, claim(other)) for other in (*gone, *fresh))
 
-    def _has(self, path: str, new: str) -> bool:
-        return any(new == e.id or new in listed(e, "merged_from") for e in self._all(path))
-
     # --- promotion
 
     def promote(self, quoted: QuotedEntry, path: str) -> None:
@@ -171,7 +156,9 @@ class Consolidation:
         known = self._known_everywhere(entry, path)
         if known is None:
             known = promoted_id(entry)
-            self._append(path, promoted_values(entry, known, self.today), entry.body)
+            values = copied_values(entry, known, self.today, COPIED)
+            values |= {"promoted_from": [entry.id], "promoted_at": self.today}
+            self._new.setdefault(path, []).append((values, entry.body))
             self.changes.note("promoted everywhere", path, (known, entry.id))
         to = listed(entry, "promoted_to")
         if known not in to:
@@ -187,7 +174,9 @@ class Consolidation:
         for at, entry in enumerate(self.files[path].entries):
             if entry.status != "retired" and near_duplicate(said, claim(entry.body)):
                 from_ = listed(self.changes.entry((path, at)), "promoted_from")
-                self._strengthen((path, at), promoted_from=sorted({*from_, mine.id}))
+                self.changes.strengthen(
+                    (path, at), self.today, promoted_from=sorted({*from_, mine.id})
+                )
                 self.changes.note("reinforced by recurrence", path, (entry.id, mine.id))
                 return entry.id
         return None
@@ -199,14 +188,7 @@ class Consolidation:
         for path, fresh in self._new.items():
             for values, body in fresh:
                 self.changes.add(path, values, body)
-        losses = [
-            loss_of(path, self.files[path].entries, lost)
-            for path, lost in sorted(self._lost.items())
-        ]
-        changes = self.changes
-        return CompactOutcome(
-            changes.texts(), tuple(changes.done), tuple(changes.found), tuple(filter(None, losses))
-        )
+        return outcome_of(self.changes, dict(sorted(self._lost.items())))
 
 
 def _essence(entry: Entry) -> tuple[Any, ...]:
@@ -221,19 +203,13 @@ def _fact_values(new: str, operation: Operation, batch: EpisodeBatch, today: str
     sessions = [str(e.extra["session_id"]) for e in episodes if e.extra.get("session_id")]
     named = [str(s) for e in episodes for s in listed(e, "source") if s]
     phases = {e.phase for e in episodes}
-    values = {
-        "id": new,
-        "type": TYPE_OF_KIND.get(operation.kind, "declarative"),
-        "domain": "task",
-        "importance": 0.5,
-        "phase": phases.pop() if len(phases) == 1 else "unknown",
-        "status": "active",
-        "reinforcement_count": 0,
-        "last_reinforced": today,
-        "created_at": today,
-        "kind": operation.kind,
-        "session_id": sessions[-1] if sessions else None,
-        "source": list(dict.fromkeys(named))[-5:] or None,
-        "supports": list(operation.episodes),
-    }
-    return {key: value for key, value in values.items() if value is not None}
+    return new_values(
+        new,
+        today,
+        type=TYPE_OF_KIND.get(operation.kind, "declarative"),
+        phase=phases.pop() if len(phases) == 1 else "unknown",
+        kind=operation.kind,
+        session_id=sessions[-1] if sessions else None,
+        source=list(dict.fromkeys(named))[-5:] or None,
+        supports=list(operation.episodes),
+    )

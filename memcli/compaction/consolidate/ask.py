@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from memcli.app import App
 from memcli.compaction.consolidate import everywhere, questions, replies
-from memcli.compaction.consolidate.due import due
-from memcli.compaction.consolidate.questions import EpisodeBatch, QuotedEntry
+from memcli.compaction.consolidate.everywhere import is_settled
+from memcli.compaction.consolidate.questions import EpisodeBatch, QuotedEntry, due
 from memcli.compaction.consolidate.replies import Lesson
 from memcli.compaction.contradictions_step import Pair, Verdict
 from memcli.compaction.files import EVERYWHERE, CompactFiles
@@ -18,7 +19,6 @@ from memcli.memory.changes import Event
 from memcli.memory.grammar import derived_id
 from memcli.memory.levels import Place, archive_of
 from memcli.memory.parser import parse
-from memcli.memory.values import Entry
 from memcli.project import git
 from memcli.project.context import Project
 from memcli.providers.configured import answers
@@ -49,19 +49,15 @@ def _ask(prompt: str, schema: Mapping[str, object], purpose: str) -> Ask:
 # --- episodes
 
 
-def ask_about_episodes(
-    model: Model, project: Project, files: CompactFiles, index: Callable[[], Index]
-) -> tuple[Lesson, ...]:
-    """What the episodes that are due teach; `index` brings the index up to the files."""
-    batches = [b for b in due(files.sources) if _takes_facts(project, files, b.target)]
+def ask_about_episodes(model: Model, app: App, files: CompactFiles) -> tuple[Lesson, ...]:
+    """What the episodes that are due teach."""
+    batches = [b for b in due(files.sources) if _takes_facts(app.project, files, b.target)]
     if not batches:
         return ()
-    ready = index()
-    batches = [_with_related(ready, batch, files) for batch in batches]
-    asks = [
-        _ask(questions.facts_question(batch), questions.FACTS_SCHEMA, "consolidate")
-        for batch in batches
-    ]
+    app.refresh()
+    batches = [_with_related(app.index, batch, files) for batch in batches]
+    prompts = map(questions.facts_question, batches)
+    asks = [_ask(prompt, questions.FACTS_SCHEMA, "consolidate") for prompt in prompts]
     texts = answers(model, asks)
     lessons = [replies.read_lesson(t, batch) for t, batch in zip(texts, batches, strict=True)]
     return tuple(replies.settled(lessons))
@@ -82,7 +78,7 @@ def _with_related(index: Index, batch: EpisodeBatch, files: CompactFiles) -> Epi
 
     home = next(s.place for s in files.sources if s.path == batch.episodes[0].path)
     near = {
-        source.path: {entry.id: entry for entry in source.memory.entries if _may_change(entry)}
+        source.path: {entry.id: entry for entry in source.memory.entries if is_settled(entry)}
         for source in files.sources
         if _is_around(source, home)
     }
@@ -106,10 +102,6 @@ def _is_around(source: MemoryInput, home: Place) -> bool:
     return source.writable and place.store == "memory" and (place.level == "project" or same)
 
 
-def _may_change(entry: Entry) -> bool:
-    return entry.kind != "episode" and entry.status != "retired" and entry.identified
-
-
 # --- contradictions
 
 
@@ -117,9 +109,9 @@ def ask_about_pairs(
     model: Model, pairs: Sequence[Pair], known: Mapping[str, str], today: datetime.date
 ) -> Answers:
     """Which of two opposite entries holds; `known` are verdicts of earlier runs, by question."""
-    verdicts = {
-        pair.key: Verdict(pair, known[_of_pair(pair)]) for pair in pairs if _of_pair(pair) in known
-    }
+    names = {pair.key: _of_pair(pair) for pair in pairs}
+    known_pairs = [pair for pair in pairs if names[pair.key] in known]
+    verdicts = {pair.key: Verdict(pair, known[names[pair.key]]) for pair in known_pairs}
     open_pairs = [pair for pair in pairs if pair.key not in verdicts]
     shown, left = open_pairs[:MOST_PAIRS], open_pairs[MOST_PAIRS:]
     if not shown:
@@ -127,7 +119,7 @@ def ask_about_pairs(
     ask = _ask(questions.pairs_question(shown), questions.VERDICTS_SCHEMA, "resolve")
     (text,) = answers(model, [ask])
     verdicts |= replies.read_verdicts(text, shown, today.isoformat())
-    said = {_of_pair(pair): verdicts[pair.key].what for pair in shown}
+    said = {names[pair.key]: verdicts[pair.key].what for pair in shown}
     judged = {question: what for question, what in said.items() if what in ("new", "unsure")}
     more = f"{len(left)} more contradictions were not asked about: run again"
     found = (Event("not asked", left[0].path, (), more),) if left else ()
@@ -162,21 +154,15 @@ def ask_the_judge(
             continue
         if _of_judge(item) not in known:
             shown.append(item)
-    agnostic = _judged(model, shown)
-    judged = {_of_judge(item): "no" for item in shown if item.entry.id not in agnostic}
-    promoted = tuple(item for item in shown if item.entry.id in agnostic)
-    return Answers(promoted=promoted, judged=judged, found=tuple(found))
-
-
-def _judged(model: Model, shown: Sequence[QuotedEntry]) -> set[str]:
     parts = [shown[at : at + MOST_JUDGED] for at in range(0, len(shown), MOST_JUDGED)]
-    asks = [
-        _ask(questions.judge_question(part), questions.JUDGE_SCHEMA, "promote") for part in parts
-    ]
+    prompts = map(questions.judge_question, parts)
+    asks = [_ask(prompt, questions.JUDGE_SCHEMA, "promote") for prompt in prompts]
     agnostic: set[str] = set()
     for text, part in zip(answers(model, asks), parts, strict=True):
         agnostic |= replies.read_judgement(text, part)
-    return agnostic
+    judged = {_of_judge(item): "no" for item in shown if item.entry.id not in agnostic}
+    promoted = tuple(item for item in shown if item.entry.id in agnostic)
+    return Answers(promoted=promoted, judged=judged, found=tuple(found))
 
 
 def _of_judge(shown: QuotedEntry) -> str:
@@ -187,8 +173,6 @@ def _project_names(project: Project) -> list[str]:
     """What the project is called: the folder of its root, the last part of each remote's address."""
     assert project.root is not None
     listed = git.run(["config", "--get-regexp", r"^remote\..*\.url$"], project.root)
-    urls = [line.split(None, 1)[-1].strip() for line in listed.stdout.splitlines()]
-    remotes = [
-        url.rstrip("/").removesuffix(".git").replace(":", "/").rpartition("/")[2] for url in urls
-    ]
+    urls = [line.split(None, 1)[-1].strip().rstrip("/") for line in listed.stdout.splitlines()]
+    remotes = [url.removesuffix(".git").replace(":", "/").rpartition("/")[2] for url in urls]
     return list(dict.fromkeys(filter(None, (project.root.name, *remotes))))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from memcli.compaction.consolidate.questions import QuotedEntry
 from memcli.compaction.plan import MemoryInput
@@ -14,6 +13,9 @@ from memcli.memory.provenance import listed
 from memcli.memory.values import Entry
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import near_duplicate
+
+COPIED = ("title", "priority", "tags", "commands")
+"""What a copy for every project keeps besides its judgement: not where it stood."""
 
 
 def candidates(
@@ -32,29 +34,27 @@ def candidates(
     found: dict[str, QuotedEntry] = {}
     for source in sorted(sources, key=lambda source: source.path):
         if source.place.level == "project" and source.place.store == "memory" and source.writable:
-            for entry in source.memory.entries:
-                live = entry.status != "retired" and entry.kind != "episode" and entry.identified
-                if (
-                    live
-                    and entry.id not in known
-                    and promoted_id(entry) not in listed(entry, "promoted_to")
-                ):
+            for entry in filter(is_settled, source.memory.entries):
+                copied = promoted_id(entry) in listed(entry, "promoted_to")
+                if entry.id not in known and not copied:
                     found.setdefault(entry.id, QuotedEntry(source.path, entry))
     kept = [
         item
         for item in found.values()
         if not refuted or not any(near_duplicate(claim(item.entry.body), gone) for gone in refuted)
     ]
-    return sorted(kept, key=lambda item: _top(item.entry))
+    kept.sort(key=lambda i: (-i.entry.importance, -i.entry.reinforcement_count, i.entry.id))
+    return kept
+
+
+def is_settled(entry: Entry) -> bool:
+    """Whether an entry stands for a fact that may be changed or copied."""
+    return entry.kind != "episode" and entry.status != "retired" and entry.identified
 
 
 def promoted_id(entry: Entry) -> str:
     """The id of an entry's copy for every project."""
     return derived_id(entry.id)
-
-
-def _top(entry: Entry) -> tuple[Any, ...]:
-    return (-entry.importance, -entry.reinforcement_count, entry.id)
 
 
 def names_project(entry: Entry, names: Iterable[str]) -> str:
@@ -79,23 +79,3 @@ def is_refuted(entry: Entry) -> bool:
     because = str(entry.extra.get("archived_because", ""))
     gone = entry.status == "retired" or because in ("retired", "superseded")
     return gone and not str(entry.extra.get("retired_because", "")).startswith("stage")
-
-
-def promoted_values(entry: Entry, new: str, today: str) -> dict[str, Any]:
-    """Front matter of a copy for every project: what it says stays, where it stood does not."""
-    values = {
-        "id": new,
-        "type": entry.type,
-        "domain": entry.domain,
-        "importance": entry.importance,
-        "phase": entry.phase,
-        "status": "active",
-        "reinforcement_count": entry.reinforcement_count,
-        "last_reinforced": entry.last_reinforced or today,
-        "created_at": today,
-        "kind": entry.kind or None,
-        **{key: entry.extra.get(key) for key in ("title", "priority", "tags", "commands")},
-        "promoted_from": [entry.id],
-        "promoted_at": today,
-    }
-    return {key: value for key, value in values.items() if value is not None}

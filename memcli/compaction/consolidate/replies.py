@@ -71,15 +71,12 @@ def _operation(
     except model_output.Refused as error:
         dropped[error.why] += 1
         return None
-    if what != "new" and target is None:
-        what = "new"
-        if not body:
-            dropped["unknown target"] += 1
-            return None
-    if not body and what in ("new", "update"):
-        dropped["empty"] += 1
-        return None
+    lost = what != "new" and target is None
+    what = "new" if lost else what
     episodes = _episodes(row["episodes"], f"{title}\n{body}", batch)
+    if not body and what in ("new", "update"):
+        dropped["unknown target" if lost else "empty"] += 1
+        return None
     if not episodes:
         dropped["from no episode"] += 1
         return None
@@ -88,9 +85,7 @@ def _operation(
 
 
 def _words(row: Mapping[str, Any]) -> tuple[str, str]:
-    """Title and body of a proposal, made safe; both "" when there is no body. Raises
-    `Refused`.
-    """
+    """Title and body of a proposal, made safe; both "" without a body. Raises `Refused`."""
     title, body = row["title"], row["body"]
     if not body.strip():
         model_output.check(title)
@@ -138,13 +133,11 @@ def settled(lessons: Sequence[Lesson]) -> list[Lesson]:
 
 def read_verdicts(text: str, pairs: Sequence[Pair], today: str) -> dict[frozenset[str], Verdict]:
     """What a reply to `pairs_question` says of each pair; of whatever it does not say well: unsure."""
-    found: dict[frozenset[str], Verdict] = {}
-    for row in parse_json(text, VERDICTS_SCHEMA)["verdicts"]:
+    found = {pair.key: Verdict(pair, "unsure") for pair in pairs}
+    for row in reversed(parse_json(text, VERDICTS_SCHEMA)["verdicts"]):
         if 1 <= row["pair"] <= len(pairs):
             pair = pairs[row["pair"] - 1]
-            found.setdefault(pair.key, _verdict(row, pair, today))
-    for pair in pairs:
-        found.setdefault(pair.key, Verdict(pair, "unsure"))
+            found[pair.key] = _verdict(row, pair, today)
     return found
 
 
@@ -173,9 +166,8 @@ def read_judgement(text: str, shown: Sequence[QuotedEntry]) -> set[str]:
 
 def read_ratings(text: str, entries: Sequence[Entry]) -> dict[str, str]:
     """A rating for each entry shown: good when the reply says something unknown, or nothing."""
-    said = {
-        row["id"]: row["rating"] for row in reversed(parse_json(text, RATINGS_SCHEMA)["ratings"])
-    }
+    rows = reversed(parse_json(text, RATINGS_SCHEMA)["ratings"])
+    said = {row["id"]: row["rating"] for row in rows}
     return {e.id: said[e.id] if said.get(e.id) in RATINGS else "good" for e in entries}
 
 
