@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import textwrap
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -38,6 +39,7 @@ BY_HAND: Mapping[bool, Mapping[str, float]] = {
         "begins: points": -0.2, "surprise": 0.1, "denial": 0.2, "finding": 0.4, "task": -0.1, "plan": -0.2,
         "done": -0.2, "said by the person elsewhere": -0.3, "chosen": 0.8, "preference": 1.5,
         "begins: lasts": 1.0, "manner": 0.8, "autonomy": 0.8,
+        "begins: prefers": 1.5, "one over another": 1.2, "both halves": 2.8,
     },
     False: {
         **SHARED, "base": -3.2, "4 to 7 words": -1, "about nothing": -1.5, "question": -1.5, "heading": -1.0,
@@ -45,15 +47,17 @@ BY_HAND: Mapping[bool, Mapping[str, float]] = {
         "past": 0.3, "settle": 0.5, "note": 0.3, "lead": 0.6, "condition": 0.2, "plan": -1.2, "done": -0.8,
         "what was done": -0.6, "now": -0.5, "you": -0.2, "person": -0.5, "begins: tasks": -0.7,
         "only sentence": -0.6, "very long turn": -0.8, "code": 0.4, "bold": 0.2, "dash": 0.2,
-        "said by the person elsewhere": 0.5, "closing": 0.3, "last words": 0.2, "agreed to": 0.2,
+        "said by the person elsewhere": 0.5, "closing": 0.3, "agreed to": 0.2,
         "after an error": 0.3, "begins: points": -0.3, "assent": -0.5, "moment": -0.2,
         "about what was asked": 0.2, "general": 0.3, "because": 0.2,
     },
 }  # fmt: skip
-DOUBT = 0.5
+DOUBT = 0.7
 """By how much more an agent's sentence must be worth than one that is as likely as not."""
 PULL = 20.0
 """How strongly a weight is drawn towards the one that was set by hand."""
+LEAST = 0.1
+"""Weights that are nearer to nothing are left out."""
 LARGEST = 30
 """Sentences of a session that count whole."""
 
@@ -193,7 +197,7 @@ def report(given: Set, read_sessions: Mapping[str, Session], *, write: bool) -> 
             for i, session in read_sessions.items():
                 worth = _worth(worths, i, person, agent)
                 found = choice.chosen(session.turns, worth)
-                chosen[i] = [(lesson.title, lesson.body) for lesson in found]
+                chosen[i] = [(one.remark.sentence.text, one.body) for one in found]
             print(f"people from {person}, agents from {agent}: {figures(given, chosen)}")
     if write:
         _write(tables)
@@ -209,11 +213,11 @@ def _write(tables: Mapping[bool, Mapping[str, float]]) -> None:
     for human, name in ((True, "PERSON"), (False, "AGENT")):
         base = tables[human]["base"] - (0 if human else DOUBT)
         table = {**tables[human], "base": base}
-        rows = sorted(((round(w, 2), n) for n, w in table.items() if abs(w) >= 0.05), reverse=True)
-        body = "".join(f'    "{n}": {w},\n' for w, n in rows)
-        start = text.index(f"{name}: Mapping")
-        end = text.index("}\n", start) + 2
-        text = f"{text[:start]}{name}: Mapping[str, float] = {{\n{body}}}\n{text[end:]}"
+        kept = sorted(((round(w, 2), n) for n, w in table.items() if abs(w) >= LEAST), reverse=True)
+        body = textwrap.fill(" | ".join(f"{n} {w}" for w, n in kept), 98, break_on_hyphens=False)
+        start = text.index(f'{name} = _table("""')
+        end = text.index('""")\n', start)
+        text = f'{text[:start]}{name} = _table("""\n{body}\n{text[end:]}'
     path.write_text(text, "utf-8")
 
 

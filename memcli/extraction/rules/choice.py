@@ -8,7 +8,7 @@ from heapq import nlargest
 from typing import NamedTuple
 
 from memcli.extraction.rules import weights, words
-from memcli.extraction.rules.evidence import Heard, Remark, Surroundings, by_words, hear
+from memcli.extraction.rules.evidence import Heard, Remark, Surroundings, are_halves, by_words, hear
 from memcli.extraction.rules.sentences import LONGEST
 from memcli.sessions.model import Turn
 
@@ -95,8 +95,7 @@ def _span(
         if other is None or (one.turn, at) in taken or last - first + 1 >= TOGETHER or size >= BODY:
             return False
         before, after = near[min(at, beside)], near[max(at, beside)]
-        forbids = {"forbid", "begins: corrects"} & before.evidence
-        if forbids and "begins: uses" in after.evidence:
+        if are_halves(before.evidence, after.evidence):
             return True
         plain = other.sentence.mark == one.sentence.mark == ""
         return plain and values[one.turn, at] > GOES_ON[one.human]

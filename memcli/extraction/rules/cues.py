@@ -236,8 +236,8 @@ sans demander|pregúntame|consúltame|sin preguntar|pergunte me|sem perguntar|ch
 }
 BEGINS: Mapping[str, str] = {
     "lasts": """
-always|never|from now on|immer|nie|niemals|ab jetzt|toujours|jamais|désormais|siempre|nunca|sempre
-mai|всегда|никогда|отныне|永远|总是|以后|从不|一律|必ず|常に|今後|항상|절대|앞으로
+always|never|from now on|dont ever|do not ever|immer|nie|niemals|ab jetzt|toujours|jamais|désormais
+siempre|nunca|sempre|mai|всегда|никогда|отныне|永远|总是|以后|从不|一律|必ず|常に|今後|항상|절대|앞으로
 """,
     "corrects": """
 no|nope|nah|wait|actually|wrong|nvm|stop|hold on|thats not|thats wrong|youre wrong|not quite|undo
@@ -249,6 +249,11 @@ aspetta|нет|неправильно|неверно|стоп|不对|错了|不�
     "points": """
 this|that|it|these|those|they|thats|its|here|there|das|dies|es|ça|cela|ce|esto|eso|isso|isto|questo
 это|этот|эта|这|那|它|これ|それ|この|その|이거|그거|이것|그것
+""",
+    "prefers": """
+i prefer|we prefer|i always want|my preference|id rather|i would rather|ich bevorzuge|mir ist lieber
+je préfère|nous préférons|prefiero|preferimos|prefiro|preferisco|preferiamo|предпочитаю|我偏好
+我更喜欢|저는 선호
 """,
     "uses": """
 use|take|run|call|import|prefer|put|keep|nimm|benutze|verwende|utilise|usa|utiliza|используй|用

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from memcli.extraction.rules import words
@@ -83,10 +84,20 @@ def by_words(heard: Sequence[Heard]) -> Iterator[Remark]:
             "first turn": one.turn == first,
         }
         around = _true(place)
+        abouts = [words.content(sentence.low) for sentence in one.said]
+        shown = [_of_words(*each) for each in zip(one.said, abouts, strict=True)]
+        for before, after in pairwise(shown):
+            if "forbid" in before and are_halves(before, after):
+                before.add("both halves")
+                after.add("both halves")
         for at, sentence in enumerate(one.said):
-            about = words.content(sentence.low)
-            found = frozenset(around | _of_words(sentence, about))
-            yield Remark(one.turn, at, one.human, sentence, about, found)
+            found = frozenset(around | shown[at])
+            yield Remark(one.turn, at, one.human, sentence, abouts[at], found)
+
+
+def are_halves(before: Collection[str], after: Collection[str]) -> bool:
+    """Whether two sentences, by their evidence, say what not to do and what to do instead."""
+    return "begins: uses" in after and ("forbid" in before or "begins: corrects" in before)
 
 
 def _of_words(sentence: Sentence, about: frozenset[str]) -> set[str]:
@@ -112,8 +123,8 @@ def _of_words(sentence: Sentence, about: frozenset[str]) -> set[str]:
         "what was done": _FORMS.match(low) is not None,
         "now": " now " in low,
     }
-    begins = {f"begins: {kind}" for kind in words.begins(low)}
-    return _true(holds) | words.kinds_of(low) | begins
+    found = _true(holds) | words.kinds_of(low) | {f"begins: {kind}" for kind in words.begins(low)}
+    return found | ({"one over another"} if {"begins: uses", "instead"} <= found else set())
 
 
 # --- what the session says about it

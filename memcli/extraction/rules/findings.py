@@ -56,7 +56,8 @@ def finding(lesson: SpokenLesson, turns: Sequence[Turn]) -> Finding:
     # "Ask me before you run migrations" is a rule of this repository, not of the person.
     if "autonomy" in evidence and not words.content(found.sentence.low) - _ASKING:
         return one._replace(scope="escalation", kind="preference")
-    if {"begins: corrects", "conceded", "interrupted"} & evidence:
+    conceded = {"conceded", "correct"} <= evidence
+    if conceded or {"begins: corrects", "interrupted"} & evidence:
         paths, commands = _about(turns, found.turn, lesson.body)
         return one._replace(
             scope="corrective", kind="pitfall", type="corrective", paths=paths, commands=commands
