@@ -1,7 +1,7 @@
 """A long session as a ratio in one run: reading it, and the whole of `mem extract --engine rules`,
-against `json.loads` over its lines; each in a process of its own, in turn.
+against `json.loads` over its lines; each in a process of its own, in turn, by the processor.
 
-python -m tests.bench.transcripts [--size 100] [--runs 5]
+    python -m tests.bench.transcripts [--size 100] [--runs 5] [--dense]
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import random
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -31,121 +32,85 @@ _CODE = (
     'src/shop/http.py:112:        raise RetryError("too many attempts") from error',
     "        größe = berechne(größe)  # 尺寸",
 )
+SPARSE, DENSE = (2, 5, 20, 60, 200), (1, 1, 2)
+"""Lines of the results of tools: in a dense session most is what somebody says."""
 
 
-def write_session(path: Path, size: int) -> int:
-    """A Claude Code session of about `size` bytes, the same for the same size; how many lines it
-    has.
-    """
-    chance = random.Random(4)
+def write_session(path: Path, size: int, *, dense: bool = False) -> int:
+    """A Claude Code session of about `size` bytes, always the same; how many lines it has."""
     written = lines = 0
     with path.open("wb") as file:
-        for record in _records(chance):
+        for record in _records(random.Random(4), DENSE if dense else SPARSE):
             data = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
             file.write(data)
-            written += len(data)
-            lines += 1
+            written, lines = written + len(data), lines + 1
             if written >= size:
-                return lines
+                break
     return lines
 
 
-def _records(chance: random.Random) -> Iterator[dict[str, Any]]:
-    """Rounds of a prompt, some steps of the agent with tools and their results, and the lines
-    between.
-    """
+def _records(chance: random.Random, results: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Rounds of a prompt, some steps of the agent with tools and their results, and lines between."""
+
+    def prose(count: int) -> str:
+        return " ".join(chance.choices(_WORDS, k=count))
+
+    def code(count: int) -> str:
+        return "\n".join(chance.choices(_CODE, k=count))
+
     number = 0
     while True:
         number += 1
-        yield _line("user", number, 0, {"role": "user", "content": _prose(chance, 30)})
+        yield _line("user", number, 0, {"role": "user", "content": prose(30)})
         for step in range(1, 12):
-            answer, tool = f"msg_{number}_{step}", f"toolu_{number}_{step}"
+            tool = f"toolu_{number}_{step}"
             if step % 3 == 1:
-                yield _answer(number, step, answer, {"type": "text", "text": _prose(chance, 60)})
+                yield _answer(number, step, {"type": "text", "text": prose(60)})
+            given = {"command": prose(8), "old_string": code(4), "new_string": code(5)}
             name = chance.choice(("Bash", "Read", "Edit", "Grep"))
-            given = {
-                "command": _prose(chance, 8),
-                "old_string": _code(chance, 4),
-                "new_string": _code(chance, 5),
-            }
-            yield _answer(
-                number, step, answer, {"type": "tool_use", "id": tool, "name": name, "input": given}
-            )
-            output = _code(chance, chance.choice((2, 5, 20, 60, 200)))
+            used = {"type": "tool_use", "id": tool, "name": name, "input": given}
+            yield _answer(number, step, used)
+            output = code(chance.choice(results))
             result = {
-                "type": "tool_result",
-                "tool_use_id": tool,
-                "content": output,
-                "is_error": step == 7,
-            }
+                "type": "tool_result", "tool_use_id": tool, "content": output, "is_error": step == 7,
+            }  # fmt: skip
             copy = {"stdout": output, "stderr": "", "interrupted": False, "isImage": False}
             message = {"role": "user", "content": [result]}
             yield _line("user", number, step, message, toolUseResult=copy)
             if step % 4 == 0:
-                yield {
-                    "type": "progress",
-                    "sessionId": SESSION,
-                    "data": {"type": "hook", "text": _prose(chance, 40)},
-                }
+                data = {"type": "hook", "text": prose(40)}
+                yield {"type": "progress", "sessionId": SESSION, "data": data}
         backups = {f"src/{index}.py": {"version": 1} for index in range(30)}
-        yield {
-            "type": "file-history-snapshot",
-            "messageId": "m",
-            "snapshot": {"trackedFileBackups": backups},
-        }
+        snapshot = {"trackedFileBackups": backups}
+        yield {"type": "file-history-snapshot", "messageId": "m", "snapshot": snapshot}
 
 
-def _line(
-    kind: str, number: int, step: int, message: dict[str, Any], **more: Any
-) -> dict[str, Any]:
+def _line(kind: str, number: int, step: int, message: dict[str, Any], **more: Any) -> Any:
     return {
-        "parentUuid": f"{number:08d}-0000-4000-8000-{step:012d}",
-        "isSidechain": False,
-        "userType": "external",
-        "cwd": "/home/ana/shop",
-        "sessionId": SESSION,
-        "version": "2.1.200",
-        "gitBranch": "fix/cart",
-        "type": kind,
-        "message": message,
+        "parentUuid": f"{number:08d}-0000-4000-8000-{step:012d}", "isSidechain": False,
+        "userType": "external", "cwd": "/home/ana/shop", "sessionId": SESSION,
+        "version": "2.1.200", "gitBranch": "fix/cart", "type": kind, "message": message,
         "uuid": f"{number:08d}-{kind[0]}000-4000-8000-{step:06d}{len(str(message)) % 1000000:06d}",
-        "timestamp": f"2026-03-04T{number // 60 % 24:02d}:{number % 60:02d}:{step:02d}.000Z",
-        **more,
-    }
+        "timestamp": f"2026-03-04T{number // 60 % 24:02d}:{number % 60:02d}:{step:02d}.000Z", **more,
+    }  # fmt: skip
 
 
-def _answer(number: int, step: int, answer: str, block: dict[str, Any]) -> dict[str, Any]:
-    usage = {
-        "input_tokens": 4,
-        "cache_read_input_tokens": 51234,
-        "output_tokens": 210,
-        "service_tier": "standard",
-    }
+def _answer(number: int, step: int, block: dict[str, Any]) -> Any:
+    usage = {"input_tokens": 4, "cache_read_input_tokens": 51234, "output_tokens": 210}
     message = {
-        "id": answer,
-        "type": "message",
-        "role": "assistant",
-        "content": [block],
+        "id": f"msg_{number}_{step}", "type": "message", "role": "assistant", "content": [block],
         "usage": usage,
-    }
+    }  # fmt: skip
     return _line("assistant", number, step, message, requestId=f"req_{number}")
-
-
-def _prose(chance: random.Random, count: int) -> str:
-    return " ".join(chance.choices(_WORDS, k=count))
-
-
-def _code(chance: random.Random, count: int) -> str:
-    return "\n".join(chance.choices(_CODE, k=count))
 
 
 # What each process prints: the seconds of its work and, on Linux, the most memory it had (VmHWM;
 # ru_maxrss begins with what the starting process had). Starting Python counts on neither side.
 _MEASURED = """
 import pathlib, re, resource, sys, time
-start = time.perf_counter()
+start = time.process_time()
 WORK
-took = time.perf_counter() - start
+took = time.process_time() - start
 status = pathlib.Path("/proc/self/status")
 mark = re.search("VmHWM:[^0-9]+([0-9]+)", status.read_text()) if status.exists() else None
 unit = 1 if sys.platform == "darwin" else 1024
@@ -153,7 +118,6 @@ print(took, int(mark[1]) * 1024 if mark else resource.getrusage(resource.RUSAGE_
 """
 _LOADS = """
 import json
-start = time.perf_counter()
 with open(sys.argv[1], "rb") as file:
     for line in file:
         json.loads(line)
@@ -170,53 +134,41 @@ with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.St
 """
 
 
-def measured(work: str, path: Path, project: Path) -> tuple[float, float]:
-    """Seconds and megabytes that a process of its own takes for this work, in a fresh project and
-    home.
-    """
-    with tempfile.TemporaryDirectory(dir=project) as fresh:
-        root, home = Path(fresh, "project"), Path(fresh, "home")
+def measured(work: str, path: Path) -> tuple[float, float]:
+    """Seconds and megabytes of a process of its own for this work, in a fresh project and home."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as fresh:
+        root = Path(fresh, "project")
         (root / ".git").mkdir(parents=True)
-        home.mkdir()
-        environ = {
-            **os.environ,
-            "HOME": str(home),
-            "XDG_STATE_HOME": str(home / "state"),
-            "MEM_ROOT": str(root),
-        }
-        script = _MEASURED.replace("WORK", work)
-        done = subprocess.run(
-            [sys.executable, "-c", script, str(path)],
-            cwd=root, env=environ, capture_output=True, text=True, check=True,
-        )  # fmt: skip
+        own = {"HOME": fresh, "XDG_STATE_HOME": f"{fresh}/state", "MEM_ROOT": str(root)}
+        command = [sys.executable, "-c", _MEASURED.replace("WORK", work), str(path)]
+        environ = {**os.environ, **own}
+        done = subprocess.run(command, cwd=root, env=environ, stdout=subprocess.PIPE, check=True)
     took, memory = done.stdout.split()
     return float(took), int(memory) / 1e6
 
 
 def peak(path: Path) -> int:
     """Bytes of memory that a process of its own takes to read the session."""
-    return int(measured(_READ, path, path.parent)[1] * 1e6)
+    return int(measured(_READ, path)[1] * 1e6)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--size", type=int, default=100, help="megabytes")
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--dense", action="store_true")
     given = parser.parse_args(arguments)
+    works = {"json.loads": _LOADS, "read": _READ, "extract by rules": _EXTRACT}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "session.jsonl"
-        lines = write_session(path, given.size * 1_000_000)
-        works = (_LOADS, _READ, _EXTRACT)
-        rounds = [[measured(work, path, Path(folder)) for work in works] for _ in range(given.runs)]
-    (loads, _), (reads, held), (learns, most) = (
-        tuple(sorted(column)[len(column) // 2] for column in zip(*each, strict=True))
-        for each in zip(*rounds, strict=True)
-    )
-    print(
-        f"{given.size} MB, {lines} lines, median of {given.runs} rounds: json.loads {loads:.2f} s; "
-        f"read {reads:.2f} s, {reads / loads:.2f} times, {held:.0f} MB; "
-        f"mem extract --engine rules {learns:.2f} s, {learns / loads:.2f} times, {most:.0f} MB"
-    )
+        lines = write_session(path, given.size * 1_000_000, dense=given.dense)
+        print(f"{given.size} MB, {lines} lines")
+        rounds = [[measured(work, path) for work in works.values()] for _ in range(given.runs)]
+    least = 0.0
+    for name, column in zip(works, zip(*rounds, strict=True), strict=True):
+        took, memory = map(statistics.median, zip(*column, strict=True))
+        least = least or took
+        print(f"{name:<18}{took:>8.2f} s{took / least:>8.2f}{memory:>8.0f} MB")
     return 0
 
 
