@@ -75,12 +75,11 @@ def lessons_of(session: Session, known: Iterable[KnownFile]) -> int:
 
 def related(session: Session, entries: Sequence[Entry], most: int = 12) -> list[Entry]:
     """The entries that share most with what the person said."""
-    said: frozenset[str] = frozenset().union(
-        *(rough(turn.text[:4000]) for turn in session.turns if turn.human)
-    )
-    shares = [(len(said & rough(entry.body)), n) for n, entry in enumerate(entries)]
-    best = sorted((-share, n) for share, n in shares if share >= 3)
-    return [entries[n] for _, n in best[:most]]
+    turns = (rough(turn.text[:4000]) for turn in session.turns if turn.human)
+    said = frozenset(word for words in turns for word in words)
+    shares = [(len(said & rough(entry.body)), entry) for entry in entries]
+    best = sorted((one for one in shares if one[0] >= 3), key=lambda one: -one[0])
+    return [entry for _, entry in best[:most]]
 
 
 def _entries(known: Iterable[KnownFile]) -> Iterator[Entry]:
@@ -184,9 +183,10 @@ class _Placement:
     def place(self, draft: Draft) -> None:
         """Decide what becomes of one guarded finding."""
         finding, scope = draft.finding, BY_NAME[draft.finding.scope]
+        told = self.live.get(self.survivors.get(finding.reinforces, finding.reinforces))
         if draft.id in self.ids:
             self.dropped[LEARNED] += 1
-        elif (told := self._confirmed(finding.reinforces)) is not None:
+        elif told is not None and told.file.writable:
             # `Remember this` of what is known: its decay clock is reset, without a count.
             self._strengthen(told, draft, {"last_reinforced": self.context.today})
         elif finding.institutional and scope.norms and not finding.tainted:
@@ -195,10 +195,6 @@ class _Placement:
             self._add(draft, scope, "episodes")
         else:
             self._learn(draft, scope)
-
-    def _confirmed(self, name: str) -> _Alike | None:
-        found = self.live.get(self.survivors.get(name, name))
-        return found if found is not None and found.file.writable else None
 
     def _learn(self, draft: Draft, scope: Scope) -> None:
         # The person's manner goes to the proxy.
@@ -273,7 +269,7 @@ class _Placement:
             self.dropped[TWICE] += 1
             return
         self.touched.add(entry.id)
-        mine = self._source(draft)
+        mine = f"{self.context.name}#{draft.key}"
         named = [*(s for s in sources_of(entry) if s != mine), mine][-SOURCES:]
         path = same.spot[0]
         if restored:
@@ -282,19 +278,10 @@ class _Placement:
             self.changes.set(same.spot, **values, source=named)
         self._note("restored" if restored else "reinforced", entry.id, path, entry.title, draft)
 
-    def _source(self, draft: Draft) -> str:
-        return f"{self.context.name}#{draft.key}"
-
     def _add(self, draft: Draft, scope: Scope, target: str) -> None:
-        path = self.context.targets[target][0]
-        values = {k: v for k, v in self._values(draft, scope).items() if v not in (None, [], "")}
-        self.changes.add(path, values, _body(draft))
-        self.ids.add(draft.id)
-        self._note("learned", draft.id, path, draft.finding.title, draft)
-
-    def _values(self, draft: Draft, scope: Scope) -> dict[str, Any]:
-        finding, day = draft.finding, draft.day or self.context.today
-        return {
+        path, finding = self.context.targets[target][0], draft.finding
+        day = draft.day or self.context.today
+        values = {
             "id": draft.id,
             **_judged(finding, scope),
             "domain": scope.domain,
@@ -309,10 +296,14 @@ class _Placement:
             "commands": list(finding.commands),
             "session_id": self.context.session,
             "session_task": self.context.task,
-            "source": [self._source(draft)],
+            "source": [f"{self.context.name}#{draft.key}"],
             "outcome": draft.outcome,
             **draft.extra,
         }
+        given = {key: value for key, value in values.items() if value not in (None, [], "")}
+        self.changes.add(path, given, _body(draft))
+        self.ids.add(draft.id)
+        self._note("learned", draft.id, path, finding.title, draft)
 
     def _norm(self, draft: Draft, scope: Scope) -> None:
         """A dated bullet in the level's institutional.md, unless one says it already."""

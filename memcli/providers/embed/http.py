@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from memcli.errors import ProviderError
 from memcli.providers.embed.wire import Wire, shown
+from memcli.providers.retry import seconds_of
 from memcli.text.controls import strip_controls, strip_private
 from memcli.text.secrets import redact_secrets
 
@@ -205,7 +206,9 @@ class HttpEmbedder:
             return self._failed("the reply is no JSON")
         what = f"HTTP {status}: {said}" if said else f"HTTP {status}"
         if status in (408, 409, 425, 429) or status >= 500:
-            return _PassingError(self._failed(what, "try again later"), _wait_of(headers, whole))
+            google = re.search(r'"retryDelay": "(\d{1,9}(?:\.\d{1,9})?)s"', whole)
+            wait = float(google[1]) if google else seconds_of(headers)
+            return _PassingError(self._failed(what, "try again later"), wait)
         settings = "check embed_model, embed_dimensions and embed_url"
         return self._failed(what, "" if status == 404 else settings)
 
@@ -295,21 +298,6 @@ def shorten(text: str, limit: int) -> str:
         words = cut.rsplit(None, 1)[0]
         cut = words if len(words) * 2 >= len(cut) else cut
     return cut.rstrip()
-
-
-def _wait_of(headers: Mapping[str, str], reply: str) -> float | None:
-    """Seconds that the server asks to wait, from its headers or Google's RetryInfo."""
-    from email.utils import parsedate_to_datetime
-
-    told = headers.get("retry-after", "")
-    delay = re.search(r'"retryDelay": "(\d{1,9}(?:\.\d{1,9})?)s"', reply)
-    for text, unit in ((headers.get("retry-after-ms", ""), 1000), (told, 1)):
-        if re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?", text):
-            return float(text) / unit
-    try:
-        return max(0.0, parsedate_to_datetime(told).timestamp() - time.time())
-    except (ValueError, OverflowError):
-        return float(delay[1]) if delay else None
 
 
 def _library() -> Any:

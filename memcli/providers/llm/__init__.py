@@ -73,17 +73,13 @@ class Model(Protocol):
         ...
 
 
-class Provider(Protocol):
-    """What answers behind a `Model`: secrets, budget, ledger and checks are not its business."""
+class Provider(Model, Protocol):
+    """What answers behind a `Model`: secrets, budget, ledger and checks are not its business. Its
+    replies may have a `stop` that says why they are not whole.
+    """
 
     name: str
     model: str
-
-    def ask(self, ask: Ask) -> Reply:
-        """A reply, whole or with `stop` saying why not. Raises ProviderError. Thread-safe."""
-        ...
-
-    def close(self) -> None: ...
 
 
 def make_model(config: Config, environ: Mapping[str, str], ledger: Ledger) -> Model | None:

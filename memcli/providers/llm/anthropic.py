@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from memcli.errors import ProviderError, UsageError
 from memcli.providers.llm import Ask, Reply, Usage, prices
 from memcli.providers.llm.replies import excerpt
+from memcli.providers.retry import seconds_of
 
 if TYPE_CHECKING:
     import anthropic
@@ -106,8 +106,7 @@ class Anthropic:
 
 
 _HINTS = {
-    401: "check ANTHROPIC_API_KEY",
-    403: "check ANTHROPIC_API_KEY and what it may be used for",
+    **dict.fromkeys((401, 403), "check ANTHROPIC_API_KEY and what it may be used for"),
     404: "check the model with --set model=…",
     413: "give less to read",
 }
@@ -165,13 +164,4 @@ def _wait(error: anthropic.APIError, pause: float | None) -> float | None:
     status, headers = error.status_code, error.response.headers
     if headers.get("x-should-retry") == "false" or not (status in (408, 409, 429) or status >= 500):
         return None
-    told = _seconds(headers.get("retry-after-ms"), 1000) or _seconds(headers.get("retry-after"), 1)
-    return told or pause
-
-
-def _seconds(value: str | None, per: int) -> float | None:
-    try:
-        seconds = float(value or "nan") / per
-    except ValueError:
-        return None
-    return seconds if math.isfinite(seconds) and seconds > 0 else None
+    return seconds_of(headers) or pause
