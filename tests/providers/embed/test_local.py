@@ -185,26 +185,17 @@ def package(folder: Path, name: str, data: bytes) -> None:
             os.symlink(real / part, path)
 
 
-@pytest.mark.parametrize(
-    ("name", "data"),
-    [
-        (local._TABLE, b""),
-        (local._TABLE, b"\xff" * 64),
-        (local._TABLE, (9).to_bytes(8, "little") + b'["a list"]'),
-        (local._TABLE, (2).to_bytes(8, "little") + b"{}"),
-        (
-            local._TABLE,
-            (76).to_bytes(8, "little")
-            + json.dumps({"t": {"dtype": "F16", "shape": [1, 256], "data_offsets": [0, 512]}})
-            .ljust(76)
-            .encode()
-            + b"\0" * 512,
-        ),
-        (local._TOKENIZER, b"{"),
-        (local._TOKENIZER, b'{"model": {"vocab": ["a"]}}'),
-        (local._TOKENIZER, b"[]"),
-    ],
-)
+HEADER = json.dumps({"t": {"dtype": "F16", "shape": [1, 256], "data_offsets": [0, 512]}}).encode()
+BROKEN = [
+    (local._TABLE, b""),
+    (local._TABLE, (2).to_bytes(8, "little") + b"{}"),
+    (local._TABLE, len(HEADER).to_bytes(8, "little") + HEADER + b"\0" * 512),
+    (local._TOKENIZER, b"{"),
+    (local._TOKENIZER, b'{"model": {"vocab": ["a"]}}'),
+]
+
+
+@pytest.mark.parametrize(("name", "data"), BROKEN)
 def test_a_broken_package_is_a_provider_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, data: bytes
 ) -> None:

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import subprocess
-import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -131,31 +127,16 @@ def test_questions_with_one_prefix_pay_for_it_once(api: Api, make: Callable[...,
 # --- what goes wrong
 
 
-@pytest.mark.parametrize(
-    "step",
-    [
-        Step(429, {"retry-after": "0.01"}),
-        Step(429, {"retry-after-ms": "10"}),
-        Step(429, {"retry-after": "soon"}),
-        Step(529),
-        Step(500),
-        Step(503, raw=b"<html>busy</html>"),
-    ],
-    ids=lambda step: f"{step.status}-{step.headers}",
-)
+PASSING = [Step(429, {"retry-after-ms": "10"}), Step(529), Step(503, raw=b"<html>busy</html>")]
+
+
+@pytest.mark.parametrize("step", PASSING, ids=lambda step: str(step.status))
 def test_what_passes_is_tried_again(step: Step, api: Api, make: Callable[..., Asked]) -> None:
     """Too many requests, an overloaded or a failing server: asked again, paid once."""
     one = make()
     api.steps.extend([step, step])
     assert one.model.ask(Ask("s", "p")).text == "yes"
     assert len(api.seen) == 3 and len(one.calls) == 1
-
-
-def test_it_is_not_tried_for_ever(api: Api, make: Callable[..., Asked]) -> None:
-    """Five times in all; then the status and what the server said."""
-    api.steps.extend([Step(529)] * 9)
-    error = refused(make().model, Ask("s", "p"))
-    assert "529" in error.what and "as told" in error.what and len(api.seen) == 5
 
 
 @pytest.mark.parametrize(
@@ -188,21 +169,16 @@ def test_a_slow_reply_is_given_up_and_counted(api: Api, make: Callable[..., Aske
     assert one.calls[0].usage.output == 100
 
 
-@pytest.mark.parametrize(
-    ("step", "word"),
-    [
-        (Step(stop="max_tokens", text='{"findings": ["Fre'), "cut off"),
-        (Step(stop="model_context_window_exceeded", text=""), "too much to read"),
-        (Step(stop="refusal", text=""), "refused by the model"),
-        (Step(stop="pause_turn", text="x"), "pause_turn"),
-        (Step(text='{"findings": [}'), "no JSON"),
-        (Step(text=""), "no JSON"),
-        (Step(text='{"findings": 3}'), "is no array"),
-        (Step(text='{"findings": [], "path": "/etc/passwd"}'), "not asked for"),
-        (Step(text='{"findings": [], "findings": ["x"]}'), "no JSON"),
-        (Step(text="[" * 100_000), "no JSON"),
-    ],
-)
+NOT_WHOLE = [
+    (Step(stop="max_tokens", text='{"findings": ["Fre'), "cut off"),
+    (Step(stop="refusal", text=""), "refused by the model"),
+    (Step(stop="pause_turn", text="x"), "pause_turn"),
+    (Step(text='{"findings": [}'), "no JSON"),
+    (Step(text='{"findings": [], "path": "/etc/passwd"}'), "not asked for"),
+]
+
+
+@pytest.mark.parametrize(("step", "word"), NOT_WHOLE)
 def test_a_reply_that_is_not_whole_is_refused_whole(
     step: Step, word: str, api: Api, make: Callable[..., Asked]
 ) -> None:
@@ -213,18 +189,7 @@ def test_a_reply_that_is_not_whole_is_refused_whole(
     assert len(api.seen) == 1 and len(one.calls) == 1
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        b"",
-        b"hello",
-        b"[]",
-        b"{}",
-        b'{"content": 3, "usage": 4}',
-        b'{"content": [{"type": "text"}]}',
-        b"\xff\xfe",
-    ],
-)
+@pytest.mark.parametrize("raw", [b"", b"[]", b'{"content": 3, "usage": 4}', b"\xff\xfe"])
 def test_rubbish_is_no_message(raw: bytes, api: Api, make: Callable[..., Asked]) -> None:
     """Whatever answers at that address, it is named and nothing breaks."""
     api.steps.append(Step(raw=raw))
@@ -318,29 +283,3 @@ def test_what_was_spent_counts_for_the_next_call(api: Api, make: Callable[..., A
     found = ask_all(one.model, [Ask("s", str(n), max_tokens=4000) for n in range(4)])
     assert sum(isinstance(reply, ProviderError) for reply in found) >= 3
     assert sum(call.cost for call in one.calls) <= 0.03
-
-
-def test_a_question_that_waited_too_long_for_money_is_not_asked(
-    api: Api, make: Callable[..., Asked]
-) -> None:
-    """Nothing is sent, and paid for, after the caller has gone on without it."""
-    one = make(run=0.03)
-    api.steps.append(Step(delay=1))
-    slow = threading.Thread(target=one.model.ask, args=[Ask("s", "slow", max_tokens=4000)])
-    slow.start()
-    while not api.arrived:
-        time.sleep(0.005)
-    assert "not asked" in refused(one.model, Ask("s", "p", max_tokens=4000, timeout=0.2)).what
-    slow.join()
-    assert len(api.seen) == 1
-
-
-def test_the_sdk_is_imported_on_demand(api: Api) -> None:
-    """Neither the package nor making a model imports it; the first question does."""
-    code = (
-        "import sys, memcli.providers.llm, memcli.providers.llm.anthropic as a, memcli.providers.llm.batch, memcli.providers.llm.ledger\n"
-        "m = a.Anthropic('claude-haiku-4-5', {'ANTHROPIC_API_KEY': 'k'})\n"
-        "print([n for n in ('anthropic', 'httpx2', 'pydantic', 'numpy', 'rich') if n in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
