@@ -42,7 +42,7 @@ def prompt(app: HookApp, state: State, call: HookCall) -> Told:
     )
     fresh = [item for item in found if _is_new(item, seen)]
     limit = min(PROMPT_TOKENS, app.limit or PROMPT_TOKENS) + budget.FRAME
-    made = budget.compose(Pools(ranked=fresh), limit=limit, most=PROMPT_HITS)
+    made = budget.compose(Pools(ranked=fresh), limit=limit, most=PROMPT_HITS, share=1.0)
     chosen = list(made.items)
     if len(chosen) < PROMPT_HITS:
         room = PROMPT_TOKENS + budget.FRAME - made.budget.used if chosen else PROMPT_TOKENS

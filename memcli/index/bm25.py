@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from heapq import nlargest
 
-COLUMN_WEIGHTS = (1.5, 1.0, 1.0, 1.0, 0.7)
-"""BM25 weights of title, text, tags, date, parts (docs/benchmarks.md)."""
+COLUMN_WEIGHTS = (1.5, 1.0, 1.0, 1.0, 0.7, 0.5)
+"""BM25 weights of title, text, tags, date, parts, around (docs/benchmarks.md)."""
 COVERAGE = 0.3
 """Share of a lexical score that depends on how much of the query, by idf, a chunk covers."""
 POOL = 200

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 from hashlib import blake2b
 from math import isfinite
 from typing import Any, NamedTuple
 
+from memcli.index.source import AROUND
 from memcli.memory.grammar import DETAIL
 from memcli.memory.values import Entry
 from memcli.memory.words import OVERLAP, SIZE, clean, sub_words
 
+PASSAGE = 1200
+"""Characters of bullets that are searched and shown together."""
+_LINKED = re.compile(r"[-*+] +\[[^\]\n]*\]\([^)\n]*\.md")
 PRESSING = frozenset({"permanent", "critical"})
 """Written priorities that no answer goes without."""
 INDEXED = frozenset(
@@ -45,6 +51,7 @@ class Row(NamedTuple):
     text: str
     tags: str
     parts: str
+    around: str
     digest: bytes
     metadata: str
     rank: int
@@ -52,7 +59,7 @@ class Row(NamedTuple):
     moment: str
 
 
-def rows(entry: Entry, *, live: bool) -> list[Row]:
+def rows(entry: Entry, around: str = "", *, live: bool) -> list[Row]:
     """The rows of one entry: one, or overlapping ones for a text longer than `SIZE`."""
     text, detail = searchable(entry)
     metadata = _as_json(_metadata(entry, detail))
@@ -67,15 +74,45 @@ def rows(entry: Entry, *, live: bool) -> list[Row]:
         window = text[start : start + SIZE]
         weighed = (
             name, str(part), str(flag), entry.type, entry.kind, day, title, window, tags, metadata,
+            around,
         )  # fmt: skip
         digest = blake2b("\0".join(weighed).encode(), digest_size=12).digest()
         found.append(Row(
             name, part, entry.start, entry.line, flag, entry.type, entry.kind, day, title, window,
-            tags, sub_words(f"{title} {tags} {window}"), digest, metadata, *order,
+            tags, sub_words(f"{title} {tags} {window}"), around, digest, metadata, *order,
         ))  # fmt: skip
         if len(text) <= SIZE:
             break
     return found
+
+
+def passages(units: Sequence[Entry]) -> dict[str, str]:
+    """Id of a bullet -> what it stands among, itself included, as it is searched and shown.
+
+    Bullets of one section go together, in order, up to `PASSAGE` characters; one with a date of
+    its own, a line of an index, a section and a long one stand alone.
+    """
+    runs: list[list[Entry]] = []
+    for unit in units:
+        last = runs[-1] if runs else []
+        size = sum(len(other.body) for other in last) + len(unit.body)
+        if last and size <= PASSAGE and _joins(last[-1], unit):
+            last.append(unit)
+        else:
+            runs.append([unit])
+    found: dict[str, str] = {}
+    for run in runs:
+        if len(run) > 1:
+            text = clean("\n".join(unit.body for unit in run))
+            found |= dict.fromkeys((unit.id for unit in run), f"{text}{AROUND}{sub_words(text)}")
+    return found
+
+
+def _joins(before: Entry, unit: Entry) -> bool:
+    same = (before.end, before.date, before.extra.get("title"))
+    if same != (unit.start, unit.date, unit.extra.get("title")) or unit.body.startswith("#"):
+        return False
+    return not _LINKED.match(before.body) and not _LINKED.match(unit.body)
 
 
 def searchable(entry: Entry) -> tuple[str, str]:

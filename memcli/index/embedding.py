@@ -24,6 +24,8 @@ PAID_BATCH = 128
 """The same for a provider: what it gave before it failed is kept."""
 FEW = 64
 """Up to so many chunks are embedded without numpy, whose import would cost more."""
+_EMBEDDED = "CASE around WHEN '' THEN text ELSE substr(around, 1, instr(around, char(12)) - 1) END"
+"""A bullet is embedded with what it stands among."""
 Weighted = Mapping[str, tuple[int, bytes]]
 """Word -> (weight, vector)."""
 
@@ -81,7 +83,7 @@ def _fill(
     size = BATCH if local else PAID_BATCH
     for start in range(0, len(missing), size):
         rows = vectors.db.execute(
-            f"SELECT id, digest, title, text FROM chunks WHERE id {ONE_OF}",
+            f"SELECT id, digest, title, {_EMBEDDED} FROM chunks WHERE id {ONE_OF}",
             (json.dumps(missing[start : start + size]),),
         )
         batch = [Missing(*row) for row in rows]

@@ -55,7 +55,8 @@ class Entries:
         self, where: str, values: tuple[Any, ...], table: str = "chunks"
     ) -> list[Candidate]:
         rows = self.db.execute(
-            "SELECT id, source, entry, part, offset, line, type, kind, date, title, text, metadata"
+            "SELECT id, source, entry, part, offset, line, type, kind, date, title, text, metadata,"
+            " around"
             f" FROM {table} WHERE {where}",
             values,
         )
@@ -232,4 +233,4 @@ def _candidate(row: tuple[Any, ...]) -> Candidate:
         values = None
     if tuple(map(type, row[:11])) != _TYPES or type(values) is not dict:
         raise sqlite3.DatabaseError(FORGED)
-    return Candidate._make((*row[:11], values))
+    return Candidate._make((*row[:11], values, row[12]))

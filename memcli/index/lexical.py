@@ -7,6 +7,7 @@ import math
 import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 from heapq import nlargest
 from typing import cast
 
@@ -33,9 +34,18 @@ class Lexical:
         return int(self.db.execute("SELECT count(*) FROM chunks").fetchone()[0])
 
     def counts(self, words: Sequence[str]) -> list[int]:
-        """In how many chunks each word stands."""
+        """In how many chunks each word stands, not counting where it stands beside them."""
+        where = "- around : " if self._has_passages else ""
+        return [self._matching(where + quoted(word)) for word in words]
+
+    @cached_property
+    def _has_passages(self) -> bool:
+        found = "SELECT 1 FROM chunks WHERE around != '' LIMIT 1"
+        return self.db.execute(found).fetchone() is not None
+
+    def _matching(self, expression: str) -> int:
         select = "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?"
-        return [int(self.db.execute(select, (quoted(word),)).fetchone()[0]) for word in words]
+        return int(self.db.execute(select, (expression,)).fetchone()[0])
 
     def idf(self, words: Sequence[str]) -> list[float]:
         """How rare each word is: see `bm25.idf`."""
@@ -63,7 +73,8 @@ class Lexical:
         covered: dict[int, float] = {}
         for n, term in counted:
             idf = bm25.idf(n, total)
-            factor = idf / _fts_idf(n, total)
+            rows = self._matching(quoted(term)) if self._has_passages else n
+            factor = idf / _fts_idf(rows, total)
             for rowid, points in self._postings(term, among):
                 if (allowed is None or rowid in allowed) and rowid not in denied:
                     scores[rowid] = scores.get(rowid, 0.0) + points * factor

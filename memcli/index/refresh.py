@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from memcli.index import occasions
-from memcli.index.chunks import Row, rows
+from memcli.index.chunks import Row, passages, rows
 from memcli.index.database import Index, Refreshed, place_text
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prose import sections
@@ -129,11 +129,14 @@ class _Writer:
             self._note(file, (mtime, size, identity, 0), [problem])
             return None
         memory = parse(text, file.name)
-        entries = [*sections(memory), *memory.entries]
+        prose = sections(memory)
+        entries, around = [*prose, *memory.entries], passages(prose)
         state = (mtime, size, identity, len(entries))
         source = self._note(file, state, memory.problems)
         live = file.place.store == "memory"
-        wanted = [row for entry in entries for row in rows(entry, live=live)]
+        wanted = [
+            row for entry in entries for row in rows(entry, around.get(entry.id, ""), live=live)
+        ]
         self._relate(source, memory)
         self._insert(source, self._keep(source, wanted) if known else wanted)
         return True
@@ -155,8 +158,8 @@ class _Writer:
         self._note_occasions(top)
         if self.fts:
             self.db.execute(
-                "INSERT INTO chunks_fts (rowid, title, text, tags, date, parts)"
-                " SELECT id, title, text, tags, date, parts FROM chunks WHERE id > ?",
+                "INSERT INTO chunks_fts (rowid, title, text, tags, date, parts, around)"
+                " SELECT id, title, text, tags, date, parts, around FROM chunks WHERE id > ?",
                 (top,),
             )
 
@@ -200,8 +203,8 @@ class _Writer:
         ids = [row[0] for row in found]
         self.vectors.forget(ids)
         self.db.execute(
-            "INSERT INTO chunks_fts (chunks_fts, rowid, title, text, tags, date, parts)"
-            f" SELECT 'delete', id, title, text, tags, date, parts FROM chunks WHERE {where}",
+            "INSERT INTO chunks_fts (chunks_fts, rowid, title, text, tags, date, parts, around)"
+            f" SELECT 'delete', id, title, text, tags, date, parts, around FROM chunks WHERE {where}",
             values,
         )
         self.db.execute(f"DELETE FROM occasions WHERE chunk {ONE_OF}", (json.dumps(ids),))

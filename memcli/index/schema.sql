@@ -24,6 +24,7 @@ CREATE TABLE chunks (
   text TEXT NOT NULL,
   tags TEXT NOT NULL,
   parts TEXT NOT NULL,          -- sub-words of identifiers, bigrams of scripts without spaces
+  around TEXT NOT NULL,         -- of a bullet: the bullets that it stands among, as they are searched
   digest BLOB NOT NULL,         -- of everything but the place: an equal one is not written again
   metadata TEXT NOT NULL,       -- JSON: the values of the entry
   rank INTEGER NOT NULL,        -- how pressing its priority is, 0 to 4
@@ -32,6 +33,7 @@ CREATE TABLE chunks (
 );
 CREATE INDEX chunks_source ON chunks(source, offset, part);
 CREATE INDEX chunks_entry ON chunks(entry);
+CREATE INDEX chunks_around ON chunks(id) WHERE around != '';
 CREATE INDEX chunks_dead ON chunks(id) WHERE live = 0;
 -- in the orders in which standing entries are asked for: the first of many cost as the first of few
 CREATE INDEX chunks_pressing ON chunks(rank, importance DESC, date DESC, entry) WHERE part = 0 AND kind != '' AND rank <= 2;
@@ -39,7 +41,7 @@ CREATE INDEX chunks_episodes ON chunks(moment DESC, entry) WHERE part = 0 AND ki
 CREATE INDEX chunks_important ON chunks(importance DESC, date DESC, entry) WHERE part = 0;
 CREATE INDEX chunks_date ON chunks(date) WHERE part = 0;
 CREATE VIRTUAL TABLE chunks_fts USING fts5(
-  title, text, tags, date, parts,
+  title, text, tags, date, parts, around,
   content = 'chunks', content_rowid = 'id',
   tokenize = 'porter unicode61 remove_diacritics 2'
 );

@@ -13,6 +13,9 @@ from memcli.index.terms import Query
 from memcli.memory.levels import Place
 from memcli.memory.values import Problem
 
+AROUND = "\f"
+"""Stands between the text of a passage and its sub-words."""
+
 
 class FileRow(NamedTuple):
     """What a store knows of a file."""
@@ -43,6 +46,8 @@ class Candidate(NamedTuple):
     title: str
     text: str
     values: Mapping[str, Any]
+    around: str = ""
+    """Of a bullet, the words of those that it stands among."""
 
 
 class Signals(NamedTuple):

@@ -29,7 +29,10 @@ FOLDERS = (
     ".learnings", "docs/decisions", "docs/lessons", "docs/adr",
 )  # fmt: skip
 """A folder counts with its `*.md` and those of the folders in it."""
-NAMES = ("LEARNINGS", "LESSONS", "LESSONS_LEARNED", "DECISIONS", "PITFALLS")
+NAMES = (
+    "LEARNINGS", "LESSONS", "LESSONS_LEARNED", "DECISIONS", "PITFALLS", "ENTSCHEIDUNGEN",
+    "ERKENNTNISSE", "DECISIONES", "LECCIONES", "DECISOES", "LICOES", "DECISIONI", "LEZIONI",
+)  # fmt: skip
 """These lie at the root or in `docs/`, in capitals, small letters, or with a capital letter."""
 NEVER = frozenset({"readme.md", "template.md", "proxy.md", "institutional.md"})
 MOST_FILES = 500

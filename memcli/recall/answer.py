@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from memcli.index import view
+from memcli.index.source import AROUND
 from memcli.index.view import Filters
 from memcli.memory.values import Problem
 from memcli.recall import budget, excerpt, gate
@@ -138,7 +139,7 @@ def told(
     notes: list[str],
     text: str,
 ) -> list[budget.Shown]:
-    """The hits for a prompt each of which bears on it by itself, the strongest first."""
+    """The hits for a prompt each of which bears on it by itself, the best first."""
     least = project.config.inject_min
     sought = gate.focus(text, index.words.counts, index.words.size(), least)
     if not sought.text:
@@ -148,12 +149,12 @@ def told(
     layers = Layers(project, index, rows, where, vectors_of(index, project.config, embedder, notes))
     asked = excerpt.terms(sought.weights)
     found = []
-    for place, hit in enumerate(layers.search.ranked(sought.text, LOOKED_AT)):
-        title = layers.search.chosen[hit.item.id].title
-        own = gate.strength(excerpt.together(title, hit.item.text, asked))
-        if own >= least and hit.own:
-            found.append((-own, place, layers.showing.shown(hit.item.id, "ranked")))
-    return [shown for _, _, shown in sorted(found, key=lambda one: one[:2])]
+    for hit in layers.search.ranked(sought.text, LOOKED_AT):
+        chosen = layers.search.chosen[hit.item.id]
+        text = chosen.around.partition(AROUND)[0] or hit.item.text
+        if hit.own and gate.strength(excerpt.together(chosen.title, text, asked)) >= least:
+            found.append(layers.showing.shown(hit.item.id, "ranked", short=True))
+    return found
 
 
 def composed(config: Config, pools: budget.Pools) -> budget.Block:

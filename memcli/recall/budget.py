@@ -141,7 +141,12 @@ class Pools(NamedTuple):
 
 
 def compose(
-    pools: Pools, *, limit: int, most: int = 10**9, by_type: Mapping[str, int] | None = None
+    pools: Pools,
+    *,
+    limit: int,
+    most: int = 10**9,
+    by_type: Mapping[str, int] | None = None,
+    share: float = OF_ROOM,
 ) -> Block:
     """Choose what fits into `limit` tokens, wrapper included, and at most `most` ranked hits (SPEC
     3.5).
@@ -165,7 +170,7 @@ def compose(
     ranked = [item for item in pools.ranked if taken.isdisjoint((item.key, *item.also))]
     found = pools.history.items(min(rest, UNLIMITED)) if pools.history else ()
     fund = int(STRONG * rest) if strong else min(quarter, UNLIMITED)
-    chosen["ranked"] = _ranked(ranked, rest - (fund if found else 0), most, by_type or {})
+    chosen["ranked"] = _ranked(ranked, rest - (fund if found else 0), most, by_type or {}, share)
     if pools.history and found:
         _history(pools.history, rest, chosen, taken)
     known = {item.key for item in pools.ranked}
@@ -232,10 +237,12 @@ def _fill(layer: str, pool: Sequence[Shown], room: int, out: list[Shown], taken:
     return used
 
 
-def _ranked(pool: Sequence[Shown], room: int, most: int, by_type: Mapping[str, int]) -> list[Shown]:
+def _ranked(
+    pool: Sequence[Shown], room: int, most: int, by_type: Mapping[str, int], of_room: float
+) -> list[Shown]:
     """The ranked layer, in order: what is too large for its share is shown by its best part.
 
-    Each hit may take 0.4 of the room that is left, and `SHARE` tokens anyway: an agent reads the
+    Each hit may take a share of the room that is left, and `SHARE` tokens anyway: an agent reads the
     first hits first, and the answer may stand in any of them.
     """
     out: list[Shown] = []
@@ -244,7 +251,7 @@ def _ranked(pool: Sequence[Shown], room: int, most: int, by_type: Mapping[str, i
         if len(out) == most:
             break
         own = min(room, left.get(item.type, room))
-        share = min(own, max(SHARE, int(room * OF_ROOM)))
+        share = min(own, max(SHARE, int(room * of_room)))
         fitted = _squeezed(item, share, first=not out, number=len(out) + 1)
         if fitted is None:
             continue

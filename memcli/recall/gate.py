@@ -19,6 +19,8 @@ COMMON_SHARE = 0.3
 FOCUS = 0.5
 """Sentences of a prompt with less than this share of the best one's strength are not searched."""
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+|(?<=[。！？：；])|\n+")
+_ASKS = ("?", "？", "吗", "呢", "か", "吗。", "呢。", "か。")
+"""What is asked is always searched."""
 COMMON = frozenset(
     """
     actually add added adding adds afternoon again ah ahead almost already amazing annotation
@@ -105,6 +107,10 @@ def focus(
     best = max(map(strength, own.values()), default=0.0)
     if strength(weighed.values()) < least:
         return Focus("", {})
-    kept = [part for part, found in own.items() if strength(found) >= FOCUS * best]
+    kept = [
+        part
+        for part, found in own.items()
+        if strength(found) >= FOCUS * best or (found and part.rstrip().endswith(_ASKS))
+    ]
     named = {term for part in kept for term in parts[part]}
     return Focus("\n".join(kept), {term: w for term, w in weighed.items() if term in named})

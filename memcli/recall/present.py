@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
-from memcli.index.source import Candidate
+from memcli.index.source import AROUND, Candidate
 from memcli.memory.words import body_of
 from memcli.recall import budget, excerpt
 from memcli.recall import ranking as rank
@@ -16,6 +17,8 @@ from memcli.recall.search import Search
 from memcli.text.controls import for_display
 from memcli.text.redact import for_prompt
 
+_TOPIC_MATTER = r"\A---[ \t]*\n(?:[A-Za-z_][\w-]*:.*\n|[ \t]+\S.*\n)+---[ \t]*(?:\n|\Z)"
+"""The front matter of a topic file: its title says it."""
 KEY_MOMENT = 0.7
 """The surprise from which on an episode is one."""
 
@@ -60,11 +63,16 @@ class Showing:
         self._explain = explain
         self._read: dict[str, tuple[str, str]] = {}
 
-    def shown(self, entry: str, layer: str) -> Shown:
-        """An entry as an item of the block."""
+    def shown(self, entry: str, layer: str, *, short: bool = False) -> Shown:
+        """An entry as an item of the block; `short`: under its own heading alone."""
         candidate, hit = self.search.chosen[entry], self.search.scored.get(entry)
         title, text = self._words(candidate)
-        head = for_prompt(f"{title} ({', '.join(self._facts(candidate))})")
+        if layer == "ranked" and candidate.around:
+            text = for_prompt(candidate.around.partition(AROUND)[0])
+        facts = list(self._facts(candidate))
+        if short:
+            title, facts = title.rpartition(" > ")[2], facts[-2:]
+        head = for_prompt(f"{title} ({', '.join(facts)})")
         note = _note(hit) if self._explain and hit and layer == "ranked" else ""
         also = hit.duplicates if hit else ()
         text += self._detail(candidate, hit)
@@ -117,7 +125,8 @@ class Showing:
         project, _ = self.search.source.origin(candidate)
         if project:
             yield project
-        yield candidate.kind or candidate.type
+        if candidate.kind or candidate.values.get("written"):
+            yield candidate.kind or candidate.type
         if _is_key(candidate):
             yield "key moment"
         yield (
@@ -141,6 +150,7 @@ class Showing:
         if candidate.entry not in self._read:
             title = for_prompt(candidate.title)
             text = body_of(self.search.source.text(candidate), candidate.title)
+            text = re.sub(_TOPIC_MATTER, "", text, count=1).strip("\n")
             self._read[candidate.entry] = (title, for_prompt(text))
         return self._read[candidate.entry]
 

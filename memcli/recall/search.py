@@ -14,7 +14,7 @@ from memcli.index import view as scope
 from memcli.index.source import Candidate, FileRow, Lane, Signals, Source, VectorLane
 from memcli.index.terms import Query
 from memcli.index.view import Scope
-from memcli.memory.prominence import Rule
+from memcli.memory.prominence import UNKNOWN_AGE, Rule
 from memcli.memory.words import SIZE
 from memcli.providers.embed import arithmetic
 from memcli.recall import fusion, gate, ranking
@@ -117,7 +117,7 @@ class Search:
             hit._replace(duplicates=promoted.get(hit.item.id, ()))
             for hit in ranking.weigh(items, matches, self._weights)
         ]
-        best = [self._whole(hit) for hit in weighed[: 2 * (most + ranking.SPARE)]]
+        best = [self._whole(hit) for hit in self._apart(weighed)[: 2 * (most + ranking.SPARE)]]
         alike = _alike()
         hits = ranking.diversify(best, limit=most, weight=self.config.mmr_lambda, alike=alike)
         for _ in range(self.config.walk if hits else 0):
@@ -128,6 +128,14 @@ class Search:
         self.chosen |= {candidate.entry: candidate for candidate in located}
         self.scored = {hit.item.id: hit for hit in hits}
         return hits
+
+    def _apart(self, hits: Sequence[Scored]) -> list[Scored]:
+        """The hits without the bullets that are shown with a better one."""
+        found: dict[object, Scored] = {}
+        for hit in hits:
+            chosen = self.chosen[hit.item.id]
+            found.setdefault((chosen.source, chosen.around) if chosen.around else hit.item.id, hit)
+        return list(found.values())
 
     def copies(
         self, entries: Collection[str], found: Iterable[Candidate]
@@ -185,7 +193,8 @@ class Search:
         signals = signals.among({c.rowid for c in own})
         signals = signals._replace(lexical=lexical, title=fusion.titles(task, named))
         if self.mode == "blend":
-            signals = fusion.concise(signals, {c.rowid: len(c.text) for c in own})
+            sizes = {c.rowid: len(c.text) for c in own if c.values.get("written")}
+            signals = fusion.concise(signals, sizes)
         fused = fusion.scale(fusion.FUSIONS[self.mode](signals))
         if not any(
             c.rowid in lexical or signals.cosine.get(c.rowid, 0.0) >= self.floor for c in own
@@ -285,7 +294,8 @@ class Search:
             place=(self.source.files[copy.source].path, copy.offset),
             importance=float(values["importance"]),
             reinforced=int(values["count"]),
-            age=ranking.age_of(values, self.today),
+            # Nothing marks prose as used: of what a person wrote, age alone says little.
+            age=ranking.age_of(values, self.today) if values.get("written") else UNKNOWN_AGE,
             surprise=float(values.get("surprise", 0.0)),
             stability=values.get("stability"),
         )
