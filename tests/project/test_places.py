@@ -51,6 +51,8 @@ def names(root: Path) -> list[str]:
         "docs/memory/a.md",
         ".learnings/ERRORS.md",
         "LEARNINGS.md",
+        "ENTSCHEIDUNGEN.md",
+        "docs/decisiones.md",
         "lessons.md",
         "Lessons_Learned.md",
         "docs/Decisions.md",
@@ -177,7 +179,7 @@ def test_no_other_folder_is_opened(root: Path) -> None:
 def test_what_looks_like_memory_elsewhere_is_named_with_its_line(root: Path) -> None:
     put(
         root,
-        "ENTSCHEIDUNGEN.md",
+        "notes/ENTSCHEIDUNGEN.md",
         "kb/decisiones/2026.md",
         "aidd_docs/memory/a.md",
         "経験/教训.md",
@@ -189,9 +191,9 @@ def test_what_looks_like_memory_elsewhere_is_named_with_its_line(root: Path) -> 
         subprocess.run(["git", *command], cwd=root, check=True)
     found = places.others(root, look(root))
     assert sorted(found) == [
-        "ENTSCHEIDUNGEN.md",
         "aidd_docs/memory/**/*.md",
         "kb/decisiones/**/*.md",
+        "notes/ENTSCHEIDUNGEN.md",
         "経験/教训.md",
     ]
     assert places.line_for(["ä.md"]) == 'memory_files = ["ä.md"]'

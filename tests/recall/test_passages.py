@@ -1,0 +1,81 @@
+"""Bullets: found with those they stand among, shown with them, listed one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memcli.app import Options, opened
+from tests.conftest import Project
+
+LIST = """# Deployment notes
+
+Some words first.
+
+## Release checklist
+
+- Bump the version in setup.cfg
+- Build the wheel on Python 3.11
+- Smoke test in Firefox and Chrome
+- Announce it in the channel
+
+## Other things
+
+- Coffee is in the kitchen
+- Parking is behind the house
+- The printer needs paper
+"""
+
+
+def _ranked(project: Project, task: str) -> list[dict[str, Any]]:
+    return list(project.mem("recall", "--ranked", "--json", task).json["hits"])
+
+
+@pytest.fixture
+def noted(project: Project) -> Project:
+    project.write("MEMORY.md", LIST)
+    return project
+
+
+def test_words_of_two_bullets_find_their_list_once_and_show_it(noted: Project) -> None:
+    first, *rest = _ranked(noted, "announce the wheel before or after Firefox")
+    assert first["title"] == "Deployment notes > Release checklist"
+    assert all(word in first["text"] for word in ("wheel", "Firefox", "Announce", "Bump"))
+    assert "Coffee" not in first["text"]
+    assert first["title"] not in [hit["title"] for hit in rest]
+
+
+def test_a_hit_is_named_by_its_best_bullet(noted: Project) -> None:
+    first = _ranked(noted, "smoke test Firefox")[0]
+    assert first["line"] == 9
+    assert "Firefox" in noted.mem("show", first["id"]).out
+
+
+def test_each_bullet_is_still_a_unit(noted: Project) -> None:
+    assert len(noted.mem("list", "--json").json["entries"]) == 8
+
+
+def test_lines_of_an_index_and_bullets_with_dates_of_their_own_stand_alone(
+    project: Project,
+) -> None:
+    project.write("a.md", "Alpha text about turbines.\n")
+    lines = "- [Alpha](a.md) turbine notes\n- [Beta](b.md) valve notes\n"
+    project.write("MEMORY.md", f"{lines}\n# Log\n\n" + "".join(
+        f"- 2026-01-0{day}: the {name} was mended\n"
+        for day, name in enumerate(("pump", "gate", "lamp"), 1)
+    ))  # fmt: skip
+    assert "Beta" not in _ranked(project, "turbine notes Alpha")[0]["text"]
+    assert "pump" not in _ranked(project, "gate mended")[0]["text"]
+
+
+def test_what_a_bullet_stands_among_does_not_make_its_words_common(noted: Project) -> None:
+    noted.mem("index")
+    with opened(Options(str(noted.root))) as app:
+        assert app.index.words.counts(["firefox", "coffee"]) == [1, 1]
+
+
+def test_age_says_nothing_of_prose(project: Project) -> None:
+    project.write("docs/decisions/2019-01-01-cache.md", "# Cache\n\nThe cache is keyed by tenant.\n")
+    project.write("MEMORY.md", "# Notes\n\nThe tenant list is long.\n")
+    assert _ranked(project, "how is the cache keyed by tenant")[0]["title"] == "Cache"
