@@ -76,6 +76,8 @@ def test_what_a_bullet_stands_among_does_not_make_its_words_common(noted: Projec
 
 
 def test_age_says_nothing_of_prose(project: Project) -> None:
-    project.write("docs/decisions/2019-01-01-cache.md", "# Cache\n\nThe cache is keyed by tenant.\n")
+    project.write(
+        "docs/decisions/2019-01-01-cache.md", "# Cache\n\nThe cache is keyed by tenant.\n"
+    )
     project.write("MEMORY.md", "# Notes\n\nThe tenant list is long.\n")
     assert _ranked(project, "how is the cache keyed by tenant")[0]["title"] == "Cache"
