@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memcli.memory.levels import ARCHIVE, JOBS_DIRS, Place, place
 from memcli.memory.values import Problem
@@ -44,8 +44,11 @@ class FoundFile(NamedTuple):
 
 
 class Listing(NamedTuple):
+    """The memory files, what was refused, and links that were read anew (see `places`)."""
+
     files: list[FoundFile]
     problems: list[Problem]
+    links: Mapping[str, Sequence[Any]] = {}
 
 
 class View(NamedTuple):

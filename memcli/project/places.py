@@ -9,7 +9,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import product
 from pathlib import Path
@@ -66,9 +66,8 @@ def with_found(listing: Listing, root: Path, home: Path, environ: Mapping[str, s
         (at for at, file in enumerate(listing.files) if file.tree == "~"), len(listing.files)
     )
     before, after = listing.files[:globals_at], listing.files[globals_at:]
-    return Listing(
-        [*before, *files, *own.files, *after], [*listing.problems, *problems, *own.problems]
-    )
+    problems = [*listing.problems, *problems, *own.problems]
+    return Listing([*before, *files, *own.files, *after], problems, search.fresh)
 
 
 def _spelt() -> Iterator[str]:
@@ -99,6 +98,7 @@ class _Search:
         self.inodes: set[tuple[int, int]] = set()
         self.found: dict[str, FoundFile] = {}
         self.problems: list[Problem] = []
+        self.fresh: dict[str, list[Any]] = {}
         self.ignored: Callable[[str], bool] = Ignored(self.root)
 
     def folder(self, name: str, depth: int = 2) -> None:
@@ -152,7 +152,16 @@ class _Search:
 
     def links(self) -> None:
         """Take the files that a `MEMORY.md` of the project links to: one hop."""
-        for index, links in _links_of(self.indexes, self.root).items():
+        known: dict[str, list[Any]] = {}
+        with suppress(Unreadable, ValueError, AttributeError):
+            known = dict(json.loads(read_file(_links_file(self.root)).data).items())
+        rows = {}
+        for file in self.indexes:
+            row = known.get(file.path, [])
+            same = row[:2] == [file.mtime, file.size]
+            rows[file.path] = row if same else _read_links(file, self.root)
+        self.fresh = rows if rows != known else {}
+        for index, (_, _, links) in rows.items():
             for link in links:
                 path = os.path.normpath(os.path.join(os.path.dirname(index), link))
                 if path.startswith(self.root + os.sep):
@@ -176,23 +185,18 @@ class _Search:
         return FoundPlaces(files, self.problems)
 
 
-def _links_of(indexes: Iterable[FoundFile], root: str) -> dict[str, list[str]]:
-    """What each index links to. The cache folder keeps it: an unchanged file is not read again."""
-    cache = cache_dir() / "links" / f"{digest(os.fsencode(root))}.json"
-    known: dict[str, list[Any]] = {}
-    with suppress(Unreadable, ValueError, AttributeError):
-        known = dict(json.loads(read_file(cache).data).items())
-    rows = {}
-    for file in indexes:
-        row = known.get(file.path, [])
-        rows[file.path] = row if row[:2] == [file.mtime, file.size] else _read_links(file, root)
-    if rows != known:
-        from memcli.storage.durable import write_output  # not loaded without need
+def _links_file(root: str) -> Path:
+    return cache_dir() / "links" / f"{digest(os.fsencode(root))}.json"
 
-        with suppress(OSError, MemError):
-            private_dir(cache.parent)
-            write_output(cache, json.dumps(rows), mode=0o600)
-    return {path: row[2] for path, row in rows.items()}
+
+def keep_links(root: Path, links: Mapping[str, Sequence[Any]]) -> None:
+    """Keep what was found of links in the cache folder: an unchanged file is not read again."""
+    from memcli.storage.durable import write_output
+
+    path = _links_file(str(root))
+    with suppress(OSError, MemError):
+        private_dir(path.parent)
+        write_output(path, json.dumps(links), mode=0o600)
 
 
 def _read_links(file: FoundFile, root: str) -> list[Any]:
