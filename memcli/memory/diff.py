@@ -75,7 +75,7 @@ def _quoted(name: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Split after every LF; str.splitlines would also split at CR, FF, U+2028, which git does not."""
+    """Split after every LF alone, as git does; str.splitlines also splits at CR, FF, U+2028."""
     lines = [line + "\n" for line in text.split("\n")]
     lines[-1] = lines[-1][:-1]
     return lines if lines[-1] else lines[:-1]
@@ -157,7 +157,7 @@ def _common(old: list[str], new: list[str], old_at: int, new_at: int) -> int:
 
 
 def _anchors(old: list[str], new: list[str]) -> list[tuple[int, int]]:
-    """Lines that occur once in each text, the longest run of them that both have in the same order."""
+    """Lines that occur once in each text: the longest run that both have in the same order."""
     old_count, new_count = Counter(old), Counter(new)
     place = {line: at for at, line in enumerate(new) if new_count[line] == 1}
     lines = enumerate(old)

@@ -1,4 +1,4 @@
-"""Plans to change a memory file: applied as splices, parsed again, refused unless they read back."""
+"""Plans to change a memory file: splices, parsed again, refused unless they read back."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ def make_entry(
     start: int = 0,
     end: int = 0,
 ) -> Entry:
-    """An `Entry` from effective values; title and date are found in the body, `day` is the default."""
+    """An `Entry` from effective values; title and date (else `day`) are found in the body."""
     plain = re.sub(r"\r\n?", "\n", body) if "\r" in body else body
     title, dated, rest = _headline(plain[:2000])
     given = values["extra"].get("title")

@@ -214,7 +214,7 @@ def _scalar(node: Any) -> Any:
 
 
 def as_written(value: Any) -> Any:
-    """What `value` is once it was written and read again: six decimals are kept, tuples are lists."""
+    """What `value` is once written and read again: six decimals are kept, tuples are lists."""
     if isinstance(value, float):
         return round(value, 6)
     return [as_written(item) for item in value] if isinstance(value, (list, tuple)) else value

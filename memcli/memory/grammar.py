@@ -1,4 +1,4 @@
-"""The marks of a memory file: delimiters, code fences, headings, line ends, dates and derived ids."""
+"""The marks of a memory file: delimiters, code fences, headings, line ends, derived ids."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def with_line_feeds(text: str) -> str:
 
 
 class LineNumbers:
-    """Line numbers, from 1, of offsets that mostly ascend: counted on from the last one asked for."""
+    """Line numbers, from 1, of offsets that mostly ascend: counted on from the last one."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -23,7 +23,7 @@ class Place(NamedTuple):
 
 
 def store_of(name: str, folder: str) -> str:
-    """The store of a file called `name` in a folder called `folder` ("" for a level's own folder)."""
+    """The store of a file `name` in a folder `folder` ("" for a level's own folder)."""
     stem = name.removesuffix(ARCHIVE).removesuffix(".md")
     if folder == "proxy-tasks" or (stem == "proxy" and not folder):
         return "proxy"

@@ -76,7 +76,7 @@ class EntryBlock(NamedTuple):
 
 
 class _Reader:
-    """One pass over the delimiters and fences of a text (linear: no mark is looked at over thrice)."""
+    """One pass over the delimiters and fences of a text; no mark is looked at over thrice."""
 
     def __init__(self, text: str, path: str) -> None:
         self.text = text
@@ -195,7 +195,7 @@ class _Reader:
         return end or first
 
     def _example_end(self, at: int, behind: list[int]) -> int:
-        """The mark after the one that closes the fence at `at`; 0 when the fences behind need none."""
+        """The mark after the one that closes the fence at `at`; 0 where the rest needs none."""
         if pair_up([self.marks[i] for i in behind]):
             return 0
         for place, i in enumerate(behind):

@@ -26,7 +26,7 @@ _BULLET = re.compile(r"(?<![^\n]) *[-*+][ \t]+(?![-*_ \t]*\r?(?:\n|\Z))\S")
 
 
 def sections(file: MemoryFile) -> list[Entry]:
-    """The units of all prose: sections below headings; of one that is mostly a list, its bullets."""
+    """The units of all prose: sections below headings; of one that is mostly a list, bullets."""
     found: list[Entry] = []
     seen: dict[tuple[str, str], int] = {}
     scan = with_line_feeds(file.text)

@@ -1,4 +1,4 @@
-"""The values that travel between modules. Frozen, without behaviour beyond what their fields say."""
+"""The values that travel between modules: frozen, without behaviour of their own."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def body_of(text: str, title: str) -> str:
 
 
 def sub_words(text: str) -> str:
-    """Words that the tokenizer cannot see: the humps of camelCase, and bigrams where no blanks are."""
+    """Words that the tokenizer cannot see: humps of camelCase, bigrams where no blanks are."""
     found = []
     if _JOINT.search(text):
         for word in _WORD.findall(text):

@@ -94,7 +94,7 @@ class Project:
         return config.require(self.settings)
 
     def tolerate_configuration(self) -> None:
-        """From now on take what can be used of a faulty configuration, and defaults for the rest."""
+        """From now on take what is usable of a faulty configuration, and defaults for the rest."""
         self.__dict__["config"] = self.settings.config
 
     @cached_property
@@ -138,14 +138,14 @@ class Project:
 
     @cached_property
     def tree(self) -> str:
-        """The git work tree of the working directory: "" for the root's own, else a task's folder."""
+        """The git work tree one stands in: "" for the root's own, else a task's folder."""
         here = os.path.relpath(self.cwd, self.root) if self.root is not None else "."
         trees = {file.tree for file in self.listing.files if file.tree}
         inside = [name for name in trees if here == name or here.startswith(name + os.sep)]
         return max(inside, key=len, default="")
 
     def may_write(self, file: FoundFile, tasks: Sequence[str] = ()) -> bool:
-        """Whether a command that was called here may change `file`: its work tree, or a task named."""
+        """Whether a command called here may change `file`: its work tree, or a task named."""
         return file.tree in ("~", self.tree) or file.place.task in (*self.tasks, *tasks)
 
     def read(self, file: FoundFile) -> MemoryFile:
@@ -230,7 +230,7 @@ def nothing_written(name: str) -> Iterator[None]:
 
 
 def seen_from(project: Project, path: str, name: str) -> str:
-    """How to call a memory file where one stands: its name, but from inside a job or task its path."""
+    """How to call a memory file where one stands: its name; inside a job or task its path."""
     inside = project.view.inside and not name.startswith("~/")
     return os.path.relpath(path, project.cwd) if inside else name
 
@@ -269,7 +269,7 @@ def task_folder(project: Project, job: str, task: str) -> str:
 
 
 def current_stage(project: Project, job: str = "") -> str:
-    """The stage in `.current-stage` of the job's directory, without a job at the root; else unknown."""
+    """The stage in `.current-stage` of the job's directory (or the root), else unknown."""
     for jobs in project.jobs_dirs if job else ("",):
         folder = os.path.join(project.root or project.home, jobs, job)
         try:

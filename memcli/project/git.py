@@ -99,7 +99,7 @@ def points_back(top: Path) -> bool:
 
 
 def exclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:
-    """Make git ignore `patterns` through `.git/info/exclude`; nothing happens outside a repository."""
+    """Make git ignore `patterns` through `.git/info/exclude`; nothing outside a repository."""
     top = work_tree(root)
     common = common_dir(top) if top is not None else None
     if top is None or common is None or not (common / "HEAD").is_file():

@@ -33,7 +33,7 @@ def matches(pattern: str, text: str) -> bool:
 
 
 class _Piece(NamedTuple):
-    """What stands between two `*` of a pattern: plain text, or a regex of the fixed length `size`."""
+    """What stands between two `*` of a pattern: plain text, or a regex of length `size`."""
 
     plain: str
     regex: re.Pattern[str] | None
@@ -304,7 +304,7 @@ class _IgnoreFile:
 
 
 class Ignored:
-    """Whether git's ignore files pass over a path below a root; tracked files are not told apart."""
+    """Whether git's ignore files pass over a path; tracked files are not told apart."""
 
     def __init__(self, root: str) -> None:
         self.root = root

@@ -165,12 +165,13 @@ _KEYS: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "min_cosine": (
         _number(-1, 1),
-        "cosine from which an entry is near by its vector alone; -1 is 0.28 with the local embedder, 0.3 with"
-        " others, and 0.03 more for every doubling above 500 chunks",
+        "cosine from which an entry is near by its vector alone; -1 is 0.28 with the local"
+        " embedder, 0.3 with others, and 0.03 more for every doubling above 500 chunks",
     ),
     "context": (
         _number(0, 2),
-        "what entries of one session, and neighbours of one day in a file, lend each other; 0 is nothing",
+        "what entries of one session, and neighbours of one day in a file, lend each other;"
+        " 0 is nothing",
     ),
     "walk": (_number(0, 3, whole=True), "how many edges (similar, supports) to walk from the hits"),
     "decay": (_choice("half-life", "linear", "fsrs", "none"), "how memory fades with age"),
@@ -214,7 +215,8 @@ _KEYS: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "reinforce_mode": (
         _choice("retrieved", "aligned", "rated"),
-        "what a session strengthens: all that it was shown, what it used, or as a language model rates it",
+        "what a session strengthens: all that it was shown, what it used, or as a language model"
+        " rates it",
     ),
     "compact_after_extract": (_flag, "whether mem extract compacts the files it wrote"),
     "episodes_keep": (
@@ -254,7 +256,8 @@ _KEYS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "embed_min_importance": (_number(0, 1), "importance from which entries are embedded"),
     "llm": (
         _choice("none", "anthropic", "claude", "scripted"),
-        "the language model to ask: over the API, through the claude command, or from a file of replies",
+        "the language model to ask: over the API, through the claude command, or from a file of"
+        " replies",
     ),
     "llm_replies": (str, "file of the replies of llm = scripted, a JSON string a line"),
     "model": (_model, "the model to ask"),

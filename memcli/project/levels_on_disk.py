@@ -37,7 +37,7 @@ class FoundFile(NamedTuple):
 
     @property
     def base(self) -> str:
-        """The folder that no link on the way to the file may leave: the root, or the home folder."""
+        """The folder that no link on the way may leave: the root, or the home folder."""
         if self.within:
             return self.within
         return self.path.rsplit("/", self.name.removeprefix("~/").count("/") + 1)[0] or "/"
@@ -225,7 +225,7 @@ class _Walk:
             )
 
     def globs(self, root: str, globs: Sequence[str], jobs_dirs: Sequence[str]) -> None:
-        """Files that the globs of the configuration name; none of git's, of a job or of a session."""
+        """Files that the globs of the configuration name; none of a job or of a session."""
         elsewhere = tuple(f"{jobs}/" for jobs in jobs_dirs)
         walk = Walk(root)
         for pattern in globs:

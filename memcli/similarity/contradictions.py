@@ -51,7 +51,7 @@ def _mask(number: str) -> str:
 
 
 def _opposed(a: Claim, b: Claim) -> bool:
-    """Same literals, same conditions, and exactly one of order, negation and antonym turned round."""
+    """Same literals and conditions; exactly one of order, negation, antonym turned round."""
     if literals_of(a) != literals_of(b) or a.limits != b.limits or _conditions(a) != _conditions(b):
         return False
     polar, negates = opposing(a, b), denies(a, b) != denies(b, a)

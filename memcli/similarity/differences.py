@@ -195,7 +195,7 @@ def _prefixed(ours: frozenset[str], theirs: frozenset[str]) -> bool:
 
 
 def _turned_round(a: Claim, b: Claim) -> bool:
-    """Whether "A before B" and "B after A" say the same: what `before` governs, `after` does not."""
+    """Whether "A before B", "B after A" say the same: what `before` governs, `after` does not."""
     before = {term for phrase in a.phrases if phrase.governor == "before" for term in phrase.terms}
     after = {term for phrase in b.phrases if phrase.governor == "after" for term in phrase.terms}
     return bool(before and after) and not before & after

@@ -195,7 +195,7 @@ def _lists(state: _Phrases) -> tuple[Phrase, ...]:
 
 
 def _list_end(phrases: Sequence[Phrase], at: int, commas: set[int]) -> int:
-    """The first phrase from `at` on that is no item of the list which the phrase before `at` heads."""
+    """The first phrase from `at` on that is no item of the list headed by the one before."""
     head, last = phrases[at - 1], at
     known = LIGHT | RESUME | set(head.terms)
     while head.governor and last in commas and last < len(phrases):

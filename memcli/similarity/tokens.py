@@ -36,8 +36,8 @@ _TOKEN = rf"""
         | (?<![\w.-])[A-Za-z_][\w-]*(?:\.[A-Za-z0-9_*][\w*-]*)+)
     | (?P<number>(?<![^\s(\[=:,<>`"'])-?(?=\d)(?:\d[\d_]*(?:[.,:]\d+)*)(?:\.x\b)?
         (?:-?(?:rc|alpha|beta|dev|post)\.?\d*)?
-        (?:\ ?(?:ms|msecs?|milliseconds?|s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?|d|days?|weeks?
-            |percent|[kKMGT]i?[bB]|[Bb]ytes?)(?![^\W_])|\ ?%|\w*)
+        (?:\ ?(?:ms|msecs?|milliseconds?|s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?|d|days?
+            |weeks?|percent|[kKMGT]i?[bB]|[Bb]ytes?)(?![^\W_])|\ ?%|\w*)
         | \d\w*(?:[.,:]\d+)*)
     | (?P<operator>[=!<>]=|&&|\|\||(?<=\s)[<>](?=\ ?\d)|[≤≥≠])
     | (?P<run>[{_UNSPACED}]+)
@@ -176,7 +176,7 @@ def _literal(kind: str, raw: str, *, code: bool) -> Token:
 
 
 def _measure(raw: str) -> str:
-    """A number in base units: "2 min" and "120s" are both "120 s"; what has no such reading stays."""
+    """A number in base units: "2 min" and "120s" are "120 s"; what has no such reading stays."""
     match = pattern("count").match(raw.casefold())
     if match is None:
         return raw.casefold()

@@ -108,7 +108,7 @@ def read_if_there(path: Path) -> bytes | None:
 
 
 def is_plain(path: Path) -> bool:
-    """A regular file or nothing at all. A link would have been followed when the step was planned."""
+    """A regular file or nothing; a link would have been followed when the step was planned."""
     try:
         return stat.S_ISREG(path.lstat().st_mode)
     except OSError:

@@ -44,7 +44,7 @@ class Unreadable(OSError):
 
 
 class Content(NamedTuple):
-    """The content of a file; `mtime` is 0 when the file is too fresh to be told from its next edit."""
+    """The content of a file; `mtime` is 0 when it is too fresh to be told from its next edit."""
 
     data: bytes
     mtime: int
@@ -91,7 +91,7 @@ def read_text(path: str | Path, inside: str | Path = "", *, most: int = MEMORY_B
 
 
 def decode(data: bytes) -> str:
-    """UTF-8 text with BOM and line endings as they are. Raises `Unreadable` at the first bad byte."""
+    """UTF-8 text, BOM and line endings as they are. Raises `Unreadable` at the first bad byte."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

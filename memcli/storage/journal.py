@@ -134,7 +134,7 @@ class Journals:
                 _prune(undo)
 
     def legible(self, journal: Path) -> Record | None:
-        """None after moving aside what is no journal: a disk error must not block all later writes."""
+        """None after moving aside what is no journal: it must not block all later writes."""
         try:
             record = unpacked(journal)
             if journal != self._of(record.root):
@@ -157,7 +157,7 @@ class Journals:
 
 
 def found(step: Step) -> str:
-    """Which content the file has: "before", "after", or "other" when someone else has been there."""
+    """Which content the file has: "before", "after", or "other", which is someone else's."""
     with refusing(step.name):
         if not is_plain(step.path):
             return "other"

@@ -1,4 +1,4 @@
-"""Whose each session file is, as it was found out once: a person's agents keep thousands of them."""
+"""Whose each session file is, as it was found out once: agents keep thousands of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from memcli.storage.sqlite import transaction
 
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS owners (path TEXT PRIMARY KEY, size INTEGER NOT NULL,"
-    " mtime INTEGER NOT NULL, session TEXT NOT NULL, cwd TEXT NOT NULL, parent TEXT NOT NULL) WITHOUT ROWID"
+    " mtime INTEGER NOT NULL, session TEXT NOT NULL, cwd TEXT NOT NULL, parent TEXT NOT NULL)"
+    " WITHOUT ROWID"
 )
 
 
@@ -33,7 +34,7 @@ class Owners:
         self.new: dict[str, tuple[int, int, Owner]] = {}
 
     def of(self, path: Path, size: int, mtime: int) -> Owner | None:
-        """The owner of a file that is as it was, or has grown: what says whose it is stands first."""
+        """The owner of a file that is as it was, or has grown: what says so stands first."""
         found = self.known.get(str(path))
         if found is None or size < found[0] or (size == found[0] and mtime != found[1]):
             return None

@@ -9,44 +9,6 @@ import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS shown ( -- what stands in a session's context
-  project TEXT NOT NULL, session TEXT NOT NULL, event TEXT NOT NULL, entry TEXT NOT NULL, day TEXT NOT NULL,
-  PRIMARY KEY (project, session, event, entry)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS told ( -- what was ever told, and why
-  project TEXT NOT NULL, session TEXT NOT NULL, event TEXT NOT NULL, entry TEXT NOT NULL,
-  title TEXT NOT NULL, why TEXT NOT NULL, at TEXT NOT NULL
-);
-CREATE INDEX IF NOT EXISTS told_session ON told (project, session);
-CREATE TABLE IF NOT EXISTS waiting ( -- uses that no memory file counts yet
-  project TEXT NOT NULL, entry TEXT NOT NULL, session TEXT NOT NULL, day TEXT NOT NULL,
-  PRIMARY KEY (project, entry, session)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS news ( -- lines that a person has not seen yet
-  project TEXT NOT NULL, line TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS starts (
-  project TEXT NOT NULL, session TEXT NOT NULL, source TEXT NOT NULL,
-  size INTEGER NOT NULL, day TEXT NOT NULL, -- size of the transcript then
-  PRIMARY KEY (project, session, source)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS turns (
-  project TEXT NOT NULL, session TEXT NOT NULL, count INTEGER NOT NULL, newest INTEGER NOT NULL,
-  nudged INTEGER NOT NULL, day TEXT NOT NULL,
-  PRIMARY KEY (project, session)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS spool (
-  project TEXT NOT NULL, session TEXT NOT NULL, path TEXT NOT NULL, ended INTEGER NOT NULL,
-  size INTEGER NOT NULL, tries INTEGER NOT NULL,
-  PRIMARY KEY (project, session, path)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS beats (
-  project TEXT NOT NULL, event TEXT NOT NULL, at INTEGER NOT NULL, -- seconds since 1970
-  PRIMARY KEY (project, event)
-) WITHOUT ROWID;
-"""
-
 
 class Opened(Protocol):
     """An open state file, and the project that it is asked about."""
@@ -167,7 +129,7 @@ class SessionLog:
         return Turns(row[0], row[1], bool(row[2])) if row else Turns()
 
     def prompts_since(self, newest: int) -> int:
-        """The prompts of all sessions since memory was last written, at `newest` (an mtime in ns)."""
+        """The prompts of all sessions since memory was last written (`newest`, an mtime in ns)."""
         query = "SELECT total(count) FROM turns WHERE project = ? AND newest >= ?"
         return int(ask(self, query, newest).fetchone()[0])
 
@@ -242,7 +204,7 @@ class Spool:
         return [Spooled(row[0], row[1], bool(row[2]), row[3], row[4]) for row in rows]
 
     def remove(self, item: Spooled) -> None:
-        """A session no longer waits, unless it was added again meanwhile, with a larger transcript."""
+        """A session no longer waits, unless it was added again with a larger transcript."""
         where = "project = ? AND session = ? AND path = ? AND size = ?"
         ask(self, f"DELETE FROM spool WHERE {where}", item.session, item.path, item.size)
 

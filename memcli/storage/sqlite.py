@@ -31,7 +31,7 @@ ONE_OF = "IN (SELECT value FROM json_each(?))"
 
 @contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """All that is written inside, or nothing of it; other writers are kept out from the beginning."""
+    """All that is written inside, or nothing; other writers are kept out from the beginning."""
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -83,7 +83,7 @@ def opened(path: Path, tables: Sequence[str], *, kind: str, hint: str) -> Iterat
 
 
 def all_rows(db: Database, query: str, path: Path) -> list[tuple[Any, ...]]:
-    """What a query over one table finds; DataError for more rows than a file of this size can hold."""
+    """What a query over one table finds; DataError for more rows than such a file can hold."""
     most = os.path.getsize(path) // BYTES_PER_ROW
     found = db.execute(f"{query} LIMIT ?", (most + 1,)).fetchall()  # no more is sorted, either
     if len(found) > most:

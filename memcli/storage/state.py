@@ -18,45 +18,9 @@ from typing import NamedTuple
 from memcli.errors import RefusedError
 from memcli.storage.files import NO_LINK
 from memcli.storage.folders import private_dir, state_dir
-from memcli.storage.session_log import SCHEMA, ask, note, plain
+from memcli.storage.session_log import ask, note, plain
 from memcli.storage.sqlite import transaction
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS recalls (
-  project TEXT NOT NULL, session TEXT NOT NULL, entry TEXT NOT NULL, layer TEXT NOT NULL,
-  place INTEGER NOT NULL, score REAL, day TEXT NOT NULL
-);
-CREATE INDEX IF NOT EXISTS recalls_session ON recalls (project, session);
-CREATE TABLE IF NOT EXISTS reinforced (
-  project TEXT NOT NULL, session TEXT NOT NULL, entry TEXT NOT NULL,
-  PRIMARY KEY (project, session, entry)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS health (
-  project TEXT NOT NULL, day TEXT NOT NULL, score REAL NOT NULL, entries INTEGER NOT NULL,
-  tokens INTEGER NOT NULL, metrics TEXT NOT NULL, -- JSON {name: value or null}
-  PRIMARY KEY (project, day)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS ledger (
-  project TEXT NOT NULL, day TEXT NOT NULL,
-  purpose TEXT NOT NULL, provider TEXT NOT NULL, model TEXT NOT NULL,
-  input INTEGER NOT NULL, cache_read INTEGER NOT NULL, cache_write INTEGER NOT NULL, output INTEGER NOT NULL,
-  cost REAL NOT NULL -- USD
-);
-CREATE INDEX IF NOT EXISTS ledger_day ON ledger (day);
-CREATE TABLE IF NOT EXISTS judged (
-  project TEXT NOT NULL, question TEXT NOT NULL, answer TEXT NOT NULL,
-  PRIMARY KEY (project, question)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS condensed (
-  task TEXT PRIMARY KEY, terms TEXT NOT NULL -- task is a digest of it and of the model
-);
-CREATE TABLE IF NOT EXISTS extractions (
-  project TEXT NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL,
-  end INTEGER NOT NULL, head TEXT NOT NULL, session TEXT NOT NULL, task TEXT NOT NULL, last TEXT NOT NULL,
-  done TEXT NOT NULL, -- JSON list
-  PRIMARY KEY (project, path)
-) WITHOUT ROWID;
-"""
 Failed = sqlite3.Error
 """What every method may raise, for those who can go on without the state file."""
 CONDENSED = 1000
@@ -101,7 +65,7 @@ def log_hook(folder: Path, line: str) -> None:
 
 
 def set_aside(folder: Path) -> Path | None:
-    """Move a state file aside that is damaged or no database; its new name, None when it is sound."""
+    """Move a state file aside that is no sound database; its new name, None for a sound one."""
     path = folder / "state.db"
     with alone(folder, "state", wait=5.0) as mine:
         if not mine or is_sound(path):  # another process has done it meanwhile
@@ -114,7 +78,7 @@ def set_aside(folder: Path) -> Path | None:
 
 
 def is_sound(path: Path) -> bool:
-    """Whether SQLite finds nothing wrong with a state file (one that is busy, or none, is sound)."""
+    """Whether SQLite finds nothing wrong with a state file (a busy one, or none, is sound)."""
     if not path.exists():
         return True
     db = sqlite3.connect(path, timeout=LOG_WAIT)
@@ -193,7 +157,7 @@ class State:
             os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY | NO_LINK, 0o600))
         db = sqlite3.connect(self.path, timeout=self._wait, isolation_level=None)
         try:
-            db.executescript(_SCHEMA + SCHEMA)
+            db.executescript(Path(__file__).with_suffix(".sql").read_text("utf-8"))
         except sqlite3.DatabaseError:
             db.close()
             raise
@@ -253,7 +217,7 @@ class State:
         return float(self.db.execute(query, (day,)).fetchone()[0])
 
     def calls(self, since: str = "") -> tuple[int, int, int, int, int, float]:
-        """This project's calls from a day on: (calls, input, cache_read, cache_write, output, USD)."""
+        """The calls from a day on: (calls, input, cache_read, cache_write, output, USD)."""
         columns = ("input", "cache_read", "cache_write", "output", "cost")
         totals = ", ".join(f"total({column})" for column in columns)
         query = f"SELECT count(*), {totals} FROM ledger WHERE project = ? AND day >= ?"
@@ -282,7 +246,7 @@ class State:
             note(self, "judged", answers.items(), "REPLACE")
 
     def condensed(self, digest: str) -> str:
-        """The terms that a language model made of a task, "" when it was not asked (or long ago)."""
+        """The terms that a model made of a task, "" when it was not asked (or long ago)."""
         row = self.db.execute("SELECT terms FROM condensed WHERE task = ?", (digest,)).fetchone()
         return str(row[0]) if row else ""
 

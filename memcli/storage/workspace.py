@@ -144,7 +144,7 @@ class Workspace:
             yield
 
     def recover(self, *, wait: float = 10.0) -> WriteReport:
-        """Finish what a killed writer left: to be called before planning. Else one look, no lock."""
+        """Finish what a killed writer left (call it before planning). Else one look, no lock."""
         if self._journals.pending() or size_of(self._lock.path):
             with self.hold("recover", wait=wait):
                 pass

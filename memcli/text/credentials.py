@@ -21,13 +21,14 @@ def is_masked(value: str) -> bool:
 _FILLER: Final = r"""(?isx)
     [<\[{(] .* | \$ (?: \w+ | [{(] .* ) | % (?: \w+ % | [sd(] .* ) | [*x.•…_?0-]+
   | (?: .* [^a-z0-9] )? your .* | .* change[_-]?me .* | replace[_-]? (?: me | this | with ) .*
-  | (?: .* [^a-z0-9] )? (?: my | an? | the | some | example | sample | dummy | fake | placeholder | insert
-      | redacted | removed | hidden | masked | todo | fixme ) (?: [^a-z0-9] .* )?
-  | pass (?: word | wd | phrase )? | pwd? | pw | secret | token | (?:api[_-]?)? key | tests? | foo | bar | baz
-  | string | str | text | bytes | any | object | number | bool | boolean | none | null | nil | undefined
-  | true | false | required | optional | empty | invalid | admin | root | guest | user | postgres | mysql
-  | (?: os | process | env | import | self | this | config | settings | find_secrets | vars | args | params | req
-      | ctx | request | system | vault | op | arn | ssm | sops | file ) [.:\[] .*
+  | (?: .* [^a-z0-9] )? (?: my | an? | the | some | example | sample | dummy | fake | placeholder
+      | insert | redacted | removed | hidden | masked | todo | fixme ) (?: [^a-z0-9] .* )?
+  | pass (?: word | wd | phrase )? | pwd? | pw | secret | token | (?:api[_-]?)? key | tests? | foo
+  | bar | baz | string | str | text | bytes | any | object | number | bool | boolean | none | null
+  | nil | undefined | true | false | required | optional | empty | invalid | admin | root | guest
+  | user | postgres | mysql
+  | (?: os | process | env | import | self | this | config | settings | secrets | vars | args
+      | params | req | ctx | request | system | vault | op | arn | ssm | sops | file ) [.:\[] .*
   | [a-z][a-z0-9+.-]* :// .* | (?-i: [a-z]+ Pass(?:word|phrase)? )
 """
 
@@ -49,7 +50,7 @@ _KNOWN: Final = (
 
 
 def _is_wordlike(value: str) -> bool:
-    """Is this made of words, identifiers and short numbers, as `tls-cert-v2` or `getAccessToken`?"""
+    """Is this words, identifiers and short numbers, as `tls-cert-v2` or `getAccessToken`?"""
     parts = regex(r"[A-Za-z0-9]+").findall(value[:400])
     mixed = [part for part in parts if not _is_word(part)]
     if any(
@@ -85,7 +86,8 @@ _ASSIGNMENT: Final = r"""(?ix)
       (?: (?: :\s{0,2} [a-z] [\w.|\[\] ]{0,30}? \s{0,2} )? ={1,3} >? | : =? )
       \s{0,4} \*{0,2} \s{0,2}
       | [ ] )
-    (?P<value> \\{0,3} (?: "(?P<double> [^"\n]{1,400}? ) \\{0,3} " | '(?P<single> [^'\n]{1,400}? ) \\{0,3} ' )
+    (?P<value> \\{0,3} (?: "(?P<double> [^"\n]{1,400}? ) \\{0,3} "
+        | '(?P<single> [^'\n]{1,400}? ) \\{0,3} ' )
       | ["'`]? (?P<bare> [^\s"'`,;<>&()\[\]{}]{1,160} ) )
 """
 _METADATA: Final = (

@@ -8,10 +8,24 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-from memcli.text.injection_patterns import COMMANDS, SHOUTED, compiled
-from memcli.text.matching import Span, due, lowered, regex, replaced, settle
+from memcli.text.matching import Span, due, lowered, regex, replaced, rules, settle
 
 INJECTION_NOTICE: Final = "[removed: reads like an instruction to the agent]"
+# Words of the patterns in `injections.rules`; `·` stands for what may lie between two words.
+_WORDS: Final = {
+    "·": r"(?:[^\w.!?]|_){1,5}",
+    "<NOT>": r"(?<!never[ ])(?<!not[ ])(?<!n't[ ])(?<!n’t[ ])(?<!cannot[ ])",
+    "<START>": r"""(?:^ | (?<=[.!?:;,*#>"'(-][ ]) | (?<=[\n"'“(*>]) | (?<=please[ ])
+        | (?<=now[ ]) | (?<=then[ ]) | (?<=and[ ]) | (?<=must[ ]) | (?<=should[ ]))""",
+    "<PAST>": "(?:previous(?:ly)?|prior|above|earlier|preceding|foregoing|former|past|initial"
+    "|original)",
+    "<ORDERS>": """(?:instructions?|prompts?|directions?|guidelines?|directives?|orders|rules
+        |constraints|programming|training)\\b""",
+    "<SECRETFILE>": r"""(?:\.env\b|id_(?:rsa|ed25519|ecdsa)|\.aws/|\.ssh/|\.netrc|\.npmrc|\.pypirc
+        |/etc/(?:passwd|shadow)|credentials)""",
+    "<SECRETVAR>": r"\$\{?\w{0,40}(?:KEY|SECRET|TOKEN|PASSW|CREDENTIAL)",
+    "<AUTHNAME>": r"\w{0,20}(?:token|key|auth|secret|password|signature|sig)",
+}
 # Single letters in a row, then the whole run of them.
 _SINGLES: Final = r"[^\w\n](?<=\W\w\W)\w(?=\W)"
 _SPACED: Final = r"(?<!\w)(?:\w[^\w\n]{1,3}){12,}+\w?"
@@ -19,10 +33,17 @@ _SQUEEZED: Final = (
     r"(?:ignore|disregard|forget)(?:all|any|of|the|your|my){0,3}(?:previous|prior|above|earlier)"
     r"(?:instructions?|prompts?|rules|directives)|(?:reveal|print|show)(?:me)?(?:your|the)systemprompt"
 )
+_MARKS: Final = r"\s*+(?:(?:[-*+>#]{1,6}|\d{1,3}[.)])\s++)*+"
 _LOOKALIKES: Final = str.maketrans(
     "аеорсухіјѕһԁԛԝѵɡɩοανρτυικεАВЕКМНОРСТХУІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
     "aeopcyxijshdqwvgioavptuikeABEKMHOPCTXYIJSABEZHIKMNOPTYX",
 )
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    for word, meaning in _WORDS.items():
+        pattern = pattern.replace(word, meaning)
+    return regex(pattern, re.IGNORECASE | re.MULTILINE | re.VERBOSE)
 
 
 class _Fold(dict[int, int]):
@@ -62,12 +83,7 @@ def neutralise(text: str) -> str:
 
 
 def neutralise_once(text: str) -> str:
-    found = find_injections(text)
-    return (
-        replaced(text, [(span.start, span.end, INJECTION_NOTICE) for span in found])
-        if found
-        else text
-    )
+    return replaced(text, [(s.start, s.end, INJECTION_NOTICE) for s in find_injections(text)])
 
 
 def find_injections(text: str) -> list[Span]:
@@ -80,8 +96,9 @@ def find_injections(text: str) -> list[Span]:
 
 
 def _commands(text: str) -> Iterator[Span]:
-    for rule in (*due(COMMANDS, lowered(text)), *due(SHOUTED, text)):
-        for match in compiled(rule.pattern).finditer(text):
+    known = rules("injections.rules")  # the hints of what is shouted are looked for as written
+    for rule in (*due(known["commands"], lowered(text)), *due(known["shouted"], text)):
+        for match in _compiled(rule.pattern).finditer(text):
             yield Span(rule.kind, match.start(), match.end())
     for run in regex(_SPACED).finditer(text) if regex(_SINGLES).search(text) else ():
         if regex(_SQUEEZED, re.IGNORECASE).search(regex(r"[\W_]++").sub("", run[0])):
@@ -96,16 +113,12 @@ def _sentences(text: str, found: list[Span]) -> list[Span]:
         if result and span.start < result[-1].end:
             start = result.pop().start
         else:
-            start = _sentence_start(text, stops, span.start)
+            before = bisect_right(stops, span.start)
+            start = stops[before - 1] if before else 0
+            marks = regex(_MARKS).match(text, start, span.start)
+            start = marks.end() if marks else start
         after = bisect_left(stops, span.end)
         end = stops[after] if after < len(stops) else len(text)
         end = max(span.end, start + len(text[start:end].rstrip()))
         result.append(Span(span.kind, start, end))
     return result
-
-
-def _sentence_start(text: str, stops: list[int], position: int) -> int:
-    before = bisect_right(stops, position)
-    start = stops[before - 1] if before else 0
-    marks = regex(r"\s*+(?:(?:[-*+>#]{1,6}|\d{1,3}[.)])\s++)*+").match(text, start, position)
-    return marks.end() if marks else start

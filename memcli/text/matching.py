@@ -5,9 +5,11 @@ Clean text so costs a few substring searches. Patterns are linear: runs are poss
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -30,6 +32,20 @@ class TextRule(NamedTuple):
 @cache
 def regex(pattern: str, flags: int = 0) -> re.Pattern[str]:
     return re.compile(pattern, flags)
+
+
+@cache
+def rules(name: str) -> dict[str, tuple[TextRule, ...]]:
+    """The rules of a data file beside this module, by group.
+
+    Stanzas: a JSON list of group, kind and hints, then the pattern.
+    """
+    found: dict[str, tuple[TextRule, ...]] = {}
+    for stanza in Path(__file__).with_name(name).read_text("utf-8").strip().split("\n\n"):
+        head, _, pattern = stanza.partition("\n")
+        group, kind, *hints = json.loads(head)
+        found[group] = (*found.get(group, ()), TextRule(kind, tuple(hints), pattern))
+    return found
 
 
 def lowered(text: str) -> str:

@@ -53,7 +53,7 @@ def safe_text(title: str, body: str, *, longest: int = BODY_LENGTH) -> tuple[str
 
 
 def safe_line(text: str, *, longest: int = LINE_LENGTH) -> str:
-    """`text` in one line of bounded length. Raises `Refused` for a secret or a command; may be ""."""
+    """`text` in one line of bounded length, maybe "". Raises `Refused` for secret or command."""
     line = _cut(" ".join(_plain(text).split()), longest)
     check(line)
     return line
@@ -73,7 +73,7 @@ def _plain(text: str) -> str:
 
 
 def _harmless(text: str) -> Iterator[str]:
-    """The lines of a body that only say something, outside code without their markup for sections."""
+    """The lines of a body that only say something; outside code without marks of sections."""
     fence = ""
     for line in text.split("\n"):
         mark = _FENCE.match(line)

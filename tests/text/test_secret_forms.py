@@ -5,13 +5,15 @@ from __future__ import annotations
 import base64
 import random
 import re
+from pathlib import Path
 
 import pytest
 
+from memcli.text import secrets
 from memcli.text.secrets import find_secrets, redact_secrets
-from memcli.text.token_shapes import SHAPES
 
 pytestmark = pytest.mark.unit
+SHAPES = Path(secrets.__file__).with_name("token_shapes.txt").read_text("utf-8").splitlines()
 RANDOM = random.Random(7)
 ALNUM = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 HEX = "0123456789abcdef"
@@ -55,7 +57,7 @@ def test_a_key_in_other_clothes() -> None:
     assert [span.kind for span in find_secrets(jwk)] == ["private-key"]
 
 
-@pytest.mark.parametrize("row", [line for line in SHAPES.split("\n") if line])
+@pytest.mark.parametrize("row", SHAPES)
 def test_each_shape_is_found(row: str) -> None:
     """A token made after a row of the table is found, at each of its prefixes."""
     kind, prefixes, rest = row.split(" ", 2)
