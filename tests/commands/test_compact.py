@@ -2,122 +2,226 @@
 
 from __future__ import annotations
 
+import random
 import re
 from pathlib import Path
 
+import pytest
+
 from memcli.memory.parser import parse
+from memcli.memory.values import Entry
 from tests.conftest import Project
 
 A = "Freeze the clock in every cart test, because the cart expires at midnight and the build runs at night."
 A2 = "Freeze the clock in every cart test because the cart expires at midnight, and the build runs at night!"
 B = A.replace("Freeze", "Never freeze")
+CONFLICT = "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n"
+OLD = {"created_at": "2025-01-01", "importance": 0.1}
 
 
-def ids(path: Path) -> list[str]:
-    return [entry.id for entry in parse(path.read_text(encoding="utf-8"), path.name).entries]
+def by_id(project: Project, name: str = "MEMORY.md") -> dict[str, Entry]:
+    path = project.home / name[2:] if name.startswith("~/") else project.root / name
+    return {e.id: e for e in parse(path.read_text(), name).entries} if path.exists() else {}
 
 
-def by_id(path: Path) -> dict[str, object]:
-    return {entry.id: entry for entry in parse(path.read_text(encoding="utf-8"), path.name).entries}
+def texts(project: Project) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in project.root.rglob("*.md")}
+
+
+def fill(project: Project, *entries: str, path: str = "MEMORY.md") -> Path:
+    return project.write(path, "".join(entries))
+
+
+# --- merging
 
 
 def test_near_duplicates_become_one_entry_and_the_originals_are_archived(project: Project) -> None:
     """The more important keeps its id; the larger count, the later date, the earliest creation
     survive.
     """
-    project.write(
-        "MEMORY.md",
-        project.entry(
-            "Clock", A, id="a", importance=0.9, reinforcement_count=1, created_at="2026-05-01"
-        )
-        + project.entry(
-            "Clock",
-            A2,
-            id="b",
-            reinforcement_count=7,
-            last_reinforced="2026-10-01",
-            created_at="2026-02-01",
-        ),
-    )
+    used = {"reinforcement_count": 7, "last_reinforced": "2026-10-01", "created_at": "2026-02-01"}
+    one = project.entry("Clock", A, id="a", importance=0.9, created_at="2026-05-01")
+    fill(project, one, project.entry("Clock", A2, id="b", **used))
     done = project.mem("compact")
     assert done.code == 0 and "merged b into a" in done.out and not done.err
-    (entry,) = parse((project.root / "MEMORY.md").read_text(), "x").entries
+    (entry,) = by_id(project).values()
     assert (entry.id, entry.status, entry.importance) == ("a", "compacted", 0.9)
     assert (entry.reinforcement_count, entry.last_reinforced) == (7, "2026-10-01")
     assert (entry.created_at, entry.extra["merged_from"]) == ("2026-02-01", ["b"])
-    (gone,) = parse((project.root / "MEMORY.archive.md").read_text(), "x").entries
+    (gone,) = by_id(project, "MEMORY.archive.md").values()
     assert gone.id == "b" and A2 in gone.body
     assert gone.extra["archived_because"] == "merged" and gone.extra["archived_from"] == "MEMORY.md"
 
 
+def test_duplicates_merge_across_the_files_of_one_level(project: Project) -> None:
+    """The survivor stays in its file, and is archived as it was where it takes the longer body; the
+    other leaves its own for that file's archive.
+    """
+    fill(project, project.entry("Clock", A2 + " This holds.", id="a", importance=0.4))
+    fill(project, project.entry("Clock", A, id="b", importance=0.6), path="tasks/cart.md")
+    assert project.mem("compact").code == 0
+    assert not by_id(project) and set(by_id(project, "MEMORY.archive.md")) == {"a"}
+    assert "This holds." in by_id(project, "tasks/cart.md")["b"].body
+    assert set(by_id(project, "tasks/cart.archive.md")) == {"b"}
+
+
+def test_one_id_twice_in_a_file_keeps_the_most_important_version(project: Project) -> None:
+    """Highest importance wins, with the higher count and the later date."""
+    late = {"importance": 0.8, "last_reinforced": "2026-10-10"}
+    one = project.entry("One", "First words.", id="x", importance=0.3, reinforcement_count=9)
+    fill(project, one, project.entry("Two", "Other words here.", id="x", **late))
+    assert project.mem("compact").code == 0
+    (entry,) = by_id(project).values()
+    assert (entry.title, entry.reinforcement_count) == ("Two", 9)
+    assert entry.last_reinforced == "2026-10-10"
+
+
 def test_entries_of_other_types_jobs_levels_and_stores_are_never_merged(project: Project) -> None:
     """Equal texts stay where they stand when type, domain, job, level or store differ."""
-    project.write(
-        "MEMORY.md",
-        project.entry("Clock", A, id="p", type="directive")
-        + project.entry("Clock", A, id="q", type="corrective")
-        + project.entry("Clock", A, id="r", type="directive", domain="task"),
-    )
-    project.write(".mem/jobs/one/MEMORY.md", project.entry("Clock", A, id="j1", type="directive"))
-    project.write(".mem/jobs/two/MEMORY.md", project.entry("Clock", A, id="j2", type="directive"))
-    project.write(
-        ".mem/jobs/one/tasks/t/MEMORY.md", project.entry("Clock", A, id="t", type="directive")
-    )
-    project.write("institutional.md", project.entry("Clock", A, id="i", type="directive"))
+
+    def entry(type: str = "directive", **values: str) -> str:
+        return project.entry("Clock", A, type=type, **values)
+
+    fill(project, entry(), entry("corrective"), entry(domain="task"))
+    for name in (".mem/jobs/one/", ".mem/jobs/two/", ".mem/jobs/one/tasks/t/"):
+        fill(project, entry(), path=f"{name}MEMORY.md")
+    fill(project, entry(), path="institutional.md")
     done = project.mem("compact", "--check")
     assert (done.code, done.out, done.err) == (0, "nothing to compact\n", "")
-    project.write("MEMORY.md", project.entry("Gone", A, id="gone", status="retired"))
+    fill(project, project.entry("Gone", A, id="gone", status="retired"))
     done = project.mem("compact", "--check")
     assert (done.code, done.err) == (1, "") and "archived gone, retired: Gone" in done.out
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_the_order_of_entries_does_not_matter(project: Project, seed: int) -> None:
+    """Shuffled entries give the same survivors with the same texts."""
+    bodies = [A, A2, B, A + " Yes.", "Use port 8080 for the API.", "Use port 8081 for the API."]
+    entries = [
+        project.entry("Clock", body, id=f"e{i}", importance=[0.5, 0.5, 0.7, 0.4, 0.5, 0.5][i])
+        for i, body in enumerate(bodies)
+    ]
+    outcomes = []
+    for order in (entries, random.Random(seed).sample(entries, len(entries))):
+        fill(project, *order)
+        assert project.mem("compact").code == 0
+        outcomes.append({e.id: (e.body, e.status) for e in by_id(project).values()})
+        (project.root / "MEMORY.archive.md").unlink(missing_ok=True)
+    assert outcomes[0] == outcomes[1] and len(outcomes[0]) < len(entries)
+
+
+def test_opposites_stay_apart_and_are_named(project: Project) -> None:
+    """What one denies and the other says is no duplicate, nor is a pair that a merge left; decay
+    takes weight from both by 0.7, once.
+    """
+    fill(project, project.entry("Clock", A, id="a"), project.entry("Clock", B, id="b"))
+    before = texts(project)
+    for args in (("compact",), ("compact", "--check")):
+        done = project.mem(*args)
+        assert done.code == 0 and "say the opposite" in done.err and texts(project) == before
+    for _ in range(2):
+        assert project.mem("compact", "--contradictions", "decay").code == 0
+        assert [entry.importance for entry in by_id(project).values()] == [0.35, 0.35]
+    left = project.entry("y", "Beta.", id="b", contradicts=["a"])
+    fill(project, project.entry("x", "Alpha.", id="a"), left)
+    assert "say the opposite" in project.mem("compact", "--check").err
+
+
+# --- leaving
+
+
 def test_retired_entries_leave_for_the_archive(project: Project) -> None:
-    """They are found with --archived alone, and why they left is written down."""
-    project.write(
-        "MEMORY.md",
-        project.entry("Old", "Zebra words.", id="x", status="retired") + project.entry(),
-    )
-    assert project.mem("compact").code == 0
-    (gone,) = parse((project.root / "MEMORY.archive.md").read_text(), "x").entries
+    """They are found with --archived alone, and why they left is written down and told."""
+    fill(project, project.entry("Old", "Zebra words.", id="x", status="retired"), project.entry())
+    answer = project.mem("compact", "--json").json
+    assert answer["version"] == 1 and answer["done"][0]["what"] == "retired"
+    names = [name.rsplit("/", 1)[1] for name in answer["files"]]
+    assert names == ["MEMORY.archive.md", "MEMORY.md"]
+    (gone,) = by_id(project, "MEMORY.archive.md").values()
     assert (gone.extra["archived_at"], gone.extra["archived_because"]) == ("2026-11-21", "retired")
     assert project.mem("recall", "zebra", "--ranked", "--exit-code").code == 1
     assert project.mem("recall", "zebra", "--ranked", "--archived", "--exit-code").code == 0
 
 
-def test_the_loss_guard_refuses_until_told(project: Project) -> None:
-    """More than a quarter of four or more live entries may not leave without a survivor."""
-    old = {"created_at": "2025-01-01", "importance": 0.1}
-    words = ("alpha", "beta", "gamma", "delta")
-    text = "".join(project.entry(w, f"{w} {w}.", **(old if w != "delta" else {})) for w in words)
-    project.write("MEMORY.md", text)
-    refused = project.mem("compact", "--stale")
-    assert (
-        refused.code == 5 and "3 of 4 live entries" in refused.err and "--allow-loss" in refused.err
+def test_stale_entries_leave_only_when_asked_and_lasting_ones_never(project: Project) -> None:
+    """Older than 90 days and below 0.1: importance x decay x (1 + n); policies and high priority
+    stay.
+    """
+    old = {"created_at": "2025-01-01", "importance": 0.3}
+    fill(
+        project,
+        project.entry("Faded", "Alpha alpha.", id="faded", **old),
+        project.entry("Used", "Beta beta.", id="used", reinforcement_count=9, **old),
+        project.entry("Rule", "Gamma gamma.", id="rule", kind="policy", type="directive", **old),
+        project.entry("Pinned", "Delta delta.", id="pinned", priority="high", **old),
+        project.entry("New", "Epsilon epsilon.", id="new", importance=0.01),
     )
-    assert (project.root / "MEMORY.md").read_text() == text
-    assert not (project.root / "MEMORY.archive.md").exists()
+    assert project.mem("compact", "--check").code == 0
+    assert project.mem("compact", "--stale").code == 0
+    assert list(by_id(project)) == ["used", "rule", "pinned", "new"]
+    assert list(by_id(project, "MEMORY.archive.md")) == ["faded"]
+
+
+def test_the_loss_guard_refuses_until_told(project: Project) -> None:
+    """More than a quarter of four or more live entries may not leave without a survivor; --dry-run
+    shows what it would refuse, --check names the way.
+    """
+    fill(project, *(project.entry(w, f"{w} {w}.", **OLD) for w in ("alpha", "beta", "gamma")),
+         project.entry("delta", "delta delta."))  # fmt: skip
+    before = texts(project)
+    shown = project.mem("compact", "--stale", "--dry-run")
+    assert shown.code == 0 and "archived_because: stale" in shown.out
+    checked = project.mem("compact", "--stale", "--check")
+    assert checked.code == 1 and "--allow-loss" in checked.err
+    refused = project.mem("compact", "--stale")
+    assert refused.code == 5 and "3 of 4 live entries" in refused.err
+    assert "--allow-loss" in refused.err and texts(project) == before
     assert project.mem("compact", "--stale", "--allow-loss").code == 0
-    assert len(ids(project.root / "MEMORY.archive.md")) == 3
+    assert len(by_id(project, "MEMORY.archive.md")) == 3
+
+
+# --- promoting, adopting
 
 
 def test_what_recurs_in_three_jobs_is_promoted_once(project: Project) -> None:
-    """The copy knows its sources, they know it, and a second run writes nothing."""
-    for i, job in enumerate(("one", "two", "three")):
-        project.write(
-            f".mem/jobs/{job}/MEMORY.md", project.entry("Clock", A, id=f"s{i}", type="corrective")
-        )
-    project.write("MEMORY.md", "# Memory\n")
+    """Two are too few. The copy, in a file that is made for it, knows its sources, they know it,
+    and a second run writes nothing.
+    """
+    for at, job in enumerate(("one", "two", "three")):
+        assert project.mem("compact", "--promote", "--check").code == 0
+        clock = project.entry("Clock", A, id=f"s{at}", type="corrective")
+        fill(project, clock, path=f".mem/jobs/{job}/MEMORY.md")
     done = project.mem("compact", "--promote")
     assert done.code == 0, done.err
-    (entry,) = parse((project.root / "MEMORY.md").read_text(), "x").entries
-    assert entry.extra["promoted_from"] == ["s0", "s1", "s2"] and entry.type == "corrective"
-    source = by_id(project.root / ".mem/jobs/one/MEMORY.md")["s0"]
-    assert source.extra["promoted_to"] == [entry.id]  # type: ignore[attr-defined]
-    before = {path: path.read_bytes() for path in project.root.rglob("*.md")}
-    assert project.mem("compact", "--promote").code == 0
-    assert {path: path.read_bytes() for path in project.root.rglob("*.md")} == before
+    (entry,) = by_id(project).values()
+    sources = sorted(entry.extra["promoted_from"])
+    assert (sources, entry.type) == (["s0", "s1", "s2"], "corrective")
+    source = by_id(project, ".mem/jobs/one/MEMORY.md")["s0"]
+    assert source.extra["promoted_to"] == [entry.id]
+    before = texts(project)
+    assert project.mem("compact", "--promote").code == 0 and texts(project) == before
     (hit,) = project.mem("recall", "freeze the clock", "--ranked", "--json").json["hits"]
     assert hit["id"] == entry.id and sorted(hit["duplicates"]) == ["s0", "s1", "s2"]
+
+
+def test_a_known_entry_is_reinforced_once_instead_of_copied(project: Project) -> None:
+    """A third job reinforces what the project knows already; copies of one id, as worktrees carry
+    them, and one person's manner are no recurrence.
+    """
+    known = project.entry("Clock", A, id="known", type="corrective")
+    fill(project, known)
+    for name in "abc":
+        fill(project, known, path=f".mem/jobs/{name}/tasks/{name}/MEMORY.md")
+        tone = project.entry("Tone", B, id=f"p{name}", session_id=f"s{name}")
+        fill(project, tone, path=f"proxy-tasks/{name}.md")
+    assert project.mem("compact", "--promote", "--check").code == 0
+    for job in ("one", "two", "three"):
+        clock = project.entry("Clock", A, id=job, type="corrective")
+        fill(project, clock, path=f".mem/jobs/{job}/MEMORY.md")
+    for _ in range(2):
+        assert project.mem("compact", "--promote").code == 0
+        (entry,) = by_id(project).values()
+        assert (entry.id, entry.reinforcement_count) == ("known", 1)
 
 
 def test_adopt_puts_front_matter_before_sections_and_changes_nothing_else(project: Project) -> None:
@@ -125,7 +229,7 @@ def test_adopt_puts_front_matter_before_sections_and_changes_nothing_else(projec
     sections.
     """
     prose = "# Memory\r\n\r\nFree words.\r\n\r\n## [2026-03-02] Ports\r\nThe API is on 8080.\r\n"
-    path = project.write("MEMORY.md", prose.encode())
+    path = fill(project, prose)
     known = {row["id"] for row in project.mem("list", "--json").json["entries"]}
     assert project.mem("compact", "--check").code == 0
     assert project.mem("compact", "--adopt").code == 0
@@ -136,102 +240,93 @@ def test_adopt_puts_front_matter_before_sections_and_changes_nothing_else(projec
     assert project.mem("compact", "--adopt", "--check").code == 0
 
 
+def test_one_section_of_prose_is_adopted_alone(project: Project) -> None:
+    """Its neighbours stay prose, and reinforcing it names the way; what lies in a found place is
+    copied into the project's file.
+    """
+    path = fill(project, "# Notes\n\n## Ports\nOn 8080.\n\n## Other\nStays as it is.\n")
+    topics = project.write("memory/topics.md", "# Topics\n\n## Deploy\nOnly on Mondays.\n")
+    ports = next(line for line in project.mem("list").out.splitlines() if "Ports" in line)
+    done = project.mem("reinforce", ports.split()[0])
+    assert done.code == 3 and "mem compact --adopt 'MEMORY.md#Ports'" in done.err
+    assert project.mem("compact", "--adopt", "MEMORY.md#Ports").code == 0
+    after = path.read_text()
+    assert after.count("\ntype:") == 1 and after.endswith("## Other\nStays as it is.\n")
+    found = topics.read_bytes()
+    assert project.mem("compact", "--adopt", "memory/topics.md#Deploy").code == 0
+    assert topics.read_bytes() == found
+    assert path.read_text().count("\ntype:") == 2 and "Only on Mondays." in path.read_text()
+    assert project.mem("compact", "--adopt", "MEMORY.md#Nothing").code == 2
+
+
+# --- manners
+
+
 def test_a_second_run_writes_nothing(project: Project) -> None:
     """Everything at once, twice: the second time there is nothing to do."""
     for i, job in enumerate(("one", "two", "three")):
-        project.write(f".mem/jobs/{job}/MEMORY.md", project.entry("Clock", A, id=f"s{i}"))
-    project.write(
-        "MEMORY.md",
-        "# Memory\n\nprose words\n\n"
-        + project.entry("Clock", A, id="a", status="retired")
-        + project.entry("x", B, id="b")
-        + project.entry("x", B + " Ok.", id="c"),
+        fill(project, project.entry("Clock", A, id=f"s{i}"), path=f".mem/jobs/{job}/MEMORY.md")
+    fill(
+        project,
+        "# Memory\n\nprose words\n\n",
+        project.entry("Clock", A, id="a", status="retired"),
+        project.entry("x", B, id="b"),
+        project.entry("x", B + " Ok.", id="c"),
     )
     wanted = ("compact", "--adopt", "--promote", "--stale", "--contradictions", "decay")
     assert project.mem(*wanted).code == 0
-    before = {path: path.read_bytes() for path in project.root.rglob("*.md")}
-    assert project.mem(*wanted).code == 0
-    assert {path: path.read_bytes() for path in project.root.rglob("*.md")} == before
+    before = texts(project)
+    assert project.mem(*wanted).code == 0 and texts(project) == before
     assert project.mem(*wanted, "--check").code == 0
+    done = project.mem("compact", "--dry-run")
+    assert (done.code, done.out) == (0, "") and "nothing would change\n" in done.err
 
 
 def test_a_file_that_cannot_be_used_is_named_and_the_rest_is_done(project: Project) -> None:
     """Not UTF-8, conflict markers, a link out of the root: exit 3, untouched, the others compacted."""
+    gone = project.entry(status="retired")
     bad = project.write("tasks/bad.md", b"\xff\xfe")
-    conflict = "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n"
-    conflicted = project.write("tasks/conflict.md", project.entry(status="retired") + conflict)
-    outside = project.root.parent / "outside.md"
-    outside.write_text(project.entry(status="retired"))
+    conflicted = project.write("tasks/conflict.md", gone + CONFLICT)
+    outside = project.write("outside.md", gone, at=project.root.parent)
     (project.root / "tasks/link.md").symlink_to(outside)
-    project.write("MEMORY.md", project.entry(status="retired"))
-    before = conflicted.read_bytes(), outside.read_bytes()
+    fill(project, gone)
+    before = [path.read_bytes() for path in (bad, conflicted, outside)]
     done = project.mem("compact")
-    assert done.code == 3 and bad.read_bytes() == b"\xff\xfe"
-    assert "tasks/bad.md:1:" in done.err and "tasks/link.md" in done.err
-    assert "conflict markers" in done.err
-    assert (conflicted.read_bytes(), outside.read_bytes()) == before
-    assert ids(project.root / "MEMORY.archive.md")
+    assert done.code == 3 and "tasks/bad.md:1:" in done.err and "tasks/link.md" in done.err
+    assert "conflict markers" in done.err and by_id(project, "MEMORY.archive.md")
+    assert [path.read_bytes() for path in (bad, conflicted, outside)] == before
 
 
 def test_dry_run_prints_the_diff_alone_and_git_takes_it(project: Project) -> None:
     """The diff of --dry-run, applied by git, gives what compact writes."""
-    project.write(
-        "MEMORY.md",
-        project.entry("Clock", A, id="a") + project.entry("x", A2, id="b", status="retired"),
-    )
+    fill(project, project.entry("x", A, id="a"), project.entry("x", A2, id="b", status="retired"))
     project.commit()
+    before = texts(project)
     diff = project.mem("compact", "--dry-run")
-    assert diff.code == 0 and not (project.root / "MEMORY.archive.md").exists()
-    (project.root.parent / "d.diff").write_text(diff.out, newline="")
-    project.git("apply", str(project.root.parent / "d.diff"))
-    applied = {path.name: path.read_bytes() for path in project.root.glob("*.md")}
+    assert diff.code == 0 and texts(project) == before
+    project.git("apply", str(project.write("~/d.diff", diff.out)))
+    applied = texts(project)
     project.git("checkout", "-q", "--", ".")
     (project.root / "MEMORY.archive.md").unlink()
-    assert project.mem("compact").code == 0
-    assert {path.name: path.read_bytes() for path in project.root.glob("*.md")} == applied
+    assert project.mem("compact").code == 0 and texts(project) == applied
 
 
-def test_one_section_of_prose_is_adopted_alone(project: Project) -> None:
-    """Its neighbours stay prose; what lies in a found place is copied into the project's file."""
-    text = "# Notes\n\n## Ports\nThe API is on 8080.\n\n## Other\nStays as it is.\n"
-    project.write("MEMORY.md", text)
-    project.write("memory/topics.md", "# Topics\n\n## Deploy\nOnly on Mondays.\n")
-    assert project.mem("compact", "--adopt", "MEMORY.md#Ports").code == 0
-    after = (project.root / "MEMORY.md").read_text()
-    assert after.count("\ntype:") == 1 and after.endswith("## Other\nStays as it is.\n")
-    found = (project.root / "memory/topics.md").read_bytes()
-    assert project.mem("compact", "--adopt", "memory/topics.md#Deploy").code == 0
-    assert (project.root / "memory/topics.md").read_bytes() == found
-    after = (project.root / "MEMORY.md").read_text()
-    assert after.count("\ntype:") == 2 and "Only on Mondays." in after
-    assert project.mem("compact", "--adopt", "MEMORY.md#Nothing").code == 2
+def test_only_what_is_named_or_at_hand_is_written(project: Project) -> None:
+    """A file argument narrows, one that is no memory file is exit 2; the global level takes part by
+    --level, a task's work tree with a `.git` of its own by --task.
+    """
+    tree = ".mem/jobs/j/tasks/t/worktree"
+    names = ("MEMORY.md", "tasks/a.md", "~/MEMORY.md", f"{tree}/MEMORY.md")
+    for name in names:
+        fill(project, project.entry("x", A, status="retired"), path=name)
+    (project.root / tree / ".git").mkdir()
 
+    def left() -> list[str]:
+        return [name for name in names if by_id(project, name)]
 
-def test_reinforce_on_prose_says_what_to_do_instead(project: Project) -> None:
-    """The command it names works."""
-    project.write("MEMORY.md", "# Notes\n\n## Ports\nThe API is on 8080.\n")
-    name = project.mem("list").out.split()[0]
-    done = project.mem("reinforce", name)
-    assert done.code == 3 and "mem compact --adopt 'MEMORY.md#Ports'" in done.err, done.err
-
-
-def test_proxy_entries_are_never_promoted(project: Project) -> None:
-    """One person's manner stays where it is."""
-    for i in range(3):
-        project.write(
-            f"proxy-tasks/{i}.md", project.entry("Tone", A, id=f"p{i}", session_id=f"s{i}")
-        )
-    project.write("MEMORY.md", "# Memory\n")
-    project.mem("compact", "--promote")
-    assert (project.root / "MEMORY.md").read_text() == "# Memory\n"
-
-
-def test_another_work_tree_is_not_written(project: Project) -> None:
-    """A task's worktree with a `.git` of its own changes only from inside, or when named."""
-    project.write("MEMORY.md", project.entry("x", A))
-    inner = project.write(
-        ".mem/jobs/j/tasks/t/worktree/MEMORY.md", project.entry("y", B, id="w", status="retired")
-    )
-    (inner.parent / ".git").mkdir()
-    assert project.mem("compact").code == 0 and ids(inner) == ["w"]
-    assert project.mem("compact", "--task", "t").code == 0 and ids(inner) == []
+    assert project.mem("compact", "README.md").code == 2
+    assert project.mem("compact", "tasks/a.md").code == 0
+    assert left() == [names[0], names[2], names[3]]
+    assert project.mem("compact").code == 0 and left() == [names[2], names[3]]
+    assert project.mem("compact", "--level", "global").code == 0 and left() == [names[3]]
+    assert project.mem("compact", "--task", "t").code == 0 and left() == []

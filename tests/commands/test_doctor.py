@@ -4,15 +4,14 @@ be.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,37 +39,88 @@ def rows(result: Result, *statuses: str) -> list[dict[str, Any]]:
     return [row for row in result.json["checks"] if not statuses or row["status"] in statuses]
 
 
-def row_of(result: Result, name: str, status: str = "") -> dict[str, Any]:
-    return next(
-        row
-        for row in rows(result)
-        if row["name"] == name and row["status"] == (status or row["status"])
-    )
+def row_of(result: Result, name: str, *statuses: str) -> dict[str, Any]:
+    return next(row for row in rows(result, *statuses) if row["name"] == name)
+
+
+def complaints(project: Project) -> list[tuple[str, str]]:
+    """The names and hints of what doctor warns of."""
+    found = rows(project.mem("doctor", "--json"), "FAIL", "WARN")
+    return [(row["name"], row["hint"]) for row in found]
+
+
+@contextmanager
+def closed(*folders: Path) -> Iterator[None]:
+    """Folders that nobody may write to."""
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o555)
+    try:
+        yield
+    finally:
+        for folder in folders:
+            folder.chmod(0o755)
+
+
+def snapshot(project: Project) -> dict[str, bytes]:
+    """The bytes of every file that is not derived: of the tree, of the home folder, of git's
+    settings.
+    """
+    found = {}
+    for base, prefix in ((project.root, ""), (project.home, "~/")):
+        for path in base.rglob("*"):
+            name = path.relative_to(base).as_posix()
+            settings = name in (".git/config", ".git/info/exclude")
+            derived = name.startswith(".memory.db") or (name.startswith(".git/") and not settings)
+            if path.is_file() and not derived:
+                found[prefix + name] = path.read_bytes()
+    return found
 
 
 def test_a_healthy_repository_has_nothing_to_complain_of(healthy: Project) -> None:
-    """No FAIL, no WARN, exit 0, and the files are as they were."""
+    """No FAIL, no WARN, exit 0; the keys are the contract's, the facts of the installation are
+    told, and --fix does nothing that could be undone.
+    """
     before = snapshot(healthy)
     found = healthy.mem("doctor", "--json")
     assert (found.code, rows(found, "FAIL", "WARN")) == (0, [])
+    assert list(found.json)[:4] == ["version", "checks", "failed", "warned"]
     assert (found.json["version"], found.json["failed"], found.json["warned"]) == (1, 0, 0)
-    assert snapshot(healthy) == before
+    for row in rows(found):
+        assert list(row) == ["name", "status", "detail", "hint", "path", "line"]
+    index = row_of(found, "index", "INFO")
+    assert index["path"] == str(healthy.root / ".memory.db") and "WAL" in index["detail"]
+    assert "FTS5" in row_of(found, "versions")["detail"]
+    assert row_of(found, "state")["path"].endswith("state.db")
+    done = healthy.mem("doctor", "--fix", "--json")
+    assert (done.code, done.json["fixed"], snapshot(healthy)) == (0, [], before)
+    assert healthy.mem("undo", "--dry-run", "--json").json["verb"] == "init"
 
 
-@pytest.mark.parametrize("tracked", [False, True])
-def test_a_repository_without_init_gets_one_warning_at_most(
-    project: Project, tracked: bool
-) -> None:
-    """The merge driver is all that is missing, and mem init is the hint."""
+def test_life_goes_on_without_false_alarms(project: Project) -> None:
+    """After init, add, reinforce, compact, retire and an archive there is still nothing to complain
+    of.
+    """
+    project.mem("init")
+    for text in ("Use uv for environments", "Use uv for the environments", "Deploy with the flag"):
+        project.mem("add", text)
+    assert complaints(project) == []
+    same = "".join(project.entry("T", "same words here", id=name) for name in "abc")
+    project.write("MEMORY.md", "# Memory\n\n" + same)
+    project.mem("index")
+    for command in ("reinforce a", "compact", "retire a", "recall words", "compact"):
+        assert project.mem(*command.split()).code == 0
+        assert complaints(project) == [], command
+
+
+def test_a_repository_without_init_gets_one_warning_at_most(project: Project) -> None:
+    """Once memory is tracked, the merge driver is all that is missing, and mem init is the hint."""
     project.write("MEMORY.md", project.entry())
-    if tracked:
-        project.commit()
-    for command in (["doctor"], ["recall", "x"], ["doctor"]):
-        project.mem(*command)
-    found = rows(project.mem("doctor", "--json"), "FAIL", "WARN")
-    assert [(row["name"], row["hint"]) for row in found] == (
-        [("merge-driver", "mem init")] if tracked else []
-    )
+    for command in ("doctor", "recall x"):
+        project.mem(*command.split())
+    assert complaints(project) == []
+    project.commit()
+    assert complaints(project) == [("merge-driver", "mem init")]
 
 
 # --- planted defects
@@ -103,22 +153,23 @@ def entry(
     return lambda project: project.write(path, project.entry("Bear", body, **values))
 
 
-def toml(content: str) -> Callable[[Project], object]:
-    return text(".mem.toml", content)
+def git(*args: str) -> Callable[[Project], object]:
+    return lambda project: project.git(*args)
 
 
 def tracked(path: str) -> Callable[[Project], object]:
     def plant(project: Project) -> None:
-        if not (project.root / path).exists():
-            project.write(path, "Short answers, please.\n")
+        (project.root / path).parent.mkdir(exist_ok=True)
+        (project.root / path).touch()
         project.git("add", "-f", path)
 
     return plant
 
 
-def sql(statement: str) -> Callable[[Project], object]:
+def sql(statement: str, *, anew: bool = False) -> Callable[[Project], object]:
     def plant(project: Project) -> None:
-        with closing(sqlite3.connect(project.root / ".memory.db", isolation_level=None)) as db:
+        path = without_index(project) if anew else project.root / ".memory.db"
+        with closing(sqlite3.connect(path, isolation_level=None)) as db:
             db.execute(statement)
 
     return plant
@@ -130,43 +181,11 @@ def without_index(project: Project) -> Path:
     return project.root / ".memory.db"
 
 
-def foreign(project: Project) -> None:
-    with closing(sqlite3.connect(without_index(project))) as db:
-        db.execute("CREATE TABLE accounts (name TEXT)")
-
-
 def torn(project: Project) -> None:
     """Overwrite the pages behind the first with noise."""
-    with closing(sqlite3.connect(project.root / ".memory.db")) as db:
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    data = bytearray((project.root / ".memory.db").read_bytes())
-    data[8192:] = b"\xa5" * (len(data) - 8192)
-    (project.root / ".memory.db").write_bytes(data)
-
-
-def linked_out(project: Project) -> None:
-    outside = project.root.parent / "outside.md"
-    outside.write_text("# Elsewhere\n")
-    (project.root / "tasks/out.md").symlink_to(outside)
-
-
-def secret_manner(project: Project) -> None:
-    with (project.root / ".git/info/exclude").open("a") as file:
-        file.write("/proxy.md\n")
-    project.write("proxy.md", f"{TOKEN}\n")
-
-
-def no_driver(project: Project) -> None:
-    project.git("config", "--remove-section", "merge.mem")
-
-
-def no_attributes(project: Project) -> None:
-    project.git("rm", "-q", ".gitattributes")
-    project.git("commit", "-q", "-m", "without")
-
-
-def lost_driver(project: Project) -> None:
-    project.git("config", "merge.mem.driver", "/gone/bin/mem merge-driver %O %A %B %P %L")
+    sql("PRAGMA wal_checkpoint(TRUNCATE)")(project)
+    data = (project.root / ".memory.db").read_bytes()
+    (project.root / ".memory.db").write_bytes(data[:8192] + b"\xa5" * (len(data) - 8192))
 
 
 def work_tree(project: Project) -> None:
@@ -193,289 +212,354 @@ space.write([Patch(str(path), before, before + "\\nMore.\\n")], "add")
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def state(path: str, content: bytes) -> Callable[[Project], object]:
+def own(kind: str, path: str, content: bytes) -> Callable[[Project], object]:
+    """A file in the user's folder of this kind: state or config."""
+
     def plant(project: Project) -> None:
-        place = Path(os.environ["XDG_STATE_HOME"]) / "mem" / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(content)
+        place = Path(os.environ[f"XDG_{kind}_HOME"]) / "mem"
+        project.write(path, content, at=place)
 
     return plant
 
 
-def head_gone(project: Project) -> None:
-    (project.root / ".git/HEAD").rename(project.root / ".git/HEAD-lost")
-
-
-def empty_git(project: Project) -> None:
-    shutil.rmtree(project.root / ".git")
-    (project.root / ".git").mkdir()
-
-
 NOTHING: frozenset[str] = frozenset()
-EXCLUDE, CONFIG, B = (
-    frozenset([name]) for name in (".git/info/exclude", ".git/config", "tasks/b.md")
-)
-DB, HALF = "{root}/.memory.db", "tasks/.a.md.mem-tmp-99999999-ab"
+EXCLUDE, CONFIG = frozenset([".git/info/exclude"]), frozenset([".git/config"])
+B, HOME = frozenset(["tasks/b.md"]), frozenset(["~/MEMORY.md"])
+DB, HALF, TOML = "{root}/.memory.db", "tasks/.a.md.mem-tmp-99999999-ab", "{root}/.mem.toml"
+JOURNAL = "pending/0123456789abcdef.json"
 FIX = "mem doctor --fix"
 TWO = "---\nid: {}\ntype: declarative\n---\ntext\n\n"
+CONFLICT = "<<<<<<< x\nb\n=======\nc\n>>>>>>> y\n"
 
 DEFECTS = [
     # content
-    Planted("latin-1", text("tasks/b.md", b"# B\nna\xefve\n"), "readable", "FAIL", "UTF-8", "tasks/b.md", 2),
-    Planted("link out", linked_out, "readable", "FAIL", "put the file itself", "tasks/out.md", 1),
+    Planted("latin-1", text("tasks/b.md", b"# B\nna\xefve\n"),
+        "readable", "FAIL", "UTF-8", "tasks/b.md", 2),
+    Planted("link out", lambda p: (p.root / "tasks/out.md").symlink_to("/etc/hostname"),
+        "readable", "FAIL", "put the file itself", "tasks/out.md", 1),
     Planted("folder", lambda p: (p.root / "MEMORY.archive.md").mkdir(),
         "readable", "FAIL", "regular", "MEMORY.archive.md", 1),
-    Planted("conflict", text("tasks/b.md", "a\n<<<<<<< x\nb\n=======\nc\n>>>>>>> y\n"),
+    Planted("yaml", text("tasks/b.md", "---\nid: *a\n---\nx\n"),
+        "front-matter", "FAIL", "mend it", "tasks/b.md", 2),
+    Planted("conflict", text("tasks/b.md", "a\n" + CONFLICT),
         "conflicts", "FAIL", "resolve", "tasks/b.md", 2),
+    Planted("twice in a file", text("tasks/b.md", TWO.format("b") * 2),
+        "duplicate-ids", "FAIL", "mem compact", "tasks/b.md", 8, detail="tasks/b.md:5"),
     Planted("twice in two files", text("tasks/b.md", TWO.format("l1")),
         "duplicate-ids", "FAIL", FIX, "tasks/b.md", 2, detail="tasks/a.md:"),
     Planted("secret", text("tasks/b.md", f"# B\n\ntoken {TOKEN}\n"),
         "secrets", "FAIL", "revoke", "tasks/b.md", 3, detail="github-token"),
-    Planted("secret manner", secret_manner, "secrets", "FAIL", "revoke", "proxy.md", 1),
-    Planted("importance", entry(importance="lots"), "values", "WARN", "correct", "tasks/b.md", 5),
-    Planted("created tomorrow", entry(created_at="2026-11-22"), "dates", "WARN", "correct", "tasks/b.md", 9),
+    Planted("secret archived", text("tasks/a.archive.md", f"{TOKEN}\n"),
+        "secrets", "FAIL", "revoke", "tasks/a.archive.md", 1),
+    Planted("secret at home", text("~/MEMORY.md", f"{TOKEN}\n"),
+        "secrets", "FAIL", "revoke", "~/MEMORY.md", 1),
+    Planted("secret value", entry(id="b", importance=TOKEN),
+        "values", "WARN", "correct", "tasks/b.md", 5),
+    Planted("secret without id", entry(id=None, body=TOKEN), "ids", "WARN", FIX, "tasks/b.md", 10),
+    Planted("created tomorrow", entry(created_at="2026-11-22"),
+        "dates", "WARN", "correct", "tasks/b.md", 9),
     Planted("no id", entry(id=None), "ids", "WARN", FIX, "tasks/b.md", 10, B),
     Planted("no id at home", entry("~/MEMORY.md", id=None),
-        "ids", "WARN", FIX, "~/MEMORY.md", 10, frozenset(["~/MEMORY.md"])),
-    Planted("supports gone", entry(supports=["z1", "gone"]),
+        "ids", "WARN", FIX, "~/MEMORY.md", 10, HOME),
+    Planted("lost support", entry(supports=["z1", "gone"]),
         "references", "WARN", "restore", "tasks/b.md", 10, detail="gone"),
-    Planted("command", entry(body=f"a\n{COMMAND}"), "injections", "WARN", "reword", "tasks/b.md", 13),
+    Planted("command", entry(body=f"a\n{COMMAND}"),
+        "injections", "WARN", "reword", "tasks/b.md", 13),
+    Planted("too large", text("tasks/b.md", "# B\n\n" + "word " * 1_000_001),
+        "file-size", "WARN", "mem compact", "tasks/b.md"),
+    Planted("norms too long", text("institutional.md", "# N\n" + "- rule\n" * 300),
+        "institutional", "WARN", "shorten", "institutional.md", 1),
     # configuration
-    Planted("unknown key", toml("\nlimits = 3\n"), "configuration", "FAIL", "limit", "{root}/.mem.toml", 2),
-    Planted("forbidden key", toml('limit = 3\nllm = "scripted"\n'),
-        "configuration", "FAIL", "config.toml", "{root}/.mem.toml", 2),
-    Planted("bad value", toml("limit = 0\n"), "configuration", "FAIL", "1 to 1000", "{root}/.mem.toml", 1),
-    Planted("secret as a value", toml(f'limit = "{TOKEN}"\n'),
-        "configuration", "FAIL", "limit takes", "{root}/.mem.toml", 1),
-    Planted("no toml", toml("limit = 3\nlimit\n"),
-        "configuration", "FAIL", "mend that line", "{root}/.mem.toml", 2),
-    Planted("user file", lambda p: config_file("half_life = -1\n"),
+    Planted("unknown key", text(".mem.toml", "\nlimits = 3\n"), "configuration", "FAIL", "limit", TOML, 2),
+    Planted("forbidden key", text(".mem.toml", 'limit = 3\nllm = "scripted"\n'),
+        "configuration", "FAIL", "config.toml", TOML, 2),
+    Planted("secret as a value", text(".mem.toml", f'limit = "{TOKEN}"\n'),
+        "configuration", "FAIL", "limit takes", TOML, 1),
+    Planted("user file", own("CONFIG", "config.toml", b"half_life = -1\n"),
         "configuration", "FAIL", "half_life takes", "{config}", 1),
     # git
     Planted("tracked index", tracked(".memory.db"),
         "tracked", "FAIL", "git rm --cached .memory.db", ".memory.db"),
-    Planted("tracked proxy", tracked("proxy.md"), "tracked", "FAIL", "git rm --cached proxy.md", "proxy.md"),
-    Planted("open proxy", text("proxy.md", "Short.\n"), "ignored", "WARN", FIX, "proxy.md", 0, EXCLUDE),
+    Planted("tracked proxy task", tracked("proxy-tasks/s 1.md"),
+        "tracked", "FAIL", "'proxy-tasks/s 1.md'", "proxy-tasks/s 1.md"),
     Planted("open proxy task", text("proxy-tasks/s[1].md", "Short.\n"),
         "ignored", "WARN", FIX, "proxy-tasks/s[1].md", 0, EXCLUDE),
     Planted("no exclude lines", text(".git/info/exclude", "*.o"),
         "ignored", "WARN", FIX, ".memory.db", 0, EXCLUDE),
-    Planted("no driver", no_driver, "merge-driver", "WARN", "mem init", changes=CONFIG),
-    Planted("driver gone", lost_driver,
+    Planted("no driver", git("config", "--remove-section", "merge.mem"),
+        "merge-driver", "WARN", "mem init", changes=CONFIG),
+    Planted("driver gone", git("config", "merge.mem.driver", "/gone/bin/mem merge-driver %O"),
         "merge-driver", "WARN", "mem init", changes=CONFIG, detail="/gone/bin/mem"),
-    Planted("no attributes", no_attributes, "merge-driver", "WARN", "mem init"),
-    Planted("other work tree", work_tree,
-        "worktrees", "WARN", "git merge feature", "{other}/MEMORY.md", 26, detail="1 entry stands"),
-    Planted("HEAD gone", head_gone, "git", "WARN", "git status", "{root}"),
-    Planted("git folder empty", empty_git, "git", "WARN", "git status", "{root}"),
+    Planted("no attributes", git("rm", "-q", ".gitattributes"), "merge-driver", "WARN", "mem init"),
+    Planted("other work tree", work_tree, "worktrees", "WARN",
+        "git merge feature", "{other}/MEMORY.md", 26, detail="1 entry stands"),
+    Planted("HEAD gone", lambda p: (p.root / ".git/HEAD").rename(p.root / ".git/LOST"),
+        "git", "WARN", "git status", "{root}"),
     # index
     Planted("stale", entry(), "index", "WARN", "mem index", DB, 0, NOTHING, "tasks/b.md"),
     Planted("vanished", lambda p: (p.root / "tasks/a.md").unlink(),
         "index", "WARN", "mem index", DB, 0, NOTHING, "tasks/a.md"),
     Planted("no database", lambda p: without_index(p).write_text("my notes\n" * 200),
         "index", "WARN", FIX, DB, 0, NOTHING),
-    Planted("empty database", lambda p: without_index(p).touch(),
-        "index", "WARN", FIX, DB, 0, NOTHING, "empty"),
     Planted("a folder", lambda p: without_index(p).mkdir(),
         "index", "WARN", FIX, DB, 0, NOTHING, "no regular file"),
     Planted("newer", sql("PRAGMA user_version = 999"),
         "index", "WARN", FIX, DB, 0, NOTHING, "another version"),
-    Planted("foreign", foreign, "index", "WARN", FIX, DB, 0, NOTHING, "not an index"),
+    Planted("foreign", sql("CREATE TABLE accounts (name)", anew=True),
+        "index", "WARN", FIX, DB, 0, NOTHING, "not an index"),
     Planted("torn pages", torn, "index", "WARN", FIX, DB, 0, NOTHING, "malformed"),
     Planted("table gone", sql("DROP TABLE relations"),
         "index", "WARN", FIX, DB, 0, NOTHING, "table is missing"),
     # state and leftovers
-    Planted("temporary file", text(HALF, "half"), "leftovers", "WARN", FIX, HALF, 0, frozenset([HALF])),
+    Planted("temporary file", text(HALF, "half"),
+        "leftovers", "WARN", FIX, HALF, 0, frozenset([HALF])),
     Planted("interrupted write", interrupted,
         "leftovers", "WARN", FIX, "{state}/pending/", 0, frozenset(["tasks/a.md", "*"])),
-    Planted("torn journal", state("pending/0123456789abcdef.json", b"{"),
-        "leftovers", "WARN", FIX, "{state}/pending/0123456789abcdef.json", 0, NOTHING),
-    Planted("state file", state("state.db", b"no database " * 100),
+    Planted("torn journal", own("STATE", JOURNAL, b"{"),
+        "leftovers", "WARN", FIX, f"{{state}}/{JOURNAL}", 0, NOTHING),
+    Planted("state file", own("STATE", "state.db", b"no database " * 100),
         "state", "WARN", FIX, "{state}/state.db", 0, NOTHING),
 ]  # fmt: skip
 
 
-def config_file(content: str) -> None:
-    path = Path(os.environ["XDG_CONFIG_HOME"]) / "mem" / "config.toml"
-    path.parent.mkdir(parents=True)
-    path.write_text(content)
-
-
-def placed(path: str, project: Project) -> str:
-    return path.format(
+def matching(result: Result, planted: Planted, project: Project) -> list[dict[str, Any]]:
+    """The rows of the check that tell of the defect."""
+    where = planted.path.format(
         root=project.root,
         other=project.root.parent / "other",
         state=Path(os.environ["XDG_STATE_HOME"]) / "mem",
         config=Path(os.environ["XDG_CONFIG_HOME"]) / "mem" / "config.toml",
     )
-
-
-def snapshot(project: Project) -> dict[str, bytes]:
-    """The bytes of every file that is not derived: of the tree, of the home folder, of git's
-    settings.
-    """
-    found = {}
-    for base, prefix in ((project.root, ""), (project.home, "~/")):
-        for path in base.rglob("*"):
-            name = path.relative_to(base).as_posix()
-            settings = name in (".git/config", ".git/info/exclude", ".git/index")
-            derived = name.startswith(".memory.db") or (name.startswith(".git/") and not settings)
-            if path.is_file() and not derived and name != ".git/index":
-                found[prefix + name] = path.read_bytes()
-    return found
-
-
-def status(project: Project) -> str:
-    done = subprocess.run(
-        ["git", "status", "--porcelain"],
-        cwd=project.root,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stdout
-
-
-def matching(result: Result, planted: Planted, project: Project) -> list[dict[str, Any]]:
-    """The rows of the check that tell of the defect."""
-    where = placed(planted.path, project)
     return [
         row
-        for row in rows(result)
-        if (row["name"], row["status"]) == (planted.check, planted.status)
+        for row in rows(result, planted.status)
+        if row["name"] == planted.check
         and (row["path"] or "").startswith(where)
         and planted.detail in row["detail"]
     ]
 
 
 @pytest.mark.parametrize("planted", DEFECTS, ids=lambda planted: planted.name.replace(" ", "-"))
-def test_a_planted_defect_is_found_and_mended(healthy: Project, planted: Planted) -> None:
-    """Its row, exit 1 for FAIL alone, nothing changed by looking; --fix mends what is derived or can
-    be undone, and every other byte is as it was.
+def test_a_planted_defect_is_found_and_mended_where_it_can_be(
+    healthy: Project, planted: Planted
+) -> None:
+    """Its row, status, hint, path and line; exit 1 for FAIL alone. Looking changes nothing; --fix
+    mends what is derived or can be undone, and every other byte is as it was.
     """
     planted.plant(healthy)
-    before, stood = snapshot(healthy), status(healthy)
+    before = snapshot(healthy)
     result = healthy.mem("doctor", "--json")
     found = matching(result, planted, healthy)
-    assert found and planted.hint in found[0]["hint"], result.out
-    assert found[0]["line"] == (planted.line or None)
-    assert result.code == bool(rows(result, "FAIL")) and planted.status in ("FAIL", "WARN")
-    assert (snapshot(healthy), status(healthy)) == (before, stood)
+    assert found, result.out
+    assert planted.hint in found[0]["hint"] and found[0]["line"] == (planted.line or None)
+    assert result.code == bool(rows(result, "FAIL")) and snapshot(healthy) == before
     tried = healthy.mem("doctor", "--fix", "--json")
     after = snapshot(healthy)
     changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
     allowed = planted.changes or NOTHING
     assert all(name in allowed or ("*" in allowed and ".mem-tmp-" in name) for name in changed)
-    again = healthy.mem("doctor", "--json")
-    if planted.changes is None:
-        assert matching(again, planted, healthy) and not changed
-    else:
-        assert not matching(again, planted, healthy), again.out
-        assert tried.json["fixed"]
-    assert changed or status(healthy) == stood
-    assert TOKEN not in result.out + result.err + tried.out + tried.err and not _kept_in_state(
-        TOKEN
-    )
-
-
-def _kept_in_state(value: str) -> bool:
-    folder = Path(os.environ["XDG_STATE_HOME"])
-    return any(value.encode() in path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    again = matching(healthy.mem("doctor", "--json"), planted, healthy)
+    assert bool(again) == (planted.changes is None)
+    assert planted.changes is None or tried.json["fixed"]
+    assert TOKEN not in result.out + result.err + tried.out + tried.err
+    kept = Path(os.environ["XDG_STATE_HOME"]).rglob("*")
+    assert not any(TOKEN.encode() in path.read_bytes() for path in kept if path.is_file())
 
 
 # --- what permissions, locks and a missing git do
 
 
+def test_a_file_that_may_not_be_read_is_a_row(healthy: Project) -> None:
+    """Permission is named, the others are still checked."""
+    healthy.write("tasks/b.md", "# B\n").chmod(0)
+    found = healthy.powerless("doctor", "--json")
+    (row,) = rows(found, "FAIL")
+    assert (found.code, row["name"], row["path"]) == (1, "readable", "tasks/b.md")
+    assert "permissions" in row["hint"]
+    assert row_of(found, "memory")["detail"].startswith("2 entries")
+
+
 def test_a_read_only_tree_is_a_row_and_fix_says_what_it_could_not_do(healthy: Project) -> None:
     """Nothing is raised, nothing is written; what could not be mended is a warning with a hint."""
     healthy.write("tasks/b.md", healthy.entry(id=None))
-    folders = [healthy.root, healthy.root / "tasks"]
-    for folder in folders:
-        folder.chmod(0o555)
-    try:
-        found = healthy.powerless("doctor", "--json")
+    folder = Path(os.environ["XDG_STATE_HOME"]) / "mem"
+    with closed(healthy.root, healthy.root / "tasks"):
         tried = healthy.powerless("doctor", "--fix", "--json")
-    finally:
-        for folder in folders:
-            folder.chmod(0o755)
+        with closed(folder):
+            found = healthy.powerless("doctor", "--json")
     assert (found.code, row_of(found, "root")["status"]) == (0, "WARN")
-    assert any(
-        row["name"] == "ids" and "not mended" in row["detail"] and row["hint"]
-        for row in rows(tried, "WARN")
-    )
+    state = row_of(found, "state")
+    assert (state["status"], state["path"]) == ("WARN", str(folder))
+    mended = [row for row in rows(tried, "WARN") if "not mended" in row["detail"]]
+    assert "ids" in [row["name"] for row in mended] and all(row["hint"] for row in mended)
 
 
-def test_without_git_on_the_path_doctor_still_runs(healthy: Project, tmp_path: Path) -> None:
-    """A missing program is a row."""
+def test_a_database_that_cannot_be_rebuilt_fails(healthy: Project, tmp_path: Path) -> None:
+    """A damaged file in a folder that cannot be written, and a place that cannot be, are beyond
+    --fix.
+    """
+    notes = healthy.write("x.db", "my notes\n" * 200, at=tmp_path / "kept")
+    with closed(tmp_path / "kept"):
+        found = healthy.powerless("doctor", "--json", env={"MEM_DB": str(notes)})
+        tried = healthy.powerless("doctor", "--fix", "--json", env={"MEM_DB": str(notes)})
+    nowhere = healthy.mem("doctor", "--json", env={"MEM_DB": "/nowhere/at/all.db"})
+    assert (found.code, tried.code, nowhere.code) == (1, 1, 1)
+    assert "MEM_DB" in row_of(found, "index", "FAIL")["hint"]
+    assert "MEM_DB" in row_of(nowhere, "index", "FAIL")["hint"]
+    assert notes.read_text() == "my notes\n" * 200
+
+
+def test_a_locked_index_is_a_row(healthy: Project) -> None:
+    """A database that another process keeps for itself is named, and no fault of it."""
+    with closing(sqlite3.connect(healthy.root / ".memory.db", isolation_level=None)) as db:
+        db.execute("PRAGMA journal_mode = DELETE")
+        db.execute("BEGIN EXCLUSIVE")
+        found = healthy.mem("doctor", "--json")
+    row = row_of(found, "index", "WARN")
+    assert (found.code, row["detail"]) == (0, "the index is locked by another process")
+    assert "wait" in row["hint"] and complaints(healthy) == []
+
+
+def test_surroundings_are_rows(healthy: Project, tmp_path: Path) -> None:
+    """A missing git is a warning; a bad variable fails by its name alone; of a key no more is told
+    than that there is one.
+    """
     found = healthy.mem("doctor", "--json", env={"PATH": str(tmp_path)})
     assert (found.code, row_of(found, "git")["status"]) == (0, "WARN")
     assert "cannot be run" in row_of(found, "git")["detail"]
+    key = "sk-ant-" + "a1B2c3D4" * 5
+    found = healthy.mem("doctor", "--json", env={"MEM_LIMIT": "none", "ANTHROPIC_API_KEY": key})
+    row = row_of(found, "configuration", "FAIL")
+    assert (found.code, row["path"], row["line"]) == (1, "MEM_LIMIT", None)
+    assert row_of(found, "llm")["status"] == "INFO" and "a1B2" not in found.out + found.err
 
 
 # --- surroundings
+
+
+def test_without_a_project_or_git_nothing_is_wrong(project: Project, tmp_path: Path) -> None:
+    """No root, no memory, no git: information, with hints; memory works without git."""
+    found = project.mem("doctor", "--json", cwd=os.environ["HOME"])
+    assert found.code == 0 and not rows(found, "FAIL", "WARN")
+    for name in ("root", "memory", "git", "index"):
+        assert row_of(found, name)["status"] == "INFO"
+    assert row_of(found, "root")["hint"] and row_of(found, "memory")["hint"]
+    project.write("MEMORY.md", project.entry(), at=tmp_path / "plain")
+    found = project.mem("doctor", "--json", cwd=tmp_path / "plain")
+    assert (found.code, rows(found, "FAIL", "WARN")) == (0, [])
+    assert row_of(found, "git")["status"] == "INFO"
+
+
+def test_effective_configuration_is_told_with_its_origin(healthy: Project) -> None:
+    """Every value that is not the default."""
+    healthy.write(".mem.toml", "limit = 8\n")
+    own("CONFIG", "config.toml", b"half_life = 30\n")(healthy)
+    found = healthy.mem("doctor", "--json", "--set", "decay=none", env={"MEM_MAX_TOKENS": "500"})
+    assert {row["detail"] for row in rows(found) if row["name"] == "setting"} == {
+        "limit = 8 (project file)",
+        "half_life = 30.0 (user file)",
+        "max_tokens = 500 (environment)",
+        "decay = none (flag)",
+        "embedder = none (environment)",
+    }
 
 
 def test_other_memory_systems_are_told(healthy: Project) -> None:
     """Claude's auto memory with its limits, three memory tools, and what agents read anyway."""
     slug = re.sub(r"[^A-Za-z0-9]", "-", str(healthy.root))
     claude = healthy.write(f"~/.claude/projects/{slug}/memory/MEMORY.md", "line\n" * 201)
-    for path in ("~/.claude-mem/x", "~/.basic-memory/x", ".memsearch/x", "AGENTS.md", "CLAUDE.md"):
-        healthy.write(path, "x")
+    others = ["~/.claude-mem", "~/.basic-memory", ".memsearch", "AGENTS.md", "CLAUDE.md"]
+    for path in others:
+        healthy.write(path if path.endswith(".md") else f"{path}/x", "x")
+    found = [row for row in rows(healthy.mem("doctor", "--json")) if row["name"] == "other-memory"]
+    told = {row["path"]: row for row in found}
+    assert set(told) == {str(claude), *others} and {row["status"] for row in found} == {"INFO"}
+    told_of = told[str(claude)]
+    assert "201 lines" in told_of["detail"] and "first 200 lines" in told_of["hint"]
+
+
+def test_work_trees_with_the_same_memory_or_in_view_pass(healthy: Project) -> None:
+    """Copies are no loss, and entries of a task's tree are found from the root."""
+    healthy.git("worktree", "add", "-q", "../other", "-b", "feature")
+    healthy.git("worktree", "add", "-q", ".mem/jobs/j/tasks/t/worktree", "-b", "task")
+    inner = healthy.root / ".mem/jobs/j/tasks/t/worktree/MEMORY.md"
+    inner.write_text(inner.read_text() + healthy.entry(id="task-only"))
+    healthy.mem("index")
     found = healthy.mem("doctor", "--json")
-    told = {row["path"]: row for row in rows(found) if row["name"] == "other-memory"}
-    assert set(told) == {
-        str(claude),
-        "~/.claude-mem",
-        "~/.basic-memory",
-        ".memsearch",
-        "AGENTS.md",
-        "CLAUDE.md",
-    }
-    assert (
-        "201 lines" in told[str(claude)]["detail"]
-        and "first 200 lines" in told[str(claude)]["hint"]
-    )
-    assert {row["status"] for row in told.values()} == {"INFO"}
-    claude.write_text("line\n" * 200)
-    assert not row_of(healthy.mem("doctor", "--json"), "other-memory")["hint"]
+    assert row_of(found, "worktrees")["status"] == "PASS" and not rows(found, "WARN")
 
 
 # --- named files
 
 
-def test_named_files_give_content_rows_alone_and_need_no_index(project: Project) -> None:
-    """The pre-commit check: nothing is built, nothing else is looked at."""
+def test_named_files_give_content_rows_alone_and_need_no_index(
+    project: Project, tmp_path: Path
+) -> None:
+    """The pre-commit check: nothing is built, nothing else is looked at, the configuration neither;
+    any markdown will do, inside of the project and outside. What is not there fails.
+    """
     project.write("MEMORY.md", project.entry())
-    project.write("tasks/b.md", f"token {TOKEN}\n")
+    project.write(".mem.toml", "nonsense = 1\n")
+    inside = project.write("docs/notes.md", f"token {TOKEN}\n")
+    outside = project.write("elsewhere.md", f"\ntoken {TOKEN}\n", at=tmp_path)
     clean = project.mem("doctor", "MEMORY.md", "--json")
     assert (clean.code, {row["status"] for row in rows(clean)}) == (0, {"PASS"})
-    found = project.mem("doctor", "b.md", "../MEMORY.md", "--json", cwd=project.root / "tasks")
-    assert (found.code, [(row["name"], row["path"]) for row in rows(found, "FAIL")]) == (
-        1,
-        [("secrets", "tasks/b.md")],
-    )
+    names = ("notes.md", "../MEMORY.md", str(outside), "gone.md")
+    found = project.mem("doctor", *names, "--json", cwd=inside.parent)
+    assert found.code == 1
+    assert {(row["name"], row["path"], row["line"]) for row in rows(found, "FAIL")} == {
+        ("secrets", "docs/notes.md", 1),
+        ("secrets", str(outside), 2),
+        ("readable", "docs/gone.md", 1),
+    }
+    assert not (project.root / ".memory.db").exists() and project.mem("doctor").code == 1
+
+
+def test_an_id_copied_from_a_file_that_is_not_named_is_found(healthy: Project) -> None:
+    """The commit names the new file; the old one is looked at for its ids."""
+    shutil.copy(healthy.root / "tasks/a.md", healthy.root / "tasks/b.md")
+    found = healthy.mem("doctor", "tasks/b.md", "--json")
+    (row,) = rows(found, "FAIL")
+    assert (row["name"], row["path"], row["line"]) == ("duplicate-ids", "tasks/b.md", 2)
+    assert "tasks/a.md:" in row["detail"]
+
+
+def test_fix_of_named_files_writes_ids_there_alone(project: Project) -> None:
+    """Another file without ids stays as it is."""
+    one = project.write("tasks/a.md", project.entry(id=None))
+    two = project.write("tasks/b.md", project.entry(id=None))
+    before = two.read_bytes()
+    assert project.mem("doctor", "--fix", "tasks/a.md").code == 0
+    assert "id: " in one.read_text() and two.read_bytes() == before
     assert not (project.root / ".memory.db").exists()
 
 
 # --- fix
 
 
+def ids(path: Path) -> list[str]:
+    return re.findall(r"^id: (\S+)", path.read_text(), re.MULTILINE)
+
+
 def test_written_ids_are_those_the_entries_went_by_and_can_be_undone(healthy: Project) -> None:
-    """What recall showed before names the same entry after; mem undo gives the file back."""
+    """What recall showed before names the same entry after; mem undo gives the file back. The same
+    text written anew in the same place gets another id.
+    """
     path = healthy.write("tasks/b.md", healthy.entry("Bear", "honey", id=None) * 2)
     before = path.read_bytes()
     shown = {hit["id"] for hit in healthy.mem("recall", "honey", "--json", "--ranked").json["hits"]}
-    done = healthy.mem("doctor", "--fix")
-    assert "wrote 2 ids into tasks/b.md" in done.err
-    assert shown <= set(re.findall(r"^id: (\S+)", path.read_text(), re.MULTILINE))
-    assert healthy.mem("undo").code == 0
-    assert path.read_bytes() == before
+    assert "wrote 2 ids into tasks/b.md" in healthy.mem("doctor", "--fix").err
+    assert shown <= set(ids(path))
+    assert healthy.mem("undo").code == 0 and path.read_bytes() == before
+    healthy.mem("doctor", "--fix")
+    path.write_bytes(before + path.read_bytes())
+    healthy.mem("doctor", "--fix")
+    assert len(set(ids(path))) == len(ids(path)) == 4
 
 
 def test_a_file_with_a_conflict_or_in_another_work_tree_gets_no_ids(healthy: Project) -> None:
     """Writers keep away from both."""
-    conflict = "<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n"
-    one = healthy.write("tasks/b.md", conflict + "\n" + healthy.entry(id=None))
+    one = healthy.write("tasks/b.md", CONFLICT + "\n" + healthy.entry(id=None))
     healthy.git("worktree", "add", "-q", ".mem/jobs/j/tasks/t/worktree", "-b", "task")
     two = healthy.write(".mem/jobs/j/tasks/t/worktree/MEMORY.md", healthy.entry(id=None))
     before = one.read_bytes(), two.read_bytes()
@@ -484,9 +568,12 @@ def test_a_file_with_a_conflict_or_in_another_work_tree_gets_no_ids(healthy: Pro
 
 
 def test_dry_run_shows_the_diff_and_names_the_rest(healthy: Project) -> None:
-    """stdout is the diff alone; everything else is named on stderr; nothing happens."""
+    """stdout is the diff alone; everything else is named on stderr; nothing happens. Without --fix
+    there is nothing to try.
+    """
+    assert healthy.mem("doctor", "--dry-run").code == 2
     healthy.write("tasks/b.md", healthy.entry(id=None))
-    no_driver(healthy)
+    healthy.git("config", "--remove-section", "merge.mem")
     healthy.write("proxy.md", "Short.\n")
     healthy.write(HALF, "half")
     before = snapshot(healthy)
@@ -494,12 +581,18 @@ def test_dry_run_shows_the_diff_and_names_the_rest(healthy: Project) -> None:
     assert shown.out.startswith("diff --git a/tasks/b.md b/tasks/b.md\n") and "\n+id: " in shown.out
     for word in ("wrote 1 id", "registered the merge driver", "proxy.md", "mem-tmp", "index"):
         assert word in shown.err
-    assert snapshot(healthy) == before
     planned = healthy.mem("doctor", "--fix", "--dry-run", "--json").json
     assert planned["dry_run"] and len(planned["fixed"]) == 5 and len(planned["files"]) == 1
+    assert snapshot(healthy) == before
 
 
-# --- wording
+def test_a_root_below_the_top_of_its_repository_is_mended_there(healthy: Project) -> None:
+    """The proxy's exclude line is written from the top of the work tree."""
+    healthy.write("sub/.mem.toml", "")
+    healthy.write("sub/proxy.md", "Short.\n")
+    assert healthy.mem("doctor", "--fix", cwd=healthy.root / "sub").code == 0
+    assert "/sub/proxy.md" in (healthy.root / ".git/info/exclude").read_text().split("\n")
+    assert "proxy" not in healthy.git("status", "--porcelain")
 
 
 def test_text_in_a_pipe_is_a_row_a_line(healthy: Project) -> None:
@@ -511,12 +604,3 @@ def test_text_in_a_pipe_is_a_row_a_line(healthy: Project) -> None:
     assert ["FAIL", "secrets", "tasks/b.md:1", "github-token"] in [line[:4] for line in lines]
     assert shown.err == "mem: 1 failed, 1 warning\n"
     assert healthy.mem("doctor", "--quiet").err == ""
-
-
-def test_json_is_the_contract(healthy: Project) -> None:
-    """The keys of every row, null where there is no place."""
-    document = json.loads(healthy.mem("doctor", "--json").out)
-    assert {"version", "checks", "failed", "warned"} <= set(document)
-    for row in document["checks"]:
-        assert list(row) == ["name", "status", "detail", "hint", "path", "line"]
-        assert row["status"] in ("PASS", "WARN", "FAIL", "INFO")
