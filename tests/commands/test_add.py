@@ -14,89 +14,77 @@ from memcli.memory.values import Entry
 from tests.conftest import TODAY, Project
 
 KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
+LOCK = "Set a lock timeout of three seconds before each migration of a large table in production"
 
 
-def entries(path: Path) -> tuple[Entry, ...]:
-    return tuple(parse(path.read_bytes().decode(), str(path)).entries)
+def entries(project: Project, name: str = "MEMORY.md") -> tuple[Entry, ...]:
+    path = project.home / name[2:] if name.startswith("~/") else project.root / name
+    return parse(path.read_bytes().decode(), name).entries
 
 
 def last(project: Project, name: str = "MEMORY.md") -> Entry:
-    return entries(project.root / name)[-1]
+    return entries(project, name)[-1]
 
 
 def test_a_first_entry_creates_the_file(project: Project) -> None:
-    """Without MEMORY.md it is made; the first line is the title, the rest the body, dated today."""
-    got = project.mem("add", "Freeze time in cart tests\nUse freeze_time in the fixture.")
+    """The first line is the title, the rest the body, dated today, with the stage."""
+    project.write(".current-stage", "design\n")
+    got = project.mem("add", "Freeze time in cart tests\nUse freeze_time in the fixture.", "--json")
     assert (got.code, got.err) == (0, "")
     entry = last(project)
-    assert re.fullmatch(
-        rf"added to MEMORY.md:{entry.line}: Freeze time in cart tests \(id {entry.id[:8]}\)\n",
-        got.out,
-    )
+    told = {"version": 1, "id": entry.id, "path": "MEMORY.md", "reinforced": False}
+    assert got.json.items() >= told.items()
     assert entry.body == f"## [{TODAY}] Freeze time in cart tests\nUse freeze_time in the fixture."
-    assert (entry.type, entry.domain, entry.importance, entry.phase, entry.status) == (
-        "declarative",
-        "task",
-        0.5,
-        "unknown",
-        "active",
-    )
-    assert entry.created_at == TODAY and entry.reinforcement_count == 0
-    assert (
-        project.mem("recall", "freeze time", "--ranked").out.count("Freeze time in cart tests") == 1
-    )
+    assert (entry.type, entry.domain, entry.importance) == ("declarative", "task", 0.5)
+    assert (entry.phase, entry.status, entry.created_at) == ("design", "active", TODAY)
+    assert entry.reinforcement_count == 0
+    assert project.mem("recall", "freeze time", "--ranked").out.count("Freeze time in cart") == 1
+    plain = project.mem("add", "Another thing about colours").out
+    said = rf"added to MEMORY.md:\d+: Another thing about colours \(id {last(project).id[:8]}\)\n"
+    assert re.fullmatch(said, plain)
 
 
 def test_every_option_is_written(project: Project) -> None:
-    """Tags, paths, commands, importance, priority, type, steps, outcome and title arrive in the
-    entry.
-    """
+    """Without --type and --priority the kind decides."""
     project.mem(
         "add", "Body of it", "--title", "A title", "--tag", "a,b", "--tag", "c",
-        "--path", "src/**/*.py", "--path", "*.sql",
-        "--command", "git push*", "--importance", "0.7", "--priority", "high", "--type", "procedural",
+        "--path", "src/**/*.py", "--path", "*.sql", "--command", "git push*",
+        "--importance", "0.7", "--priority", "high", "--type", "procedural",
         "--kind", "workflow", "--step", "do one", "--step", "do two", "--outcome", "success",
     )  # fmt: skip
     entry = last(project)
     assert entry.body == f"## [{TODAY}] A title\nBody of it\n1. do one\n2. do two"
-    assert entry.extra["tags"] == ["a", "b", "c"] and entry.extra["paths"] == [
-        "src/**/*.py",
-        "*.sql",
-    ]
+    assert entry.extra["tags"] == ["a", "b", "c"]
+    assert entry.extra["paths"] == ["src/**/*.py", "*.sql"]
     assert (entry.extra["commands"], entry.extra["outcome"]) == (["git push*"], "success")
-    assert (entry.title, entry.type, entry.priority, entry.importance) == (
-        "A title",
-        "procedural",
-        "high",
-        0.85,
-    )
+    assert (entry.title, entry.type, entry.priority) == ("A title", "procedural", "high")
+    assert entry.importance == 0.85
+    project.mem("add", "Some other text", "--kind", "policy")
+    entry = last(project)
+    assert (entry.type, entry.priority, entry.importance) == ("directive", "critical", 0.5)
 
 
-def test_levels_have_their_files(project: Project) -> None:
-    """Each level writes to its own MEMORY.md; a task to its worktree where there is one."""
+def test_levels_have_their_files(project: Project, tmp_path: Path) -> None:
+    """A task's is in its worktree where there is one; outside of any root, the global alone."""
     for folder in ("tasks/plain", "tasks/tree/worktree"):
         (project.root / ".mem/jobs/j" / folder).mkdir(parents=True)
-    for args, name in (
-        ([], "MEMORY.md"),
-        (["--level", "job", "--job", "j"], ".mem/jobs/j/MEMORY.md"),
-        (["--level", "task", "--job", "j", "--task", "plain"], ".mem/jobs/j/tasks/plain/MEMORY.md"),
-        (["--job", "j", "--task", "tree"], ".mem/jobs/j/tasks/tree/worktree/MEMORY.md"),
-    ):
-        got = project.mem("add", f"Text {name}", *args)
+    for args, name in {
+        "": "MEMORY.md",
+        "--level global": "~/MEMORY.md",
+        "--level job --job j": ".mem/jobs/j/MEMORY.md",
+        "--level task --job j --task plain": ".mem/jobs/j/tasks/plain/MEMORY.md",
+        "--job j --task tree": ".mem/jobs/j/tasks/tree/worktree/MEMORY.md",
+    }.items():
+        got = project.mem("add", f"Text {name}", *args.split())
         assert got.code == 0, got.err
         assert last(project, name).title == f"Text {name}"
-    assert project.mem("add", "Everywhere", "--level", "global").out.startswith(
-        "added to ~/MEMORY.md"
-    )
-    assert entries(project.home / "MEMORY.md")[0].title == "Everywhere"
-    inside = project.mem(
-        "add", "From inside", "--level", "team", cwd=project.root / ".mem/jobs/j/tasks/plain"
-    )
-    assert inside.out.startswith("added to MEMORY.md")
-    outside = project.mem(
-        "add", "Upwards, to the project", cwd=project.root / ".mem/jobs/j/tasks/plain"
-    )
-    assert outside.out.startswith("added to ../../../../../MEMORY.md")
+    inside = project.root / ".mem/jobs/j/tasks/plain"
+    got = project.mem("add", "From inside", "--level", "team", cwd=inside)
+    assert got.out.startswith("added to MEMORY.md")
+    got = project.mem("add", "Upwards, to the project", cwd=inside)
+    assert got.out.startswith("added to ../../../../../MEMORY.md")
+    assert project.mem("add", "x", cwd=tmp_path).code == 2
+    assert project.mem("add", "x", "--level", "global", cwd=tmp_path).code == 0
 
 
 @pytest.mark.parametrize(
@@ -119,12 +107,13 @@ def test_what_cannot_be_is_refused(project: Project, args: list[str]) -> None:
 
 
 def test_text_comes_from_stdin(project: Project) -> None:
-    """`-` reads standard input, with CRLF; what is no text is refused with its place."""
+    """`-` reads it, with CRLF; what is no text, or nothing to remember, is refused."""
     project.mem("add", "-", input="Title here\r\nBody é line\r\n".encode())
     assert last(project).body == f"## [{TODAY}] Title here\nBody é line"
-    for data, why in ((b"a\nb \xff", "is not UTF-8 text (line 2, byte 4)"), (b"a\0", "NUL byte")):
+    for data, why in ((b"a\nb \xff", "is not UTF-8 text (line 2, byte 4)"), (b"a\0", "NUL byte"),
+                      (b" \n ", "hint: mem add"), (b"<private>x</private>", "hint: mem add")):  # fmt: skip
         got = project.mem("add", "-", input=data)
-        assert got.code == 2 and why in got.err and len(entries(project.root / "MEMORY.md")) == 1
+        assert got.code == 2 and why in got.err and len(entries(project)) == 1
 
 
 def test_a_long_text_wants_a_word(project: Project) -> None:
@@ -148,42 +137,72 @@ def test_a_secret_is_refused_and_not_shown(project: Project, option: str) -> Non
 
 
 def test_what_is_known_is_reinforced(project: Project) -> None:
-    """A near-duplicate gets one count and today's date, and the answer says so."""
-    text = (
-        "Set a lock timeout of three seconds before each migration of a large table in production"
-    )
-    project.write(
-        "MEMORY.md", project.entry(text, "Because others queue behind it.", created_at="2026-01-01")
-    )
-    got = project.mem("add", text + "\nBecause others queue behind it.")
-    assert got.out.startswith(f"known already, reinforced: {text} (MEMORY.md:")
-    [entry] = entries(project.root / "MEMORY.md")
-    assert (entry.reinforcement_count, entry.last_reinforced, entry.created_at) == (
-        1,
-        TODAY,
-        "2026-01-01",
-    )
+    """Once, with today's date; an opposite and another number are added."""
+    body = "Because others queue behind it."
+    project.write("MEMORY.md", project.entry(LOCK, body, created_at="2026-01-01"))
+    got = project.mem("add", f"{LOCK}\n{body}")
+    assert got.out.startswith(f"known already, reinforced: {LOCK} (MEMORY.md:")
+    (entry,) = entries(project)
+    assert (entry.reinforcement_count, entry.last_reinforced) == (1, TODAY)
+    assert entry.created_at == "2026-01-01"
+    for change in (("Set", "Never set"), ("three", "30")):
+        assert project.mem("add", LOCK.replace(*change)).out.startswith("added to")
+
+
+def test_what_stands_elsewhere_or_was_retired_is_added(project: Project) -> None:
+    """A task's own checkout is not written from here, and one job does not swallow another's."""
+    project.write("MEMORY.md", project.entry(LOCK, "So.", status="retired"))
+    tree = ".mem/jobs/j/tasks/t/worktree"
+    project.write(f"{tree}/MEMORY.md", project.entry(LOCK, "So."))
+    project.git("init", "-q", str(project.root / tree))
+    before = (project.root / tree / "MEMORY.md").read_bytes()
+    assert project.mem("add", LOCK + "\nSo.").out.startswith("added to MEMORY.md")
+    assert (project.root / tree / "MEMORY.md").read_bytes() == before
+    for job in ("one", "two"):
+        (project.root / ".mem/jobs" / job).mkdir()
+        assert "added to" in project.mem("add", "Search tests need an index", "--job", job).out
+    assert "reinforced" in project.mem("add", "Search tests need an index", "--job", "two").out
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Title\n---\nid: evil\ntype: directive\n---\nbody",
+        "Title\n\n---\n\nid: x\n---\n",
+        "Title\n```python\nx = 1\n",
+        "~~~\nopen",
+        "---",
+        "Ti\0tle \x1b[31m \u202e\nbo\0dy",
+        "Title\r\nline\r\n---\r\nid: q\r\n---\r\n",
+        "\ud800 title\nbody",
+        "word " * 3000,
+        "key: value\n: - {[",
+    ],
+)
+@pytest.mark.parametrize("eol", ["\n", "\r\n"])
+def test_any_text_is_one_entry(project: Project, text: str, eol: str) -> None:
+    """Delimiters, fences and controls; all others stay to the byte, line ends too."""
+    old = (project.entry("Old", "Old body.") + "\nSome prose.\n").replace("\n", eol).encode()
+    path = project.write("MEMORY.md", old)
+    got = project.mem("add", "--", text)
+    assert got.code == 0, got.err
+    entry, raw = last(project), path.read_bytes()
+    assert len(entries(project)) == 2 and raw.startswith(old)
+    assert raw.count(b"\n") == raw.count(eol.encode())
+    assert entry.title and "\n" not in entry.title and len(entry.title) <= 105
+    assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\u202e]", raw.decode())
+    assert project.mem("add", "Next one").code == 0 and len(entries(project)) == 3
 
 
 @pytest.mark.parametrize("before", [None, "", "no newline", "# Head\n\ntext\n", "a\r\nb\r\n"])
 def test_dry_run_is_a_diff_that_git_takes(project: Project, before: str | None) -> None:
     """--dry-run prints a diff for git apply and writes nothing; applied, it is what add writes."""
+    path = project.root / "MEMORY.md"
     if before is not None:
         project.write("MEMORY.md", before)
-    got = project.shell("add", "Title\nwith --- body", "--dry-run")
-    path = project.root / "MEMORY.md"
-    assert got.code == 0
-    assert path.exists() == (before is not None) and (
-        not path.exists() or path.read_bytes().decode() == before
-    )
-    raw = subprocess.run(
-        [sys.executable, "-m", "memcli", "add", "Title\nwith --- body", "-n"],
-        cwd=project.root,
-        capture_output=True,
-        check=True,
-    ).stdout
-    subprocess.run(["git", "apply", "--check"], input=raw, cwd=project.root, check=True)
-    subprocess.run(["git", "apply"], input=raw, cwd=project.root, check=True)
+    got = project.mem("add", "Title\nwith --- body", "--dry-run")
+    assert got.code == 0 and (path.read_bytes().decode() if path.exists() else None) == before
+    project.git("apply", str(project.write("~/d.diff", got.out)))
     assert last(project).title == "Title"
 
 
@@ -193,20 +212,16 @@ def test_twenty_adds_at_once_are_all_there(project: Project) -> None:
         "apple brick cloud delta eagle flame grape house igloo jewel"
         " koala lemon mango night ocean piano quilt river storm tiger"
     ).split()
-    texts = {word: f"{word} {word[::-1]} {i}" for i, word in enumerate(words)}
-    running = {
-        text: subprocess.Popen(
-            [sys.executable, "-m", "memcli", "add", text],
-            cwd=project.root,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+    running = {}
+    for at, word in enumerate(words):
+        text = f"{word} {word[::-1]} {at}"
+        command = [sys.executable, "-m", "memcli", "add", text]
+        running[text] = subprocess.Popen(
+            command, cwd=project.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
-        for text in texts.values()
-    }
     for text, process in running.items():
         out, _ = process.communicate()
         assert process.returncode == 5 or out.startswith(b"added to")
         assert process.returncode == 0 or project.mem("add", text).code == 0
-    found = sorted(entry.title.split()[0] for entry in entries(project.root / "MEMORY.md"))
-    assert found == sorted(words)
+    assert sorted(entry.title.split()[0] for entry in entries(project)) == sorted(words)
     assert not [path for path in project.root.iterdir() if "mem-tmp" in path.name]

@@ -36,9 +36,7 @@ def fill(project: Project, *entries: str, path: str = "MEMORY.md") -> Path:
 
 
 def test_near_duplicates_become_one_entry_and_the_originals_are_archived(project: Project) -> None:
-    """The more important keeps its id; the larger count, the later date, the earliest creation
-    survive.
-    """
+    """The more important keeps its id; larger count, later use, earliest creation survive."""
     used = {"reinforcement_count": 7, "last_reinforced": "2026-10-01", "created_at": "2026-02-01"}
     one = project.entry("Clock", A, id="a", importance=0.9, created_at="2026-05-01")
     fill(project, one, project.entry("Clock", A2, id="b", **used))
@@ -54,9 +52,7 @@ def test_near_duplicates_become_one_entry_and_the_originals_are_archived(project
 
 
 def test_duplicates_merge_across_the_files_of_one_level(project: Project) -> None:
-    """The survivor stays in its file, and is archived as it was where it takes the longer body; the
-    other leaves its own for that file's archive.
-    """
+    """A survivor that takes the longer body is archived as it was, beside its own file."""
     fill(project, project.entry("Clock", A2 + " This holds.", id="a", importance=0.4))
     fill(project, project.entry("Clock", A, id="b", importance=0.6), path="tasks/cart.md")
     assert project.mem("compact").code == 0
@@ -111,9 +107,7 @@ def test_the_order_of_entries_does_not_matter(project: Project, seed: int) -> No
 
 
 def test_opposites_stay_apart_and_are_named(project: Project) -> None:
-    """What one denies and the other says is no duplicate, nor is a pair that a merge left; decay
-    takes weight from both by 0.7, once.
-    """
+    """Also those that a merge left; decay takes weight from both by 0.7, once."""
     fill(project, project.entry("Clock", A, id="a"), project.entry("Clock", B, id="b"))
     before = texts(project)
     for args in (("compact",), ("compact", "--check")):
@@ -144,9 +138,7 @@ def test_retired_entries_leave_for_the_archive(project: Project) -> None:
 
 
 def test_stale_entries_leave_only_when_asked_and_lasting_ones_never(project: Project) -> None:
-    """Older than 90 days and below 0.1: importance x decay x (1 + n); policies and high priority
-    stay.
-    """
+    """Older than 90 days and below 0.1; policies and high priority stay."""
     old = {"created_at": "2025-01-01", "importance": 0.3}
     fill(
         project,
@@ -163,9 +155,7 @@ def test_stale_entries_leave_only_when_asked_and_lasting_ones_never(project: Pro
 
 
 def test_the_loss_guard_refuses_until_told(project: Project) -> None:
-    """More than a quarter of four or more live entries may not leave without a survivor; --dry-run
-    shows what it would refuse, --check names the way.
-    """
+    """More than a quarter of four or more live entries; --dry-run shows what it refuses."""
     fill(project, *(project.entry(w, f"{w} {w}.", **OLD) for w in ("alpha", "beta", "gamma")),
          project.entry("delta", "delta delta."))  # fmt: skip
     before = texts(project)
@@ -184,9 +174,7 @@ def test_the_loss_guard_refuses_until_told(project: Project) -> None:
 
 
 def test_what_recurs_in_three_jobs_is_promoted_once(project: Project) -> None:
-    """Two are too few. The copy, in a file that is made for it, knows its sources, they know it,
-    and a second run writes nothing.
-    """
+    """Two are too few; the copy and its sources know each other."""
     for at, job in enumerate(("one", "two", "three")):
         assert project.mem("compact", "--promote", "--check").code == 0
         clock = project.entry("Clock", A, id=f"s{at}", type="corrective")
@@ -205,19 +193,17 @@ def test_what_recurs_in_three_jobs_is_promoted_once(project: Project) -> None:
 
 
 def test_a_known_entry_is_reinforced_once_instead_of_copied(project: Project) -> None:
-    """A third job reinforces what the project knows already; copies of one id, as worktrees carry
-    them, and one person's manner are no recurrence.
-    """
+    """Copies of one id and one person's manner are no recurrence."""
     known = project.entry("Clock", A, id="known", type="corrective")
     fill(project, known)
     for name in "abc":
         fill(project, known, path=f".mem/jobs/{name}/tasks/{name}/MEMORY.md")
-        tone = project.entry("Tone", B, id=f"p{name}", session_id=f"s{name}")
-        fill(project, tone, path=f"proxy-tasks/{name}.md")
     assert project.mem("compact", "--promote", "--check").code == 0
     for job in ("one", "two", "three"):
         clock = project.entry("Clock", A, id=job, type="corrective")
         fill(project, clock, path=f".mem/jobs/{job}/MEMORY.md")
+        tone = project.entry("Tone", B, id=f"p-{job}", session_id=job)
+        fill(project, tone, path=f"proxy-tasks/{job}.md")
     for _ in range(2):
         assert project.mem("compact", "--promote").code == 0
         (entry,) = by_id(project).values()
@@ -225,9 +211,7 @@ def test_a_known_entry_is_reinforced_once_instead_of_copied(project: Project) ->
 
 
 def test_adopt_puts_front_matter_before_sections_and_changes_nothing_else(project: Project) -> None:
-    """Taking the inserted blocks out again gives the old file, and the ids are those of the
-    sections.
-    """
+    """Without the inserted blocks it is the old file; ids are those of the sections."""
     prose = "# Memory\r\n\r\nFree words.\r\n\r\n## [2026-03-02] Ports\r\nThe API is on 8080.\r\n"
     path = fill(project, prose)
     known = {row["id"] for row in project.mem("list", "--json").json["entries"]}
@@ -241,9 +225,7 @@ def test_adopt_puts_front_matter_before_sections_and_changes_nothing_else(projec
 
 
 def test_one_section_of_prose_is_adopted_alone(project: Project) -> None:
-    """Its neighbours stay prose, and reinforcing it names the way; what lies in a found place is
-    copied into the project's file.
-    """
+    """Its neighbours stay prose; what lies in a found place is copied."""
     path = fill(project, "# Notes\n\n## Ports\nOn 8080.\n\n## Other\nStays as it is.\n")
     topics = project.write("memory/topics.md", "# Topics\n\n## Deploy\nOnly on Mondays.\n")
     ports = next(line for line in project.mem("list").out.splitlines() if "Ports" in line)
@@ -312,9 +294,7 @@ def test_dry_run_prints_the_diff_alone_and_git_takes_it(project: Project) -> Non
 
 
 def test_only_what_is_named_or_at_hand_is_written(project: Project) -> None:
-    """A file argument narrows, one that is no memory file is exit 2; the global level takes part by
-    --level, a task's work tree with a `.git` of its own by --task.
-    """
+    """The home folder by --level, another work tree by --task, no file that is no memory."""
     tree = ".mem/jobs/j/tasks/t/worktree"
     names = ("MEMORY.md", "tasks/a.md", "~/MEMORY.md", f"{tree}/MEMORY.md")
     for name in names:

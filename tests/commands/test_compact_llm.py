@@ -28,9 +28,7 @@ def entries(project: Project, name: str = "MEMORY.md") -> dict[str, Entry]:
 
 
 def asked(project: Project, *args: str, replies: Any = (), **options: Any) -> Result:
-    """Run a command line with a model that gives these replies (an error for None, and when there
-    are no more of them).
-    """
+    """Run it with a model that gives these replies, an error for None and after them."""
     lines = [{"match": "", "reply": json.dumps(reply)} for reply in replies if reply is not None]
     lines += [{"match": "", "error": "overloaded"}]
     path = project.write("~/replies.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
@@ -102,9 +100,7 @@ def test_without_a_model_the_hint_says_how_to_enable_one(project: Project, optio
     "reply", ["no json", {"facts": "x"}, {"facts": [{"operation": "new"}]}, None]
 )
 def test_an_unusable_reply_writes_nothing(project: Project, reply: Any) -> None:
-    """Exit 4, also when another question of the same run was answered; the next run asks again and
-    goes on.
-    """
+    """Exit 4, also when another question was answered; the next run goes on."""
     for job in ("one", "two"):
         episodes(project, f".mem/jobs/{job}/")
     project.write("MEMORY.md", project.entry("Gone", "Words.", status="retired"))
@@ -118,9 +114,7 @@ def test_an_unusable_reply_writes_nothing(project: Project, reply: Any) -> None:
 
 
 def test_nothing_is_asked_where_nothing_may_come_of_it(project: Project) -> None:
-    """--check needs no model and says what waits; two plain episodes do not, and no facts are asked
-    for that a file with conflict markers has no place for, exit 3.
-    """
+    """By --check, about two plain episodes, for a file with conflict markers (exit 3)."""
     episodes(project, count=2)
     assert asked(project, "compact", "--consolidate").code == 0
     episodes(project)
@@ -175,9 +169,7 @@ def test_episodes_become_facts_in_one_write(project: Project) -> None:
 
 
 def test_the_second_run_asks_nothing_and_changes_nothing(project: Project) -> None:
-    """`consolidated_at` stands in the files: whoever pulls them does not ask either. A dry run
-    prints a diff that git takes, and writes nothing.
-    """
+    """`consolidated_at` stands in the files; a dry run prints a diff that git takes."""
     episodes(project)
     before = texts(project)
     done = asked(project, "compact", "--consolidate", "--dry-run", replies=[facts(fact())])
@@ -190,9 +182,7 @@ def test_the_second_run_asks_nothing_and_changes_nothing(project: Project) -> No
 
 
 def test_a_model_may_not_write_what_it_likes(project: Project) -> None:
-    """No front matter, secret or command; entries of another job are unknown to it; and it may not
-    retire more than a quarter of a file unless told.
-    """
+    """Front matter, secrets, commands, entries of another job, too many retirements."""
     job = ".mem/jobs/one/MEMORY.md"
     episodes(project, ".mem/jobs/one/")
     words = ("alpha", "beta", "gamma", "delta")
@@ -237,9 +227,7 @@ def opposites(project: Project) -> None:
 def test_the_loser_is_archived_and_names_the_winner(
     project: Project, what: str, keep: str, gone: str
 ) -> None:
-    """Retired with `superseded_by`, in the archive in the same run; old words of a winner that got
-    new ones are there, too. The second run asks nothing.
-    """
+    """With the old words of a winner that got new ones; the second run asks nothing."""
     opposites(project)
     new = {"title": "Clock", "body": "Freeze the clock but not in the smoke test."}
     said = verdict(what, keep, **(new if what == "update" else {}))
@@ -305,9 +293,7 @@ def test_only_what_the_judge_calls_agnostic_is_copied_up(project: Project) -> No
 
 
 def test_what_is_of_the_project_or_was_thrown_out_is_not_asked_about(project: Project) -> None:
-    """A remote's name, the root's folder, a secret, and the like of what was retired by hand in the
-    home folder: no money is spent on them.
-    """
+    """Its name, a secret, what was retired at home: no money is spent on them."""
     project.git("remote", "add", "origin", "git@example.org:acme/web-shop.git")
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
     tests = project.entry("Tests", "Write the failing test first.", id="g")
@@ -364,9 +350,7 @@ def meddled(
 
 
 def test_an_entry_edited_meanwhile_is_left_as_it_is(project: Project) -> None:
-    """The person's words win; the model's operation on them is skipped and told. No lock is held
-    while it answers: others may write.
-    """
+    """The person's words win; no lock is held while the model answers."""
     episodes(project)
     path = project.write("MEMORY.md", project.entry("Cart", "Cart tests at midnight fail.", id="x"))
 

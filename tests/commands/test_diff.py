@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from memcli.memory.parser import parse
 from tests.conftest import Project
 
 
-def ids(project: Project, name: str = "MEMORY.md") -> dict[str, str]:
-    """The ids of the entries of a file by title."""
-    from memcli.memory.parser import parse
-
-    return {
-        entry.title: entry.id for entry in parse((project.root / name).read_text(), name).entries
-    }
+def ids(project: Project) -> dict[str, str]:
+    """The ids of the entries of MEMORY.md by title."""
+    text = (project.root / "MEMORY.md").read_text()
+    return {entry.title: entry.id for entry in parse(text, "MEMORY.md").entries}
 
 
 def started(project: Project) -> None:
@@ -54,23 +52,28 @@ def test_added_retired_reinforced(project: Project) -> None:
     }
 
 
-def test_changed_names_keys_and_body(project: Project) -> None:
-    """An edited entry is told with the keys that differ, the body among them."""
+def test_what_differs_in_an_entry_is_named(project: Project) -> None:
+    """Keys, body and a move; prose is counted, not quoted; line ends are no change."""
     started(project)
     path = project.root / "MEMORY.md"
-    text = (
-        path.read_text()
-        .replace("Second body.", "Another body.")
-        .replace("importance: 0.5", "importance: 0.7", 1)
-    )
-    path.write_text(text)
-    assert told(project) == {"changed": [("One", "importance"), ("Two", "body")]}
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert told(project) == {}
+    text = path.read_text().replace("importance: 0.5", "importance: 0.7", 1)
+    text = text.replace("Some prose.", "Other prose.\n\n## More\n\nA third thing.")
+    at = text.index("---\nid: ", text.index("## Three"))
+    path.write_text(text[:at].replace("Second body.", "Another body."))
+    project.write("tasks/four.md", text[at:].replace("Fourth body.", "Fourth body, longer."))
+    assert told(project) == {
+        "changed": [("One", "importance"), ("Two", "body"), ("Four", "body")],
+        "moved": [("Four", "from MEMORY.md")],
+    }
+    prose = {"path": "MEMORY.md", "added": 1, "removed": 0, "changed": 1}
+    assert project.mem("diff", "--json").json["prose"] == [prose]
+    assert "prose       1 section added, 1 changed" in project.mem("diff").out
 
 
 def test_archived_merged_removed_restored(project: Project) -> None:
-    """An entry that left its file is archived, merged or removed; back from the archive it is
-    restored.
-    """
+    """What left its file, and what came back from the archive."""
     started(project)
     known = ids(project)
     project.mem("retire", known["One"])
@@ -92,24 +95,34 @@ def test_archived_merged_removed_restored(project: Project) -> None:
     assert told(project, "feature") == {"restored": [("One", "from the archive")]}
 
 
+def test_only_the_branch_counts(project: Project) -> None:
+    """Not what main got meanwhile; on main itself what is not committed."""
+    started(project)
+    project.mem("add", "From the branch")
+    project.commit()
+    project.git("switch", "-q", "main")
+    project.mem("add", "From main, about colours")
+    assert told(project) == {"added": [("From main, about colours", "")]}
+    project.commit()
+    project.git("switch", "-q", "feature")
+    for arguments in ((), ("main",), ("main..feature",), ("main...HEAD",), ("main..",)):
+        assert told(project, *arguments) == {"added": [("From the branch", "")]}, arguments
+    assert told(project, "feature..main") == {"added": [("From main, about colours", "")]}
+
+
 def test_jobs_tasks_and_globs(project: Project) -> None:
     """Files of jobs, tasks and of memory_files count with their level; other markdown does not."""
     project.write(".mem.toml", 'memory_files = ["packages/*/NOTES.md"]\n')
     started(project)
-    for name in (
-        ".mem/jobs/j/MEMORY.md", ".mem/jobs/j/tasks/c.md", ".mem/jobs/j/tasks/t/MEMORY.md",
-        "packages/a/NOTES.md", "packages/a/b/NOTES.md", "docs/MEMORY.md", "README.md",
-        ".sessions/20260101/MEMORY.md",
-    ):  # fmt: skip
+    counted = {
+        ".mem/jobs/j/MEMORY.md": "job", ".mem/jobs/j/tasks/c.md": "job",
+        ".mem/jobs/j/tasks/t/MEMORY.md": "task", ".sessions/20260101/MEMORY.md": "task",
+        "packages/a/NOTES.md": "project",
+    }  # fmt: skip
+    for name in (*counted, "packages/a/b/NOTES.md", "docs/MEMORY.md", "README.md"):
         project.write(name, project.entry(f"In {name}"))
     changes = project.mem("diff", "--json").json["changes"]
-    assert {(change["path"], change["level"]) for change in changes} == {
-        (".mem/jobs/j/MEMORY.md", "job"),
-        (".mem/jobs/j/tasks/c.md", "job"),
-        (".mem/jobs/j/tasks/t/MEMORY.md", "task"),
-        (".sessions/20260101/MEMORY.md", "task"),
-        ("packages/a/NOTES.md", "project"),
-    }
+    assert {change["path"]: change["level"] for change in changes} == counted
 
 
 def test_the_proxy_store_is_never_told(project: Project) -> None:
@@ -122,32 +135,32 @@ def test_the_proxy_store_is_never_told(project: Project) -> None:
 
 
 def test_text_and_markdown(project: Project) -> None:
-    """Text names file, level and totals; markdown quotes what memory says in code spans alone."""
+    """Markdown quotes in code spans alone; with --exit-code changes are exit 1."""
     started(project)
+    assert project.mem("diff").out.endswith("nothing changes\n")
+    assert project.mem("diff", "--exit-code").code == 0
     project.write("tasks/x.md", project.entry("Ping @team `now` <b>loud</b>", kind="pitfall"))
-    text = project.mem("diff").out
-    assert text.splitlines()[0] == "tasks/x.md (project)"
-    assert "  added       Ping @team `now` <b>loud</b> (pitfall, id " in text
-    assert text.splitlines()[-1].endswith("working tree: 1 added")
+    assert project.mem("diff", "--exit-code").code == 1
+    got = project.mem("diff")
+    lines = got.out.splitlines()
+    assert got.code == 0 and lines[0] == "tasks/x.md (project)"
+    assert "  added       Ping @team `now` <b>loud</b> (pitfall, id " in got.out
+    assert lines[-1].endswith("working tree: 1 added")
     page = project.mem("diff", "--format", "markdown").out
-    assert page.startswith(
-        "### Memory: 1 added\n\n`tasks/x.md` (project)\n- added `Ping @team 'now' <b>loud</b>` ("
-    )
+    quoted = "- added `Ping @team 'now' <b>loud</b>` ("
+    assert page.startswith(f"### Memory: 1 added\n\n`tasks/x.md` (project)\n{quoted}")
 
 
-@pytest.mark.parametrize(
-    "revisions", ["nowhere", "nowhere..HEAD", "main..nowhere", "--output=x..HEAD", "HEAD:MEMORY.md"]
-)
+@pytest.mark.parametrize("revisions", ["nowhere", "main..nowhere", "--output=x..HEAD", "HEAD:x.md"])
 def test_an_unknown_revision_is_a_usage_error(project: Project, revisions: str) -> None:
     """It is named, exit 2, and never read as an option of git."""
     started(project)
     got = project.mem("diff", "--", revisions)
-    assert (
-        got.code == 2 and "unknown revision" in got.err and not (project.root / "x..HEAD").exists()
-    )
+    assert got.code == 2 and "unknown revision" in got.err
+    assert not (project.root / "x..HEAD").exists()
 
 
-def test_outside_git_and_before_the_first_commit(project: Project, tmp_path: object) -> None:
+def test_outside_git_and_before_the_first_commit(project: Project) -> None:
     """Without a repository, or without a commit, it says so; exit 2."""
     assert "HEAD: unknown revision" in project.mem("diff").err
     project.write("~/plain/MEMORY.md", "# Notes\n")

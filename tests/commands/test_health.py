@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
+from typing import Any
 
 from memcli.app import Options, opened
 from memcli.storage.folders import state_dir
@@ -11,17 +13,9 @@ from memcli.storage.session_log import SessionLog, Turns
 from tests.conftest import Project
 from tests.views.test_page import Seen
 
-KEYS = {
-    "version",
-    "score",
-    "band",
-    "metrics",
-    "counts",
-    "llm",
-    "never_recalled",
-    "nudge",
-    "problems",
-}
+KEYS = set("version score band metrics counts llm never_recalled nudge problems".split())
+METRICS = set("freshness coverage coherence efficiency reachability".split())
+COUNTS = set("entries live files tokens level type kind status".split())
 THEME = [
     "The payment webhook retries a request without its idempotency key",
     "The payment webhook drops a request when its signature is old",
@@ -32,61 +26,81 @@ THEME = [
 
 def store(project: Project, **values: object) -> None:
     """Four entries on one theme."""
-    text = "".join(
+    entries = [
         project.entry(title, f"{title}, seen {i}.", id=f"e{i}", **values)
         for i, title in enumerate(THEME)
-    )
-    project.write("MEMORY.md", text)
+    ]
+    project.write("MEMORY.md", "".join(entries))
 
 
-def measured(project: Project, *args: str, **options: dict[str, str]) -> dict[str, float]:
-    found = project.mem("health", "--json", *args, **options)  # type: ignore[arg-type]
+def found_by(project: Project, *args: str, **options: Any) -> dict[str, Any]:
+    found = project.mem("health", "--json", *args, **options)
     assert found.code == 0, found.err
-    return {name: metric["value"] for name, metric in found.json["metrics"].items()}
+    return dict(found.json)
+
+
+def measured(project: Project) -> dict[str, float]:
+    metrics = found_by(project)["metrics"]
+    return {name: metric["value"] for name, metric in metrics.items()}
 
 
 def test_json_has_exactly_these_keys(project: Project) -> None:
-    """The contract of the interface."""
+    """The contract, the same from inside a job; the proxy counts nowhere."""
     store(project)
-    found = project.mem("health", "--json").json
+    project.write(".mem/jobs/j/MEMORY.md", project.entry("Job", "job note"))
+    project.write("proxy.md", project.entry("Private", "private"))
+    found = found_by(project)
     assert set(found) == KEYS and found["version"] == 1
-    assert set(found["metrics"]) == {
-        "freshness",
-        "coverage",
-        "coherence",
-        "efficiency",
-        "reachability",
-    }
-    assert all(
-        set(metric) == {"value", "weight", "reason", "raise_with"}
-        for metric in found["metrics"].values()
-    )
-    assert set(found["counts"]) == {
-        "entries",
-        "live",
-        "files",
-        "tokens",
-        "level",
-        "type",
-        "kind",
-        "status",
-    }
+    assert set(found["metrics"]) == METRICS and set(found["counts"]) == COUNTS
+    for metric in found["metrics"].values():
+        assert set(metric) == {"value", "weight", "reason", "raise_with"}
     assert found["never_recalled"] is None
-    again = project.mem("health", "--json").json
-    assert again == found
+    assert found["counts"]["level"] == {"project": 4, "job": 1}
+    assert found_by(project, cwd=project.root / ".mem/jobs/j") == found
+
+
+def test_an_empty_store_is_zero(project: Project) -> None:
+    """Score 0, red, exit 0; how to begin; nothing is made. Retired entries are nothing to measure."""
+    found = project.mem("health", "--json")
+    assert (found.code, found.json["score"], found.json["band"]) == (0, 0, "red")
+    assert "mem add" in found.err and not state_dir().exists()
+    assert project.mem("health", "--min", "1").code == 1
+    store(project, status="retired")
+    retired = found_by(project)
+    assert retired["score"] == retired["counts"]["live"] == 0
+    assert retired["counts"]["status"] == {"retired": 4}
+
+
+def test_each_metric_names_the_command_that_raises_it(project: Project) -> None:
+    """And the command does; what cannot be read lowers coverage."""
+    store(project)
+    for i in range(5):
+        old = project.entry(
+            f"Old {i}", f"old {i} thing{i}", created_at="2020-01-01", importance=0.1
+        )
+        project.write(f"tasks/{i}.md", old)
+    stale = found_by(project)["metrics"]["freshness"]
+    assert stale["raise_with"] == "mem compact --stale" and "5 would leave" in stale["reason"]
+    assert project.mem("compact", "--stale").code == 0
+    fresh = measured(project)
+    assert fresh["freshness"] > stale["value"] and fresh["coverage"] == 100
+    with closing(sqlite3.connect(project.root / ".memory.db", isolation_level=None)) as db:
+        db.execute("DELETE FROM chunks WHERE entry IN ('e1', 'e2')")
+    lost = found_by(project)["metrics"]["coverage"]
+    assert lost["value"] == 50 and "2 of 4 entries" in lost["reason"]
+    assert project.mem(*lost["raise_with"].split()[1:]).code == 0
+    assert measured(project)["coverage"] == 100
+    project.write("tasks/bad.md", b"\xff\xfe\x00\x00 not text \xff")
+    assert measured(project)["coverage"] == 80
 
 
 def test_duplicates_lower_coherence_and_efficiency_until_they_are_merged(project: Project) -> None:
     """Copies of every entry; mem compact, which is named, brings the values back."""
     store(project)
     before = measured(project)
-    copies = "".join(
-        project.entry(title, f"{title}, seen {i}.")
-        for i, title in enumerate(THEME)
-        for _ in range(3)
-    )
-    project.write("MEMORY.md", (project.root / "MEMORY.md").read_text() + copies)
-    found = project.mem("health", "--json").json["metrics"]
+    said = [(title, f"{title}, seen {i}.") for i, title in enumerate(THEME)] * 3
+    project.write("tasks/copies.md", "".join(project.entry(*one) for one in said))
+    found = found_by(project)["metrics"]
     for name in ("coherence", "efficiency"):
         assert found[name]["value"] < before[name], name
         assert found[name]["raise_with"] == "mem compact"
@@ -98,7 +112,7 @@ def test_duplicates_lower_coherence_and_efficiency_until_they_are_merged(project
 def test_min_exits_1_below(project: Project) -> None:
     """At the score itself it is 0."""
     store(project)
-    score = project.mem("health", "--json").json["score"]
+    score = found_by(project)["score"]
     assert project.mem("health", "--min", str(score)).code == 0
     low = project.mem("health", "--min", str(score + 0.1))
     assert low.code == 1 and "below" in low.err and low.out
@@ -122,10 +136,8 @@ def test_one_snapshot_a_day(project: Project) -> None:
 def test_html_writes_one_page(project: Project) -> None:
     """Beside the usual answer; hostile text is text in it; its words are the report's."""
     store(project, session_id="</script><script>alert(1)</script>")
-    project.write(
-        "tasks/x.md",
-        project.entry("</script><img src=x onerror=alert(1)>", "text", supports=["e1"]),
-    )
+    hostile = project.entry("</script><img src=x onerror=alert(1)>", "text", supports=["e1"])
+    project.write("tasks/x.md", hostile)
     done = project.mem("health", "--html", "out.html")
     assert done.code == 0 and "freshness" in done.out and "out.html" in done.err
     seen = Seen((project.root / "out.html").read_text(encoding="utf-8"))
@@ -137,19 +149,16 @@ def test_html_writes_one_page(project: Project) -> None:
 def test_a_state_file_that_cannot_be_used_is_said_and_not_waited_for(project: Project) -> None:
     """Damaged or locked, the health is still told."""
     store(project)
-    expected = measured(project)
+    expected = found_by(project)["metrics"]
     state = state_dir() / "state.db"
-    db = sqlite3.connect(state, isolation_level=None)
-    db.execute("BEGIN EXCLUSIVE")
-    busy = project.mem("health", "--json")
-    db.close()
+    with closing(sqlite3.connect(state, isolation_level=None)) as db:
+        db.execute("BEGIN EXCLUSIVE")
+        busy = project.mem("health", "--json")
     assert busy.code == 0 and "snapshot was not kept" in busy.err
     state.write_bytes(b"no database at all" * 100)
     broken = project.mem("health", "--json")
-    assert (
-        broken.code == 0 and "snapshot was not kept" in broken.err and "Traceback" not in broken.err
-    )
-    assert {k: m["value"] for k, m in broken.json["metrics"].items()} == expected
+    assert broken.code == 0 and "snapshot was not kept" in broken.err
+    assert "Traceback" not in broken.err and broken.json["metrics"] == expected
 
 
 def test_the_nudge_comes_with_60_prompts_since_the_last_write(project: Project) -> None:
@@ -165,6 +174,3 @@ def test_the_nudge_comes_with_60_prompts_since_the_last_write(project: Project) 
     assert "60 prompts since memory was last written: mem extract" in project.mem("health").out
     project.mem("add", "Something new was learned")
     assert project.mem("health", "--json").json["nudge"] == {"prompts": 0, "due": False}
-
-
-# --- with vectors

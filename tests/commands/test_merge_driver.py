@@ -15,7 +15,7 @@ from memcli.memory.grammar import derived_id
 from memcli.memory.parser import parse
 from tests.conftest import Project
 
-NAMES = ["MEMORY.md", 'tasks/a b — ünï\'s "q".md', "MEMORY.archive.md"]
+NAMES = ["MEMORY.md", 'tasks/a b — ünï\'s "q".md']
 HEAD = "# Memory\n\nWhat we know.\n\n"
 DRIVER = f"'{sys.executable}' -m memcli merge-driver %O %A %B %P %L"
 
@@ -91,17 +91,17 @@ def text_of(repo: Project, name: str) -> str:
     return (repo.root / name).read_bytes().decode()
 
 
-def fails(repo: Project, *args: str, cwd: Path | None = None) -> str:
-    done = subprocess.run(
-        ["git", *args], cwd=cwd or repo.root, capture_output=True, text=True, check=False
-    )
+def fails(repo: Project, *args: str) -> str:
+    command = ["git", *args]
+    done = subprocess.run(command, cwd=repo.root, capture_output=True, text=True, check=False)
     assert done.returncode != 0
     return done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("name", NAMES[:2])
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("into", "other"), [("one", "two"), ("two", "one")])
 def test_a_merge_in_each_direction(repo: Project, name: str, into: str, other: str) -> None:
+    """Counts add up, lists unite, retired wins, of two edits of a body both stand."""
     branches(repo, name)
     repo.git("checkout", "-q", into)
     repo.git("merge", "-q", "--no-edit", other)
@@ -109,45 +109,75 @@ def test_a_merge_in_each_direction(repo: Project, name: str, into: str, other: s
     assert repo.git("status", "--porcelain") == ""
 
 
-@pytest.mark.parametrize("name", NAMES[:2])
-def test_a_rebase(repo: Project, name: str) -> None:
-    branches(repo, name)
+def rebase(repo: Project, name: str) -> Path:
     repo.git("rebase", "-q", "one")
-    check(text_of(repo, name))
+    return repo.root
+
+
+def cherry_pick(repo: Project, name: str) -> Path:
+    repo.git("cherry-pick", "one")
+    return repo.root
+
+
+def stash_pop(repo: Project, name: str) -> Path:
+    repo.git("checkout", "-q", "main")
+    repo.write(name, side_one(BASE))
+    repo.git("stash", "-q")
+    repo.git("merge", "-q", "--ff-only", "two")
+    repo.git("stash", "pop", "-q")
+    return repo.root
+
+
+def linked_tree(repo: Project, name: str) -> Path:
+    repo.git("checkout", "-q", "main")
+    linked = repo.root.parent / "linked tree"
+    repo.git("worktree", "add", "-q", str(linked), "two")
+    repo.git("merge", "-q", "--no-edit", "one", cwd=linked)
+    return linked
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("how", [rebase, cherry_pick, stash_pop, linked_tree])
+def test_other_ways_to_merge(repo: Project, how: Callable[[Project, str], Path], name: str) -> None:
+    """Rebase, cherry-pick, stash pop and a linked work tree come to the same."""
+    branches(repo, name)
+    check((how(repo, name) / name).read_text())
+
+
+def test_branches_that_crossed_each_other(repo: Project) -> None:
+    """Two merge bases: git merges those first, with the same driver."""
+    branches(repo, "MEMORY.md")
+    repo.git("branch", "crossed", "one")
+    repo.git("merge", "-q", "--no-edit", "one")
+    repo.git("checkout", "-q", "crossed")
+    repo.git("merge", "-q", "--no-edit", "two~0^{commit}^1")
+    for branch in ("crossed", "two"):
+        repo.git("checkout", "-q", branch)
+        text = change(text_of(repo, "MEMORY.md"), "f", reinforcement_count=4)
+        repo.write("MEMORY.md", text + entry(f"late-{branch}"))
+        repo.commit()
+    repo.git("merge", "-q", "--no-edit", "crossed")
+    found = {it.id: it for it in parse(text_of(repo, "MEMORY.md"), "").entries}
+    assert found["f"].reinforcement_count == 7 and found["a"].reinforcement_count == 4
+    assert {"one", "two", "late-two", "late-crossed", derived_id("b", "An edit.")} <= set(found)
 
 
 # --- prose
 
 
-def prose_sides(repo: Project, style: str = "") -> None:
-    if style:
-        repo.git("config", "merge.conflictStyle", style)
+@pytest.mark.parametrize("style", ["merge", "diff3"])
+def test_prose_that_both_changed_conflicts_as_in_git(repo: Project, style: str) -> None:
+    """The conflict is git's own, byte for byte, and the entries below it are merged."""
+    repo.git("config", "merge.conflictStyle", style)
+    old, mine, other = (HEAD.replace("What we", f"What {who}") for who in ("we", "two", "one"))
     branches(
         repo,
         "MEMORY.md",
-        lambda text: side_one(text).replace("What we know.", "What one knows."),
-        lambda text: side_two(text).replace("What we know.", "What two know."),
+        lambda text: side_one(text).replace(HEAD, other),
+        lambda text: side_two(text).replace(HEAD, mine),
     )
-
-
-@pytest.mark.parametrize("style", ["", "diff3"])
-def test_prose_that_both_changed_conflicts_as_in_git(repo: Project, style: str) -> None:
-    prose_sides(repo, style)
     assert "CONFLICT" in fails(repo, "merge", "one")
     text = text_of(repo, "MEMORY.md")
-    repo.git("merge", "--abort")
-    repo.write(".gitattributes", "")
-    for branch, words in (
-        ("main", "What we know."),
-        ("one", "What one knows."),
-        ("two", "What two know."),
-    ):
-        repo.git("checkout", "-q", "-f", branch)
-        repo.write("prose.md", HEAD.replace("What we know.", words))
-    (old, mine, other) = (
-        HEAD.replace("What we know.", w)
-        for w in ("What we know.", "What two know.", "What one knows.")
-    )
     files = [repo.write(f"~/{n}", t) for n, t in (("mine", mine), ("old", old), ("other", other))]
     labels = ["-L", "ours", "-L", "base", "-L", "theirs"]
     command = ["git", "merge-file", "-p", *labels, *map(str, files)]
@@ -161,73 +191,95 @@ def test_prose_that_both_changed_conflicts_as_in_git(repo: Project, style: str) 
 
 @pytest.mark.parametrize("program", ["/nonexistent/python -m memcli", "false", "kill -9 $$;"])
 def test_a_driver_that_cannot_run_leaves_a_conflict_to_git(repo: Project, program: str) -> None:
+    """Ours stays as it was."""
     branches(repo, "MEMORY.md")
     repo.git("config", "merge.mem.driver", f"{program} merge-driver %O %A %B %P")
     fails(repo, "merge", "one")
     assert text_of(repo, "MEMORY.md") == side_two(BASE)
 
 
-def files(tmp_path: Path, base: bytes, ours: bytes, theirs: bytes) -> list[str]:
-    paths = [tmp_path / name for name in ("base", "ours", "theirs")]
-    for path, data in zip(paths, (base, ours, theirs), strict=True):
+SIDES = [text.encode() for text in (BASE, side_one(BASE), side_two(BASE))]
+
+
+def files(folder: Path, texts: list[bytes]) -> list[str]:
+    """Base, ours and theirs."""
+    folder.mkdir(exist_ok=True)
+    paths = [folder / name for name in ("base", "ours", "theirs")]
+    for path, data in zip(paths, texts, strict=True):
         path.write_bytes(data)
     return list(map(str, paths))
 
 
-def git_alone(tmp_path: Path, base: bytes, ours: bytes, theirs: bytes) -> tuple[int, bytes]:
-    (tmp_path / "git").mkdir(exist_ok=True)
-    old, mine, other = files(tmp_path / "git", base, ours, theirs)
+def merged_as_by_git(tmp_path: Path, texts: list[bytes]) -> int:
+    """Merge, and compare the outcome with that of git alone."""
+    given = files(tmp_path / "mem", texts)
+    code = merge_driver.main([*given, "MEMORY.md", "9"])
+    old, mine, other = files(tmp_path / "git", texts)
     labels = ["-L", "ours", "-L", "base", "-L", "theirs", "--marker-size", "9"]
-    done = subprocess.run(
-        ["git", "merge-file", "-p", *labels, mine, old, other], capture_output=True, check=False
-    )
-    return done.returncode, done.stdout
+    command = ["git", "merge-file", "-p", *labels, mine, old, other]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert (code, Path(given[1]).read_bytes()) == (done.returncode, done.stdout)
+    return code
 
 
 DAMAGED = {
     "not utf-8": b"\xff\n" + BASE.encode(),
     "damaged front matter": BASE.encode() + b"---\nid: x\ntags: [\n---\nBody.\n",
     "an id twice": (BASE + entry("a")).encode(),
-    "prose": b"# M\n",
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGED)
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_what_cannot_be_read_is_merged_as_git_does(tmp_path: Path, damage: str, place: int) -> None:
-    texts = [BASE.encode(), side_one(BASE).encode(), side_two(BASE).encode()]
+    """Base, ours or theirs is damaged: git's own merge, its marks and its exit code."""
+    texts = list(SIDES)
     texts[place] = DAMAGED[damage]
-    if damage == "prose":
-        texts = [DAMAGED[damage], b"# O\n", b"# T\n"]
-    given = files(tmp_path, texts[0], texts[1], texts[2])
-    code = merge_driver.main([*given, "MEMORY.md", "9"])
-    assert (code, Path(given[1]).read_bytes()) == git_alone(tmp_path, texts[0], texts[1], texts[2])
+    merged_as_by_git(tmp_path, texts)
+
+
+def test_prose_alone_is_merged_as_git_does(tmp_path: Path) -> None:
+    """And what is no text is a conflict that keeps ours."""
+    assert merged_as_by_git(tmp_path, [b"# M\n", b"# O\n", b"# T\n"]) == 1
+    given = files(tmp_path / "binary", [BASE.encode(), b"\0\1binary", b"other\0"])
+    assert merge_driver.main([*given, "MEMORY.md"]) > 0
+    assert Path(given[1]).read_bytes() == b"\0\1binary"
 
 
 def test_a_bug_of_ours_is_merged_as_git_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Whatever is raised, the person gets a conflict to resolve and both sides."""
+
     def broken(*_: object, **__: object) -> None:
         raise RecursionError
 
     monkeypatch.setattr("memcli.compaction.merge.merge", broken)
-    texts = [BASE.encode(), side_one(BASE).encode(), side_two(BASE).encode()]
-    given = files(tmp_path, texts[0], texts[1], texts[2])
-    code = merge_driver.main([*given, "MEMORY.md", "9"])
-    assert (code, Path(given[1]).read_bytes()) == git_alone(tmp_path, texts[0], texts[1], texts[2])
-    assert code > 0
+    assert merged_as_by_git(tmp_path, SIDES) > 0
+
+
+def test_the_mode_stays_and_nothing_is_left(tmp_path: Path) -> None:
+    """No file beside the three; one that is missing is an error that git does not take for a merge."""
+    given = files(tmp_path / "mem", SIDES)
+    Path(given[1]).chmod(0o640)
+    assert merge_driver.main([*given, "MEMORY.md"]) == 0
+    check(Path(given[1]).read_text())
+    assert Path(given[1]).stat().st_mode & 0o777 == 0o640
+    assert len(list((tmp_path / "mem").iterdir())) == 3
+    Path(given[1]).unlink()
+    assert merge_driver.main(given) > 128 and merge_driver.main(["a"]) == 2
 
 
 def test_it_starts_without_typer(tmp_path: Path) -> None:
-    given = files(tmp_path, BASE.encode(), side_one(BASE).encode(), side_two(BASE).encode())
+    """A merge of many files waits for no more than it needs."""
+    given = files(tmp_path / "mem", SIDES)
     code = (
         "import sys; sys.argv[1:] = ['merge-driver', *sys.argv[1:], 'MEMORY.md', '7']\n"
         "import atexit; atexit.register(lambda: print(*sys.modules))\n"
         "from memcli.__main__ import main; main()"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *given], capture_output=True, text=True, check=True
-    )
+    command = [sys.executable, "-c", code, *given]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert "memcli.compaction.merge" in loaded
     assert not loaded & {"typer", "rich", "numpy", "sqlite3", "anthropic", "memcli.cli.program"}

@@ -124,9 +124,7 @@ def test_importance_recency_and_level_order_equal_matches(project: Project) -> N
 
 
 def test_near_duplicates_collapse_and_opposites_do_not(project: Project) -> None:
-    """What says the same is one hit with `duplicates`, what negates it a hit of its own; whole
-    texts are compared, not their first 1,600 characters.
-    """
+    """What says the same is one hit with `duplicates`; whole texts are compared."""
     text = "Always run the zebra migration with a short lock timeout before the deploy begins."
     fill(
         project,
@@ -143,9 +141,7 @@ def test_near_duplicates_collapse_and_opposites_do_not(project: Project) -> None
 
 
 def test_many_entries_that_differ_in_a_number_are_answered(project: Project) -> None:
-    """Hundreds of alike entries that the number guard keeps apart are hits of their own, also
-    beyond the usual pool.
-    """
+    """Hundreds of alike entries are hits of their own, also beyond the usual pool."""
     alike = [project.entry(f"Export {i} of the zebra", f"Exported {i} zebras.") for i in range(450)]
     fill(project, *alike)
     assert len(titles(project, "zebra export", "--limit", "400", "--max-tokens", "0")) == 400
@@ -168,9 +164,7 @@ def test_a_minority_type_is_not_starved(project: Project) -> None:
 
 
 def test_filters_choose_what_is_searched(project: Project) -> None:
-    """One filter repeated is or, different ones are and; dates count for episodes their span;
-    globs count from the root, files from the working directory; proxy and archive come by flags.
-    """
+    """One filter repeated is or, different ones are and; an episode counts by its span."""
     e = project.entry
     span = {"started_at": "2026-09-01", "ended_at": "2026-10-15", "created_at": "2026-11-20"}
     fill(
@@ -205,9 +199,7 @@ def test_filters_choose_what_is_searched(project: Project) -> None:
 
 
 def test_levels_jobs_and_tasks_are_chosen(project: Project) -> None:
-    """--level is exact, also by its other names; --no-global leaves out `~`; --job and --task
-    choose.
-    """
+    """--level is exact, also by its other names; --no-global leaves out `~`."""
     e = project.entry
     fill(project, e("G", "zebra g"), path="~/MEMORY.md")
     fill(project, e("P", "zebra p"))
@@ -239,9 +231,7 @@ def test_an_unknown_value_is_exit_2_with_the_allowed_ones(project: Project, opti
 
 
 def test_layers_are_shown_in_their_order(filled: Project) -> None:
-    """Institutional, baseline, ranked, workflows, episodes: each entry in one of them. --limit
-    counts ranked hits alone, filters hold for all layers, --ranked makes no other.
-    """
+    """Each entry in one of them; --limit counts ranked hits, filters hold for all layers."""
     got = layers(filled, "cache")
     assert list(got) == ["institutional", "baseline", "ranked", "workflows", "episodes"]
     assert got["institutional"] == ["~/institutional.md", "institutional.md"]
@@ -316,9 +306,7 @@ def test_details_of_episodes(project: Project) -> None:
 
 @pytest.mark.parametrize("limit", [0, 90, 400])
 def test_used_is_the_size_of_the_prompt(filled: Project, limit: int) -> None:
-    """budget.used equals the tokens of the prompt form and stays within the limit, with --explain
-    too.
-    """
+    """budget.used equals the tokens of the prompt form and stays within the limit."""
     args = ["cache", "--explain", "--max-tokens", str(limit)]
     budget = filled.mem("recall", "--json", *args).json["budget"]
     prompt = filled.mem("recall", "--format", "prompt", *args).out.removesuffix("\n")
@@ -329,9 +317,7 @@ def test_used_is_the_size_of_the_prompt(filled: Project, limit: int) -> None:
 
 
 def test_all_forms_show_the_same_hits(filled: Project) -> None:
-    """Text, prompt and JSON name the same entries in the same order; JSON has exactly the keys of
-    the contract: score is null outside ranked, institutional has no id.
-    """
+    """In the same order; JSON has exactly the keys of the contract."""
     got = filled.mem("recall", "cache", "--json", "--explain").json
     for form in ("text", "prompt"):
         out = filled.mem("recall", "cache", "--format", form).out
@@ -353,14 +339,6 @@ def test_all_forms_show_the_same_hits(filled: Project) -> None:
     assert all(lines[hit["line"] - 1] == f"## {hit['title']}" for hit in ranked)
 
 
-def test_age_is_null_where_no_date_is_known(project: Project) -> None:
-    """Undated prose does not pretend to an age."""
-    project.write("MEMORY.md", "# Notes\n\nThe zebra sleeps.\n")
-    [hit] = hits(project, "zebra")
-    assert hit["age_days"] is None
-    assert "days" not in project.mem("recall", "zebra").out
-
-
 def test_injections_and_secrets_are_replaced(project: Project) -> None:
     """Commands to the agent and credentials are shown as a notice in every form."""
     key = "AKIA" + "Z7Q2M4X6B8N1V3C5"
@@ -376,9 +354,7 @@ def test_injections_and_secrets_are_replaced(project: Project) -> None:
 
 
 def test_nothing_ranked_is_exit_0_with_one_line(project: Project) -> None:
-    """stdout is empty, stderr has one line; JSON has no hits; --exit-code makes it 1. Without any
-    memory the line says how to begin, and no index is made.
-    """
+    """--exit-code makes it 1; without any memory the line says how to begin."""
     got = project.mem("recall", "x")
     assert (got.code, got.out) == (0, "")
     assert got.err.count("\n") == 1 and "mem add" in got.err
@@ -392,9 +368,7 @@ def test_nothing_ranked_is_exit_0_with_one_line(project: Project) -> None:
 
 
 def test_what_is_unconditional_is_shown_to_every_task(filled: Project) -> None:
-    """Norms and policies are shown for a task that matches nothing; a match without room is not
-    called no match.
-    """
+    """Norms and policies; a match without room is not called no match."""
     got = filled.mem("recall", "quagga", "--format", "prompt", "--exit-code")
     assert got.code == 1 and "We review everything." in got.out and "Cache policy" in got.out
     got = filled.mem("recall", "cache", "--max-tokens", "20")
@@ -403,9 +377,7 @@ def test_what_is_unconditional_is_shown_to_every_task(filled: Project) -> None:
 
 
 def test_a_session_remembers_what_was_chosen_for_its_task(filled: Project) -> None:
-    """The recall log has ranked hits and workflows, --ids-out all ids with the ranked first; no
-    memory file changes.
-    """
+    """Ranked hits and workflows; --ids-out has all ids; no memory file changes."""
     path = filled.root / "MEMORY.md"
     before = (path.read_bytes(), path.stat().st_mtime_ns)
     got = hits(filled, "cache", "--session", "s1", "--ids-out", "ids.txt")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from pathlib import Path
 
 import pytest
 
@@ -19,71 +18,69 @@ def entry_of(project: Project, entry_id: str, name: str = "MEMORY.md") -> Entry:
     return next(entry for entry in entries if entry.id == entry_id)
 
 
+def counts(project: Project, ids: str) -> list[int]:
+    return [entry_of(project, entry_id).reinforcement_count for entry_id in ids]
+
+
 def test_ids_gain_one_and_todays_date_and_nothing_else_changes(project: Project) -> None:
-    """Two values change their characters; the rest of the file stays byte for byte."""
-    text = project.entry(
-        id="a", reinforcement_count=3, last_reinforced="2026-01-01"
-    ) + project.entry(id="b")
+    """With --explicit the date alone; the rest of the file stays byte for byte."""
+    used = project.entry(id="a", reinforcement_count=3, last_reinforced="2026-01-01")
+    text = used + project.entry(id="b")
     path = project.write("MEMORY.md", text)
+    wanted = text.replace("2026-01-01", "2026-11-21")
+    assert project.mem("reinforce", "a", "--explicit").code == 0 and path.read_text() == wanted
+    path.write_text(text)
     assert project.mem("reinforce", "a").code == 0
-    wanted = text.replace("reinforcement_count: 3", "reinforcement_count: 4").replace(
-        "2026-01-01", "2026-11-21"
-    )
-    assert path.read_text() == wanted
+    assert path.read_text() == wanted.replace("count: 3", "count: 4")
 
 
 def test_a_run_that_was_killed_before_it_remembered_counts_once(project: Project) -> None:
-    """The files are written and the state file knows nothing: the write's own note tells the next
-    run.
-    """
+    """The state file knows nothing: the write's own note tells the next run."""
     project.write("MEMORY.md", project.entry(id="a") + project.entry(id="b"))
     assert project.mem("reinforce", "a", "--session", "s1").code == 0
     with sqlite3.connect(state_dir() / "state.db") as db:
         assert db.execute("DELETE FROM reinforced").rowcount == 1
     db.close()
     assert "already" in project.mem("reinforce", "a", "b", "--session", "s1").out
-    assert [entry_of(project, name).reinforcement_count for name in "ab"] == [1, 1]
+    assert counts(project, "ab") == [1, 1]
     assert project.mem("reinforce", "a", "--session", "s2").code == 0
-    assert entry_of(project, "a").reinforcement_count == 2
+    assert counts(project, "a") == [2]
 
 
 def test_a_session_reinforces_what_it_was_shown(project: Project) -> None:
     """The recall log gives the ranked hits of the session, and of no other."""
-    project.write(
-        "MEMORY.md",
-        project.entry("Zebra", "zebra stripes", id="z")
-        + project.entry("Lion", "lion mane", id="l"),
-    )
+    zebra = project.entry("Zebra", "zebra stripes", id="z")
+    project.write("MEMORY.md", zebra + project.entry("Lion", "lion mane", id="l"))
     project.mem("recall", "zebra", "--session", "s1")
     assert project.mem("reinforce", "--session", "s1").code == 0
-    assert entry_of(project, "z").reinforcement_count == 1
-    assert entry_of(project, "l").reinforcement_count == 0
+    assert counts(project, "zl") == [1, 0]
     assert "nothing to reinforce" in project.mem("reinforce", "--session", "other").out
 
 
 def test_retired_entries_are_left_and_survivors_count_for_what_was_merged(project: Project) -> None:
-    """Retired: untouched. An id in `merged_from` strengthens the entry it became part of."""
-    project.write(
-        "MEMORY.md",
-        project.entry(id="r", status="retired") + project.entry(id="s", merged_from=["gone"]),
-    )
-    done = project.mem("reinforce", "r", "gone", "s")
-    assert done.code == 0 and "1 retired" in done.out
-    assert entry_of(project, "r").reinforcement_count == 0
-    assert entry_of(project, "s").reinforcement_count == 1
+    """Also when the merged original is in the archive."""
+    gone = project.entry(id="g", archived_because="merged")
+    project.write("MEMORY.archive.md", gone)
+    survivor = project.entry(id="s", merged_from=["g"])
+    project.write("MEMORY.md", project.entry(id="r", status="retired") + survivor)
+    done = project.mem("reinforce", "r", "g", "s")
+    assert done.code == 0 and "1 retired" in done.out and counts(project, "rs") == [0, 1]
 
 
-def test_the_beginning_of_an_id_is_enough(project: Project) -> None:
-    """The short form that every command shows works here, too, unless two entries begin so."""
+def test_ids_that_are_typed_must_be_known(project: Project) -> None:
+    """Their beginning is enough if it is one entry's; in a list unknown ones are passed over."""
     project.write("MEMORY.md", project.entry(id="abcd1234-x") + project.entry(id="abef"))
     assert project.mem("reinforce", "abcd").code == 0
-    assert entry_of(project, "abcd1234-x").reinforcement_count == 1
     assert project.mem("reinforce", "ab").code == 3
+    typed = project.mem("reinforce", "nope", "abcd")
+    assert typed.code == 3 and "nope" in typed.err
+    listed = "\n".join(line.split("\t")[0] for line in project.mem("list").out.splitlines())
+    done = project.mem("reinforce", "--ids", "-", input=f"{listed}\n\nnope\n")
+    assert done.code == 0 and "1 unknown" in done.out
+    assert entry_of(project, "abcd1234-x").reinforcement_count == 3
 
 
-def test_aligned_strengthens_what_the_session_says_and_weakens_the_rest(
-    project: Project, tmp_path: Path
-) -> None:
+def test_aligned_strengthens_what_the_session_says_and_weakens_the_rest(project: Project) -> None:
     """30 % of the words of four letters or more; below it one less, never under 0."""
     project.write(
         "MEMORY.md",
@@ -91,21 +88,14 @@ def test_aligned_strengthens_what_the_session_says_and_weakens_the_rest(
         + project.entry("Ignored", "Terraform state locking bucket", id="i", reinforcement_count=1)
         + project.entry("Zero", "Playwright selector payment button", id="z"),
     )
-    said = {
-        "role": "assistant",
-        "content": [{"type": "text", "text": "I froze the clock: cart tests pass"}],
-    }
-    own = {
-        "role": "user",
-        "content": "<recalled-memory>Terraform state locking bucket</recalled-memory>",
-    }
-    (tmp_path / "t.jsonl").write_text(
-        "".join(json.dumps({"message": m}) + "\n" for m in (said, own))
-    )
-    done = project.mem("reinforce", "u", "i", "z", "--transcript", str(tmp_path / "t.jsonl"))
+    shown = "<recalled-memory>Terraform state locking bucket</recalled-memory>"
+    said = [{"type": "text", "text": "I froze the clock: cart tests pass"}]
+    messages = [{"role": "assistant", "content": said}, {"role": "user", "content": shown}]
+    lines = "".join(json.dumps({"message": message}) + "\n" for message in messages)
+    path = project.write("~/t.jsonl", lines)
+    done = project.mem("reinforce", "u", "i", "z", "--transcript", str(path))
     assert done.code == 0, done.err
-    counts = [entry_of(project, name).reinforcement_count for name in "uiz"]
-    assert counts == [1, 0, 0]
+    assert counts(project, "uiz") == [1, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -124,15 +114,25 @@ def test_ratings_follow_fsrs(project: Project, rating: str, stability: float, co
     assert (project.root / "MEMORY.md").read_bytes() == before
 
 
+def test_what_cannot_be_asked_for_is_a_usage_error(project: Project) -> None:
+    """Exit 2 with the allowed values; successes are counted on workflows alone, never below 0."""
+    project.write("MEMORY.md", project.entry(id="w", kind="workflow") + project.entry(id="a"))
+    bad = project.mem("reinforce", "--rate", "a=great")
+    assert bad.code == 2 and "again, hard, good, easy" in bad.err
+    for args in ("", "a --mode guess", "a --mode aligned", "--success a"):
+        assert project.mem("reinforce", *args.split()).code == 2, args
+    for option, count in (("--success", 1), ("--failed", 0), ("--failed", 0)):
+        project.mem("reinforce", option, "w")
+        assert entry_of(project, "w").extra["success_count"] == count
+
+
 def test_dry_run_writes_and_remembers_nothing(project: Project) -> None:
     """The diff is printed; the session can still be counted."""
     project.write("MEMORY.md", project.entry(id="a"))
     shown = project.mem("reinforce", "a", "--session", "s", "--dry-run")
-    assert (
-        "+reinforcement_count: 1" in shown.out and entry_of(project, "a").reinforcement_count == 0
-    )
+    assert "+reinforcement_count: 1" in shown.out and counts(project, "a") == [0]
     project.mem("reinforce", "a", "--session", "s")
-    assert entry_of(project, "a").reinforcement_count == 1
+    assert counts(project, "a") == [1]
 
 
 def test_a_conflicted_file_is_named_and_left_and_the_rest_is_done(project: Project) -> None:
@@ -155,9 +155,8 @@ def test_without_a_session_every_call_counts_with_one_only_the_first(project: Pr
     project.write("MEMORY.md", project.entry(id="a"))
     for _ in range(2):
         assert project.mem("reinforce", "a").code == 0
-    assert entry_of(project, "a").reinforcement_count == 2
     for _ in range(3):
         assert project.mem("reinforce", "a", "--session", "s1").code == 0
         (project.root / ".memory.db").unlink()
-    assert entry_of(project, "a").reinforcement_count == 3
+    assert counts(project, "a") == [3]
     assert "already" in project.mem("reinforce", "a", "--session", "s1").out
