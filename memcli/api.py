@@ -104,7 +104,10 @@ class Memory:
         sizes = {key: wanted.pop(key, None) for key in ("limit", "max_tokens")}
         ranked, session = wanted.pop("ranked", False), wanted.pop("session", "")
         with self._app(*(f"{key}={n}" for key, n in sizes.items() if n is not None)) as app:
-            request = RecallRequest(task, _filters(wanted), ranked, session=session)
+            given = {"task" if key == "task_name" else key: v for key, v in wanted.items()}
+            plain = ("since", "until", "archived", "no_global")
+            values: Any = {k: v if k in plain else _names(v) for k, v in given.items()}
+            request = RecallRequest(task, Filters(**values), ranked, session=session)
             return command.recall(app, request)
 
     def add(
@@ -194,10 +197,3 @@ class Memory:
 
 def _names(given: Names) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
-
-
-def _filters(given: dict[str, Any]) -> Filters:
-    values = {"task" if key == "task_name" else key: value for key, value in given.items()}
-    plain = ("since", "until", "archived", "no_global")
-    named: Any = {k: v if k in plain else _names(v) for k, v in values.items()}
-    return Filters(**named)

@@ -36,7 +36,9 @@ def failed(error: Exception) -> int:
         return fail(error.code, error.what, error.hint)
     if isinstance(error, OSError):
         silence()  # what could not be printed is not tried again
-        return fail(RefusedError.code, _os_error(error), "mem doctor")
+        name = f" ({error.filename})" if error.filename else ""
+        what = f"{(error.strerror or str(error)).lower()}{name}"
+        return fail(RefusedError.code, what, "mem doctor")
     if os.environ.get("MEM_DEBUG"):
         import traceback
 
@@ -50,11 +52,6 @@ def fail(code: int, what: str, hint: str) -> int:
     say(f"mem: {what}")
     say(f"hint: {hint}" if hint else "")
     return code
-
-
-def _os_error(error: OSError) -> str:
-    name = f" ({error.filename})" if error.filename else ""
-    return f"{(error.strerror or str(error)).lower()}{name}"
 
 
 def prepare_streams() -> None:

@@ -15,7 +15,9 @@ from memcli.cli.options import (
     command,
     flag,
     many,
+    number,
     option,
+    setting,
     show,
     wrote,
 )
@@ -32,13 +34,9 @@ def recall(
     options: Options,
     filters: Filters,
     words: list[str] = argument("TASK", "What you are about to do; - reads it from stdin."),
-    limit: Number = option("N", "Most ranked hits.", parser=input.key("--limit"), default=None),
-    max_tokens: Number = option(
-        "N", "Most tokens of all; 0: no limit.", parser=input.key("--max-tokens"), default=None
-    ),
-    walk: Number = option(
-        "N", "Add what is N edges away from hits.", parser=input.key("--walk"), default=None
-    ),
+    limit: Number = setting("--limit", "Most ranked hits."),
+    max_tokens: Number = setting("--max-tokens", "Most tokens of all; 0: no limit."),
+    walk: Number = setting("--walk", "Add what is N edges away from hits."),
     format: str = option("FORMAT", "auto, text, prompt or json.", default="auto"),
     explain: bool = flag("--explain", "Show the factors of every score."),
     ranked: bool = flag("--ranked", "Only ranked hits, of all kinds."),
@@ -76,9 +74,7 @@ def add(
     tag: Names = TAG,
     path: Names = many("GLOB", "Files it is about (gitignore syntax)."),
     about: Names = many("GLOB", "Shell commands it is about.", "--command"),
-    importance: float | None = option(
-        "N", "0 to 1.", parser=input.number("--importance", 0, 1), default=None
-    ),
+    importance: float | None = number("--importance", "0 to 1.", 0, 1),
     priority: str = option("PRIORITY", "permanent, critical, high, pin, medium, normal."),
     step: Names = many("TEXT", "A step of a workflow, in order."),
     outcome: str = option("TEXT", "How it ended (episodes)."),
@@ -108,9 +104,7 @@ def edit(
     body: str = option("TEXT", "Another text; - reads it from stdin."),
     add_path: Names = many("GLOB", "A file more that it is about."),
     kind: str = option("KIND", "Another kind."),
-    importance: float | None = option(
-        "N", "0 to 1.", parser=input.number("--importance", 0, 1), default=None
-    ),
+    importance: float | None = number("--importance", "0 to 1.", 0, 1),
     tasks: Names = TREES,
     dry_run: bool = DRY_RUN,
 ) -> None:
@@ -151,9 +145,7 @@ def show_entry(
 def list_entries(
     mem: App,
     filters: Filters,
-    recent: Number = option(
-        "N", "Only the newest N.", parser=input.number("--recent", 1, whole=True), default=None
-    ),
+    recent: Number = number("--recent", "Only the newest N.", 1, whole=True),
 ) -> None:
     """List what is remembered, newest first."""
     from memcli.commands import list as command

@@ -59,34 +59,28 @@ def recall(
             read_words(task), filters, ranked, refresh, detail, session, explain, shared,
             tuple(projects), history, tuple(agents),
         )  # fmt: skip
-        with _drawn(quiet):
+        drawn: AbstractContextManager[object] = nullcontext()
+        if not quiet and sys.stderr is not None and sys.stderr.isatty():
+            from memcli.cli.progress import Progress  # the first one indexes a repository's files
+
+            drawn = Progress("recall")
+        with drawn:
             report = command.recall(mem, request)
         if ids_out:
             command.write_ids(ids_out, mem.project.root, report)
         for note in mem.notes:
             say(f"mem: {note}", quiet=quiet)
         count_problems(report.problems, quiet=quiet)
-        put(_written(report, "json" if json else form, explain=explain))
+        on_terminal = sys.stdout is not None and sys.stdout.isatty()
+        if json or form == "json":
+            put(recall_json(report, explain=explain))
+        elif form == "text" or (form == "auto" and on_terminal):
+            put(recall_text(report))
+        else:
+            put(block(report.hits, report.budget.more))
         found = any(hit.layer in ("ranked", "history") for hit in report.hits)
         say("" if found else _why_nothing(report), quiet=quiet)
         return 1 if exit_code and not found else 0
-
-
-def _drawn(quiet: bool) -> AbstractContextManager[object]:
-    """How far a long recall is: the first one in a large repository indexes its files."""
-    if quiet or sys.stderr is None or not sys.stderr.isatty():
-        return nullcontext()
-    from memcli.cli.progress import Progress
-
-    return Progress("recall")
-
-
-def _written(report: RecallReport, form: str, *, explain: bool) -> str:
-    if form == "json":
-        return recall_json(report, explain=explain)
-    on_terminal = sys.stdout is not None and sys.stdout.isatty()
-    text = form == "text" or (form == "auto" and on_terminal)
-    return recall_text(report) if text else block(report.hits, report.budget.more)
 
 
 def _why_nothing(report: RecallReport) -> str:
@@ -128,21 +122,16 @@ def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
                 return None
             if argument in _VALUES:
                 given[_VALUES[argument]] = value
-            elif argument in _NUMBERS and _is_allowed(argument, value):
-                given[_NUMBERS[argument]] = int(value)
+            elif argument in _NUMBERS and value.isdecimal():
+                try:
+                    given[_NUMBERS[argument]] = key(argument)(value)
+                except UsageError:
+                    return None  # Typer says what is allowed
             elif argument == "--set":
                 given["sets"] = (*given.get("sets", ()), value)
             else:
                 return None
     return {"task": words, **given} if words else None
-
-
-def _is_allowed(option: str, value: str) -> bool:
-    """Whether a number can be used as it is; of what is not, Typer says it."""
-    try:
-        return value.isdecimal() and key(option)(value) is not None
-    except UsageError:
-        return False
 
 
 def run_plain(arguments: Sequence[str]) -> int | None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import re
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from memcli.errors import RefusedError, UsageError
 from memcli.storage import files
 
+T = TypeVar("T")
 Parser = Callable[[Any], Any]
 "An option's text to its value; a UsageError says what is allowed."
 MOST_BYTES = 64 << 10
@@ -98,6 +100,14 @@ def read_file(path: str) -> bytes:
         return read_stdin()
     try:
         return files.read_file(path).data
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
+def session(path: str, read: Callable[[Any], T]) -> T:
+    """What `read` makes of a session in a file, or in standard input for `-`."""
+    try:
+        return read(io.BytesIO(read_stdin()) if path == "-" else path)
     except OSError as error:
         raise unreadable(path, error) from None
 

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import typer
 
 from memcli.app import App, Options, opened
+from memcli.cli import input
 from memcli.cli.progress import Progress
 from memcli.errors import DataError
 from memcli.index.view import Filters
@@ -71,6 +72,16 @@ def option(
     """
     shown = {"metavar": metavar, "help": help, "rich_help_panel": panel}
     return typer.Option(default, *names, parser=parser, **shown)  # type: ignore[call-overload]
+
+
+def setting(name: str, help: str) -> Any:
+    """An option that sets the configuration key of its name to a number."""
+    return option("N", help, parser=input.key(name), default=None)
+
+
+def number(name: str, help: str, low: float, high: float | None = None, **kind: bool) -> Any:
+    """An option that takes a number from `low` to `high`, a `whole` one when it says so."""
+    return option("N", help, name, parser=input.number(name, low, high, **kind), default=None)
 
 
 def many(metavar: str, help: str, *names: str, panel: str | None = None) -> Any:

@@ -28,11 +28,10 @@ LEAST_HELP = 52
 """Help is written for this width at least, unless it is told another."""
 
 
-def _root(version: bool = options.flag("--version", "Print the version.", "-V")) -> int:
+def _root(version: bool = options.flag("--version", "Print the version.", "-V")) -> None:
     if version:
         print(f"mem {__version__}")
         raise typer.Exit()
-    return 0
 
 
 def program(name: str = "") -> Any:
@@ -95,17 +94,14 @@ def run(arguments: Sequence[str]) -> int:
         try:
             return made.main(list(arguments), prog_name="mem", standalone_mode=False)
         except _ClickException as error:
-            return _usage(error, arguments)
+            if type(error).__name__ == "NoArgsIsHelpError":
+                put(error.format_message())
+                return UsageError.code
+            named = [name for name in arguments[:1] if name in commands()]
+            text = error.format_message().rstrip(".")
+            hint = " ".join(["mem", *named, "--help"])
+            return fail(UsageError.code, text[:1].lower() + text[1:], hint)
         except typer.Abort:
             raise KeyboardInterrupt from None
 
     return guarded(work)
-
-
-def _usage(error: Any, arguments: Sequence[str]) -> int:
-    if type(error).__name__ == "NoArgsIsHelpError":
-        put(error.format_message())
-        return UsageError.code
-    named = [name for name in arguments[:1] if name in commands()]
-    text = error.format_message().rstrip(".")
-    return fail(UsageError.code, text[:1].lower() + text[1:], " ".join(["mem", *named, "--help"]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -20,18 +19,18 @@ from memcli.cli.options import (
     flag,
     many,
     name_problems,
+    number,
     option,
     show,
     wrote,
 )
 from memcli.cli.progress import Progress
 from memcli.errors import DataError, ProviderError, RefusedError, UsageError
-from memcli.project.context import Project, need_root
+from memcli.project.context import need_root
 from memcli.views import entries, exchange, sessions, upkeep
 from memcli.views.text import HOW_TO_BEGIN, count_problems, folded, put, say
 
 if TYPE_CHECKING:
-    from memcli.diagnostics.health import HealthReport
     from memcli.extraction.job_files import Checkpoint
 
 # --- extract
@@ -73,6 +72,9 @@ def extract(
     from memcli.commands.history import note_sessions
     from memcli.hooks import pipeline
     from memcli.project.write_blocker import write_blocker
+    from memcli.sessions.discover import discover
+    from memcli.sessions.reader import read_all
+    from memcli.views import history
 
     input.choice("--engine", engine, ("auto", "llm", "rules"))
     if (assume or recommend) and not checkpoint:
@@ -82,9 +84,16 @@ def extract(
         what = "one at a time: transcripts, --premortem or --checkpoint"
         raise UsageError(what, "mem extract --help")
     if list_sessions:
-        return _list_sessions(mem)
+        found = discover(mem.project.environ, [need_root(mem.project)])
+        show(mem, found, history.looked_text, history.looked_keys)
+        return 0
     if show_turns:
-        return _show_turns(mem, transcripts or (), format)
+        if not transcripts:
+            raise UsageError("--show-turns needs a session", "mem extract --show-turns FILE")
+        read = partial(read_all, format=format)
+        turns = [each for name in transcripts for each in input.session(name, read)]
+        show(mem, turns, sessions.turns_text, sessions.turns_keys)
+        return 0
     if premortem or checkpoint:
         if premortem:
             llm = engine == "llm" or (engine == "auto" and mem.project.config.llm != "none")
@@ -119,31 +128,6 @@ def extract(
     return ProviderError.code if any(session.failed for session in report.sessions) else code
 
 
-def _list_sessions(mem: App) -> int:
-    from memcli.sessions.discover import discover
-    from memcli.views import history
-
-    found = discover(mem.project.environ, [need_root(mem.project)])
-    show(mem, found, history.looked_text, history.looked_keys)
-    return 0
-
-
-def _show_turns(mem: App, transcripts: Sequence[str], form: str) -> int:
-    from memcli.sessions.reader import read_all
-
-    read = []
-    for name in transcripts:
-        try:
-            source = io.BytesIO(input.read_stdin()) if name == "-" else name
-            read += read_all(source, format=form)
-        except OSError as error:
-            raise input.unreadable(name, error) from None
-    if not read:
-        raise UsageError("--show-turns needs a session", "mem extract --show-turns FILE")
-    show(mem, read, sessions.turns_text, sessions.turns_keys)
-    return 0
-
-
 def _checkpoint(milestone: str, assume: Sequence[str], recommend: str) -> Checkpoint:
     """What is assumed at a milestone, from options or standard input."""
     from memcli.extraction import job_files
@@ -176,6 +160,7 @@ def reinforce_(
 
     By id, from a file of ids, or what a session was shown (once per session)."""
     from memcli.compaction.reinforce import ReinforceRequest, reinforce
+    from memcli.sessions.reader import spoken
 
     if mode:
         input.choice("--mode", mode, ("retrieved", "aligned", "rated"))
@@ -184,7 +169,7 @@ def reinforce_(
     listed = input.read_file(ids_file).decode("utf-8", "replace") if ids_file else ""
     request = ReinforceRequest(
         tuple(ids or ()), tuple(dict.fromkeys(filter(None, map(str.strip, listed.splitlines())))),
-        session, mode, _spoken(transcript) if transcript else None, _rates(rate or ()),
+        session, mode, input.session(transcript, spoken) if transcript else None, _rates(rate or ()),
         tuple(success or ()), tuple(failed or ()), explicit,
     )  # fmt: skip
     report = reinforce(mem, request, dry_run=dry_run)
@@ -203,15 +188,6 @@ def _rates(items: Sequence[str]) -> dict[str, str]:
             what = f"--rate {item}: an id and a rating are needed"
             raise UsageError(what, "write --rate ID=good")
     return dict(item.split("=", 1) for item in items)
-
-
-def _spoken(path: str) -> str:
-    from memcli.sessions.reader import spoken
-
-    try:
-        return spoken(io.BytesIO(input.read_stdin()) if path == "-" else path)
-    except OSError as error:
-        raise input.unreadable(path, error) from None
 
 
 @command("compact")
@@ -302,13 +278,7 @@ def health(
     progress: Progress,
     history: bool = flag("--history", "Draw the score by day."),
     html: str = option("FILE", "Write one self-contained page, too."),
-    least: float | None = option(
-        "N",
-        "Exit 1 when the score is below N.",
-        "--min",
-        parser=input.number("--min", 0, 100),
-        default=None,
-    ),
+    least: float | None = number("--min", "Exit 1 when the score is below N.", 0, 100),
 ) -> int:
     """Say how good the memory is, in five metrics, and what would make it better."""
     from memcli.diagnostics import health as command
@@ -318,7 +288,9 @@ def health(
     with progress:
         report = command.health(mem, page=bool(html))
     if html:
-        _write_page(mem.project, report, html)
+        from memcli.views import page
+
+        page.write(mem.project, report, html)
     count_problems(report.problems, quiet=quiet)
     words = views.trend_text if history else views.health_text
     show(mem, report, words, partial(views.health_keys, history=history))
@@ -327,15 +299,6 @@ def health(
     low = least is not None and report.health.score < least
     say(f"mem: the score {report.health.score:g} is below {least:g}" if low else "", quiet=quiet)
     return 1 if low else 0
-
-
-def _write_page(project: Project, report: HealthReport, path: str) -> None:
-    from memcli.views import page
-
-    name = project.root.name if project.root is not None else "~"
-    shown = (report.health, report.counts, report.history, report.notes, report.never)
-    made = page.Page(name, project.now.isoformat(), *shown)
-    page.write(project.cwd / path, made, project.root)
 
 
 @command("doctor")

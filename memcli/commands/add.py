@@ -123,25 +123,19 @@ def _cleaned(request: AddRequest) -> AddRequest:
 
 
 def _plan(app: App, request: AddRequest) -> AddReport:
-    title, body = _words(request, app.project.now.isoformat())
+    title, text = (request.title, request.text) if request.title else _title(request.text)
+    steps = "\n".join(f"{i}. {step}" for i, step in enumerate(request.steps, 1))
+    parts = (f"## [{app.project.now.isoformat()}] {title}", text.strip("\n"), steps)
+    body = "\n".join(part for part in parts if part.strip())
     known = _reinforced(app, request, body)
     if known is not None:
         return known
     name, path = target(app.project, request.level, request.job, request.task)
     memory = read_target(app.project, path, name)
     values = _values(app.project, request)
-    text = render_entry(values, body, eol_of(memory.text))
-    after = edited(memory, [EntryChange(text=text)])
+    after = edited(memory, [EntryChange(text=render_entry(values, body, eol_of(memory.text)))])
     before = memory.text if os.path.lexists(path) else None
     return AddReport(values["id"], name, title, False, (Patch(path, before, after.text),))
-
-
-def _words(request: AddRequest, today: str) -> tuple[str, str]:
-    """Title and body: the first line is the title unless one is given."""
-    title, text = (request.title, request.text) if request.title else _title(request.text)
-    steps = "\n".join(f"{i}. {step}" for i, step in enumerate(request.steps, 1))
-    parts = [f"## [{today}] {title}", text.strip("\n"), steps]
-    return title, "\n".join(part for part in parts if part.strip())
 
 
 def _title(text: str) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
@@ -25,16 +26,11 @@ def script(shell: str, *, folder: Path = CHECKOUT, package: str = "memcli") -> s
     if shell not in SCRIPTS:
         raise UsageError(f"{shell}: unknown shell", f"one of {', '.join(SCRIPTS)}")
     name, installed = SCRIPTS[shell]
-    for place in (folder / name, *_installed(package, installed)):
+    places = [folder / name]
+    with suppress(metadata.PackageNotFoundError):  # where the package's own record says it lies
+        files = (file for file in metadata.files(package) or () if str(file).endswith(installed))
+        places += (Path(str(file.locate())) for file in files)
+    for place in places:
         if place.is_file():
             return place.read_text(encoding="utf-8")
     raise RefusedError(f"the script for {shell} was not installed", distribution.hint())
-
-
-def _installed(package: str, path: str) -> list[Path]:
-    """Where the package's own record says that a file of the installation lies."""
-    try:
-        files = metadata.files(package) or ()
-    except metadata.PackageNotFoundError:
-        return []
-    return [Path(str(file.locate())) for file in files if file.as_posix().endswith(path)]

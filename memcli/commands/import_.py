@@ -86,9 +86,14 @@ def run(app: App, request: ImportRequest, *, dry_run: bool = False) -> ImportRep
             hint = f"one of {', '.join(filter(None, known))}"
             raise UsageError(f"{option} {value}: unknown {what}", hint)
     name, path = target(app.project, level)
-    sources = [_read(app.project, path, request.form) for path in request.paths]
-    drafts = [draft for source in sources for draft in source.drafts]
-    ours = [draft for source in sources for draft in _ours(app.project, source, request.project)]
+    sources = [_read(app.project, each, request.form) for each in request.paths]
+    drafts = [(source.form, draft) for source in sources for draft in source.drafts]
+    project = request.project or (app.project.root.name if app.project.root is not None else "")
+    ours = [  # only a database knows of several projects
+        draft
+        for form, draft in drafts
+        if form != claude_mem.FORM or not project or claude_mem.of_project(draft, project)
+    ]
     problems = tuple(problem for source in sources for problem in source.problems)
 
     def plan() -> ImportReport:
@@ -103,14 +108,6 @@ def _read(project: Project, path: str, form: str) -> importers.Source:
     if os.path.realpath(full) in {os.path.realpath(file.path) for file in project.listing.files}:
         raise UsageError(f"{path}: is a memory file of mem already", "mem list shows what it holds")
     return importers.read(full, form, str(project.root or ""))
-
-
-def _ours(project: Project, source: importers.Source, named: str) -> Iterator[Draft]:
-    """The drafts of this project. Only a database knows of several."""
-    name = named or (project.root.name if project.root is not None else "")
-    for draft in source.drafts:
-        if source.form != claude_mem.FORM or not name or claude_mem.of_project(draft, name):
-            yield draft
 
 
 # --- what is there already, and what is new

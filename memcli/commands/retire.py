@@ -13,7 +13,7 @@ from memcli.index.located import Located, locate_one
 from memcli.memory.changes import ChangeSet, Spot
 from memcli.memory.levels import ARCHIVE, source_of
 from memcli.memory.parser import MemoryFile, parse
-from memcli.memory.values import Entry, Patch
+from memcli.memory.values import Patch
 from memcli.project.context import nothing_written
 
 LIVE = {"status": "active", "retired_because": None, "superseded_by": None}
@@ -76,19 +76,17 @@ def _plan(app: App, ids: Sequence[str], because: str) -> RetireReport:
             changes.set(spot, status="retired", retired_because=because)
         else:
             changes.set(spot, **LIVE)
-        changed.append((entry.id, home, entry.title + (_extent(entry) if because else "")))
+        extent = ""
+        if because and entry.touched:  # only headings tell where it ends: it is said how far
+            last = entry.line + len(entry.body.splitlines()) - 1
+            extent = f" (edited by hand: lines {entry.line} to {last})"
+        changed.append((entry.id, home, entry.title + extent))
     verb, patches = "retired" if because else "restored", []
     for name, text in changes.texts().items():
         path = app.project.path_of(name)
         before = changes.files[name].text if os.path.lexists(path) else None
         patches.append(Patch(path, before, text))
     return RetireReport(verb, tuple(changed), tuple(already), tuple(patches))
-
-
-def _extent(entry: Entry) -> str:
-    """What belongs to an entry whose end only headings tell: a person edited its body."""
-    last = entry.line + len(entry.body.splitlines()) - 1
-    return f" (edited by hand: lines {entry.line} to {last})" if entry.touched else ""
 
 
 def _find(app: App, changes: ChangeSet, prefix: str, *, archived: bool | None) -> Spot:

@@ -15,13 +15,16 @@ from datetime import date
 from hashlib import sha256
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memcli.diagnostics import metrics
-from memcli.diagnostics.metrics import Health
 from memcli.diagnostics.notes import ARCHIVED, Metric, Note, Snapshot
 from memcli.memory.values import LEVELS
 from memcli.text.redact import for_prompt
+
+if TYPE_CHECKING:
+    from memcli.diagnostics.health import HealthReport
+    from memcli.project.context import Project
 
 DRAWN = 500
 """Most nodes of the relation graph; those with the most edges are drawn."""
@@ -30,18 +33,6 @@ COUNTS = ("level", "type", "kind", "status")
 _TITLE = 110
 _SLOT = re.compile(r"<!--(\w+)-->")
 _SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
-
-
-class Page(NamedTuple):
-    """What is on the page. `never` are ids, None while no recall was logged."""
-
-    name: str
-    day: str
-    health: Health
-    counts: Mapping[str, Any]
-    history: Sequence[Snapshot]
-    notes: Sequence[Note]
-    never: Sequence[str] | None
 
 
 class Graph(NamedTuple):
@@ -56,34 +47,40 @@ class Graph(NamedTuple):
     left_out: int
 
 
-def write(path: Path, page: Page, root: Path | None) -> None:
-    """Write the page into a file; one below the root replaces no link."""
+def write(project: Project, report: HealthReport, path: str) -> None:
+    """Write the page of a report into a file; one below the root replaces no link."""
     from memcli.storage.durable import write_output
 
     template = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
-    write_output(path, render(page, template), root=root)
+    name = project.root.name if project.root is not None else "~"
+    page = render(report, name, project.now.isoformat(), template)
+    write_output(project.cwd / path, page, root=project.root)
 
 
-def render(page: Page, template: str) -> str:
+def render(report: HealthReport, name: str, day: str, template: str) -> str:
     """The page. The template's `<!--name-->` slots are filled once, so that no text can be a slot."""
-    live = [note for note in page.notes if note.status != ARCHIVED]
-    drawn = graph(page.notes)
+    live = [note for note in report.notes if note.status != ARCHIVED]
+    drawn = graph(report.notes)
+    tiles = (("live entries", "live"), ("tokens", "tokens"), ("files", "files"))
     parts = {
         "policy": escape(_policy(template)),
-        "name": _safe(page.name),
-        "day": _safe(page.day),
-        "band": page.health.band,
-        "score": f"{page.health.score:.0f}",
-        "ring": f"{page.health.score:.1f}",
-        "tiles": _tiles(page),
-        "metrics": "".join(_metric(name, metric) for name, metric in page.health.metrics.items()),
-        "trend": _trend(page.history),
-        "ages": _ages(live),
+        "name": _safe(name),
+        "day": _safe(day),
+        "band": report.health.band,
+        "score": f"{report.health.score:.0f}",
+        "ring": f"{report.health.score:.1f}",
+        "tiles": "".join(
+            f"<div><b>{report.counts[key]:,}</b><span>{title}</span></div>" for title, key in tiles
+        ),
+        "metrics": "".join(_metric(name, each) for name, each in report.health.metrics.items()),
+        "trend": _trend(report.history),
+        "ages": "".join(_histogram(level, groups) for level, groups in ages(live).items())
+        or "<p class=empty>No entries yet.</p>",
         "drawn": _drawn(drawn),
         "hidden": "" if drawn.nodes else "hidden",
         "graph": _json({"nodes": drawn.nodes, "edges": drawn.edges}),
-        "never": _never(live, page.never),
-        "counts": "".join(_count_table(name, page.counts[name]) for name in COUNTS),
+        "never": _never(live, report.never),
+        "counts": "".join(_count_table(name, report.counts[name]) for name in COUNTS),
     }
     return _SLOT.sub(lambda slot: parts[slot[1]], template)
 
@@ -115,13 +112,6 @@ def _json(value: Any) -> str:
 
 
 # --- score, metrics, counts
-
-
-def _tiles(page: Page) -> str:
-    shown = {"live entries": "live", "tokens": "tokens", "files": "files"}
-    return "".join(
-        f"<div><b>{page.counts[key]:,}</b><span>{name}</span></div>" for name, key in shown.items()
-    )
 
 
 def _metric(name: str, metric: Metric) -> str:
@@ -200,11 +190,6 @@ def ages(notes: Iterable[Note]) -> dict[str, dict[str, int]]:
     for note in notes:
         found[note.level][metrics.age_group(note.age)] += 1
     return {level: groups for level, groups in found.items() if any(groups.values())}
-
-
-def _ages(live: Sequence[Note]) -> str:
-    shown = "".join(_histogram(level, groups) for level, groups in ages(live).items())
-    return shown or "<p class=empty>No entries yet.</p>"
 
 
 def _histogram(level: str, groups: Mapping[str, int]) -> str:

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from memcli.diagnostics import metrics
+from memcli.diagnostics.health import HealthReport, Spent
 from memcli.diagnostics.metrics import Indexed
 from memcli.diagnostics.notes import ARCHIVED, Item, Note, Snapshot
 from memcli.views import page
-from memcli.views.page import Page
 
 TEMPLATE = (Path(page.__file__).parent / "page.html").read_text(encoding="utf-8")
 HOSTILE = [
@@ -67,7 +67,9 @@ def made(*notes: Note, days: int = 2, never: tuple[str, ...] | None = ()) -> str
         Snapshot(f"20{d // 28:02}-11-{d % 28 + 1:02}", d % 101, d, 9, {"freshness": None})
         for d in range(1, days + 1)
     ]
-    return page.render(Page("repo", "2026-11-21", health, counts, history, notes, never), TEMPLATE)
+    spent = Spent(30)
+    report = HealthReport(health, counts, tuple(history), (), notes, never, True, spent)
+    return page.render(report, "repo", "2026-11-21", TEMPLATE)
 
 
 class Seen(HTMLParser):
