@@ -36,7 +36,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "postgres/schema": ({"read_bytes"}, "the schema of the package"),
     "views/page": ({"read_text"}, "the page's template, of the package"),
     "cli/boundary": ({"open"}, "os.devnull"),
-    "cli/help": ({"write_text"}, "the formatter's own method"),
+    "cli/program": ({"write_text"}, "the formatter's own method"),
     "commands/edit": ({"mkdtemp"}, "a private copy for the user's editor"),
     "commands/history": ({"glob", "read_bytes"}, "git's own files; records in the state folder"),
     "diagnostics/installation": ({"glob"}, "records in the user's state folder"),

@@ -23,7 +23,7 @@ from memcli.cli.options import (
 )
 from memcli.index.view import Filters
 from memcli.project.context import seen_from
-from memcli.views import entries, text
+from memcli.views import entries, sessions, text
 from memcli.views.text import HOW_TO_BEGIN, say
 
 Number = int | None
@@ -128,9 +128,8 @@ def show_entry(
     """Show one entry and where it comes from."""
     if id[:2] in ("s:", "c:"):
         from memcli.commands.history import show_handle
-        from memcli.views import history
 
-        show(mem, show_handle(mem, id), history.doc_text, history.doc_keys)
+        show(mem, show_handle(mem, id), sessions.doc_text, sessions.doc_keys)
         return
     from memcli.commands import show as command
 
@@ -225,7 +224,6 @@ def forget(
 
     What was said and committed goes; what was learned stays."""
     from memcli.commands import history as command
-    from memcli.views import history
 
     report = command.forget(mem, session=session, before=before, all=all, dry_run=dry_run)
-    show(mem, report, history.forget_text)
+    show(mem, report, sessions.forget_text)

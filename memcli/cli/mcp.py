@@ -19,7 +19,7 @@ from memcli.recall import budget
 from memcli.text.redact import for_prompt
 from memcli.views import json
 from memcli.views.entries import add_text, show_text
-from memcli.views.health import health_keys
+from memcli.views.upkeep import health_keys
 
 T = TypeVar("T")
 INSTRUCTIONS = (

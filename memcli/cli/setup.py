@@ -8,7 +8,7 @@ from memcli.app import App
 from memcli.cli.options import DRY_RUN, argument, command, flag, name_problems, option, show, wrote
 from memcli.cli.progress import Progress
 from memcli.errors import DataError, ProviderError, UsageError
-from memcli.views import exchange, json, upkeep
+from memcli.views import exchange, json, sessions, upkeep
 from memcli.views.text import HOW_TO_BEGIN, count_problems, folded, problem_lines, put, say
 
 
@@ -40,18 +40,11 @@ def init(
 
     each = everything and not remove  # without a target named, --remove takes back all of them
     wanted = {"claude": claude, "codex": codex, "gemini": gemini, "opencode": opencode}
+    named = tuple(name for name, on in wanted.items() if on or each)
     request = command.InitRequest(
-        git=git or each,
-        agents=tuple(name for name, on in wanted.items() if on or each),
-        ci=ci or each,
-        instructions=agents or each,
-        user=user,
-        shared=shared,
-        remove=remove,
-        source=source,
-        everything=everything,
-        git_dir=git_dir,
-    )
+        git or each, named, ci or each, agents or each, user, shared, remove, source, everything,
+        git_dir,
+    )  # fmt: skip
     report = command.run(mem, request, dry_run=dry_run)
     wrote(mem, report, upkeep.init_text, dry_run=dry_run)
     quiet = mem.options.quiet
@@ -72,12 +65,8 @@ def _wants_history(mem: App) -> bool:
         return False
     if not (sys.stdin and sys.stdin.isatty() and sys.stderr and sys.stderr.isatty()):
         return False
-    print(
-        "Find what was said in agents' sessions here, and commits? [y/N] ",
-        end="",
-        file=sys.stderr,
-        flush=True,
-    )
+    question = "Find what was said in agents' sessions here, and commits? [y/N] "
+    print(question, end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
@@ -111,12 +100,10 @@ def index(
             mem, rebuild=rebuild, progress=lambda done: progress.count("file", done, files),
             embedding=lambda done, all: progress.count("vector", done, all),
         )  # fmt: skip
-    quiet = mem.options.quiet
-    unread = False
+    quiet, sent = mem.options.quiet, None
+    unread = [problem for problem in report.problems if problem.severity == "unreadable"]
     for problem in (*report.problems, *report.repeated):
-        unread = unread or problem.severity == "unreadable"
-        say(*problem_lines([problem]), quiet=quiet and problem.severity != "unreadable")
-    sent = None
+        say(*problem_lines([problem]), quiet=quiet and problem not in unread)
     if push:
         from memcli.postgres import push as pushing
 
@@ -135,13 +122,12 @@ def index(
         return 1
     if report.vectors is not None and report.vectors.failed:
         raise ProviderError(report.vectors.failed, report.vectors.hint)
-    return DataError.code if any(p.severity == "unreadable" for p in report.problems) else 0
+    return DataError.code if unread else 0
 
 
 def add_history(mem: App, progress: Progress, key: str = "") -> int:
     """Add all of history that there is; what came of it in one line."""
     from memcli.commands import history as command
-    from memcli.views import history
 
     quiet = mem.options.quiet
     if key:
@@ -150,7 +136,7 @@ def add_history(mem: App, progress: Progress, key: str = "") -> int:
         report = command.add_history(mem, progress.count)
     for path, why in report.added.problems:
         say(f"mem: {path}: {why}", quiet=quiet)
-    show(mem, report, history.history_text, history.history_keys)
+    show(mem, report, sessions.history_text, sessions.history_keys)
     return DataError.code if report.added.problems else 0
 
 
@@ -170,9 +156,8 @@ def import_(
     """
     from memcli.commands import import_ as command
 
-    report = command.run(
-        mem, command.ImportRequest(tuple(paths), form, level, project), dry_run=dry_run
-    )
+    request = command.ImportRequest(tuple(paths), form, level, project)
+    report = command.run(mem, request, dry_run=dry_run)
     name_problems(report.skipped)
     wrote(mem, report, exchange.import_text, dry_run=dry_run, keys=exchange.import_keys)
     if dry_run and not mem.options.json:
@@ -192,10 +177,10 @@ def export(
     every live entry. The proxy store is never exported."""
     from memcli.commands import export as command
 
-    json_wanted, quiet = mem.options.json, mem.options.quiet
-    if not (target or json_wanted):
+    quiet, target = mem.options.quiet, "json" if mem.options.json else target
+    if not target:
         raise UsageError("export: for what?", f"--target {', '.join(command.TARGETS)}")
-    report = command.export(mem, "json" if json_wanted else target)
+    report = command.export(mem, target)
     written = exchange.export_text(report)
     count_problems(report.problems, quiet=quiet)
     say("" if report.kept else HOW_TO_BEGIN, quiet=quiet)
@@ -204,10 +189,8 @@ def export(
         put(f"wrote {out}" if done else f"{out} is up to date")
     else:
         put(written)
-    more = report.handout.more
-    say(
-        f"mem: {more} more found no room in 200 lines and 25,000 bytes" if more else "", quiet=quiet
-    )
+    if more := report.handout.more:
+        say(f"mem: {more} more found no room in 200 lines and 25,000 bytes", quiet=quiet)
 
 
 @command("completion")

@@ -27,7 +27,7 @@ from memcli.cli.options import (
 from memcli.cli.progress import Progress
 from memcli.errors import DataError, ProviderError, RefusedError, UsageError
 from memcli.project.context import need_root
-from memcli.views import entries, exchange, sessions, upkeep
+from memcli.views import entries, exchange, json, sessions, upkeep
 from memcli.views.text import HOW_TO_BEGIN, count_problems, folded, put, say
 
 if TYPE_CHECKING:
@@ -74,7 +74,6 @@ def extract(
     from memcli.project.write_blocker import write_blocker
     from memcli.sessions.discover import discover
     from memcli.sessions.reader import read_all
-    from memcli.views import history
 
     input.choice("--engine", engine, ("auto", "llm", "rules"))
     if (assume or recommend) and not checkpoint:
@@ -85,7 +84,7 @@ def extract(
         raise UsageError(what, "mem extract --help")
     if list_sessions:
         found = discover(mem.project.environ, [need_root(mem.project)])
-        show(mem, found, history.looked_text, history.looked_keys)
+        show(mem, found, sessions.looked_text, sessions.looked_keys)
         return 0
     if show_turns:
         if not transcripts:
@@ -282,7 +281,6 @@ def health(
 ) -> int:
     """Say how good the memory is, in five metrics, and what would make it better."""
     from memcli.diagnostics import health as command
-    from memcli.views import health as views
 
     quiet = mem.options.quiet
     with progress:
@@ -292,8 +290,8 @@ def health(
 
         page.write(mem.project, report, html)
     count_problems(report.problems, quiet=quiet)
-    words = views.trend_text if history else views.health_text
-    show(mem, report, words, partial(views.health_keys, history=history))
+    words = upkeep.trend_text if history else upkeep.health_text
+    show(mem, report, words, partial(upkeep.health_keys, history=history))
     say(f"mem: wrote {html}" if html else "", quiet=quiet)
     say("" if report.found else HOW_TO_BEGIN, quiet=quiet)
     low = least is not None and report.health.score < least
@@ -342,7 +340,6 @@ def diff(
 ) -> int:
     """Say what a branch adds to and takes from memory."""
     from memcli.exchange import branch_diff as command
-    from memcli.views import json
 
     input.choice("--format", format, ("text", "markdown", "json"))
     report = command.diff(mem, revisions)

@@ -118,7 +118,10 @@ def show_text(report: ShowReport) -> str:
         "standing": " ".join(f"{key} {value:.3g}" for key, value in report.factors.items()),
     }
     lists = {key: entry.extra.get(key) for key in ("tags", "paths", "commands")}
-    edges = [_edge(entry.id, *edge) for edge in report.relations]
+    edges = [
+        f"{relation} {other[:8]}" if one == entry.id else f"{one[:8]} {relation} this"
+        for one, relation, other in report.relations
+    ]
     more = {**lists, **report.provenance, "copies": report.copies, "relations": edges}
     for key, value in more.items():
         if value:
@@ -126,10 +129,6 @@ def show_text(report: ShowReport) -> str:
     head = hung(styled(for_display(entry.title), "bold"), 2)
     body = for_display(body_of(entry.body, entry.title))
     return "\n".join([*head, *values_text(values), *(["", *folded([body])] if body else [])])
-
-
-def _edge(entry: str, one: str, relation: str, other: str) -> str:
-    return f"{relation} {other[:8]}" if one == entry else f"{one[:8]} {relation} this"
 
 
 # --- reinforced, retired, restored, taken back

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from memcli.text.controls import for_display, strip_private
 from memcli.text.redact import for_prompt
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from memcli.commands.export import ExportReport
     from memcli.commands.import_ import ImportReport
     from memcli.exchange.branch_diff import DiffReport, EntryDiff, ProseDiff
-    from memcli.memory.values import Entry
-    from memcli.project.levels_on_disk import FoundFile
 
 DIFF_HANG = 14
 """Where the words of a change begin, behind what it is."""
@@ -55,14 +53,19 @@ def export_text(report: ExportReport) -> str:
     """The whole answer: the section, or JSON with every live entry."""
     if report.target != "json":
         return report.handout.text.rstrip("\n")
-    return json.of((), entries=[_exported(*kept) for kept in report.kept], problems=report.problems)
-
-
-def _exported(entry: Entry, file: FoundFile, weight: float) -> dict[str, Any]:
-    values = {key: getattr(entry, key) for key in ENTRY_KEYS}
-    text = redact_secrets(strip_private(entry.body))
-    where = {"path": file.name, "level": file.place.level, "written": entry.written}
-    return {**values, "text": text, **where, "weight": weight, "extra": entry.extra}
+    entries = [
+        {
+            **{key: getattr(entry, key) for key in ENTRY_KEYS},
+            "text": redact_secrets(strip_private(entry.body)),
+            "path": file.name,
+            "level": file.place.level,
+            "written": entry.written,
+            "weight": weight,
+            "extra": entry.extra,
+        }
+        for entry, file, weight in report.kept
+    ]
+    return json.of((), entries=entries, problems=report.problems)
 
 
 # --- diff

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from memcli.recall import budget
 from memcli.recall.present import age_text
@@ -16,18 +16,14 @@ if TYPE_CHECKING:
 
 def recall_json(report: RecallReport, *, explain: bool) -> str:
     """The report; with `explain` also the factors of every score."""
-    hits = [_hit_json(hit, explain) for hit in report.hits]
-    return json.of(report, matched=..., found=..., hits=hits)
-
-
-def _hit_json(hit: Hit, explain: bool) -> dict[str, Any]:
     hidden = {"head", "note", "extra"} if explain else {"head", "note", "extra", "factors"}
-    hidden |= {name for name in ("project", "url") if not getattr(hit, name)}
-    values = {name: value for name, value in hit._asdict().items() if name not in hidden}
-    if hit.extra is None:
-        return values
-    absent = ("path", "line", "type", "kind", "level", "store")
-    return {**values, **dict.fromkeys(absent), **hit.extra}
+    absent = dict.fromkeys(("path", "line", "type", "kind", "level", "store"))
+    hits = []
+    for hit in report.hits:
+        empty = {name for name in ("project", "url") if not getattr(hit, name)} | hidden
+        values = {name: value for name, value in hit._asdict().items() if name not in empty}
+        hits.append(values if hit.extra is None else {**values, **absent, **hit.extra})
+    return json.of(report, matched=..., found=..., hits=hits)
 
 
 def recall_text(report: RecallReport) -> str:

@@ -1,4 +1,4 @@
-"""What was learned from sessions, what a pre-mortem or a checkpoint wrote, who said what."""
+"""What was learned from sessions, who said what, and what is kept of it with the commits."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from memcli.text.controls import for_display, strip_controls
+from memcli.text.redact import for_prompt
 from memcli.text.secrets import redact_secrets
 from memcli.views.entries import Keys
 from memcli.views.text import MOST_LINES, count
 
 if TYPE_CHECKING:
     from memcli.commands.extract import ExtractReport, Learned, MomentReport
+    from memcli.commands.history import ForgetReport, HistoryReport
+    from memcli.history.docs import Doc
     from memcli.memory.changes import Event as Compacted
     from memcli.memory.values import Patch
+    from memcli.sessions.discover import Discovery
     from memcli.sessions.model import Session, Turn
 
 _SHOWN = 400
@@ -63,7 +67,12 @@ def extract_text(done: Finished, *, verbose: bool = False) -> str:
     lines = [line for session in report.sessions for line in _session_text(session)]
     skipped = {one.scope for session in report.sessions for one in session.skipped}
     if verbose:
-        lines += dict.fromkeys(_skipped(session) for session in report.sessions if session.skipped)
+        for session in report.sessions:  # said once for sessions that are alike
+            reasons: dict[str, list[str]] = {}
+            for one in session.skipped:
+                reasons.setdefault(one.why, []).append(one.scope)
+            said = "; ".join(f"{', '.join(names)} ({why})" for why, names in reasons.items())
+            lines += [f"skipped: {said}"] if said and f"skipped: {said}" not in lines else []
     elif skipped:
         lines.append(f"{count(len(skipped), 'scope')} skipped: -v says which and why")
     if not report.sessions:
@@ -100,14 +109,6 @@ def _session_text(session: Learned) -> list[str]:
     lines += [f"  dropped {number}: {why}" for why, number in session.dropped.items()]
     lines += [f"  found, and over the most of a session: {title}" for title in session.more]
     return lines + [f"  not looked at: {what}" for what in session.cut]
-
-
-def _skipped(session: Learned) -> str:
-    """The scopes that had nothing to do, by reason: said once for sessions that are alike."""
-    reasons: dict[str, list[str]] = {}
-    for skipped in session.skipped:
-        reasons.setdefault(skipped.why, []).append(skipped.scope)
-    return "skipped: " + "; ".join(f"{', '.join(names)} ({why})" for why, names in reasons.items())
 
 
 def moment_text(report: MomentReport) -> str:
@@ -153,3 +154,82 @@ def _speaker(turn: Turn) -> str:
 def _words(turn: Turn) -> str:
     text = turn.text or ", ".join(f"{key}: {value}" for key, value in turn.input.items())
     return redact_secrets(strip_controls(f"(failed) {text}" if turn.error else text))
+
+
+# --- history
+
+
+def doc_text(doc: Doc) -> str:
+    """A whole exchange or commit."""
+    head = f"{doc.handle}  {doc.date[:16].replace('T', ' ')}  {doc.who}  {doc.unit}"
+    about = [f"{name}: {', '.join(values)}" for name, values in doc.about.items() if values]
+    said = [f"{who}: {text}" if doc.source == "session" else text for who, text in doc.said]
+    return for_display("\n".join([head, *about, "", for_prompt("\n\n".join(said))]))
+
+
+def doc_keys(doc: Doc) -> Keys:
+    session = doc.source == "session"
+    return {
+        **dict.fromkeys(doc._fields, ...),
+        "id": doc.handle,
+        "source": doc.source,
+        "session_id" if session else "commit": doc.unit,
+        "agent" if session else "author": doc.who,
+        "date": doc.date,
+        "turn": doc.turn if session else None,
+        "title": for_prompt(doc.title),
+        "said": [{"speaker": who, "text": for_prompt(text)} for who, text in doc.said],
+        "about": doc.about,
+    }
+
+
+def history_text(report: HistoryReport) -> str:
+    """One line of what is kept and what was new."""
+    new = report.added
+    of = f" of {count(len(new.agents), 'agent')}" if new.agents else ""
+    size = (
+        f"{new.bytes / 1024:.0f} KB" if new.bytes < 1 << 20 else f"{new.bytes / (1 << 20):.0f} MB"
+    )
+    return (
+        f"{report.sessions} sessions and {report.commits} commits, {size}"
+        f" ({new.sessions} sessions{of} and {new.commits} commits new), in {report.seconds:.0f} s"
+    )
+
+
+def history_keys(report: HistoryReport) -> Keys:
+    new = report.added
+    return {
+        "added": ...,
+        "looked": ...,
+        "bytes": new.bytes,
+        "new": {"sessions": new.sessions, "exchanges": new.exchanges, "commits": new.commits},
+        "agents": new.agents,
+        "problems": [{"path": path, "what": what} for path, what in new.problems],
+    }
+
+
+def looked_text(found: Discovery) -> str:
+    """Where it was looked for sessions, and what of it is this repository's."""
+    rows = [
+        f"{each.agent:<9} {each.found:>5} of {each.files:>5}  {each.folder}"
+        for each in found.looked
+    ]
+    rows.append("")
+    rows += [f"{each.format:<9} {each.session or '(several)'}  {each.path}" for each in found.found]
+    return "\n".join([*rows, *(f"unread: {path}: {why}" for path, why in found.unread)])
+
+
+def looked_keys(found: Discovery) -> Keys:
+    unread = [{"path": path, "why": why} for path, why in found.unread]
+    return {"found": ..., "sessions": found.found, "unread": unread}
+
+
+def forget_text(report: ForgetReport) -> str:
+    """What is gone, and what was learned from it."""
+    units = report.units
+    what = units[0] if len(units) == 1 else f"{len(units)} sessions or commits"
+    lines = [f"{'would forget' if report.dry_run else 'forgot'} {what}"]
+    if report.entries:
+        lines.append("learned from it, and still in memory (mem retire ID):")
+        lines += [f"  {id[:8]}  {path}  {title}" for id, path, title in report.entries]
+    return "\n".join(lines)

@@ -68,12 +68,11 @@ def diff(patches: Iterable[Patch], root: str) -> str:
     """All patches as one diff that `git apply` takes at the root."""
     from memcli.memory.diff import unified_diff
 
-    return "".join(unified_diff(p, _relative(p.path, root)) for p in patches).rstrip("\n")
+    def name(path: str) -> str:
+        inside = root and os.path.commonpath((path, root)) == root
+        return os.path.relpath(path, root) if inside else path.lstrip("/")
 
-
-def _relative(path: str, root: str) -> str:
-    inside = root and os.path.commonpath((path, root)) == root
-    return os.path.relpath(path, root) if inside else path.lstrip("/")
+    return "".join(unified_diff(patch, name(patch.path)) for patch in patches).rstrip("\n")
 
 
 def count_problems(problems: Sequence[Problem], *, quiet: bool) -> None:
