@@ -112,10 +112,12 @@ def _health(app: App, page: bool) -> HealthReport:
     log = app.from_state(State.recalls, log, "the recall log was not read", make=False)
     shown = list(map(Shown._make, log))
     ids = {entry.entry for entry in (*entries, *held.archived)}
-    linked = {
-        other for e in live for key in ("supports", "contradicts") for other in _named(e, key)
+    edges = {e.entry: {*_named(e, "supports"), *_named(e, "contradicts")} for e in live}
+    linked = {other for others in edges.values() for other in others} | {
+        e.entry
+        for e in live
+        if any(map(e.values.get, PROVENANCE)) or not edges[e.entry].isdisjoint(ids)
     }
-    linked |= {entry.entry for entry in live if _is_linked(entry, ids)}
     alone = {e.entry for e in entries} if page else {e.entry for e in live} - linked
     similar = neighbours.similar(app.index.db, alone)
     items = _items(app, live, held.files, texts, linked | {edge.entry for edge in similar})
@@ -125,13 +127,10 @@ def _health(app: App, page: bool) -> HealthReport:
     compared = coherence.compared(texts) if held.indexed.embedded else None
     vectors = dict(neighbours.vectors(app.index.db, compared)) if compared is not None else None
     found = metrics.health(items, held.indexed, shown, places, vectors)
-    near: dict[str, list[str]] = {}
-    for one, other, _ in similar:
-        near.setdefault(one, []).append(other)
-    notes = tuple(
-        _note(app, entry, held.files, texts.get(entry.entry, ""), near.get(entry.entry, ()))
-        for entry in ((*live, *held.archived) if page else ())
-    )
+    near = [(edge.entry, edge.other) for edge in similar]
+    notes = _notes(app, (*live, *held.archived) if page else (), held.files, texts, near)
+    seen = {row.entry for row in shown}
+    never = tuple(e.entry for e in live if seen.isdisjoint((e.entry, *_named(e, "merged_from"))))
     newest = max((file.mtime for file in app.project.listing.files), default=0)
     return HealthReport(
         found,
@@ -139,7 +138,7 @@ def _health(app: App, page: bool) -> HealthReport:
         _remember(app, found, len(live), tokens) if live else (),
         tuple(app.problems),
         notes,
-        _never(live, shown),
+        never if shown else None,
         True,
         _spent(app),
         app.from_state(lambda state: SessionLog(state).prompts_since(newest), 0, make=False),
@@ -162,17 +161,13 @@ def _held(app: App) -> _Held:
             archive.setdefault(candidate.entry, candidate)
     entries = [view.nearest(copies, files, View()) for copies in memory.values()]
     archived = [candidate for name, candidate in archive.items() if name not in memory]
-    held = sum(map(len, memory.values()))
-    return _Held(entries, archived, files, _indexed(app, files.values(), held))
-
-
-def _indexed(app: App, rows: Iterable[FileRow], held: int) -> Indexed:
-    """How many entries the index should hold: those its files had when they were read."""
-    expected = sum(row.entries for row in rows if row.place.store == "memory")
-    known = app.index.files()
+    # How many entries the index should hold: those its files had when they were read.
+    expected = sum(row.entries for row in files.values() if row.place.store == "memory")
+    known, held = app.index.files(), sum(map(len, memory.values()))
     lost = {file.name for file in app.project.listing.files if file.name not in known}
     lost |= {problem.path for problem in app.problems if problem.severity == "unreadable"}
-    return Indexed(held, expected + len(lost), len(lost), _embedded(app))
+    indexed = Indexed(held, expected + len(lost), len(lost), _embedded(app))
+    return _Held(entries, archived, files, indexed)
 
 
 def _embedded(app: App) -> tuple[int, int] | None:
@@ -226,23 +221,15 @@ def _items(
     items = []
     for entry in live:
         age, name = ranking.age_of(entry.values, app.project.now), entry.entry
+        level, store, job, task, _ = files[entry.source].place
+        shelf = name  # prose and episodes stand alone
+        if entry.values["written"] and entry.kind != "episode":
+            shelf = "/".join((store, level, job, task, entry.type, str(entry.values["domain"])))
         decay = prominence(1.0, entry.kind, age, 0, rule).decay
         promoted = not here.isdisjoint(_named(entry, "promoted_to"))
-        items.append(
-            Item(
-                name, entry.title, texts[name], decay, age, _is_stale(entry, age), name in linked,
-                _shelf(entry, files[entry.source]), promoted,
-            )
-        )  # fmt: skip
+        stale, tied = _is_stale(entry, age), name in linked
+        items.append(Item(name, entry.title, texts[name], decay, age, stale, tied, shelf, promoted))
     return items
-
-
-def _shelf(entry: Candidate, file: FileRow) -> str:
-    """What compaction merges stands on one shelf; prose and episodes stand alone."""
-    if not entry.values["written"] or entry.kind == "episode":
-        return entry.entry
-    level, store, job, task, _ = file.place
-    return "/".join((store, level, job, task, entry.type, str(entry.values["domain"])))
 
 
 def _is_stale(entry: Candidate, age: int) -> bool:
@@ -253,37 +240,42 @@ def _is_stale(entry: Candidate, age: int) -> bool:
     return bool(values["written"]) and not lasting and age > STALE_DAYS and weight < STALE_BELOW
 
 
-def _is_linked(entry: Candidate, ids: set[str]) -> bool:
-    """Whether it names its session, what it was made from or became, or an entry that exists."""
-    if any(entry.values.get(key) for key in PROVENANCE):
-        return True
-    return any(other in ids for key in ("supports", "contradicts") for other in _named(entry, key))
-
-
 def _named(entry: Candidate, key: str) -> list[str]:
     value = entry.values.get(key) or ()
     return [str(item) for item in ((value,) if isinstance(value, str) else value)]
 
 
-def _note(
-    app: App, entry: Candidate, files: Mapping[int, FileRow], text: str, similar: Iterable[str]
-) -> Note:
-    row = files[entry.source]
-    archived = row.place.store == "archive"
-    links = [(edge, other) for key, edge in RELATIONS.items() for other in _named(entry, key)]
-    return Note(
-        id=entry.entry,
-        title=entry.title or budget.cut_words(text, 12),
-        text=text,
-        level=row.place.level,
-        kind=entry.kind or entry.type,
-        status=ARCHIVED if archived else str(entry.values["status"]),
-        path=row.path,
-        line=entry.line,
-        age=ranking.age_of(entry.values, app.project.now),
-        session="" if archived else str(entry.values.get("session_id") or ""),
-        links=(*links, *(("similar", other) for other in similar)),
-    )
+def _notes(
+    app: App,
+    entries: Iterable[Candidate],
+    files: Mapping[int, FileRow],
+    texts: Mapping[str, str],
+    similar: Iterable[tuple[str, str]],
+) -> tuple[Note, ...]:
+    """Entries as the page shows them."""
+    near: dict[str, list[tuple[str, str]]] = {}
+    for one, other in similar:
+        near.setdefault(one, []).append(("similar", other))
+    notes = []
+    for entry in entries:
+        row, text, values = files[entry.source], texts.get(entry.entry, ""), entry.values
+        archived = row.place.store == "archive"
+        links = [(edge, other) for key, edge in RELATIONS.items() for other in _named(entry, key)]
+        note = Note(
+            id=entry.entry,
+            title=entry.title or budget.cut_words(text, 12),
+            text=text,
+            level=row.place.level,
+            kind=entry.kind or entry.type,
+            status=ARCHIVED if archived else str(values["status"]),
+            path=row.path,
+            line=entry.line,
+            age=ranking.age_of(values, app.project.now),
+            session="" if archived else str(values.get("session_id") or ""),
+            links=(*links, *near.get(entry.entry, ())),
+        )
+        notes.append(note)
+    return tuple(notes)
 
 
 # --- recall
@@ -310,13 +302,6 @@ def _places(
         ahead = sum(own is not None and score >= own * (1 - 1e-9) for score in best.values())
         places.append(0 if own is None else 1 + ahead)
     return places
-
-
-def _never(live: Sequence[Candidate], shown: Sequence[Shown]) -> tuple[str, ...] | None:
-    """The live entries that no logged recall showed, neither them nor what they were merged from."""
-    seen = {row.entry for row in shown}
-    unseen = (e.entry for e in live if seen.isdisjoint((e.entry, *_named(e, "merged_from"))))
-    return tuple(unseen) if shown else None
 
 
 def _counts(

@@ -97,7 +97,8 @@ def diff(app: App, revisions: str = "") -> DiffReport:
         hint = "run it inside one, or name it with --root"
         raise UsageError("there is no git repository here", hint)
     base, head = _ends(root, revisions)
-    changed = [name for name in _changed(root, base, head) if _is_public(project, name)]
+    places = {name: placed(project, name) for name in _changed(root, base, head)}
+    changed = [n for n, where in places.items() if where and "proxy" not in (where.store, where.of)]
     # What comes back from an archive leaves it as it is, so that no difference would show it.
     names = sorted({*changed, *(archive_of(n) for n in changed if not n.endswith(ARCHIVE))})
     problems: list[Problem] = []
@@ -114,11 +115,6 @@ def diff(app: App, revisions: str = "") -> DiffReport:
     )
 
 
-def _is_public(project: Project, name: str) -> bool:
-    where = placed(project, name)
-    return where is not None and "proxy" not in (where.store, where.of)
-
-
 # --- git
 
 
@@ -130,18 +126,13 @@ def _git(root: Path, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def _commit(root: Path, revision: str) -> str:
-    """The commit that a revision names, "" for none."""
+def _commit(root: Path, revision: str, *, needed: bool = True) -> str:
+    """The commit that a revision names, "" for none, where one is not `needed`."""
     name = f"{revision}^{{commit}}"
     code, out = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
-    return out.strip() if code == 0 else ""
-
-
-def _required(root: Path, revision: str) -> str:
-    found = _commit(root, revision)
-    if not found:
+    if code and needed:
         raise UsageError(f"{revision}: unknown revision", "git branch -a shows what there is")
-    return found
+    return out.strip() if code == 0 else ""
 
 
 def _ends(root: Path, revisions: str) -> tuple[str, str]:
@@ -150,15 +141,12 @@ def _ends(root: Path, revisions: str) -> tuple[str, str]:
     The first is where the histories part; without such a place, as in a shallow clone, the base.
     """
     first, dots, last = revisions.partition("..." if "..." in revisions else "..")
-    head = _required(root, last or "HEAD") if dots else ""
-    here = head or _required(root, "HEAD")
-    if first:
-        base = _required(root, first)
-    else:
-        now = _required(root, "HEAD")
-        known = (_commit(root, name) for name in DEFAULTS)
+    head = _commit(root, last or "HEAD") if dots else ""
+    base = now = _commit(root, first or "HEAD")
+    if not first:
+        known = (_commit(root, name, needed=False) for name in DEFAULTS)
         base = next((commit for commit in known if commit and commit != now), now)
-    code, out = _git(root, "merge-base", base, here)
+    code, out = _git(root, "merge-base", base, head or _commit(root, "HEAD"))
     return (out.split() or [base])[0] if code == 0 else base, head
 
 
@@ -193,46 +181,29 @@ def _now(root: Path, name: str) -> str:
 
 # --- which files are memory
 
-_LEVEL = re.compile(r"(?:MEMORY|institutional)(?:\.archive)?\.md|tasks/[^/]+\.md")
-_PROJECT = re.compile(rf"{_LEVEL.pattern}|proxy(?:\.archive)?\.md|proxy-tasks/[^/]+\.md")
-_TASK = re.compile(
-    r"([^/]+)/tasks/([^/]+)/(?:worktree/)?((?:MEMORY|institutional)(?:\.archive)?\.md)"
-)
-_SESSION = re.compile(r"(?:projects/[^/]+/)?\.sessions/([^/]+)/(.+)")
+_OWN = r"(?:MEMORY|institutional)(?:\.archive)?\.md"
+_ANY = rf"(?:{_OWN}|(?P<folder>tasks)/[^/]+\.md)"
 _GLOB = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 def placed(project: Project, name: str) -> Place | None:
-    """The place of a file from its name relative to the root; None when it is no memory file.
-
-    Globs of the configuration are understood as `Path.glob` does, but for character classes.
-    """
-    folder, _, file = name.rpartition("/")
-    inner = folder.rpartition("/")[2]
-    for jobs in project.jobs_dirs:
-        if name.startswith(f"{jobs}/"):
-            rest = name.removeprefix(f"{jobs}/")
-            if task := _TASK.fullmatch(rest):
-                return place("task", task[3], job=task[1], task=task[2])
-            job, _, within = rest.partition("/")
-            own = _LEVEL.fullmatch(within)
-            return (
-                place("job", file, folder=inner if "/" in within else "", job=job) if own else None
-            )
-    if session := _SESSION.fullmatch(name):
-        within = session[2]
-        own = _LEVEL.fullmatch(within)
-        return (
-            place("task", file, folder=inner if "/" in within else "", task=session[1])
-            if own
-            else None
-        )
-    if _PROJECT.fullmatch(name):
-        return place("project", file, folder=folder)
-    for pattern in project.config.memory_files:
-        parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern.removeprefix("./"))
-        if re.fullmatch("".join(_GLOB.get(part, re.escape(part)) for part in parts), name):
-            return place("project", file)
+    """The place of a file from its name relative to the root; None when it is no memory file."""
+    job = f"(?:{'|'.join(map(re.escape, project.jobs_dirs))})/(?P<job>[^/]+)"
+    patterns = [
+        ("task", rf"{job}/tasks/(?P<task>[^/]+)/(?:worktree/)?{_OWN}"),
+        ("job", f"{job}/{_ANY}"),
+        ("task", rf"(?:projects/[^/]+/)?\.sessions/(?P<task>[^/]+)/{_ANY}"),
+        ("project", rf"{_OWN}|proxy(?:\.archive)?\.md|(?P<folder>tasks|proxy-tasks)/[^/]+\.md"),
+    ]
+    if not re.match(f"{job}/", name) and ".sessions" not in name.split("/"):
+        for glob in project.config.memory_files:  # as `Path.glob`, but for character classes
+            parts = re.split(r"(\*\*/|\*\*|\*|\?)", glob.removeprefix("./"))
+            pattern = "".join(_GLOB.get(part, re.escape(part)) for part in parts)
+            patterns.append(("project", pattern))
+    for level, pattern in patterns:
+        if found := re.fullmatch(pattern, name):
+            groups = {key: value or "" for key, value in found.groupdict().items()}
+            return place(level, name.rpartition("/")[2], **groups)
     return None
 
 
@@ -274,20 +245,15 @@ def _changes(before: _Version, after: _Version) -> Iterator[EntryDiff]:
             yield to.is_now("moved", f"from {key[1]}")
             yield from _kept(old[key], to)
     for one in come:
-        if one.entry.id in before.archived:
+        name, promoted = one.entry.id, one.entry.extra.get("promoted_from")
+        copies = [path for entry, path in old if entry == name]
+        if name in before.archived:
             yield one.is_now("restored", "from the archive")
+        elif copies:
+            yield one.is_now("added", f"copy of the one in {copies[0]}")
         else:
-            yield one.is_now("added", _origin(one, before))
-
-
-def _origin(one: _Standing, before: _Version) -> str:
-    """Where an added entry has stood already."""
-    promoted = one.entry.extra.get("promoted_from")
-    for name, path in before.entries:
-        if name == one.entry.id:
-            return f"copy of the one in {path}"
-    many = len(promoted) if isinstance(promoted, list) else 0
-    return f"promoted from {many} entries" if many else ""
+            many = len(promoted) if isinstance(promoted, list) else 0
+            yield one.is_now("added", f"promoted from {many} entries" if many else "")
 
 
 def _gone(one: _Standing, after: _Version) -> EntryDiff:
@@ -329,13 +295,13 @@ def _prose(before: _Version, after: _Version) -> Iterator[ProseDiff]:
     for name in sorted({*before.files, *after.files}):
         if name.endswith(ARCHIVE):
             continue
-        old, new = (_sections(side.files.get(name)) for side in (before, after))
+        files = (side.files.get(name) for side in (before, after))
+        old, new = (
+            Counter((one.title, one.body) for one in (sections(memory) if memory else ()))
+            for memory in files
+        )
         gone, come = old - new, new - old
         both = Counter(title for title, _ in gone) & Counter(title for title, _ in come)
         changed = both.total()
         if gone or come:
             yield ProseDiff(name, come.total() - changed, gone.total() - changed, changed)
-
-
-def _sections(memory: MemoryFile | None) -> Counter[tuple[str, str]]:
-    return Counter((one.title, one.body) for one in (sections(memory) if memory else ()))
