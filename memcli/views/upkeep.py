@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memcli.commands.index import IndexReport
     from memcli.commands.init import InitReport
     from memcli.diagnostics.health import HealthReport
-    from memcli.diagnostics.metrics import Metric
+    from memcli.diagnostics.notes import Metric
     from memcli.memory.changes import Event
     from memcli.postgres.push import PushReport
 
