@@ -10,6 +10,7 @@ from typing import NamedTuple
 from memcli.extraction.rules.commands import command_of, edited_by, essence
 from memcli.extraction.rules.sentences import sentences, spoken
 from memcli.extraction.rules.words import kinds_of
+from memcli.extraction.segmentation import moments
 from memcli.sessions.model import Turn
 from memcli.text.controls import fence_safe
 from memcli.text.secrets import redact_secrets
@@ -66,7 +67,7 @@ def _part(part: Sequence[tuple[int, str]], at: int, count: int) -> CondensedPart
 
 def _lines(turns: Sequence[Turn], first: int) -> Iterator[tuple[int, str]]:
     """(number, line) of what is shown; calls in a row share a line."""
-    closing = _closings(turns)
+    closing = set(moments(turns, 0, len(turns)))
     calls: dict[str, int] = {}
     for number, turn in enumerate(turns[first:], first + 1):
         if turn.role == "assistant" and turn.tool:
@@ -93,17 +94,6 @@ def _call(turn: Turn) -> str:
         return f"{turn.tool} `{text if len(text) <= CALL else text[: CALL - 1] + '…'}`"
     path = edited_by(turn)
     return f"{turn.tool} {path}" if path else ""
-
-
-def _closings(turns: Sequence[Turn]) -> frozenset[int]:
-    """The agent's last words of each exchange."""
-    found, last = set(), -1
-    for i, turn in enumerate(turns):
-        if turn.human:
-            found.add(last)
-        elif spoken(turn):
-            last = i
-    return frozenset({*found, last})
 
 
 def _who(turn: Turn) -> str:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 from memcli.extraction.rules.commands import command_of, edited_by
 from memcli.extraction.rules.findings import of_manner, title
-from memcli.extraction.rules.sentences import Sentence, sentences, spoken
+from memcli.extraction.rules.sentences import Sentence, fold, sentences, spoken
 from memcli.extraction.rules.words import begins, content, kinds_of
+from memcli.extraction.segmentation import moments
 from memcli.sessions.model import Finding, Segment, Session, Turn
 from memcli.text.matching import regex
 
@@ -41,10 +42,11 @@ def told(session: Session, segment: Segment, findings: Sequence[Finding]) -> Epi
     taught = [f for f in findings if segment.start <= f.turn < segment.end and not f.about_person]
     if not taught and not _had_effect(turns):
         return None
-    exchanges = _exchanges(turns)
+    last = next((turn.text for turn in reversed(turns) if spoken(turn)), "")
+    closing = [one for one in sentences(last) if len(content(one.low)) >= 3]
     return EpisodeDraft(
-        title=_title(turns, exchanges) or title(session.name, TITLE),
-        summary=_summary(exchanges[-1].closing if exchanges else [], taught),
+        title=_title(turns) or title(session.name, TITLE),
+        summary=_summary(closing, taught),
         outcome=outcome(turns),
         tags=_tags(turns),
         key_text=key_text(session, segment),
@@ -69,83 +71,121 @@ def _changes(turn: Turn) -> bool:
 
 # --- what was done
 
-
-class _Exchange(NamedTuple):
-    """What a person asked, the agent's closing words, and how much was changed for it."""
-
-    asked: list[Sentence]
-    closing: list[Sentence]
-    changes: int
-
-
-def _exchanges(turns: Sequence[Turn]) -> list[_Exchange]:
-    """The exchanges in which the agent said something, in order."""
-    found, asked, last, changes = [], list[Sentence](), "", 0
-    for turn in [*turns, None]:
-        if turn is None or turn.human:
-            closing = [one for one in sentences(last) if len(content(one.low)) >= 3]
-            if asked or closing:
-                found.append(_Exchange(asked, closing, changes))
-            asked = sentences(turn.text, typed=True)[:3] if turn else []
-            last, changes = "", 0
-        else:
-            last = turn.text if spoken(turn) else last
-            changes += _changes(turn)
-    return found
-
-
 _COMMIT = (
     r"\bgit commit\b[^\n]*?-m\s+(?:\"\$\(cat <<'?\"?EOF'?\"?\n([^\n\"]{8,120})"
     r"|[\"']([^\"'\n]{8,120}))"
 )
-_LED = re.compile(
-    r"(?:(?:all )?(?:done|fixed|completed?|finished|perfect|great|set)\s*[—–:.,!-]+\s*)?"
-    r"(?:(?:i|we)(?:['’]ve| have)? (?:now |also |just |successfully )*(?=\w+(?:ed|t|ote|ade) ))?",
-    re.IGNORECASE,
+_LED = (
+    r"(?:(?:(?:all )?(?:done|completed?|finished|perfect|great|set)\s*[—–:.,!-]+"
+    r"|(?:ok(?:ay)?|now|next|finally|first),?)\s+)*"
+    r"(?:can you |could you |please |kindly |i(?:'d| would) like you to |so )*"
+    r"(?:(?:i|we)(?:['’]ve| have)? (?:now |also |just |successfully )*(?=\w+(?:ed|t|ote|ade) )"
+    r"|(?:i|we)(?:['’]ll| will) (?:now |also |then )*|let(?:['’]s| me) (?:now |also |then )*"
+    r"|i(?:['’]m| am) going to )?"
 )
-"""What leads into a report of what was done, and says nothing of it."""
+"""What leads into a report of what was done, a promise or a request, and says nothing of it."""
 _GENERIC = (
     r" (?:summary|here is|heres|tests? (?:all )?pass|standing by|committed|notified|working tree"
-    r"|let me|recommended|based|api error) "
+    r"|let me know|recommended|based|api error|following|this|these|it|above|changes) "
 )
 """Says that something is done, and not what."""
 _DONE = (
     r" (?:i |ive |we |weve |done |now |also |have |successfully )*"
-    r"(?!need|based|verified|used|recommend)"
+    r"(?!need|based|verified|used|recommend|review|look|read|check|understand|pull|fetch|load"
+    r"|complet|finish|note|recei|start|confirm|analy|examin|explor|identif|determin|discover"
+    r"|mention|ask|expect|suppos|relat|nam|investigat|inspect|test|compar|study|studied|want)"
     r"(?:[a-z]{2,}ed|rewrote|wrote|built|made|split|set up|switched|put) "
 )
+_PROMISED = r" (?:now |first |next |finally |then )*(?:ill|i will|lets|let me|im going to) (\w+)"
+_IDLE = frozenset(
+    """help look check see find verify start first review read search understand explain debug try
+    proceed go examine analyze run test be get know think ask show tell give take do have begin
+    investigate inspect explore confirm continue wait double provide say note answer mention
+    summarize recap address use need want""".split()
+)
+"""What an agent promises without anything being done."""
+_BACK = {"points", "corrects", "asks"}
+WORDS = (5, 15)
+"""Words of a title."""
+EXCHANGES = 60
+"""Closing turns of a stretch, the latest, that are looked at for its title."""
 
 
-def _title(turns: Sequence[Turn], exchanges: Sequence[_Exchange]) -> str:
-    """The subject of the last commit, else the sentence that tells best what was done in the
-    exchange with most changes, else what the person asked for there.
+def _title(turns: Sequence[Turn]) -> str:
+    """The sentence that tells best what was done: the subject of a commit, else what the agent
+    reports, the heading of a plan, what the agent promised, which files it changed, or what a
+    person asked for.
     """
-    commits = (regex(_COMMIT).search(command_of(t)) for t in reversed(turns) if t.tool)
-    subject = next((found[1] or found[2] for found in commits if found), "")
-    if len(subject.split()) >= 4:
-        return title(subject, TITLE)
-    ordered = sorted(exchanges, key=lambda one: -one.changes)
-    for one in ordered[:3]:
-        best = max(one.closing[:12], key=_reports, default=None)
-        if best is not None and _reports(best) > 0:
-            return title(_LED.sub("", _plain(best.text)), TITLE)
-    asks = [ask for one in ordered for ask in one.asked if len(content(ask.low)) >= 3]
-    fitting = [ask for ask in asks if len(ask.low.split()) >= 4 and "tasks" in begins(ask.low)]
-    closing = [one for each in ordered for one in each.closing]
-    telling = [one for one in closing if not regex(_GENERIC).search(one.low)]
-    chosen = [*fitting, *asks, *telling]
-    return title(_plain(chosen[0].text), TITLE) if chosen else ""
+    said = (turns[i] for i in moments(turns, 0, len(turns)))
+    closings = [turn for turn in said if not turn.human][-EXCHANGES:]
+    often = Counter(w for turn in closings for w in content(turn.text[:4000].lower()))
+    common = {word for word, count in often.most_common(40) if count > 1}
+
+    def worth(found: tuple[float, Sentence]) -> float:
+        value, one = found
+        about = content(one.low)
+        fits = WORDS[0] <= _count(one) <= WORDS[1]
+        central = len(about & common) / max(4, len(about))
+        return value + fits + 2 * central + 0.5 * ("`" in one.text or "/" in one.text)
+
+    best = max(_tellings(turns, closings), key=worth, default=None)
+    return "" if best is None else title(_clause(_bare(best[1].text)), TITLE)
 
 
-def _reports(one: Sentence) -> int:
-    """How well a sentence tells what was done, standing for itself; 0 when it does not."""
-    if not 5 <= len(one.low.split()) <= 35 or one.text.rstrip("*_ ").endswith(
-        (":", "：", "?", "？")
-    ):
-        return 0
-    if regex(_GENERIC).search(one.low) or not regex(_DONE).match(one.low):
-        return 0
-    return 3 + ("`" in one.text) + (not one.mark) + ("done" in kinds_of(one.low))
+def _tellings(turns: Sequence[Turn], closings: Sequence[Turn]) -> Iterator[tuple[float, Sentence]]:
+    """(worth, sentence) of all that may tell what was done."""
+    for turn in turns:
+        if turn.tool and (found := regex(_COMMIT).search(command_of(turn))):
+            subject = found[1] or found[2]
+            if len(subject.split()) >= 4:
+                yield 8, Sentence(subject, fold(subject))
+        elif turn.origin == "agent" or (turn.human and len(turn.text) > 400):
+            heads = [one for one in sentences(turn.text)[:3] if one.mark == "#"]
+            yield from ((3.5, one) for one in heads if len(one.text.split()) >= 4)
+        if turn.human:
+            asked = [one for one in sentences(turn.text, typed=True)[:3] if _tells(one)]
+            yield from ((2.0, one) for one in asked if "tasks" in begins(one.low))
+            yield from ((-0.5, one) for one in asked if not _BACK & begins(one.low))
+    edited = list(dict.fromkeys(path for turn in turns if (path := edited_by(turn))))
+    if edited:
+        more = f" and {len(edited) - 3} more" if len(edited) > 3 else ""
+        named = ", ".join(f"`{path}`" for path in edited[:3])
+        yield 1.0, Sentence(f"Changed {named}{more}", fold(" ".join(edited)))
+    for turn in closings:
+        for one in sentences(turn.text)[:30]:
+            low = one.low
+            if not _tells(one) or regex(_GENERIC).search(low):
+                continue
+            if regex(_DONE).match(low):
+                yield 4.0 + (not one.mark) + ("done" in kinds_of(low)), one
+            elif (found := regex(_PROMISED).match(low)) and found[1] not in _IDLE:
+                yield 2.5, one
+
+
+def _tells(one: Sentence) -> bool:
+    """Whether a sentence stands for itself."""
+    ends = one.text.rstrip("*_ ").endswith((":", "：", "?", "？", "吗", "か"))
+    return not ends and 4 <= _count(one) <= 40 and len(content(one.low)) >= 3
+
+
+def _count(one: Sentence) -> int:
+    """Words; of scripts without spaces, pairs of letters."""
+    return max(len(one.low.split()), 0 if one.low.isascii() else len(content(one.low)) // 2)
+
+
+def _bare(text: str) -> str:
+    return re.sub(rf"^(?:@\S+\s+)*{_LED}(?:@\S+\s+)*", "", _plain(text), flags=re.IGNORECASE)
+
+
+def _clause(text: str) -> str:
+    """A text of more than 15 words, cut where a clause ends."""
+    if len(text.split()) <= WORDS[1]:
+        return text
+    ends = (
+        found.start() for found in re.finditer(r"[,;:(—–]| - | so that | which | because ", text)
+    )
+    fitting = [end for end in ends if WORDS[0] <= len(text[:end].split()) <= WORDS[1]]
+    return text[: fitting[-1]] if fitting else " ".join(text.split()[: WORDS[1]]) + "…"
 
 
 def _summary(closing: Sequence[Sentence], taught: Sequence[Finding]) -> str:

@@ -99,8 +99,8 @@ def _exchanges(turns: Sequence[Turn], forced: set[int], words: _Words) -> Iterat
     start = said = 0
     for i, turn in enumerate([*turns, None]):
         if turn is None or (i > start and (i in forced or turn.human or said >= UNIT)):
-            moments = _moments(turns, start, i)
-            yield _Exchange(start, Counter(word for at in moments for word in words(at)))
+            said_at = moments(turns, start, i)
+            yield _Exchange(start, Counter(word for at in said_at for word in words(at)))
             start, said = i, 0
         said += turn is not None and spoken(turn)
 
@@ -162,17 +162,17 @@ def _cosine(a: Mapping[str, float], b: Mapping[str, float]) -> float:
 def _segment(
     turns: Sequence[Turn], start: int, end: int, at: int, rare: Mapping[str, float], words: _Words
 ) -> Segment:
-    moments = _moments(turns, start, end)
-    surprises = surprises_of([set(words(i)) for i in moments], rare)
+    said = moments(turns, start, end)
+    surprises = surprises_of([set(words(i)) for i in said], rare)
     later = surprises[1:] or [0.0]
-    order = sorted(range(len(moments)), key=lambda n: (-surprises[n], n))
-    keys = {moments[n] for n in order[:6] if surprises[n] >= KEY}
-    keys |= {*moments[:1], *moments[-1:]}
+    order = sorted(range(len(said)), key=lambda n: (-surprises[n], n))
+    keys = {said[n] for n in order[:6] if surprises[n] >= KEY}
+    keys |= {*said[:1], *said[-1:]}
     surprise = round(calibrated(sum(later) / len(later)), 3)
     return Segment(start + at, end + at, surprise, tuple(sorted(key + at for key in keys)))
 
 
-def _moments(turns: Sequence[Turn], start: int, end: int) -> list[int]:
+def moments(turns: Sequence[Turn], start: int, end: int) -> list[int]:
     """The turns that may be key: what a person said, the agent's last words of each exchange."""
     found, last = [], -1
     for i in range(start, end):

@@ -60,6 +60,11 @@ def test_the_title_says_what_was_done() -> None:
     commit = ran('git commit -m "Round refunds half even in the ledger"')
     one = tell(asked, EDIT, *commit, report)
     assert one and one.title == "Round refunds half even in the ledger"
+    asked_twice = human("Can you look at it?")
+    one = tell(asked_twice, agent("Now I'll freeze the clock of the cart tests in conftest."), EDIT)
+    assert one and one.title == "Freeze the clock of the cart tests in conftest"
+    one = tell(asked_twice, EDIT, agent("Ok."))
+    assert one and one.title == "Changed `src/ledger.py`"
     one = tell(asked, EDIT, agent("All good."))
     assert one and one.title.startswith("Fix the rounding of refunds")
 
