@@ -93,7 +93,8 @@ _DONE = (
     r" (?:i |ive |we |weve |done |now |also |have |successfully )*"
     r"(?!need|based|verified|used|recommend|review|look|read|check|understand|pull|fetch|load"
     r"|complet|finish|note|recei|start|confirm|analy|examin|explor|identif|determin|discover"
-    r"|mention|ask|expect|suppos|relat|nam|investigat|inspect|test|compar|study|studied|want)"
+    r"|mention|ask|expect|suppos|relat|nam|investigat|inspect|test|compar|studied|want|unus|shar"
+    r"|limit|fail)"
     r"(?:[a-z]{2,}ed|rewrote|wrote|built|made|split|set up|switched|put) "
 )
 _PROMISED = r" (?:now |first |next |finally |then )*(?:ill|i will|lets|let me|im going to) (\w+)"
@@ -144,8 +145,10 @@ def _tellings(turns: Sequence[Turn], closings: Sequence[Turn]) -> Iterator[tuple
             yield from ((3.5, one) for one in heads if len(one.text.split()) >= 4)
         if turn.human:
             asked = [one for one in sentences(turn.text, typed=True)[:3] if _tells(one)]
-            yield from ((2.0, one) for one in asked if "tasks" in begins(one.low))
-            yield from ((-0.5, one) for one in asked if not _BACK & begins(one.low))
+            for one in asked:
+                orders = "tasks" in begins(one.low) and not _IDLE & set(one.low.split()[:3])
+                if orders or not _BACK & begins(one.low):
+                    yield (2.0 if orders else -0.5), one
     edited = list(dict.fromkeys(path for turn in turns if (path := edited_by(turn))))
     if edited:
         more = f" and {len(edited) - 3} more" if len(edited) > 3 else ""
