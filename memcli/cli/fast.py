@@ -12,11 +12,11 @@ from typing import Any
 
 from memcli.app import Options, opened
 from memcli.cli.boundary import guarded
-from memcli.cli.input import choice, key, read_words
+from memcli.cli.input import key, read_words
 from memcli.commands import recall as command
-from memcli.errors import UsageError
+from memcli.errors import UsageError, one_of
 from memcli.index.view import Filters
-from memcli.recall.answer import RecallReport, RecallRequest
+from memcli.recall.answer import RecallRequest
 from memcli.recall.present import block
 from memcli.views.recall import recall_json, recall_text
 from memcli.views.text import HOW_TO_BEGIN, count_problems, put, say
@@ -49,9 +49,9 @@ def recall(
     quiet: bool = False,
 ) -> int:
     """Answer, print, and return the exit code. The options are those of `mem recall --help`."""
-    choice("--format", form, ("auto", "text", "prompt", "json"))
-    choice("--detail", detail, ("auto", "none", "high"))
-    choice("--history", history, ("auto", "only", "off"))
+    one_of("--format", form, ("auto", "text", "prompt", "json"))
+    one_of("--detail", detail, ("auto", "none", "high"))
+    one_of("--history", history, ("auto", "only", "off"))
     given = {"limit": limit, "max_tokens": max_tokens, "walk": walk}
     extra = [f"{key}={value}" for key, value in given.items() if value is not None]
     with opened(Options(root, (*sets, *extra), quiet, json)) as mem:
@@ -79,17 +79,15 @@ def recall(
         else:
             put(block(report.hits, report.budget.more))
         found = any(hit.layer in ("ranked", "history") for hit in report.hits)
-        say("" if found else _why_nothing(report), quiet=quiet)
+        if not (found or report.found):
+            say(HOW_TO_BEGIN, quiet=quiet)
+        elif not found and report.budget.more and report.matched:
+            room = f"mem: nothing ranked found room in {report.budget.limit} tokens: --max-tokens"
+            say(room, quiet=quiet)
+        elif not found:
+            others = "else " if report.matched else ""
+            say(f"mem: nothing {others}remembered matches this task", quiet=quiet)
         return 1 if exit_code and not found else 0
-
-
-def _why_nothing(report: RecallReport) -> str:
-    """Why the ranked layer is empty."""
-    if not report.found:
-        return HOW_TO_BEGIN
-    if report.budget.more and report.matched:
-        return f"mem: nothing ranked found room in {report.budget.limit} tokens: --max-tokens"
-    return f"mem: nothing {'else ' if report.matched else ''}remembered matches this task"
 
 
 _FLAGS = {

@@ -18,12 +18,6 @@ MOST_BYTES = 64 << 10
 """The longest text of an entry that is taken without a word."""
 
 
-def choice(option: str, value: str, allowed: Sequence[str]) -> None:
-    """Raise UsageError unless `value` is one of `allowed`."""
-    if value not in allowed:
-        raise UsageError(f"{option} {value}: not known", f"one of {', '.join(allowed)}")
-
-
 def key(option: str) -> Parser:
     """The parser of an option that sets the configuration key of the same name."""
     from memcli.project.config import KEYS

@@ -25,7 +25,7 @@ from memcli.cli.options import (
     wrote,
 )
 from memcli.cli.progress import Progress
-from memcli.errors import DataError, ProviderError, RefusedError, UsageError
+from memcli.errors import DataError, ProviderError, RefusedError, UsageError, one_of
 from memcli.project.context import need_root
 from memcli.views import entries, exchange, json, sessions, upkeep
 from memcli.views.text import HOW_TO_BEGIN, count_problems, folded, put, say
@@ -75,7 +75,7 @@ def extract(
     from memcli.sessions.discover import discover
     from memcli.sessions.reader import read_all
 
-    input.choice("--engine", engine, ("auto", "llm", "rules"))
+    one_of("--engine", engine, ("auto", "llm", "rules"))
     if (assume or recommend) and not checkpoint:
         what = "--assume and --recommend belong to a checkpoint"
         raise UsageError(what, "name it with --checkpoint MILESTONE")
@@ -162,7 +162,7 @@ def reinforce_(
     from memcli.sessions.reader import spoken
 
     if mode:
-        input.choice("--mode", mode, ("retrieved", "aligned", "rated"))
+        one_of("--mode", mode, ("retrieved", "aligned", "rated"))
     if not (ids or session or ids_file or rate or success or failed):
         raise UsageError("there is nothing to reinforce", "name ids, --ids FILE, or --session ID")
     listed = input.read_file(ids_file).decode("utf-8", "replace") if ids_file else ""
@@ -220,7 +220,7 @@ def compact(
     from memcli.commands import compact as command
     from memcli.compaction.plan import Steps
 
-    input.choice("--contradictions", contradictions, ("flag", "decay", "resolve"))
+    one_of("--contradictions", contradictions, ("flag", "decay", "resolve"))
     request = command.CompactRequest(
         tuple(files or ()), tuple(level or ()), tuple(job or ()), tuple(tasks or ()),
         Steps(stale, promote, contradictions, adopt), allow_loss, consolidate, promote_global,
@@ -341,7 +341,7 @@ def diff(
     """Say what a branch adds to and takes from memory."""
     from memcli.exchange import branch_diff as command
 
-    input.choice("--format", format, ("text", "markdown", "json"))
+    one_of("--format", format, ("text", "markdown", "json"))
     report = command.diff(mem, revisions)
     code = name_problems(report.problems)
     words = exchange.diff_markdown if format == "markdown" else exchange.diff_text

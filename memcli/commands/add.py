@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from memcli.app import App
-from memcli.errors import RefusedError, UsageError
+from memcli.errors import RefusedError, UsageError, one_of
 from memcli.index import terms, view
 from memcli.index.source import Candidate
 from memcli.memory.conflicts import conflict_lines
@@ -79,15 +79,10 @@ def add(app: App, request: AddRequest, *, dry_run: bool = False) -> AddReport:
 def _checked(request: AddRequest) -> AddRequest:
     """The request, cleaned, with the level's own name. Raises for what must not be written."""
     level = LEVEL_WORDS.get(request.level, request.level)
-    for what, value, allowed in (
-        ("level", level, LEVELS),
-        ("type", request.type, ("", *TYPES)),
-        ("kind", request.kind, ("", *KINDS)),
-        ("priority", request.priority, ("", *PRIORITIES)),
-    ):
-        if value not in allowed:
-            known = ", ".join(filter(None, allowed))
-            raise UsageError(f"--{what} {value}: unknown {what}", f"one of {known}")
+    one_of("--level", level, LEVELS)
+    one_of("--type", request.type, ("", *TYPES))
+    one_of("--kind", request.kind, ("", *KINDS))
+    one_of("--priority", request.priority, ("", *PRIORITIES))
     if request.importance is not None and not 0 <= request.importance <= 1:
         raise UsageError(f"--importance {request.importance}: out of range", "a number from 0 to 1")
     request = _cleaned(request)._replace(level=level)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from memcli.app import App
 from memcli.commands.retire import refresh_found, writable
-from memcli.errors import DataError, MemError, RefusedError, UsageError
+from memcli.errors import DataError, MemError, RefusedError, UsageError, one_of
 from memcli.memory.editor import EntryChange, edited
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prose import sections
@@ -62,8 +62,7 @@ class _Standing(NamedTuple):
 
 def edit(app: App, request: EditRequest, *, dry_run: bool = False) -> EditReport:
     """Change one entry. Raises RefusedError, with the copy kept, when it changed meanwhile."""
-    if request.kind and request.kind not in KINDS:
-        raise UsageError(f"--kind {request.kind}: unknown kind", f"one of {', '.join(KINDS)}")
+    one_of("--kind", request.kind, ("", *KINDS))
     refresh_found(app)
     if request != EditRequest(request.id):
         return app.write(lambda: _by_options(app, request), "edit", dry_run=dry_run)

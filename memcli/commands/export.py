@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.commands.show import standing
-from memcli.errors import UsageError
+from memcli.errors import UsageError, one_of
 from memcli.exchange import exporter as handout
 from memcli.exchange.exporter import Handout, Note
 from memcli.index import view
@@ -50,8 +50,7 @@ def export(app: App, target: str, *, lines: int = 200, size: int = 25_000) -> Ex
     What is meant for a file of the repository leaves the global level out: that is one person's
     own.
     """
-    if target not in TARGETS:
-        raise UsageError(f"--target {target}: unknown target", f"one of {', '.join(TARGETS)}")
+    one_of("--target", target, TARGETS)
     files, problems = _files(app.project, view.Filters(no_global=target != "json"))
     scored = ((*pair, standing(app.project, pair[0], pair[1].place.level)) for pair in _live(files))
     live = (Exported(entry, file, round(hit.score, 6)) for entry, file, hit in scored)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from memcli.app import App
 from memcli.commands.add import is_around, read_target, target
-from memcli.errors import UsageError
+from memcli.errors import UsageError, one_of
 from memcli.exchange import importers
 from memcli.exchange.importers import claude_mem
 from memcli.exchange.importers.draft import Draft, headline, shortened
@@ -78,13 +78,10 @@ def run(app: App, request: ImportRequest, *, dry_run: bool = False) -> ImportRep
     stands in a memory file, in an archive or in `merged_from` is not written again.
     """
     level = LEVEL_WORDS.get(request.level, request.level)
-    for option, what, value, known in (
-        ("--level", "level", level, LEVELS),
-        ("--from", "format", request.form, ("", *importers.FORMS)),
-    ):
-        if value not in known:
-            hint = f"one of {', '.join(filter(None, known))}"
-            raise UsageError(f"{option} {value}: unknown {what}", hint)
+    one_of("--level", level, LEVELS)
+    if request.form not in ("", *importers.FORMS):
+        hint = f"one of {', '.join(importers.FORMS)}"
+        raise UsageError(f"--from {request.form}: unknown format", hint)
     name, path = target(app.project, level)
     sources = [_read(app.project, each, request.form) for each in request.paths]
     drafts = [(source.form, draft) for source in sources for draft in source.drafts]

@@ -62,7 +62,12 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> InitReport:
     place = Place(root, project.home, project.environ, moment(project.now))
     top = git.work_tree(root) if root is not None else None
     if top is not None and not git.points_back(top):
-        _check_repository(top, request.git_dir)
+        named, folder = request.git_dir, git.common_dir(top)
+        if not named or folder is None or os.path.realpath(named) != os.path.realpath(folder):
+            raise RefusedError(
+                f"{top / '.git'}: names a repository that does not name this work tree: {folder}",
+                f"nothing was changed; if it is yours: mem init --git-dir {folder}",
+            )
     notes: list[str] = []
     targets = _targets(place, request, top, notes)
     found = [file for file in project.listing.files if file.found]
@@ -81,16 +86,6 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> InitReport:
     if fault := wired and (harness.path_fault() or harness.desktop_fault()):
         done = [*(done or ["everything is in place already"]), fault]
     return report._replace(done=tuple(done))
-
-
-def _check_repository(top: Path, named: str) -> None:
-    """Refuse a work tree whose `.git` names a repository that knows nothing of it, unless named."""
-    folder = git.common_dir(top)
-    if not named or folder is None or os.path.realpath(named) != os.path.realpath(folder):
-        raise RefusedError(
-            f"{top / '.git'}: names a repository that does not name this work tree: {folder}",
-            f"nothing was changed; if it is yours: mem init --git-dir {folder}",
-        )
 
 
 def _told(root: Path, listing: Listing, found: Sequence[FoundFile]) -> list[str]:

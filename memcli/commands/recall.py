@@ -43,20 +43,15 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
         request = request._replace(task=condensed(app, request.task))
     embedder = lambda: app.providers.embedder  # noqa: E731 (made only when vectors are wanted)
     report = app.guarded(lambda: answer(project, app.index, embedder, app.notes, request, history))
-    if request.session:
-        _log(app, request.session, report)
+    if request.session:  # what it was shown, for mem reinforce
+        evidence = [
+            (hit.id, hit.layer, hit.rank, hit.score)
+            for hit in report.hits
+            if hit.id and hit.layer in ("ranked", "workflows")
+        ]
+        today, why = project.now.isoformat(), "the recall log was skipped"
+        app.from_state(lambda state: state.log_recall(request.session, evidence, today), None, why)
     return report
-
-
-def _log(app: App, session: str, report: RecallReport) -> None:
-    """Remember what a session was shown, for `mem reinforce`."""
-    evidence = [
-        (hit.id, hit.layer, hit.rank, hit.score)
-        for hit in report.hits
-        if hit.id and hit.layer in ("ranked", "workflows")
-    ]
-    today, why = app.project.now.isoformat(), "the recall log was skipped"
-    app.from_state(lambda state: state.log_recall(session, evidence, today), None, why)
 
 
 def _history(app: App, request: RecallRequest) -> HistoryLayer | None:

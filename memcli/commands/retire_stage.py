@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +13,6 @@ from memcli.extraction import stage
 from memcli.memory.editor import EntryChange, edited
 from memcli.memory.values import PHASES, Patch, Problem
 from memcli.project.context import Project, job_folder, need_root, text_to_write
-from memcli.project.levels_on_disk import FoundFile
 from memcli.storage.files import SMALL_BYTES, Unreadable
 from memcli.text.controls import strip_private
 from memcli.text.secrets import redact_secrets
@@ -140,7 +138,13 @@ def _retired(project: Project, folder: Path, report: RetireStageReport) -> Retir
     retired: list[tuple[str, str, str]] = []
     skipped: list[Problem] = []
     patches: list[Patch] = []
-    for file in _files(project, folder) if report.ended != "unknown" else ():
+    job = folder.name if folder != project.root else ""
+    levels = ("job", "task") if job else ("project",)
+    for file in project.listing.files if report.ended != "unknown" else ():
+        level, store, own, _, _ = file.place
+        here = own == job and level in levels and store in ("memory", "institutional")
+        if not here or not project.may_write(file):
+            continue
         try:
             memory = project.read_to_write(file)
         except Unreadable as error:
@@ -161,12 +165,3 @@ def _retired(project: Project, folder: Path, report: RetireStageReport) -> Retir
         if changes:
             patches.append(Patch(file.path, memory.text, edited(memory, changes).text))
     return report._replace(retired=tuple(retired), skipped=tuple(skipped), patches=tuple(patches))
-
-
-def _files(project: Project, folder: Path) -> Iterator[FoundFile]:
-    job = folder.name if folder != project.root else ""
-    for file in project.listing.files:
-        level, store, own, _, _ = file.place
-        here = own == job and level in (("job", "task") if job else ("project",))
-        if here and store in ("memory", "institutional") and project.may_write(file):
-            yield file

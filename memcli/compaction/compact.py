@@ -18,7 +18,7 @@ from memcli.compaction.duplicates_step import meaning_of
 from memcli.compaction.files import EVERYWHERE, CompactFiles, Selection, read_files
 from memcli.compaction.plan import CompactOutcome, Meanings, Steps
 from memcli.compaction.steps import contradicting, take_steps
-from memcli.errors import RefusedError, UsageError
+from memcli.errors import RefusedError, UsageError, one_of
 from memcli.memory.changes import Event
 from memcli.memory.levels import ARCHIVE, LEVEL_WORDS
 from memcli.memory.parser import parse
@@ -82,8 +82,7 @@ def compact(app: App, request: CompactRequest, *, dry_run: bool = False) -> Comp
     """
     levels = tuple(LEVEL_WORDS.get(name, name) for name in request.levels)
     for name in levels:
-        if name not in LEVELS:
-            raise UsageError(f"--level {name}: unknown level", f"one of {', '.join(LEVELS)}")
+        one_of("--level", name, LEVELS)
     wanted = request._replace(levels=levels, allow_loss=request.allow_loss or dry_run)
     meanings = _meanings(app, wanted) if wanted.semantic else {}
     said = _asked(app, wanted, meanings) if wanted.asks else None

@@ -108,8 +108,8 @@ def _health(app: App, page: bool) -> HealthReport:
     live = [entry for entry in entries if entry.values["status"] != "retired"]
     texts = {e.entry: e.text if len(e.text) < SIZE else app.index.entries.text(e) for e in entries}
     tokens = sum(budget.tokens(text) for text in texts.values())
-    log: list[Any] = []
-    log = app.from_state(State.recalls, log, "the recall log was not read", make=False)
+    none: list[Any] = []
+    log = app.from_state(State.recalls, none, "the recall log was not read", make=False)
     shown = list(map(Shown._make, log))
     ids = {entry.entry for entry in (*entries, *held.archived)}
     edges = {e.entry: {*_named(e, "supports"), *_named(e, "contradicts")} for e in live}
@@ -122,13 +122,12 @@ def _health(app: App, page: bool) -> HealthReport:
     similar = neighbours.similar(app.index.db, alone)
     items = _items(app, live, held.files, texts, linked | {edge.entry for edge in similar})
     promoted = {item.id for item in items if item.promoted}
-    asked = live if len(shown) < EVIDENCE else ()
+    asked = live if len(shown) < EVIDENCE and not held.broken else ()
     places = None if held.broken else _places(app, asked, held.files, promoted)
     compared = coherence.compared(texts) if held.indexed.embedded else None
     vectors = dict(neighbours.vectors(app.index.db, compared)) if compared is not None else None
     found = metrics.health(items, held.indexed, shown, places, vectors)
-    near = [(edge.entry, edge.other) for edge in similar]
-    notes = _notes(app, (*live, *held.archived) if page else (), held.files, texts, near)
+    notes = _notes(app, (*live, *held.archived) if page else (), held.files, texts, similar)
     seen = {row.entry for row in shown}
     never = tuple(e.entry for e in live if seen.isdisjoint((e.entry, *_named(e, "merged_from"))))
     newest = max((file.mtime for file in app.project.listing.files), default=0)
@@ -250,17 +249,17 @@ def _notes(
     entries: Iterable[Candidate],
     files: Mapping[int, FileRow],
     texts: Mapping[str, str],
-    similar: Iterable[tuple[str, str]],
+    similar: Iterable[neighbours.Edge],
 ) -> tuple[Note, ...]:
     """Entries as the page shows them."""
     near: dict[str, list[tuple[str, str]]] = {}
-    for one, other in similar:
-        near.setdefault(one, []).append(("similar", other))
+    for edge in similar:
+        near.setdefault(edge.entry, []).append(("similar", edge.other))
     notes = []
     for entry in entries:
         row, text, values = files[entry.source], texts.get(entry.entry, ""), entry.values
         archived = row.place.store == "archive"
-        links = [(edge, other) for key, edge in RELATIONS.items() for other in _named(entry, key)]
+        links = [(kind, other) for key, kind in RELATIONS.items() for other in _named(entry, key)]
         note = Note(
             id=entry.entry,
             title=entry.title or budget.cut_words(text, 12),

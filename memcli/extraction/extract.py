@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from memcli.app import App
-from memcli.errors import DataError, UsageError
+from memcli.errors import DataError, one_of
 from memcli.extraction import engines, placement, prompts, rules, scopes, segmentation
 from memcli.extraction.drafts import Draft
 from memcli.extraction.engines import EngineInput
@@ -108,8 +108,7 @@ class _Write(NamedTuple):
 def extract(app: App, request: ExtractRequest, *, dry_run: bool = False) -> ExtractReport:
     """Learn from the sessions asked for: one write for each, all of it or nothing."""
     for name in request.scopes:
-        if name not in scopes.BY_NAME:
-            raise UsageError(f"--scope {name}: unknown scope", f"one of {', '.join(scopes.NAMES)}")
+        one_of("--scope", name, scopes.NAMES)
     need_root(app.project)
     if request.job:
         job_folder(app.project, request.job)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 DRAWN = 500
 """Most nodes of the relation graph; those with the most edges are drawn."""
 NEVER, DAYS = 200, 30
+UNDIRECTED = ("promoted", "contradicts", "similar")
 COUNTS = ("level", "type", "kind", "status")
 _TITLE = 110
 _SLOT = re.compile(r"<!--(\w+)-->")
@@ -61,9 +62,12 @@ def render(report: HealthReport, name: str, day: str, template: str) -> str:
     """The page. The template's `<!--name-->` slots are filled once, so that no text can be a slot."""
     live = [note for note in report.notes if note.status != ARCHIVED]
     drawn = graph(report.notes)
+    script = _SCRIPT.search(template)  # it may run, and nothing load
+    digest = b64encode(sha256(script[1].encode()).digest()).decode() if script else ""
+    allowed = f"style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     tiles = (("live entries", "live"), ("tokens", "tokens"), ("files", "files"))
     parts = {
-        "policy": escape(_policy(template)),
+        "policy": escape(f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"),
         "name": _safe(name),
         "day": _safe(day),
         "band": report.health.band,
@@ -83,14 +87,6 @@ def render(report: HealthReport, name: str, day: str, template: str) -> str:
         "counts": "".join(_count_table(name, report.counts[name]) for name in COUNTS),
     }
     return _SLOT.sub(lambda slot: parts[slot[1]], template)
-
-
-def _policy(template: str) -> str:
-    """A content security policy that lets the page's own script run and nothing load."""
-    script = _SCRIPT.search(template)
-    digest = b64encode(sha256(script[1].encode()).digest()).decode() if script else ""
-    allowed = f"style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
-    return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
 
 
 def _plain(text: str, length: int = _TITLE) -> str:
@@ -240,7 +236,13 @@ def graph(notes: Sequence[Note]) -> Graph:
     """Entries and their edges; two or more of one session hang on a node of that session."""
     at = {note.id: note for note in notes}
     links = ((note.id, other, kind) for note in notes for kind, other in note.links if other in at)
-    pairs = sorted({_edge(*link) for link in links if link[0] != link[1]})
+    pairs = sorted(
+        {  # both ends of a promotion name it; contradiction and likeness have no direction
+            (*sorted((one, other)), kind) if kind in UNDIRECTED else (one, other, kind)
+            for one, other, kind in links
+            if one != other
+        }
+    )
     sizes = Counter(note.session for note in notes if note.session)
     spokes = [(f"\0{n.session}", n.id, "session") for n in notes if sizes[n.session] > 1]
     every = [*pairs, *sorted(spokes)]
@@ -251,13 +253,6 @@ def graph(notes: Sequence[Note]) -> Graph:
     edges = [(index[a], index[b], kind) for a, b, kind in every if a in index and b in index]
     live = [note.id for note in notes if note.status != ARCHIVED]
     return Graph(nodes, edges, sum(name not in degree for name in live), len(degree) - len(drawn))
-
-
-def _edge(one: str, other: str, kind: str) -> tuple[str, str, str]:
-    """One edge for both ends of a promotion; contradiction and likeness have no direction."""
-    if kind in ("promoted", "contradicts", "similar"):
-        one, other = sorted((one, other))
-    return one, other, kind
 
 
 def _node(name: str, note: Note | None, degree: int) -> dict[str, Any]:
