@@ -1,9 +1,5 @@
 """What can go wrong, and the exit code each kind owns (SPEC of the codes: docs/commands.md)."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable
-
 
 class MemError(Exception):
     """A failure the user can act on: `what` (with `path:line` where there is one) and a `hint`."""
@@ -28,12 +24,11 @@ class UsageError(MemError):
     code = 2
 
 
-def one_of(option: str, value: str, allowed: Iterable[str]) -> None:
+def one_of(option: str, value: str, allowed: tuple[str, ...]) -> None:
     """Raise UsageError unless `value` is one of `allowed`; "" among them is no value."""
-    known = list(allowed)
-    if value not in known:
+    if value not in allowed:
         what = f"{option} {value}: unknown {option.lstrip('-')}"
-        raise UsageError(what, f"one of {', '.join(filter(None, known))}")
+        raise UsageError(what, f"one of {', '.join(filter(None, allowed))}")
 
 
 class DataError(MemError):
