@@ -97,10 +97,11 @@ def names_of(root: Path, path: str) -> list[str]:
 
 
 def _line(app: HookApp, scope: Scope, candidate: Candidate) -> str:
+    from memcli.text.quoting import escaped
     from memcli.text.redact import for_prompt
 
     title = for_prompt(candidate.title)
     text = for_prompt(body_of(app.index.entries.text(candidate), candidate.title))
     place = f"{scope.files[candidate.source].path}:{candidate.line}, id {candidate.entry[:8]}"
     said = relevance.one_line(title, text, LENGTH)
-    return for_prompt(f"{HINT} ({place}): {said}")
+    return escaped(for_prompt(f"{HINT} ({place}): {said}"))

@@ -96,4 +96,6 @@ def remember(log: SessionLog, context: str, event: str, notes: Iterable[Note], d
 
 def title_of(head: str) -> str:
     """The title in the line that names an entry."""
-    return head.rpartition(" (")[0] or head
+    from memcli.recall.budget import BETWEEN
+
+    return head.partition(BETWEEN)[0]

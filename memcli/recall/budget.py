@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from memcli.memory.words import spaceless_runs
+from memcli.text.quoting import escaped, quoted
 
 OPEN = "<recalled-memory>"
 CLOSE = "</recalled-memory>"
@@ -30,6 +31,8 @@ EPISODE_TOKENS = 300
 SHARE = 120
 OF_ROOM = 0.4
 """What a ranked hit may take: tokens, or a share of the room that is left where that is more."""
+BETWEEN = " · "
+"""Between a title and the facts about it: no title holds it."""
 LEAST = 12
 """Tokens of a text below which a part of it says nothing."""
 STRONG = 0.55
@@ -74,6 +77,11 @@ class Block(NamedTuple):
 
     items: tuple[Shown, ...]
     budget: Budget
+
+
+def heading(title: str, facts: Iterable[str]) -> str:
+    """The line that names an entry; a title cannot forge the facts about it."""
+    return BETWEEN.join(part.replace("·", "•") for part in (title, ", ".join(facts)))
 
 
 def tokens(text: str) -> int:
@@ -283,8 +291,8 @@ def _cost(item: Shown, *, first: bool, number: int = 1) -> int:
 
 def _lines(item: Shown, number: int) -> list[str]:
     mark = f"{number}. " if item.layer == "ranked" else ""
-    head = item.head.replace("\n", " ")  # it names a file, and that name may hold anything
-    return [f"### {mark}{head}", *filter(None, (item.text, item.note))]
+    head = escaped(item.head.replace("\n", " "))  # it names a file, and that name may hold anything
+    return [f"### {mark}{head}", *filter(None, (item.text and quoted(item.text), item.note))]
 
 
 def write(items: Sequence[Shown], more: int) -> str:

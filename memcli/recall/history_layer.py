@@ -14,7 +14,7 @@ from memcli.history.record import Record, opened
 from memcli.history.search import Asked, Hit, search, stem
 from memcli.project import git
 from memcli.recall import present
-from memcli.recall.budget import Shown, tokens
+from memcli.recall.budget import Shown, heading, tokens
 from memcli.text.redact import for_prompt
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class HistoryLayer:
 
     def shown(self, hit: Hit, room: int) -> Shown | None:
         """A hit as an item of about `room` tokens."""
-        head = for_prompt(f"{hit.doc.title} ({', '.join(self._facts(hit))})")
+        head = for_prompt(heading(hit.doc.title, self._facts(hit)))
         left = room - tokens(f"### {head}\n")
         said = excerpt(hit, self._asked, max(4 * left, 120))
         commit = hit.doc.source == "commit"

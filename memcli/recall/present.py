@@ -72,7 +72,7 @@ class Showing:
         facts = list(self._facts(candidate))
         if short:
             title, facts = title.rpartition(" > ")[2], facts[-2:]
-        head = for_prompt(f"{title} ({', '.join(facts)})")
+        head = for_prompt(budget.heading(title, facts))
         note = _note(hit) if self._explain and hit and layer == "ranked" else ""
         also = hit.duplicates if hit else ()
         text += self._detail(candidate, hit)
