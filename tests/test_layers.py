@@ -17,7 +17,8 @@ ROWS = """
     api hooks views
     commands
     diagnostics exchange
-    recall extraction compaction install postgres
+    postgres
+    recall extraction compaction install
     asking
     app
     history
@@ -35,9 +36,7 @@ ORDER = {
 PURE = {"text", "memory", "similarity"}
 
 # Imports that point up, and what has outgrown its bound: these lists only shrink.
-UPWARD = {
-    "postgres/lane": {"recall"},
-}
+UPWARD: dict[str, set[str]] = {}
 
 # Library -> the only modules that import it; "x/*" is everything below x.
 USED_IN = {
