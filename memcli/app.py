@@ -140,8 +140,8 @@ class App:
             lost = f"a call of {call.cost:.4f} USD is missing in the ledger"
             self.from_state(lambda state: state.note_call(today, *call), None, lost)
 
-        def spent() -> float:
-            return self.from_state(lambda state: state.spent(today), 0.0, unknown)
+        def spent() -> tuple[float, int]:
+            return self.from_state(lambda state: state.spent(today), (0.0, 0), unknown)
 
         return Providers(self.project, spent, note)
 

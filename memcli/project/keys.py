@@ -58,6 +58,7 @@ class Config(NamedTuple):
     model: str = "claude-haiku-4-5"
     max_cost: float = 0.5
     max_cost_day: float = 2.0
+    max_calls: int = 40
     store_url: str = ""
     store_team: str = ""
 
@@ -263,6 +264,10 @@ _KEYS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "model": (_model, "the model to ask"),
     "max_cost": (_number(0, 1000), "USD that one run may spend on a language model"),
     "max_cost_day": (_number(0, 10_000), "USD that a day may cost, all projects together"),
+    "max_calls": (
+        _number(0, 100_000, whole=True),
+        "calls of a language model that a day may see, all projects together",
+    ),
     "store_url": (
         str,
         "PostgreSQL URL of the shared index; the password is better kept in ~/.pgpass",

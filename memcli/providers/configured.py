@@ -20,7 +20,7 @@ class Providers:
     """What a run may ask. Use `close` when it is done."""
 
     def __init__(
-        self, project: Project, spent: Callable[[], float], note: Callable[[Call], None]
+        self, project: Project, spent: Callable[[], tuple[float, int]], note: Callable[[Call], None]
     ) -> None:
         self._project = project
         self._spent = spent

@@ -211,10 +211,11 @@ class State:
         """Remember a model's call: tokens (input, cache_read, cache_write, output) and USD."""
         note(self, "ledger", [(day, purpose, provider, model, *usage, cost)])
 
-    def spent(self, day: str) -> float:
-        """USD that a day did cost, all projects together."""
-        query = "SELECT total(cost) FROM ledger WHERE day = ?"
-        return float(self.db.execute(query, (day,)).fetchone()[0])
+    def spent(self, day: str) -> tuple[float, int]:
+        """USD that a day did cost, and how many calls were made, all projects together."""
+        query = "SELECT total(cost), count(*) FROM ledger WHERE day = ?"
+        cost, calls = self.db.execute(query, (day,)).fetchone()
+        return float(cost), int(calls)
 
     def calls(self, since: str = "") -> tuple[int, int, int, int, int, float]:
         """The calls from a day on: (calls, input, cache_read, cache_write, output, USD)."""

@@ -104,5 +104,5 @@ def make_model(config: Config, environ: Mapping[str, str], ledger: Ledger) -> Mo
     else:
         hint = "one of none, anthropic, claude, scripted"
         raise UsageError(f"llm = {config.llm!r}: unknown model", hint)
-    budget = Spending(config.max_cost, config.max_cost_day, ledger.spent)
-    return Guarded(provider, budget, ledger.note)
+    limits = {key: getattr(config, key) for key in ("max_cost", "max_cost_day", "max_calls")}
+    return Guarded(provider, Spending(limits, ledger.spent), ledger.note)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -26,20 +26,25 @@ class Call(NamedTuple):
 
 
 class Ledger(NamedTuple):
-    """What the state file knows: USD spent today, all projects together, and how to note a call."""
+    """What the state file knows: USD spent and calls made today, all projects together, and how to
+    note a call.
+    """
 
-    spent: Callable[[], float]
+    spent: Callable[[], tuple[float, int]]
     note: Callable[[Call], None]
 
 
 class Spending:
-    """What a run and a day may cost, in USD. No call is made unless the worst it can cost is left."""
+    """What a run may cost (`max_cost`, in USD), and a day (`max_cost_day`, `max_calls`). No call is
+    made unless the worst it can cost is left.
+    """
 
-    def __init__(self, run: float, day: float, spent: Callable[[], float]) -> None:
-        self._limits = {"max_cost": run, "max_cost_day": day}
+    def __init__(self, limits: Mapping[str, float], spent: Callable[[], tuple[float, int]]) -> None:
+        self._limits = limits
         self._spent = spent
-        self._earlier: float | None = None
+        self._earlier: tuple[float, int] | None = None
         self._used = 0.0
+        self._calls = 0
         self._held = 0.0
         self._changed = threading.Condition()
 
@@ -54,6 +59,7 @@ class Spending:
                     raise self._refused(key, amount)
                 self._changed.wait()
             self._held += amount
+            self._calls += 1
 
     def settle(self, held: float, spent: float) -> None:
         """Give back what was held for a call, and count what it did cost."""
@@ -63,20 +69,24 @@ class Spending:
             self._used += spent
             self._changed.notify_all()
 
+    def _counts(self) -> dict[str, float]:
+        """What counts against each limit."""
+        self._earlier = cost, calls = self._earlier or self._spent()
+        day = self._used + cost
+        return {"max_cost": self._used, "max_cost_day": day, "max_calls": self._calls + calls}
+
     def _exceeded(self, more: float) -> str:
-        """The limit that `more` would exceed, "" for none."""
-        if self._earlier is None:
-            self._earlier = self._spent()
-        spent = {"max_cost": self._used, "max_cost_day": self._used + self._earlier}
-        return next((key for key, most in self._limits.items() if spent[key] + more > most), "")
+        """The limit that a call for `more` would exceed, "" for none."""
+        counts = self._counts()
+        needed = {key: n + (1 if key == "max_calls" else more) for key, n in counts.items()}
+        return next((key for key, most in self._limits.items() if needed[key] > most), "")
 
     def _refused(self, key: str, amount: float) -> ProviderError:
-        spent = self._used + ((self._earlier or 0.0) if key == "max_cost_day" else 0.0)
-        return ProviderError(
-            f"not asked: {key} is {self._limits[key]:g} USD, {spent:.4f} are spent, "
-            f"and this call may cost {amount:.4f}",
-            f"raise it with --set {key}=…, or give less to read",
-        )
+        count, most = self._counts()[key], self._limits[key]
+        what = f"{key} is {most:g} USD, {count:.4f} are spent, and this call may cost {amount:.4f}"
+        if key == "max_calls":
+            what = f"max_calls is {most:g}, and so many calls were made today"
+        return ProviderError(f"not asked: {what}", f"raise it with --set {key}=…, or ask for less")
 
 
 class Guarded:

@@ -40,17 +40,28 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
 class Asked:
     """A model over the server, with what it wrote into the ledger."""
 
-    def __init__(self, api: Api, run: float = 5.0, day: float = 5.0, earlier: float = 0.0) -> None:
+    def __init__(
+        self,
+        api: Api,
+        run: float = 5.0,
+        day: float = 5.0,
+        most: int = 40,
+        earlier: tuple[float, int] = (0.0, 0),
+    ) -> None:
         self.calls: list[Call] = []
         provider = Anthropic("claude-haiku-4-5", api.environ, pause=0.01)
-        self.model = Guarded(provider, Spending(run, day, lambda: earlier), self.calls.append)
+        self.model = Guarded(
+            provider,
+            Spending({"max_cost": run, "max_cost_day": day, "max_calls": most}, lambda: earlier),
+            self.calls.append,
+        )
 
 
 @pytest.fixture
 def make(api: Api) -> Iterator[Callable[..., Asked]]:
     made: list[Asked] = []
 
-    def build(**options: float) -> Asked:
+    def build(**options: Any) -> Asked:
         made.append(Asked(api, **options))
         return made[-1]
 
@@ -212,7 +223,7 @@ def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_a_key_the_way_to_set_it_is_told() -> None:
     """Exit 2, before anything is asked; a token does, too."""
-    ledger = Ledger(lambda: 0.0, lambda call: None)
+    ledger = Ledger(lambda: (0.0, 0), lambda call: None)
     with pytest.raises(UsageError) as caught:
         make_model(Config(llm="anthropic"), {"ANTHROPIC_API_KEY": " "}, ledger)
     assert caught.value.code == 2 and "ANTHROPIC_API_KEY" in caught.value.hint
@@ -268,8 +279,17 @@ def test_max_cost_is_looked_at_before_a_call(api: Api, make: Callable[..., Asked
     """
     error = refused(make(run=0.01).model, Ask("s", "p", max_tokens=4000))
     assert "max_cost is 0.01" in error.what and "--set max_cost" in error.hint and not api.seen
-    error = refused(make(day=2.0, earlier=1.99).model, Ask("s", "p", max_tokens=4000))
+    error = refused(make(day=2.0, earlier=(1.99, 3)).model, Ask("s", "p", max_tokens=4000))
     assert "max_cost_day is 2" in error.what and "1.9900 are spent" in error.what and not api.seen
+
+
+def test_a_day_has_so_many_calls(api: Api, make: Callable[..., Asked]) -> None:
+    """Those of earlier runs count; what is over is not asked."""
+    one = make(most=40, earlier=(0.1, 38))
+    found = ask_all(one.model, [Ask("s", str(n), max_tokens=10) for n in range(4)])
+    assert [isinstance(reply, Reply) for reply in found].count(True) == len(api.seen) == 2
+    error = refused(one.model, Ask("s", "p"))
+    assert "max_calls is 40" in error.what and "--set max_calls" in error.hint
 
 
 def test_what_was_spent_counts_for_the_next_call(api: Api, make: Callable[..., Asked]) -> None:

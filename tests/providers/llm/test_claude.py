@@ -64,7 +64,7 @@ class Fake:
 
     def model(self, **config: Any) -> Model:
         environ = {**os.environ, "PATH": str(self.folder), "CLAUDECODE": "1"}
-        ledger = Ledger(lambda: 0.0, self.calls.append)
+        ledger = Ledger(lambda: (0.0, 0), self.calls.append)
         model = make_model(Config(llm="claude", **config), environ, ledger)
         assert model is not None
         return model
@@ -212,7 +212,7 @@ def test_a_missing_command_is_told(fake: Fake, tmp_path: Path) -> None:
     assert "no claude command" in refused(fake.model(), Ask("s", "p")).what
     fake.says(RESULT)
     os.chdir(fake.folder)
-    ledger = Ledger(lambda: 0.0, fake.calls.append)
+    ledger = Ledger(lambda: (0.0, 0), fake.calls.append)
     for path in (".", "", "bin:."):
         model = make_model(Config(llm="claude"), {"PATH": path}, ledger)
         assert model is not None and "no claude command" in refused(model, Ask("s", "p")).what

@@ -47,7 +47,7 @@ def test_a_model_that_fails_is_told_and_the_stage_unknown(project: Project, api:
 
 
 @pytest.mark.parametrize(
-    "line", ['llm = "claude"', 'model = "x"', "max_cost = 9", "max_cost_day = 9"]
+    "line", ['llm = "claude"', 'model = "x"', "max_cost = 9", "max_calls = 9"]
 )
 def test_a_repository_may_not_spend_money(line: str, project: Project, api: Api) -> None:
     """Refused with its line."""

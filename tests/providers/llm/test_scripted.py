@@ -18,7 +18,9 @@ def scripted(folder: Path, *lines: Any, calls: list[Call] | None = None) -> Mode
     path = folder / "replies.jsonl"
     path.write_text("\n".join(json.dumps(line) for line in lines), encoding="utf-8")
     note = (calls if calls is not None else []).append
-    model = make_model(Config(llm="scripted", llm_replies=str(path)), {}, Ledger(lambda: 0.0, note))
+    model = make_model(
+        Config(llm="scripted", llm_replies=str(path)), {}, Ledger(lambda: (0.0, 0), note)
+    )
     assert model is not None
     return model
 
@@ -76,5 +78,5 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
             make_model(
                 Config(llm="scripted", llm_replies=str(tmp_path / name)),
                 {},
-                Ledger(lambda: 0.0, print),
+                Ledger(lambda: (0.0, 0), print),
             )
