@@ -105,7 +105,7 @@ _IDLE = frozenset(
     summarize recap address use need want""".split()
 )
 """What an agent promises without anything being done."""
-_BACK = {"points", "corrects", "asks"}
+_BACK = {"begins: points", "begins: corrects", "begins: asks"}
 WORDS = (5, 15)
 """Words of a title."""
 EXCHANGES = 60
@@ -146,7 +146,7 @@ def _tellings(turns: Sequence[Turn], closings: Sequence[Turn]) -> Iterator[tuple
         if turn.human:
             asked = [one for one in sentences(turn.text, typed=True)[:3] if _tells(one)]
             for one in asked:
-                orders = "tasks" in begins(one.low) and not _IDLE & set(one.low.split()[:3])
+                orders = "begins: tasks" in begins(one.low) and not _IDLE & set(one.low.split()[:3])
                 if orders or not _BACK & begins(one.low):
                     yield (2.0 if orders else -0.5), one
     edited = list(dict.fromkeys(path for turn in turns if (path := edited_by(turn))))

@@ -179,7 +179,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument(
-        "--write", action="store_true", help="write memcli/extraction/rules/weights.py"
+        "--write", action="store_true", help="write memcli/extraction/rules/weights.txt"
     )
     args = parser.parse_args()
     given = Set(args.folder)
@@ -208,17 +208,13 @@ def _worth(worths: Mapping[Any, float], session: str, person: float, agent: floa
 
 
 def _write(tables: Mapping[bool, Mapping[str, float]]) -> None:
-    path = Path(weights.__file__)
-    text = path.read_text("utf-8")
-    for human, name in ((True, "PERSON"), (False, "AGENT")):
-        base = tables[human]["base"] - (0 if human else DOUBT)
-        table = {**tables[human], "base": base}
+    parts = []
+    for human, name in ((True, "person"), (False, "agent")):
+        table = {**tables[human], "base": tables[human]["base"] - (0 if human else DOUBT)}
         kept = sorted(((round(w, 2), n) for n, w in table.items() if abs(w) >= LEAST), reverse=True)
         body = textwrap.fill(" | ".join(f"{n} {w}" for w, n in kept), 98, break_on_hyphens=False)
-        start = text.index(f'{name} = _table("""')
-        end = text.index('""")\n', start)
-        text = f'{text[:start]}{name} = _table("""\n{body}\n{text[end:]}'
-    path.write_text(text, "utf-8")
+        parts.append(f"[{name}]\n{body}\n")
+    weights.TABLE.write_text("\n".join(parts), "utf-8")
 
 
 if __name__ == "__main__":

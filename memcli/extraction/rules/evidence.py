@@ -123,7 +123,7 @@ def _of_words(sentence: Sentence, about: frozenset[str]) -> set[str]:
         "what was done": _FORMS.match(low) is not None,
         "now": " now " in low,
     }
-    found = _true(holds) | words.kinds_of(low) | {f"begins: {kind}" for kind in words.begins(low)}
+    found = _true(holds) | words.kinds_of(low) | words.begins(low)
     return found | ({"one over another"} if {"begins: uses", "instead"} <= found else set())
 
 
@@ -175,7 +175,7 @@ class Surroundings:
 
     def _corrects(self, i: int) -> bool:
         one = self.heard[i]
-        return one.human and bool(one.said) and "corrects" in words.begins(one.said[0].low)
+        return one.human and bool(one.said) and "begins: corrects" in words.begins(one.said[0].low)
 
     def _to_agent(self, found: Remark, at: int) -> set[str]:
         """Of a person's sentence: what the agent asked or did before, and said after."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
-
-from memcli.extraction.rules.cues import BEGINS, CUES, FILLERS, STOP
 
 _SPACELESS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 _WORD = re.compile(r"\w{3,}")
+_APART = ("begins", "filler", "stop")
+"""Kinds that do not count wherever they stand."""
 
 
 class _Table(NamedTuple):
@@ -23,18 +24,31 @@ class _Table(NamedTuple):
     parts: list[tuple[str, str]]
 
 
-def _cues(tables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for kind, text in tables.items():
-        for cue in text.replace("\n", "|").split("|"):
-            if cue:
-                yield kind, cue
+@cache
+def _cues() -> dict[str, list[str]]:
+    """The cues of each kind, from the table beside this module."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    kinds: list[str] = []
+    for row in Path(__file__).with_name("cues.txt").read_text("utf-8").splitlines():
+        if row.startswith("["):
+            kinds = row.strip("[]").split(", ")
+        elif row and not row.startswith("#"):
+            for kind in kinds:
+                found[kind] += row.split("|")
+    return dict(found)
+
+
+@cache
+def _stop() -> frozenset[str]:
+    return frozenset(_cues()["stop"])
 
 
 @cache
 def _table() -> _Table:
     words: defaultdict[str, set[str]] = defaultdict(set)
     table = _Table({}, {}, {}, [])
-    for kind, cue in _cues(CUES):
+    anywhere = (each for each in _cues().items() if each[0].partition(":")[0] not in _APART)
+    for kind, cue in ((kind, cue) for kind, cues in anywhere for cue in cues):
         if _SPACELESS.search(cue):
             table.parts.append((cue, kind))
         elif cue.endswith("*"):
@@ -45,7 +59,7 @@ def _table() -> _Table:
             words[cue].add(kind)
     for cue, kinds in list(words.items()):
         for slip in _slips(cue) if len(cue) > 5 else ():
-            if slip not in words and slip not in STOP:
+            if slip not in words and slip not in _stop():
                 table.words[slip] = frozenset(kinds)
     table.words.update({cue: frozenset(kinds) for cue, kinds in words.items()})
     return table
@@ -77,23 +91,25 @@ def kinds_of(low: str) -> set[str]:
 @cache
 def _beginnings() -> dict[str, re.Pattern[str]]:
     made: defaultdict[str, list[str]] = defaultdict(list)
-    for kind, cue in _cues(BEGINS):
-        end = "" if _SPACELESS.search(cue) else r"\w*(?=[ ?])" if cue[-1] == "*" else "(?=[ ?])"
-        made[kind].append(re.escape(cue.rstrip("*")) + end)
+    for kind, cues in _cues().items():
+        for cue in cues if kind.startswith("begins: ") else ():
+            end = "" if _SPACELESS.search(cue) else r"\w*(?=[ ?])" if cue[-1] == "*" else "(?=[ ?])"
+            made[kind].append(re.escape(cue.rstrip("*")) + end)
     return {kind: re.compile("|".join(cues)) for kind, cues in made.items()}
 
 
 def begins(low: str) -> set[str]:
-    """What a folded sentence begins with, after fillers: a kind of `cues.BEGINS`."""
-    words = low.split()
-    at = next((i for i, word in enumerate(words[:8]) if word not in FILLERS), 0)
+    """What a folded sentence begins with, after fillers: kinds of "begins: ..."."""
+    words, fillers = low.split(), _cues()["filler"]
+    at = next((i for i, word in enumerate(words[:8]) if word not in fillers), 0)
     rest = " ".join(words[at : at + 6]) + " "
     return {kind for kind, pattern in _beginnings().items() if pattern.match(rest)}
 
 
 def content(low: str) -> frozenset[str]:
     """The words of a folded text that say what it is about; of scripts without spaces, pairs."""
-    found = {word.rstrip("s") for word in _WORD.findall(low) if word not in STOP}
+    stop = _stop()
+    found = {word.rstrip("s") for word in _WORD.findall(low) if word not in stop}
     if not low.isascii() and _SPACELESS.search(low):
         run = "".join(_SPACELESS.findall(low))
         found |= {run[i : i + 2] for i in range(len(run) - 1)}
