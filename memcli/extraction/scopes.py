@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 
 class Scope(NamedTuple):
@@ -14,12 +16,12 @@ class Scope(NamedTuple):
     """
 
     name: str
-    looks_for: str
-    """What a model is told; "" where nothing is to be judged."""
     writes: str
     type: str
     importance: float
     domain: str
+    looks_for: str = ""
+    """What a model is told; "" where nothing is to be judged."""
     kind: str = ""
     priority: str = ""
     needs: tuple[str, ...] = ("transcript",)
@@ -31,85 +33,15 @@ class Scope(NamedTuple):
     """Whether what it finds comes from turns of the transcript."""
 
 
-SCOPES = (
-    Scope(
-        "observations",
-        "what the person stated that lasts: preferences, rules, prohibitions. kind preference or"
-        " policy. person: true only when it is about their manner (tone, language, how to report), not"
-        " the work.",
-        "project", "directive", 0.95, "task", "preference", "high", ("human turns",), rules=True,
-    ),
-    Scope(
-        "escalation",
-        "where the person wants the agent to act alone and where to be asked first, whatever the work"
-        " (a rule about one thing of this repository, such as migrations, is observations). kind"
-        " preference.",
-        "proxy-tasks", "directive", 0.95, "task", "preference", needs=("human turns",), rules=True,
-    ),
-    Scope(
-        "intent-alignment",
-        "which criteria of INTENT.md were met or missed, and where the work left it. kind decision or"
-        " fact.",
-        "project", "declarative", 0.5, "task", "decision", needs=("INTENT.md",), shows=("INTENT.md",),
-    ),
-    Scope(
-        "team",
-        "in the task memories: norms (norm=true, directive) and patterns that recur (procedural) for a"
-        " task's team. turn 1.",
-        "task", "procedural", 0.5, "team", "workflow", needs=("task memories",),
-        shows=("task memories",), norms=True, turns=False,
-    ),
-    Scope(
-        "session",
-        "what this job taught that is not specific to one team: norms (norm=true, directive), patterns"
-        " (procedural).",
-        "job", "procedural", 0.5, "team", "workflow", shows=("task memories", "job memories"), norms=True,
-    ),
-    Scope(
-        "project",
-        "decisions with their reason (kind decision); facts given as reasons or found out (kind fact or"
-        " pitfall); conventions (norm=true, directive); how things are done here (kind workflow).",
-        "project", "procedural", 0.5, "task", "workflow", shows=("job memories",), norms=True, rules=True,
-    ),
-    Scope(
-        "global",
-        "in the project memories: what holds in any project, without its names. norm=true for"
-        " directives. turn 1.",
-        "global", "procedural", 0.5, "team", "workflow", needs=("project memories",),
-        shows=("project memories",), norms=True, turns=False,
-    ),
-    Scope(
-        "prospective",
-        "against the pre-mortem: risks it foresaw that came, risks it missed, false alarms. kind"
-        " pitfall.",
-        "project", "corrective", 0.5, "task", "pitfall", needs=(".premortem.md",), shows=(".premortem.md",),
-    ),
-    Scope(
-        "in-flight",
-        "which assumptions of the checkpoints moved, when and why. kind decision or fact.",
-        "project", "procedural", 0.5, "task", "decision", needs=(".assumptions.jsonl",),
-        shows=(".assumptions.jsonl",), rules=True,
-    ),
-    Scope(
-        "corrective",
-        "errors and corrections by the person: what went wrong, cause, what to do instead. kind"
-        " pitfall, with paths and commands.",
-        "project", "corrective", 0.8, "task", "pitfall", rules=True,
-    ),
-    Scope(
-        "episode",
-        "what happened, one item for each listed segment in which something was changed, decided or"
-        " found out (none for others), turn = its first turn: title of 5 to 15 words that says what was"
-        " done, text a summary in 2 to 4 sentences, outcome, 1 to 5 tags. kind episode.",
-        "episodes", "declarative", 0.5, "task", "episode", rules=True,
-    ),
-    Scope(
-        "interventions",
-        "",
-        "interventions", "corrective", 0.8, "task", "pitfall", needs=(".interventions.jsonl",), rules=True,
-        turns=False,
-    ),
-)  # fmt: skip
+def _read() -> tuple[Scope, ...]:
+    text = Path(__file__).with_name("scopes.toml").read_text("utf-8")
+    rows: list[dict[str, Any]] = tomllib.loads(text)["scope"]
+    for row in rows:
+        row.update({key: tuple(row[key]) for key in ("needs", "shows") if key in row})
+    return tuple(Scope(**row) for row in rows)
+
+
+SCOPES = _read()
 BY_NAME: Mapping[str, Scope] = {scope.name: scope for scope in SCOPES}
 NAMES = tuple(BY_NAME)
 FILES = ("INTENT.md", ".premortem.md", ".assumptions.jsonl", ".interventions.jsonl")
