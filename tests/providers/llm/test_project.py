@@ -46,9 +46,7 @@ def test_a_model_that_fails_is_told_and_the_stage_unknown(project: Project, api:
     assert found.code == 0 and "anthropic refused the call (401)" in found.out + found.err
 
 
-@pytest.mark.parametrize(
-    "line", ['llm = "claude"', 'model = "x"', "max_cost = 9", "max_calls = 9"]
-)
+@pytest.mark.parametrize("line", ['llm = "claude"', 'model = "x"', "max_cost = 9", "max_calls = 9"])
 def test_a_repository_may_not_spend_money(line: str, project: Project, api: Api) -> None:
     """Refused with its line."""
     project.write(".mem.toml", line + "\n")
