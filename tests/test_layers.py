@@ -61,7 +61,7 @@ USED_IN = {
     "typer": {"cli/*"},
     "psycopg": {"postgres/*"},
     "rich": {"views/*"},
-    "tomllib": {"project/config", "install/harness"},
+    "tomllib": {"project/config", "install/harness", "extraction/scopes"},
     "platformdirs": {"storage/folders"},
     "anthropic": {"providers/*"},
     "mcp": {"cli/mcp"},

@@ -6,13 +6,11 @@ write to, front matter and ids are never taken from it.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from memcli.extraction.scopes import BY_NAME, Scope
+from memcli.extraction.scopes import BY_NAME, TEXTS, Scope
 from memcli.memory.values import KINDS, TYPES
 from memcli.providers.llm.replies import read_items
 from memcli.sessions.model import Finding, Segment
@@ -25,8 +23,7 @@ ITEMS = 20
 TITLE = 160
 TEXT = 2400
 
-_TOLD = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf-8"))
-SYSTEM, JUDGE, RISKS = _TOLD["system"], _TOLD["judge"], _TOLD["risks"]
+SYSTEM, JUDGE, RISKS = (TEXTS[name] for name in ("system", "judge", "risks"))
 OUTCOMES = ("success", "partial", "failure", "unknown")
 _TEXT, _TEXTS, _FLAG = (
     {"type": "string"},

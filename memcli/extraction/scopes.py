@@ -33,15 +33,17 @@ class Scope(NamedTuple):
     """Whether what it finds comes from turns of the transcript."""
 
 
-def _read() -> tuple[Scope, ...]:
-    text = Path(__file__).with_name("scopes.toml").read_text("utf-8")
-    rows: list[dict[str, Any]] = tomllib.loads(text)["scope"]
-    for row in rows:
-        row.update({key: tuple(row[key]) for key in ("needs", "shows") if key in row})
-    return tuple(Scope(**row) for row in rows)
+TEXTS: Mapping[str, Any] = tomllib.loads(
+    Path(__file__).with_name("prompts.toml").read_text("utf-8")
+)
+"""What a language model is told, by name; `scope` is the list of scopes."""
 
 
-SCOPES = _read()
+def _scope(row: dict[str, Any]) -> Scope:
+    return Scope(**{**row, **{key: tuple(row[key]) for key in ("needs", "shows") if key in row}})
+
+
+SCOPES = tuple(_scope(row) for row in TEXTS["scope"])
 BY_NAME: Mapping[str, Scope] = {scope.name: scope for scope in SCOPES}
 NAMES = tuple(BY_NAME)
 FILES = ("INTENT.md", ".premortem.md", ".assumptions.jsonl", ".interventions.jsonl")
