@@ -35,9 +35,6 @@ ORDER = {
 }
 PURE = {"text", "memory", "similarity"}
 
-# Imports that point up, and what has outgrown its bound: these lists only shrink.
-UPWARD: dict[str, set[str]] = {}
-
 # Library -> the only modules that import it; "x/*" is everything below x.
 USED_IN = {
     "sqlite3": {
@@ -113,16 +110,7 @@ def test_imports_point_down(module: str) -> None:
         other = package(name)
         if not ours or name in ("__version__", "memcli") or other == package(module):
             continue
-        below = ORDER.get(other, -1) > ORDER[package(module)]
-        assert below or other in UPWARD.get(module, ()), f"{module} imports {name}"
-
-
-@pytest.mark.unit
-def test_no_list_of_exceptions_is_longer_than_it_must_be() -> None:
-    """An exception that is not needed any more is taken off its list."""
-    for module, names in UPWARD.items():
-        used = {package(name) for name, ours in imports(module) if ours}
-        assert names <= used, f"{module} does not import {names - used}"
+        assert ORDER.get(other, -1) > ORDER[package(module)], f"{module} imports {name}"
 
 
 @pytest.mark.unit

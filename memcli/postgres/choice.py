@@ -30,25 +30,22 @@ def named(projects: Iterable[SharedProject], names: Sequence[str]) -> list[Share
     projects = list(projects)
     found: dict[str, SharedProject] = {}
     for name in names:
-        fit = [p for p in projects if name in (p.name, p.name.rpartition("/")[2], p.key)]
+        fit = {p.key: p for p in projects if name in (p.name, p.name.rpartition("/")[2], p.key)}
         if not fit:
-            known = (
-                ", ".join(sorted(p.name for p in projects)[:8]) or "there is none that you may read"
-            )
-            raise UsageError(f"--project {name}: not in the shared index", f"projects: {known}")
-        found |= {p.key: p for p in fit}
+            known = ", ".join(sorted(p.name for p in projects)[:8])
+            hint = f"projects: {known or 'there is none that you may read'}"
+            raise UsageError(f"--project {name}: not in the shared index", hint)
+        found |= fit
     return list(found.values())
 
 
 def as_json(filters: Filters, projects: Sequence[str] | None) -> str:
     """The filters as the searches on the server take them."""
-    stores = set(filters.store) or {"memory"}
-    if filters.archived:
-        stores.add("archive")
+    stores = {*(filters.store or ("memory",)), *(("archive",) if filters.archived else ())}
     given: dict[str, Any] = {
-        "store": sorted(stores), "project": projects, "level": filters.level, "job": filters.job,
-        "task": filters.task, "type": filters.type, "kind": filters.kind,
-        "tag": [tag.lower() for tag in filters.tag], "path": bool(filters.path),
-        "since": filters.since, "until": filters.until,
+        "project": projects, "level": filters.level, "job": filters.job, "task": filters.task,
+        "type": filters.type, "kind": filters.kind, "tag": [tag.lower() for tag in filters.tag],
+        "path": bool(filters.path), "since": filters.since, "until": filters.until,
     }  # fmt: skip
-    return json.dumps({key: value for key, value in given.items() if value or key == "store"})
+    kept = {key: value for key, value in given.items() if value}
+    return json.dumps({"store": sorted(stores), **kept})

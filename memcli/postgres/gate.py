@@ -23,8 +23,7 @@ class Leader(NamedTuple):
 
 
 def gate(asked: Sequence[Term], bound: Mapping[str, int], total: int) -> str:
-    """The tsquery that brings candidates: any of the rarest terms, or any two that are rare enough
-    together.
+    """The tsquery that brings candidates: any of the rarest terms, or two rare enough together.
 
     What has one common word and no other would not be among the best. Where all are too common, as
     many must stand together as make it rare enough if they were independent.
@@ -44,19 +43,16 @@ def gate(asked: Sequence[Term], bound: Mapping[str, int], total: int) -> str:
     alone += _fitting([bound[term.text] for term in single[alone:]], room)
     groups = [[term] for term in single[:alone]]
     groups += [pair for _, pair in together if pair[0] not in single[:alone]]
-    return _any(groups or [_joint(single, bound, total)])
+    if not groups:
+        sizes = accumulate((bound[term.text] / total for term in single), mul, initial=float(total))
+        needed = next((i for i, size in enumerate(sizes) if size <= GATE), len(single))
+        groups = [list(single[:needed])]
+    return _any(groups)
 
 
 def _fitting(sizes: Iterable[float], room: float) -> int:
     """How many of these, from the first on, fit into a room."""
     return sum(size <= room for size in accumulate(sizes))
-
-
-def _joint(single: Sequence[Term], bound: Mapping[str, int], total: int) -> list[Term]:
-    """As many of the rarest terms as make it rare enough that all of them stand in a chunk."""
-    sizes = accumulate((bound[term.text] / total for term in single), mul, initial=float(total))
-    needed = next((i for i, size in enumerate(sizes) if size <= GATE), len(single))
-    return list(single[:needed])
 
 
 def _any(groups: Sequence[Sequence[Term]]) -> str:

@@ -13,11 +13,12 @@ from uuid import UUID
 from memcli.errors import UsageError
 from memcli.project import git
 
+_PAGE = r"(?:https?://|ssh://(?:[^@/]*@)?|(?:[\w.-]+@))([\w.-]+(?::\d+)?)[:/](.+?)(?:\.git)?/?$"
+_PLACES = {"bitbucket": "src", "gitlab": "-/blob", "gitea": "src/commit", "codeberg": "src/commit"}
+
 
 class Identity(NamedTuple):
-    """A project at a commit. `key` depends on `root_commit` and `path` alone; `remote` is ""
-    without one.
-    """
+    """A project at a commit. `key` depends on `root_commit` and `path`; `remote` "" is none."""
 
     key: UUID
     name: str
@@ -31,23 +32,24 @@ def identify(root: Path) -> Identity:
     """The identity of the project at `root`. Raises UsageError where it has none."""
     top = git.work_tree(root)
     if top is None:
-        raise UsageError(
-            f"the shared index knows projects by their first commit: {root} is in no git repository",
-            "run it in a repository",
-        )
-    if _ask(top, "rev-parse", "--is-shallow-repository") == "true":
-        raise UsageError(
-            f"the history of {top} is cut off, so its first commit is not known",
-            "git fetch --unshallow (in CI: fetch the whole history)",
-        )
-    commit = _ask(top, "rev-parse", "--verify", "--quiet", "HEAD")
-    first = _ask(top, "rev-list", "--max-parents=0", "--first-parent", "HEAD").split("\n")[-1]
+        what = "the shared index knows projects by their first commit"
+        raise UsageError(f"{what}: {root} is in no git repository", "run it in a repository")
+
+    def ask(*arguments: str) -> str:
+        done = git.run(arguments, top)
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    if ask("rev-parse", "--is-shallow-repository") == "true":
+        what = f"the history of {top} is cut off, so its first commit is not known"
+        raise UsageError(what, "git fetch --unshallow (in CI: fetch the whole history)")
+    commit = ask("rev-parse", "--verify", "--quiet", "HEAD")
+    first = ask("rev-list", "--max-parents=0", "--first-parent", "HEAD").split("\n")[-1]
     if not commit or not first:
         raise UsageError(f"{top} has no commit yet", "commit the memory files first")
     path = Path(os.path.relpath(os.path.realpath(root), os.path.realpath(top))).as_posix()
-    remote = without_secrets(_ask(top, "remote", "get-url", "origin"))
-    named = short_name(remote) if remote else os.path.basename(os.path.realpath(top))
-    name = named if path == "." else f"{named}/{path}"
+    remote = re.sub(r"^([a-z+]+://)[^/@]*@", r"\1", ask("remote", "get-url", "origin"))
+    name = _short_name(remote) if remote else os.path.basename(os.path.realpath(top))
+    name = name if path == "." else f"{name}/{path}"
     return Identity(key_of(first, path), name, first, path, commit, remote)
 
 
@@ -56,48 +58,21 @@ def key_of(root_commit: str, path: str) -> UUID:
     return UUID(bytes=blake2b(f"{root_commit}\0{path}".encode(), digest_size=16).digest())
 
 
-def short_name(remote: str) -> str:
-    """owner/name of a remote, as far as it has them."""
-    parts = [
-        part for part in re.split(r"[/:\\]", remote.removesuffix("/").removesuffix(".git")) if part
-    ]
-    return (
-        "/".join(parts[-2:]) if "://" in remote or ":" in remote else parts[-1] if parts else remote
-    )
-
-
-def _ask(top: Path, *arguments: str) -> str:
-    done = git.run(arguments, top)
-    return done.stdout.strip() if done.returncode == 0 else ""
-
-
-def without_secrets(url: str) -> str:
-    """A remote's URL without user and password."""
-    return re.sub(r"^([a-z+]+://)[^/@]*@", r"\1", url)
+def _short_name(remote: str) -> str:
+    """owner/name of a remote, as far as it has them; the last part of a path."""
+    parts = [part for part in re.split(r"[/:\\]", remote.rstrip("/").removesuffix(".git")) if part]
+    return "/".join(parts[-2:] if ":" in remote else parts[-1:]) or remote
 
 
 def blob_url(remote: str, commit: str, path: str, line: int) -> str:
     """Where a file can be read at a commit: a page of the remote where it has such, else
     `path@commit`.
     """
-    found = re.match(
-        r"(?:https?://|ssh://(?:[^@/]*@)?|(?:[\w.-]+@))([\w.-]+(?::\d+)?)[:/](.+?)(?:\.git)?/?$",
-        remote,
-    )
+    found = re.match(_PAGE, remote)
     if not found or remote.startswith("file:"):
         return f"{path}@{commit[:12]}"
-    host, name = found[1], found[2]
-    if remote.startswith("ssh://"):
-        host = host.split(":")[0]
+    host = found[1].split(":")[0] if remote.startswith("ssh://") else found[1]
     scheme = "http" if remote.startswith("http://") else "https"
-    page = f"{scheme}://{host}/{quote(name)}"
-    if "bitbucket" in host:
-        return f"{page}/src/{commit}/{quote(path)}#lines-{line}"
-    middle = (
-        "-/blob"
-        if "gitlab" in host
-        else "src/commit"
-        if "gitea" in host or "codeberg" in host
-        else "blob"
-    )
-    return f"{page}/{middle}/{commit}/{quote(path)}#L{line}"
+    middle = next((place for word, place in _PLACES.items() if word in host), "blob")
+    mark = f"lines-{line}" if "bitbucket" in host else f"L{line}"
+    return f"{scheme}://{host}/{quote(found[2])}/{middle}/{commit}/{quote(path)}#{mark}"

@@ -1,11 +1,9 @@
-"""The vector lane of a search over the shared index: `semantic.lane`, with distances from the
-server.
-"""
+"""The vector lane of a search over the shared index: `recall.vector_lane`, cosines by the server."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from memcli.errors import ProviderError, UsageError
@@ -17,7 +15,6 @@ from memcli.postgres.lexicon import Lexicon
 from memcli.postgres.store import SharedIndex
 from memcli.project.config import Config
 from memcli.recall import vector_lane
-from memcli.recall.vector_lane import Task
 
 if TYPE_CHECKING:
     from memcli.index.source import VectorLane
@@ -28,8 +25,7 @@ if TYPE_CHECKING:
 def lane(
     index: SharedIndex, config: Config, embedder: Callable[[], Embedder | None], notes: list[str]
 ) -> VectorLane:
-    """The vector lane of searches over `index`; a note says why words alone are searched, when they
-    are.
+    """The vector lane of searches over `index`; a note says why words alone are searched, if so.
 
     It raises ProviderError when it is the server that fails.
     """
@@ -52,10 +48,8 @@ def lane(
     return look
 
 
-def _comparable(index: SharedIndex, model: str, dim: int = 0) -> None:
-    """Raises UsageError unless there are vectors of this model, and of this dimension when it is
-    known.
-    """
+def _require(index: SharedIndex, model: str, dim: int = 0) -> None:
+    """Raises UsageError unless there are vectors of this model, and, if known, of this dimension."""
     have = index.models()
     if not have:
         raise UsageError("the shared index has no vectors", "")
@@ -63,33 +57,31 @@ def _comparable(index: SharedIndex, model: str, dim: int = 0) -> None:
     if not dims:
         raise UsageError(f"its vectors are of {', '.join(sorted({name for name, _ in have}))}", "")
     if dim and dim not in dims:
-        raise UsageError(
-            f"its vectors of {model} have {min(dims)} dimensions, here {dim}",
-            f"set embed_dimensions = {min(dims)}",
-        )
+        what = f"its vectors of {model} have {min(dims)} dimensions, here {dim}"
+        raise UsageError(what, f"set embed_dimensions = {min(dims)}")
 
 
-class _Words(NamedTuple):
-    """As much of an index as `semantic.understand` asks."""
+class _SharedWords(NamedTuple):
+    """As much of an index as `vector_lane.understand` asks."""
 
-    asked: SharedIndex
+    shared: SharedIndex
     embedder: Embedder
 
     def dimension(self) -> int:
-        """Not known before the model is: `_comparable` asks."""
+        """Not known before the model is: `_require` asks."""
         return 0
 
     def words(self, words: Collection[str]) -> dict[str, tuple[int, int, bytes]]:
         """(id, weight, vector) of the words that stand in the memory; ids count for nothing here."""
         asked = sorted(words)
-        counts = self.asked.counts([word.lower() for word in asked])
+        counts = self.shared.counts([word.lower() for word in asked])
         there = [word for word, n in zip(asked, counts, strict=True) if n]
         found = cast("Local", self.embedder).words(there)
         return {word: (0, own.weight, own.vector) for word, own in found.items()}
 
     def idf(self, words: Sequence[str]) -> list[float]:
         """How rare each word is."""
-        return self.asked.idf(words)
+        return self.shared.idf(words)
 
 
 def _signals(
@@ -101,52 +93,40 @@ def _signals(
     floor: float,
 ) -> Signals:
     """What vectors say of all lexical candidates, and of what has a cosine of at least `floor`."""
+    from memcli.storage.folders import cache_dir
+
     model = f"{embedder.provider}/{embedder.model}"
-    _comparable(index, model)
-    words = _Words(index, embedder)
+    _require(index, model)
+    words = _SharedWords(index, embedder)
     meaning = vector_lane.understand(words, words, embedder, task, asked)
     if not meaning.vector:
         return Signals(lexical, {})
     near, dim = f"[{','.join(map(str, memoryview(meaning.vector).cast('b')))}]", len(meaning.vector)
-    _comparable(index, model, dim)
+    _require(index, model, dim)
     close = index.nearest(near, model, dim, vector_lane.NEAREST)
     cosine = index.cosines({*lexical, *close}, near, model, dim)
     cosine = {i: value for i, value in cosine.items() if i in lexical or value >= floor}
     if embedder.provider != "local":
         return Signals(lexical, cosine)
-    return Signals(lexical, cosine, *_by_words(index, cast("Local", embedder), meaning, cosine))
-
-
-class _Content:
-    """The words of texts that say what these are about; what stands between two blanks is read
-    once.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[str, list[str]] = {}
-
-    def words(self, text: str) -> list[str]:
-        """The words of a text, each once."""
-        found: dict[str, None] = {}
-        for part in text.split():
-            if part not in self._known:
-                self._known[part] = [word for word in word_forms(part) if is_content(word)]
-            found.update(dict.fromkeys(self._known[part]))
-        return list(found)
-
-
-def _by_words(
-    index: SharedIndex, local: Local, task: Task, near: Iterable[int]
-) -> tuple[dict[int, float], dict[int, float]]:
-    """(words, density) of every candidate, as `semantic.by_words`."""
-    from memcli.storage.folders import cache_dir
-
-    content = _Content()
-    forms = {i: content.words(embedded_text(*text)) for i, text in index.texts(list(near)).items()}
-    lexicon = Lexicon(cache_dir(), local)
+    known: dict[str, list[str]] = {}
+    forms = {
+        c.rowid: _content(embedded_text(c.title, c.text), known)
+        for c in index.candidates(list(cosine))
+    }
+    lexicon = Lexicon(cache_dir(), cast("Local", embedder))
     try:
         ids = lexicon.ids({word for own in forms.values() for word in own})
-        words = {i: Near(b"", array("I", [ids[word] for word in own])) for i, own in forms.items()}
-        return vector_lane.by_words(lexicon, task, words)
+        by_id = {i: Near(b"", array("I", [ids[word] for word in own])) for i, own in forms.items()}
+        return Signals(lexical, cosine, *vector_lane.by_words(lexicon, meaning, by_id))
     finally:
         lexicon.close()
+
+
+def _content(text: str, known: dict[str, list[str]]) -> list[str]:
+    """The distinct words that say what a text is about; `known` has what stood between blanks."""
+    found: dict[str, None] = {}
+    for part in text.split():
+        if part not in known:
+            known[part] = [word for word in word_forms(part) if is_content(word)]
+        found.update(dict.fromkeys(known[part]))
+    return list(found)

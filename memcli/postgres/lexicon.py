@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memcli.providers.embed import arithmetic
+from memcli.storage.sqlite import ONE_OF
 
 if TYPE_CHECKING:
-    from memcli.providers.embed.local import Local, WordVector
+    from memcli.providers.embed.local import Local
 
 MOST = 200_000
 """How many words are kept; beyond, the file is begun anew."""
@@ -44,54 +45,42 @@ class Lexicon:
         except sqlite3.Error as error:  # busy, full or damaged: this search has its own then
             with suppress(sqlite3.Error):
                 self.db.close()
-            if (
-                type(error) is sqlite3.DatabaseError
-            ):  # its subclasses say that something is in the way
+            if type(error) is sqlite3.DatabaseError:  # subclasses: something is in the way
                 self._path.unlink(missing_ok=True)
             self.db = _made(sqlite3.connect(":memory:"))
             return self._learned(wanted)
 
     def _learned(self, wanted: set[str]) -> dict[str, int]:
+        from memcli.providers.embed.local import MANY
+
         known = self._ids(wanted)
-        missing = wanted - known.keys()
-        if missing:
-            self._learn(missing)
-            known |= self._ids(missing)
+        new = sorted(wanted - known.keys())
+        step = MANY - 1 if len(new) <= SOME else len(new)  # in parts numpy is not loaded
+        rows = [
+            (word, own.weight, own.vector, arithmetic.signs(own.vector))
+            for start in range(0, len(new), step)
+            for word, own in self._local.words(new[start : start + step]).items()
+        ]
+        if rows:
+            insert = "INSERT OR IGNORE INTO words (word, weight, vector, bits) VALUES (?, ?, ?, ?)"
+            with self.db:
+                self.db.executemany(insert, rows)
+            known |= self._ids(new)
         return known
 
+    def _asked(self, columns: str, key: str, values: Collection[Any]) -> list[tuple[Any, ...]]:
+        select = f"SELECT {columns} FROM words WHERE {key} {ONE_OF}"
+        return self.db.execute(select, (json.dumps(sorted(values)),)).fetchall()
+
     def _ids(self, words: Collection[str]) -> dict[str, int]:
-        rows = self.db.execute(
-            "SELECT word, id, bits FROM words WHERE word IN (SELECT value FROM json_each(?))",
-            (json.dumps(sorted(words)),),
-        ).fetchall()
+        rows = self._asked("word, id, bits", "word", words)
         self._bits.update((i, bits) for _, i, bits in rows)
         return {word: i for word, i, _ in rows}
 
-    def _learn(self, words: Collection[str]) -> None:
-        rows = [
-            (word, own.weight, own.vector, arithmetic.signs(own.vector))
-            for word, own in self._vectors(sorted(words))
-        ]
-        with self.db:
-            self.db.executemany(
-                "INSERT OR IGNORE INTO words (word, weight, vector, bits) VALUES (?, ?, ?, ?)", rows
-            )
-
-    def _vectors(self, words: Sequence[str]) -> Iterator[tuple[str, WordVector]]:
-        """The vectors of words; of some hundreds in parts, for which numpy is not loaded."""
-        from memcli.providers.embed.local import MANY
-
-        step = MANY - 1 if len(words) <= SOME else len(words)
-        for start in range(0, len(words), step):
-            yield from self._local.words(words[start : start + step]).items()
-
     def words(self, words: Collection[str]) -> dict[str, tuple[int, int, bytes]]:
         """(id, weight, vector) of the words that were met."""
-        rows = self.db.execute(
-            "SELECT word, id, weight, vector FROM words WHERE word IN (SELECT value FROM json_each(?))",
-            (json.dumps(sorted(words)),),
-        )
-        return {row[0]: row[1:] for row in rows}
+        rows = self._asked("word, id, weight, vector", "word", words)
+        return {word: (i, weight, data) for word, i, weight, data in rows}
 
     def word_bits(self, ids: Sequence[int]) -> list[int]:
         """The sign bits of words whose ids were asked for, as numbers."""
@@ -99,17 +88,11 @@ class Lexicon:
 
     def word_vectors(self, ids: Collection[int]) -> Mapping[int, bytes]:
         """The vectors of words by their ids."""
-        rows = self.db.execute(
-            "SELECT id, vector FROM words WHERE id IN (SELECT value FROM json_each(?))",
-            (json.dumps(sorted(ids)),),
-        )
-        return dict(rows.fetchall())
+        return dict(self._asked("id, vector", "id", ids))
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """The file, made when it is missing, anew when it is damaged or full; in memory where it cannot
-    be.
-    """
+    """The file, made when missing, anew when damaged or full; in memory where it cannot be."""
     from memcli.storage.folders import private_dir
 
     for _ in range(2):

@@ -12,6 +12,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError
@@ -26,15 +27,12 @@ PATIENCE = 1.5
 search gives a server up: with its own start and the answer from here, it is told within two.
 """
 
-
 LEAST = 0.05
 """Seconds that any call has."""
 
 
 class Link:
-    """A connection, opened on first use, with `patience` seconds for all calls together, or no
-    limit.
-    """
+    """A connection, opened on first use; `patience` seconds for all calls together, None no limit."""
 
     def __init__(self, url: str, environ: Mapping[str, str], patience: float | None = None) -> None:
         began = time.monotonic()
@@ -66,15 +64,16 @@ class Link:
                 done.put((False, error))
 
         began = time.monotonic()
-        self._submit(run)
+        if not self._started:
+            self._started = True
+            threading.Thread(target=self._serve, daemon=True).start()
+        self._work.put(run)
         try:
             good, result = done.get(timeout=self._left)
         except queue.Empty:
             self.failed = True
-            raise ProviderError(
-                f"the shared index does not answer ({self.where})",
-                "try again, or ask the local index",
-            ) from None
+            what = f"the shared index does not answer ({self.where})"
+            raise ProviderError(what, "try again, or ask the local index") from None
         if self._left is not None:
             self._left = max(self._left - (time.monotonic() - began), LEAST)
         if good:
@@ -82,15 +81,13 @@ class Link:
         self.failed = True
         raise explained(result, self.where) from None
 
-    def _submit(self, run: Callable[[], None]) -> None:
-        if not self._started:
-            self._started = True
-            threading.Thread(target=self._serve, daemon=True).start()
-        self._work.put(run)
-
     def _serve(self) -> None:
         while (job := self._work.get()) is not None:
             job()
+
+
+def _needed() -> UsageError:
+    return UsageError("the shared index needs the extra postgres", distribution.hint("postgres"))
 
 
 def connect(url: str, *, autocommit: bool = False) -> psycopg.Connection[Any]:
@@ -98,9 +95,7 @@ def connect(url: str, *, autocommit: bool = False) -> psycopg.Connection[Any]:
     try:
         import psycopg
     except ImportError:
-        raise UsageError(
-            "the shared index needs the extra postgres", distribution.hint("postgres")
-        ) from None
+        raise _needed() from None
     logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it logs is raised, too
     return psycopg.connect(url, autocommit=autocommit, connect_timeout=10, application_name="mem")
 
@@ -111,22 +106,16 @@ def shown(url: str, environ: Mapping[str, str]) -> str:
         from psycopg import ProgrammingError
         from psycopg.conninfo import conninfo_to_dict
     except ImportError:
-        raise UsageError(
-            "the shared index needs the extra postgres", distribution.hint("postgres")
-        ) from None
-    hint = "write it as postgresql://user@host:5432/database; the password goes to ~/.pgpass or PGPASSWORD"
+        raise _needed() from None
     if not url:
-        raise UsageError(
-            "no shared index is configured",
-            "set store_url in ~/.config/mem/config.toml, or MEM_STORE_URL",
-        )
-    if not url.startswith(("postgresql://", "postgres://")):
-        raise UsageError("store_url is no PostgreSQL URL", hint)
-    try:
-        parts = conninfo_to_dict(url)
-    except ProgrammingError:
-        raise UsageError("store_url is no PostgreSQL URL", hint) from None
-    if not re.fullmatch(r"[\d,]*", str(parts.get("port") or "")):
+        hint = "set store_url in ~/.config/mem/config.toml, or MEM_STORE_URL"
+        raise UsageError("no shared index is configured", hint)
+    parts = None
+    if url.startswith(("postgresql://", "postgres://")):
+        with suppress(ProgrammingError):
+            parts = conninfo_to_dict(url)
+    if parts is None or not re.fullmatch(r"[\d,]*", str(parts.get("port") or "")):
+        hint = "write it as postgresql://user@host:5432/database; the password goes to ~/.pgpass or PGPASSWORD"
         raise UsageError("store_url is no PostgreSQL URL", hint)
     host = parts.get("host") or environ.get("PGHOST", "localhost")
     port = parts.get("port") or environ.get("PGPORT", "5432")
@@ -140,27 +129,22 @@ def explained(error: BaseException, where: str) -> BaseException:
 
     if isinstance(error, MemError) or not isinstance(error, psycopg.Error):
         return error
-    text = str(error)
-    if isinstance(error, errors.InsufficientPrivilege):
-        return ProviderError(
-            f"this role may not do that in the shared index ({where})",
-            "ask for the rights of docs/shared-index.md, and check store_team",
-        )
+    text, name = str(error), type(error).__name__
+    hint = f"bring it up to date, or report it: {name}"
+    what: str = f"the shared index failed: {name}"
     if isinstance(error, (errors.LockNotAvailable, errors.DeadlockDetected)):
         return RefusedError(f"another push of this project is under way ({where})", "run again")
-    if "password authentication failed" in text or "no password supplied" in text:
-        return ProviderError(
-            f"the server does not take the password ({where})",
-            "put it into ~/.pgpass (PGPASSFILE) or PGPASSWORD",
-        )
-    if "does not exist" in text and isinstance(error, psycopg.OperationalError):
-        return ProviderError(f"no such database or role ({where})", "check store_url")
-    if isinstance(error, psycopg.OperationalError):
-        return ProviderError(
-            f"the shared index cannot be reached ({where})",
+    if isinstance(error, errors.InsufficientPrivilege):
+        what = "this role may not do that in the shared index"
+        hint = "ask for the rights of docs/shared-index.md, and check store_team"
+    elif "password authentication failed" in text or "no password supplied" in text:
+        what = "the server does not take the password"
+        hint = "put it into ~/.pgpass (PGPASSFILE) or PGPASSWORD"
+    elif isinstance(error, psycopg.OperationalError) and "does not exist" in text:
+        what, hint = "no such database or role", "check store_url"
+    elif isinstance(error, psycopg.OperationalError):
+        what, hint = (
+            "the shared index cannot be reached",
             "check that the server runs, and store_url",
         )
-    kind = type(error).__name__
-    return ProviderError(
-        f"the shared index failed: {kind} ({where})", f"bring it up to date, or report it: {kind}"
-    )
+    return ProviderError(f"{what} ({where})", hint)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -46,7 +46,7 @@ class PushReport(NamedTuple):
     made: bool = False
 
 
-class Source(NamedTuple):
+class CommittedFiles(NamedTuple):
     """The files of a project that are sent, by path, with what tells that one has changed."""
 
     files: Mapping[str, FileRow]
@@ -61,45 +61,41 @@ class _Target(NamedTuple):
     server: link.Link
     identity: Identity
     known: writer.Known
-    model: str
-    dim: int
-    embedder: Embedder | None
+    model: str = ""
+    dim: int = 0
+    embedder: Embedder | None = None
 
 
 def push(app: App, *, archived: bool = False) -> PushReport:
     """Send what changed. Nothing is written unless everything is. The index must be fresh."""
-    url = app.project.config.store_url
-    where = link.shown(url, app.project.environ)
+    url, environ = app.project.config.store_url, app.project.environ
+    where = link.shown(url, environ)
     if app.project.root is None:
-        raise UsageError(
-            "only a project can be pushed: the global level stays here", "run it in a repository"
-        )
+        what = "only a project can be pushed: the global level stays here"
+        raise UsageError(what, "run it in a repository")
     identity = identify(app.project.root)
     source = _source(app, archived)
-    server = link.Link(url, app.project.environ)
+    server = link.Link(url, environ)
     try:
         made = not server.ask(schema.version) and server.ask(schema.make)
         schema.require(server.ask(schema.version))
         for _ in range(TRIES):
             try:
-                return _push(app, server, identity, source, archived)._replace(made=made)
+                known = server.ask(lambda c: writer.known(c, identity.key))
+                target = _with_embedder(_Target(app, server, identity, known))
+                return _push(target, source, archived)._replace(made=made)
             except writer.Stale:
                 continue
     finally:
         server.close()
-    raise RefusedError(
-        f"this project is being pushed by others all the time ({where})", "run again"
-    )
-
-
-def _model(embedder: Embedder) -> str:
-    return f"{embedder.provider}/{embedder.model}"
+    what = f"this project is being pushed by others all the time ({where})"
+    raise RefusedError(what, "run again")
 
 
 # --- what is sent
 
 
-def _source(app: App, archived: bool) -> Source:
+def _source(app: App, archived: bool) -> CommittedFiles:
     wanted = {
         row.path: row
         for row in app.index.files().values()
@@ -108,16 +104,17 @@ def _source(app: App, archived: bool) -> Source:
     root = app.project.root or Path()
     kept = set(_git(root, wanted, "ls-files", "-z"))
     for name in _git(root, kept, "diff", "--name-only", "-z", "--relative", "HEAD"):
-        raise RefusedError(
-            f"{name} differs from what is committed",
-            "commit it first: what is shared is as of a commit",
-        )
+        hint = "commit it first: what is shared is as of a commit"
+        raise RefusedError(f"{name} differs from what is committed", hint)
     files = {name: row for name, row in wanted.items() if name in kept}
-    hashes = {name: _hash(row) for name, row in files.items()}
-    return Source(files, hashes, tuple(sorted(wanted.keys() - kept)))
+    hashes = {
+        name: digest("\0".join((FORMAT, row.hash, *row.place)).encode())
+        for name, row in files.items()
+    }
+    return CommittedFiles(files, hashes, tuple(sorted(wanted.keys() - kept)))
 
 
-def _git(root: Path, names: Mapping[str, Any] | set[str], *command: str) -> list[str]:
+def _git(root: Path, names: Iterable[str], *command: str) -> list[str]:
     """The names that a git command prints when asked about these files."""
     found: list[str] = []
     listed = sorted(names)
@@ -129,36 +126,40 @@ def _git(root: Path, names: Mapping[str, Any] | set[str], *command: str) -> list
     return found
 
 
-def _hash(row: FileRow) -> str:
-    return digest("\0".join((FORMAT, row.hash, *row.place)).encode())
-
-
-def _push(
-    app: App, server: link.Link, identity: Identity, source: Source, archived: bool
-) -> PushReport:
-    known = server.ask(lambda c: writer.known(c, identity.key))
-    team = app.project.config.store_team or known.team or server.ask(writer.role)
-    to = _Target(app, server, identity, known, *_embedding(app, server, known))
+def _push(to: _Target, source: CommittedFiles, archived: bool) -> PushReport:
+    known, key = to.known, to.identity.key
+    team = to.app.project.config.store_team or known.facts.team
+    team = team or to.server.ask(lambda c: str(c.execute("SELECT current_user").fetchall()[0][0]))
     if to.dim:
-        server.ask(lambda c: schema.index_vectors(c, to.model, to.dim))
+        to.server.ask(lambda c: schema.index_vectors(c, to.model, to.dim))
     problems: list[Problem] = []
     changed = [
-        _read(app, row, source.hashes[name], problems)
+        _read(to.app, row, source.hashes[name], problems)
         for name, row in source.files.items()
         if known.files.get(name) != source.hashes[name]
     ]
     gone = [rows.number(name) for name in known.files if name not in source.files]
     touched = [*gone, *(file.number for file in changed)]
-    have = server.ask(lambda c: writer.chunk_ids(c, identity.key, touched)) if touched else set()
-    change = _change(changed, gone, have, (f"=t:{team}", f"=p:{identity.key}"))
-    vectors = _vectors(to, change.new)
-    new = [chunk._replace(vector=vectors.get(chunk.sent.id)) for chunk in change.new]
-    change = change._replace(new=new, vectors=_older(to, change.dropped))
-    facts = writer.Facts(team, identity.commit, identity.remote, identity.name, to.model, to.dim)
+    have = to.server.ask(lambda c: writer.chunk_ids(c, key, touched)) if touched else set()
+    wanted = {sent.id: (file, sent) for file in changed for sent in file.chunks}
+    added = [pair for i, pair in wanted.items() if i not in have]
+    with Tokenizer() as tokenizer:
+        searched = rows.searched([sent for _, sent in added])
+        words = tokenizer.words(searched, (f"=t:{team}", f"=p:{key}"))
+    vectors = _vectors(to, [sent for _, sent in added])
+    new = [
+        writer.NewChunk(file, sent, own, vectors.get(sent.id))
+        for (file, sent), own in zip(added, words, strict=True)
+    ]
+    dropped = sorted(have - wanted.keys())
+    change = writer.Change(changed, gone, new, dropped, _older(to, dropped))
+    commit, remote, name = to.identity.commit, to.identity.remote, to.identity.name
+    facts = writer.Facts(team, commit, remote, name, to.model, to.dim)
     if changed or gone or change.vectors or facts != known.facts:
-        server.ask(lambda c: writer.write(c, identity, facts, known, change, archived=archived))
+        write = writer.write
+        to.server.ask(lambda c: write(c, to.identity, facts, known, change, archived=archived))
     return PushReport(
-        identity.name, server.where, identity.commit, len(source.files), len(new), len(change.dropped),
+        name, to.server.where, commit, len(source.files), len(new), len(dropped),
         len(vectors) + len(change.vectors), source.left_out, tuple(problems),
     )  # fmt: skip
 
@@ -179,62 +180,41 @@ def _read(app: App, row: FileRow, identity: str, problems: list[Problem]) -> wri
     return writer.FileChange(rows.number(row.path), row.path, identity, row.place, sent)
 
 
-def _change(
-    files: Sequence[writer.FileChange], gone: Sequence[int], have: set[int], labels: Sequence[str]
-) -> writer.Change:
-    """What is new and what is no longer wanted, without vectors."""
-    wanted = {sent.id: (file, sent) for file in files for sent in file.chunks}
-    new = [pair for i, pair in wanted.items() if i not in have]
-    tokenizer = Tokenizer()
-    try:
-        words = tokenizer.words(rows.searched([sent for _, sent in new]), labels)
-    finally:
-        tokenizer.close()
-    chunks = [writer.NewChunk(*pair, own, None) for pair, own in zip(new, words, strict=True)]
-    return writer.Change(files, gone, chunks, sorted(have - wanted.keys()), {})
-
-
 # --- vectors
 
 
-def _embedding(
-    app: App, server: link.Link, known: writer.Known
-) -> tuple[str, int, Embedder | None]:
-    """(model, dimension, embedder) of the vectors to send. Raises UsageError where the index has
-    others.
-    """
-    embedder = app.providers.embedder
+def _with_embedder(to: _Target) -> _Target:
+    """With the model, dimension and maker of its vectors. Raises UsageError where others are there."""
+    embedder = to.app.providers.embedder
     if embedder is None:
-        return "", 0, None
-    model = _model(embedder)
-    dim = app.project.config.embed_dimensions or (known.dim if known.model == model else 0)
-    if embedder.provider == "local":
-        dim = arithmetic.DIM
+        return to
+    model = f"{embedder.provider}/{embedder.model}"
+    known = to.known.facts.dim if to.known.facts.model == model else 0
+    dim = to.app.project.config.embed_dimensions or known
+    dim = arithmetic.DIM if embedder.provider == "local" else dim
     dim = dim or len(embedder.embed(["dimension"])[0])
-    have = server.ask(lambda c: writer.dimensions(c, model))
+    have = to.server.ask(lambda c: writer.dimensions(c, model))
     if have and dim not in have:
         listed = " or ".join(map(str, sorted(have)))
-        raise UsageError(
-            f"vectors of {model} have {listed} dimensions in the shared index, here {dim}",
-            f"set embed_dimensions = {sorted(have)[0]}",
-        )
-    return model, dim, embedder
+        what = f"vectors of {model} have {listed} dimensions in the shared index, here {dim}"
+        raise UsageError(what, f"set embed_dimensions = {sorted(have)[0]}")
+    return to._replace(model=model, dim=dim, embedder=embedder)
 
 
-def _vectors(to: _Target, new: Sequence[writer.NewChunk]) -> dict[int, str]:
+def _vectors(to: _Target, new: Sequence[rows.Sent]) -> dict[int, str]:
     """The vectors of the new chunks that are chosen to have one."""
-    live = (chunk.sent for chunk in new if chunk.sent.row.live)
     texts = {
         sent.id: embedded_text(sent.row.title, sent.row.text)
-        for sent in live
-        if _chosen(to.app, sent.row.kind, sent.row.type, json.loads(sent.row.metadata))
+        for sent in new
+        if sent.row.live
+        and _chosen(to.app, sent.row.kind, sent.row.type, json.loads(sent.row.metadata))
     }
     return _embedded(to, texts)
 
 
 def _older(to: _Target, dropped: Sequence[int]) -> dict[int, str]:
     """Vectors for what is there already but was embedded by another model, or not at all."""
-    same = (to.model, to.dim) == (to.known.model, to.known.dim)
+    same = (to.model, to.dim) == (to.known.facts.model, to.known.facts.dim)
     if to.embedder is None or same or not to.known.version:
         return {}
     found = to.server.ask(lambda c: writer.without_vector(c, to.identity.key, to.model, to.dim))
@@ -252,16 +232,12 @@ def _chosen(app: App, kind: str, type_: str, values: Mapping[str, Any]) -> bool:
     if values.get("embed") is not None:
         return bool(values["embed"])
     chosen = app.chosen
-    fits = (not chosen.kinds or kind in chosen.kinds) and (
-        not chosen.types or type_ in chosen.types
-    )
+    fits = kind in (chosen.kinds or (kind,)) and type_ in (chosen.types or (type_,))
     return fits and float(values.get("importance") or 0) >= chosen.importance
 
 
 def _embedded(to: _Target, texts: Mapping[int, str]) -> dict[int, str]:
-    """The vectors of texts, as the server reads them; what the local index has paid for is not paid
-    again.
-    """
+    """The vectors of texts, as the server reads them; those of the local index are not paid again."""
     embedder, dim = to.embedder, to.dim
     if embedder is None or not texts:
         return {}

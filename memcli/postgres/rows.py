@@ -1,11 +1,10 @@
-"""What of a project leaves the machine: its committed memory, without private parts and
-credentials.
-"""
+"""What of a project leaves the machine: its committed memory, without what is private or secret."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -14,7 +13,6 @@ from memcli.index.chunks import Row, rows
 from memcli.memory.levels import Place
 from memcli.memory.parser import MemoryFile
 from memcli.memory.prose import sections
-from memcli.memory.values import Entry
 from memcli.text.controls import PRIVATE_TAG, strip_controls, strip_private
 from memcli.text.secrets import redact_secrets
 
@@ -31,9 +29,7 @@ class Sent(NamedTuple):
 
 
 def leaves(place: Place, work_tree: str, *, archived: bool) -> bool:
-    """Whether files of a place may be sent: not the global level, no proxy, nothing of other work
-    trees.
-    """
+    """Whether files of a place may be sent: no global level, no proxy, no other work trees."""
     if place.level == "global" or work_tree or "proxy" in (place.store, place.of):
         return False
     return archived or place.store != "archive"
@@ -50,23 +46,27 @@ def number(*parts: object) -> int:
 def chunks(memory: MemoryFile, path: str, *, live: bool) -> list[Sent]:
     """The chunks of a file in their order. Equal entries of one file are told apart by their order."""
     found: list[Sent] = []
-    times: dict[bytes, int] = {}
+    times: Counter[bytes] = Counter()
     for entry in sorted((*sections(memory), *memory.entries), key=lambda entry: entry.start):
         head = 0
-        for row in rows(_public(entry), live=live):
+        extra = {key: _cleaned(value) for key, value in entry.extra.items()}
+        public = entry._replace(title=_cleaned(entry.title), body=_cleaned(entry.body), extra=extra)
+        for row in rows(public, live=live):
             values = json.loads(row.metadata)
-            row = row._replace(metadata=_plain(values))
-            times[row.digest] = again = times.get(row.digest, -1) + 1
-            own = number(path, row.digest.hex(), row.type, row.kind, again)
+            # jsonb knows no NUL
+            plain = json.dumps(values, ensure_ascii=False).replace("\\u0000", "")
+            row = row._replace(metadata=plain)
+            own = number(path, row.digest.hex(), row.type, row.kind, times[row.digest])
+            times[row.digest] += 1
             head = head if row.part else own
-            found.append(Sent(own, head, row.line, row, *_span(values, row.date)))
+            begins = str(values.get("started_at") or values.get("created") or row.date)[:10]
+            ends = str(values.get("ended_at") or begins)[:10]
+            found.append(Sent(own, head, row.line, row, begins, ends))
     return found
 
 
 def public_text(text: str) -> str:
-    """A file's text with its private parts blank, also where they span entries; lines keep their
-    numbers.
-    """
+    """A file's text with its private parts blank, also across entries; lines keep their numbers."""
     if strip_private(text) == text:
         return text
     kept, at, depth = [], 0, 0
@@ -81,12 +81,7 @@ def public_text(text: str) -> str:
             if depth == 0:
                 kept.append("\n" * text.count("\n", at, tag.end()))
                 at = tag.end()
-    return "".join(kept) if depth else "".join([*kept, text[at:]])
-
-
-def _public(entry: Entry) -> Entry:
-    extra = {key: _cleaned(value) for key, value in entry.extra.items()}
-    return entry._replace(title=_cleaned(entry.title), body=_cleaned(entry.body), extra=extra)
+    return "".join(kept if depth else [*kept, text[at:]])
 
 
 def _cleaned(value: Any) -> Any:
@@ -97,17 +92,6 @@ def _cleaned(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {_cleaned(key): _cleaned(item) for key, item in value.items()}
     return value
-
-
-def _plain(values: Mapping[str, Any]) -> str:
-    """Metadata as jsonb takes it: it knows no NUL."""
-    return json.dumps(values, ensure_ascii=False).replace("\\u0000", "")
-
-
-def _span(values: Mapping[str, Any], date: str) -> tuple[str, str]:
-    """The first and the last day that an entry is about, as the filters since and until count them."""
-    begins = str(values.get("started_at") or values.get("created") or date)[:10]
-    return begins, str(values.get("ended_at") or begins)[:10]
 
 
 def searched(sent: Sequence[Sent]) -> list[tuple[str, str, str, str, str]]:

@@ -29,18 +29,18 @@ def require(found: int) -> None:
     """Raise ProviderError unless `found` is the version that this program knows."""
     if found == VERSION:
         return
+    what, older = f"the shared index is of version {found}", found < VERSION
     if not found:
-        raise ProviderError(
-            "the server has no shared index yet",
-            "make its tables by a first push, as a role that may create a schema: mem index --push",
+        what = "the server has no shared index yet"
+        hint = (
+            "make its tables by a first push, as a role that may create a schema: mem index --push"
         )
-    older, hint = (
-        ("older", "DROP SCHEMA mem CASCADE, as the owner, then mem index --push in each project")
-        if found < VERSION
-        else ("newer", "use a newer mem")
-    )
-    what = f"the shared index is of version {found}, {older} than {VERSION}"
-    raise ProviderError(what, hint)
+    elif older:
+        hint = "DROP SCHEMA mem CASCADE, as the owner, then mem index --push in each project"
+    else:
+        hint = "use a newer mem"
+    side = f", {'older' if older else 'newer'} than {VERSION}" if found else ""
+    raise ProviderError(what + side, hint)
 
 
 def make(connection: psycopg.Connection[Any]) -> bool:
@@ -52,14 +52,14 @@ def make(connection: psycopg.Connection[Any]) -> bool:
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         if version(connection):
             return False
-        _extension(connection)
+        _make_extension(connection)
         connection.execute("CREATE SCHEMA IF NOT EXISTS mem")
         connection.execute((Path(__file__).parent / "schema.sql").read_bytes())
         connection.execute("INSERT INTO mem.version VALUES (%s)", (VERSION,))
     return True
 
 
-def _extension(connection: psycopg.Connection[Any]) -> None:
+def _make_extension(connection: psycopg.Connection[Any]) -> None:
     """Create pgvector, from 0.7 on: older ones have no half vectors."""
     row = connection.execute(
         "SELECT default_version, installed_version FROM pg_available_extensions"

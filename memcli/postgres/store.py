@@ -1,5 +1,4 @@
-"""Searching the shared index: the same questions that `store.Index` answers, asked of the server.
-SQL.
+"""Searching the shared index: the questions that the local one answers, asked of the server. SQL.
 
 An entry is called `id@project` here, since a section of prose may have the same id in two projects.
 Chunks have numbers that count from 1 and hold for one search; so do files.
@@ -28,9 +27,7 @@ if TYPE_CHECKING:
     import psycopg
 
 MET = 20_000
-"""Of how many that meet them the best are taken, where words stand together more often than by
-chance.
-"""
+"""Of so many that meet them the best are taken, where words stand together more than by chance."""
 K1, B = 1.2, 0.75
 """The constants of BM25, as in FTS5."""
 
@@ -42,9 +39,7 @@ SET LOCAL hnsw.ef_search = 300;
 SELECT version FROM mem.version;
 SELECT project::text, name, team, remote, path, commit, model, dim, chunks, length FROM mem.projects;
 """
-"""One state for all questions of a search, in one message: each costs the way to the server and
-back.
-"""
+"""One state for all questions of a search, in one message: each costs the way there and back."""
 
 Key = tuple[str, int]
 """(project, chunk or file)"""
@@ -63,7 +58,7 @@ class SharedIndex:
         self.link = link
         self._about = about
         self._paths = json.dumps(filters.path)
-        self.projects = self._projects()
+        self.projects = {row[0]: SharedProject(*row) for row in self.link.ask(_opened)}
         chosen = named(self.projects.values(), names)
         self.filters = as_json(filters, [p.key for p in chosen] if names else None)
         counted = chosen if names else list(self.projects.values())
@@ -83,9 +78,6 @@ class SharedIndex:
     def _ask(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self.link.ask(lambda c: c.execute(statement, values).fetchall())
 
-    def _projects(self) -> dict[str, SharedProject]:
-        return {row[0]: SharedProject(*row) for row in self.link.ask(_opened)}
-
     # --- words
 
     def size(self) -> int:
@@ -94,31 +86,22 @@ class SharedIndex:
 
     def counts(self, words: Sequence[str]) -> list[int]:
         """In how many chunks each word stands; a phrase, in at most so many."""
-        tokenizer = Tokenizer()
-        try:
+        with Tokenizer() as tokenizer:
             terms = tokenizer.terms(words)
-        finally:
-            tokenizer.close()
-        known = self._known(terms)
-        found = {
-            term.text: min((known.get(word, 0) for word in term.words), default=0) for term in terms
-        }
+        self._learn(terms)
+        found = {term.text: min(map(self._counts.__getitem__, term.words)) for term in terms}
         return [found.get(word, 0) for word in words]
 
     def idf(self, words: Sequence[str]) -> list[float]:
-        """How rare each word is, as `store.Index.idf`."""
+        """How rare each word is: see `bm25.idf`."""
         return [bm25.idf(n, self.total) for n in self.counts(words)]
 
-    def _known(self, terms: Iterable[Term]) -> dict[str, int]:
-        """In how many chunks each word of these terms stands; that of an open one counts all it
-        begins.
-        """
-        terms = list(terms)
+    def _learn(self, terms: Sequence[Term]) -> None:
+        """Ask in how many chunks the words of terms stand; that of an open one counts all it begins."""
         plain = {word for term in terms for word in term.words} - self._counts.keys()
         if plain:
-            rows = self._ask(
-                "SELECT * FROM mem.counts(%s, %s::uuid[])", (sorted(plain), self._only)
-            )
+            asked = "SELECT * FROM mem.counts(%s, %s::uuid[])"
+            rows = self._ask(asked, (sorted(plain), self._only))
             self._counts |= dict.fromkeys(plain, 0) | dict(rows)
         for head in {term.words[-1] for term in terms if term.open}:
             [(n,)] = self._ask(
@@ -127,20 +110,16 @@ class SharedIndex:
                 (head, head + "\U0010ffff", self._only, self._only),
             )
             self._counts[head] = int(n)
-        return self._counts
 
     def lexical(self, terms: Sequence[str], pool: int) -> dict[int, float]:
-        """BM25 of the best-matching chunks, the same sum over terms as `store.Index.lexical`."""
-        tokenizer = Tokenizer()
-        try:
+        """BM25 of the best-matching chunks, the same sum over terms as in `Lexical.best`."""
+        with Tokenizer() as tokenizer:
             asked = tokenizer.terms(list(dict.fromkeys(terms)))
-        finally:
-            tokenizer.close()
-        known = self._known(asked)
-        asked = [term for term in asked if all(known[word] for word in term.words)]
+        self._learn(asked)
+        bound = {term.text: min(map(self._counts.__getitem__, term.words)) for term in asked}
+        asked = [term for term in asked if bound[term.text]]
         if not asked:
             return {}
-        bound = {term.text: min(known[word] for word in term.words) for term in asked}
         leaders = self._leaders(asked, bound)
         counted = sorted((self._count(term, bound, leaders), term) for term in asked)
         rare = [(bm25.idf(n, self.total), term) for n, term in counted if n]
@@ -149,6 +128,7 @@ class SharedIndex:
         return bm25.best({number: score for number, score in scores.items() if score > 0}, pool)
 
     def _leaders(self, asked: Sequence[Term], bound: Mapping[str, int]) -> dict[int, Leader]:
+        most = bm25.SCORED if self.total <= bm25.SCORED else bm25.LEADERS
         rows = self._ask(
             "SELECT project::text, id, length, paths, lexemes, places, marks"
             " FROM mem.lexical(%s::tsquery, %s::tsquery[], %s, %s, %s, %s, %s, %s, %s)",
@@ -157,7 +137,7 @@ class SharedIndex:
                 [bm25.idf(bound[term.text], self.total) for term in asked],
                 sorted({word for term in asked for word in term.words}),
                 sorted({term.words[-1] for term in asked if term.open}),
-                MET, bm25.SCORED if self.total <= bm25.SCORED else bm25.LEADERS, bm25.LEADERS, self.filters,
+                MET, most, bm25.LEADERS, self.filters,
             ),
         )  # fmt: skip
         return {
@@ -191,10 +171,8 @@ class SharedIndex:
 
     def models(self) -> set[tuple[str, int]]:
         """(model, dimension) of the vectors in the projects that are searched."""
-        keys = self._only if self._only is not None else list(self.projects)
-        return {
-            (self.projects[k].model, self.projects[k].dim) for k in keys if self.projects[k].model
-        }
+        own = [p for p in self.projects.values() if self._only is None or p.key in self._only]
+        return {(p.model, p.dim) for p in own if p.model}
 
     def nearest(self, query: str, model: str, dim: int, most: int) -> list[int]:
         """The chunks whose vectors are nearest to a query, of one model."""
@@ -207,18 +185,10 @@ class SharedIndex:
     def cosines(
         self, numbers: Collection[int], query: str, model: str, dim: int
     ) -> dict[int, float]:
-        """The cosine of each of these chunks, as far as it has a vector of that model; they are
-        loaded.
-        """
+        """The cosines of these chunks, as far as they have vectors of that model; they are loaded."""
         product = "CASE WHEN c.model = %s AND c.dim = %s THEN -(c.vector <#> %s::halfvec) END"
         found = self._load(map(self._keys.__getitem__, numbers), product, (model, dim, query))
-        return {
-            number: value / arithmetic.FULL for number, value in found.items() if value is not None
-        }
-
-    def texts(self, numbers: Collection[int]) -> dict[int, tuple[str, str]]:
-        """(title, text) of these chunks."""
-        return {c.rowid: (c.title, c.text) for c in self.candidates(numbers)}
+        return {i: value / arithmetic.FULL for i, value in found.items() if value is not None}
 
     # --- chunks
 
@@ -251,44 +221,25 @@ class SharedIndex:
         self, project: str, i: int, file: int, head: int, entry: str, part: int, type_: str, kind: str,
         date: str, title: str, text: str, values: dict[str, Any], path: str, *place: str,
     ) -> int:  # fmt: skip
-        number, source = (
-            self._number((project, i)),
-            self._source((project, file), path, Place(*place)),
-        )
+        number, key = self._number((project, i)), (project, file)
+        source = self._file_of.setdefault(key, len(self._file_of) + 1)
+        if source not in self.files:
+            self.files[source] = FileRow(source, path, Place(*place), "", 0, 0, "", 0, ())
+            self._project_of[source] = project
         self._heads[number] = (project, head)
         if "promoted_to" in values:
-            values["promoted_to"] = [_name(str(other), project) for other in values["promoted_to"]]
+            values["promoted_to"] = [f"{other}@{project}" for other in values["promoted_to"]]
         self._loaded[number] = Candidate(
-            number,
-            source,
-            _name(entry, project),
-            part,
-            head,
-            0,
-            type_,
-            kind,
-            date,
-            title,
-            text,
-            values,
-        )
+            number, source, f"{entry}@{project}", part, head, 0, type_, kind, date, title, text, values,
+        )  # fmt: skip
         return number
-
-    def _source(self, key: Key, path: str, place: Place) -> int:
-        """The number of a file."""
-        if key not in self._file_of:
-            source = self._file_of[key] = len(self._file_of) + 1
-            self.files[source] = FileRow(source, path, place, "", 0, 0, "", 0, ())
-            self._project_of[source] = key[0]
-        return self._file_of[key]
 
     def places(self, entries: Collection[str]) -> list[tuple[int, int]]:
         """(chunk, file) of the first chunk of every place where these entries stand, if it passes."""
-        named = [_split(entry) for entry in entries]
-        rows = self._ask(
-            "SELECT project::text, id FROM mem.standing(%s::uuid[], %s, %s)",
-            ([project for _, project in named], [entry for entry, _ in named], self.filters),
-        )
+        named = [entry.rpartition("@") for entry in entries]
+        projects, names = [project for *_, project in named], [entry for entry, *_ in named]
+        asked = "SELECT project::text, id FROM mem.standing(%s::uuid[], %s, %s)"
+        rows = self._ask(asked, (projects, names, self.filters))
         return [(c.rowid, c.source) for c in self.candidates([self._number(key) for key in rows])]
 
     def passes(self, candidate: Candidate) -> bool:
@@ -312,9 +263,7 @@ class SharedIndex:
     # --- places
 
     def beside(self, candidates: Sequence[Candidate]) -> list[Sequence[Sequence[str]]]:
-        """For each, the entries up to two places before it in its file and those after it, nearest
-        first.
-        """
+        """For each, the two entries before it in its file and the two after, nearest first."""
         keys = [self._heads[c.rowid] for c in candidates]
         rows = self._ask(
             "WITH near AS MATERIALIZED ("
@@ -328,8 +277,11 @@ class SharedIndex:
         )
         around: dict[Key, dict[int, str]] = {}
         for project, i, apart, entry in rows:
-            around.setdefault((project, i), {})[apart] = _name(entry, project)
-        return [_sides(around.get(key, {})) for key in keys]
+            around.setdefault((project, i), {})[apart] = f"{entry}@{project}"
+        return [
+            [[own[step] for step in steps if step in own] for steps in ((-1, -2), (1, 2))]
+            for own in (around.get(key, {}) for key in keys)
+        ]
 
     def edges(self, entries: Collection[str]) -> list[tuple[str, str, float]]:
         """None: what belongs together is not sent to the server."""
@@ -368,9 +320,7 @@ def _columns(keys: Iterable[Key]) -> tuple[list[str], list[int]]:
 
 
 def _opened(connection: psycopg.Connection[Any]) -> list[tuple[Any, ...]]:
-    """Begin a search; the projects one may read. Raises ProviderError where the tables are not as
-    known.
-    """
+    """Begin a search; the projects one may read. Raises ProviderError for tables of another kind."""
     from psycopg import errors
 
     try:
@@ -385,17 +335,3 @@ def _opened(connection: psycopg.Connection[Any]) -> list[tuple[Any, ...]]:
     schema.require(int(row[0]) if row else 0)
     cursor.nextset()
     return cursor.fetchall()
-
-
-def _sides(around: Mapping[int, str]) -> list[list[str]]:
-    """What stands before and behind, nearest first, from what stands how far away."""
-    return [[around[step * sign] for step in (1, 2) if step * sign in around] for sign in (-1, 1)]
-
-
-def _name(entry: str, project: str) -> str:
-    return f"{entry}@{project}"
-
-
-def _split(name: str) -> tuple[str, str]:
-    entry, _, project = name.rpartition("@")
-    return entry, project

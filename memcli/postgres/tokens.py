@@ -22,9 +22,7 @@ LONGEST = 1000
 
 
 class Words(NamedTuple):
-    """A text as a tsvector in its text form; the words in it, and how many they are with
-    repetitions.
-    """
+    """A text as a tsvector in its text form; its words, and how many they are with repetitions."""
 
     vector: str
     terms: frozenset[str]
@@ -32,7 +30,7 @@ class Words(NamedTuple):
 
 
 class Tokenizer:
-    """The tokenizer of the local index, outside of it. Close after use."""
+    """The tokenizer of the local index, outside of it. Use as a context manager."""
 
     def __init__(self) -> None:
         self.db = sqlite3.connect(":memory:", isolation_level=None)
@@ -42,13 +40,14 @@ class Tokenizer:
         )
         self.db.execute("CREATE VIRTUAL TABLE instances USING fts5vocab(texts, instance)")
 
-    def close(self) -> None:
+    def __enter__(self) -> Tokenizer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self.db.close()
 
     def words(self, rows: Sequence[Sequence[str]], labels: Sequence[str] = ()) -> list[Words]:
-        """The words of each row of `COLUMNS`; `labels` are added to every vector, without a
-        position.
-        """
+        """The words of each row of `COLUMNS`; each vector has the `labels`, too, without a place."""
         found: list[dict[str, list[str]]] = [{} for _ in rows]
         lengths = [0] * len(rows)
         starts = self._fill(rows)
@@ -58,9 +57,13 @@ class Tokenizer:
                 place = min(starts[row][column] + offset + 1, LAST)
                 found[row].setdefault(term, []).append(f"{place}{MARKS[column]}")
         extra = " ".join(quoted(label) for label in labels)
+        vectors = (
+            " ".join(f"{quoted(word)}:{','.join(places)}" for word, places in own.items())
+            for own in found
+        )
         return [
-            Words(f"{_vector(own)} {extra}".strip(), frozenset(own), length)
-            for own, length in zip(found, lengths, strict=True)
+            Words(f"{vector} {extra}".strip(), frozenset(own), length)
+            for vector, own, length in zip(vectors, found, lengths, strict=True)
         ]
 
     def _fill(self, rows: Sequence[Sequence[str]]) -> list[list[int]]:
@@ -111,7 +114,3 @@ def quoted(word: str) -> str:
     """A lexeme as tsvector and tsquery read it."""
     doubled = word.replace("\\", "\\\\").replace("'", "''")
     return f"'{doubled}'"
-
-
-def _vector(words: Mapping[str, Sequence[str]]) -> str:
-    return " ".join(f"{quoted(word)}:{','.join(places)}" for word, places in words.items())

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 LOCK_WAIT = "20s"
 """How long a push waits for another one of the same project."""
-
-
 COLUMNS = (
     "project, id, team, file, head, entry, part, live, store, level, job, task, type, kind, date, begins,"
     " ends, title, text, metadata, words, length, model, dim, vector"
@@ -43,18 +41,6 @@ class Known(NamedTuple):
     version: int = 0
     facts: Facts = Facts()
     files: Mapping[str, str] = {}
-
-    @property
-    def team(self) -> str:
-        return self.facts.team
-
-    @property
-    def model(self) -> str:
-        return self.facts.model
-
-    @property
-    def dim(self) -> int:
-        return self.facts.dim
 
 
 class FileChange(NamedTuple):
@@ -101,12 +87,6 @@ def known(connection: psycopg.Connection[Any], key: UUID) -> Known:
     return Known(row[0], Facts(*row[1:7]), dict(row[7] or ())) if row else Known()
 
 
-def role(connection: psycopg.Connection[Any]) -> str:
-    """The role that one is."""
-    row = connection.execute("SELECT current_user").fetchone()
-    return str(row[0]) if row else ""
-
-
 def chunk_ids(connection: psycopg.Connection[Any], key: UUID, files: Sequence[int]) -> set[int]:
     """The chunks that the server has of these files."""
     rows = connection.execute(
@@ -141,47 +121,29 @@ def write(
     *,
     archived: bool,
 ) -> None:
-    """Apply a change, all of it or nothing. Raises Stale when the project is not as it was
-    `before`.
-    """
+    """Apply a change, all or nothing. Raises Stale when the project is not as it was `before`."""
+    key, team = identity.key, before.facts.team
+    lock = int.from_bytes(key.bytes[:8], signed=True)
     with connection.transaction():
         connection.execute(f"SET LOCAL lock_timeout = '{LOCK_WAIT}'")
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_lock(identity.key),))
-        row = connection.execute(
-            "SELECT version FROM mem.projects WHERE project = %s", (identity.key,)
-        ).fetchone()
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock,))
+        select = "SELECT version FROM mem.projects WHERE project = %s"
+        row = connection.execute(select, (key,)).fetchone()
         if (row[0] if row else 0) != before.version:
             raise Stale
-        writer = Writer(connection, identity.key, facts.team, facts.model, facts.dim)
+        writer = Writer(connection, key, facts.team, facts.model, facts.dim)
         removed = writer.drop(change.dropped)
         writer.files(change.files, change.gone)
         writer.add(change.new)
         writer.vectors(change.vectors)
         added = Counter(term for chunk in change.new for term in chunk.words.terms)
-        added.subtract(removed.terms)
+        added.subtract(term for _, terms in removed for term in terms if not term.startswith("="))
         writer.count(added)
-        if facts.team != before.team and before.version:
-            writer.move(before.team)
-        writer.project(
-            identity, before.version + 1, archived,
-            chunks=len(change.new) - removed.chunks,
-            length=sum(chunk.words.length for chunk in change.new) - removed.length,
-        )  # fmt: skip
-
-
-def _first(file: FileChange) -> list[Sent]:
-    """The first chunk of every entry."""
-    return [sent for sent in file.chunks if sent.id == sent.head]
-
-
-def _lock(key: UUID) -> int:
-    return int.from_bytes(key.bytes[:8], signed=True)
-
-
-class _Removed(NamedTuple):
-    chunks: int
-    length: int
-    terms: Counter[str]
+        if facts.team != team and before.version:
+            writer.move(team)
+        length = sum(chunk.words.length for chunk in change.new) - sum(own for own, _ in removed)
+        chunks = len(change.new) - len(removed)
+        writer.project(identity, before.version + 1, archived, chunks=chunks, length=length)
 
 
 class Writer:
@@ -199,33 +161,30 @@ class Writer:
         with self.connection.cursor() as cursor:
             cursor.executemany(statement, rows)
 
-    def drop(self, ids: Sequence[int]) -> _Removed:
-        """Take chunks out; what they counted for."""
-        rows = self.connection.execute(
+    def drop(self, ids: Sequence[int]) -> list[tuple[int, list[str]]]:
+        """Take chunks out; (length, terms) of each."""
+        return self.connection.execute(
             "DELETE FROM mem.chunks WHERE project = %s AND id = ANY (%s)"
             " RETURNING length, tsvector_to_array(words)",
             (self.key, list(ids)),
         ).fetchall()
-        terms = Counter(term for _, own in rows for term in own if not term.startswith("="))
-        return _Removed(len(rows), sum(row[0] for row in rows), terms)
 
     def files(self, files: Sequence[FileChange], gone: Sequence[int]) -> None:
-        self.connection.execute(
-            "DELETE FROM mem.files WHERE project = %s AND file = ANY (%s)", (self.key, list(gone))
-        )
+        delete = "DELETE FROM mem.files WHERE project = %s AND file = ANY (%s)"
+        self.connection.execute(delete, (self.key, list(gone)))
+        rows = []
+        for file in files:
+            heads = [sent for sent in file.chunks if sent.id == sent.head]
+            ids, lines = [sent.id for sent in heads], [sent.line for sent in heads]
+            own = (self.key, file.number, self.team, file.path, file.hash)
+            rows.append((*own, *file.place, ids, lines))
         self._many(
             "INSERT INTO mem.files VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
             " ON CONFLICT (project, file) DO UPDATE SET hash = excluded.hash, level = excluded.level,"
             " store = excluded.store, job = excluded.job, task = excluded.task, of = excluded.of,"
             " heads = excluded.heads, lines = excluded.lines",
-            [
-                (
-                    self.key, file.number, self.team, file.path, file.hash, *file.place,
-                    [s.id for s in _first(file)], [s.line for s in _first(file)],
-                )
-                for file in files
-            ],
-        )  # fmt: skip
+            rows,
+        )
 
     def add(self, chunks: Sequence[NewChunk]) -> None:
         self._many(
@@ -235,8 +194,7 @@ class Writer:
 
     def row_of(self, chunk: NewChunk) -> tuple[Any, ...]:
         """The values of `COLUMNS` for a chunk."""
-        file, sent, row = chunk.file, chunk.sent, chunk.sent.row
-        place = file.place
+        file, sent, row, place = chunk.file, chunk.sent, chunk.sent.row, chunk.file.place
         model = (self.model, self.dim) if chunk.vector else ("", 0)
         return (
             self.key, sent.id, self.team, file.number, sent.head, row.entry, row.part, bool(row.live),

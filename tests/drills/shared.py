@@ -179,13 +179,11 @@ def _load_share(url: str, numbers: range, entries: int, model: str, team: str) -
     import psycopg
 
     began = time.monotonic()
-    tokenizer = Tokenizer()
-    with psycopg.connect(url, autocommit=True) as connection:
+    with Tokenizer() as tokenizer, psycopg.connect(url, autocommit=True) as connection:
         for place, number in enumerate(numbers):
             _load_project(connection, tokenizer, number, entries, model, team)
             if place % 50 == 49:
                 _tell(began, f"{place + 1} of {len(numbers)} projects loaded")
-    tokenizer.close()
 
 
 def _tell(began: float, what: str) -> None:
