@@ -40,7 +40,8 @@ TEXTS: Mapping[str, Any] = tomllib.loads(
 
 
 def _scope(row: dict[str, Any]) -> Scope:
-    return Scope(**{**row, **{key: tuple(row[key]) for key in ("needs", "shows") if key in row}})
+    lists: dict[str, Any] = {key: tuple(row[key]) for key in ("needs", "shows") if key in row}
+    return Scope(**{**row, **lists})
 
 
 SCOPES = tuple(_scope(row) for row in TEXTS["scope"])

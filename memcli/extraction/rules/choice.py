@@ -12,7 +12,7 @@ from memcli.extraction.rules.evidence import Heard, Remark, Surroundings, are_ha
 from memcli.extraction.rules.sentences import LONGEST
 from memcli.sessions.model import Turn
 
-JUDGED = 80
+JUDGED = 40
 """Sentences of each voice that the session is asked about, the best by their own words."""
 GOES_ON = {True: -1.0, False: -2.0}
 """What a neighbour must be worth to go with a sentence that is kept, of people and of agents."""

@@ -194,7 +194,8 @@ class Surroundings:
     def _by_agent(self, found: Remark, at: int, shares: Mapping[int, float]) -> set[str]:
         after = self.heard[at + 1] if at + 1 < len(self.heard) else None
         start = self.heard[at - 1].turn if at else 0
-        about = max((shares.get(i, 0.0) for i in range(at) if self.heard[i].human), default=0.0)
+        asked = (share for i, share in shares.items() if i < at and self.heard[i].human)
+        about = max(asked, default=0.0)
         holds = {
             "closing": after is None or after.human,
             "agreed to": after is not None and after.human and bool(_AGREED.match(after.head)),
