@@ -21,7 +21,12 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
         {"open"},
         "the lock file, in the user's state folder, without following links",
     ),
-    "storage/state": ({"open"}, "log and state file, in the user's state folder, without links"),
+    "similarity/claim_words": ({"open"}, "a table of the package"),
+    "text/matching": ({"open"}, "tables of the package"),
+    "storage/state": (
+        {"open", "read_text"},
+        "log and state file, in the user's state folder, without links; the schema of the package",
+    ),
     "index/database": ({"open", "read_text"}, "makes the database file; the schema of the package"),
     "project/git": ({"open", "read_bytes", "read_text"}, "git's own files below .git"),
     "commands/merge_driver": (

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from pathlib import Path
 
-_TABLES = {
-    name: " ".join(words)
-    for name, *words in map(
-        str.split, Path(__file__).with_suffix(".txt").read_text("utf-8").split("# ")[1:]
-    )
-}
+with open(__file__.removesuffix("py") + "txt", encoding="utf-8") as _file:
+    _TABLES = {name: " ".join(rest) for name, *rest in map(str.split, _file.read().split("# ")[1:])}
 """The long tables of words, by name; in those of groups `|` stands between two."""
 
 

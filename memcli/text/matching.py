@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 
@@ -34,6 +33,12 @@ def regex(pattern: str, flags: int = 0) -> re.Pattern[str]:
     return re.compile(pattern, flags)
 
 
+def data(name: str) -> str:
+    """The text of a data file beside this module."""
+    with open(__file__.removesuffix("matching.py") + name, encoding="utf-8") as file:
+        return file.read()
+
+
 @cache
 def rules(name: str) -> dict[str, tuple[TextRule, ...]]:
     """The rules of a data file beside this module, by group.
@@ -41,7 +46,7 @@ def rules(name: str) -> dict[str, tuple[TextRule, ...]]:
     Stanzas: a JSON list of group, kind and hints, then the pattern.
     """
     found: dict[str, tuple[TextRule, ...]] = {}
-    for stanza in Path(__file__).with_name(name).read_text("utf-8").strip().split("\n\n"):
+    for stanza in data(name).strip().split("\n\n"):
         head, _, pattern = stanza.partition("\n")
         group, kind, *hints = json.loads(head)
         found[group] = (*found.get(group, ()), TextRule(kind, tuple(hints), pattern))

@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path
 from typing import Final
 
 from memcli.text.credentials import assigned, is_filler, is_masked, is_ordinary
-from memcli.text.matching import Span, TextRule, due, lowered, regex, replaced, rules, settle
+from memcli.text.matching import Span, TextRule, data, due, lowered, regex, replaced, rules, settle
 
 _B: Final = r"(?<![A-Za-z0-9])"
 _E: Final = r"(?![A-Za-z0-9])"
@@ -37,7 +36,7 @@ def _shapes() -> tuple[TextRule, ...]:
     Prefixes, alphabets and lengths are facts that gitleaks (MIT, see docs/notices.md) collected.
     """
     found = []
-    for line in Path(__file__).with_name("token_shapes.txt").read_text("utf-8").splitlines():
+    for line in data("token_shapes.txt").splitlines():
         kind, prefixes, rest = line.split(" ", 2)
         starts = tuple(prefixes.split(","))
         pattern = "|".join(map(re.escape, starts))
