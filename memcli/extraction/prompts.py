@@ -24,54 +24,16 @@ TITLE = 160
 TEXT = 2400
 
 SYSTEM, JUDGE, RISKS = (TEXTS[name] for name in ("system", "judge", "risks"))
-OUTCOMES = ("success", "partial", "failure", "unknown")
-_TEXT, _TEXTS, _FLAG = (
-    {"type": "string"},
-    {"type": "array", "items": {"type": "string"}},
-    {"type": "boolean"},
-)
-
-
-def _object(required: Sequence[str], **properties: Any) -> dict[str, Any]:
-    """The schema of an object with these properties and no others."""
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(required),
-        "properties": properties,
-    }
-
-
-ITEM: Mapping[str, Any] = _object(
-    ("scope", "turn", "kind", "title", "text"),
-    scope=_TEXT,
-    turn={"type": "integer"},
-    kind={"type": "string", "enum": list(KINDS)},
-    title=_TEXT,
-    text=_TEXT,
-    type={"type": "string", "enum": list(TYPES)},
-    importance={"type": "number", "minimum": 0, "maximum": 1},
-    tags=_TEXTS,
-    paths=_TEXTS,
-    commands=_TEXTS,
-    person=_FLAG,
-    norm=_FLAG,
-    outside=_FLAG,
-    known=_TEXT,
-    outcome={"type": "string", "enum": list(OUTCOMES)},
-)
-VERDICTS: Mapping[str, Any] = _object(
-    ("general",), general={"type": "array", "items": {"type": "integer"}}
-)
-RISK: Mapping[str, Any] = _object(("title", "text"), title=_TEXT, text=_TEXT)
+ITEM, VERDICTS, RISK = (TEXTS["schemas"][name] for name in ("item", "verdicts", "risk"))
 
 
 def schema(item: Mapping[str, Any], scopes: Sequence[str] = ()) -> dict[str, Any]:
     """The schema of a reply with a list of items, of these scopes."""
-    if scopes:
-        properties = {**item["properties"], "scope": {"type": "string", "enum": list(scopes)}}
-        item = {**item, "properties": properties}
-    return _object(("items",), items={"type": "array", "items": item})
+    known = {"scope": scopes, "kind": KINDS, "type": TYPES}
+    enums = {key: {"type": "string", "enum": list(values)} for key, values in known.items()}
+    fields = {key: enums.get(key, value) for key, value in item["properties"].items()}
+    items = {"type": "array", "items": {**item, "properties": fields}}
+    return {**item, "required": ["items"], "properties": {"items": items}}
 
 
 # --- the instruction
