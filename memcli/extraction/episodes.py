@@ -15,7 +15,7 @@ from typing import NamedTuple
 from memcli.extraction.rules.commands import command_of, edited_by
 from memcli.extraction.rules.findings import of_manner, title
 from memcli.extraction.rules.sentences import Sentence, fold, sentences, spoken
-from memcli.extraction.rules.words import begins, content, kinds_of
+from memcli.extraction.rules.words import begins, content, kinds_of, listed
 from memcli.extraction.segmentation import moments
 from memcli.sessions.model import Finding, Segment, Session, Turn
 from memcli.text.matching import regex
@@ -98,13 +98,6 @@ _DONE = (
     r"(?:[a-z]{2,}ed|rewrote|wrote|built|made|split|set up|switched|put) "
 )
 _PROMISED = r" (?:now |first |next |finally |then )*(?:ill|i will|lets|let me|im going to) (\w+)"
-_IDLE = frozenset(
-    """help look check see find verify start first review read search understand explain debug try
-    proceed go examine analyze run test be get know think ask show tell give take do have begin
-    investigate inspect explore confirm continue wait double provide say note answer mention
-    summarize recap address use need want""".split()
-)
-"""What an agent promises without anything being done."""
 _BACK = {"begins: points", "begins: corrects", "begins: asks"}
 WORDS = (5, 15)
 """Words of a title."""
@@ -146,7 +139,9 @@ def _tellings(turns: Sequence[Turn], closings: Sequence[Turn]) -> Iterator[tuple
         if turn.human:
             asked = [one for one in sentences(turn.text, typed=True)[:3] if _tells(one)]
             for one in asked:
-                orders = "begins: tasks" in begins(one.low) and not _IDLE & set(one.low.split()[:3])
+                orders = "begins: tasks" in begins(one.low) and not listed("idle") & set(
+                    one.low.split()[:3]
+                )
                 if orders or not _BACK & begins(one.low):
                     yield (2.0 if orders else -0.5), one
     edited = list(dict.fromkeys(path for turn in turns if (path := edited_by(turn))))
@@ -161,7 +156,7 @@ def _tellings(turns: Sequence[Turn], closings: Sequence[Turn]) -> Iterator[tuple
                 continue
             if regex(_DONE).match(low):
                 yield 4.0 + (not one.mark) + ("done" in kinds_of(low)), one
-            elif (found := regex(_PROMISED).match(low)) and found[1] not in _IDLE:
+            elif (found := regex(_PROMISED).match(low)) and found[1] not in listed("idle"):
                 yield 2.5, one
 
 

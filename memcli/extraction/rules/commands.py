@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from memcli.extraction.rules.sentences import sentences
-from memcli.extraction.rules.words import kinds_of
+from memcli.extraction.rules.words import kinds_of, listed
 from memcli.sessions.model import Finding, Turn
 from memcli.text.matching import regex
 from memcli.text.secrets import redact_secrets
@@ -22,23 +22,6 @@ FAILURES = 3
 REACH = 80
 """Turns after an error within which its fix must come."""
 
-# Fails for nothing: they look, and their exit code is an answer.
-LOOKING = frozenset(
-    """grep rg egrep ag find fd ls cat head tail sed awk which type test [ diff cmp stat file wc
-    echo printf cd pwd true false sleep ps kill pkill tree jq less more man history env curl wget
-    ping lsof git""".split()
-)
-_EDITING = frozenset(
-    "edit multiedit write notebookedit apply_patch str_replace replace write_file".split()
-)
-_TESTING = frozenset(
-    """pytest tox nox jest vitest mocha rspec phpunit ctest ruff mypy eslint tsc flake8
-    pyright""".split()
-)
-_SUBCOMMANDED = frozenset(
-    """npm pnpm yarn bun npx cargo go docker kubectl make just uv poetry pip pip3 gradle mvn dotnet
-    terraform bundle rails composer php mix helm gh aws gcloud brew apt apt-get alembic""".split()
-)
 _SHELL_KEYS = ("command", "cmd", "script")
 _PATH_KEYS = ("file_path", "path", "filePath", "notebook_path", "absolute_path")
 ARGUMENTS = frozenset({*_SHELL_KEYS, *_PATH_KEYS, "input"})
@@ -69,7 +52,7 @@ def recoveries(turns: Sequence[Turn]) -> list[Finding]:
     calls: list[_Call] = []
     for call, at, error in _results(turns, calls):
         name = family(call.command)
-        if not name or name.split()[0] in LOOKING:
+        if not name or name.split()[0] in listed("looking"):
             continue
         if error and (name not in failed or at - failed[name].turn > REACH):
             failed[name] = _Failure(at, call.command, turns[at].text[-OUTPUT:])
@@ -115,7 +98,7 @@ def command_of(turn: Turn) -> str:
 
 def edited_by(turn: Turn) -> str:
     """The file that a call changes, relative to the session's folder; "" for none."""
-    if turn.tool.lower() not in _EDITING:
+    if turn.tool.lower() not in listed("editing"):
         return ""
     named = (value for key in _PATH_KEYS if isinstance(value := turn.input.get(key), str))
     patch = regex(r"\*\*\* (?:Update|Add) File: ([^\n]{1,300})").search(
@@ -149,7 +132,7 @@ def family(command: str) -> str:
         return ""
     name = tokens[0].rsplit("/", 1)[-1]
     plain = [token for token in tokens[1:3] if regex(r"[a-z][a-z0-9:_-]*\Z").match(token)]
-    if name in _SUBCOMMANDED:
+    if name in listed("sub-commanded"):
         name = " ".join([name, *plain[: 2 if plain[:1] == ["run"] else 1]])
     elif name.startswith("python") and len(tokens) > 1:
         name = f"{name} {tokens[1]}"
@@ -194,7 +177,7 @@ def _recovered(
     edited = _unique(call.edited for call in between if call.edited)
     cause = _cause(turns, failure.turn, end)
     changed = _changed(failure.command, success.command)
-    testing = family(success.command).split()[0] in _TESTING
+    testing = family(success.command).split()[0] in listed("testing")
     explained = bool(cause and (ran or edited))
     error = error_line(failure.output)
     if not error or not (explained or changed or (ran and not edited and not testing)):
@@ -209,7 +192,11 @@ def _unique(texts: Iterable[str]) -> list[str]:
 def _acts(command: str, success: str) -> bool:
     """Whether a command changes something, and is not the one that failed."""
     name = family(command)
-    return bool(name) and name != family(success) and name.split()[0] not in LOOKING | _TESTING
+    return (
+        bool(name)
+        and name != family(success)
+        and name.split()[0] not in listed("looking") | listed("testing")
+    )
 
 
 def _changed(failed: str, passed: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from memcli.extraction.rules import words
 from memcli.extraction.rules.choice import SpokenLesson
-from memcli.extraction.rules.commands import LOOKING, command_of, edited_by, family
+from memcli.extraction.rules.commands import command_of, edited_by, family
 from memcli.extraction.rules.sentences import fold
 from memcli.sessions.model import Finding, Turn
 
@@ -21,13 +21,6 @@ _OPENING = re.compile(
     r"|und|aber|por favor|vale|да|нет|и|а|пожалуйста|不对|不是|好的?|请)"
     r"(?![\w'’-])[\s,.!:;–—-]{0,4}|[:;)(]+\s)+",
     re.IGNORECASE,
-)
-_MANNER_OF = frozenset(
-    "answer reply response respond explanation explain tone emoji talk summary praise".split()
-)
-_ASKING = frozenset(
-    """ask asking first check confirm before dont without need again every time always just want youre
-    sure please question thing anything something everything go ahead own stop do doing""".split()
 )
 
 
@@ -54,7 +47,7 @@ def finding(lesson: SpokenLesson, turns: Sequence[Turn]) -> Finding:
     if "manner" in evidence and _is_manner(found.sentence.low):
         return one._replace(scope="observations", kind="preference", about_person=True)
     # "Ask me before you run migrations" is a rule of this repository, not of the person.
-    if "autonomy" in evidence and not words.content(found.sentence.low) - _ASKING:
+    if "autonomy" in evidence and not words.content(found.sentence.low) - words.listed("asking"):
         return one._replace(scope="escalation", kind="preference")
     conceded = {"conceded", "correct"} <= evidence
     if conceded or {"begins: corrects", "interrupted"} & evidence:
@@ -77,7 +70,7 @@ def _of_person(one: Finding, evidence: frozenset[str]) -> Finding:
 
 def _is_manner(low: str) -> bool:
     """Whether a sentence is about how the agent talks, and not about words of the product."""
-    return bool(words.content(low) & _MANNER_OF) or not low.isascii()
+    return bool(words.content(low) & words.listed("manner")) or not low.isascii()
 
 
 def of_manner(text: str) -> bool:
@@ -95,7 +88,7 @@ def _about(turns: Sequence[Turn], turn: int, body: str) -> tuple[tuple[str, ...]
         if one.human:
             break
         path, name = edited_by(one), family(command_of(one))
-        if path or (name and name.split()[0] not in LOOKING):
+        if path or (name and name.split()[0] not in words.listed("looking")):
             done.append((path, "" if path else f"{name}*"))
     low = fold(body)
     named = [one for one in done if _is_named(one[0] or one[1], low)] or done[:1]

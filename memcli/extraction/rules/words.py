@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 _SPACELESS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 _WORD = re.compile(r"\w{3,}")
-_APART = ("begins", "filler", "stop")
+_APART = ("begins", "list")
 """Kinds that do not count wherever they stand."""
 
 
@@ -30,7 +30,7 @@ def _cues() -> dict[str, list[str]]:
     found: defaultdict[str, list[str]] = defaultdict(list)
     kinds: list[str] = []
     for row in Path(__file__).with_name("cues.txt").read_text("utf-8").splitlines():
-        if row.startswith("["):
+        if row.startswith("[") and row.endswith("]"):
             kinds = row.strip("[]").split(", ")
         elif row and not row.startswith("#"):
             for kind in kinds:
@@ -39,8 +39,9 @@ def _cues() -> dict[str, list[str]]:
 
 
 @cache
-def _stop() -> frozenset[str]:
-    return frozenset(_cues()["stop"])
+def listed(name: str) -> frozenset[str]:
+    """The words of a list of the table."""
+    return frozenset(_cues()[f"list: {name}"])
 
 
 @cache
@@ -59,7 +60,7 @@ def _table() -> _Table:
             words[cue].add(kind)
     for cue, kinds in list(words.items()):
         for slip in _slips(cue) if len(cue) > 5 else ():
-            if slip not in words and slip not in _stop():
+            if slip not in words and slip not in listed("stop"):
                 table.words[slip] = frozenset(kinds)
     table.words.update({cue: frozenset(kinds) for cue, kinds in words.items()})
     return table
@@ -100,7 +101,7 @@ def _beginnings() -> dict[str, re.Pattern[str]]:
 
 def begins(low: str) -> set[str]:
     """What a folded sentence begins with, after fillers: kinds of "begins: ..."."""
-    words, fillers = low.split(), _cues()["filler"]
+    words, fillers = low.split(), listed("filler")
     at = next((i for i, word in enumerate(words[:8]) if word not in fillers), 0)
     rest = " ".join(words[at : at + 6]) + " "
     return {kind for kind, pattern in _beginnings().items() if pattern.match(rest)}
@@ -108,7 +109,7 @@ def begins(low: str) -> set[str]:
 
 def content(low: str) -> frozenset[str]:
     """The words of a folded text that say what it is about; of scripts without spaces, pairs."""
-    stop = _stop()
+    stop = listed("stop")
     found = {word.rstrip("s") for word in _WORD.findall(low) if word not in stop}
     if not low.isascii() and _SPACELESS.search(low):
         run = "".join(_SPACELESS.findall(low))
