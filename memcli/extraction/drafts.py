@@ -30,7 +30,7 @@ REFUSED = {
 }
 
 
-class Draft(NamedTuple):
+class FindingDraft(NamedTuple):
     """A finding with the id it would have, the key of the turn it comes from, when it was said."""
 
     id: str
@@ -42,7 +42,7 @@ class Draft(NamedTuple):
     detail: str = ""
 
 
-def drafts_of(session: Session, findings: Sequence[Finding], today: str) -> list[Draft]:
+def drafts_of(session: Session, findings: Sequence[Finding], today: str) -> list[FindingDraft]:
     """The findings with their ids: uuid5(session, scope, key of the turn, ordinal)."""
     counts: Counter[tuple[str, str]] = Counter()
     found = []
@@ -50,11 +50,11 @@ def drafts_of(session: Session, findings: Sequence[Finding], today: str) -> list
         turn = session.turns[min(max(finding.turn, 0), len(session.turns) - 1)]
         name = derived_id(session.id, finding.scope, turn.key, str(counts[finding.scope, turn.key]))
         counts[finding.scope, turn.key] += 1
-        found.append(Draft(name, finding, turn.key, day_of(turn.time, today)))
+        found.append(FindingDraft(name, finding, turn.key, day_of(turn.time, today)))
     return found
 
 
-def episode(session: Session, segment: Segment, told: EpisodeDraft, today: str) -> Draft:
+def episode(session: Session, segment: Segment, told: EpisodeDraft, today: str) -> FindingDraft:
     """The episode of a segment. Its source names the last turn of the segment."""
     turns = session.turns[segment.start : segment.end]
     times = [turn.time for turn in turns if turn.time] or [""]
@@ -64,7 +64,7 @@ def episode(session: Session, segment: Segment, told: EpisodeDraft, today: str) 
     finding = Finding("episode", title, summary, segment.start, tags=told.tags)
     name = derived_id(session.id, "episode", turns[0].key, "0")
     day, detail = day_of(times[-1], today), _safe_detail(told.key_text)
-    return Draft(name, finding, turns[-1].key, day, told.outcome, extra, detail)
+    return FindingDraft(name, finding, turns[-1].key, day, told.outcome, extra, detail)
 
 
 def _safe_detail(text: str) -> str:
@@ -78,7 +78,7 @@ def _safe_detail(text: str) -> str:
     return "\n".join(filter(None, kept))[:DETAIL_LENGTH]
 
 
-def guarded(draft: Draft, session: Session) -> tuple[Draft | None, str]:
+def guarded(draft: FindingDraft, session: Session) -> tuple[FindingDraft | None, str]:
     """The draft with clean and bounded texts, or why it is dropped; taint is noted.
 
     Of an episode, which is also the receipt of its session, the day at least is told.

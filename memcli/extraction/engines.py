@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memcli.errors import ProviderError
 from memcli.extraction import condense, drafts, episodes, job_files, prompts, rules
-from memcli.extraction.drafts import Draft
+from memcli.extraction.drafts import FindingDraft
 from memcli.extraction.episodes import EpisodeDraft
 from memcli.extraction.scopes import Scope
 from memcli.providers.llm.replies import ReplyError
@@ -39,7 +39,7 @@ class EngineInput(NamedTuple):
     left: int = rules.MOST
 
 
-class Answers(NamedTuple):
+class Findings(NamedTuple):
     """What an engine found, the episodes it told by segment, what failed and why, how many findings
     were dropped for what, what was cut, and the titles over the most of a session.
 
@@ -53,11 +53,11 @@ class Answers(NamedTuple):
     cut: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
     replied: bool = True
-    drafts: tuple[Draft, ...] = ()
+    drafts: tuple[FindingDraft, ...] = ()
     """All that is to be placed, job files and episodes among it."""
 
 
-def find(given: EngineInput, runs: Sequence[Scope], model: Model | None) -> Answers:
+def find(given: EngineInput, runs: Sequence[Scope], model: Model | None) -> Findings:
     """What the scopes find: by the model; by rules without one, and when its reply is of no use.
 
     Nothing when no reply came.
@@ -89,12 +89,12 @@ def find(given: EngineInput, runs: Sequence[Scope], model: Model | None) -> Answ
     return answers._replace(drafts=tuple(found))
 
 
-def _by_rules(given: EngineInput, wanted: set[str]) -> Answers:
+def _by_rules(given: EngineInput, wanted: set[str]) -> Findings:
     """The findings behind turn `first`; the whole session is evidence for them."""
     found, more = rules.find(given.session)
     fresh = [f for f in found if f.scope in wanted and f.turn >= given.first]
     more = (*(f.title for f in fresh[given.left :]), *more)
-    return Answers(fresh[: given.left], dropped={OVER: len(more)} if more else {}, more=more)
+    return Findings(fresh[: given.left], dropped={OVER: len(more)} if more else {}, more=more)
 
 
 def sent(given: EngineInput, runs: Sequence[Scope]) -> list[str]:
@@ -117,7 +117,7 @@ def _asks(given: EngineInput, runs: Sequence[Scope]) -> list[tuple[Ask, condense
     ]
 
 
-def _by_model(model: Model, given: EngineInput, runs: Sequence[Scope]) -> Answers:
+def _by_model(model: Model, given: EngineInput, runs: Sequence[Scope]) -> Findings:
     findings: list[Finding] = []
     told: dict[int, EpisodeDraft] = {}
     failed: list[tuple[str, str]] = []
@@ -139,7 +139,7 @@ def _by_model(model: Model, given: EngineInput, runs: Sequence[Scope]) -> Answer
         told |= _told(given, parsed)
         kept = (f for f in parsed.findings if f.scope != "global" or f in general)
         findings += [finding for finding in kept if finding.scope != "episode"]
-    return Answers(findings, told, tuple(failed), dict(dropped), tuple(cut), (), replied)
+    return Findings(findings, told, tuple(failed), dict(dropped), tuple(cut), (), replied)
 
 
 def _general(model: Model, given: EngineInput, findings: Sequence[Finding]) -> list[Finding]:

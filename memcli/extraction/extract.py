@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memcli.app import App
 from memcli.errors import DataError, one_of
 from memcli.extraction import engines, placement, prompts, rules, scopes, segmentation
-from memcli.extraction.drafts import Draft
+from memcli.extraction.drafts import FindingDraft
 from memcli.extraction.engines import EngineInput
 from memcli.extraction.places import Home, is_private, place_of, targets_of
 from memcli.extraction.rules.sentences import spoken
@@ -72,7 +72,7 @@ class Learned(NamedTuple):
     format: str
     turns: int
     known: bool = False
-    events: tuple[placement.Placed, ...] = ()
+    events: tuple[placement.PlacedFinding, ...] = ()
     dropped: Mapping[str, int] = {}
     skipped: tuple[Skipped, ...] = ()
     failed: tuple[tuple[str, str], ...] = ()
@@ -340,7 +340,11 @@ class _Extraction:
     # --- writing
 
     def _write(
-        self, items: Sequence[Draft], context: placement.Context, home: Home, session: Session
+        self,
+        items: Sequence[FindingDraft],
+        context: placement.Context,
+        home: Home,
+        session: Session,
     ) -> placement.Outcome:
         """Plan while other writers are kept out, and write: all patches of a session or none."""
 

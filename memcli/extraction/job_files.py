@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memcli.errors import RefusedError, UsageError
-from memcli.extraction.drafts import Draft
+from memcli.extraction.drafts import FindingDraft
 from memcli.memory.grammar import derived_id
 from memcli.sessions.clean import clean_text, day_of, key_of, line
 from memcli.sessions.model import Finding
@@ -19,7 +19,7 @@ ASSUMPTIONS = ("complexity", "approach_viability", "preference_model", "scope")
 VALUE_LENGTH = 300
 
 
-def interventions(text: str, folder: str, session: str, today: str) -> list[Draft]:
+def interventions(text: str, folder: str, session: str, today: str) -> list[FindingDraft]:
     """One draft a line of `.interventions.jsonl`, those that name another session left out."""
     found = []
     for raw in _records(text):
@@ -39,12 +39,12 @@ def interventions(text: str, folder: str, session: str, today: str) -> list[Draf
 
 def _draft(
     scope: str, folder: str, raw: Mapping[str, Any], title: str, body: str, today: str
-) -> Draft:
+) -> FindingDraft:
     name = derived_id(scope, folder, json.dumps(raw, sort_keys=True))
     stamps = (raw.get(key) for key in ("timestamp", "time", "created_at", "at"))
     day = day_of(str(next(filter(None, stamps), "")), today)
     key = "assumptions" if scope == "in-flight" else scope
-    return Draft(name, Finding(scope, title, body, -1), key, day)
+    return FindingDraft(name, Finding(scope, title, body, -1), key, day)
 
 
 def _records(text: str) -> Iterator[dict[str, Any]]:
@@ -57,7 +57,7 @@ def _records(text: str) -> Iterator[dict[str, Any]]:
             yield raw
 
 
-def moved_assumptions(text: str, folder: str, today: str) -> list[Draft]:
+def moved_assumptions(text: str, folder: str, today: str) -> list[FindingDraft]:
     """One draft for each pair of checkpoints between which an assumption changed."""
     found = []
     before: Mapping[str, Any] = {}

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memcli.extraction.drafts import Draft, guarded
+from memcli.extraction.drafts import FindingDraft, guarded
 from memcli.extraction.scopes import BY_NAME, Scope
 from memcli.memory.changes import ChangeSet, Spot
 from memcli.memory.entry_values import TYPE_OF_KIND
@@ -109,7 +109,7 @@ class Context(NamedTuple):
     """Episodes that stay live in a file."""
 
 
-class Placed(NamedTuple):
+class PlacedFinding(NamedTuple):
     """What became of one finding: learned, reinforced, restored or noted (a norm)."""
 
     what: str
@@ -123,12 +123,12 @@ class Outcome(NamedTuple):
     """New texts by file, what was done, and how many findings were dropped for which reason."""
 
     texts: Mapping[str, str]
-    events: tuple[Placed, ...]
+    events: tuple[PlacedFinding, ...]
     dropped: Mapping[str, int]
 
 
 def plan(
-    drafts: Sequence[Draft], context: Context, known: Sequence[KnownFile], session: Session
+    drafts: Sequence[FindingDraft], context: Context, known: Sequence[KnownFile], session: Session
 ) -> Outcome:
     """The changes that make `drafts` known. `known` are all files and archives that could know them."""
     work = _Placement(context, known)
@@ -155,7 +155,7 @@ class _Placement:
         self.context = context
         self.changes = ChangeSet((file.memory for file in known), context.today)
         self.norms: dict[str, list[str]] = {}
-        self.events: list[Placed] = []
+        self.events: list[PlacedFinding] = []
         self.dropped: Counter[str] = Counter()
         self.fresh: list[tuple[str, Claim]] = []
         self.touched: set[str] = set()
@@ -180,7 +180,7 @@ class _Placement:
                     self.live[one.entry.id] = one
                 self.survivors.update(dict.fromkeys(merged, one.entry.id))
 
-    def place(self, draft: Draft) -> None:
+    def place(self, draft: FindingDraft) -> None:
         """Decide what becomes of one guarded finding."""
         finding, scope = draft.finding, BY_NAME[draft.finding.scope]
         told = self.live.get(self.survivors.get(finding.reinforces, finding.reinforces))
@@ -196,7 +196,7 @@ class _Placement:
         else:
             self._learn(draft, scope)
 
-    def _learn(self, draft: Draft, scope: Scope) -> None:
+    def _learn(self, draft: FindingDraft, scope: Scope) -> None:
         # The person's manner goes to the proxy.
         person = scope.name == "observations" and draft.finding.about_person
         target = "proxy" if person else scope.writes
@@ -215,7 +215,7 @@ class _Placement:
         else:
             self._reinforce(self.live[self.survivors.get(same.entry.id, same.entry.id)], draft)
 
-    def _same(self, draft: Draft, place: Place, mine: Claim) -> _Alike | None:
+    def _same(self, draft: FindingDraft, place: Place, mine: Claim) -> _Alike | None:
         """What says the same and decides: a live entry, else one thrown out, else a stale one."""
         words = rough(_body(draft))
         found = [
@@ -244,7 +244,7 @@ class _Placement:
         stage = str(entry.extra.get("retired_because", "")).startswith("stage ")
         return _IGNORED if stage and not entry.extra.get("superseded_by") else 2
 
-    def _reinforce(self, same: _Alike, draft: Draft) -> None:
+    def _reinforce(self, same: _Alike, draft: FindingDraft) -> None:
         entry = same.entry
         if {self.context.name, self.context.session} & sessions_of(entry):
             self.dropped[LEARNED] += 1
@@ -261,7 +261,12 @@ class _Placement:
         return {"reinforcement_count": entry.reinforcement_count + 1, "last_reinforced": last}
 
     def _strengthen(
-        self, same: _Alike, draft: Draft, values: Mapping[str, Any], *, restored: bool = False
+        self,
+        same: _Alike,
+        draft: FindingDraft,
+        values: Mapping[str, Any],
+        *,
+        restored: bool = False,
     ) -> None:
         """Set values of an entry, and that this session said it; once in a session."""
         entry = same.entry
@@ -278,7 +283,7 @@ class _Placement:
             self.changes.set(same.spot, **values, source=named)
         self._note("restored" if restored else "reinforced", entry.id, path, entry.title, draft)
 
-    def _add(self, draft: Draft, scope: Scope, target: str) -> None:
+    def _add(self, draft: FindingDraft, scope: Scope, target: str) -> None:
         path, finding = self.context.targets[target][0], draft.finding
         day = draft.day or self.context.today
         values = {
@@ -305,7 +310,7 @@ class _Placement:
         self.ids.add(draft.id)
         self._note("learned", draft.id, path, finding.title, draft)
 
-    def _norm(self, draft: Draft, scope: Scope) -> None:
+    def _norm(self, draft: FindingDraft, scope: Scope) -> None:
         """A dated bullet in the level's institutional.md, unless one says it already."""
         path = self.context.targets[scope.writes][0].removesuffix("MEMORY.md") + "institutional.md"
         said = line(draft.finding.body or draft.finding.title, NORM_LENGTH)
@@ -317,8 +322,8 @@ class _Placement:
         self.norms.setdefault(path, []).append(bullet)
         self._note("noted", "", path, said, draft)
 
-    def _note(self, what: str, name: str, path: str, title: str, draft: Draft) -> None:
-        self.events.append(Placed(what, name, path, title, draft.finding.scope))
+    def _note(self, what: str, name: str, path: str, title: str, draft: FindingDraft) -> None:
+        self.events.append(PlacedFinding(what, name, path, title, draft.finding.scope))
 
     def outcome(self) -> Outcome:
         self._archive_old_episodes()
@@ -361,7 +366,7 @@ def _judged(finding: Finding, scope: Scope) -> dict[str, Any]:
     return {"type": type_, "importance": bounded, "kind": kind, "priority": priority}
 
 
-def _body(draft: Draft) -> str:
+def _body(draft: FindingDraft) -> str:
     """Heading, body and detail. What the title says word for word is left out of the body."""
     title, body = draft.finding.title, draft.finding.body
     first, _, rest = body.partition(". ")

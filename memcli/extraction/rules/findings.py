@@ -91,14 +91,14 @@ def _about(turns: Sequence[Turn], turn: int, body: str) -> tuple[tuple[str, ...]
         if path or (name and name.split()[0] not in words.listed("looking")):
             done.append((path, "" if path else f"{name}*"))
     low = fold(body)
-    named = [one for one in done if _is_named(one[0] or one[1], low)] or done[:1]
+    named = [one for one in done if _is_named(*one, low)] or done[:1]
     return (
         tuple(dict.fromkeys(path for path, _ in named if path)),
         tuple(dict.fromkeys(command for _, command in named if command)),
     )
 
 
-def _is_named(done: str, low: str) -> bool:
+def _is_named(path: str, command: str, low: str) -> bool:
     """Whether a folded text names a file or a program."""
-    name = done.split()[0].rstrip("*").rpartition("/")[2].lower()
-    return f" {name} " in low or done.lower() in low
+    name = path.rpartition("/")[2].lower() or command.split()[0].rstrip("*")
+    return f" {name} " in low or bool(path and path.lower() in low)
