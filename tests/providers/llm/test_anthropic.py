@@ -11,7 +11,7 @@ import pytest
 
 from memcli.errors import ProviderError, UsageError
 from memcli.project.config import Config
-from memcli.providers.llm import Ask, Model, Reply, make_model
+from memcli.providers.llm import Ask, Model, Reply, Usage, make_model
 from memcli.providers.llm.anthropic import Anthropic
 from memcli.providers.llm.batch import ask_all
 from memcli.providers.llm.ledger import Call, Guarded, Ledger, Spending
@@ -28,6 +28,8 @@ SCHEMA = {
 }
 GOOD = json.dumps({"findings": ["Freeze time."]})
 LONG = "user: the cart tests are flaky. " * 1200
+KEY = "sk-ant-api03-" + "a1B2c3D4" * 5
+PLAIN = Ask("s", "p")
 
 
 @pytest.fixture
@@ -41,20 +43,12 @@ class Asked:
     """A model over the server, with what it wrote into the ledger."""
 
     def __init__(
-        self,
-        api: Api,
-        run: float = 5.0,
-        day: float = 5.0,
-        most: int = 40,
-        earlier: tuple[float, int] = (0.0, 0),
+        self, api: Api, run: float = 5, day: float = 5, most: int = 40, earlier: Any = (0.0, 0)
     ) -> None:
         self.calls: list[Call] = []
+        limits = {"max_cost": run, "max_cost_day": day, "max_calls": most}
         provider = Anthropic("claude-haiku-4-5", api.environ, pause=0.01)
-        self.model = Guarded(
-            provider,
-            Spending({"max_cost": run, "max_cost_day": day, "max_calls": most}, lambda: earlier),
-            self.calls.append,
-        )
+        self.model = Guarded(provider, Spending(limits, lambda: earlier), self.calls.append)
 
 
 @pytest.fixture
@@ -70,14 +64,11 @@ def make(api: Api) -> Iterator[Callable[..., Asked]]:
         one.model.close()
 
 
-def refused(model: Model, ask: Ask) -> ProviderError:
+def refused(model: Model | Anthropic, ask: Ask = PLAIN) -> ProviderError:
     with pytest.raises(ProviderError) as caught:
         model.ask(ask)
     assert caught.value.hint and caught.value.code == 4
     return caught.value
-
-
-# --- what is sent
 
 
 def test_a_question_is_answered_and_counted(api: Api, make: Callable[..., Asked]) -> None:
@@ -85,41 +76,30 @@ def test_a_question_is_answered_and_counted(api: Api, make: Callable[..., Asked]
     one = make()
     reply = one.model.ask(Ask("Be brief.", "Is it?", purpose="session"))
     sent = tokens("Be brief.") + tokens("user" + "Is it?")
-    assert reply == Reply("yes", (sent, 0, 0, 1))
-    assert one.calls == [
-        Call("session", "anthropic", "claude-haiku-4-5", reply.usage, (sent * 1 + 1 * 5) / 1e6)
-    ]
+    assert reply == Reply("yes", Usage(sent, 0, 0, 1))
+    cost = (sent * 1 + 1 * 5) / 1e6
+    assert one.calls == [Call("session", "anthropic", "claude-haiku-4-5", reply.usage, cost)]
     assert api.seen[0].body["system"] == [{"type": "text", "text": "Be brief."}]
 
 
 def test_a_schema_is_sent_as_the_api_takes_it_and_checked_here(
     api: Api, make: Callable[..., Asked]
 ) -> None:
-    """Lengths are no part of structured output: the server never sees them, the reply is held to
-    them.
-    """
-    one = make()
+    """Lengths are no part of structured output, which the server refuses: they are held here."""
+    one, ask = make(), Ask("s", "p", schema=SCHEMA)
     api.answer = lambda body: GOOD
-    assert one.model.ask(Ask("s", "p", schema=SCHEMA)).text == GOOD
+    assert one.model.ask(ask).text == GOOD
     sent = api.seen[0].body["output_config"]["format"]
-    assert sent["type"] == "json_schema" and sent["schema"]["properties"]["kind"]["enum"] == [
-        "fact",
-        "policy",
-    ]
+    assert sent["type"] == "json_schema"
+    assert sent["schema"]["properties"]["kind"]["enum"] == ["fact", "policy"]
     api.answer = lambda body: json.dumps({"findings": ["x" * 41]})
-    assert (
-        "reply.findings[0] is longer than 40"
-        in refused(one.model, Ask("s", "p", schema=SCHEMA)).what
-    )
+    assert "reply.findings[0] is longer than 40" in refused(one.model, ask).what
 
 
 def test_secrets_and_private_parts_never_leave(api: Api, make: Callable[..., Asked]) -> None:
     """Neither from the system text, nor from the shared part, nor from the prompt."""
-    key = "sk-ant-api03-" + "a1B2c3D4" * 5
-    ask = Ask(
-        f"s {key}", f"p {key} <private>ours</private>.", shared=f"t {key} \ud800 <private>hidden"
-    )
-    make().model.ask(ask)
+    shared = f"t {KEY} \ud800 <private>hidden"
+    make().model.ask(Ask(f"s {KEY}", f"p {KEY} <private>ours</private>.", shared=shared))
     body = json.dumps(api.seen[0].body)
     assert "a1B2" not in body and "ours" not in body and "hidden" not in body
     assert "t " in body and "p " in body
@@ -137,17 +117,18 @@ def test_questions_with_one_prefix_pay_for_it_once(api: Api, make: Callable[...,
 
 # --- what goes wrong
 
-
 PASSING = [Step(429, {"retry-after-ms": "10"}), Step(529), Step(503, raw=b"<html>busy</html>")]
 
 
 @pytest.mark.parametrize("step", PASSING, ids=lambda step: str(step.status))
 def test_what_passes_is_tried_again(step: Step, api: Api, make: Callable[..., Asked]) -> None:
-    """Too many requests, an overloaded or a failing server: asked again, paid once."""
+    """Asked again and paid once; five times in all, then the status and what the server said."""
     one = make()
     api.steps.extend([step, step])
-    assert one.model.ask(Ask("s", "p")).text == "yes"
+    assert one.model.ask(PLAIN).text == "yes"
     assert len(api.seen) == 3 and len(one.calls) == 1
+    api.steps.extend([step] * 9)
+    assert str(step.status) in refused(one.model).what and len(api.seen) == 3 + 5
 
 
 @pytest.mark.parametrize(
@@ -158,18 +139,16 @@ def test_what_stays_wrong_is_not_tried_again(
 ) -> None:
     """A refused key, an unknown model, a bad request: once, with what to do."""
     api.steps.append(Step(status))
-    error = refused(make().model, Ask("s", "p"))
+    error = refused(make().model)
     assert str(status) in error.what and hint in error.hint and len(api.seen) == 1
 
 
 def test_a_wrong_key_is_not_shown(api: Api) -> None:
     """The server refuses it; the message does not repeat it."""
-    key = "sk-ant-api03-" + "a1B2c3D4" * 5
-    model = Anthropic("claude-haiku-4-5", {**api.environ, "ANTHROPIC_API_KEY": key})
-    with pytest.raises(ProviderError) as caught:
-        model.ask(Ask("s", "p"))
+    model = Anthropic("claude-haiku-4-5", {**api.environ, "ANTHROPIC_API_KEY": KEY})
+    error = refused(model)
     model.close()
-    assert "401" in caught.value.what and "a1B2" not in caught.value.what + caught.value.hint
+    assert "401" in error.what and "a1B2" not in error.what + error.hint
 
 
 def test_a_slow_reply_is_given_up_and_counted(api: Api, make: Callable[..., Asked]) -> None:
@@ -203,10 +182,9 @@ def test_a_reply_that_is_not_whole_is_refused_whole(
 @pytest.mark.parametrize("raw", [b"", b"[]", b'{"content": 3, "usage": 4}', b"\xff\xfe"])
 def test_rubbish_is_no_message(raw: bytes, api: Api, make: Callable[..., Asked]) -> None:
     """Whatever answers at that address, it is named and nothing breaks."""
-    api.steps.append(Step(raw=raw))
-    assert "no message" in refused(make().model, Ask("s", "p")).what
-    api.steps.append(Step(raw=raw, headers={"content-type": "text/html"}))
-    assert "no message" in refused(make().model, Ask("s", "p")).what
+    api.steps.extend([Step(raw=raw), Step(raw=raw, headers={"content-type": "text/html"})])
+    one = make()
+    assert all("no message" in refused(one.model).what for _ in range(2))
 
 
 def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,20 +194,19 @@ def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
     model = Anthropic("m", {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": url}, pause=0.001)
-    with pytest.raises(ProviderError, match="cannot be reached"):
-        model.ask(Ask("s", "p"))
+    assert "cannot be reached" in refused(model).what
     model.close()
 
 
 def test_without_a_key_the_way_to_set_it_is_told() -> None:
     """Exit 2, before anything is asked; a token does, too."""
-    ledger = Ledger(lambda: (0.0, 0), lambda call: None)
+    config, ledger = Config(llm="anthropic"), Ledger(lambda: (0.0, 0), lambda call: None)
     with pytest.raises(UsageError) as caught:
-        make_model(Config(llm="anthropic"), {"ANTHROPIC_API_KEY": " "}, ledger)
+        make_model(config, {"ANTHROPIC_API_KEY": " "}, ledger)
     assert caught.value.code == 2 and "ANTHROPIC_API_KEY" in caught.value.hint
     with pytest.raises(UsageError, match="is none"):
-        make_model(Config(llm="anthropic"), {"ANTHROPIC_API_KEY": "clé\n"}, ledger)
-    assert make_model(Config(llm="anthropic"), {"ANTHROPIC_AUTH_TOKEN": "t"}, ledger)
+        make_model(config, {"ANTHROPIC_API_KEY": "clé\n"}, ledger)
+    assert make_model(config, {"ANTHROPIC_AUTH_TOKEN": "t"}, ledger)
 
 
 def test_a_token_is_sent_as_one(api: Api) -> None:
@@ -238,10 +215,8 @@ def test_a_token_is_sent_as_one(api: Api) -> None:
     model = Anthropic("m", environ)
     assert model.ask(Ask("", "p")).text == "yes"
     model.close()
-    assert (
-        api.seen[0].headers["authorization"] == "Bearer sk-test"
-        and "system" not in api.seen[0].body
-    )
+    assert api.seen[0].headers["authorization"] == "Bearer sk-test"
+    assert "system" not in api.seen[0].body
 
 
 # --- many, and money
@@ -265,40 +240,33 @@ def test_one_failing_question_stops_no_other(api: Api, make: Callable[..., Asked
 def test_a_deadline_holds_for_all(api: Api, make: Callable[..., Asked]) -> None:
     """What is not there by then is an error of its own; what is there is kept."""
     api.steps.extend([Step(), *[Step(delay=30)] * 3])
-    found = ask_all(
-        make().model, [Ask("s", str(n), LONG) for n in range(6)], workers=2, deadline=1.0
-    )
+    asks = [Ask("s", str(n), LONG) for n in range(6)]
+    found = ask_all(make().model, asks, workers=2, deadline=1.0)
     assert isinstance(found[0], Reply) and len(found) == 6
     assert all(isinstance(one, ProviderError) for one in found[1:])
     assert len(api.seen) <= 4
 
 
-def test_max_cost_is_looked_at_before_a_call(api: Api, make: Callable[..., Asked]) -> None:
-    """The worst that a call can cost must be left; the message names the limit and the way to raise
+def test_limits_are_looked_at_before_a_call(api: Api, make: Callable[..., Asked]) -> None:
+    """The worst that a call can cost must be left; the message names the limit and how to raise
     it.
     """
-    error = refused(make(run=0.01).model, Ask("s", "p", max_tokens=4000))
-    assert "max_cost is 0.01" in error.what and "--set max_cost" in error.hint and not api.seen
-    error = refused(make(day=2.0, earlier=(1.99, 3)).model, Ask("s", "p", max_tokens=4000))
+    ask = Ask("s", "p", max_tokens=4000)
+    error = refused(make(run=0.01).model, ask)
+    assert "max_cost is 0.01" in error.what and "--set max_cost" in error.hint
+    error = refused(make(day=2.0, earlier=(1.99, 3)).model, ask)
     assert "max_cost_day is 2" in error.what and "1.9900 are spent" in error.what and not api.seen
-
-
-def test_a_day_has_so_many_calls(api: Api, make: Callable[..., Asked]) -> None:
-    """Those of earlier runs count; what is over is not asked."""
     one = make(most=40, earlier=(0.1, 38))
     found = ask_all(one.model, [Ask("s", str(n), max_tokens=10) for n in range(4)])
     assert [isinstance(reply, Reply) for reply in found].count(True) == len(api.seen) == 2
-    error = refused(one.model, Ask("s", "p"))
-    assert "max_calls is 40" in error.what and "--set max_calls" in error.hint
+    assert "max_calls is 40" in refused(one.model).what
 
 
 def test_what_was_spent_counts_for_the_next_call(api: Api, make: Callable[..., Asked]) -> None:
     """Real usage replaces the estimate, and the limit is never passed."""
     one = make(run=0.03)
     found = ask_all(one.model, [Ask("s", str(n), max_tokens=4000) for n in range(8)], workers=8)
-    assert all(isinstance(reply, Reply) for reply in found), (
-        "the estimates of running calls are given back"
-    )
+    assert all(isinstance(reply, Reply) for reply in found)
     api.answer = lambda body: "x" * 4 * 3000
     found = ask_all(one.model, [Ask("s", str(n), max_tokens=4000) for n in range(4)])
     assert sum(isinstance(reply, ProviderError) for reply in found) >= 3
