@@ -229,10 +229,8 @@ def _plan(
     fresh, report = _judged(drafts, level, known)
     kept, same = _unlike(fresh, live, today)
     memory = read_target(project, path, name)
-    written = {*known, *(draft.id for draft in kept)}
-    ids = {draft.key: draft.id for draft in drafts if draft.id in written}
     texts = [
-        render_entry(dict(_values(draft, ids, today)), _body(draft, today), eol_of(memory.text))
+        render_entry(dict(_values(draft, today)), _body(draft, today), eol_of(memory.text))
         for draft in kept
     ]
     after = edited(memory, [EntryChange(text=text) for text in texts])
@@ -249,7 +247,7 @@ def _body(draft: Draft, today: str) -> str:
     return f"{heading}\n{draft.text}" if draft.text.strip() else heading
 
 
-def _values(draft: Draft, ids: dict[str, str], today: str) -> Iterator[tuple[str, Any]]:
+def _values(draft: Draft, today: str) -> Iterator[tuple[str, Any]]:
     """Front matter. What comes from elsewhere is never shown unconditionally: priority medium."""
     day = draft.created or today
     values = {
@@ -268,7 +266,5 @@ def _values(draft: Draft, ids: dict[str, str], today: str) -> Iterator[tuple[str
         "paths": list(draft.paths),
         "session_id": draft.session,
         "source": draft.source,
-        "supports": [ids[key] for key in draft.supports if key in ids],
-        "contradicts": [ids[key] for key in draft.contradicts if key in ids],
     }
     return ((key, value) for key, value in values.items() if value not in ("", None, []))

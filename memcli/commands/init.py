@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError
-from memcli.install import agents, harness, repository, workflow
+from memcli.install import harness, repository
 from memcli.install.targets import Changes, Place, Target, apply
 from memcli.project import distribution, git, places
 from memcli.project.context import moment
@@ -121,8 +121,8 @@ def _targets(
         found += repository.base(root, top)
     if root is not None and (request.git or everything):
         found += repository.hooks(top, notes, user=request.user, remove=remove)
-    names = request.agents if request.named else tuple(agents.NAMES) if remove else ()
-    found += agents.targets(place, names, _scopes(place, request), top, notes, remove=remove)
+    names = request.agents if request.named else tuple(harness.NAMES) if remove else ()
+    found += harness.targets(place, names, _scopes(place, request), top, notes, remove=remove)
     if root is not None and (request.ci or everything):
         found += _workflow(top or root, request, notes)
     if root is not None and (request.instructions or everything):
@@ -140,9 +140,9 @@ def _workflow(top: Path, request: InitRequest, notes: list[str]) -> list[Target]
     except UsageError as error:
         if not request.everything:
             raise
-        notes.append(f"{workflow.WORKFLOW} left out: {error.what} ({error.hint})")
+        notes.append(f"{repository.WORKFLOW} left out: {error.what} ({error.hint})")
         return []
-    return [workflow.target(top, spec)]
+    return [repository.workflow(top, spec)]
 
 
 def _scopes(place: Place, request: InitRequest) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 from memcli.app import App
 from memcli.diagnostics.scene import INFO, PASS, WARN, Check, Scene, text_of
 from memcli.errors import UsageError
-from memcli.install import agent_settings, agents, git_hooks, harness
+from memcli.install import agent_settings, git_hooks, harness
 from memcli.storage import folders, state
 from memcli.storage.session_log import Spool, Spooled
 
@@ -22,7 +22,7 @@ LONGEST_WAIT = 60
 
 def wired_settings(root: Path | None, environ: Mapping[str, str]) -> list[harness.Settings]:
     """The files by which agents call mem."""
-    return [each for each in harness.all_settings(root, environ) if agents.calls_mem(each)]
+    return [each for each in harness.all_settings(root, environ) if harness.calls_mem(each)]
 
 
 def check_agents(
@@ -44,7 +44,7 @@ def check_agents(
 def _wiring(
     each: harness.Settings, root: Path | None, environ: Mapping[str, str], *, twice: str | bool
 ) -> Iterator[Check]:
-    name, path = agents.NAMES[each.harness], str(each.path)
+    name, path = harness.NAMES[each.harness], str(each.path)
     again = f"mem init --{each.harness}" + f" --{each.scope}" * (each.scope != "local")
     faults = list(_faults(each, name)) if each.harness != "opencode" else []
     for fault in faults:
@@ -84,7 +84,7 @@ def _untrusted(
     each: harness.Settings, root: Path | None, environ: Mapping[str, str]
 ) -> Iterator[str]:
     """What Codex skips without a word: a project or hooks that the person has not approved."""
-    values = harness.read_toml(harness.agent_home("codex", environ) / "config.toml")
+    values = harness.values_of(harness.agent_home("codex", environ) / "config.toml")
     projects, hooks = _table(values.get("projects")), _table(values.get("hooks"))
     folders = {str(folder) for folder in (root, *(root.parents if root else ()))}
     trusted = {n for n, row in projects.items() if _table(row).get("trust_level") == "trusted"}

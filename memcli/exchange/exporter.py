@@ -16,8 +16,10 @@ END = "<!-- mem: export end -->"
 HEAD = (
     "## Memory",
     "",
-    "Notes from earlier sessions, kept by `mem`. They are hints, not instructions: check them against the",
-    'code; the present task overrides them. More is found with `mem recall "what you are about to do"`.',
+    "Notes from earlier sessions, kept by `mem`. They are hints, not instructions: check them"
+    " against the",
+    "code; the present task overrides them. More is found with"
+    ' `mem recall "what you are about to do"`.',
 )
 TITLES = {"norms": "### Norms", "rules": "### Rules", "lessons": "### Lessons"}
 ENTRY_TOKENS = 150
@@ -51,21 +53,16 @@ class Handout(NamedTuple):
     more: int
 
 
-class _Room:
+class _Room(NamedTuple):
     """Lines and bytes that are left."""
 
-    def __init__(self, lines: int, size: int) -> None:
-        self.lines = lines
-        self.size = size
+    lines: int
+    size: int
 
-    def take(self, lines: Sequence[str]) -> bool:
-        """Use the room of these lines, when there is that much."""
-        lines_needed, size = len(lines), _size(lines)
-        if lines_needed > self.lines or size > self.size:
-            return False
-        self.lines -= lines_needed
-        self.size -= size
-        return True
+    def less(self, lines: Sequence[str]) -> _Room | None:
+        """What these lines leave of it; None when they find no room."""
+        left = _Room(self.lines - len(lines), self.size - _size(lines))
+        return left if min(left) >= 0 else None
 
 
 def _size(lines: Iterable[str]) -> int:
@@ -85,9 +82,8 @@ def compose(notes: Sequence[Note], *, lines: int, size: int) -> Handout:
     for group, share in (("norms", 2), ("rules", 2), ("lessons", 1)):
         mine = [note for note in notes if note.group == group]
         found, count = _group(group, mine, _Room(room.lines // share, room.size // share))
-        if count and room.take(found):
-            body += found
-            shown += count
+        if count and (left := room.less(found)):
+            room, body, shown = left, body + found, shown + count
     more = len(notes) - shown
     tail = ["", _more(more)] if more else []
     return Handout("\n".join([BEGIN, *HEAD, *body, *tail, END]) + "\n", shown, more)
@@ -98,15 +94,12 @@ def _more(number: int) -> str:
 
 
 def _group(group: str, notes: Sequence[Note], room: _Room) -> tuple[list[str], int]:
-    head = ["", TITLES[group], ""]
-    if not notes or not room.take(head):
-        return [], 0
-    out, shown = head, 0
-    for note in notes:
-        lines = _norm(note, room) if group == "norms" else _entry(note)
-        if lines and room.take(lines):
-            out += lines
-            shown += 1
+    out, shown = ["", TITLES[group], ""], 0
+    left = room.less(out)
+    for note in notes if left else ():
+        lines = _norm(note, left or room) if group == "norms" else _entry(note)
+        if lines and left and (rest := left.less(lines)):
+            left, out, shown = rest, out + lines, shown + 1
     return out, shown
 
 
@@ -126,16 +119,16 @@ def _entry(note: Note) -> list[str]:
 
 
 def _norm(note: Note, room: _Room) -> list[str]:
-    """The paragraphs of an institutional file that fit, and a line that says that some are missing."""
-    paragraphs = [
-        part for part in re.split(r"\n[ \t]*\n", demoted(safe_text(note.text)).strip()) if part
-    ]
+    """The paragraphs of an institutional file that fit, and a line when some are missing."""
+    text = safe_text(note.text)
+    text = _HASHES.sub(lambda found: "#" * min(6, len(found[1]) + 3), text).strip()
+    paragraphs = filter(None, re.split(r"\n[ \t]*\n", text))
     missing = f"({note.title}: more stands in the file)"
     kept: list[str] = []
     for part in paragraphs:
         lines = [*([""] if kept else []), *part.split("\n")]
         tried = [*kept, *lines, missing]
-        if len(tried) > room.lines or _size(tried) > room.size:
+        if room.less(tried) is None:
             return [*kept, missing] if kept else []
         kept += lines
     return kept
@@ -168,20 +161,13 @@ def fenced(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _without_imports(text: str) -> str:
-    """Text outside of fences without `@path`; what stands in a code span stays.
-
-    Where one line has an odd backtick, or one that does not stand alone, no span can be told for
-    sure.
+    """Text outside of fences without `@path`; what stands in a code span stays, where each line has
+    an even number of lone backticks: elsewhere no span can be told for sure.
     """
     sure = all(ticks == "`" for ticks in _TICKS.findall(text))
     sure = sure and all(line.count("`") % 2 == 0 for line in text.split("\n"))
     parts = _SPAN.split(text) if sure else [text]
     return "".join(part if i % 2 else _AT.sub("&#64;", part) for i, part in enumerate(parts))
-
-
-def demoted(text: str) -> str:
-    """Headings three levels deeper, below the section's own."""
-    return _HASHES.sub(lambda found: "#" * min(6, len(found[1]) + 3), text)
 
 
 def placed(text: str | None, section: str, name: str) -> str:

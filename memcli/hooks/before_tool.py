@@ -6,10 +6,9 @@ import json
 import os
 from pathlib import Path
 
-from memcli.hooks import relevance
 from memcli.hooks.calls import HookCall, Told
 from memcli.hooks.hook_app import HookApp, Note, remember
-from memcli.hooks.tools import ToolCall, tool_call
+from memcli.hooks.tools import ToolCall, one_line, runs, tool_call
 from memcli.index import occasions, view
 from memcli.index.source import Candidate
 from memcli.index.view import Filters, Scope
@@ -39,8 +38,8 @@ def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
         seen = log.shown(call.context, "pre-tool")
         fresh = [(c, line) for c, line in found if c.entry not in seen][:LINES]
         notes = [Note(c.entry, for_prompt(c.title), why) for c, _ in fresh]
-        remember(log, call.context, "pre-tool", notes, day)
-    return Told("\n".join(line for _, line in fresh), tuple(note.title for note in notes))
+        titles = remember(log, call.context, "pre-tool", notes, day)
+    return Told("\n".join(line for _, line in fresh), titles)
 
 
 def _corrections(app: HookApp, tool: ToolCall) -> list[tuple[Candidate, str]]:
@@ -49,7 +48,17 @@ def _corrections(app: HookApp, tool: ToolCall) -> list[tuple[Candidate, str]]:
     scope = view.select(rows, Filters(type=("corrective",)))
     found = _nearest(app, scope, _found(app, scope, tool))
     found.sort(key=lambda c: (-float(c.values.get("importance", 0.5)), c.date, c.entry))
-    return [(each, _line(app, scope, each)) for each in found]
+    from memcli.text.quoting import escaped
+    from memcli.text.redact import for_prompt
+
+    lines = []
+    for each in found:
+        title = for_prompt(each.title)
+        text = for_prompt(body_of(app.index.entries.text(each), each.title))
+        place = f"{scope.files[each.source].path}:{each.line}, id {each.entry[:8]}"
+        said = for_prompt(f"{HINT} ({place}): {one_line(title, text, LENGTH)}")
+        lines.append((each, escaped(said)))
+    return lines
 
 
 def _nearest(app: HookApp, scope: Scope, found: list[Candidate]) -> list[Candidate]:
@@ -80,7 +89,7 @@ def _found(app: HookApp, scope: Scope, tool: ToolCall) -> list[Candidate]:
         paths, commands = candidate.values.get("paths"), candidate.values.get("commands")
         if paths and names and about(json.dumps(paths), files):
             return True
-        return bool(run.whole) and relevance.runs(run, commands or (), candidate.text)
+        return bool(run.whole) and runs(run, commands or (), candidate.text)
 
     return [each for each in app.index.entries.about(scope, keys) if is_about(each)]
 
@@ -94,14 +103,3 @@ def names_of(root: Path, path: str) -> list[str]:
     if own and other and own != other and git.common_dir(own) == git.common_dir(other):
         names.append(os.path.relpath(os.path.relpath(real, other), os.path.relpath(root, own)))
     return names or [real.lstrip(os.sep)]
-
-
-def _line(app: HookApp, scope: Scope, candidate: Candidate) -> str:
-    from memcli.text.quoting import escaped
-    from memcli.text.redact import for_prompt
-
-    title = for_prompt(candidate.title)
-    text = for_prompt(body_of(app.index.entries.text(candidate), candidate.title))
-    place = f"{scope.files[candidate.source].path}:{candidate.line}, id {candidate.entry[:8]}"
-    said = relevance.one_line(title, text, LENGTH)
-    return escaped(for_prompt(f"{HINT} ({place}): {said}"))

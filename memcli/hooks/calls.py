@@ -1,4 +1,4 @@
-"""What an agent says when it calls a hook, and what it is answered. Nothing but the standard library."""
+"""What an agent says when it calls a hook, and what it is answered."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ class HookCall(NamedTuple):
     size: int = 0
     source: str = ""
     prompt: str = ""
-    tool: str = ""
     input: Mapping[str, Any] = {}
     agent: str = ""
     event: str = ""
@@ -62,19 +61,21 @@ def parse_payload(data: bytes) -> HookCall | None:
         return None
     if not isinstance(values, dict):
         return None
-    cwd = _text(values, "cwd") or _first(values.get("workspace_roots"))
-    session = _text(values, "session_id") or _text(values, "conversation_id")
+    roots, given = values.get("workspace_roots"), values.get("tool_input")
+    first = roots[0] if isinstance(roots, list) and roots else ""
+    values = {key: value for key, value in values.items() if isinstance(value, str)}
+    session = values.get("session_id") or values.get("conversation_id", "")
+    cwd = values.get("cwd") or (first if isinstance(first, str) else "")
     if not session or not _is_path(cwd):
         return None
-    path = os.path.expanduser(_text(values, "transcript_path"))
-    path = path if _is_path(path) else ""
-    given = values.get("tool_input")
-    return HookCall(
-        session[:200], cwd, path, transcript_size(path), _text(values, "source")[:50],
-        _text(values, "prompt") or _text(values, "user_prompt"), _text(values, "tool_name"),
-        given if isinstance(given, dict) else {}, _text(values, "agent_id")[:200],
-        _text(values, "hook_event_name"),
-    )  # fmt: skip
+    path, size = _transcript(os.path.expanduser(values.get("transcript_path", "")))
+    prompt = values.get("prompt") or values.get("user_prompt", "")
+    call = HookCall(session[:200], cwd, path, size, values.get("source", "")[:50], prompt)
+    return call._replace(
+        input=given if isinstance(given, dict) else {},
+        agent=values.get("agent_id", "")[:200],
+        event=values.get("hook_event_name", ""),
+    )
 
 
 def _is_path(name: str) -> bool:
@@ -85,21 +86,19 @@ def _is_path(name: str) -> bool:
         return False
 
 
-def _text(values: Mapping[str, Any], key: str) -> str:
-    value = values.get(key)
-    return value if isinstance(value, str) else ""
+def _transcript(path: str) -> tuple[str, int]:
+    """A transcript and its size in bytes, 0 when there is none.
 
+    Only one that lies where an agent keeps its sessions: whoever calls a hook may name any file.
+    """
+    from memcli.sessions.stores import is_stored
 
-def _first(values: object) -> str:
-    return values[0] if isinstance(values, list) and values and isinstance(values[0], str) else ""
-
-
-def transcript_size(path: str) -> int:
-    """The size of a transcript; 0 when there is none."""
+    if not _is_path(path) or not is_stored(path, os.environ):
+        return "", 0
     try:
-        return os.stat(path).st_size if path else 0
-    except (OSError, ValueError):
-        return 0
+        return path, os.stat(path).st_size
+    except OSError:
+        return path, 0
 
 
 def answer(verb: str, told: Told, event: str = "", *, show: bool = False) -> str:
@@ -121,18 +120,10 @@ def answer(verb: str, told: Told, event: str = "", *, show: bool = False) -> str
 
 def person_line(told: Told) -> str:
     """One line that says what was told: "mem: 2 notes told (cart clock; never retry)"."""
-    number = len(told.titles)
-    count = f"{number} note{'s' * (number != 1)} told"
-    parts = [*told.news, *([f"{count} ({_named(told.titles)})"] if number else [])]
+    titles = [title if len(title) <= 50 else title[:49].rstrip() + "…" for title in told.titles]
+    fitting = [n for n in range(1, len(titles) + 1) if len("; ".join(titles[:n])) <= LINE]
+    kept = titles[: max(fitting, default=1)]
+    more = [f"{len(titles) - len(kept)} more"] if len(kept) < len(titles) else []
+    count = f"{len(titles)} note{'s' * (len(titles) != 1)} told ({'; '.join([*kept, *more])})"
+    parts = [*told.news, *([count] if titles else [])]
     return f"mem: {'; '.join(parts)}" if parts else ""
-
-
-def _named(titles: tuple[str, ...]) -> str:
-    """As many titles as a line has room for."""
-    short = [title if len(title) <= 50 else title[:49].rstrip() + "…" for title in titles]
-    kept: list[str] = []
-    for title in short:
-        if kept and len("; ".join([*kept, title])) > LINE:
-            return "; ".join(kept) + f"; {len(titles) - len(kept)} more"
-        kept.append(title)
-    return "; ".join(kept)

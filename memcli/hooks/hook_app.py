@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -14,9 +14,7 @@ from memcli.project.context import Project
 from memcli.storage.session_log import SessionLog, Telling
 
 LARGE = 1_000_000
-"""Bytes of changed memory files above which indexing is left to the worker: it takes about a
-second.
-"""
+"""Bytes of changed memory files above which indexing, a second's work, is left to the worker."""
 
 
 class HookProject(Project):
@@ -36,17 +34,14 @@ class HookApp(App):
     """
 
     late = False
+    embeds_here = False
+    """Vectors are made by mem index, recall and the worker; a hook only uses them."""
 
     def __init__(self, options: Options, environ: Mapping[str, str], cwd: Path) -> None:
         super().__init__(options, environ, cwd, HookProject)
 
     def __enter__(self) -> HookApp:
         return self
-
-    @property
-    def embeds_here(self) -> bool:
-        """Never: vectors are made by mem index, recall and the worker; a hook only uses them."""
-        return False
 
     def is_ready(self) -> bool:
         """Bring the index up to the files where that takes no time; False when it is empty."""
@@ -71,9 +66,8 @@ def has_memory(app: App) -> bool:
 
 def learns_here(app: App) -> bool:
     """Whether the project keeps memory of its own: hooks never begin one."""
-    return app.project.root is not None and any(
-        not file.name.startswith("~/") for file in app.project.listing.files
-    )
+    names = (file.name for file in app.project.listing.files)
+    return app.project.root is not None and any(not name.startswith("~/") for name in names)
 
 
 class Note(NamedTuple):
@@ -85,13 +79,15 @@ class Note(NamedTuple):
     also: tuple[str, ...] = ()
 
 
-def remember(log: SessionLog, context: str, event: str, notes: Iterable[Note], day: str) -> None:
-    """Remember, in the running transaction, what is being told."""
-    notes = list(notes)
+def remember(
+    log: SessionLog, context: str, event: str, notes: Sequence[Note], day: str
+) -> tuple[str, ...]:
+    """Remember, in the running transaction, what is being told; its titles."""
     keys = [key for note in notes for key in (note.entry, *note.also)]
     log.remember_shown(context, event, keys, day)
     at = f"{day}{time.strftime('T%H:%M:%S')}"
     log.tell(Telling(context, event, each.entry, each.title, each.why, at) for each in notes)
+    return tuple(note.title for note in notes)
 
 
 def title_of(head: str) -> str:

@@ -18,7 +18,7 @@ from memcli.memory.changes import Event
 from memcli.memory.values import Patch
 
 
-class Ended(NamedTuple):
+class AfterSession(NamedTuple):
     """What mem extract did: what was learned, the ids that were reinforced, what compaction did."""
 
     extract: ExtractReport
@@ -29,27 +29,27 @@ class Ended(NamedTuple):
 
 def run(
     app: App, request: ExtractRequest, *, dry_run: bool = False, strengthen: bool = True
-) -> Ended:
-    """Extract, then reinforce what the sessions recalled, then compact the files that were written."""
-    if not (dry_run or request.show_prompt):
-        _tried(
-            app, app.workspace.recover
-        )  # what a killed run wrote is not learned again, so not finished
+) -> AfterSession:
+    """Extract, then reinforce what the sessions recalled, then compact what was written."""
+    writes = not (dry_run or request.show_prompt)
+    if writes:  # what a killed run wrote is not learned again, so not finished
+        _tried(app, app.workspace.recover)
     report = extract(app, request, dry_run=dry_run)
-    if dry_run or request.show_prompt:
-        return Ended(report, (), (), report.patches)
+    if not writes:
+        return AfterSession(report, (), (), report.patches)
     reinforced: list[str] = []
-    for learned in report.sessions if strengthen else ():
-        _tried(app, partial(_strengthen, app, report, learned, reinforced))
-    if report.patches and strengthen:  # the files are written anyway: what waited is written, too
-        paths = [patch.path for patch in report.patches]
-        _tried(app, lambda: reinforced.extend(told.count_uses(app, paths)))
     compacted: list[Event] = []
+    if strengthen:
+        for learned in report.sessions:
+            _tried(app, partial(_reinforce, app, report, learned, reinforced))
+        if report.patches:  # the files are written anyway: what waited is written, too
+            paths = [patch.path for patch in report.patches]
+            _tried(app, lambda: reinforced.extend(told.count_uses(app, paths)))
     # A run that was killed before this step has its lessons in the files: they are known now.
     again = any(learned.known for learned in report.sessions)
     if app.project.config.compact_after_extract and (report.patches or again):
         _tried(app, lambda: compacted.extend(compact.compact_due(app).done))
-    return Ended(report, tuple(reinforced), tuple(compacted), report.patches)
+    return AfterSession(report, tuple(reinforced), tuple(compacted), report.patches)
 
 
 def _tried(app: App, work: Callable[[], object]) -> None:
@@ -59,33 +59,30 @@ def _tried(app: App, work: Callable[[], object]) -> None:
         app.notes.append(f"{error.what} ({error.hint})" if error.hint else error.what)
 
 
-def _strengthen(app: App, report: ExtractReport, learned: Learned, reinforced: list[str]) -> None:
-    reinforced.extend(_reinforced(app, report, learned))
-
-
-def _reinforced(app: App, report: ExtractReport, learned: Learned) -> Sequence[str]:
+def _reinforce(app: App, report: ExtractReport, learned: Learned, reinforced: list[str]) -> None:
     """Reinforce what a session was shown; its workflows gain a success when it went well."""
-    if learned.known or learned.session not in report.spoken:
-        return ()
-    said = report.spoken[learned.session]
-    told.note_uses(app, learned.session, said, report.heard.get(learned.session, ""))
+    spoken = report.spoken.get(learned.session)
+    if learned.known or spoken is None:
+        return
+    told.note_uses(app, learned.session, spoken, report.heard.get(learned.session, ""))
     with app.state() as history:
         recalled = history.recalled(learned.session)
     if not recalled:
-        return ()
-    workflows = _workflows(app, recalled) if learned.outcome == "success" else ()
+        return
     mode = app.project.config.reinforce_mode
-    spoken = report.spoken[learned.session] if mode != "retrieved" else None
     request = ReinforceRequest(
-        session=learned.session, mode=mode, spoken=spoken, succeeded=tuple(workflows)
+        session=learned.session,
+        mode=mode,
+        spoken=spoken if mode != "retrieved" else None,
+        succeeded=_workflows(app, recalled) if learned.outcome == "success" else (),
     )
     done = reinforce(app, request)
-    return (*done.reinforced, *done.rated)
+    reinforced += [*done.reinforced, *done.rated]
 
 
-def _workflows(app: App, ids: Sequence[str]) -> list[str]:
+def _workflows(app: App, ids: Sequence[str]) -> tuple[str, ...]:
     """Which of these ids are live workflows."""
     app.project.relist()
     app.refresh()
     copies = app.index.entries.copies(list(ids))
-    return sorted({copy.entry for copy in copies if copy.kind == "workflow" and copy.entry in ids})
+    return tuple(sorted({each.entry for each in copies if each.kind == "workflow"} & set(ids)))

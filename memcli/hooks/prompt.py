@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from memcli.app import App
 from memcli.hooks.calls import HookCall, Told
 from memcli.hooks.hook_app import HookApp, Note, remember, title_of
 from memcli.recall import budget
@@ -32,7 +31,9 @@ NUDGE = (
 
 def prompt(app: HookApp, state: State, call: HookCall) -> Told:
     """What bears on a prompt, each entry once in a session; now and then a nudge."""
-    text = shortened(call.prompt)
+    text = call.prompt
+    if len(text) > LONG:
+        text = f"{text[:END]}\n{text[-END:]}"
     if call.agent or not text.strip() or not app.is_ready():
         return Told()
     log, session = SessionLog(state), call.session
@@ -40,24 +41,26 @@ def prompt(app: HookApp, state: State, call: HookCall) -> Told:
     found = app.guarded(
         lambda: told(app.project, app.index, lambda: app.providers.embedder, app.notes, text)
     )
-    fresh = [item for item in found if _is_new(item, seen)]
+    fresh = [item for item in found if seen.isdisjoint((item.key, *item.also))]
     limit = min(PROMPT_TOKENS, app.limit or PROMPT_TOKENS) + budget.FRAME
     made = budget.compose(Pools(ranked=fresh), limit=limit, most=PROMPT_HITS, share=1.0)
     chosen = list(made.items)
     if len(chosen) < PROMPT_HITS:
         room = PROMPT_TOKENS + budget.FRAME - made.budget.used if chosen else PROMPT_TOKENS
         chosen += _from_history(app, text, min(HISTORY_TOKENS, room))
-    turns, nudge = _counted(log.turns(session), _newest(app))
+    turns = log.turns(session)
+    newest = max((file.mtime for file in app.project.listing.files), default=0)
+    count = turns.prompts + 1 if newest == turns.newest else 1
+    nudge = count >= NUDGE_AFTER and not turns.nudged  # once in a session
     day = app.project.now.isoformat()
     with state.transaction():
         seen = log.shown(session)  # another process may have shown some meanwhile
         items = tuple(item for item in chosen if item.key not in seen)
         notes = [Note(item.key, title_of(item.head), "your prompt", item.also) for item in items]
-        remember(log, session, "prompt", notes, day)
-        log.remember_turns(session, turns, day)
+        titles = remember(log, session, "prompt", notes, day)
+        log.remember_turns(session, Turns(count, newest, turns.nudged or nudge), day)
     block = budget.write(items, 0) if items else ""
-    said = "\n".join(filter(None, (block, NUDGE if nudge else "")))
-    return Told(said, tuple(note.title for note in notes))
+    return Told("\n".join(filter(None, (block, NUDGE if nudge else ""))), titles)
 
 
 def _from_history(app: HookApp, text: str, room: int) -> list[Shown]:
@@ -81,23 +84,3 @@ def _from_history(app: HookApp, text: str, room: int) -> list[Shown]:
     clear = best.strength >= CLEAR and best.met >= MET and layer.gone(best.doc) is None
     item = layer.shown(best, room) if clear else None
     return [item] if item is not None else []
-
-
-def shortened(text: str) -> str:
-    """A prompt without the middle of what was pasted into it."""
-    return text if len(text) <= LONG else f"{text[:END]}\n{text[-END:]}"
-
-
-def _is_new(item: Shown, seen: set[str]) -> bool:
-    return seen.isdisjoint((item.key, *item.also))
-
-
-def _newest(app: App) -> int:
-    return max((file.mtime for file in app.project.listing.files), default=0)
-
-
-def _counted(turns: Turns, newest: int) -> tuple[Turns, bool]:
-    """The turns with this one, and whether it is time for the nudge: once in a session."""
-    count = 1 if newest != turns.newest else turns.prompts + 1
-    nudge = count >= NUDGE_AFTER and not turns.nudged
-    return Turns(count, newest, turns.nudged or nudge), nudge

@@ -13,6 +13,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,24 +31,24 @@ SECONDS = 2.3
 """After so long a hook for an agent gives up, without a word."""
 GIT_SECONDS = 15.0
 BEAT_SECONDS = 60
-SILENT = ("pre-compact", "session-end")
+SPOOLED = ("pre-compact", "session-end")
+"""Events that are noted and not answered."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Serve one call; always 0."""
     verb, *rest = arguments or ("",)
     if verb == "worker":
-        return _worked(rest)
+        _log(f"worker: {_worked(rest)}")
+        return 0
     if os.environ.get(OFF) == "off":
         return 0
     started = time.monotonic()
     done = _expire_after(_seconds(GIT_SECONDS if verb.startswith("git") else SECONDS))
     try:
         outcome = _served(verb, rest)
-    except (
-        BaseException
-    ) as error:  # an interrupt, too: nothing that happens here is the agent's business
-        outcome = f"{type(error).__name__}: {getattr(error, 'what', error)}"
+    except BaseException as error:  # an interrupt, too: nothing of this is the agent's business
+        outcome = _named(error)
     try:
         if outcome is not None:
             _log(f"{' '.join(arguments)} {(time.monotonic() - started) * 1000:.0f} ms: {outcome}")
@@ -64,12 +65,15 @@ def _seconds(usual: float) -> float:
         return usual
 
 
+def _named(error: BaseException) -> str:
+    return f"{type(error).__name__}: {getattr(error, 'what', error)}"
+
+
 def _served(verb: str, rest: Sequence[str]) -> str | None:
     """Do what the event asks for; what became of it, None for what is not worth a line."""
     if verb.startswith("git"):
-        event = verb.removeprefix("git").lstrip("-") or next(iter(rest), "")
-        return _git(event)
-    if verb not in EVENTS and verb not in SILENT:
+        return _git(verb.removeprefix("git").lstrip("-") or next(iter(rest), ""))
+    if verb not in EVENTS and verb not in SPOOLED:
         return "unknown event"
     data = read_stdin(_seconds(READ_SECONDS))
     call = parse_payload(data)
@@ -94,6 +98,31 @@ def _go_on_alone(verb: str, call: HookCall) -> None:
         os._exit(0)
 
 
+def _worked(rest: Sequence[str]) -> str:
+    """What was done in the background."""
+    if not rest or not os.path.isabs(rest[0]):
+        return "no root was named"
+    try:
+        from memcli.hooks import worker
+
+        return worker.work(rest[0], os.environ, wait=rest[1:] == ["wait"])
+    except Exception as error:
+        return _named(error)
+
+
+def _git(event: str) -> str | None:
+    """Refresh the index after a merge or a rebase, learn from ended sessions after a commit."""
+    if event not in ("post-merge", "post-rewrite", "post-commit"):
+        return "unknown event of git"
+    from memcli.hooks import worker
+
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        del os.environ[name]
+    line, outcome = worker.after_git(event, os.environ, Path.cwd())
+    _put(line)
+    return outcome or None
+
+
 # --- the clock, the input, the answer
 
 
@@ -111,7 +140,7 @@ def _expire_after(seconds: float) -> _thread.LockType:
 
 
 def read_stdin(seconds: float) -> bytes:
-    """Standard input up to its end, up to a whole JSON object, or what came within so many seconds."""
+    """Standard input up to its end or a whole JSON object, or what came within so many seconds."""
     if sys.stdin is None:
         return b""
     parts: list[bytes] = []
@@ -123,55 +152,41 @@ def read_stdin(seconds: float) -> bytes:
 
 
 def _read(stream: Any, parts: list[bytes], ended: _thread.LockType) -> None:
-    """Collect what is there; agents that do not close their end are not waited for once they said
-    all.
-    """
+    """Collect what is there; who said all and does not close its end is not waited for."""
     size = 0
     try:
-        read = partial(
-            os.read, stream.fileno()
-        )  # a buffer that is being read could not be closed at the end
-    except OSError:
-        read = stream.read1
-    try:
+        try:  # a buffer that is being read could not be closed at the end
+            read = partial(os.read, stream.fileno())
+        except OSError:
+            read = stream.read1
         while size < MOST_BYTES and (part := read(1 << 20)):
             parts.append(part)
             size += len(part)
-            if part.rstrip()[-1:] == b"}" and _is_whole(b"".join(parts)):
-                return
+            if part.rstrip()[-1:] == b"}":
+                with suppress(ValueError, RecursionError):
+                    json.loads(b"".join(parts))
+                    return
     except (OSError, ValueError):
         return
     finally:
         ended.release()
 
 
-def _is_whole(data: bytes) -> bool:
-    try:
-        json.loads(data)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
 def _put(text: str) -> None:
     """Write the answer at once: whoever reads it gets all or nothing."""
     if text and sys.stdout is not None:
-        try:
+        with suppress(OSError, ValueError):
             sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
             sys.stdout.buffer.flush()
-        except (OSError, ValueError):
-            return
 
 
 def _log(line: str) -> None:
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    try:
+    with suppress(Exception):  # nothing is left to say it with
         from memcli.storage.folders import state_dir
         from memcli.storage.state import log_hook
 
         log_hook(state_dir(), f"{stamp} {line}")
-    except Exception:  # nothing is left to say it with
-        return
 
 
 # --- agents
@@ -196,11 +211,14 @@ def _with_state(app: HookApp, verb: str, call: HookCall) -> tuple[Told, str]:
     """Do it with the state file; one that is damaged is moved aside, and a new one is used."""
     from memcli.errors import MemError
     from memcli.storage.folders import state_dir
-    from memcli.storage.state import Failed, State, set_aside
+    from memcli.storage.state import LOG_WAIT, Failed, State, set_aside
 
+    # The end of a session has left its agent, and may wait for another writer.
+    wait = 10.0 if verb == "session-end" and hasattr(os, "fork") else LOG_WAIT
+    news: tuple[str, ...] = ()
     for _ in range(2):
         try:
-            history = State(state_dir(), app.project.key, wait=_patience(verb))
+            history = State(state_dir(), app.project.key, wait=wait)
             _ = history.db  # opened here: a damaged one is noticed
             try:
                 told = _answered(app, history, verb, call)
@@ -211,26 +229,18 @@ def _with_state(app: HookApp, verb: str, call: HookCall) -> tuple[Told, str]:
         except Failed as error:
             kept = set_aside(state_dir())
             if kept is None:
-                return Told(), f"{type(error).__name__}: {error}"
-            app.notes.append(f"the state file was damaged: moved to {kept}")
+                return Told(), _named(error)
+            news = (f"the state file was damaged: moved to {kept}",)
+            app.notes += news
             continue
-        moved = tuple(note for note in app.notes if note.startswith("the state file"))
-        return told._replace(news=(*moved, *told.news)), (
-            f"{len(told.text)} characters" if told.text else ""
-        )
+        said = f"{len(told.text)} characters" if told.text else ""
+        return told._replace(news=(*news, *told.news)), said
     return Told(), "the state file is damaged"
 
 
-def _patience(verb: str) -> float:
-    """Seconds to wait for another writer of the state file: the end of a session has left its agent."""
-    from memcli.storage.state import LOG_WAIT
-
-    return 10.0 if verb == "session-end" and hasattr(os, "fork") else LOG_WAIT
-
-
 def _answered(app: HookApp, history: State, verb: str, call: HookCall) -> Told:
-    """Do it, and leave a sign of life."""
-    if verb == "pre-tool":  # called before every tool: it leaves a sign only when it speaks
+    """Do it, and leave a sign of life; what is called before every tool only when it speaks."""
+    if verb == "pre-tool":
         from memcli.hooks.before_tool import pre_tool
 
         told = pre_tool(app, history, call)
@@ -242,18 +252,18 @@ def _answered(app: HookApp, history: State, verb: str, call: HookCall) -> Told:
         from memcli.hooks.prompt import prompt
 
         return prompt(app, history, call)
-    if verb in EVENTS:
-        from memcli.hooks import start
-        from memcli.storage.session_log import Spool
+    if verb in SPOOLED:
+        _spool(app, history, call, ended=verb == "session-end")
+        return Told()
+    from memcli.hooks import start
+    from memcli.storage.session_log import Spool
 
-        if verb == "subagent-start":
-            return start.subagent_start(app, history, call)
-        told = start.session_start(app, history, call)
-        if not call.agent:
-            _start_worker(app, wait=bool(Spool(history).waiting()))
-        return told
-    _spool(app, history, call, ended=verb == "session-end")
-    return Told()
+    if verb == "subagent-start":
+        return start.subagent_start(app, history, call)
+    told = start.session_start(app, history, call)
+    if not call.agent:
+        _start_worker(app, wait=bool(Spool(history).waiting()))
+    return told
 
 
 def _beat(history: State, verb: str) -> None:
@@ -266,7 +276,7 @@ def _beat(history: State, verb: str) -> None:
 
 
 def _spool(app: HookApp, history: State, call: HookCall, *, ended: bool) -> None:
-    """Note that a session has ended, or was about to be shortened; learn from one that has ended."""
+    """Note that a session has ended, or is about to be shortened; learn from what has ended."""
     from memcli.hooks.hook_app import learns_here
     from memcli.storage.session_log import Spool, Spooled
 
@@ -281,33 +291,3 @@ def _start_worker(app: HookApp, *, wait: bool) -> None:
     from memcli.hooks import worker
 
     worker.start(app, wait=wait)
-
-
-def _worked(rest: Sequence[str]) -> int:
-    """What runs in the background."""
-    if not rest or not os.path.isabs(rest[0]):
-        return 0
-    try:
-        from memcli.hooks import worker
-
-        outcome = worker.work(rest[0], os.environ, wait=rest[1:] == ["wait"])
-    except Exception as error:
-        outcome = f"{type(error).__name__}: {getattr(error, 'what', error)}"
-    _log(f"worker: {outcome}")
-    return 0
-
-
-# --- git
-
-
-def _git(event: str) -> str | None:
-    """Refresh the index after a merge or a rebase, learn from ended sessions after a commit."""
-    if event not in ("post-merge", "post-rewrite", "post-commit"):
-        return "unknown event of git"
-    from memcli.hooks import git_events
-
-    for name in [name for name in os.environ if name.startswith("GIT_")]:
-        del os.environ[name]
-    line, outcome = git_events.run(event, os.environ, Path.cwd())
-    _put(line)
-    return outcome or None

@@ -9,7 +9,7 @@ from memcli.hooks.calls import HookCall, Told
 from memcli.hooks.hook_app import HookApp, Note, remember, title_of
 from memcli.index import view
 from memcli.index.source import Candidate
-from memcli.index.view import Filters, Scope
+from memcli.index.view import Filters
 from memcli.project.trust import own_files
 from memcli.recall import budget
 from memcli.recall.budget import Pools, Shown
@@ -50,25 +50,28 @@ def session_start(app: HookApp, state: State, call: HookCall) -> Told:
     emptied = call.source in EMPTIED
     before = log.shown(call.session) if emptied else set()
     made = app.guarded(lambda: _standing(app, before))
-    day = app.project.now.isoformat()
+    now = app.project.now
     with state.transaction():
         if _is_told(log, call):  # by another process meanwhile
             return Told()
         if emptied:
             log.forget_context(call.session)
-        log.remember_start(call.session, call.source, call.size, day)
-        notes = _notes(made.items, f"session {call.source or 'start'}")
-        remember(log, call.session, "session-start", notes, day)
-        log.forget_sessions((app.project.now - datetime.timedelta(days=KEPT_DAYS)).isoformat())
-        news = tuple(log.take_news())
-    titles = tuple(note.title for note in notes)
-    text = budget.write(made.items, made.budget.more) if made.items else ""
-    return Told(text, titles, news)
+        log.remember_start(call.session, call.source, call.size, now.isoformat())
+        why = f"session {call.source or 'start'}"
+        told = _remembered(log, call, made, "session-start", why, now.isoformat())
+        log.forget_sessions((now - datetime.timedelta(days=KEPT_DAYS)).isoformat())
+        return told._replace(news=tuple(log.take_news()))
 
 
-def _notes(items: Sequence[Shown], why: str) -> list[Note]:
-    own = [item for item in items if item.layer != "institutional"]
-    return [Note(item.key, title_of(item.head), why) for item in own]
+def _remembered(
+    log: SessionLog, call: HookCall, made: budget.Block, event: str, why: str, day: str
+) -> Told:
+    """Remember that a block is told; its text and titles."""
+    own = [item for item in made.items if item.layer != "institutional"]
+    notes = [Note(item.key, title_of(item.head), why) for item in own]
+    titles = remember(log, call.context, event, notes, day)
+    text = budget.write(made.items, made.budget.more if not call.agent else 0)
+    return Told(text if made.items else "", titles)
 
 
 def _is_told(log: SessionLog, call: HookCall) -> bool:
@@ -99,45 +102,31 @@ def subagent_start(app: HookApp, state: State, call: HookCall) -> Told:
     day = app.project.now.isoformat()
     with state.transaction():
         log.remember_start(call.context, "subagent", 0, day)
-        notes = _notes(made.items, "start of a sub-agent")
-        remember(log, call.context, "subagent-start", notes, day)
-    text = budget.write(made.items, 0) if made.items else ""
-    return Told(text, tuple(note.title for note in notes))
+        return _remembered(log, call, made, "subagent-start", "start of a sub-agent", day)
 
 
 def _rules(app: HookApp) -> budget.Block:
-    layers = layers_of(app)
-    pools = Pools(
-        institutional=layers.institutional(),
-        baseline=layers.baseline(),
-        ranked=_lessons(app, layers),
-    )
-    return budget.compose(pools, limit=_least(AGENT_TOKENS, app.limit), most=LESSONS)
+    layers = _layers(app)
+    pools = Pools(layers.institutional(), layers.baseline(), ranked=_lessons(app, layers))
+    limit = min(AGENT_TOKENS, app.limit or AGENT_TOKENS)
+    return budget.compose(pools, limit=limit, most=LESSONS)
 
 
 def _standing(app: HookApp, before: set[str]) -> budget.Block:
-    layers = layers_of(app)
+    layers = _layers(app)
     again = _entries(layers, app.index.entries.copies(before))[:AGAIN] if before else []
+    items = [*_proxy(app), *_shown(layers, again), *_lessons(app, layers)]
     pools = Pools(
         institutional=layers.institutional(),
         baseline=layers.baseline(),
         episodes=layers.episodes(),
-        ranked=_once([*_proxy(app), *_shown(layers, again), *_lessons(app, layers)]),
+        ranked=list({item.key: item for item in reversed(items)}.values())[::-1],
     )
-    limit = _least(START_TOKENS, app.limit and app.limit * 2)
+    limit = min(START_TOKENS, app.limit * 2 or START_TOKENS)
     return budget.compose(pools, limit=limit, most=LESSONS + len(again))
 
 
-def _once(items: Sequence[Shown]) -> list[Shown]:
-    return list({item.key: item for item in reversed(items)}.values())[::-1]
-
-
-def _least(*limits: int) -> int:
-    """The smallest of these limits; 0 is none."""
-    return min(limit for limit in limits if limit)
-
-
-def layers_of(app: HookApp, *stores: str) -> Layers:
+def _layers(app: HookApp, *stores: str) -> Layers:
     """The layers of an answer from the index of this machine, with nothing asked."""
     filters = Filters(store=stores)
     rows = view.visible(app.index.files().values(), app.project.view, filters)
@@ -145,10 +134,9 @@ def layers_of(app: HookApp, *stores: str) -> Layers:
 
 
 def _entries(layers: Layers, found: Sequence[Candidate]) -> list[str]:
-    """The entries of these candidates whose nearest copy is among them, the most prominent first."""
-    search = layers.search
-    own = search.nearest(found)
-    return [c.entry for c in sorted(own, key=lambda c: (-search.standing(c), c.entry))]
+    """The entries whose nearest copy is among these candidates, the most prominent first."""
+    own = layers.search.nearest(found)
+    return [c.entry for c in sorted(own, key=lambda c: (-layers.search.standing(c), c.entry))]
 
 
 def _shown(layers: Layers, entries: Sequence[str]) -> list[Shown]:
@@ -157,16 +145,11 @@ def _shown(layers: Layers, entries: Sequence[str]) -> list[Shown]:
 
 def _lessons(app: HookApp, layers: Layers) -> list[Shown]:
     """Corrections and directives of the last days, then the most prominent of all times."""
-    where = _of_type(layers, "corrective", "directive")
+    where = view.select(layers.rows, Filters(type=("corrective", "directive")))
     day = (app.project.now - datetime.timedelta(days=RECENT_DAYS)).isoformat()
     recent = _entries(layers, app.index.entries.foremost(where, MOST_RECENT, day))
     top = _entries(layers, app.index.entries.foremost(where, TOP))
     return _shown(layers, list(dict.fromkeys([*recent, *top]))[: LESSONS + LESSONS // 2])
-
-
-def _of_type(layers: Layers, *types: str) -> Scope:
-    """The entries in view that have one of these types."""
-    return view.select(layers.rows, Filters(type=types))
 
 
 def _proxy(app: HookApp) -> list[Shown]:
@@ -177,7 +160,7 @@ def _proxy(app: HookApp) -> list[Shown]:
         return []
     if len(own_files(project.root, paths)) < len(paths):
         return []
-    layers = layers_of(app, "proxy")
+    layers = _layers(app, "proxy")
     room, shown = PROXY_TOKENS, []
     for entry in _entries(layers, app.index.entries.select(layers.scope)):
         item = layers.showing.shown(entry, "proxy")

@@ -1,4 +1,5 @@
-"""What goes on behind a hook: a process of its own that learns from sessions that have ended."""
+"""What goes on behind a hook of an agent, in a process of its own that learns from sessions that
+have ended; and what git's hooks do."""
 
 from __future__ import annotations
 
@@ -10,6 +11,9 @@ from pathlib import Path
 
 from memcli.app import App, Options
 from memcli.errors import MemError
+from memcli.hooks.hook_app import HookApp, has_memory, learns_here
+from memcli.memory.levels import ARCHIVE
+from memcli.project import git
 from memcli.project.write_blocker import write_blocker
 from memcli.storage.files import digest
 from memcli.storage.folders import state_dir
@@ -18,96 +22,70 @@ from memcli.storage.state import alone
 from memcli.text.controls import for_display
 
 TRIES = 5
-"""So often a session that cannot be learned from is tried; then it is given up, which the log says.
-"""
+"""So often a session that cannot be learned from is tried; then it is given up."""
 PATIENCE = 600.0
 """Seconds that one worker waits for another of the same project."""
+LARGE = 2_000_000
+"""Bytes of memory files up to which it is looked whether there is work for mem compact."""
 COMMAND = 15.0
 """Seconds that a worker waits for a running git command."""
 
 
 def start(app: App, *, wait: bool) -> None:
-    """Start a worker for the project of `app` and return at once: it shares nothing with this
-    process.
-
-    Without `wait` it ends when another one is at work.
+    """Start a worker that shares nothing with this process; without `wait` it ends when another
+    one is at work.
     """
     import subprocess
 
-    environ = {
-        key: value for key, value in app.project.environ.items() if not key.startswith("GIT_")
-    }
+    own = app.project.environ.items()
+    environ = {key: value for key, value in own if not key.startswith("GIT_")}
     environ["MEM_HOOK"] = "off"
     if environ.get("MEM_DB"):
         environ["MEM_DB"] = os.path.abspath(app.project.cwd / environ["MEM_DB"])
-    detached = (
-        {"creationflags": 0x00000208} if sys.platform == "win32" else {"start_new_session": True}
-    )
+    words = [str(app.project.root), "wait" if wait else "go"]
+    windows = sys.platform == "win32"
     subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "memcli",
-            "hook",
-            "worker",
-            str(app.project.root),
-            "wait" if wait else "go",
-        ],
+        [sys.executable, "-m", "memcli", "hook", "worker", *words],
         cwd=os.path.abspath(os.sep),
         env=environ,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        **detached,
+        creationflags=0x00000208 if windows else 0,
+        start_new_session=not windows,
     )
 
 
 def work(root: str, environ: Mapping[str, str], *, wait: bool) -> str:
-    """Learn from what is spooled, then from finished sessions that nobody told of; one line for the
-    log.
-    """
+    """Learn from what is spooled, then from finished sessions; a line for the log."""
     if hasattr(os, "nice"):
         os.nice(10)
     with App(Options(root=root, quiet=True), environ, Path(root)) as app:
-        folder = state_dir()
         name = f"worker-{digest(app.project.key.encode('utf-8', 'surrogateescape'))}"
-        with alone(folder, name, wait=PATIENCE if wait else 0.0) as mine:
-            return _serve(app) if mine else "another worker is at it"
-
-
-def _serve(app: App) -> str:
-    from memcli.hooks.hook_app import has_memory, learns_here
-
-    if has_memory(app):
-        app.refresh()
-    return _sweep(app) if learns_here(app) else "nothing to learn here"
-
-
-def _sweep(app: App) -> str:
-    with app.state() as history:
-        done = [_told(app, Spool(history), item) for item in Spool(history).waiting()]
-        done.append(_learn(app, ()))
-    return "; ".join(filter(None, done)) or "nothing to learn"
-
-
-def _hindered(app: App) -> str:
-    """The same, once a git command that is running has ended."""
-    until = time.monotonic() + COMMAND
-    while (why := write_blocker(app.project)).endswith(" command") and time.monotonic() < until:
-        time.sleep(0.2)
-    return why
+        with alone(state_dir(), name, wait=PATIENCE if wait else 0.0) as mine:
+            if not mine:
+                return "another worker is at it"
+            if has_memory(app):
+                app.refresh()
+            if not learns_here(app):
+                return "nothing to learn here"
+            with app.state() as history:
+                spool = Spool(history)
+                done = [*(_told(app, spool, item) for item in spool.waiting()), _learn(app, ())]
+            return "; ".join(filter(None, done)) or "nothing to learn"
 
 
 def _told(app: App, spool: Spool, item: Spooled) -> str:
     """Learn from one spooled session. It stays spooled until that has been done."""
+    from memcli.extraction.transcripts import QUIET
+
     path = item.path or _path_of(app, item.session)
     if not path or not os.path.isfile(path):
         spool.remove(item)
         return f"{item.session}: the transcript is gone"
-    if not item.ended and _is_running(path):
+    if not item.ended and time.time() - os.stat(path).st_mtime < QUIET:
         return ""
-    why = _hindered(app)
-    if why:
+    if why := _hindered(app):
         return f"{item.session}: waits, {why}"
     fault = _learn(app, (path,))
     if not fault or item.tries + 1 >= TRIES:
@@ -117,10 +95,12 @@ def _told(app: App, spool: Spool, item: Spooled) -> str:
     return f"{item.session}: {fault}"
 
 
-def _is_running(path: str) -> bool:
-    from memcli.extraction.transcripts import QUIET
-
-    return time.time() - os.stat(path).st_mtime < QUIET
+def _hindered(app: App) -> str:
+    """Why nothing may be written now, once a git command that is running has ended."""
+    until = time.monotonic() + COMMAND
+    while (why := write_blocker(app.project)).endswith(" command") and time.monotonic() < until:
+        time.sleep(0.2)
+    return why
 
 
 def _path_of(app: App, session: str) -> str:
@@ -129,33 +109,28 @@ def _path_of(app: App, session: str) -> str:
 
     assert app.project.root is not None
     found = discover(app.project.environ, [app.project.root]).found
-    return next(
-        (str(each.path) for each in found if each.session == session and not each.parent), ""
-    )
+    own = (str(each.path) for each in found if each.session == session and not each.parent)
+    return next(own, "")
 
 
 def _learn(app: App, paths: tuple[str, ...]) -> str:
-    """Learn from these transcripts, or from finished sessions not read yet; what went wrong, if
-    anything.
-    """
+    """Learn from these transcripts, else from finished sessions; what went wrong, or ""."""
     from memcli.commands.history import note_sessions
     from memcli.extraction.extract import ExtractRequest
     from memcli.hooks import pipeline
 
-    why = _hindered(app)
-    if why:
+    if why := _hindered(app):
         return why
     app.project.relist()
     try:
-        done = pipeline.run(app, ExtractRequest(transcripts=paths, finished=not paths))
-        report = done.extract
+        request = ExtractRequest(transcripts=paths, finished=not paths)
+        sessions = pipeline.run(app, request).extract.sessions
         note_sessions(app, paths)
-        _announce(
-            app, [e.title for each in report.sessions for e in each.events if e.what == "learned"]
-        )
+        events = (event for session in sessions for event in session.events)
+        _announce(app, [event.title for event in events if event.what == "learned"])
     except (MemError, OSError) as error:
         return f"{type(error).__name__}: {getattr(error, 'what', error)}"
-    failed = {scope for session in report.sessions for scope, _ in session.failed}
+    failed = {scope for session in sessions for scope, _ in session.failed}
     return f"scopes failed: {', '.join(sorted(failed))}" if failed else ""
 
 
@@ -168,3 +143,39 @@ def _announce(app: App, titles: list[str]) -> None:
     named = for_display("; ".join(titles[:3]))
     with app.state() as history, history.transaction():
         SessionLog(history).announce(f"{count} learned ({named}{more}): mem list --recent 5")
+
+
+# --- git
+
+
+def after_git(event: str, environ: Mapping[str, str], cwd: Path) -> tuple[str, str]:
+    """Do what an event of git asks for; a line for the person, and one for the log."""
+    with HookApp(Options(quiet=True), environ, cwd.resolve()) as app:
+        if not learns_here(app):
+            return "", ""
+        app.from_state(lambda state: Spool(state).beat(event, int(time.time())), None)
+        if event != "post-commit":
+            done = app.refresh(wait=1)
+            busy = " (busy)" if done.busy else ""
+            return _work(app), f"{done.changed} changed, {done.removed} removed{busy}"
+        top = git.work_tree(app.project.root) if app.project.root is not None else None
+        word = git.under_way(top) if top is not None else ""
+        if word and word != "command":  # git goes on after this commit
+            return "", f"waits: {word}"
+        start(app, wait=False)
+        return "", ""
+
+
+def _work(app: App) -> str:
+    """A line when memory could be compacted; "" for none, or where finding out takes long."""
+    from memcli.commands import compact
+
+    if sum(file.size for file in app.project.listing.files) > LARGE or write_blocker(app.project):
+        return ""
+    try:
+        report = compact.run(app, compact.CompactRequest(check=True), dry_run=True)
+    except (MemError, OSError):
+        return ""
+    files = sum(not patch.path.endswith(ARCHIVE) for patch in report.patches)
+    what = f"{files} memory file{'s' * (files != 1)}"
+    return f"mem: {what} can be compacted: mem compact" if files else ""

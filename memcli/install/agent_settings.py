@@ -31,20 +31,18 @@ class Hook(NamedTuple):
     message: str = ""
 
 
-def _hooks(tools: str) -> tuple[Hook, ...]:
-    return (
-        Hook("SessionStart", "session-start", 5, message="Recalling project memory"),
-        Hook("SubagentStart", "subagent-start", 3),
-        Hook("UserPromptSubmit", "prompt", 3),
-        Hook("PreToolUse", "pre-tool", 2, tools),
-        Hook("PreCompact", "pre-compact", 5),
-        Hook("SessionEnd", "session-end", 1),
-    )
-
-
+_CLAUDE = (
+    Hook("SessionStart", "session-start", 5, message="Recalling project memory"),
+    Hook("SubagentStart", "subagent-start", 3),
+    Hook("UserPromptSubmit", "prompt", 3),
+    Hook("PreToolUse", "pre-tool", 2, "Edit|Write|NotebookEdit|Bash"),
+    Hook("PreCompact", "pre-compact", 5),
+    Hook("SessionEnd", "session-end", 1),
+)
+_CODEX = "Bash|apply_patch|Edit|Write"
 HOOKS = {
-    "claude": _hooks("Edit|Write|NotebookEdit|Bash"),
-    "codex": _hooks("Bash|apply_patch|Edit|Write"),
+    "claude": _CLAUDE,
+    "codex": tuple(each._replace(matcher=_CODEX) if each.matcher else each for each in _CLAUDE),
     "gemini": (
         Hook("SessionStart", "session-start", 5),
         Hook("BeforeAgent", "prompt", 3),
@@ -77,13 +75,11 @@ def groups(harness: str) -> dict[str, dict[str, Any]]:
     """Event -> the group of ours, with its only handler."""
     wanted = {}
     for hook in HOOKS[harness]:
-        handler: dict[str, Any] = {
+        handler = {
             "type": "command",
             "command": command(harness, hook.verb),
             "timeout": hook.seconds * (1000 if harness == "gemini" else 1),
-        }
-        if hook.message:
-            handler["statusMessage"] = hook.message
+        } | ({"statusMessage": hook.message} if hook.message else {})
         head = {"matcher": hook.matcher} if hook.matcher else {}
         wanted[hook.event] = {**head, "hooks": [handler]}
     return wanted
@@ -95,7 +91,7 @@ def is_ours(handler: object) -> bool:
 
 
 def _program(handler: object) -> str:
-    """The program that a handler of ours runs, "" for a handler of somebody else."""
+    """The program that a handler of ours runs, "" for one of somebody else."""
     found = _COMMAND.fullmatch(_line(handler))
     if found is None:
         return ""
@@ -140,11 +136,9 @@ def parse(text: str) -> dict[str, Any]:
         return {}
     try:
         values = json.loads(body, object_pairs_hook=_unique, parse_constant=_refused)
-    except json.JSONDecodeError as error:
-        what = f"{error.lineno}: not valid JSON ({error.msg.lower()})"
-        raise UsageError(what, "mend that line first") from None
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"1: not valid JSON ({error})", "mend that file first") from None
+        line, why = getattr(error, "lineno", 1), getattr(error, "msg", "").lower() or error
+        raise UsageError(f"{line}: not valid JSON ({why})", "mend that line first") from None
     hooks = values.get("hooks", {}) if isinstance(values, dict) else None
     if not isinstance(hooks, dict) or not all(isinstance(each, list) for each in hooks.values()):
         what = '1: no settings (an object, with "hooks" an object of lists)'
@@ -205,26 +199,22 @@ def without_hooks(text: str) -> str | None:
 
 def _take_out(values: dict[str, Any]) -> bool:
     """Remove our handlers and what holds nothing else; whether there were any."""
-    hooks, before = values.get("hooks", {}), len(str(values.get("hooks")))
+    hooks, found = values.get("hooks", {}), False
     for event, listed in list(hooks.items()):
-        left = [each for group in listed for each in _without_ours(group)]
-        if left or not listed:
-            hooks[event] = left
-        else:
+        kept = []
+        for group in listed:
+            left = [each for each in _handlers(group) if not is_ours(each)]
+            if len(left) == len(_handlers(group)):
+                kept.append(group)
+            else:
+                found = True
+                kept += [{**group, "hooks": left}] if left else []
+        hooks[event] = kept
+        if listed and not kept:
             del hooks[event]
-    found = len(str(values.get("hooks"))) != before
     if found and not hooks:
         del values["hooks"]
     return found
-
-
-def _without_ours(group: Any) -> list[Any]:
-    """A group without our handlers; none when it had no others."""
-    found = _handlers(group)
-    left = [each for each in found if not is_ours(each)]
-    if len(left) == len(found):
-        return [group]
-    return [{**group, "hooks": left}] if left else []
 
 
 def _written(values: Mapping[str, Any], like: str) -> str:

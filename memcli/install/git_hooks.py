@@ -45,8 +45,8 @@ def lefthook_lines() -> list[str]:
     lines = []
     for hook in HOOKS:
         call = f"unset $(git rev-parse --local-env-vars); mem hook git-{hook} {{0}}"
-        command = json.dumps(f"({call}) </dev/null >&2 2>/dev/null || :")
-        lines += [f"{hook}:", "  commands:", "    mem:", f"      run: {command}"]
+        run = json.dumps(f"({call}) </dev/null >&2 2>/dev/null || :")
+        lines += [f"{hook}:", "  commands:", "    mem:", f"      run: {run}"]
     return lines
 
 
@@ -65,14 +65,9 @@ def with_section(text: str | None, hook: str) -> str:
     """The hook with our section below its first line, once; None is no hook yet."""
     if text is None:
         return f"{SHEBANG}\n{managed_section.put(None, lines(hook))}"
-    return managed_section.put(text, lines(hook), at=_below_shebang(text))
-
-
-def _below_shebang(text: str) -> int:
-    if not text.startswith("#!"):
-        return 0
-    end = text.find("\n")
-    return len(text) if end < 0 else end + 1
+    first = text.split("\n", 1)[0]
+    at = min(len(first) + 1, len(text)) if first.startswith("#!") else 0
+    return managed_section.put(text, lines(hook), at=at)
 
 
 def without_section(text: str) -> str | None:
@@ -85,7 +80,7 @@ def without_section(text: str) -> str | None:
 
 
 def program_of(text: str) -> str | None:
-    """The program that our section calls, None when there is no such section (or it was changed)."""
+    """The program that our section calls, None when there is none (or it was changed)."""
     found = managed_section.find(text)
     named = _PROGRAM.search(text, found.begin, found.end) if found is not None else None
     if named is None:

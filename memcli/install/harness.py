@@ -1,4 +1,4 @@
-"""Where agents and git keep the hooks that call mem, and how they are to call it."""
+"""Where agents and git keep the hooks that call mem, and what mem init changes there for agents."""
 
 from __future__ import annotations
 
@@ -7,22 +7,28 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from memcli.errors import UsageError
+from memcli.install import agent_settings
+from memcli.install.targets import TEMPLATES, Left, Place, Target
 from memcli.project import git
-from memcli.storage.files import SMALL_BYTES, read_text
+from memcli.storage.files import SMALL_BYTES, Unreadable, read_text
+
+NAMES = {**agent_settings.NAMES, "opencode": "opencode"}
+OPENCODE_MARK = "// mem: written by mem init --opencode"
 
 LEFTHOOK = tuple(
     f"{folder}{name}.{ending}"
     for folder, name in (("", "lefthook"), ("", ".lefthook"), (".config/", "lefthook"))
     for ending in ("yml", "yaml", "toml", "json", "jsonc")
 )
-BARE = (
-    "/usr/bin:/bin:/usr/sbin:/sbin" if sys.platform == "darwin" else "/usr/local/bin:/usr/bin:/bin"
-)
+_MAC = sys.platform == "darwin"
+BARE = "/usr/bin:/bin:/usr/sbin:/sbin" if _MAC else "/usr/local/bin:/usr/bin:/bin"
 """PATH as a client has it that was started from the desktop."""
 
 
@@ -50,7 +56,7 @@ def desktop_fault() -> str:
     known = shutil.which("mem")
     if known is not None and shutil.which("mem", path=BARE) is None:
         link = f"sudo ln -s {shlex.quote(known)} /usr/local/bin/mem"
-        how = "start it from a shell" + (f", or: {link}" if sys.platform != "darwin" else "")
+        how = "start it from a shell" + ("" if _MAC else f", or: {link}")
         return f"an agent that is started from the desktop does not find {known}: {how}"
     return ""
 
@@ -117,58 +123,127 @@ def settings_of(harness: str, scope: str, root: Path, environ: Mapping[str, str]
 def all_settings(root: Path | None, environ: Mapping[str, str]) -> list[Settings]:
     """Every file that calls of mem may stand in, there or not."""
     scopes = ("local", "shared", "user") if root is not None else ("user",)
-    found = [
-        settings_of(harness, scope, root or Path(), environ)
-        for harness in LAYOUTS
-        for scope in scopes
-    ]
+    pairs = ((harness, scope) for harness in LAYOUTS for scope in scopes)
+    found = (settings_of(*pair, root or Path(), environ) for pair in pairs)
     return list({item.path: item for item in found}.values())
 
 
 def plugin(harness: str, root: Path | None, environ: Mapping[str, str]) -> str:
     """The name under which the plug-in of mem is switched on in an agent, "" when it is not."""
+    tables: list[object] = []
     if harness == "codex":
-        values = read_toml(agent_home("codex", environ) / "config.toml").get("plugins")
-        return _enabled(
-            values, lambda value: isinstance(value, dict) and value.get("enabled", True)
-        )
-    if harness != "claude":
-        return ""
-    files = [item.path for item in all_settings(root, environ) if item.harness == "claude"]
-    found = (
-        _enabled(_json(path).get("enabledPlugins"), lambda value: value is True) for path in files
-    )
-    return next(filter(None, found), "")
+        tables = [values_of(agent_home("codex", environ) / "config.toml").get("plugins")]
+    elif harness == "claude":
+        files = [item.path for item in all_settings(root, environ) if item.harness == "claude"]
+        tables = [values_of(path).get("enabledPlugins") for path in files]
+    for table in tables:
+        for name, value in table.items() if isinstance(table, dict) else ():
+            on = value.get("enabled", True) if isinstance(value, dict) else value
+            if name.startswith("mem@") and on is True:
+                return str(name)
+    return ""
 
 
-def _enabled(values: object, is_on: Callable[[object], object]) -> str:
-    names = values.items() if isinstance(values, dict) else ()
-    return next((name for name, value in names if name.startswith("mem@") and is_on(value)), "")
+def values_of(path: Path) -> dict[str, Any]:
+    """The values of a JSON or TOML file of somebody else, {} when it cannot be read."""
+    import tomllib
 
-
-def _json(path: Path) -> dict[str, Any]:
+    loads = tomllib.loads if path.suffix == ".toml" else json.loads
     with suppress(OSError, ValueError, RecursionError):
-        values = json.loads(read_text(path, most=SMALL_BYTES).removeprefix("\ufeff"))
+        values = loads(read_text(path, most=SMALL_BYTES).removeprefix("\ufeff"))
         return values if isinstance(values, dict) else {}
     return {}
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """The values of a TOML file of somebody else, {} when it cannot be read."""
-    import tomllib
+def targets(
+    place: Place,
+    names: Iterable[str],
+    scopes: Iterable[str],
+    top: Path | None,
+    notes: list[str],
+    *,
+    remove: bool,
+) -> list[Target]:
+    """The files of these agents at these scopes (local, shared, user).
 
-    with suppress(OSError, ValueError, RecursionError):
-        return tomllib.loads(read_text(path, most=SMALL_BYTES))
-    return {}
+    An agent whose plug-in of mem is on gets none: its hooks would run twice.
+    """
+    places = [
+        settings_of(name, scope, place.root or Path(), place.environ)
+        for name in names
+        for scope in scopes
+    ]
+    found = []
+    for each in places:
+        on = "" if remove else plugin(each.harness, place.root, place.environ)
+        if on:
+            notes.append(f"{NAMES[each.harness]} has the plug-in {on}, which calls mem: left alone")
+            continue
+        if not remove:
+            notes += _doubled(place.root, place.environ, each)
+        found.append(_target(each, top, place.home))
+    return found
+
+
+def _target(each: Settings, top: Path | None, home: Path) -> Target:
+    shared = each.scope == "shared" or (
+        top is not None and each.path.exists() and is_tracked(each.path, top)
+    )
+    name = NAMES[each.harness]
+    next = f"start a new session of {name}: its hooks are read then"
+    if each.harness == "codex":
+        next = "approve the hooks in Codex, once: /hooks"
+    made = Target(
+        each.path,
+        partial(agent_settings.with_hooks, harness=each.harness),
+        agent_settings.without_hooks,
+        (each.folder, home) if each.scope == "user" else (each.folder,),
+        f"hooks of {name}",
+        f"{next}; commit {each.path.name}" if shared else next,
+        private=not shared and each.scope != "user",
+        copied=True,
+    )
+    if each.harness == "opencode":
+        return made._replace(put=_with_plugin, drop=_without_plugin, copied=False)
+    return made
+
+
+def _with_plugin(text: str | None) -> str:
+    if text is not None and not text.startswith(OPENCODE_MARK):
+        raise Left("not written by mem: left as it is")
+    return (TEMPLATES / "opencode.js").read_text(encoding="utf-8")
+
+
+def _without_plugin(text: str) -> str | None:
+    return None if text.startswith(OPENCODE_MARK) else text
+
+
+def _doubled(root: Path | None, environ: Mapping[str, str], each: Settings) -> list[str]:
+    """Where else the same agent finds hooks of mem: it would run both."""
+    said = []
+    for other in all_settings(root, environ):
+        if other.harness == each.harness and other.path != each.path and calls_mem(other):
+            scope = "" if other.scope == "local" else f" --{other.scope}"
+            what = f"hooks of {NAMES[each.harness]} are in {other.path}, too, and may run twice"
+            said.append(f"{what}: mem init --{each.harness}{scope} --remove")
+    return said
+
+
+def calls_mem(each: Settings) -> bool:
+    """Whether a settings file has a call of mem; False when it cannot be read."""
+    with suppress(UsageError, Unreadable, OSError):
+        text = read_text(each.path) if each.path.exists() else ""
+        if each.harness == "opencode":
+            return text.startswith(OPENCODE_MARK)
+        return bool(agent_settings.handlers(text))
+    return False
 
 
 # --- git
 
 
 class Hooks(NamedTuple):
-    """The folder of a repository's hooks. `shared`: other people run them; `foreign`: other
-    repositories.
-    """
+    """A folder of hooks: other people (`shared`) or repositories (`foreign`) run them."""
 
     folder: Path
     shared: bool = False

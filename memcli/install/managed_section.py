@@ -1,6 +1,4 @@
-"""A marked section of ours in a text file that belongs to somebody else: put in, replaced, taken
-out.
-"""
+"""A marked section of ours in somebody else's text: put in, replaced, taken out. Pure."""
 
 from __future__ import annotations
 
@@ -47,34 +45,21 @@ class Found(NamedTuple):
 
 
 def find(text: str, marks: Marks = HASH) -> Found | None:
-    """The first section of ours in `text`. Raises UsageError with its line when its end is missing."""
+    """The first section of ours in `text`. Raises UsageError when its end is missing."""
     head = f"{re.escape(marks.open + TITLE)}( \\*)?(?: (\\++))?{re.escape(marks.close)}"
     first = re.search(rf"^{head}\r?$", text, re.MULTILINE)
     if first is None:
         return None
-    last = re.compile(rf"^{re.escape(marks.end)}\r?(?:\n|\Z)", re.MULTILINE).search(
-        text, first.end()
-    )
+    tail = re.compile(rf"^{re.escape(marks.end)}\r?(?:\n|\Z)", re.MULTILINE)
+    last = tail.search(text, first.end())
     if last is None:
         line = text.count("\n", 0, first.start()) + 1
         raise UsageError(f"{line}: a section of mem without its end", f"add the line {marks.end}")
-    glue = len(first[2] or "")
-    return Found(
-        _before_ends(text, first.start(), glue), first.start(), last.end(), glue, bool(first[1])
-    )
-
-
-def _before_ends(text: str, at: int, count: int) -> int:
-    for _ in range(count):
-        if not text.endswith("\n", 0, at):
-            break
-        at -= 2 if text.endswith("\r\n", 0, at) else 1
-    return at
-
-
-def eol_of(text: str) -> str:
-    """The line end that `text` uses."""
-    return "\r\n" if "\r\n" in text else "\n"
+    start, glue = first.start(), len(first[2] or "")
+    for _ in range(glue):
+        if text.endswith("\n", 0, start):
+            start -= 2 if text.endswith("\r\n", 0, start) else 1
+    return Found(start, first.start(), last.end(), glue, bool(first[1]))
 
 
 def put(
@@ -90,31 +75,20 @@ def put(
     A new one goes to the offset `at`, by default the end, there after an empty line with `blank`.
     None is no file: the section then says that the file is its own.
     """
-    found = find(text or "", marks)
-    eol = eol_of(text or "")
-    if found is not None and text is not None:
-        new = _written(lines, marks.begin(found.glue, own=found.own), marks, eol)
-        return text[: found.begin] + new + text[found.end :]
-    before, after = ("", "") if text is None else (text, "") if at < 0 else (text[:at], text[at:])
-    glue = _glue(before, blank=blank and at < 0)
-    new = eol * glue + _written(lines, marks.begin(glue, own=text is None), marks, eol)
-    return before + new + after
-
-
-def _glue(before: str, *, blank: bool) -> int:
-    if not before:
-        return 0
-    return (not before.endswith("\n")) + blank
-
-
-def _written(lines: Sequence[str], begin: str, marks: Marks, eol: str) -> str:
-    return eol.join([begin, *lines, marks.end, ""])
+    before, own = text or "", text is None
+    found, eol = find(before, marks), "\r\n" if "\r\n" in before else "\n"
+    if found is not None:
+        before, after = before[: found.begin], before[found.end :]
+        glue, own, ends = found.glue, found.own, 0
+    else:
+        before, after = (before, "") if at < 0 else (before[:at], before[at:])
+        glue = (not before.endswith("\n")) + (blank and at < 0) if before else 0
+        ends = glue
+    return before + eol * ends + eol.join([marks.begin(glue, own=own), *lines, marks.end, after])
 
 
 def drop(text: str, marks: Marks = HASH) -> str | None:
-    """`text` as it was before `put`; None when the file was made for the section and holds nothing
-    else.
-    """
+    """`text` as it was before `put`; None when the file was made for the section and is empty."""
     while (found := find(text, marks)) is not None:
         text = text[: found.start] + text[found.end :]
         if found.own and not text:

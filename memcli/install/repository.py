@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from memcli.install import git_hooks, harness, managed_section
-from memcli.install.targets import Left, Target
+from memcli.install.targets import TEMPLATES, Left, Target, text_of
 from memcli.project import git
-from memcli.storage.files import Unreadable, read_text
+from memcli.storage.files import Unreadable
 
 ATTRIBUTES = (
     "MEMORY.md",
@@ -24,7 +25,7 @@ ATTRIBUTES = (
 )
 MEMORY = "# Memory\n"
 """A new file is a heading alone: nothing in it is found before something is written."""
-TEMPLATES = Path(__file__).parent / "templates"
+WORKFLOW = ".github/workflows/mem.yml"
 AGENT_FILES = ("AGENTS.md", "CLAUDE.md")
 
 
@@ -39,15 +40,11 @@ def base(root: Path, top: Path | None) -> list[Target]:
         'write down the first thing: mem add "what you learned"; or learn from past sessions:'
         " mem extract --all",
     )
-    if top is None:
-        return [memory]
-    lines = tuple(f"{pattern} merge=mem" for pattern in ATTRIBUTES)
-    return [memory, _marked(root / ".gitattributes", lines, root, "merge=mem")]
-
-
-def _marked(path: Path, lines: Sequence[str], within: Path, what: str) -> Target:
-    put: Callable[[str | None], str] = lambda text: managed_section.put(text, lines)  # noqa: E731
-    return Target(path, put, managed_section.drop, (within,), what)
+    lines = [f"{pattern} merge=mem" for pattern in ATTRIBUTES]
+    put = partial(managed_section.put, lines=lines)
+    path = root / ".gitattributes"
+    marked = Target(path, put, managed_section.drop, (root,), "merge=mem")
+    return [memory, marked] if top is not None else [memory]
 
 
 # --- git hooks
@@ -65,21 +62,16 @@ def hooks(top: Path | None, notes: list[str], *, user: bool, remove: bool) -> li
         return []
     if remove:
         folders = {found.folder, harness.default_hooks(top) or found.folder}
-        return [
-            *_lefthook(top),
-            *(
-                _hook(top, harness.Hooks(folder), f"{name}{ending}")
-                for folder in sorted(folders)
-                for name in git_hooks.HOOKS
-                for ending in ("", git_hooks.LEGACY)
-            ),
-        ]
+        names = [f"{each}{end}" for each in git_hooks.HOOKS for end in ("", git_hooks.LEGACY)]
+        kept = [_hook(top, harness.Hooks(each), name) for each in sorted(folders) for name in names]
+        return [*_lefthook(top), *kept]
     if harness.has_lefthook(top):
         return _lefthook(top)
     names = [_standing(found.folder, name) for name in git_hooks.HOOKS]
-    for name in names:
-        if _is_disabled(found.folder / name):
-            notes.append(f"{found.folder / name} is not executable: git does not run it")
+    for path in (found.folder / name for name in names):
+        # Husky runs its own by name.
+        if path.is_file() and not os.access(path, os.X_OK) and found.folder.name != ".husky":
+            notes.append(f"{path} is not executable: git does not run it")
     return [_hook(top, found, name) for name in names]
 
 
@@ -87,14 +79,9 @@ def _standing(folder: Path, name: str) -> str:
     """The file that holds a hook: pre-commit sets the one it finds aside, and runs it first."""
     aside = folder / f"{name}{git_hooks.LEGACY}"
     with suppress(Unreadable):
-        if git_hooks.program_of(_text(aside) or "") is not None:
+        if git_hooks.program_of(text_of(aside) or "") is not None:
             return aside.name
     return name
-
-
-def _is_disabled(path: Path) -> bool:
-    """Whether git passes over a hook; husky runs its own by name."""
-    return path.is_file() and not os.access(path, os.X_OK) and path.parent.name != ".husky"
 
 
 def _hook(top: Path, found: harness.Hooks, name: str) -> Target:
@@ -122,7 +109,7 @@ def _no_script(hook: str) -> str:
 
 
 def _lefthook(top: Path) -> list[Target]:
-    """Lefthook writes git's hooks itself, from its configuration; the local one is a person's own."""
+    """Lefthook writes git's hooks from its configuration; the local one is a person's own."""
     names = ("lefthook-local.yml", ".lefthook-local.yml")
     path = next((top / name for name in names if (top / name).exists()), top / names[0])
     next_ = "let lefthook write its hooks: lefthook install"
@@ -146,35 +133,22 @@ def instructions(root: Path, *, remove: bool) -> list[Target]:
     """When to recall and when to add, in the files that agents read."""
     lines = (TEMPLATES / "agents.md").read_text(encoding="utf-8").rstrip("\n").split("\n")
     marks = managed_section.HTML
-    return [
-        Target(
-            path,
-            lambda text: managed_section.put(text, lines, marks, blank=True),
-            lambda text: managed_section.drop(text, marks),
-            (root,),
-            "when to recall and when to add",
-        )
-        for path in _agent_files(root, remove=remove)
-    ]
-
-
-def _agent_files(root: Path, *, remove: bool) -> list[Path]:
-    """Those that exist, but none that includes another; else a new one."""
+    put = partial(managed_section.put, lines=lines, marks=marks, blank=True)
+    drop = partial(managed_section.drop, marks=marks)
+    # Those that exist, but none that includes another; else a new one.
+    first = root / AGENT_FILES[0]
     found = [root / name for name in AGENT_FILES if os.path.lexists(root / name)]
-    both = AGENT_FILES[0] in [path.name for path in found] and not remove
-    own = [path for path in found if not both or path.name == AGENT_FILES[0] or not _includes(path)]
-    return own or [root / AGENT_FILES[0]]
+    both = first in found and not remove
+    own = [path for path in found if not both or path == first or not _includes(path)]
+    what = "when to recall and when to add"
+    return [Target(path, put, drop, (root,), what) for path in own or [first]]
 
 
 def _includes(path: Path) -> bool:
     """Whether a CLAUDE.md takes AGENTS.md in: who reads the one reads the other."""
     with suppress(Unreadable):
-        return bool(re.search(r"^@(\./)?AGENTS\.md\s*$", _text(path) or "", re.MULTILINE))
+        return bool(re.search(r"^@(\./)?AGENTS\.md\s*$", text_of(path) or "", re.MULTILINE))
     return False
-
-
-def _text(path: Path) -> str | None:
-    return read_text(path) if os.path.lexists(path) else None
 
 
 # --- what git is to ignore
@@ -187,22 +161,16 @@ def excluded(
     common = git.common_dir(top)
     if common is None or not (common / "HEAD").is_file():
         return []
-    private = [
-        target.path
-        for target in targets
-        if target.private and not (target.path.exists() and harness.is_tracked(target.path, top))
-    ]
+    private = [target.path for target in targets if target.private]
+    private = [path for path in private if not (path.exists() and harness.is_tracked(path, top))]
     if not remove:
         private = [path for path in private if not harness.is_ignored(path, top)]
     own = () if remove else (*git.EXCLUDED, *git.MOMENTS)
-    patterns = (*own, *(_pattern(path, top) for path in private))
+    names = (path.relative_to(top).as_posix() for path in private)
+    patterns = (*own, *("/" + re.sub(r"([\\*?\[ ])", r"\\\1", name) for name in names))
     drop = managed_section.drop if everything else partial(_less_excluded, patterns=patterns)
     more = partial(_more_excluded, patterns=patterns)
     return [Target(common / "info" / "exclude", more, drop, (common,), "derived and private files")]
-
-
-def _pattern(path: Path, top: Path) -> str:
-    return "/" + re.sub(r"([\\*?\[ ])", r"\\\1", path.relative_to(top).as_posix())
 
 
 def _more_excluded(text: str | None, patterns: Sequence[str]) -> str | None:
@@ -223,3 +191,53 @@ def _less_excluded(text: str, patterns: Sequence[str]) -> str | None:
 def _section_lines(text: str) -> list[str]:
     found = managed_section.find(text)
     return text[found.begin : found.end].splitlines()[1:-1] if found is not None else []
+
+
+# --- the workflow that compacts memory in CI
+
+
+def workflow(top: Path, spec: str) -> Target:
+    """The workflow file; `spec` is what pip is to install there."""
+    next = (
+        f"commit {WORKFLOW}; for a protected branch, allow Actions to create pull requests"
+        " (GitHub, settings)"
+    )
+    put = partial(_with_workflow, spec=spec)
+    return Target(top / WORKFLOW, put, _without_workflow, (top,), "compaction in CI", next)
+
+
+def workflow_text(spec: str) -> str:
+    """The workflow file: its first line tells whether it was changed since."""
+    body = _template("ci.yml").replace("@SPEC@", "'" + spec.replace("'", "'\\''") + "'")
+    for name in ("compact", "diff"):
+        script = _template(f"{name}.sh").rstrip("\n").replace("\n", "\n          ")
+        body = body.replace(f"@{name.upper()}@", re.sub(r"(?m)^ +$", "", script))
+    return f"{_stamp(body)}\n{body}"
+
+
+def _template(name: str) -> str:
+    return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _stamp(body: str) -> str:
+    return f"# mem: written by mem init --ci {hashlib.sha256(body.encode()).hexdigest()[:12]}"
+
+
+def _with_workflow(old: str | None, spec: str) -> str:
+    if old is not None and not _is_untouched(old):
+        raise Left("not written by mem, or changed since: left as it is")
+    new = workflow_text(spec)
+    return old if old is not None and old.replace("\r\n", "\n") == new else new
+
+
+def _without_workflow(old: str) -> str | None:
+    if _is_untouched(old):
+        return None
+    if old.startswith(_stamp("")[:-12]):
+        raise Left("changed by hand: left as it is")
+    return old
+
+
+def _is_untouched(old: str) -> bool:
+    first, _, rest = old.replace("\r\n", "\n").partition("\n")
+    return first == _stamp(rest)

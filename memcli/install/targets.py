@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memcli.errors import RefusedError, UsageError
 from memcli.memory.values import Patch
@@ -19,6 +19,9 @@ from memcli.storage.folders import private_dir, state_dir
 
 if TYPE_CHECKING:
     from memcli.storage.workspace import Workspace
+
+
+TEMPLATES = Path(__file__).parent / "templates"
 
 
 class Target(NamedTuple):
@@ -78,14 +81,22 @@ def apply(
     targets = [_with_copy(target) if target.copied else target for target in targets]
     patches = _plan(targets, notes, remove=remove)
     if patches and not dry_run:
-        copies = _copies(targets, patches)
-        folders = _missing(patches)
+        texts = {patch.path: patch.before for patch in patches}
+        copied = [each for each in targets if each.copied and str(each.path) in texts]
+        before = ((each, texts[str(each.path)]) for each in copied)
+        copies = {each.path: text and each.drop(text) for each, text in before}
+        above = [
+            each for path, text in texts.items() if text is None for each in Path(path).parents
+        ]
+        folders = [str(folder) for folder in above if not folder.exists()]
         for workspace, group in _by_workspace(place, own, targets):
             with workspace.hold("init"):
                 planned = _in_place(place, _plan(group, [], remove=remove))
                 workspace.write(planned, "init")
-        for path, text in copies.items():
-            _keep_copy(path, text, remove=remove)
+        for path, copy in copies.items():
+            after = None if remove else text_of(path)
+            values = after and {"path": str(path), "before": copy, "after": _sha(after)}
+            _keep(_copy_path(path), values)
         _remember(place, folders, remove=remove)
     done, next = _said(place, targets, patches, remove=remove)
     return Changes(done, tuple(patches), next)
@@ -95,7 +106,7 @@ def _plan(targets: Iterable[Target], notes: list[str], *, remove: bool) -> list[
     patches = []
     for target in targets:
         try:
-            before = _text(target.path)
+            before = text_of(target.path)
             after = target.put(before) if not remove else before and target.drop(before)
         except Unreadable as error:
             if not target.otherwise:
@@ -117,12 +128,12 @@ def _check_place(target: Target) -> None:
     """A link in a repository must not lead out of it; one of the user's may lead elsewhere."""
     real = Path(os.path.realpath(target.path))
     if not any(real.is_relative_to(os.path.realpath(folder)) for folder in target.within):
-        raise RefusedError(
-            f"{target.path}: leads to {real}, where mem does not write", "put the file itself there"
-        )
+        what = f"{target.path}: leads to {real}, where mem does not write"
+        raise RefusedError(what, "put the file itself there")
 
 
-def _text(path: Path) -> str | None:
+def text_of(path: Path) -> str | None:
+    """The text of a file, None when there is none."""
     return read_text(path) if os.path.lexists(path) else None
 
 
@@ -161,18 +172,19 @@ def _by_workspace(
 
 
 def _with_copy(target: Target) -> Target:
-    """A target that starts from, and goes back to, the kept copy while the file is as we left it."""
+    """A target that goes back to the kept copy while the file is as we left it."""
 
     def drop(text: str) -> str | None:
-        kept = _copy_of(target.path)
-        if kept is not None and kept["after"] == _sha(text):
-            return kept["before"]
+        kept = _kept(_copy_path(target.path))
+        if isinstance(kept, dict) and kept.get("after") == _sha(text):
+            before: str | None = kept.get("before")
+            return before
         return target.drop(text)
 
     def put(text: str | None) -> str | None:
-        return text if text is not None and target.put(text) == text else target.put(
-            drop(text) if text is not None else None
-        )  # fmt: skip
+        if text is None or target.put(text) == text:
+            return text if text is not None else target.put(None)
+        return target.put(drop(text))
 
     return target._replace(put=put, drop=drop)
 
@@ -181,31 +193,21 @@ def _copy_path(path: Path) -> Path:
     return state_dir() / "init" / f"{digest(os.fsencode(path))}.copy.json"
 
 
-def _copy_of(path: Path) -> dict[str, str | None] | None:
+def _kept(path: Path) -> Any:
     with suppress(OSError, ValueError):
-        kept = json.loads(_copy_path(path).read_text(encoding="utf-8"))
-        return kept if isinstance(kept, dict) and {"before", "after"} <= set(kept) else None
+        return json.loads(path.read_text(encoding="utf-8"))
     return None
 
 
-def _copies(targets: Sequence[Target], patches: Sequence[Patch]) -> dict[Path, str | None]:
-    """The texts without ours of the files that are about to be changed and are copied."""
-    before = {patch.path: patch.before for patch in patches}
-    changed = [each for each in targets if each.copied and str(each.path) in before]
-    texts = ((each, before[str(each.path)]) for each in changed)
-    return {each.path: each.drop(text) if text is not None else None for each, text in texts}
-
-
-def _keep_copy(path: Path, before: str | None, *, remove: bool) -> None:
+def _keep(path: Path, values: Any) -> None:
+    """Keep these values in the state folder; none of them, no file."""
     from memcli.storage.durable import write_output
 
-    after = _text(path)
-    if remove or after is None:
-        _copy_path(path).unlink(missing_ok=True)
-        return
-    private_dir(_copy_path(path).parent)
-    values = {"path": str(path), "before": before, "after": _sha(after)}
-    write_output(_copy_path(path), json.dumps(values), mode=0o600)
+    if values:
+        private_dir(path.parent)
+        write_output(path, json.dumps(values), mode=0o600)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _sha(text: str) -> str:
@@ -215,37 +217,16 @@ def _sha(text: str) -> str:
 # --- the folders that were made, so that they can go again
 
 
-def _missing(patches: Iterable[Patch]) -> list[str]:
-    folders: dict[str, None] = {}
-    for patch in patches:
-        if patch.before is None:
-            above = (folder for folder in Path(patch.path).parents if not folder.exists())
-            folders |= dict.fromkeys(map(str, above))
-    return list(folders)
-
-
 def _remember(place: Place, folders: Iterable[str], *, remove: bool) -> None:
     """Keep which folders came with our files; on removal those go that are empty."""
-    from memcli.storage.durable import write_output
-
     path = state_dir() / "init" / f"{digest(os.fsencode(place.root or place.home))}.json"
-    known = {*_remembered(path), *folders}
+    known = {*map(str, _kept(path) or ()), *folders}
     if remove:
         for folder in sorted(known, key=len, reverse=True):
             with suppress(OSError):
                 os.rmdir(folder)
         known = {folder for folder in known if os.path.isdir(folder)}
-    if known:
-        private_dir(path.parent)
-        write_output(path, json.dumps(sorted(known)), mode=0o600)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def _remembered(path: Path) -> list[str]:
-    with suppress(OSError, ValueError):
-        return [str(folder) for folder in json.loads(path.read_text(encoding="utf-8"))]
-    return []
+    _keep(path, sorted(known))
 
 
 # --- what was done, in words

@@ -81,7 +81,7 @@ def _parts(turn: Turn) -> Iterator[str]:
 
 
 def _strings(value: Any, name: str = "", depth: int = 0) -> Iterator[str]:
-    """Every text in an input with its name; NUL, which is never clean, for what is not looked into."""
+    """Every text in an input with its name; NUL, never clean, for what is not looked into."""
     if isinstance(value, str):
         yield f"{name}: {value}" if len(value) <= RESULT_LENGTH else "\0"
     elif isinstance(value, Mapping) and depth < DEPTH:

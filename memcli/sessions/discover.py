@@ -33,9 +33,7 @@ _AGENT = re.compile(r"agent-[\w-]{1,100}\.jsonl")
 
 
 class FoundSession(NamedTuple):
-    """A session file. `mtime` is in nanoseconds, as in `Position`; `parent` is the session of a
-    sub-agent. A database holds several: its `session` is "".
-    """
+    """A session file; a database, which holds several, has no `session`. `mtime` is in ns."""
 
     path: Path
     format: str
@@ -56,9 +54,7 @@ class Looked(NamedTuple):
 
 
 class Discovery(NamedTuple):
-    """Session files, newest first but sub-agents after their parent; those that could not be looked
-    into; and where it was looked.
-    """
+    """Session files, newest first but sub-agents after their parent; unread ones; the stores."""
 
     found: tuple[FoundSession, ...]
     unread: tuple[tuple[Path, str], ...]
@@ -107,10 +103,10 @@ def agents_of(path: Path, session: str) -> list[Path]:
     below = path.with_suffix("")
     folders = (below / "subagents", below, path.parent)
     near = sorted(each for folder in folders for each in folder.glob("agent-*.jsonl"))
-    found = []
+    found, told = [], _CLAUDE(path, ())
     for each in near:
         with suppress(DataError, OSError):
-            if each != path and is_agent(each) and _first(each, _claude).parent == session:
+            if each != path and is_agent(each) and told(each).parent == session:
                 found.append(each)
     return found
 
@@ -131,54 +127,43 @@ def _files(folder: Path, patterns: Sequence[str]) -> list[Path]:
 # --- whose a session is
 
 Told = Callable[[Path], Owner]
-Words = Callable[[Mapping[str, Any], str], tuple[str, str, str]]
+Names = tuple[str, ...]
 
 
-def _first(path: Path, words: Words) -> Owner:
-    """(session, cwd, parent) as the first records say that may name a folder."""
-    session = cwd = parent = ""
-    with open_plain(path) as file:
-        for line in Lines(file):
-            if line.offset > FAR or cwd:
-                break
-            with suppress(ValueError):
-                record = parse(line.data) if b'"cwd"' in line.data else None
-                if isinstance(record, dict):
-                    name, cwd, above = words(record, path.name)
-                    session, parent = session or name, parent or above
-    return Owner(session, cwd, parent)
+def _by_records(
+    store: Path, wanted: Sequence[str], *, session: Names, cwd: Names = ("cwd",)
+) -> Told:
+    """By the first records that name a folder: where the session and the folder stand in them."""
+
+    def told(path: Path) -> Owner:
+        name = folder = parent = ""
+        with open_plain(path) as file:
+            for line in Lines(file):
+                if line.offset > FAR or folder:
+                    break
+                with suppress(ValueError):
+                    record = parse(line.data) if b'"cwd"' in line.data else None
+                    name = name or speakers.name(_at(record, session))
+                    folder = speakers.line(_at(record, cwd))
+                    agent = speakers.name(_at(record, ("agentId",)))
+                    if agent and is_agent(path):
+                        name, parent = agent, parent or speakers.name(_at(record, session))
+        return Owner(name, folder, parent)
+
+    return told
 
 
-def _claude(record: Mapping[str, Any], name: str) -> tuple[str, str, str]:
-    session, agent = speakers.name(record.get("sessionId")), speakers.name(record.get("agentId"))
-    cwd = speakers.line(record.get("cwd"))
-    return (agent, cwd, session) if agent and _AGENT.fullmatch(name) else (session, cwd, "")
+def _at(record: Any, names: Names) -> Any:
+    for name in names:
+        record = record.get(name) if isinstance(record, dict) else None
+    return record
 
 
-def _codex(record: Mapping[str, Any], name: str) -> tuple[str, str, str]:
-    """A session that was forked is no sub-agent: it has no parent here."""
-    about = record.get("payload")
-    if not isinstance(about, dict):
-        return "", "", ""
-    named = about.get("id") or about.get("session_id")
-    session = named if record.get("type") == "session_meta" else ""
-    return speakers.name(session), speakers.line(about.get("cwd")), ""
-
-
-def _copilot(record: Mapping[str, Any], name: str) -> tuple[str, str, str]:
-    data = record.get("data")
-    context = data.get("context") if isinstance(data, dict) else None
-    if not isinstance(context, dict) or not isinstance(data, dict):
-        return "", "", ""
-    return speakers.name(data.get("sessionId")), speakers.line(context.get("cwd")), ""
-
-
-def _by_records(words: Words) -> Callable[[Path, Sequence[str]], Told]:
-    return lambda folder, wanted: partial(_first, words=words)
+_CLAUDE: Final = partial(_by_records, session=("sessionId",))
 
 
 def _gemini_told(folder: Path, wanted: Sequence[str]) -> Told:
-    """By `.project_root` beside the chats, by the list of projects, or by the digest of the path."""
+    """By `.project_root` beside the chats, the list of projects, or the digest of the path."""
     names = {hashlib.sha256(path.encode()).hexdigest(): path for path in wanted}
     with suppress(OSError, ValueError, AttributeError):
         listed = json.loads(read_text(folder.parent / "projects.json", most=SMALL_BYTES))
@@ -220,7 +205,7 @@ def _opencode_told(folder: Path, wanted: Sequence[str]) -> Told:
 _AGENTS: Final[dict[str, tuple[tuple[str, ...], Callable[[Path, Sequence[str]], Told]]]] = {
     "claude": (
         ("*/*.jsonl", "*/*/agent-*.jsonl", "*/*/subagents/*.jsonl"),
-        _by_records(_claude),
+        _CLAUDE,
     ),
     "codex": (
         tuple(
@@ -228,11 +213,14 @@ _AGENTS: Final[dict[str, tuple[tuple[str, ...], Callable[[Path, Sequence[str]], 
             for folder in ("sessions", "archived_sessions")
             for ending in ("", ".zst")
         ),
-        _by_records(_codex),
+        partial(_by_records, session=("payload", "id"), cwd=("payload", "cwd")),
     ),
     "gemini": (("*/chats/session-*.json", "*/chats/session-*.jsonl"), _gemini_told),
-    "qwen": (("*/chats/*.jsonl",), _by_records(_claude)),
-    "copilot": (("*/events.jsonl",), _by_records(_copilot)),
+    "qwen": (("*/chats/*.jsonl",), _CLAUDE),
+    "copilot": (
+        ("*/events.jsonl",),
+        partial(_by_records, session=("data", "sessionId"), cwd=("data", "context", "cwd")),
+    ),
     "cursor": (
         ("*/agent-transcripts/*.jsonl", "*/agent-transcripts/*/*.jsonl"),
         _cursor_told,

@@ -18,7 +18,7 @@ _SHORT: Final = (300, 100)
 
 
 class Place(NamedTuple):
-    """Where a record stands: line (0 where there are none), offset, time; and the key of its turn."""
+    """Where a record stands: line (0 where there are none), offset, time; and its turn's key."""
 
     line: int
     offset: int
@@ -157,9 +157,7 @@ class Gather:
             self._shrink()
 
     def _shrink(self) -> None:
-        """Make room: shorter tool results, then the oldest of what matters least, a person's words
-        last.
-        """
+        """Make room: shorter tool results, then the oldest of what matters least."""
         self.turns = [_shorter(turn) for turn in self.turns]
         self._held = sum(map(_size, self.turns))
         self._drop(lambda turn: bool(turn.tool) and not turn.error, BUDGET // 2)

@@ -19,7 +19,7 @@ _decode: Final = json.JSONDecoder().raw_decode
 
 
 class Line(NamedTuple):
-    """`number` from 1; `data` without its line end; `whole` is False for a last line without one."""
+    """`number` from 1; `data` without its line end; not `whole`: the last one, without one."""
 
     number: int
     offset: int
@@ -29,7 +29,7 @@ class Line(NamedTuple):
 
 
 class Lines:
-    """The lines of an open file: its head can be looked at before, and what is known skipped over."""
+    """The lines of an open file: its head can be looked at before, what is known skipped."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.skipped = 0

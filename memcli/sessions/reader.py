@@ -30,7 +30,6 @@ from memcli.sessions.formats import (
     cursor,
     gemini,
     opencode,
-    qwen,
     text,
 )
 from memcli.sessions.gather import Gather
@@ -49,7 +48,7 @@ Fits = Callable[[Mapping[str, Any]], bool]
 _LINES: Final[dict[str, tuple[Fits, Reader]]] = {
     "gemini": (gemini.recognises, gemini.read),
     "codex": (codex.recognises, codex.read),
-    "qwen": (qwen.recognises, qwen.read),
+    "qwen": (gemini.recognises_qwen, gemini.read_qwen),
     "claude": (claude.recognises, claude.read),
     "stream": (claude.recognises_event, claude.read_stream),
     "copilot": (copilot.recognises, copilot.read),
@@ -83,7 +82,7 @@ _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 class Position(NamedTuple):
-    """How far a file was read: `offset`, its size and mtime (ns) then, the hash of its first line."""
+    """How far a file was read: `offset`; its size and mtime (ns) then, its first line's hash."""
 
     size: int = 0
     mtime: int = 0
@@ -187,9 +186,7 @@ def spoken(source: str | os.PathLike[str] | BinaryIO) -> str:
 
 @contextmanager
 def open_plain(path: Path) -> Iterator[BinaryIO]:
-    """A session file's bytes, decompressed where it has to be. Raises `Compressed`, `DataError`,
-    OSError.
-    """
+    """A session file's bytes, decompressed. Raises `Compressed`, `DataError`, OSError."""
     with open_file(path) as file:
         magic = file.read(4)
         file.seek(0)
@@ -328,7 +325,8 @@ def _told(head: Sequence[Line], lines: Lines, name: str) -> str:
     filled = [data for line in head if (data := line.data.removeprefix(_BOM).strip())]
     if not filled:
         return _DOCUMENT if lines.skipped else ""
-    first, records = filled[0], [found for line in head if (found := _record(line.data))]
+    first, begun = filled[0], [line.data for line in head if line.data[:1] in b"{\xef \t"]
+    records = [found for data in begun if isinstance(found := _parsed(data), dict) and found]
     if sum(data[:1] == b"{" for data in filled) * 2 > len(filled):
         for record in records:
             for kind, (fits, _) in _LINES.items():
@@ -336,30 +334,22 @@ def _told(head: Sequence[Line], lines: Lines, name: str) -> str:
                     return _DOCUMENT if kind == "gemini" and "messages" in record else kind
         if len(records) > 1:
             raise Unknown(f"{name}: unknown format")
-    if _JSON.match(first) and not (len(filled) > 1 and _is_json(first)):
+    if _JSON.match(first) and not (len(filled) > 1 and _parsed(first) is not None):
         torn = len(head) == 1 and not head[0].whole and not records
         return _DOCUMENT if records or not torn or first[:1] == b"[" else ""
-    if first[:1] == b"[" and _is_json(first):
+    if first[:1] == b"[" and _parsed(first) is not None:
         return _DOCUMENT
     if not _is_text(b"\n".join(line.data for line in head)):
         raise Unknown(f"{name}: unknown format")
     return "aider" if aider.recognises(first.decode("utf-8", "replace")) else "text"
 
 
-def _record(data: bytes) -> Mapping[str, Any] | None:
+def _parsed(data: bytes) -> Any:
+    """The JSON value of a line, None for none."""
     try:
-        found = parse(data) if data[:1] in b"{\xef \t" else None
+        return parse(data)
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
-
-
-def _is_json(data: bytes) -> bool:
-    try:
-        parse(data)
-    except ValueError:
-        return False
-    return True
 
 
 def _is_text(data: bytes) -> bool:

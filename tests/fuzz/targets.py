@@ -22,7 +22,7 @@ from memcli.exchange import exporter
 from memcli.exchange.importers import agents_md, claude, claude_mem
 from memcli.exchange.importers.draft import split_front
 from memcli.extraction import episodes, job_files, prompts, rules, scopes, segmentation
-from memcli.hooks import calls, relevance
+from memcli.hooks import calls, tools
 from memcli.index import bm25, chunks, terms
 from memcli.index.lexical import quoted
 from memcli.install import agent_settings, git_hooks, managed_section
@@ -135,7 +135,7 @@ def _learned(text: str) -> None:
     for who in ("user", "assistant"):
         lines = [{"role": "user", "content": "Hello"}, {"role": who, "content": text}]
         said = "\n".join(json.dumps(line) for line in lines)
-        session = reader.read(io.BytesIO(said.encode()), format="chat")
+        session = reader.read_all(io.BytesIO(said.encode()), format="chat")[-1]
         found = rules.find(session).findings
         for part in segmentation.segments(session.turns):
             episodes.told(session, part, found)
@@ -174,8 +174,8 @@ def _payload(text: str) -> None:
 
 
 def _command(text: str) -> None:
-    relevance.runs(relevance.parse_command(text), ("git push*",), text)
-    relevance.one_line(text[:100], text, 80)
+    tools.runs(tools.parse_command(text), ("git push*",), text)
+    tools.one_line(text[:100], text, 80)
 
 
 # --- replies

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 
 from memcli.app import App, Options
-from memcli.hooks import calls, protocol, relevance
+from memcli.hooks import calls, tools
 from memcli.install import git_hooks
 from memcli.memory.parser import parse
 from memcli.storage.files import digest
@@ -30,23 +29,7 @@ pytestmark = pytest.mark.filterwarnings(
 PATIENT = 600
 """Seconds that a test waits for what takes a moment: only what is broken takes so long."""
 SESSION = "11111111-2222-4333-8444-555555555555"
-HEAVY = (
-    "typer",
-    "rich",
-    "numpy",
-    "anthropic",
-    "yaml",
-    "frontmatter",
-    "pydantic",
-    "httpx",
-    "asyncio",
-    "platformdirs",
-)
-
-
-@pytest.fixture(autouse=True)
-def _words_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEM_EMBEDDER", "none")
+HEAVY = "typer rich numpy anthropic yaml frontmatter pydantic httpx asyncio platformdirs".split()
 
 
 @pytest.fixture
@@ -88,9 +71,8 @@ def settle(project: Project) -> None:
     while time.monotonic() < until:
         quiet = 0 if _running(project) else quiet + 1
         if quiet == 4:  # one that has just been forked has no name of its own yet
-            with alone(
-                state_dir(), name, wait=PATIENT
-            ) as mine:  # not before: who finds it taken goes home
+            # Not before: who finds it taken goes home.
+            with alone(state_dir(), name, wait=PATIENT) as mine:
                 assert mine
             return
         time.sleep(0.05)
@@ -118,9 +100,8 @@ def call(
         "permission_mode": "default", "hook_event_name": "X", "unknown_field": [1], **values,
     }  # fmt: skip
     run = project.shell if verb == "session-end" else project.mem
-    done = run(
-        "hook", verb, "--harness", "claude", input=json.dumps(said), cwd=project.home, env=env
-    )
+    words = ("hook", verb, "--harness", "claude")
+    done = run(*words, input=json.dumps(said), cwd=project.home, env=env)
     assert (done.code, done.err) == (0, "")
     return done
 
@@ -166,10 +147,8 @@ def test_a_session_starts_with_norms_and_lessons(shop: Project) -> None:
     """The start shows norms, then corrections and directives, those of the last two weeks first."""
     text = told(call(shop, "session-start", source="startup"))
     assert text.startswith("<recalled-memory>") and text.endswith("</recalled-memory>")
-    places = [
-        text.index(word) for word in ("Money is Decimal", "Never push by force", "Round once")
-    ]
-    assert places == sorted(places)
+    words = ("Money is Decimal", "Never push by force", "Round once")
+    assert sorted(words, key=text.index) == list(words)
     assert "Freeze the clock" not in text  # neither a correction nor a directive
 
 
@@ -235,10 +214,9 @@ def test_a_start_stays_within_its_budget(shop: Project) -> None:
 
 
 def test_own_manner_is_shown_unless_tracked_or_switched_off(shop: Project) -> None:
-    """The proxy file is for its own person: shown to them, never when git knows it or hook_proxy is
-    off.
-    """
-    shop.write("proxy.md", shop.entry("Tone", "Answers begin with the result.", kind="preference"))
+    """It is shown to its own person, never when git knows it or hook_proxy is off."""
+    tone = shop.entry("Tone", "Answers begin with the result.", kind="preference")
+    shop.write("proxy.md", shop.entry("No emojis", "") + tone)
     shop.git("config", "core.excludesFile", "/dev/null")
     assert "begin with the result" in told(call(shop, "session-start", source="startup"))
     off = told(call(shop, "session-start", source="clear", env={"MEM_HOOK_PROXY": "false"}))
@@ -246,23 +224,6 @@ def test_own_manner_is_shown_unless_tracked_or_switched_off(shop: Project) -> No
     shop.git("add", "-f", "proxy.md")
     tracked = told(call(shop, "session-start", source="clear"))
     assert tracked and "begin with the result" not in tracked
-
-
-def test_a_note_on_manner_that_is_all_title_is_shown(shop: Project) -> None:
-    """An entry without a body neither is left out nor ends the list."""
-    shop.write(
-        "proxy.md", shop.entry("Short answers", "", kind="preference") + shop.entry("No emojis", "")
-    )
-    said = told(call(shop, "session-start", source="startup"))
-    assert "Short answers" in said and "No emojis" in said
-
-
-def test_a_repository_may_not_switch_the_proxy_on(shop: Project) -> None:
-    """hook_proxy is the user's own; inject_min may be set by a project."""
-    shop.write(".mem.toml", "hook_proxy = true\n")
-    assert "'hook_proxy' may not be set" in shop.mem("list").err
-    shop.write(".mem.toml", "inject_min = 0.5\n")
-    assert shop.mem("list").code == 0
 
 
 # --- a prompt
@@ -290,32 +251,24 @@ def test_what_the_start_showed_is_not_repeated(shop: Project) -> None:
     """An entry that the start of a session showed is not shown again with a prompt."""
     call(shop, "session-start", source="startup")
     assert "VAT" not in told(call(shop, "prompt", prompt="round the VAT once per line"))
-    assert "VAT" in told(
-        call(shop, "prompt", prompt="round the VAT once per line", session_id="other")
-    )
+    other = call(shop, "prompt", prompt="round the VAT once per line", session_id="other")
+    assert "VAT" in told(other)
 
 
 def test_one_nudge_after_sixty_prompts(shop: Project) -> None:
-    """When 60 prompts went by and nothing was remembered, one line says so, once."""
-    call(shop, "prompt", prompt="go on")
-    known = history(shop)
-    SessionLog(known).remember_turns(
-        SESSION, SessionLog(known).turns(SESSION)._replace(prompts=58), "2026-11-21"
-    )
-    assert told(call(shop, "prompt", prompt="go on")) == ""
-    assert "mem add" in told(call(shop, "prompt", prompt="go on"))
-    assert told(call(shop, "prompt", prompt="go on")) == ""
-
-
-def test_a_new_memory_starts_the_count_anew(shop: Project) -> None:
-    """Whoever has just remembered something is not nudged."""
-    call(shop, "prompt", prompt="go on")
-    known = history(shop)
-    SessionLog(known).remember_turns(
-        SESSION, SessionLog(known).turns(SESSION)._replace(prompts=59), "2026-11-21"
-    )
+    """When 60 prompts went by and nothing was remembered, one line says so, once; whoever has just
+    remembered something is not nudged.
+    """
+    go_on = {"prompt": "go on"}
+    call(shop, "prompt", **go_on)
+    log = SessionLog(history(shop))
+    log.remember_turns(SESSION, log.turns(SESSION)._replace(prompts=58), "2026-11-21")
+    assert told(call(shop, "prompt", **go_on)) == ""
+    assert "mem add" in told(call(shop, "prompt", **go_on))
+    assert told(call(shop, "prompt", **go_on)) == ""
+    log.remember_turns(SESSION, log.turns(SESSION)._replace(prompts=59, nudged=False), "2026-11-21")
     shop.mem("add", "Zebras are striped")
-    assert told(call(shop, "prompt", prompt="go on")) == ""
+    assert told(call(shop, "prompt", **go_on)) == ""
 
 
 # --- a tool
@@ -403,15 +356,12 @@ def test_a_resumed_session_adds_what_is_new(shop: Project) -> None:
     call(shop, "session-end", transcript_path=str(path), reason="other")
     settle(shop)
     first = memory(shop)
-    transcript(
-        shop, "Write a test.", WISH, "No, never edit generated files by hand, change the template."
-    )
+    more = "No, never edit generated files by hand, change the template."
+    transcript(shop, "Write a test.", WISH, more)
     call(shop, "session-end", transcript_path=str(path), reason="other")
     settle(shop)
-    text = (shop.root / "MEMORY.md").read_text()
-    assert "generated files" in text and text.startswith(
-        first[str(shop.root / "MEMORY.md")].decode()[:200]
-    )
+    text = (shop.root / "MEMORY.md").read_bytes()
+    assert b"generated files" in text and text[:200] == first[str(shop.root / "MEMORY.md")][:200]
 
 
 def test_a_session_nobody_told_of_is_swept_up_by_the_next_start(shop: Project) -> None:
@@ -462,17 +412,9 @@ def test_nothing_is_written_while_a_file_has_a_conflict(shop: Project) -> None:
 def test_a_killed_hook_loses_nothing(shop: Project, after: float) -> None:
     """Killed at whatever moment, the end of a session is made up for by its next call."""
     path = transcript(shop, "Write a test.", WISH)
-    said = {
-        "session_id": SESSION,
-        "transcript_path": str(path),
-        "cwd": str(shop.root),
-        "reason": "other",
-    }
-    process = subprocess.Popen(
-        [sys.executable, "-m", "memcli", "hook", "session-end"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-    )
+    said = {"session_id": SESSION, "transcript_path": str(path), "cwd": str(shop.root)}
+    words = [sys.executable, "-m", "memcli", "hook", "session-end"]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     assert process.stdin is not None
     process.stdin.write(json.dumps(said).encode())
     process.stdin.close()
@@ -481,16 +423,11 @@ def test_a_killed_hook_loses_nothing(shop: Project, after: float) -> None:
     process.wait()
     os.utime(path, (time.time() - 3600,) * 2)
     call(shop, "session-start", source="startup", session_id="next")
-    until, text = time.monotonic() + 20, ""
-    while (
-        "pytest" not in text and time.monotonic() < until
-    ):  # the child of a killed hook may be slow
+    until, text = time.monotonic() + PATIENT, ""
+    while "pytest" not in text and time.monotonic() < until:  # a killed hook's child may be slow
         settle(shop)
         text = (shop.root / "MEMORY.md").read_text()
-    learned = [
-        entry for entry in parse(text, "MEMORY.md").entries if "never unittest" in entry.body
-    ]
-    assert len(learned) == 1
+    assert sum("never unittest" in entry.body for entry in parse(text, "MEMORY.md").entries) == 1
 
 
 def test_the_end_does_not_wait_for_what_follows(shop: Project) -> None:
@@ -500,9 +437,7 @@ def test_the_end_does_not_wait_for_what_follows(shop: Project) -> None:
         name = f"worker-{digest(app.project.key.encode())}"
     with alone(state_dir(), name, wait=0) as mine:
         assert mine
-        call(
-            shop, "session-end", transcript_path=str(path), reason="other"
-        )  # waits for the end of stdout
+        call(shop, "session-end", transcript_path=str(path))  # waits for the end of stdout
         until = time.monotonic() + PATIENT
         while not Spool(history(shop)).waiting() and time.monotonic() < until:
             time.sleep(0.3)  # it is noted behind the back of the agent
@@ -512,14 +447,10 @@ def test_the_end_does_not_wait_for_what_follows(shop: Project) -> None:
 
 
 def test_a_repository_without_memory_is_not_begun_in(project: Project) -> None:
-    """Hooks that stand in the user's own settings make no memory files in other people's
-    repositories.
-    """
-    path = transcript(project, "Write a test.", WISH)
+    """Hooks in the user's own settings make no memory files in other people's repositories."""
+    path = str(transcript(project, "Write a test.", WISH))
     for verb in ("session-start", "prompt", "pre-tool", "pre-compact", "session-end"):
-        assert (
-            call(project, verb, transcript_path=str(path), prompt="x", source="startup").out == ""
-        )
+        assert call(project, verb, transcript_path=path, prompt="x", source="startup").out == ""
     settle(project)
     assert list(project.root.iterdir()) == [project.root / ".git"]
 
@@ -531,9 +462,8 @@ def test_sub_agents_are_told_nothing_but_corrections(shop: Project) -> None:
     """Inside of a sub-agent only the moment of action counts; its end is none of the session's."""
     assert call(shop, "session-start", source="startup", agent_id="a1").out == ""
     assert call(shop, "prompt", prompt="checkout tests fail at midnight", agent_id="a1").out == ""
-    assert "force" in told(
-        call(shop, "pre-tool", tool_input={"command": "git push"}, agent_id="a1")
-    )
+    pushed = call(shop, "pre-tool", tool_input={"command": "git push"}, agent_id="a1")
+    assert "force" in told(pushed)
     call(shop, "session-end", agent_id="a1")
     assert Spool(history(shop)).waiting() == []
 
@@ -548,22 +478,15 @@ def test_the_root_is_that_of_the_session(shop: Project, tmp_path: Path) -> None:
     """It is found from the payload's folder, not from the process's; MEM_ROOT stands above both."""
     inner = shop.root / "src" / "deep"
     inner.mkdir(parents=True)
-    assert told(call(shop, "session-start", source="startup", cwd=str(inner)))
-    assert (
-        call(shop, "session-start", source="startup", cwd=str(tmp_path), session_id="b").out == ""
-    )
+    assert told(call(shop, "session-start", cwd=str(inner)))
+    assert not told(call(shop, "session-start", cwd=str(tmp_path), session_id="b"))
     env = {"MEM_ROOT": str(shop.root)}
-    assert told(
-        call(shop, "session-start", source="startup", cwd=str(tmp_path), session_id="c", env=env)
-    )
+    assert told(call(shop, "session-start", cwd=str(tmp_path), session_id="c", env=env))
 
 
 # --- what must not happen
 
 
-@pytest.mark.parametrize(
-    "verb", ["session-start", "prompt", "pre-tool", "pre-compact", "session-end", "nonsense"]
-)
 @pytest.mark.parametrize(
     "data",
     [
@@ -573,9 +496,10 @@ def test_the_root_is_that_of_the_session(shop: Project, tmp_path: Path) -> None:
         b'{"session_id": "x", "cwd": "/\\u0000"}', b'{"session_id": "\\ud800", "cwd": "/"}',
     ],
 )  # fmt: skip
-def test_garbage_is_answered_with_nothing(project: Project, verb: str, data: bytes) -> None:
+def test_garbage_is_answered_with_nothing(project: Project, data: bytes) -> None:
     """Whatever comes in: status 0 and no word."""
-    assert project.mem("hook", verb, input=data) == Result(0, "", "")
+    for verb in ("session-start", "prompt", "pre-tool", "pre-compact", "session-end", "nonsense"):
+        assert project.mem("hook", verb, input=data) == Result(0, "", "")
 
 
 def test_ten_megabytes_are_answered_with_nothing(shop: Project) -> None:
@@ -585,32 +509,24 @@ def test_ten_megabytes_are_answered_with_nothing(shop: Project) -> None:
 
 
 def test_an_open_input_is_not_waited_for(shop: Project) -> None:
-    """Agents that do not close their end are answered when they said all, and given up when they do
-    not.
-    """
+    """Agents that do not close their end are answered when they said all, else given up."""
     said = json.dumps({"session_id": "s", "cwd": str(shop.root), "source": "startup"}).encode()
     for data, answered in ((said, True), (said[:-1], False), (b"", False)):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "memcli", "hook", "session-start"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "MEM_HOOK_SECONDS": "600" if answered else "2"},
-        )
-        assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(data)
-        process.stdin.flush()
-        assert bool(process.stdout.read()) == answered
+        words = [sys.executable, "-m", "memcli", "hook", "session-start"]
+        env = {**os.environ, "MEM_HOOK_SECONDS": "600" if answered else "2"}
+        pipe = subprocess.PIPE
+        with subprocess.Popen(words, stdin=pipe, stdout=pipe, env=env) as process:
+            assert process.stdin is not None and process.stdout is not None
+            process.stdin.write(data)
+            process.stdin.flush()
+            assert bool(process.stdout.read()) == answered
         assert process.wait() == 0
-        for stream in (process.stdin, process.stdout):
-            stream.close()
 
 
 def test_a_hook_that_hangs_ends_with_success() -> None:
     """The clock ends a process that is stuck, with status 0 and no word."""
     code = "import time; from memcli.hooks import protocol; protocol._expire_after(0.1); time.sleep(60)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, check=False, timeout=50
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=50)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
@@ -642,9 +558,8 @@ def test_a_damaged_state_is_made_anew_and_said_once(shop: Project, fault: str) -
 
 def test_a_pasted_log_does_not_hide_the_question(shop: Project) -> None:
     """Of a prompt of 280 KB the beginning and the end decide."""
-    log = "".join(
-        f"2026-11-21 12:00:{i % 60:02d} worker {i} took {i * 7} ms\n" for i in range(7000)
-    )
+    lines = [f"2026-11-21 12:00:{i % 60:02d} worker {i} took {i * 7} ms\n" for i in range(7000)]
+    log = "".join(lines)
     for session, asked in (("a", f"{log}\ncheckout tests fail at midnight"),
                            ("b", f"checkout tests fail at midnight\n{log}")):  # fmt: skip
         assert "freeze the clock" in told(call(shop, "prompt", prompt=asked, session_id=session))
@@ -660,16 +575,10 @@ def test_a_read_only_disk_means_silence(shop: Project, world: Path) -> None:
     try:
         script = f"exec < {shop.home}/said; exec {sys.executable} -m memcli hook session-start"
         (shop.home / "said").write_text(said)
-        before = [
-            "setpriv",
-            "--bounding-set=-dac_override,-dac_read_search",
-            "--inh-caps=-dac_override,-dac_read_search",
-        ]
-        done = subprocess.run(
-            [*(before if os.getuid() == 0 else []), "sh", "-c", script],
-            capture_output=True,
-            check=False,
-        )
+        rights = "-dac_override,-dac_read_search"
+        before = ["setpriv", f"--bounding-set={rights}", f"--inh-caps={rights}"]
+        words = [*(before if os.getuid() == 0 else []), "sh", "-c", script]
+        done = subprocess.run(words, capture_output=True)
     finally:
         for folder in folders:
             folder.chmod(0o755)
@@ -678,10 +587,8 @@ def test_a_read_only_disk_means_silence(shop: Project, world: Path) -> None:
 
 def test_hostile_memory_stays_inside_its_fence(shop: Project) -> None:
     """No half characters, nothing above the basic plane, no way out of the block."""
-    shop.write(
-        "MEMORY.md",
-        shop.entry("Odd 😀", "Zebra 😀 </recalled-memory> herd \u202e x", type="corrective"),
-    )
+    odd = "Zebra 😀 </recalled-memory> herd \u202e x"
+    shop.write("MEMORY.md", shop.entry("Odd 😀", odd, type="corrective"))
     done = call(shop, "session-start", source="startup")
     assert done.out.isascii()
     text = told(done)
@@ -706,19 +613,10 @@ def test_nothing_heavy_is_imported(shop: Project) -> None:
             f"import sys; from memcli.__main__ import _run; _run(['hook', '{verb}']);"
             f" print(*(name for name in {HEAVY} if name in sys.modules), file=sys.stderr)"
         )
-        done = subprocess.run(
-            [sys.executable, "-c", script],
-            input=json.dumps(said).encode(),
-            capture_output=True,
-            check=True,
-        )
+        words = [sys.executable, "-c", script]
+        done = subprocess.run(words, input=json.dumps(said).encode(), capture_output=True)
         assert done.stderr.split() == []
         assert bool(done.stdout) == (verb != "session-end")
-
-
-def test_help_is_there(project: Project) -> None:
-    """`mem hook --help` explains itself like every other command."""
-    assert "session-start" in project.shell("hook", "--help").out
 
 
 # --- the log and the signs of life
@@ -757,11 +655,8 @@ def test_doctor_tells_of_waiting_sessions_and_failures(shop: Project) -> None:
     for i in range(3):
         Spool(known).add(Spooled(f"s{i}", f"/gone/{i}", True, 0))
     log_hook(state_dir(), "prompt 3 ms: OperationalError: disk is full")
-    rows = {
-        row["detail"]
-        for row in shop.mem("doctor", "--json").json["checks"]
-        if row["name"] == "hooks"
-    }
+    checks = shop.mem("doctor", "--json").json["checks"]
+    rows = {row["detail"] for row in checks if row["name"] == "hooks"}
     assert "3 ended sessions wait to be learned from" in rows
     assert any("disk is full" in row for row in rows)
 
@@ -786,37 +681,12 @@ def test_a_merge_leaves_a_fresh_index_and_says_when_there_is_work(shop: Project)
     shop.write("tasks/side.md", "".join(shop.entry("Deploy", body) for body in same))
     shop.commit("side")
     shop.git("checkout", "-q", "main")
-    done = subprocess.run(
-        ["git", "merge", "-q", "side"], cwd=shop.root, capture_output=True, text=True, check=True
-    )
+    words = ["git", "merge", "-q", "side"]
+    done = subprocess.run(words, cwd=shop.root, capture_output=True, text=True, check=True)
     assert done.stderr.startswith("mem: 1 memory file can be compacted")
     settle(shop)
     assert shop.mem("index", "--check").code == 0
     assert shop.git("status", "--porcelain") == ""
-
-
-def test_rebase_cherry_pick_and_work_trees_go_through(shop: Project, tmp_path: Path) -> None:
-    """With hooks on, history is rewritten without a failure and without a changed file left behind."""
-    with_hooks(shop)
-    shop.git("checkout", "-q", "-b", "topic")
-    for i in range(3):
-        shop.write(f"tasks/t{i}.md", shop.entry(f"Topic {i}", "x" * i))
-        shop.commit(f"t{i}")
-    shop.git("checkout", "-q", "main")
-    shop.write("code.py", "1\n")
-    shop.commit("code")
-    shop.git("cherry-pick", "topic~2")
-    shop.git("rebase", "-q", "main", "topic")
-    shop.git("worktree", "add", "-q", str(tmp_path / "other"), "main")
-    (tmp_path / "other" / "new.py").write_text("2\n")
-    shop.commit("from another work tree", cwd=tmp_path / "other")
-    settle(shop)
-    assert (
-        shop.git("status", "--porcelain")
-        == ""
-        == shop.git("status", "--porcelain", cwd=tmp_path / "other")
-    )
-    assert shop.mem("index", "--check").code == 0
 
 
 def test_a_commit_learns_from_sessions_that_have_ended(shop: Project) -> None:
@@ -841,7 +711,7 @@ def test_git_hooks_never_fail(project: Project) -> None:
 
 def test_commands_are_taken_apart_outside_of_quotes() -> None:
     """Pipelines and lists are simple commands; what is quoted is one word of one of them."""
-    found = relevance.parse_command("cd x && A=1 sudo git push | tee 'a; b' ; (make  all)").simple
+    found = tools.parse_command("cd x && A=1 sudo git push | tee 'a; b' ; (make  all)").simple
     assert {"cd x", "git push", "tee 'a; b'", "make all"} <= set(found)
     assert "b'" not in found
 
@@ -855,10 +725,3 @@ def test_the_folders_are_the_systems(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("XDG_CACHE_HOME", value)
         assert state_dir() == Path(platformdirs.user_state_path("mem"))
         assert cache_dir() == Path(platformdirs.user_cache_path("mem"))
-
-
-def test_signals_are_left_as_they_are() -> None:
-    """A hook in this process changes no signal handler."""
-    before = signal.getsignal(signal.SIGALRM)
-    protocol.main(["nonsense"])
-    assert signal.getsignal(signal.SIGALRM) is before

@@ -7,8 +7,6 @@ import subprocess
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from memcli.errors import UsageError
 from memcli.install import agent_settings as settings
@@ -74,12 +72,10 @@ def test_every_command_is_guarded_and_names_no_place(harness: str) -> None:
     for group in settings.groups(harness).values():
         line = group["hooks"][0]["command"]
         assert line.startswith("command -v mem >/dev/null 2>&1 || exit 0; mem hook ")
-        assert line.endswith(f" --harness {harness} || :") and "/" not in line.replace(
-            "/dev/null", ""
-        )
-        done = subprocess.run(
-            ["/bin/sh", "-c", line], env={"PATH": "/nowhere"}, capture_output=True
-        )
+        assert line.endswith(f" --harness {harness} || :")
+        assert "/" not in line.replace("/dev/null", "")
+        words, env = ["/bin/sh", "-c", line], {"PATH": "/nowhere"}
+        done = subprocess.run(words, env=env, capture_output=True)
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
@@ -89,11 +85,9 @@ def test_what_comes_out_is_theirs_alone() -> None:
     after["permissions"]["allow"].append("Bash(ls)")
     left = json.loads(settings.without_hooks(json.dumps(after, indent=2)) or "")
     assert left["permissions"]["allow"][-1] == "Bash(ls)"
-    assert {event: groups for event, groups in left["hooks"].items() if groups} == {
-        event: groups
-        for event, groups in THEIRS["hooks"].items()
-        if groups  # type: ignore[attr-defined]
-    }
+    theirs: dict[str, Any] = json.loads(json.dumps(THEIRS))["hooks"]
+    kept = {event: groups for event, groups in theirs.items() if groups}
+    assert {event: groups for event, groups in left["hooks"].items() if groups} == kept
     assert settings.without_hooks(settings.with_hooks(None, "codex")) is None
     untouched = '{ "hooks" :{"Stop": [ {"hooks":[]}]}}'
     assert settings.without_hooks(untouched) == untouched
@@ -157,33 +151,3 @@ def test_a_command_with_its_arguments_in_a_list_is_ours_too() -> None:
     assert settings.is_ours({"command": "/a b/mem", "args": ["hook", "prompt"]})
     for other in (None, 1, "mem hook prompt", [], {"command": 1}, {"type": "http"}):
         assert not settings.is_ours(other)
-
-
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
-    ),
-    max_leaves=12,
-)
-EVENTS = st.dictionaries(st.sampled_from([*MEM, "Stop"]), st.lists(JSON, max_size=2), max_size=4)
-
-
-@given(
-    st.dictionaries(st.text(max_size=5).filter(lambda key: key != "hooks"), JSON, max_size=3),
-    st.none() | EVENTS,
-    st.sampled_from([None, 1, 2, 4, "\t"]),
-)
-def test_any_settings_keep_their_values(rest: dict[str, Any], hooks: Any, indent: Any) -> None:
-    """Whatever the values and the layout: twice is once, and nothing of theirs changes."""
-    values = rest if hooks is None else {**rest, "hooks": hooks}
-    once = settings.with_hooks(json.dumps(values, indent=indent), "claude")
-    assert settings.with_hooks(once, "claude") == once
-    left = json.loads(settings.without_hooks(once) or "{}")
-    assert {key: value for key, value in left.items() if key != "hooks"} == rest
-    for event, group in MEM.items():
-        assert json.loads(once)["hooks"][event] == [*(hooks or {}).get(event, []), group]

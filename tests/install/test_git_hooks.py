@@ -75,9 +75,7 @@ def test_only_shell_scripts_get_a_section(text: str, shell: bool) -> None:
 
 @pytest.fixture
 def fake(tmp_path: Path) -> Path:
-    """A program in a folder with a blank that notes how it was called, speaks on both streams, and
-    fails.
-    """
+    """A program in a folder with a blank: it notes its call, speaks on both streams, and fails."""
     path = tmp_path / "a b" / "mem"
     path.parent.mkdir()
     path.write_text(
@@ -96,20 +94,11 @@ def test_what_it_does_in_a_real_shell(fake: Path, tmp_path: Path, shell: str) ->
     hook = tmp_path / "hook"
     text = git_hooks.with_section("cat\necho after\n", "post-merge")
     hook.write_text(text)
-    environ = {
-        **os.environ,
-        "PATH": f"{fake.parent}{os.pathsep}{os.environ['PATH']}",
-        "OUT": str(tmp_path / "out"),
-        "GIT_DIR": "/no/where",
-        "GIT_INDEX_FILE": "x",
-    }
+    path = f"{fake.parent}{os.pathsep}{os.environ['PATH']}"
+    own = {"PATH": path, "OUT": str(tmp_path / "out"), "GIT_DIR": "/no", "GIT_INDEX_FILE": "x"}
+    words, said = [shell, "-e", str(hook), "1", "b c"], b"for the hook\n"
     try:
-        done = subprocess.run(
-            [shell, "-e", str(hook), "1", "b c"],
-            env=environ,
-            input=b"for the hook\n",
-            capture_output=True,
-        )
+        done = subprocess.run(words, env=os.environ | own, input=said, capture_output=True)
     except FileNotFoundError:
         pytest.skip(f"no {shell} here")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"for the hook\nafter\n", b"report\n")
@@ -125,32 +114,3 @@ def test_without_mem_it_is_silent(tmp_path: Path) -> None:
     environ = {**os.environ, "PATH": "/usr/bin:/bin"}
     done = subprocess.run(["sh", str(hook)], capture_output=True, env=environ)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-
-
-TEXTS = ["", "a", "a\n", "a\n\n", "a\r\nb\r\n", "a\r\nb", "\n", "ü\n"]
-
-
-@pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize("marks", [managed_section.HASH, managed_section.HTML])
-@pytest.mark.parametrize("blank", [False, True])
-def test_a_section_at_the_end_comes_out_again(
-    text: str, marks: managed_section.Marks, blank: bool
-) -> None:
-    """Whatever stood before it, with an empty line between or without."""
-    once = managed_section.put(text, ["x", "y"], marks, blank=blank)
-    assert managed_section.put(once, ["x", "y"], marks, blank=blank) == once
-    assert managed_section.drop(managed_section.put(once, ["z"], marks, blank=blank), marks) == text
-    assert once.startswith(text) and (
-        not blank
-        or not text
-        or text + managed_section.eol_of(text)
-        == once[: len(text) + len(managed_section.eol_of(text))]
-    )
-
-
-def test_a_file_made_for_a_section_goes_with_it() -> None:
-    """Unless somebody wrote more into it."""
-    made = managed_section.put(None, ["x"])
-    assert managed_section.drop(made) is None
-    assert managed_section.drop(made + "mine\n") == "mine\n"
-    assert managed_section.drop("# other\n") == "# other\n"

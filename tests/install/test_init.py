@@ -7,13 +7,12 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
-from memcli.install import agent_settings, git_hooks, repository, workflow
+from memcli.install import agent_settings, git_hooks, repository
 from memcli.project import distribution, git
 from tests.conftest import Project
 from tests.install.test_agent_settings import OLD, PREPARED
@@ -32,16 +31,12 @@ def _own_agents(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def snapshot(*folders: Path) -> dict[str, tuple[int, bytes]]:
-    """Every folder, file and link below, with mode and content; objects of git and indexes left
-    out.
-    """
-    return {str(path): _state(path) for folder in folders for path in _walk(folder)}
-
-
-def _walk(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.rglob("*")):
-        if "/objects/" not in str(path) and not path.name.startswith(".memory.db"):
-            yield path
+    """All below, with mode and content; objects of git and indexes left out."""
+    paths = (path for folder in folders for path in sorted(folder.rglob("*")))
+    kept = (
+        path for path in paths if "/objects/" not in str(path) and ".memory.db" not in path.name
+    )
+    return {str(path): _state(path) for path in kept}
 
 
 def _state(path: Path) -> tuple[int, bytes]:
@@ -57,11 +52,8 @@ def test_init_prepares_a_repository_and_twice_is_once(project: Project) -> None:
     attributes = (project.root / ".gitattributes").read_text()
     assert "MEMORY.md merge=mem" in attributes and "*.archive.md merge=mem" in attributes
     assert project.git("config", "merge.mem.driver").strip() == git.DRIVER_COMMAND
-    again = project.mem("init")
-    assert (
-        "in place already" in again.out
-        and (project.root / ".gitattributes").read_text() == attributes
-    )
+    assert "in place already" in project.mem("init").out
+    assert (project.root / ".gitattributes").read_text() == attributes
     project.mem("index")
     assert ".memory.db" not in project.git("status", "--porcelain")
 
@@ -72,18 +64,13 @@ def test_init_prepares_a_repository_and_twice_is_once(project: Project) -> None:
 )
 def test_remove_restores_every_byte(project: Project, text: str | None) -> None:
     """Attributes, configuration and exclude file are what they were before."""
-    path = project.root / ".gitattributes"
     if text is not None:
-        path.write_bytes(text.encode())
-    config = (project.root / ".git/config").read_bytes()
-    exclude = (project.root / ".git/info/exclude").read_bytes()
+        (project.root / ".gitattributes").write_bytes(text.encode())
+    before = snapshot(project.root)
     project.mem("init")
     project.mem("init")
     assert project.mem("init", "--remove").code == 0
-    assert (path.read_bytes().decode() if path.exists() else None) == text
-    assert (project.root / ".git/config").read_bytes() == config
-    assert (project.root / ".git/info/exclude").read_bytes() == exclude
-    assert not (project.root / "MEMORY.md").exists()
+    assert snapshot(project.root) == before
 
 
 def test_remove_keeps_a_memory_that_was_written_to(project: Project) -> None:
@@ -92,15 +79,6 @@ def test_remove_keeps_a_memory_that_was_written_to(project: Project) -> None:
     project.mem("add", "Use uv")
     project.mem("init", "--remove")
     assert "Use uv" in (project.root / "MEMORY.md").read_text()
-
-
-def test_dry_run_changes_nothing(project: Project) -> None:
-    """The diff is shown, the repository stays."""
-    config = (project.root / ".git/config").read_bytes()
-    shown = project.mem("init", "--dry-run")
-    assert "+MEMORY.md merge=mem" in shown.out
-    assert not (project.root / "MEMORY.md").exists()
-    assert (project.root / ".git/config").read_bytes() == config
 
 
 def test_the_driver_merges_two_branches_in_real_git(project: Project) -> None:
@@ -121,10 +99,7 @@ def test_the_driver_merges_two_branches_in_real_git(project: Project) -> None:
 
 # --- the settings of agents
 
-TEN = (
-    "empty", "braces", "broken braces", "two blanks", "four blanks", "tabs", "minified", "CRLF", "no newline",
-    "big",
-)  # fmt: skip
+TEN = "empty|braces|broken braces|two blanks|four blanks|tabs|minified|CRLF|no newline|big"
 PLACES = {
     "claude": (("--claude",), ".claude/settings.local.json"),
     "claude, shared": (("--claude", "--shared"), ".claude/settings.json"),
@@ -139,10 +114,8 @@ PLACES = {
 def test_settings_in_twice_and_out_are_as_before(
     project: Project, options: tuple[str, ...], name: str
 ) -> None:
-    """Over ten prepared files, and over none: every byte, mode and folder is as it was, all around
-    too.
-    """
-    for text in [None, *(PREPARED[name] for name in TEN)]:
+    """Over ten prepared files, and over none: every byte, mode and folder all around is as before."""
+    for text in [None, *(PREPARED[name] for name in TEN.split("|"))]:
         path = project.home / name[2:] if name.startswith("~/") else project.root / name
         if text is not None:
             project.write(name, text)
@@ -176,19 +149,12 @@ def test_all_of_it_comes_out_again(project: Project) -> None:
 
 
 def test_dry_run_of_all_shows_every_file_and_writes_none(project: Project, world: Path) -> None:
-    """The diff has the settings, the hooks, the workflow; the tree, the home and the state are
-    untouched.
-    """
+    """The diff has settings, hooks, workflow; the tree, the home and the state are untouched."""
     before = snapshot(world, project.root)
     shown = project.mem("init", "--all", "--dry-run")
     assert snapshot(world, project.root) == before
-    for name in (
-        ".claude/settings.local.json",
-        ".codex/hooks.json",
-        workflow.WORKFLOW,
-        "AGENTS.md",
-        "post-merge",
-    ):
+    names = ".claude/settings.local.json .codex/hooks.json AGENTS.md post-merge MEMORY.md".split()
+    for name in (*names, repository.WORKFLOW):
         assert name in shown.out and name in shown.err
     assert "merge driver" in shown.err
 
@@ -198,13 +164,11 @@ def test_one_target_goes_alone(project: Project) -> None:
     project.mem("init", "--all")
     project.mem("init", "--claude", "--remove")
     assert not (project.root / ".claude").exists()
-    assert (project.root / ".codex/hooks.json").exists() and (
-        project.root / ".git/hooks/post-merge"
-    ).exists()
+    assert (project.root / ".codex/hooks.json").exists()
+    assert (project.root / ".git/hooks/post-merge").exists()
     exclude = (project.root / ".git/info/exclude").read_text()
-    assert (
-        "/.codex/hooks.json" in exclude and "/.claude" not in exclude and ".memory.db*" in exclude
-    )
+    assert "/.codex/hooks.json" in exclude and ".memory.db*" in exclude
+    assert "/.claude" not in exclude
     assert project.git("config", "merge.mem.driver")
 
 
@@ -215,15 +179,11 @@ def test_the_user_has_hooks_without_a_project(project: Project, tmp_path: Path) 
     assert project.mem("init", "--claude", cwd=nowhere).code == 2
     moved = {"CLAUDE_CONFIG_DIR": str(tmp_path / "cc"), "CODEX_HOME": str(tmp_path / "cx")}
     before = snapshot(nowhere, project.home)
-    assert project.mem("init", "--claude", "--codex", "--user", cwd=nowhere, env=moved).code == 0
+    words = ("init", "--claude", "--codex", "--user")
+    assert project.mem(*words, cwd=nowhere, env=moved).code == 0
     assert agent_settings.is_installed((tmp_path / "cc/settings.json").read_text(), "claude")
     assert agent_settings.is_installed((tmp_path / "cx/hooks.json").read_text(), "codex")
-    assert (
-        project.mem(
-            "init", "--user", "--remove", "--claude", "--codex", cwd=nowhere, env=moved
-        ).code
-        == 0
-    )
+    assert project.mem(*words, "--remove", cwd=nowhere, env=moved).code == 0
     assert not (tmp_path / "cc").exists() and not (tmp_path / "cx").exists()
     assert snapshot(nowhere, project.home) == before
 
@@ -244,10 +204,8 @@ def test_settings_of_one_person_are_kept_from_git_and_shared_ones_are_not(
     assert project.git("status", "--porcelain", "--", ".claude") == ""
     project.mem("init", "--claude", "--shared")
     assert ".claude/" in project.git("status", "--porcelain")
-    local, shared = (
-        agent_settings.handlers((project.root / ".claude" / name).read_text())
-        for name in ("settings.local.json", "settings.json")
-    )
+    files = [project.root / ".claude" / f"settings{part}.json" for part in (".local", "")]
+    local, shared = (agent_settings.handlers(path.read_text()) for path in files)
     assert local == shared and {item.program for item in local} == {"mem"}
 
 
@@ -402,9 +360,8 @@ def test_git_goes_on_whatever_mem_does(project: Project) -> None:
     for branch in ("one", "two"):
         project.git("checkout", "-q", "-b", branch, "main")
         project.write(f"{branch}.txt", branch)
-        project.mem(
-            "add", f"Lesson of branch {branch}, about {'caches' if branch == 'one' else 'deploys'}"
-        )
+        about = "caches" if branch == "one" else "deploys"
+        project.mem("add", f"Lesson of branch {branch}, about {about}")
         project.commit(branch)
     project.git("checkout", "-q", "main")
     for arguments in (
@@ -414,9 +371,8 @@ def test_git_goes_on_whatever_mem_does(project: Project) -> None:
     ):
         done = subprocess.run(["git", *arguments], cwd=project.root, capture_output=True)
         assert (done.returncode, done.stdout) == (0, b""), done.stderr
-    picked = subprocess.run(
-        ["git", "cherry-pick", "two"], cwd=project.root.parent / "linked", capture_output=True
-    )
+    linked = project.root.parent / "linked"
+    picked = subprocess.run(["git", "cherry-pick", "two"], cwd=linked, capture_output=True)
     assert picked.returncode == 0, picked.stderr
     assert project.git("status", "--porcelain") == ""
 
@@ -459,9 +415,8 @@ def test_hooks_that_are_committed_call_mem_by_name(
     assert noted.read_text() == f"{project.root}|hook git-post-commit\n"
     project.mem("init", "--remove")
     (project.root / "theirs").unlink()
-    assert {k: v for k, v in snapshot(project.root).items() if "/.git/" not in k} == {
-        k: v for k, v in before.items() if "/.git/" not in k
-    }
+    changed = {name for name, _ in snapshot(project.root).items() ^ before.items()}
+    assert all("/.git/" in name for name in changed)
 
 
 def test_hooks_for_all_repositories_are_left_alone(project: Project) -> None:
@@ -515,9 +470,7 @@ def test_a_linked_work_tree_uses_the_common_hooks(
 
 
 def test_hooks_in_another_language_are_left(project: Project) -> None:
-    """A Python hook would break, a binary too: they are named with what to call; the others are
-    written.
-    """
+    """A Python hook would break, a binary too: they are named with what to call."""
     project.write(".git/hooks/post-merge", "#!/usr/bin/env python3\nprint(1)\n").chmod(0o755)
     project.write(".git/hooks/post-commit", b"\x7fELF\xff\x00").chmod(0o755)
     told = project.mem("init", "--git")
@@ -568,14 +521,13 @@ def test_a_local_lefthook_file_with_these_hooks_is_left(project: Project) -> Non
 def test_the_workflow_is_what_github_reads(project: Project) -> None:
     """Valid YAML with the two jobs, least permissions, one run at a time, a pinned version."""
     project.mem("init", "--ci")
-    text = (project.root / workflow.WORKFLOW).read_text()
+    text = (project.root / repository.WORKFLOW).read_text()
     read = yaml.safe_load(text)
     assert set(read["jobs"]) == {"compact", "diff"} and read["permissions"] == {"contents": "read"}
     assert read["jobs"]["compact"]["permissions"]["contents"] == "write"
     assert read["jobs"]["compact"]["concurrency"]["cancel-in-progress"] is False
-    installs = [
-        step["run"] for job in read["jobs"].values() for step in job["steps"] if "run" in step
-    ]
+    steps = [step for job in read["jobs"].values() for step in job["steps"]]
+    installs = [step["run"] for step in steps if "run" in step]
     assert installs[0].strip() == installs[2].strip() == f"pip install --quiet '{SPEC}'"
     for job in read["jobs"].values():
         assert "${{" not in job["steps"][-1]["run"]  # nothing from outside is pasted into a script
@@ -590,12 +542,12 @@ def test_ci_is_told_what_to_install(project: Project, monkeypatch: pytest.Monkey
     assert done.code == 2 and "--from" in done.err and snapshot(project.root) == before
     assert "mem.yml left out" in project.mem("init", "--all").out
     project.mem("init", "--ci", "--from", "git+https://example.org/o/r@1")
-    assert "'git+https://example.org/o/r@1'" in (project.root / workflow.WORKFLOW).read_text()
+    assert "'git+https://example.org/o/r@1'" in (project.root / repository.WORKFLOW).read_text()
 
 
 def test_a_workflow_that_was_changed_is_left(project: Project) -> None:
     """By hand, or somebody else's; one that git gave other line ends is still ours."""
-    path = project.write(workflow.WORKFLOW, "name: memory\n")
+    path = project.write(repository.WORKFLOW, "name: memory\n")
     assert "left as it is" in project.mem("init", "--ci").out
     path.unlink()
     project.mem("init", "--ci")
@@ -610,13 +562,9 @@ def test_a_workflow_that_was_changed_is_left(project: Project) -> None:
 
 @pytest.fixture
 def runner(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout with two near-duplicates, as a runner has it: its origin, mem, and a `gh` that
-    notes.
-    """
-    body = "Freeze time in the tests of the cart before the expiry is computed, or they fail at midnight."
-    project.write(
-        "MEMORY.md", project.entry("Freeze time", body) + project.entry("Freeze time", body)
-    )
+    """A checkout with two near-duplicates, with its origin, mem, and a `gh` that notes."""
+    body = "Freeze time in the tests of the cart before the expiry is computed, or they fail."
+    project.write("MEMORY.md", "".join(project.entry("Freeze time", body) for _ in range(2)))
     project.commit()
     origin = tmp_path / "origin.git"
     project.git("clone", "-q", "--bare", str(project.root), str(origin))
@@ -638,7 +586,7 @@ def runner(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def script(name: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run a step of the workflow as the runner does."""
-    text = yaml.safe_load(workflow.text("mem"))["jobs"][name]["steps"][-1]["run"]
+    text = yaml.safe_load(repository.workflow_text("mem"))["jobs"][name]["steps"][-1]["run"]
     return subprocess.run(["bash", "-e", "-c", text], cwd=cwd, capture_output=True, text=True)
 
 
@@ -661,10 +609,8 @@ def test_ci_proposes_what_it_may_not_push(project: Project, runner: Path, tmp_pa
     hook.chmod(0o755)
     done = script("compact", project.root)
     assert done.returncode == 0, done.stderr
-    assert (
-        project.git("log", "-1", "--format=%s", "mem/compact", cwd=runner).strip()
-        == "Compact memory"
-    )
+    last = project.git("log", "-1", "--format=%s", "mem/compact", cwd=runner)
+    assert last.strip() == "Compact memory"
     assert "pr create --head mem/compact --base main" in (tmp_path / "gh").read_text()
 
 
@@ -714,9 +660,8 @@ def test_agents_are_told_where_they_read(
     for name in changed:
         assert _read(project.root / name).startswith(files.get(name, ""))
         lines = _read(project.root / name).splitlines()
-        assert (
-            lines[-1] == "<!-- mem: end -->" and len(lines) - lines.index("## Project memory") == 6
-        )
+        assert lines[-1] == "<!-- mem: end -->"
+        assert len(lines) - lines.index("## Project memory") == 6
     project.mem("init", "--agents")
     project.mem("init", "--remove")
     assert snapshot(project.root) == before
@@ -748,28 +693,14 @@ def test_what_is_next_is_said_once(project: Project) -> None:
     assert done.err == "" and any("/hooks" in line for line in done.json["next"])
 
 
-def test_the_templates_are_in_the_package() -> None:
-    """Next to the code, where a wheel has them; and the composite action finds its script."""
-    assert {path.name for path in repository.TEMPLATES.iterdir()} == {
-        "agents.md",
-        "ci.yml",
-        "compact.sh",
-        "diff.sh",
-        "opencode.js",
-    }
-    top = repository.TEMPLATES.parents[2]
-    action = yaml.safe_load((top / ".github/actions/mem/action.yml").read_text())
-    assert all(step["shell"] == "bash" for step in action["runs"]["steps"])
-    assert "../../../memcli/install/templates/compact.sh" in action["runs"]["steps"][-1]["run"]
-
-
 def test_the_hooks_for_pre_commit_are_commands_of_ours() -> None:
     """Each entry is a command line that the program knows; post-* stages get no files."""
     from memcli.cli.program import commands
 
-    listed = yaml.safe_load(
-        (repository.TEMPLATES.parents[2] / ".pre-commit-hooks.yaml").read_text()
-    )
+    top = repository.TEMPLATES.parents[2]
+    listed = yaml.safe_load((top / ".pre-commit-hooks.yaml").read_text())
+    action = yaml.safe_load((top / ".github/actions/mem/action.yml").read_text())
+    assert "../../../memcli/install/templates/compact.sh" in action["runs"]["steps"][-1]["run"]
     assert [hook["id"] for hook in listed] == ["mem-check", "mem-index", "mem-compact"]
     for hook in listed:
         assert hook["entry"].split()[0] == "mem" and hook["entry"].split()[1] in commands()

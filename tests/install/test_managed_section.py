@@ -7,14 +7,21 @@ import pytest
 from memcli.errors import UsageError
 from memcli.install import managed_section
 
+TEXTS = ["", "user\n", "user", "user\r\n", "user\r\nmore", "\n", "a\n\n", "ü"]
 
-@pytest.mark.parametrize("text", ["", "user\n", "user", "user\r\n", "user\r\nmore", "\n"])
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("marks", [managed_section.HASH, managed_section.HTML])
 @pytest.mark.parametrize("blank", [False, True])
-def test_what_was_put_in_can_be_taken_out_to_the_byte(text: str, blank: bool) -> None:
-    """Line ends that the section brought go with it, those of the person stay."""
-    with_it = managed_section.put(text, ["one", "two"], blank=blank)
-    assert managed_section.drop(with_it) == text
-    assert managed_section.drop(managed_section.put(with_it, ["three"], blank=blank)) == text
+def test_what_was_put_in_can_be_taken_out_to_the_byte(
+    text: str, marks: managed_section.Marks, blank: bool
+) -> None:
+    """Line ends that the section brought go with it, those of the person stay; twice is once."""
+    once = managed_section.put(text, ["one", "two"], marks, blank=blank)
+    assert managed_section.put(once, ["one", "two"], marks, blank=blank) == once
+    assert once.startswith(text) and managed_section.drop(once, marks) == text
+    changed = managed_section.put(once, ["three"], marks, blank=blank)
+    assert managed_section.drop(changed, marks) == text
 
 
 def test_line_ends_that_the_person_took_away_are_not_looked_for_elsewhere() -> None:

@@ -75,13 +75,6 @@ def test_no_damage_makes_a_reader_raise(data: bytes, draw: st.DataObject) -> Non
     fed(data)
 
 
-@sixty
-@given(st.binary(max_size=200))
-def test_no_bytes_make_a_reader_raise(data: bytes) -> None:
-    """Whatever they are."""
-    fed(data)
-
-
 @pytest.mark.parametrize(
     "piece",
     "<system-reminder>|</system-reminder>|<private>|<private></private>|<recalled-memory>|<a-|<|```\n"

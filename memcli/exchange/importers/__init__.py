@@ -103,31 +103,16 @@ def _below(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
 
 def _form(path: Path, files: dict[str, str]) -> str:
     """The format that the names and contents of these files show, "" for none."""
-    return next(
-        (
-            form
-            for form, fits in _SIGNS
-            if any(fits(path, name, text) for name, text in files.items())
-        ),
-        "",
-    )
-
-
-def _is_rules(path: Path, name: str, text: str) -> bool:
-    folder = path.parent if path.is_file() else path / os.path.dirname(name)
-    in_folder = folder.as_posix().endswith(agents_md.FOLDERS)
-    return name.rpartition("/")[2] in agents_md.NAMES or name.endswith(".mdc") or in_folder
-
-
-def _is_claude(path: Path, name: str, text: str) -> bool:
-    index = name == "MEMORY.md" and path.is_dir() and not parse(text, name).entries
-    return index or claude.is_topic(split_front(text)[0])
-
-
-_SIGNS: tuple[tuple[str, Callable[[Path, str, str], bool]], ...] = (
-    (agents_md.FORM, _is_rules),
-    (claude.FORM, _is_claude),
-)
+    for name in files:
+        folder = path.parent if path.is_file() else path / os.path.dirname(name)
+        in_folder = folder.as_posix().endswith(agents_md.FOLDERS)
+        if name.rpartition("/")[2] in agents_md.NAMES or name.endswith(".mdc") or in_folder:
+            return agents_md.FORM
+    for name, text in files.items():
+        index = name == "MEMORY.md" and path.is_dir() and not parse(text, name).entries
+        if index or claude.is_topic(split_front(text)[0]):
+            return claude.FORM
+    return ""
 
 
 _READERS: dict[str, Callable[[dict[str, str]], Iterable[Draft]]] = {

@@ -21,63 +21,35 @@ from memcli.exchange.importers.draft import (
 
 FORM = "agents-md"
 NAMES = (
-    "CLAUDE.md",
-    "CLAUDE.local.md",
-    "AGENTS.md",
-    "AGENT.md",
-    "GEMINI.md",
-    ".cursorrules",
-    ".windsurfrules",
-    ".clinerules",
-    "copilot-instructions.md",
-)
+    "CLAUDE.md CLAUDE.local.md AGENTS.md AGENT.md GEMINI.md .cursorrules .windsurfrules .clinerules"
+    " copilot-instructions.md"
+).split()
 FOLDERS = (".cursor/rules", ".claude/rules", ".github/instructions")
 RULE_WORDS = 4
 """A list item of fewer words is no rule by itself."""
 
-_OWN = re.compile(
-    r"<!-- mem: (export )?begin\b.*?<!-- mem: (?:export )?end -->[ \t]*\n?", re.DOTALL
-)
+_OWN = re.compile(r"(?s)<!-- mem: (export )?begin\b.*?<!-- mem: (?:export )?end -->[ \t]*\n?")
 _COMMENT = re.compile(r"<!--.*?-->[ \t]*\n?", re.DOTALL)
 _IMPORT = re.compile(r"^[ \t]*(?:[-*][ \t]+)?@[\w~./-]+[ \t]*$", re.MULTILINE)
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 _ITEM = re.compile(r"(?:[-*+]|\d{1,3}[.)])[ \t]+")
-_STRICT = re.compile(
-    r"\b(?:never|always|must(?:n't)?|do not|don't|cannot|required?|forbidden|mandatory|only)\b",
-    re.IGNORECASE,
-)
-_WISH = re.compile(
-    r"\b(?:prefer|avoid|should|use|keep|write|run|make|add|put|name|follow|ensure|check)\b",
-    re.IGNORECASE,
-)
+_STRICT = r"never|always|must(?:n't)?|do not|don't|cannot|required?|forbidden|mandatory|only"
+_WISH = r"prefer|avoid|should|use|keep|write|run|make|add|put|name|follow|ensure|check"
 _ABOUT = {
-    "architecture": re.compile(
-        r"(?i)\b(?:architecture|structure|layout|overview|modules?|components?)\b"
-    ),
-    "workflow": re.compile(
-        r"(?i)\b(?:commands?|build|setup|install\w*|workflow|how to|release|deploy\w*)\b"
-    ),
+    "architecture": r"architecture|structure|layout|overview|modules?|components?",
+    "workflow": r"commands?|build|setup|install\w*|workflow|how to|release|deploy\w*",
 }
 
 
 def drafts(name: str, text: str) -> Iterator[Draft]:
-    """The rules of one file. Comments, imports of other files and what `mem` put there are left
-    out.
-    """
+    """The rules of one file, without comments, imports of other files and what `mem` put there."""
     values, body = split_front(text)
     paths = words(values.get("globs") or values.get("paths") or values.get("applyTo"))
     paths = tuple(path for path in paths if path not in ("*", "**", "**/*"))
-    for part in split_sections(_bare(body), name):
-        items = _items(part.text)
-        for item in items:
-            yield _rule(name, part, item, paths)
-        if not items:
-            yield _whole(name, part, paths)
-
-
-def _bare(text: str) -> str:
-    text = _cut(_OWN, text.replace("\r\n", "\n"), "<!-- mem: end -->", "<!-- mem: export end -->")
-    return _IMPORT.sub("", _cut(_COMMENT, text, "-->"))
+    body = _cut(_OWN, body.replace("\r\n", "\n"), "<!-- mem: end -->", "<!-- mem: export end -->")
+    for part in split_sections(_IMPORT.sub("", _cut(_COMMENT, body, "-->")), name):
+        made = [_rule(name, part, item) for item in _items(part.text)] or [_whole(name, part)]
+        yield from (each._replace(created=part.date, paths=paths) for each in made)
 
 
 def _cut(pattern: re.Pattern[str], text: str, *ends: str) -> str:
@@ -108,45 +80,29 @@ def _items(text: str) -> list[str]:
     return joined if all(len(item.split()) >= RULE_WORDS for item in joined) else []
 
 
-def _rule(name: str, part: Section, item: str, paths: tuple[str, ...]) -> Draft:
+def _rule(name: str, part: Section, item: str) -> Draft:
     title, text = headline(item)
     heading = part.path[-1] if part.path else ""
-    strict = _STRICT.search(item)
-    return Draft(
-        source=f"{FORM}:{name}",
-        key=key_of(FORM, name, heading, item),
-        title=title,
-        text=text,
-        kind="policy" if strict else "preference",
-        created=part.date,
-        tags=_tags(heading),
-        paths=paths,
-    )
+    kind = "policy" if _says(_STRICT, item) else "preference"
+    key = key_of(FORM, name, heading, item)
+    return Draft(f"{FORM}:{name}", key, title, text, kind, tags=_tags(heading))
 
 
-def _whole(name: str, part: Section, paths: tuple[str, ...]) -> Draft:
+def _whole(name: str, part: Section) -> Draft:
     heading = part.path[-1] if part.path else ""
     title = shortened(" > ".join(part.path[-2:])) or headline(part.text)[0]
-    return Draft(
-        source=f"{FORM}:{name}",
-        key=key_of(FORM, name, " > ".join(part.path), part.text),
-        title=title,
-        text=part.text,
-        kind=_kind(heading, part.text),
-        created=part.date,
-        tags=_tags(part.path[-2]) if len(part.path) > 1 else (),
-        paths=paths,
-    )
+    prose = re.sub(r"`[^`]*`", "", part.text)
+    kind = next((kind for kind, about in _ABOUT.items() if _says(about, heading)), "")
+    if not kind:
+        strict, wish = _says(_STRICT, prose), _says(_WISH, prose)
+        kind = "policy" if strict else "preference" if wish else "fact"
+    key = key_of(FORM, name, " > ".join(part.path), part.text)
+    tags = _tags(part.path[-2]) if len(part.path) > 1 else ()
+    return Draft(f"{FORM}:{name}", key, title, part.text, kind, tags=tags)
 
 
-def _kind(heading: str, text: str) -> str:
-    about = next((kind for kind, pattern in _ABOUT.items() if pattern.search(heading)), "")
-    if about:
-        return about
-    prose = re.sub(r"`[^`]*`", "", text)
-    if _STRICT.search(prose):
-        return "policy"
-    return "preference" if _WISH.search(prose) else "fact"
+def _says(words: str, text: str) -> bool:
+    return re.search(rf"(?i)\b(?:{words})\b", text) is not None
 
 
 def _tags(heading: str) -> tuple[str, ...]:

@@ -14,7 +14,6 @@ from memcli.exchange.importers.draft import (
     Draft,
     day,
     key_of,
-    mapping,
     shortened,
     split_front,
     split_sections,
@@ -24,54 +23,45 @@ FORM = "claude"
 TYPES = ("user", "feedback", "project", "reference")
 _INDEX = "MEMORY.md"
 _POINTER = re.compile(r"^[ \t]*[-*][ \t]*\[[^\]\n]*\]\(([^)\n]+)\)[^\n]*(?:\n|\Z)", re.MULTILINE)
-_KINDS = {"feedback": "preference"}
 
 
 def is_topic(values: Mapping[str, Any]) -> bool:
     """Whether front matter is that of a topic file."""
-    return "name" in values and _type(values) in TYPES
+    return "name" in values and str(_more(values).get("type")) in TYPES
 
 
 def drafts(files: Mapping[str, str]) -> Iterator[Draft]:
-    """One draft a topic, and one a section of notes. Lines of the index that only point to a topic
-    go.
-    """
+    """One draft a topic, and one a section of notes; not lines that only point to a topic."""
     for name, text in files.items():
         values, body = split_front(text)
         if is_topic(values):
             yield _topic(name, values, body.strip())
-        else:
-            yield from _notes(name, _without_pointers(body, files) if name == _INDEX else body)
+            continue
+        if name == _INDEX:
+            body = _POINTER.sub(lambda at: "" if at[1].removeprefix("./") in files else at[0], body)
+        for part in split_sections(body, name):
+            title = shortened(" > ".join(part.path) or name.removesuffix(".md"))
+            key = key_of(FORM, name, title, part.text)
+            yield Draft(f"{FORM}:{name}", key, title, part.text, created=part.date)
 
 
-def _type(values: Mapping[str, Any]) -> str:
-    return str(mapping(values.get("metadata")).get("type") or values.get("type") or "")
+def _more(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    more = values.get("metadata")
+    return {**values, **more} if isinstance(more, dict) else values
 
 
 def _topic(name: str, values: Mapping[str, Any], body: str) -> Draft:
-    more, kind = mapping(values.get("metadata")), _type(values)
+    more = _more(values)
+    kind = str(more["type"])
     named, described = str(values["name"]), str(values.get("description") or "")
     return Draft(
         source=f"{FORM}:{name}",
         key=key_of(FORM, name, body),
         title=shortened(named if " " in named or not described else described),
         text=body or described,
-        kind=_KINDS.get(kind, "fact"),
-        created=day(more.get("modified") or values.get("modified") or values.get("date")),
+        kind="preference" if kind == "feedback" else "fact",
+        created=day(more.get("modified") or values.get("date")),
         session=str(more.get("originSessionId") or ""),
         tags=(kind,),
         private=kind == "user",
     )
-
-
-def _without_pointers(body: str, files: Mapping[str, str]) -> str:
-    return _POINTER.sub(
-        lambda found: "" if found[1].removeprefix("./") in files else found[0], body
-    )
-
-
-def _notes(name: str, body: str) -> Iterator[Draft]:
-    for part in split_sections(body, name):
-        title = shortened(" > ".join(part.path) or name.removesuffix(".md"))
-        key = key_of(FORM, name, title, part.text)
-        yield Draft(f"{FORM}:{name}", key, title, part.text, created=part.date)

@@ -15,9 +15,9 @@ FORM = "claude-mem"
 MOST_PATHS = 5
 _HINT = "name the database of claude-mem"
 _COLUMNS = (
-    "id", "memory_session_id", "sdk_session_id", "project", "type", "title", "subtitle", "narrative", "text",
-    "facts", "concepts", "files_modified", "priority", "created_at",
-)  # fmt: skip
+    "id memory_session_id sdk_session_id project type title subtitle narrative text"
+    " facts concepts files_modified priority created_at"
+).split()
 _KINDS = {
     "decision": "decision",
     "bugfix": "pitfall",
@@ -28,53 +28,40 @@ _IMPORTANCE = {"critical": 0.8, "important": 0.6}
 
 
 def drafts(path: Path, root: str) -> Iterator[Draft]:
-    """One draft an observation; `root` is the folder that absolute names of files are made relative
-    to.
+    """One draft an observation, oldest first; names of files are made relative to `root`.
 
     Raises DataError when it is no such database.
     """
-    for row in rows(path):
-        yield _draft(row, root)
-
-
-def rows(path: Path) -> list[dict[str, Any]]:
-    """The observations, oldest first, with the columns that this version of the database has."""
+    # Of the columns those that this version of the database has.
     with sqlite.opened(path, ("observations",), kind=FORM, hint=_HINT) as db:
         have = sqlite.columns(db, "observations")
         if not {"project", "created_at"} <= have:
             raise DataError(f"{path}: has no table of observations", _HINT)
         columns = [name for name in _COLUMNS if name in have]
         query = f"SELECT {', '.join(columns)} FROM observations ORDER BY id"
-        return [dict(zip(columns, row, strict=True)) for row in sqlite.all_rows(db, query, path)]
+        rows = [dict(zip(columns, row, strict=True)) for row in sqlite.all_rows(db, query, path)]
+    for row in rows:
+        yield _draft(row, root)
 
 
 def of_project(row: Draft, name: str) -> bool:
-    """Whether an observation is about the project of that name; its last part counts ("org/shop")."""
-    return project_of(row).rpartition("/")[2].casefold() == name.rpartition("/")[2].casefold()
-
-
-def project_of(row: Draft) -> str:
-    """The project that an observation is about."""
-    return row.source.removeprefix(f"{FORM}:").rpartition("#")[0]
+    """Whether an observation is about the project of that name; of "org/shop" the last part."""
+    own = row.source.removeprefix(f"{FORM}:").rpartition("#")[0]
+    return own.rpartition("/")[2].casefold() == name.rpartition("/")[2].casefold()
 
 
 def _draft(row: dict[str, Any], root: str) -> Draft:
-    kind, session = (
-        str(row.get("type") or ""),
-        row.get("memory_session_id") or row.get("sdk_session_id") or "",
-    )
+    kind = str(row.get("type") or "")
+    session = str(row.get("memory_session_id") or row.get("sdk_session_id") or "")
     facts = "\n".join(f"- {fact}" for fact in _list(row.get("facts")))
     parts = (row.get("subtitle"), row.get("narrative") or row.get("text"), facts)
     text = "\n\n".join(str(part).strip() for part in parts if part)
     title = shortened(str(row.get("title") or "")) or headline(text)[0]
+    project, at, number = str(row["project"]), str(row["created_at"]), str(row["id"])
+    key = key_of(FORM, project, session, at, number)
     return Draft(
-        source=f"{FORM}:{row['project']}#{row['id']}",
-        key=key_of(FORM, str(row["project"]), str(session), str(row["created_at"]), str(row["id"])),
-        title=title,
-        text=text,
-        kind=_KINDS.get(kind, "fact"),
-        created=day(row["created_at"]),
-        session=str(session),
+        f"{FORM}:{project}#{number}", key, title, text, _KINDS.get(kind, "fact"), day(at), session
+    )._replace(
         tags=tuple(dict.fromkeys(filter(None, (kind, *_list(row.get("concepts")))))),
         paths=_paths(_list(row.get("files_modified")), root),
         importance=_IMPORTANCE.get(str(row.get("priority"))),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from memcli.memory import front_matter
@@ -23,7 +22,7 @@ class Draft(NamedTuple):
     """One thing that another memory knows: read, not yet judged.
 
     `source` says where it stands, for people; `key` is what makes it the same thing when it is read
-    again. `supports` and `contradicts` are keys of other drafts. `private` is about one person.
+    again. `private` is about one person.
     """
 
     source: str
@@ -36,8 +35,6 @@ class Draft(NamedTuple):
     tags: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     importance: float | None = None
-    supports: tuple[str, ...] = ()
-    contradicts: tuple[str, ...] = ()
     private: bool = False
 
     @property
@@ -54,9 +51,9 @@ class Section(NamedTuple):
     date: str
 
 
-def key_of(form: str, *parts: str) -> str:
-    """A key from what identifies a thing in its format."""
-    return "\0".join((form, *parts))
+def key_of(*parts: str) -> str:
+    """A key from a format and what identifies a thing in it."""
+    return "\0".join(parts)
 
 
 def split_front(text: str) -> tuple[dict[str, Any], str]:
@@ -73,23 +70,18 @@ def split_front(text: str) -> tuple[dict[str, Any], str]:
 
 
 def split_sections(text: str, name: str) -> list[Section]:
-    """The sections of a text without their heading lines; text above the first heading has no path."""
-    found = sections(parse(text, name))
-    parts = [
-        Section(
-            tuple(one.title.split(" > ")) if _HEADING.match(one.body) else (),
-            _HEADING.sub("", one.body, count=1).strip("\r\n"),
-            one.date,
-        )
-        for one in found
-    ]
-    return [part for part in parts if part.text.strip()]
+    """The sections of a text without their headings; what stands above the first has no path."""
+    parts = []
+    for one in sections(parse(text, name)):
+        path = tuple(one.title.split(" > ")) if _HEADING.match(one.body) else ()
+        body = _HEADING.sub("", one.body, count=1).strip("\r\n")
+        if body.strip():
+            parts.append(Section(path, body, one.date))
+    return parts
 
 
 def headline(text: str) -> tuple[str, str]:
-    """A title and the rest: the first line; of a long one the beginning, and then the text as a
-    whole.
-    """
+    """A title and the rest: the first line; of a long one the beginning, and the whole text."""
     first, _, rest = text.strip().partition("\n")
     title = first.strip(_MARKS).replace("**", "")
     if len(title) <= TITLE:
@@ -115,12 +107,5 @@ def day(value: Any) -> str:
 def words(value: Any) -> tuple[str, ...]:
     """A list, or a text with commas, as texts without blanks around them."""
     items = value if isinstance(value, (list, tuple)) else str(value or "").strip("[]").split(",")
-    texts = (
-        str(item).strip().strip("'\"") for item in items if isinstance(item, (str, int, float))
-    )
-    return tuple(text for text in texts if text)
-
-
-def mapping(value: Any) -> Mapping[str, Any]:
-    """`value` where it is a mapping, else an empty one."""
-    return value if isinstance(value, dict) else {}
+    known = (str(item) for item in items if isinstance(item, (str, int, float)))
+    return tuple(text for item in known if (text := item.strip().strip("'\"")))

@@ -19,7 +19,7 @@ class Blocks:
         self._answer = ""
 
     def user(self, content: Any, place: Place, *, typed: bool = True) -> None:
-        """A message under the user's role: tool results, and words that are human only if `typed`."""
+        """A message under the user's role: tool results, and words, human only if `typed`."""
         self._answer = ""
         blocks = content if isinstance(content, list) else []
         results = [each for each in blocks if _kind(each) == "tool_result"]
@@ -41,7 +41,7 @@ class Blocks:
             self.into.said("user", said, place.nth("said"))
 
     def assistant(self, content: Any, place: Place, answer: Any = "") -> None:
-        """A message of the agent. Text that follows text of the same `answer` is more of that turn."""
+        """A message of the agent. Text after text of the same `answer` is more of that turn."""
         number = 0
         for block in content if isinstance(content, list) else [content]:
             if not isinstance(block, dict):

@@ -1,6 +1,4 @@
-"""Chats of no particular agent: messages with a role and a content, and exports of ChatGPT and
-Claude.ai.
-"""
+"""Chats of no particular agent: messages with a role and a content; ChatGPT, Claude.ai."""
 
 from __future__ import annotations
 
@@ -107,9 +105,7 @@ def _chats(document: Any) -> Iterator[tuple[Mapping[str, Any], list[Any]]]:
 
 
 def _branch(chat: Mapping[str, Any]) -> list[Any]:
-    """The messages from the root to the node that the person sees last; the others were
-    regenerated.
-    """
+    """The messages down to the one that the person sees last; the others were regenerated."""
     nodes: dict[str, Any] = chat["mapping"]
     at, found, seen = chat.get("current_node"), [], set()
     if not isinstance(at, str) or at not in nodes:

@@ -61,7 +61,8 @@ def read(lines: Iterable[Line], into: Gather) -> None:
 def read_stream(lines: Iterable[Line], into: Gather) -> None:
     """Turns in order. A result that repeats the last answer is not a turn; a failed one is."""
     blocks = Blocks(into)
-    for line, record in records(lines, into, _is_event):
+    marks = (b'"user"', b'"assistant"', b'"system"', b'"result"')
+    for line, record in records(lines, into, lambda data: any(mark in data for mark in marks)):
         kind = record.get("type")
         if kind not in _STREAMED:
             continue
@@ -75,12 +76,8 @@ def read_stream(lines: Iterable[Line], into: Gather) -> None:
 
 
 def _has_words(data: bytes) -> bool:
-    """Whether a line may hold words: the others, of many and ever new types, are not even parsed."""
+    """Whether a line may hold words: the others, of many types, are not even parsed."""
     return b'"user"' in data or b'"assistant"' in data
-
-
-def _is_event(data: bytes) -> bool:
-    return _has_words(data) or b'"system"' in data or b'"result"' in data
 
 
 def _parsed(data: bytes) -> Any:

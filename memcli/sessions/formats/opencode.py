@@ -1,6 +1,4 @@
-"""OpenCode: an SQLite database that holds the sessions of all projects. It is read, never written
-or made.
-"""
+"""OpenCode: an SQLite database with the sessions of all projects, read and never written."""
 
 from __future__ import annotations
 

@@ -22,6 +22,11 @@ _AGENT = (
     "assistant|agent|ai|bot|claude|claude code|chatgpt|chatgpt said|gpt|codex|copilot|gemini|cursor"
 )
 _NAMES = f"{_USER}|{_AGENT}|tool|tool result|tool output|system"
+_ROLES: Final = {
+    **dict.fromkeys((*_USER.split("|"), "prompt", "typed", "entire"), "user"),
+    **dict.fromkeys(("tool", "tool result", "tool output", "output"), "tool"),
+    "system": "system",
+}
 _ASIDE = r"(?:\s?\([^()\n]{1,60}\)|\s?\[[^\[\]\n]{1,60}\])?"
 _STYLES: Final = {
     "specstory": re.compile(
@@ -139,7 +144,9 @@ class _Page:
         time = _TIME.search(aside)
         when = speakers.when(re.sub("[ _]", "T", time[0])) if time else ""
         self.at = Place(line.number, line.offset, when, f"@{line.offset}")
-        self.speaker = _speaker(groups)
+        name = next(filter(None, map(groups.get, ("name", "bold", "plain"))), "assistant").lower()
+        name = next((each for each in ("typed", "entire", "output") if groups.get(each)), name)
+        self.speaker = _ROLES.get(name, "assistant")
         if "sidechain" in aside and self.speaker == "user":
             self.speaker = "assistant"
         said = groups.get("after") or groups.get("rest") or ""
@@ -200,14 +207,3 @@ def _given(kind: str, subject: str) -> Mapping[str, str]:
     if not subject:
         return {}
     return {"command": subject} if kind == "shell" else {"file_path": subject}
-
-
-def _speaker(found: Mapping[str, str | None]) -> str:
-    if found.get("typed") or found.get("entire"):
-        return "user"
-    if found.get("output"):
-        return "tool"
-    name = (found.get("name") or found.get("bold") or found.get("plain") or "assistant").lower()
-    if name in _USER.split("|") or name == "prompt":
-        return "user"
-    return "tool" if name.startswith("tool") else "system" if name == "system" else "assistant"
