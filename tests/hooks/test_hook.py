@@ -725,3 +725,12 @@ def test_the_folders_are_the_systems(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("XDG_CACHE_HOME", value)
         assert state_dir() == Path(platformdirs.user_state_path("mem"))
         assert cache_dir() == Path(platformdirs.user_cache_path("mem"))
+
+
+def test_a_transcript_is_read_where_agents_keep_theirs(shop: Project) -> None:
+    """Whoever calls a hook may name any file: it is neither read nor learned from."""
+    path = transcript(shop, "Write a test.", WISH).rename(shop.root / "s.jsonl")
+    before = memory(shop)
+    call(shop, "session-end", transcript_path=str(path))
+    settle(shop)
+    assert memory(shop) == before
