@@ -79,7 +79,15 @@ def _told(app: App, spool: Spool, item: Spooled) -> str:
     """Learn from one spooled session. It stays spooled until that has been done."""
     from memcli.extraction.transcripts import QUIET
 
-    path = item.path or _path_of(app, item.session)
+    path = item.path
+    if not path and app.project.root is not None:  # its agent did not name it
+        from memcli.sessions.discover import discover
+
+        found = discover(app.project.environ, [app.project.root]).found
+        own = (
+            str(each.path) for each in found if (each.session, each.parent) == (item.session, "")
+        )
+        path = next(own, "")
     if not path or not os.path.isfile(path):
         spool.remove(item)
         return f"{item.session}: the transcript is gone"
@@ -101,16 +109,6 @@ def _hindered(app: App) -> str:
     while (why := write_blocker(app.project)).endswith(" command") and time.monotonic() < until:
         time.sleep(0.2)
     return why
-
-
-def _path_of(app: App, session: str) -> str:
-    """The transcript of a session whose agent did not name it."""
-    from memcli.sessions.discover import discover
-
-    assert app.project.root is not None
-    found = discover(app.project.environ, [app.project.root]).found
-    own = (str(each.path) for each in found if each.session == session and not each.parent)
-    return next(own, "")
 
 
 def _learn(app: App, paths: tuple[str, ...]) -> str:

@@ -36,36 +36,25 @@ def read(path: Path, form: str = "", root: str = "") -> Source:
     """
     if not path.exists():
         raise UsageError(f"{path}: there is no such file or folder", "name what is to be imported")
-    found = _database(path) if form in ("", claude_mem.FORM) else None
-    if found is not None:
-        return Source(str(path), claude_mem.FORM, tuple(claude_mem.drafts(found, root)))
+    database = path / DATABASE if path.is_dir() else path
+    if form in ("", claude_mem.FORM) and database.is_file():
+        with open_file(database) as opened:
+            magic = opened.read(16)
+        if path.is_dir() or magic == _SQLITE:
+            return Source(str(path), claude_mem.FORM, tuple(claude_mem.drafts(database, root)))
     if path.name == "MEMORY.md" and path.parent.name == "memory" and form in ("", claude.FORM):
         path = path.parent
-    files, problems = _texts(path, form)
+    files: dict[str, str] = {}
+    problems = []
+    for file, name in _files(path, form):
+        try:
+            files[name] = read_text(file, path if path.is_dir() else "")
+        except Unreadable as error:
+            problems.append(Problem(str(file), error.line, str(error), "unreadable"))
     form = form or _form(path, files)
     if form not in _READERS or not (files or problems):
         raise UsageError(f"{path}: no known format", f"name it with --from: {', '.join(FORMS)}")
     return Source(str(path), form, tuple(_READERS[form](files)), tuple(problems))
-
-
-def _database(path: Path) -> Path | None:
-    """The database that a path is or, being a folder, holds."""
-    if path.is_dir():
-        return path / DATABASE if (path / DATABASE).is_file() else None
-    with open_file(path) as file:
-        return path if file.read(16) == _SQLITE else None
-
-
-def _texts(path: Path, form: str) -> tuple[dict[str, str], list[Problem]]:
-    """The texts below a path by their names there, and what is no text."""
-    texts: dict[str, str] = {}
-    problems = []
-    for file, name in _files(path, form):
-        try:
-            texts[name] = read_text(file, path if path.is_dir() else "")
-        except Unreadable as error:
-            problems.append(Problem(str(file), error.line, str(error), "unreadable"))
-    return texts, problems
 
 
 def _files(path: Path, form: str) -> list[tuple[Path, str]]:

@@ -43,15 +43,11 @@ def _role_of(item: Mapping[str, Any]) -> str:
     return str(item["role"]) if known and item.get("role") in ("user", "assistant") else ""
 
 
-def _may_speak(data: bytes) -> bool:
-    """Whether a line may say anything: reasoning (encrypted) and token counts do not."""
-    return b'"reasoning"' not in data and b'"token_count"' not in data
-
-
 def read(lines: Iterable[Line], into: Gather) -> None:
     """Turns in order: words from events where there are any for that role, else from items."""
     rollout = _Rollout(into)
-    for line, record in records(lines, into, _may_speak):
+    mute = b'"reasoning"', b'"token_count"'  # the first is encrypted
+    for line, record in records(lines, into, lambda data: not any(mark in data for mark in mute)):
         rollout.record(line, record)
     into.turns = [
         turn._replace(key=turn.key.split(":", 2)[2]) if turn.key.startswith("item:") else turn

@@ -135,8 +135,7 @@ def read_qwen(lines: Iterable[Line], into: Gather) -> None:
         into.where(session=record.get("sessionId"), cwd=cwd, branch=branch)
         message = record.get("message")
         if isinstance(message, dict) and (place := into.event(line, record)):
-            found = message.get("parts")
-            _parts(record, mappings(found), place, into)
+            _parts(record, mappings(message.get("parts")), place, into)
 
 
 def _parts(
