@@ -11,7 +11,7 @@ from memcli.app import App
 from memcli.commands.show import standing
 from memcli.errors import UsageError, one_of
 from memcli.exchange import exporter as handout
-from memcli.exchange.exporter import Handout, Note
+from memcli.exchange.exporter import ExportNote, Handout
 from memcli.index import view
 from memcli.memory.levels import OUTERMOST
 from memcli.memory.prose import sections
@@ -93,7 +93,7 @@ def _live(files: _Read) -> Iterator[tuple[Entry, FoundFile]]:
                     yield entry, file
 
 
-def _norms(files: _Read) -> Iterator[Note]:
+def _norms(files: _Read) -> Iterator[ExportNote]:
     """Institutional files, the outermost first, equal texts once."""
     texts: dict[str, str] = {}
     for file, text, _ in sorted(files, key=lambda one: OUTERMOST[one[0].place.level]):
@@ -101,16 +101,16 @@ def _norms(files: _Read) -> Iterator[Note]:
         if place.store == "institutional" and place.level in ("global", "project") and text.strip():
             texts.setdefault(text, file.name)
     for text, name in texts.items():
-        yield Note("norms", name, "", text.strip("\ufeff\r\n \t"))
+        yield ExportNote("norms", name, "", text.strip("\ufeff\r\n \t"))
 
 
-def _notes(kept: tuple[Exported, ...]) -> Iterator[Note]:
+def _notes(kept: tuple[Exported, ...]) -> Iterator[ExportNote]:
     """Rules and lessons, best first; no episodes in a file that is read at every start."""
     for entry, _, _ in kept:
         if entry.kind != "episode":
             facts = f"{entry.kind or entry.type}, id {entry.id[:8]}"
             shelf = "rules" if entry.kind in RULES else "lessons"
-            yield Note(shelf, entry.title, facts, entry.body)
+            yield ExportNote(shelf, entry.title, facts, entry.body)
 
 
 def save(app: App, report: ExportReport, text: str, out: str) -> bool:

@@ -14,7 +14,7 @@ from memcli.commands.add import is_around, read_target, target
 from memcli.errors import UsageError, one_of
 from memcli.exchange import importers
 from memcli.exchange.importers import claude_mem
-from memcli.exchange.importers.draft import Draft, headline, shortened
+from memcli.exchange.importers.draft import ImportDraft, headline, shortened
 from memcli.memory.editor import EntryChange, edited, render_entry
 from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import eol_of
@@ -100,7 +100,7 @@ def run(app: App, request: ImportRequest, *, dry_run: bool = False) -> ImportRep
     return app.write(plan, "import", dry_run=dry_run)
 
 
-def _read(project: Project, path: str, form: str) -> importers.Source:
+def _read(project: Project, path: str, form: str) -> importers.ImportSource:
     full = Path(os.path.abspath(project.cwd / os.path.expanduser(path)))
     if os.path.realpath(full) in {os.path.realpath(file.path) for file in project.listing.files}:
         raise UsageError(f"{path}: is a memory file of mem already", "mem list shows what it holds")
@@ -132,10 +132,10 @@ def _known(project: Project, level: str) -> tuple[dict[str, str], list[tuple[str
 
 
 def _judged(
-    drafts: Iterable[Draft], level: str, ids: dict[str, str]
-) -> tuple[list[Draft], ImportReport]:
+    drafts: Iterable[ImportDraft], level: str, ids: dict[str, str]
+) -> tuple[list[ImportDraft], ImportReport]:
     """The drafts that were not imported before, and what became of the others."""
-    fresh: dict[str, Draft] = {}
+    fresh: dict[str, ImportDraft] = {}
     known: list[tuple[str, str]] = []
     refused: list[str] = []
     injected: list[str] = []
@@ -159,7 +159,7 @@ def _judged(
     return list(fresh.values()), report
 
 
-def _cleaned(draft: Draft) -> Draft:
+def _cleaned(draft: ImportDraft) -> ImportDraft:
     """The draft without control characters and private parts."""
 
     def clean(text: str) -> str:
@@ -181,15 +181,15 @@ def _cleaned(draft: Draft) -> Draft:
 
 
 def _unlike(
-    fresh: Sequence[Draft], live: Sequence[tuple[str, str]], today: str
-) -> tuple[list[Draft], list[tuple[str, str]]]:
+    fresh: Sequence[ImportDraft], live: Sequence[tuple[str, str]], today: str
+) -> tuple[list[ImportDraft], list[tuple[str, str]]]:
     """The drafts that say something new, and (title, id of what says the same) of the others."""
     mine = [claim(_body(draft, today)) for draft in fresh]
     said: dict[Claim, str] = {}
     for body, name in live if fresh else ():
         said.setdefault(claim(body), name)
     near = _near((*said, *mine))
-    kept: list[Draft] = []
+    kept: list[ImportDraft] = []
     same: list[tuple[str, str]] = []
     for draft, one in zip(fresh, mine, strict=True):
         alike = (other for other in (one, *near(one)) if other.words and other in said)
@@ -222,7 +222,7 @@ def _near(claims: Iterable[Claim]) -> Callable[[Claim], list[Claim]]:
 
 
 def _plan(
-    project: Project, level: str, name: str, path: str, drafts: Sequence[Draft]
+    project: Project, level: str, name: str, path: str, drafts: Sequence[ImportDraft]
 ) -> ImportReport:
     today = project.now.isoformat()
     known, live = _known(project, level)
@@ -242,12 +242,12 @@ def _plan(
     )
 
 
-def _body(draft: Draft, today: str) -> str:
+def _body(draft: ImportDraft, today: str) -> str:
     heading = f"## [{draft.created or today}] {draft.title}"
     return f"{heading}\n{draft.text}" if draft.text.strip() else heading
 
 
-def _values(draft: Draft, today: str) -> Iterator[tuple[str, Any]]:
+def _values(draft: ImportDraft, today: str) -> Iterator[tuple[str, Any]]:
     """Front matter. What comes from elsewhere is never shown unconditionally: priority medium."""
     day = draft.created or today
     values = {

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError
 from memcli.install import harness, repository
-from memcli.install.targets import Changes, Place, Target, apply
+from memcli.install.targets import Changes, InitPlace, Target, apply
 from memcli.project import distribution, git, places
 from memcli.project.context import moment
 from memcli.project.levels_on_disk import FoundFile, Listing
@@ -59,7 +59,7 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> InitReport:
     ):  # what a killed run left: there may be nothing left to write that would finish it
         app.workspace.recover()
         sweep([state_dir() / "init"])
-    place = Place(root, project.home, project.environ, moment(project.now))
+    place = InitPlace(root, project.home, project.environ, moment(project.now))
     top = git.work_tree(root) if root is not None else None
     if top is not None and not git.points_back(top):
         named, folder = request.git_dir, git.common_dir(top)
@@ -112,7 +112,7 @@ def _check(root: Path | None, request: InitRequest) -> None:
 
 
 def _targets(
-    place: Place, request: InitRequest, top: Path | None, notes: list[str]
+    place: InitPlace, request: InitRequest, top: Path | None, notes: list[str]
 ) -> list[Target]:
     """Each file once, whatever the names that lead to it."""
     found: list[Target] = []
@@ -145,7 +145,7 @@ def _workflow(top: Path, request: InitRequest, notes: list[str]) -> list[Target]
     return [repository.workflow(top, spec)]
 
 
-def _scopes(place: Place, request: InitRequest) -> list[str]:
+def _scopes(place: InitPlace, request: InitRequest) -> list[str]:
     """Where the settings are: as asked for; when all goes, everywhere in the repository."""
     if not request.remove or request.named:
         return ["user" if request.user else "shared" if request.shared else "local"]

@@ -20,13 +20,13 @@ LONGEST_WAIT = 60
 """Seconds above which a timeout was meant as milliseconds."""
 
 
-def wired_settings(root: Path | None, environ: Mapping[str, str]) -> list[harness.Settings]:
+def wired_settings(root: Path | None, environ: Mapping[str, str]) -> list[harness.AgentSettings]:
     """The files by which agents call mem."""
     return [each for each in harness.all_settings(root, environ) if harness.calls_mem(each)]
 
 
 def check_agents(
-    wired: list[harness.Settings], root: Path | None, environ: Mapping[str, str]
+    wired: list[harness.AgentSettings], root: Path | None, environ: Mapping[str, str]
 ) -> Iterator[Check]:
     """A row for each fault of a wiring, or one that says it is whole; and how mem is found."""
     names = [each.harness for each in wired]
@@ -42,7 +42,7 @@ def check_agents(
 
 
 def _wiring(
-    each: harness.Settings, root: Path | None, environ: Mapping[str, str], *, twice: str | bool
+    each: harness.AgentSettings, root: Path | None, environ: Mapping[str, str], *, twice: str | bool
 ) -> Iterator[Check]:
     name, path = harness.NAMES[each.harness], str(each.path)
     again = f"mem init --{each.harness}" + f" --{each.scope}" * (each.scope != "local")
@@ -60,7 +60,7 @@ def _wiring(
         yield Check("hooks", PASS, f"{name} calls mem", path=path)
 
 
-def _faults(each: harness.Settings, name: str) -> Iterator[str]:
+def _faults(each: harness.AgentSettings, name: str) -> Iterator[str]:
     """What is wrong with the handlers in one settings file."""
     found: list[agent_settings.Handler] = []
     with suppress(UsageError):  # whether it is JSON is the agent's business
@@ -81,7 +81,7 @@ def _faults(each: harness.Settings, name: str) -> Iterator[str]:
 
 
 def _untrusted(
-    each: harness.Settings, root: Path | None, environ: Mapping[str, str]
+    each: harness.AgentSettings, root: Path | None, environ: Mapping[str, str]
 ) -> Iterator[str]:
     """What Codex skips without a word: a project or hooks that the person has not approved."""
     values = harness.values_of(harness.agent_home("codex", environ) / "config.toml")
@@ -101,7 +101,7 @@ def _table(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _keys(each: harness.Settings) -> Iterator[tuple[str, str]]:
+def _keys(each: harness.AgentSettings) -> Iterator[tuple[str, str]]:
     """(how Codex calls a handler of ours, its event)."""
     try:
         hooks = agent_settings.parse(text_of(str(each.path)) or "").get("hooks", {})
@@ -164,7 +164,7 @@ def _git_hooks(scene: Scene) -> Iterator[Check]:
         yield Check("hooks", PASS, f"git calls mem: {', '.join(found)}", path=str(folder))
 
 
-def _signs_of_life(scene: Scene, installed: Sequence[harness.Settings]) -> Iterator[Check]:
+def _signs_of_life(scene: Scene, installed: Sequence[harness.AgentSettings]) -> Iterator[Check]:
     """Whether hooks are called when sessions go on, and whether sessions wait."""
     app = scene.app
     if app.project.root is None:

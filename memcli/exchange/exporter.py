@@ -36,7 +36,7 @@ _MARKED = re.compile(r"^<!-- mem: export begin\b[^\n]*$", re.MULTILINE)
 _ENDED = re.compile(r"^<!-- mem: export end -->[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 
 
-class Note(NamedTuple):
+class ExportNote(NamedTuple):
     """One entry to hand out, or (with `group` norms) the text of one institutional file."""
 
     group: str
@@ -69,7 +69,7 @@ def _size(lines: Iterable[str]) -> int:
     return sum(len(line.encode("utf-8", "replace")) + 1 for line in lines)
 
 
-def compose(notes: Sequence[Note], *, lines: int, size: int) -> Handout:
+def compose(notes: Sequence[ExportNote], *, lines: int, size: int) -> Handout:
     """A section of at most `lines` lines and `size` bytes with the notes that fit, best first.
 
     Norms get at most half of the room, rules half of what is then left. Never shows a part of a
@@ -93,7 +93,7 @@ def _more(number: int) -> str:
     return f"({number} more: `mem list`)"
 
 
-def _group(group: str, notes: Sequence[Note], room: _Room) -> tuple[list[str], int]:
+def _group(group: str, notes: Sequence[ExportNote], room: _Room) -> tuple[list[str], int]:
     out, shown = ["", TITLES[group], ""], 0
     left = room.less(out)
     for note in notes if left else ():
@@ -103,7 +103,7 @@ def _group(group: str, notes: Sequence[Note], room: _Room) -> tuple[list[str], i
     return out, shown
 
 
-def _entry(note: Note) -> list[str]:
+def _entry(note: ExportNote) -> list[str]:
     """One list item; a body that is too long is cut, and ends with a sign of it."""
     text = body_of(note.text, note.title).strip()
     body = cut_words(text, ENTRY_TOKENS)
@@ -118,7 +118,7 @@ def _entry(note: Note) -> list[str]:
     return [f"- **{title}** ({note.facts})", *(f"  {line}" for line in safe.split("\n") if safe)]
 
 
-def _norm(note: Note, room: _Room) -> list[str]:
+def _norm(note: ExportNote, room: _Room) -> list[str]:
     """The paragraphs of an institutional file that fit, and a line when some are missing."""
     text = safe_text(note.text)
     text = _HASHES.sub(lambda found: "#" * min(6, len(found[1]) + 3), text).strip()

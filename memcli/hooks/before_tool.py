@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from memcli.hooks.calls import HookCall, Told
-from memcli.hooks.hook_app import HookApp, Note, remember
+from memcli.hooks.hook_app import HookApp, ToldNote, remember
 from memcli.hooks.tools import ToolCall, one_line, runs, tool_call
 from memcli.index import occasions, view
 from memcli.index.source import Candidate
@@ -37,7 +37,7 @@ def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
     with state.transaction():
         seen = log.shown(call.context, "pre-tool")
         fresh = [(c, line) for c, line in found if c.entry not in seen][:LINES]
-        notes = [Note(c.entry, for_prompt(c.title), why) for c, _ in fresh]
+        notes = [ToldNote(c.entry, for_prompt(c.title), why) for c, _ in fresh]
         titles = remember(log, call.context, "pre-tool", notes, day)
     return Told("\n".join(line for _, line in fresh), titles)
 

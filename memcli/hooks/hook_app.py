@@ -70,7 +70,7 @@ def learns_here(app: App) -> bool:
     return app.project.root is not None and any(not name.startswith("~/") for name in names)
 
 
-class Note(NamedTuple):
+class ToldNote(NamedTuple):
     """One thing to tell: the entry, its title, why it is told, and what else it stands for."""
 
     entry: str
@@ -80,7 +80,7 @@ class Note(NamedTuple):
 
 
 def remember(
-    log: SessionLog, context: str, event: str, notes: Sequence[Note], day: str
+    log: SessionLog, context: str, event: str, notes: Sequence[ToldNote], day: str
 ) -> tuple[str, ...]:
     """Remember, in the running transaction, what is being told; its titles."""
     keys = [key for note in notes for key in (note.entry, *note.also)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memcli.hooks.calls import HookCall, Told
-from memcli.hooks.hook_app import HookApp, Note, remember, title_of
+from memcli.hooks.hook_app import HookApp, ToldNote, remember, title_of
 from memcli.recall import budget
 from memcli.recall.answer import told
 from memcli.recall.budget import Pools, Shown
@@ -56,7 +56,9 @@ def prompt(app: HookApp, state: State, call: HookCall) -> Told:
     with state.transaction():
         seen = log.shown(session)  # another process may have shown some meanwhile
         items = tuple(item for item in chosen if item.key not in seen)
-        notes = [Note(item.key, title_of(item.head), "your prompt", item.also) for item in items]
+        notes = [
+            ToldNote(item.key, title_of(item.head), "your prompt", item.also) for item in items
+        ]
         titles = remember(log, session, "prompt", notes, day)
         log.remember_turns(session, Turns(count, newest, turns.nudged or nudge), day)
     block = budget.write(items, 0) if items else ""

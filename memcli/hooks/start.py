@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Sequence
 
 from memcli.hooks.calls import HookCall, Told
-from memcli.hooks.hook_app import HookApp, Note, remember, title_of
+from memcli.hooks.hook_app import HookApp, ToldNote, remember, title_of
 from memcli.index import view
 from memcli.index.source import Candidate
 from memcli.index.view import Filters
@@ -68,7 +68,7 @@ def _remembered(
 ) -> Told:
     """Remember that a block is told; its text and titles."""
     own = [item for item in made.items if item.layer != "institutional"]
-    notes = [Note(item.key, title_of(item.head), why) for item in own]
+    notes = [ToldNote(item.key, title_of(item.head), why) for item in own]
     titles = remember(log, call.context, event, notes, day)
     text = budget.write(made.items, made.budget.more if not call.agent else 0)
     return Told(text if made.items else "", titles)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from memcli.errors import UsageError
 from memcli.install import agent_settings
-from memcli.install.targets import TEMPLATES, Left, Place, Target
+from memcli.install.targets import TEMPLATES, InitPlace, Left, Target
 from memcli.project import git
 from memcli.storage.files import SMALL_BYTES, Unreadable, read_text
 
@@ -71,7 +71,7 @@ def _own_script() -> str:
 # --- agents
 
 
-class Settings(NamedTuple):
+class AgentSettings(NamedTuple):
     """A file by which an agent calls mem, of `scope` local, shared or user, to stay in `folder`."""
 
     harness: str
@@ -110,17 +110,17 @@ def agent_home(harness: str, environ: Mapping[str, str]) -> Path:
     return Path(os.path.expanduser(given or layout.home)).absolute()
 
 
-def settings_of(harness: str, scope: str, root: Path, environ: Mapping[str, str]) -> Settings:
+def settings_of(harness: str, scope: str, root: Path, environ: Mapping[str, str]) -> AgentSettings:
     """Where an agent reads its hooks. All but Claude Code have one file in a repository."""
     layout = LAYOUTS[harness]
     if scope == "user":
         folder = agent_home(harness, environ)
-        return Settings(harness, scope, folder / layout.name, folder)
+        return AgentSettings(harness, scope, folder / layout.name, folder)
     name = layout.local if scope == "local" and layout.local else layout.name
-    return Settings(harness, scope, root / layout.folder / name, root)
+    return AgentSettings(harness, scope, root / layout.folder / name, root)
 
 
-def all_settings(root: Path | None, environ: Mapping[str, str]) -> list[Settings]:
+def all_settings(root: Path | None, environ: Mapping[str, str]) -> list[AgentSettings]:
     """Every file that calls of mem may stand in, there or not."""
     scopes = ("local", "shared", "user") if root is not None else ("user",)
     pairs = ((harness, scope) for harness in LAYOUTS for scope in scopes)
@@ -156,7 +156,7 @@ def values_of(path: Path) -> dict[str, Any]:
 
 
 def targets(
-    place: Place,
+    place: InitPlace,
     names: Iterable[str],
     scopes: Iterable[str],
     top: Path | None,
@@ -185,7 +185,7 @@ def targets(
     return found
 
 
-def _target(each: Settings, top: Path | None, home: Path) -> Target:
+def _target(each: AgentSettings, top: Path | None, home: Path) -> Target:
     shared = each.scope == "shared" or (
         top is not None and each.path.exists() and is_tracked(each.path, top)
     )
@@ -218,7 +218,7 @@ def _without_plugin(text: str) -> str | None:
     return None if text.startswith(OPENCODE_MARK) else text
 
 
-def _doubled(root: Path | None, environ: Mapping[str, str], each: Settings) -> list[str]:
+def _doubled(root: Path | None, environ: Mapping[str, str], each: AgentSettings) -> list[str]:
     """Where else the same agent finds hooks of mem: it would run both."""
     said = []
     for other in all_settings(root, environ):
@@ -229,7 +229,7 @@ def _doubled(root: Path | None, environ: Mapping[str, str], each: Settings) -> l
     return said
 
 
-def calls_mem(each: Settings) -> bool:
+def calls_mem(each: AgentSettings) -> bool:
     """Whether a settings file has a call of mem; False when it cannot be read."""
     with suppress(UsageError, Unreadable, OSError):
         text = read_text(each.path) if each.path.exists() else ""

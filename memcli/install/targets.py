@@ -44,7 +44,7 @@ class Target(NamedTuple):
     copied: bool = False
 
 
-class Place(NamedTuple):
+class InitPlace(NamedTuple):
     """Where mem init works: the project (None outside of one), the home, the environment, now."""
 
     root: Path | None
@@ -66,7 +66,7 @@ class Left(Exception):
 
 
 def apply(
-    place: Place,
+    place: InitPlace,
     own: Workspace,
     targets: Sequence[Target],
     notes: list[str],
@@ -137,7 +137,7 @@ def text_of(path: Path) -> str | None:
     return read_text(path) if os.path.lexists(path) else None
 
 
-def _in_place(place: Place, patches: Sequence[Patch]) -> list[Patch]:
+def _in_place(place: InitPlace, patches: Sequence[Patch]) -> list[Patch]:
     """The patches with the real paths of files outside the root: links there are the user's own."""
     return [
         patch
@@ -148,7 +148,7 @@ def _in_place(place: Place, patches: Sequence[Patch]) -> list[Patch]:
 
 
 def _by_workspace(
-    place: Place, own: Workspace, targets: Sequence[Target]
+    place: InitPlace, own: Workspace, targets: Sequence[Target]
 ) -> Iterator[tuple[Workspace, list[Target]]]:
     """Targets by who may write them: the project (mem undo takes that back), or a place apart."""
     from memcli.storage.workspace import Workspace
@@ -217,7 +217,7 @@ def _sha(text: str) -> str:
 # --- the folders that were made, so that they can go again
 
 
-def _remember(place: Place, folders: Iterable[str], *, remove: bool) -> None:
+def _remember(place: InitPlace, folders: Iterable[str], *, remove: bool) -> None:
     """Keep which folders came with our files; on removal those go that are empty."""
     path = state_dir() / "init" / f"{digest(os.fsencode(place.root or place.home))}.json"
     known = {*map(str, _kept(path) or ()), *folders}
@@ -233,7 +233,7 @@ def _remember(place: Place, folders: Iterable[str], *, remove: bool) -> None:
 
 
 def _said(
-    place: Place, targets: Sequence[Target], patches: Sequence[Patch], *, remove: bool
+    place: InitPlace, targets: Sequence[Target], patches: Sequence[Patch], *, remove: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """A line for all files of one kind; and what is to be done next."""
     changed = {patch.path: patch for patch in patches}
@@ -260,7 +260,7 @@ def _verb(target: Target, patch: Patch, *, remove: bool) -> str:
     return "updated"
 
 
-def _shown(place: Place, path: Path) -> str:
+def _shown(place: InitPlace, path: Path) -> str:
     for folder, name in ((place.root, ""), (Path(os.path.expanduser("~")), "~/")):
         if folder is not None and path.is_relative_to(folder):
             return name + path.relative_to(folder).as_posix()

@@ -17,7 +17,7 @@ _TURN: Final = 500
 _SHORT: Final = (300, 100)
 
 
-class Place(NamedTuple):
+class TurnPlace(NamedTuple):
     """Where a record stands: line (0 where there are none), offset, time; and its turn's key."""
 
     line: int
@@ -25,7 +25,7 @@ class Place(NamedTuple):
     time: str = ""
     key: str = ""
 
-    def nth(self, name: int | str) -> Place:
+    def nth(self, name: int | str) -> TurnPlace:
         """The place of another turn of the same record; its first one, 0, has the record's key."""
         return self._replace(key=f"{self.key}/{name}") if name else self
 
@@ -89,16 +89,16 @@ class Gather:
         self.seen.add(event)
         return True
 
-    def event(self, line: Line, record: Mapping[str, Any], name: str = "uuid") -> Place | None:
+    def event(self, line: Line, record: Mapping[str, Any], name: str = "uuid") -> TurnPlace | None:
         """The place of a record that calls itself so; None when it was read before."""
         own = record.get(name)
         key = speakers.name(own) or f"@{line.offset}"
         time = speakers.when(record.get("timestamp"))
-        return Place(line.number, line.offset, time, key) if self.new(own) else None
+        return TurnPlace(line.number, line.offset, time, key) if self.new(own) else None
 
     # turns
 
-    def said(self, role: str, text: str, place: Place) -> None:
+    def said(self, role: str, text: str, place: TurnPlace) -> None:
         """Words under the user's or the assistant's role; of the user's only what was typed is
         human, and what other agents wrote has the origin "agent".
         """
@@ -113,13 +113,13 @@ class Gather:
         elif kept := speakers.clean(text):
             self._add(Turn("assistant", kept, "assistant", place.key), place)
 
-    def put_in(self, text: str, place: Place, *, error: bool = False) -> None:
+    def put_in(self, text: str, place: TurnPlace, *, error: bool = False) -> None:
         """Words of the harness."""
         if text.strip():
             glimpse = speakers.clean(text, (200, 0))
             self._add(Turn("user", glimpse, "injected", place.key, error=error), place)
 
-    def called(self, tool: Any, given: Any, place: Place, call: Any = "") -> None:
+    def called(self, tool: Any, given: Any, place: TurnPlace, call: Any = "") -> None:
         """The agent calls a tool; `call` is the call's id, where the format has one."""
         name = self._same(tool, speakers.name) or "unknown"
         if self.arguments is not None and isinstance(given, dict):
@@ -128,7 +128,7 @@ class Gather:
         self._add(turn._replace(call=speakers.name(call)), place)
 
     def result(
-        self, tool: Any, text: str, place: Place, *, error: bool = False, call: Any = ""
+        self, tool: Any, text: str, place: TurnPlace, *, error: bool = False, call: Any = ""
     ) -> None:
         """What a tool gave back to the call with the id `call`."""
         name = self._same(tool, speakers.name)
@@ -146,7 +146,7 @@ class Gather:
             self.turns[-1] = last._replace(text=whole)
             self._held += len(text)
 
-    def _add(self, turn: Turn, place: Place) -> None:
+    def _add(self, turn: Turn, place: TurnPlace) -> None:
         if place.offset < self.since:
             return
         turn = turn._replace(time=place.time, line=place.line, offset=place.offset)

@@ -110,7 +110,7 @@ def test_a_session_beyond_the_budget_keeps_the_persons_words(
     monkeypatch.setattr(gather, "BUDGET", 400_000)
     into = gather.Gather()
     for number in range(250):
-        place = gather.Place(number, number, key=f"k{number}")
+        place = gather.TurnPlace(number, number, key=f"k{number}")
         into.said("user", f"wish {number}", place)
         into.called("Bash", {"command": "x" * 900}, place.nth("call"))
         into.result("Bash", "y" * 2900, place.nth("result"), error=number == 0)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from memcli.errors import UsageError
 from memcli.exchange.importers import agents_md, claude, claude_mem
-from memcli.exchange.importers.draft import Draft, split_front
+from memcli.exchange.importers.draft import ImportDraft, split_front
 from memcli.memory.parser import parse
 from memcli.memory.values import Problem
 from memcli.storage.files import Unreadable, open_file, read_text
@@ -19,16 +19,16 @@ DATABASE = "claude-mem.db"
 _SQLITE = b"SQLite format 3\0"
 
 
-class Source(NamedTuple):
+class ImportSource(NamedTuple):
     """What one path holds: its format, its drafts in order, and files that could not be read."""
 
     path: str
     form: str
-    drafts: tuple[Draft, ...]
+    drafts: tuple[ImportDraft, ...]
     problems: tuple[Problem, ...] = ()
 
 
-def read(path: Path, form: str = "", root: str = "") -> Source:
+def read(path: Path, form: str = "", root: str = "") -> ImportSource:
     """Everything in `path`, a file or a folder, in the format named or the one it has.
 
     Raises UsageError when there is nothing, or nothing of a known format, and DataError for a
@@ -41,7 +41,9 @@ def read(path: Path, form: str = "", root: str = "") -> Source:
         with open_file(database) as opened:
             magic = opened.read(16)
         if path.is_dir() or magic == _SQLITE:
-            return Source(str(path), claude_mem.FORM, tuple(claude_mem.drafts(database, root)))
+            return ImportSource(
+                str(path), claude_mem.FORM, tuple(claude_mem.drafts(database, root))
+            )
     if path.name == "MEMORY.md" and path.parent.name == "memory" and form in ("", claude.FORM):
         path = path.parent
     files: dict[str, str] = {}
@@ -54,7 +56,7 @@ def read(path: Path, form: str = "", root: str = "") -> Source:
     form = form or _form(path, files)
     if form not in _READERS or not (files or problems):
         raise UsageError(f"{path}: no known format", f"name it with --from: {', '.join(FORMS)}")
-    return Source(str(path), form, tuple(_READERS[form](files)), tuple(problems))
+    return ImportSource(str(path), form, tuple(_READERS[form](files)), tuple(problems))
 
 
 def _files(path: Path, form: str) -> list[tuple[Path, str]]:
@@ -104,7 +106,7 @@ def _form(path: Path, files: dict[str, str]) -> str:
     return ""
 
 
-_READERS: dict[str, Callable[[dict[str, str]], Iterable[Draft]]] = {
+_READERS: dict[str, Callable[[dict[str, str]], Iterable[ImportDraft]]] = {
     claude.FORM: claude.drafts,
     agents_md.FORM: lambda files: (
         draft for name, text in files.items() for draft in agents_md.drafts(name, text)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from memcli.exchange.importers.draft import (
-    Draft,
+    ImportDraft,
     Section,
     headline,
     key_of,
@@ -41,7 +41,7 @@ _ABOUT = {
 }
 
 
-def drafts(name: str, text: str) -> Iterator[Draft]:
+def drafts(name: str, text: str) -> Iterator[ImportDraft]:
     """The rules of one file, without comments, imports of other files and what `mem` put there."""
     values, body = split_front(text)
     paths = words(values.get("globs") or values.get("paths") or values.get("applyTo"))
@@ -80,15 +80,15 @@ def _items(text: str) -> list[str]:
     return joined if all(len(item.split()) >= RULE_WORDS for item in joined) else []
 
 
-def _rule(name: str, part: Section, item: str) -> Draft:
+def _rule(name: str, part: Section, item: str) -> ImportDraft:
     title, text = headline(item)
     heading = part.path[-1] if part.path else ""
     kind = "policy" if _says(_STRICT, item) else "preference"
     key = key_of(FORM, name, heading, item)
-    return Draft(f"{FORM}:{name}", key, title, text, kind, tags=_tags(heading))
+    return ImportDraft(f"{FORM}:{name}", key, title, text, kind, tags=_tags(heading))
 
 
-def _whole(name: str, part: Section) -> Draft:
+def _whole(name: str, part: Section) -> ImportDraft:
     heading = part.path[-1] if part.path else ""
     title = shortened(" > ".join(part.path[-2:])) or headline(part.text)[0]
     prose = re.sub(r"`[^`]*`", "", part.text)
@@ -98,7 +98,7 @@ def _whole(name: str, part: Section) -> Draft:
         kind = "policy" if strict else "preference" if wish else "fact"
     key = key_of(FORM, name, " > ".join(part.path), part.text)
     tags = _tags(part.path[-2]) if len(part.path) > 1 else ()
-    return Draft(f"{FORM}:{name}", key, title, part.text, kind, tags=tags)
+    return ImportDraft(f"{FORM}:{name}", key, title, part.text, kind, tags=tags)
 
 
 def _says(words: str, text: str) -> bool:

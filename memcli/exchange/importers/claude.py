@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memcli.exchange.importers.draft import (
-    Draft,
+    ImportDraft,
     day,
     key_of,
     shortened,
@@ -30,7 +30,7 @@ def is_topic(values: Mapping[str, Any]) -> bool:
     return "name" in values and str(_more(values).get("type")) in TYPES
 
 
-def drafts(files: Mapping[str, str]) -> Iterator[Draft]:
+def drafts(files: Mapping[str, str]) -> Iterator[ImportDraft]:
     """One draft a topic, and one a section of notes; not lines that only point to a topic."""
     for name, text in files.items():
         values, body = split_front(text)
@@ -42,7 +42,7 @@ def drafts(files: Mapping[str, str]) -> Iterator[Draft]:
         for part in split_sections(body, name):
             title = shortened(" > ".join(part.path) or name.removesuffix(".md"))
             key = key_of(FORM, name, title, part.text)
-            yield Draft(f"{FORM}:{name}", key, title, part.text, created=part.date)
+            yield ImportDraft(f"{FORM}:{name}", key, title, part.text, created=part.date)
 
 
 def _more(values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -50,11 +50,11 @@ def _more(values: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**values, **more} if isinstance(more, dict) else values
 
 
-def _topic(name: str, values: Mapping[str, Any], body: str) -> Draft:
+def _topic(name: str, values: Mapping[str, Any], body: str) -> ImportDraft:
     more = _more(values)
     kind = str(more["type"])
     named, described = str(values["name"]), str(values.get("description") or "")
-    return Draft(
+    return ImportDraft(
         source=f"{FORM}:{name}",
         key=key_of(FORM, name, body),
         title=shortened(named if " " in named or not described else described),

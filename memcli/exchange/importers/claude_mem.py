@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from memcli.errors import DataError
-from memcli.exchange.importers.draft import Draft, day, headline, key_of, shortened, words
+from memcli.exchange.importers.draft import ImportDraft, day, headline, key_of, shortened, words
 from memcli.storage import sqlite
 
 FORM = "claude-mem"
@@ -27,7 +27,7 @@ _KINDS = {
 _IMPORTANCE = {"critical": 0.8, "important": 0.6}
 
 
-def drafts(path: Path, root: str) -> Iterator[Draft]:
+def drafts(path: Path, root: str) -> Iterator[ImportDraft]:
     """One draft an observation, oldest first; names of files are made relative to `root`.
 
     Raises DataError when it is no such database.
@@ -44,13 +44,13 @@ def drafts(path: Path, root: str) -> Iterator[Draft]:
         yield _draft(row, root)
 
 
-def of_project(row: Draft, name: str) -> bool:
+def of_project(row: ImportDraft, name: str) -> bool:
     """Whether an observation is about the project of that name; of "org/shop" the last part."""
     own = row.source.removeprefix(f"{FORM}:").rpartition("#")[0]
     return own.rpartition("/")[2].casefold() == name.rpartition("/")[2].casefold()
 
 
-def _draft(row: dict[str, Any], root: str) -> Draft:
+def _draft(row: dict[str, Any], root: str) -> ImportDraft:
     kind = str(row.get("type") or "")
     session = str(row.get("memory_session_id") or row.get("sdk_session_id") or "")
     facts = "\n".join(f"- {fact}" for fact in _list(row.get("facts")))
@@ -59,7 +59,7 @@ def _draft(row: dict[str, Any], root: str) -> Draft:
     title = shortened(str(row.get("title") or "")) or headline(text)[0]
     project, at, number = str(row["project"]), str(row["created_at"]), str(row["id"])
     key = key_of(FORM, project, session, at, number)
-    return Draft(
+    return ImportDraft(
         f"{FORM}:{project}#{number}", key, title, text, _KINDS.get(kind, "fact"), day(at), session
     )._replace(
         tags=tuple(dict.fromkeys(filter(None, (kind, *_list(row.get("concepts")))))),

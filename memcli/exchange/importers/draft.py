@@ -18,7 +18,7 @@ _HEADING = re.compile(r"\A\s*#{1,6}[ \t]+[^\n]*\n?")
 _MARKS = "#>*-+ \t"
 
 
-class Draft(NamedTuple):
+class ImportDraft(NamedTuple):
     """One thing that another memory knows: read, not yet judged.
 
     `source` says where it stands, for people; `key` is what makes it the same thing when it is read

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from memcli.sessions import speakers
-from memcli.sessions.gather import Gather, Place
+from memcli.sessions.gather import Gather, TurnPlace
 from memcli.sessions.lines import Line
 
 _BEGIN = "# aider chat started at "
@@ -34,7 +34,7 @@ class _History:
         self.speaker = self.fence = self.begun = ""
         self.kept: list[str] = []
         self.size = 0
-        self.at = Place(0, 0)
+        self.at = TurnPlace(0, 0)
 
     def line(self, line: Line, text: str) -> None:
         text = "> " if text == ">" else text
@@ -49,7 +49,7 @@ class _History:
         if speaker != self.speaker and (said.strip() or speaker != "assistant"):
             self.flush()
             self.speaker = speaker
-            self.at = Place(line.number, line.offset, self.begun, f"@{line.offset}")
+            self.at = TurnPlace(line.number, line.offset, self.begun, f"@{line.offset}")
         self.fence = speakers.fenced(self.fence, text)
         if self.size < 4 * sum(speakers.SAID):
             self.kept.append(said)

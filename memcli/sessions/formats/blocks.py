@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from memcli.sessions import speakers
-from memcli.sessions.gather import Gather, Place
+from memcli.sessions.gather import Gather, TurnPlace
 
 _SPOKEN = ("text", "input_text", "output_text")
 
@@ -18,7 +18,7 @@ class Blocks:
         self._tools: dict[str, Any] = {}
         self._answer = ""
 
-    def user(self, content: Any, place: Place, *, typed: bool = True) -> None:
+    def user(self, content: Any, place: TurnPlace, *, typed: bool = True) -> None:
         """A message under the user's role: tool results, and words, human only if `typed`."""
         self._answer = ""
         blocks = content if isinstance(content, list) else []
@@ -31,7 +31,7 @@ class Blocks:
             place = place.nth(len(results))
             self.into.said("user", text, place) if typed else self.into.put_in(text, place)
 
-    def _result(self, block: dict[str, Any], place: Place) -> None:
+    def _result(self, block: dict[str, Any], place: TurnPlace) -> None:
         """A tool's result, and what the person said where it asked for words of theirs."""
         call = block.get("tool_use_id")
         tool = self._tools.pop(str(call), "")
@@ -40,7 +40,7 @@ class Blocks:
         if said := speakers.answered(tool, text):
             self.into.said("user", said, place.nth("said"))
 
-    def assistant(self, content: Any, place: Place, answer: Any = "") -> None:
+    def assistant(self, content: Any, place: TurnPlace, answer: Any = "") -> None:
         """A message of the agent. Text after text of the same `answer` is more of that turn."""
         number = 0
         for block in content if isinstance(content, list) else [content]:
@@ -52,7 +52,7 @@ class Blocks:
                 self._call(block, place.nth(number))
                 number += 1
 
-    def _text(self, text: str, place: Place, answer: Any) -> bool:
+    def _text(self, text: str, place: TurnPlace, answer: Any) -> bool:
         """Whether a turn was begun."""
         before = len(self.into.turns)
         if isinstance(answer, str) and answer and answer == self._answer and before:
@@ -63,7 +63,7 @@ class Blocks:
         self._answer = answer if begun and isinstance(answer, str) else ""
         return begun
 
-    def _call(self, block: dict[str, Any], place: Place) -> None:
+    def _call(self, block: dict[str, Any], place: TurnPlace) -> None:
         self._answer = ""
         if len(self._tools) > 10_000:
             self._tools.clear()

@@ -7,7 +7,7 @@ from typing import Any
 
 from memcli.sessions import speakers
 from memcli.sessions.formats.blocks import Blocks
-from memcli.sessions.gather import Gather, Place, records
+from memcli.sessions.gather import Gather, TurnPlace, records
 from memcli.sessions.lines import Line, decoded
 
 _ROLES = {
@@ -70,7 +70,7 @@ def read(lines: Iterable[Line], into: Gather) -> None:
     """JSON lines: each a message, or a chat of its own."""
     chat = _Chat(into)
     for line, record in records(lines, into):
-        place = Place(line.number, line.offset, key=f"@{line.offset}")
+        place = TurnPlace(line.number, line.offset, key=f"@{line.offset}")
         message = _message(record)
         if message is not None:
             chat.about(record)
@@ -89,7 +89,7 @@ def read_document(document: Any, into: Gather) -> None:
         into.close()
         chat.about(about)
         for message in messages:
-            chat.any(message, Place(0, into.end, key=f"@{into.end}"))
+            chat.any(message, TurnPlace(0, into.end, key=f"@{into.end}"))
             into.end += 1
 
 
@@ -128,7 +128,7 @@ class _Chat:
         known = record.get("role") is None and record.get("sender") is None
         self.into.where(session=name if known else record.get("session_id"), cwd=record.get("cwd"))
 
-    def any(self, item: Any, place: Place) -> None:
+    def any(self, item: Any, place: TurnPlace) -> None:
         """A message, if it is one."""
         message = _message(item)
         if message is not None:
@@ -136,7 +136,7 @@ class _Chat:
         elif item is not None:
             self.into.skipped += 1
 
-    def message(self, message: Mapping[str, Any], place: Place) -> None:
+    def message(self, message: Mapping[str, Any], place: TurnPlace) -> None:
         place = place._replace(time=speakers.when(_time(message)))
         content = _content(message)
         if message["role"] == "user":
@@ -151,7 +151,7 @@ class _Chat:
         else:
             self.into.put_in(speakers.texts(content), place)
 
-    def _calls(self, message: Mapping[str, Any], place: Place) -> None:
+    def _calls(self, message: Mapping[str, Any], place: TurnPlace) -> None:
         """Tool calls as the chat completions API writes them."""
         calls = message.get("tool_calls")
         for number, call in enumerate(calls if isinstance(calls, list) else ()):

@@ -9,7 +9,7 @@ from typing import Any
 
 from memcli.sessions import speakers
 from memcli.sessions.formats.blocks import Blocks
-from memcli.sessions.gather import Gather, Place, records
+from memcli.sessions.gather import Gather, TurnPlace, records
 from memcli.sessions.lines import Line, parse
 
 _CONTROL = frozenset(
@@ -99,7 +99,7 @@ def _parsed(data: bytes) -> Any:
     return parse(data)
 
 
-def _message(record: Mapping[str, Any], place: Place, blocks: Blocks) -> None:
+def _message(record: Mapping[str, Any], place: TurnPlace, blocks: Blocks) -> None:
     message = record.get("message")
     if not isinstance(message, dict):
         return

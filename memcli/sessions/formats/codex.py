@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from memcli.sessions import speakers
-from memcli.sessions.gather import Gather, Place, records
+from memcli.sessions.gather import Gather, TurnPlace, records
 from memcli.sessions.lines import Line, decoded
 
 _TYPES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
@@ -67,7 +67,7 @@ class _Rollout:
         payload = record.get("payload")
         kind = record.get("type") if isinstance(payload, dict) else "response_item"
         item: Mapping[str, Any] = payload if isinstance(payload, dict) else record
-        place = Place(line.number, line.offset, speakers.when(record.get("timestamp")))
+        place = TurnPlace(line.number, line.offset, speakers.when(record.get("timestamp")))
         if kind == "session_meta":
             self._meta(item)
         elif kind == "turn_context":
@@ -89,7 +89,7 @@ class _Rollout:
             self.into.where(session=name, cwd=item.get("cwd"), branch=branch)
             self.into.id, self.into.parent = name, source
 
-    def _event(self, item: Mapping[str, Any], place: Place) -> None:
+    def _event(self, item: Mapping[str, Any], place: TurnPlace) -> None:
         kind = item.get("type")
         if kind == "thread_rolled_back" and isinstance(count := item.get("num_turns"), int):
             self.into.back(count)
@@ -104,7 +104,7 @@ class _Rollout:
                 self.into.turns = kept
             self._words(role, text, place, event=True)
 
-    def _words(self, role: str, text: str, place: Place, *, event: bool) -> None:
+    def _words(self, role: str, text: str, place: TurnPlace, *, event: bool) -> None:
         """The mark of an item's words is in its key until it is known that no event says them."""
         key = self._key(role if event else f"item {role}", text)
         if self.into.new(key):
@@ -116,7 +116,7 @@ class _Rollout:
         basis = f"{self.root}\0{kind}\0{self.said[kind]}\0{text}"
         return hashlib.sha256(basis.encode("utf-8", "replace")).hexdigest()[:32]
 
-    def _item(self, item: Mapping[str, Any], place: Place) -> None:
+    def _item(self, item: Mapping[str, Any], place: TurnPlace) -> None:
         kind = str(item.get("type"))
         if kind == "message":
             role = _role_of(item)
@@ -132,7 +132,7 @@ class _Rollout:
                 tool, place = self.tools.pop(call, ""), place._replace(key=key)
                 self.into.result(tool, text, place, error=bad, call=call)
 
-    def _call(self, kind: str, item: Mapping[str, Any], place: Place) -> None:
+    def _call(self, kind: str, item: Mapping[str, Any], place: TurnPlace) -> None:
         tool = item.get("name") or _CALLS[kind]
         call = speakers.name(item.get("call_id") or item.get("id"))
         key = call or self._key(kind, str(item.get("arguments"))[:1000])

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from memcli.sessions import speakers
-from memcli.sessions.gather import Gather, Place, records
+from memcli.sessions.gather import Gather, TurnPlace, records
 from memcli.sessions.lines import Line
 
 _KINDS = ("session.", "user.", "assistant.", "tool.")
@@ -33,7 +33,7 @@ def read(lines: Iterable[Line], into: Gather) -> None:
 
 
 def _event(
-    kind: str, data: Mapping[str, Any], place: Place, into: Gather, tools: dict[str, Any]
+    kind: str, data: Mapping[str, Any], place: TurnPlace, into: Gather, tools: dict[str, Any]
 ) -> None:
     call, text = data.get("toolCallId"), speakers.texts(data.get("content"))
     if kind == "user.message":

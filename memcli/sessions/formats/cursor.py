@@ -8,7 +8,7 @@ from typing import Any
 
 from memcli.sessions import speakers
 from memcli.sessions.formats.blocks import Blocks
-from memcli.sessions.gather import Gather, Place, records
+from memcli.sessions.gather import Gather, TurnPlace, records
 from memcli.sessions.lines import Line
 
 _QUERY = re.compile(r"<user_query>(.*?)(?:</user_query>|\Z)", re.DOTALL)
@@ -27,7 +27,7 @@ def read(lines: Iterable[Line], into: Gather) -> None:
     for line, record in records(lines, into):
         if not recognises(record):
             continue
-        place = Place(line.number, line.offset, key=f"@{line.offset}")
+        place = TurnPlace(line.number, line.offset, key=f"@{line.offset}")
         found = record["message"]["content"]
         content = [
             each for each in found if not isinstance(each, dict) or each.get("text") != "[REDACTED]"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from memcli.sessions import speakers
-from memcli.sessions.gather import Gather, Place, records
+from memcli.sessions.gather import Gather, TurnPlace, records
 from memcli.sessions.lines import Line, mappings
 
 _TYPES = ("user", "gemini", "model", "info", "error")
@@ -22,9 +22,9 @@ def recognises(record: Mapping[str, Any]) -> bool:
 
 def read(lines: Iterable[Line], into: Gather) -> None:
     """JSON lines: the last copy of a message counts, and what was rewound is gone."""
-    found: dict[str, tuple[Place, Mapping[str, Any]]] = {}
+    found: dict[str, tuple[TurnPlace, Mapping[str, Any]]] = {}
     for line, record in records(lines, into):
-        place = Place(line.number, line.offset)
+        place = TurnPlace(line.number, line.offset)
         if recognises(record):
             _about(record, into)
             messages = record.get("messages")
@@ -48,7 +48,7 @@ def read_document(document: Mapping[str, Any], into: Gather) -> None:
     _about(document, into)
     messages = document.get("messages")
     for message in messages if isinstance(messages, list) else ():
-        _message(message, Place(0, into.end), into)
+        _message(message, TurnPlace(0, into.end), into)
         into.end += 1
 
 
@@ -73,7 +73,7 @@ def _about(record: Mapping[str, Any], into: Gather) -> None:
         into.parent = speakers.name(record.get("parentSessionId")) or into.parent
 
 
-def _message(message: Any, place: Place, into: Gather) -> None:
+def _message(message: Any, place: TurnPlace, into: Gather) -> None:
     if not isinstance(message, dict):
         into.skipped += 1
         return
@@ -93,7 +93,7 @@ def _message(message: Any, place: Place, into: Gather) -> None:
         into.put_in(text, place, error=kind == "error")
 
 
-def _call(call: Mapping[str, Any], place: Place, into: Gather) -> None:
+def _call(call: Mapping[str, Any], place: TurnPlace, into: Gather) -> None:
     """A call and, once it is over, its result."""
     into.called(call.get("name"), call.get("args"), place, place.key)
     status, at = call.get("status"), place.nth("result")
@@ -139,7 +139,7 @@ def read_qwen(lines: Iterable[Line], into: Gather) -> None:
 
 
 def _parts(
-    record: Mapping[str, Any], parts: list[dict[str, Any]], place: Place, into: Gather
+    record: Mapping[str, Any], parts: list[dict[str, Any]], place: TurnPlace, into: Gather
 ) -> None:
     texts = [part.get("text") for part in parts if not part.get("thought")]
     spoken = "\n".join(text for text in texts if isinstance(text, str))
@@ -153,7 +153,7 @@ def _parts(
 
 
 def _result(
-    record: Mapping[str, Any], answer: Mapping[str, Any], place: Place, into: Gather
+    record: Mapping[str, Any], answer: Mapping[str, Any], place: TurnPlace, into: Gather
 ) -> None:
     response, about = answer.get("response"), record.get("toolCallResult")
     given: Mapping[str, Any] = response if isinstance(response, dict) else {}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from memcli.sessions import speakers
-from memcli.sessions.gather import Gather, Place
+from memcli.sessions.gather import Gather, TurnPlace
 from memcli.sessions.lines import decoded, mappings
 from memcli.storage import sqlite
 
@@ -93,7 +93,7 @@ def inside(directory: str, folders: Sequence[str]) -> bool:
 def _part(row: Sequence[Any], into: Gather) -> None:
     part, created, role, kind, text, hidden, tool, status, given, output = row
     key = speakers.name(part)
-    place = Place(0, into.end, speakers.when(created), key)
+    place = TurnPlace(0, into.end, speakers.when(created), key)
     into.end += 1
     if not into.new(key):
         return

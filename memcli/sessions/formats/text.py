@@ -13,7 +13,7 @@ from typing import Final
 
 from memcli.errors import DataError
 from memcli.sessions import speakers
-from memcli.sessions.gather import Gather, Place
+from memcli.sessions.gather import Gather, TurnPlace
 from memcli.sessions.lines import Line
 from memcli.text import controls
 
@@ -87,7 +87,7 @@ class _Page:
         self.kept: list[str] = []
         self.size = 0
         self.fence = self.block = self.before = ""
-        self.at: Place | None = None
+        self.at: TurnPlace | None = None
         self.echo: str | None = None
         """The time of a command's echo, when nothing was said after it."""
 
@@ -99,7 +99,7 @@ class _Page:
                 self.fence = speakers.fenced(self.fence, text)
         if text.strip():
             self.before = text
-        self.at = self.at or Place(line.number, line.offset, key=f"@{line.offset}")
+        self.at = self.at or TurnPlace(line.number, line.offset, key=f"@{line.offset}")
         if self.size < 4 * sum(speakers.SAID):
             self.kept.append(text)
             self.size += len(text)
@@ -143,7 +143,7 @@ class _Page:
         aside = groups.get("aside") or ""
         time = _TIME.search(aside)
         when = speakers.when(re.sub("[ _]", "T", time[0])) if time else ""
-        self.at = Place(line.number, line.offset, when, f"@{line.offset}")
+        self.at = TurnPlace(line.number, line.offset, when, f"@{line.offset}")
         name = next(filter(None, map(groups.get, ("name", "bold", "plain"))), "assistant").lower()
         name = next((each for each in ("typed", "entire", "output") if groups.get(each)), name)
         self.speaker = _ROLES.get(name, "assistant")
@@ -160,7 +160,7 @@ class _Page:
             self._turn(text, at)
         self.kept, self.size, self.at = [], 0, None
 
-    def _turn(self, text: str, at: Place) -> None:
+    def _turn(self, text: str, at: TurnPlace) -> None:
         if self.speaker == "tool":
             self.into.result("", text, at)
         elif self.speaker == "system" or (self.speaker == "user" and self._is_template(text, at)):
@@ -172,14 +172,14 @@ class _Page:
                 text = _READ_ALONG.split(text, maxsplit=1)[0]
             self.into.said(self.speaker, text, at)
 
-    def _is_template(self, text: str, at: Place) -> bool:
+    def _is_template(self, text: str, at: TurnPlace) -> bool:
         """Whether a person's turn is the text of the slash command that was echoed before it."""
         echo, self.echo = self.echo, at.time if _ECHO in text else None
         if echo is None or self.echo is not None:
             return False
         return (echo != "" and echo == at.time) or text.startswith(("#", "<"))
 
-    def _answer(self, text: str, at: Place) -> None:
+    def _answer(self, text: str, at: TurnPlace) -> None:
         """The agent's words, and between them the tools that it called."""
         self.echo = None
         parts = re.split(r"(?s)(<tool-use .*?(?:</tool-use>|\Z)|<think>.*?(?:</think>|\Z))", text)
@@ -193,7 +193,7 @@ class _Page:
                 else:
                     self.into.said("assistant", part, place)
 
-    def _tool(self, text: str, at: Place) -> None:
+    def _tool(self, text: str, at: TurnPlace) -> None:
         called, summary = _TOOL.match(text), _TOOL_LINE.search(text)
         tool = called[2] if called else summary[1] if summary else "unknown"
         subject = _SUBJECT.search(text)
