@@ -24,13 +24,11 @@ class Call(NamedTuple):
 class Model:
     """The replies that are left, one a request of the agent's main loop, and what was asked.
 
-    A request that matches none of the scripted agents gets "Done."; `sub` holds the replies for
-    sub-agents, whose first message contains "SUB".
+    A sub-agent, whose first message contains "SUB", gets "Done.".
     """
 
     def __init__(self) -> None:
         self.replies: list[str | Call] = []
-        self.sub: list[str | Call] = []
         self.asked: list[dict[str, Any]] = []
         self._lock = threading.Lock()
 
@@ -40,8 +38,8 @@ class Model:
             if not body.get("tools"):
                 return "Done."
             text = json.dumps(body.get("messages") or body.get("input") or [])
-            script = self.sub if '"SUB' in text and '"MAIN' not in text else self.replies
-            return script.pop(0) if script else "Done."
+            sub = '"SUB' in text and '"MAIN' not in text
+            return self.replies.pop(0) if self.replies and not sub else "Done."
 
     def said(self, number: int = -1) -> str:
         """All that one request of the main loop put before the model."""
@@ -122,25 +120,16 @@ def _messages(reply: str | Call) -> str:
 
 
 def _responses(reply: str | Call) -> str:
+    item: dict[str, Any] = {"id": "item_1", "status": "completed"}
     if isinstance(reply, str):
-        item: dict[str, Any] = {
-            "type": "message", "role": "assistant", "id": "item_1", "status": "completed",
-            "content": [{"type": "output_text", "text": reply, "annotations": []}],
-        }  # fmt: skip
-    elif "patch" in reply.input:
-        item = {
-            "type": "custom_tool_call", "id": "item_1", "call_id": f"call_{id(reply)}",
-            "name": reply.name, "input": reply.input["patch"], "status": "completed",
-        }  # fmt: skip
+        content = {"type": "output_text", "text": reply, "annotations": []}
+        item |= {"type": "message", "role": "assistant", "content": [content]}
     else:
-        item = {
-            "type": "function_call", "id": "item_1", "call_id": f"call_{id(reply)}",
-            "name": reply.name, "arguments": json.dumps(reply.input), "status": "completed",
-        }  # fmt: skip
-    usage = {
-        "input_tokens": 10, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 1,
-        "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 11,
-    }  # fmt: skip
+        item |= {"type": "function_call", "call_id": f"call_{id(reply)}", "name": reply.name}
+        item["arguments"] = json.dumps(reply.input)
+    usage: dict[str, Any] = {"input_tokens": 10, "output_tokens": 1, "total_tokens": 11}
+    usage["input_tokens_details"] = {"cached_tokens": 0}
+    usage["output_tokens_details"] = {"reasoning_tokens": 0}
     return _events([
         {"type": "response.created", "response": {"id": "resp_1"}},
         {"type": "response.output_item.done", "output_index": 0, "item": item},

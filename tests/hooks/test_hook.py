@@ -568,9 +568,11 @@ def test_a_pasted_log_does_not_hide_the_question(shop: Project) -> None:
 def test_a_read_only_disk_means_silence(shop: Project, world: Path) -> None:
     """Where nothing can be written a hook says nothing and succeeds."""
     said = json.dumps({"session_id": "s", "cwd": str(shop.root), "source": "startup"})
-    folders = [shop.root, world / "state", world / "cache"]
+    tops = [world / "state", world / "cache"]
+    for top in tops:
+        top.mkdir(exist_ok=True)
+    folders = [shop.root, *tops, *(each for top in tops for each in top.rglob("*"))]
     for folder in folders:
-        folder.mkdir(exist_ok=True)
         folder.chmod(0o555)
     try:
         script = f"exec < {shop.home}/said; exec {sys.executable} -m memcli hook session-start"
