@@ -12,9 +12,8 @@ from memcli.sessions.lines import Line, parse
 from memcli.sessions.model import Session, Turn
 
 BUDGET: Final = 64 << 20
-"""Bytes that the turns of one file may take. Beyond it tool results shrink, then turns go."""
+"""Bytes that the turns of one file may take. Beyond it the oldest of what matters least go."""
 _TURN: Final = 500
-_SHORT: Final = (300, 100)
 
 
 class TurnPlace(NamedTuple):
@@ -157,9 +156,7 @@ class Gather:
             self._shrink()
 
     def _shrink(self) -> None:
-        """Make room: shorter tool results, then the oldest of what matters least."""
-        self.turns = [_shorter(turn) for turn in self.turns]
-        self._held = sum(map(_size, self.turns))
+        """Make room: calls and results of tools go first, a person's words last."""
         self._drop(lambda turn: bool(turn.tool) and not turn.error, BUDGET // 2)
         self._drop(lambda turn: not turn.human, BUDGET // 2)
         self._drop(lambda turn: True, BUDGET // 4 * 3)
@@ -244,12 +241,3 @@ def _weight(value: Any) -> int:
     elif isinstance(value, list):
         size += sum(map(_weight, value))
     return size
-
-
-def _shorter(turn: Turn) -> Turn:
-    if turn.role == "tool":
-        return turn._replace(text=speakers.cut(turn.text, _SHORT))
-    if turn.input and _weight(turn.input) > 1000:
-        texts = {key: item for key, item in turn.input.items() if isinstance(item, str)}
-        return turn._replace(input={key: speakers.cut(text, _SHORT) for key, text in texts.items()})
-    return turn

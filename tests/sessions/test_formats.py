@@ -20,22 +20,24 @@ FORMAT_OF = {
         "claude": "claude.jsonl agent-a1b2.jsonl",
         "codex": "codex.jsonl codex-items.jsonl codex-fork.jsonl",
         "stream": "stream.jsonl",
-        "chat": "chat.jsonl chat.json chatgpt.json claude-export.json",
+        "chat": "chat.jsonl chat.json chatgpt.json claude-export.json pasted.json",
         "gemini": "gemini.json gemini.jsonl",
         "copilot": "copilot.jsonl",
         "cursor": "cursor.jsonl",
-        "aider": "aider.md",
-        "text": "speakers.md",
+        "aider": "aider.md aider-ask.md",
+        "text": "speakers.md specstory.md opencode.md screen.md entire.md prompt.md quoted-json.md",
+        "qwen": "qwen.jsonl",
+        "opencode": "opencode.json",
     }.items()
     for name in names.split()
 }
 
 
 def test_every_fixture_is_labelled() -> None:
-    """No file of the folder goes untested, and every format but the database has one."""
+    """No file of the folder goes untested, and every format has one."""
     names = {path.name for path in FIXTURES.iterdir()} - {"labels.json"}
     assert names == set(LABELS) == set(FORMAT_OF)
-    assert {*FORMAT_OF.values(), "opencode", "qwen"} == set(FORMATS)
+    assert set(FORMAT_OF.values()) == set(FORMATS)
 
 
 @pytest.mark.parametrize("name", LABELS)
@@ -57,7 +59,8 @@ def test_the_format_is_told_from_the_content(name: str, tmp_path: Path) -> None:
     told = read(copy)
     assert told.format == FORMAT_OF[name]
     assert read(io.BytesIO(copy.read_bytes())).turns == told.turns
-    assert read(copy, format=told.format).turns == told.turns
+    if told.format != "opencode":  # asked for, it is the database
+        assert read(copy, format=told.format).turns == told.turns
 
 
 @pytest.mark.parametrize("name", FORMAT_OF)
@@ -146,6 +149,8 @@ def test_tools_of_other_formats_have_names_errors_and_input() -> None:
         ("copilot.jsonl", "bash", "sed: no input files"),
         ("gemini.json", "run_shell_command", "npm ERR! lock file"),
         ("stream.jsonl", "Bash", "Exit code 1\nTarget database is not up to date."),
+        ("qwen.jsonl", "run_shell_command", "npm ERR!"),
+        ("opencode.json", "bash", "npm ERR!"),
     ):
         turns = read(FIXTURES / name).turns
         failed = next(turn for turn in turns if turn.error)
@@ -197,3 +202,22 @@ def test_of_calls_only_what_is_asked_for_is_kept() -> None:
     for a, b in zip(whole, brief, strict=True):
         kept = {key: value for key, value in a.input.items() if key == "command"}
         assert b == a._replace(input=kept, text="" if a.role == "tool" and not a.error else a.text)
+
+
+def test_specstory_says_when_it_was_and_what_was_run() -> None:
+    """Templates, sub-agents, tool output and open fences do not blur it."""
+    session = read(FIXTURES / "specstory.md")
+    assert session.id.startswith("5f0e") and session.started == "2026-03-04T10:00:00Z"
+    call = next(turn for turn in session.turns if turn.tool == "Bash")
+    assert call.input == {"command": "pytest -q tests/test_cart.py"}
+    result = next(turn for turn in session.turns if turn.role == "tool")
+    assert result.text.startswith("User: never")
+    assert read(FIXTURES / "opencode.md").cwd == "/home/ana/shop"
+
+
+def test_a_text_without_a_speaker_is_refused_by_name(tmp_path: Path) -> None:
+    """It is never one turn of the agent."""
+    path = tmp_path / "notes.md"
+    path.write_text("# Release notes\n\nAlways use version 2.\nNote: never 1.\n")
+    with pytest.raises(Unknown, match=r"notes\.md: no speaker"):
+        read(path)
