@@ -355,7 +355,7 @@ def _ended(entry: Entry) -> str:
 def _judged(finding: Finding, scope: Scope) -> dict[str, Any]:
     """Type, importance, kind and priority: the finding's, else the scope's; less for taint."""
     kind, type_ = finding.kind or scope.kind, finding.type or scope.type
-    if kind == "fact" and not finding.type and scope.type == "directive":
+    if kind == "fact" and not finding.type:
         type_ = "declarative"
     importance = scope.importance if finding.importance is None else finding.importance
     priority = finding.priority or scope.priority
