@@ -51,13 +51,15 @@ class Heard(NamedTuple):
     turn: int
     human: bool
     said: list[Sentence]
+    abouts: list[frozenset[str]]
+    """What each of its sentences is about."""
     content: frozenset[str]
     tail: str
     head: str
     """End and beginning of its text."""
 
 
-_NOBODY = Heard(-1, False, [], frozenset(), "", "")
+_NOBODY = Heard(-1, False, [], [], frozenset(), "", "")
 
 
 def hear(turns: Sequence[Turn]) -> list[Heard]:
@@ -67,9 +69,10 @@ def hear(turns: Sequence[Turn]) -> list[Heard]:
         agent = (turn.role == "assistant" and not turn.tool) or turn.origin == "agent"
         if turn.text and (turn.human or agent):
             said = sentences(turn.text, typed=turn.human)
-            about = frozenset().union(*(words.content(one.low) for one in said))
+            abouts = [words.content(one.low) for one in said]
+            about = frozenset().union(*abouts)
             head, tail = turn.text[:300].lower().replace("'", ""), turn.text[-400:].rstrip("*_ \n")
-            found.append(Heard(i, turn.human, said, about, tail, head))
+            found.append(Heard(i, turn.human, said, abouts, about, tail, head))
     return found
 
 
@@ -84,15 +87,14 @@ def by_words(heard: Sequence[Heard]) -> Iterator[Remark]:
             "first turn": one.turn == first,
         }
         around = _true(place)
-        abouts = [words.content(sentence.low) for sentence in one.said]
-        shown = [_of_words(*each) for each in zip(one.said, abouts, strict=True)]
+        shown = [_of_words(*each) for each in zip(one.said, one.abouts, strict=True)]
         for before, after in pairwise(shown):
             if "forbid" in before and are_halves(before, after):
                 before.add("both halves")
                 after.add("both halves")
         for at, sentence in enumerate(one.said):
             found = frozenset(around | shown[at])
-            yield Remark(one.turn, at, one.human, sentence, abouts[at], found)
+            yield Remark(one.turn, at, one.human, sentence, one.abouts[at], found)
 
 
 def are_halves(before: Collection[str], after: Collection[str]) -> bool:

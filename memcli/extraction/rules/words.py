@@ -90,21 +90,25 @@ def kinds_of(low: str) -> set[str]:
 
 
 @cache
-def _beginnings() -> dict[str, re.Pattern[str]]:
-    made: defaultdict[str, list[str]] = defaultdict(list)
+def _beginnings() -> dict[str, list[tuple[str, str]]]:
+    """(cue, kind) of the cues for beginnings, by their first letters: two, or one without spaces."""
+    made: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for kind, cues in _cues().items():
         for cue in cues if kind.startswith("begins: ") else ():
-            end = "" if _SPACELESS.search(cue) else r"\w*(?=[ ?])" if cue[-1] == "*" else "(?=[ ?])"
-            made[kind].append(re.escape(cue.rstrip("*")) + end)
-    return {kind: re.compile("|".join(cues)) for kind, cues in made.items()}
+            spaceless = _SPACELESS.search(cue) is not None
+            whole = cue.rstrip("*") if spaceless or cue[-1] == "*" else f"{cue} "
+            made[whole[: 1 if spaceless else 2]].append((whole, kind))
+    return dict(made)
 
 
 def begins(low: str) -> set[str]:
     """What a folded sentence begins with, after fillers: kinds of "begins: ..."."""
     words, fillers = low.split(), listed("filler")
     at = next((i for i, word in enumerate(words[:8]) if word not in fillers), 0)
-    rest = " ".join(words[at : at + 6]) + " "
-    return {kind for kind, pattern in _beginnings().items() if pattern.match(rest)}
+    rest = " ".join(words[at : at + 6]).replace("?", " ") + " "
+    table = _beginnings()
+    cues = (*table.get(rest[:2], ()), *table.get(rest[:1], ()))
+    return {kind for cue, kind in cues if rest.startswith(cue)}
 
 
 def content(low: str) -> frozenset[str]:
