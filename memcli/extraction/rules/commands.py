@@ -71,15 +71,19 @@ def _results(turns: Sequence[Turn], calls: list[_Call]) -> Iterator[tuple[_Call,
 
     A result belongs to the call with its id; without ids they are answered in order, tool by tool.
     """
+    asked: dict[str, _Call] = {}
     waiting: defaultdict[str, deque[_Call]] = defaultdict(deque)
-    asked: defaultdict[str, deque[_Call]] = defaultdict(deque)
     for i, turn in enumerate(turns):
-        open_calls = asked[turn.call] if turn.call else waiting[turn.tool]
         if turn.role == "assistant" and turn.tool:
             calls.append(_Call(i, command_of(turn), edited_by(turn)))
-            open_calls.append(calls[-1])
-        elif turn.role == "tool" and open_calls:
-            yield open_calls.popleft(), i, turn.error
+            if turn.call:
+                asked[turn.call] = calls[-1]
+            else:
+                waiting[turn.tool].append(calls[-1])
+        elif turn.role == "tool" and turn.call in asked:
+            yield asked.pop(turn.call), i, turn.error
+        elif turn.role == "tool" and not turn.call and waiting[turn.tool]:
+            yield waiting[turn.tool].popleft(), i, turn.error
         elif turn.human:
             waiting.clear()
 
