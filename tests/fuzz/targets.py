@@ -136,7 +136,7 @@ def _learned(text: str) -> None:
         lines = [{"role": "user", "content": "Hello"}, {"role": who, "content": text}]
         said = "\n".join(json.dumps(line) for line in lines)
         session = reader.read_all(io.BytesIO(said.encode()), format="chat")[-1]
-        found = rules.find(session).findings
+        found, _ = rules.find(session)
         for part in segmentation.segments(session.turns):
             episodes.told(session, part, found)
 
@@ -182,13 +182,13 @@ def _command(text: str) -> None:
 
 
 def _reply(text: str) -> None:
-    for scope in scopes.SCOPES[:2]:
-        prompts.parse_reply(text, scope, frozenset((1, 2)))
+    prompts.parse_reply(text, scopes.NAMES, frozenset((1, 2)))
 
 
 def _reply_fields(text: str) -> None:
-    item = {"turn": 1, "kind": "fact", "title": text, "text": text, "tags": [text]}
-    prompts.parse_reply(json.dumps({"items": [item]}), scopes.SCOPES[0], frozenset((1, 2)))
+    item = {"scope": "project", "turn": 1, "kind": "fact", "title": text, "text": text}
+    reply = json.dumps({"items": [{**item, "tags": [text]}]})
+    assert prompts.parse_reply(reply, scopes.NAMES, frozenset((1, 2))).findings
 
 
 def _consolidated(text: str) -> None:
@@ -199,7 +199,7 @@ def _consolidated(text: str) -> None:
         lambda: consolidate.read_ratings(text, ()),
         lambda: prompts.parse_verdicts(text, 2),
         lambda: prompts.parse_risks(text),
-        lambda: replies.parse_json(text, prompts.SCHEMA),
+        lambda: replies.parse_json(text, prompts.schema(prompts.ITEM, scopes.NAMES)),
     )
     for read in readers:
         try:
