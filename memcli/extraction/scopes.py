@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
+
+from memcli.text.tables import table
 
 
 class Scope(NamedTuple):
@@ -33,9 +34,7 @@ class Scope(NamedTuple):
     """Whether what it finds comes from turns of the transcript."""
 
 
-TEXTS: Mapping[str, Any] = tomllib.loads(
-    Path(__file__).with_name("prompts.toml").read_text("utf-8")
-)
+TEXTS: Mapping[str, Any] = tomllib.loads(table("extraction/prompts.toml"))
 """What a language model is told, by name; `scope` is the list of scopes."""
 
 

@@ -20,6 +20,7 @@ from memcli.memory.levels import Place
 from memcli.memory.values import Problem
 from memcli.project.levels_on_disk import FoundFile
 from memcli.storage.sqlite import snapshot, transaction
+from memcli.text.tables import table
 
 if TYPE_CHECKING:
     from memcli.index.lexical import Lexical
@@ -258,7 +259,7 @@ def _create(db: sqlite3.Connection) -> None:
         db.execute("PRAGMA journal_mode = WAL")
     with transaction(db):
         if not db.execute("PRAGMA user_version").fetchone()[0]:
-            schema = (Path(__file__).parent / "schema.sql").read_text(encoding="utf-8")
+            schema = table("index/schema.sql")
             for statement in filter(str.strip, schema.split(";\n")):
                 db.execute(statement)
             db.execute("INSERT INTO meta VALUES ('token', ?)", (token.make(),))

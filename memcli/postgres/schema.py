@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memcli.errors import ProviderError
+from memcli.text.tables import table
 
 if TYPE_CHECKING:
     import psycopg
@@ -54,7 +54,7 @@ def make(connection: psycopg.Connection[Any]) -> bool:
             return False
         _make_extension(connection)
         connection.execute("CREATE SCHEMA IF NOT EXISTS mem")
-        connection.execute((Path(__file__).parent / "schema.sql").read_bytes())
+        connection.execute(table("postgres/schema.sql").encode())
         connection.execute("INSERT INTO mem.version VALUES (%s)", (VERSION,))
     return True
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 
-with open(__file__.removesuffix("py") + "txt", encoding="utf-8") as _file:
-    _TABLES = {name: " ".join(rest) for name, *rest in map(str.split, _file.read().split("# ")[1:])}
+from memcli.text.tables import table
+
+_TABLES = {
+    name: " ".join(words)
+    for name, *words in map(str.split, table("similarity/claim_words.txt").split("# ")[1:])
+}
 """The long tables of words, by name; in those of groups `|` stands between two."""
 
 

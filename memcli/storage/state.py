@@ -20,6 +20,7 @@ from memcli.storage.files import NO_LINK
 from memcli.storage.folders import private_dir, state_dir
 from memcli.storage.session_log import ask, note, plain
 from memcli.storage.sqlite import transaction
+from memcli.text.tables import table
 
 Failed = sqlite3.Error
 """What every method may raise, for those who can go on without the state file."""
@@ -157,7 +158,7 @@ class State:
             os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY | NO_LINK, 0o600))
         db = sqlite3.connect(self.path, timeout=self._wait, isolation_level=None)
         try:
-            db.executescript(Path(__file__).with_suffix(".sql").read_text("utf-8"))
+            db.executescript(table("storage/state.sql"))
         except sqlite3.DatabaseError:
             db.close()
             raise

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
+from memcli.text.tables import table
+
 
 class Span(NamedTuple):
     """`text[start:end]` is a credential, or a sentence that commands the agent, of that kind."""
@@ -33,12 +35,6 @@ def regex(pattern: str, flags: int = 0) -> re.Pattern[str]:
     return re.compile(pattern, flags)
 
 
-def data(name: str) -> str:
-    """The text of a data file beside this module."""
-    with open(__file__.removesuffix("matching.py") + name, encoding="utf-8") as file:
-        return file.read()
-
-
 @cache
 def rules(name: str) -> dict[str, tuple[TextRule, ...]]:
     """The rules of a data file beside this module, by group.
@@ -46,7 +42,7 @@ def rules(name: str) -> dict[str, tuple[TextRule, ...]]:
     Stanzas: a JSON list of group, kind and hints, then the pattern.
     """
     found: dict[str, tuple[TextRule, ...]] = {}
-    for stanza in data(name).strip().split("\n\n"):
+    for stanza in table(f"text/{name}").strip().split("\n\n"):
         head, _, pattern = stanza.partition("\n")
         group, kind, *hints = json.loads(head)
         found[group] = (*found.get(group, ()), TextRule(kind, tuple(hints), pattern))

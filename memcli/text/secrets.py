@@ -12,7 +12,8 @@ from functools import cache
 from typing import Final
 
 from memcli.text.credentials import assigned, is_filler, is_masked, is_ordinary
-from memcli.text.matching import Span, TextRule, data, due, lowered, regex, replaced, rules, settle
+from memcli.text.matching import Span, TextRule, due, lowered, regex, replaced, rules, settle
+from memcli.text.tables import table
 
 _B: Final = r"(?<![A-Za-z0-9])"
 _E: Final = r"(?![A-Za-z0-9])"
@@ -36,7 +37,7 @@ def _shapes() -> tuple[TextRule, ...]:
     Prefixes, alphabets and lengths are facts that gitleaks (MIT, see docs/notices.md) collected.
     """
     found = []
-    for line in data("token_shapes.txt").splitlines():
+    for line in table("text/token_shapes.txt").splitlines():
         kind, prefixes, rest = line.split(" ", 2)
         starts = tuple(prefixes.split(","))
         pattern = "|".join(map(re.escape, starts))

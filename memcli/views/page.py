@@ -14,13 +14,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from hashlib import sha256
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memcli.diagnostics import metrics
 from memcli.diagnostics.notes import ARCHIVED, Metric, Note, Snapshot
 from memcli.memory.values import LEVELS
 from memcli.text.redact import for_prompt
+from memcli.text.tables import table
 
 if TYPE_CHECKING:
     from memcli.diagnostics.health import HealthReport
@@ -52,7 +52,7 @@ def write(project: Project, report: HealthReport, path: str) -> None:
     """Write the page of a report into a file; one below the root replaces no link."""
     from memcli.storage.durable import write_output
 
-    template = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
+    template = table("views/page.html")
     name = project.root.name if project.root is not None else "~"
     page = render(report, name, project.now.isoformat(), template)
     write_output(project.cwd / path, page, root=project.root)

@@ -22,6 +22,7 @@ from memcli.extraction.rules import choice, evidence, weights
 from memcli.sessions import clean
 from memcli.sessions.model import Session
 from memcli.sessions.reader import read_all
+from memcli.text.tables import PACKAGE
 
 SHARED: Mapping[str, float] = {
     "under 4 words": -2, "4 to 7 words": -0.4, "8 to 25 words": 0.4, "over 25 words": 0.3,
@@ -214,7 +215,7 @@ def _write(tables: Mapping[bool, Mapping[str, float]]) -> None:
         kept = sorted(((round(w, 2), n) for n, w in table.items() if abs(w) >= LEAST), reverse=True)
         body = textwrap.fill(" | ".join(f"{n} {w}" for w, n in kept), 98, break_on_hyphens=False)
         parts.append(f"[{name}]\n{body}\n")
-    weights.TABLE.write_text("\n".join(parts), "utf-8")
+    (PACKAGE / weights.TABLE).write_text("\n".join(parts), "utf-8")
 
 
 if __name__ == "__main__":

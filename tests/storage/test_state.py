@@ -61,10 +61,16 @@ def test_the_state_file_is_private(tmp_path: Path) -> None:
 
 
 def test_without_a_session_nothing_is_remembered(project: Project, world: Path) -> None:
-    """The state folder is not even made."""
+    """Neither a recall nor what it showed: the state knows the index that was made, no more."""
     project.write("MEMORY.md", project.entry("Zebra"))
     project.mem("recall", "zebra")
-    assert not (world / "state").exists()
+    state = State(world / "state" / "mem", "p")
+    tables = [
+        name for (name,) in state.db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    ]
+    kept = {n for n in tables if state.db.execute(f"SELECT count(*) FROM {n}").fetchone()[0]}
+    state.close()
+    assert kept <= {"indexes"}
 
 
 @pytest.mark.parametrize("kind", ["noise", "folder", "no folder", "wrong tables", "locked"])

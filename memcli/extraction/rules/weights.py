@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from pathlib import Path
 
-TABLE = Path(__file__).with_name("weights.txt")
+from memcli.text.tables import table
+
+TABLE = "extraction/rules/weights.txt"
 
 
 @cache
 def _tables() -> Mapping[bool, Mapping[str, float]]:
     """The weights by whether a person speaks."""
-    _, person, agent = TABLE.read_text("utf-8").replace("\n", " ").split("[")
+    _, person, agent = table(TABLE).replace("\n", " ").split("[")
     found = {}
     for human, text in ((True, person), (False, agent)):
         rows = (row.strip().rpartition(" ") for row in text.partition("]")[2].split("|"))
@@ -27,5 +28,5 @@ def _tables() -> Mapping[bool, Mapping[str, float]]:
 
 def worth(evidence: Iterable[str], *, human: bool) -> float:
     """The sum of the evidence, above 0 for what is worth keeping."""
-    table = _tables()[human]
-    return table["base"] + sum(table.get(name, 0.0) for name in evidence)
+    weights = _tables()[human]
+    return weights["base"] + sum(weights.get(name, 0.0) for name in evidence)

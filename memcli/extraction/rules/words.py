@@ -6,8 +6,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
+
+from memcli.text.tables import table
 
 _SPACELESS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 _WORD = re.compile(r"\w{3,}")
@@ -29,7 +30,7 @@ def _cues() -> dict[str, list[str]]:
     """The cues of each kind, from the table beside this module."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     kinds: list[str] = []
-    for row in Path(__file__).with_name("cues.txt").read_text("utf-8").splitlines():
+    for row in table("extraction/rules/cues.txt").splitlines():
         if row.startswith("[") and row.endswith("]"):
             kinds = row.strip("[]").split(", ")
         elif row and not row.startswith("#"):
