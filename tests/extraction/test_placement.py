@@ -39,7 +39,13 @@ def entry(body: str, **values: Any) -> str:
     return "---\n" + "".join(f"{k}: {v}\n" for k, v in rows.items()) + f"---\n## A title\n{body}\n"
 
 
+def archived(because: str) -> placement.KnownFile:
+    where = place("project", "MEMORY.archive.md")
+    return known(entry(SAID.body, archived_because=because), "MEMORY.archive.md", where)
+
+
 SAID = Finding("corrective", "A title", "Use the clock fixture in all the cart tests.", 0)
+AGAIN = SAID._replace(scope="observations", body="Use the clock fixture in all of the cart tests.")
 
 
 def test_ids_do_not_depend_on_words() -> None:
@@ -67,22 +73,14 @@ def test_equal_findings_of_one_session_are_one() -> None:
 def test_the_survivor_of_a_merge_is_reinforced() -> None:
     """What says the same as an archived original counts for what it was merged into."""
     live = known(entry("Quite different words stand here now.", id="alive", merged_from="[e-1]"))
-    archive = known(
-        entry(SAID.body, archived_because="merged"),
-        "MEMORY.archive.md",
-        place("project", "MEMORY.archive.md"),
-    )
+    archive = archived("merged")
     done = planned(SAID, files=(live, archive))
     assert [(e.what, e.id) for e in done.events] == [("reinforced", "alive")]
 
 
 def test_a_superseded_claim_is_dropped() -> None:
     """It lost once; saying it again does not bring it back."""
-    archive = known(
-        entry(SAID.body, archived_because="superseded"),
-        "MEMORY.archive.md",
-        place("project", "MEMORY.archive.md"),
-    )
+    archive = archived("superseded")
     assert planned(SAID, files=(archive,)).dropped == {placement.THROWN: 1}
 
 
@@ -135,10 +133,7 @@ def test_bullets_go_to_the_end_of_the_prose() -> None:
 
 def test_a_session_strengthens_an_entry_once() -> None:
     """However many turns say it."""
-    again = SAID._replace(
-        scope="observations", body="Use the clock fixture in all of the cart tests."
-    )
-    done = planned(SAID, again, files=(known(entry(SAID.body)),))
+    done = planned(SAID, AGAIN, files=(known(entry(SAID.body)),))
     assert [event.what for event in done.events] == ["reinforced"] and done.dropped == {
         placement.TWICE: 1
     }
@@ -154,26 +149,15 @@ def test_a_reminder_of_what_nobody_knows_is_learned() -> None:
 def test_an_archived_copy_of_a_live_entry_does_not_speak_against_it() -> None:
     """What left once and came back is alive: it is reinforced, not dropped as thrown out."""
     live = known(entry("The words it was given later on, by hand."))
-    archive = known(
-        entry(SAID.body, archived_because="superseded"),
-        "MEMORY.archive.md",
-        place("project", "MEMORY.archive.md"),
-    )
+    archive = archived("superseded")
     done = planned(SAID, files=(live, archive))
     assert [(event.what, event.id) for event in done.events] == [("reinforced", "e-1")]
 
 
 def test_a_stale_entry_that_is_said_twice_comes_back_once() -> None:
     """The second time it is known already."""
-    archive = known(
-        entry(SAID.body, archived_because="stale"),
-        "MEMORY.archive.md",
-        place("project", "MEMORY.archive.md"),
-    )
-    again = SAID._replace(
-        scope="observations", body="Use the clock fixture in all of the cart tests."
-    )
-    done = planned(SAID, again, files=(archive,))
+    archive = archived("stale")
+    done = planned(SAID, AGAIN, files=(archive,))
     assert [event.what for event in done.events] == ["restored"] and done.dropped == {
         placement.TWICE: 1
     }

@@ -25,46 +25,34 @@ def made(server: Server, **options: Any) -> HttpEmbedder:
     return found
 
 
+GOOGLE = {"error": {"message": "Quota per minute", "details": [{"retryDelay": "0s"}]}}
 PASSING = {
-    "429 with seconds": Answer(429, {"error": {"message": "slow down"}}, {"retry-after": "0"}),
-    "429 with milliseconds": Answer(429, {}, {"retry-after-ms": "1.5"}),
-    "429 with a date that is past": Answer(429, {}, {"retry-after": formatdate(0, usegmt=True)}),
-    "429 with an odd date": Answer(429, {}, {"retry-after": "soon"}),
-    "429 with a delay of Google": Answer(
-        429, {"error": {"message": "Quota per minute", "details": [{"retryDelay": "0s"}]}}
-    ),
+    "seconds": Answer(429, {"error": {"message": "slow down"}}, {"retry-after": "0"}),
+    "milliseconds": Answer(429, {}, {"retry-after-ms": "1.5"}),
+    "a date that is past": Answer(429, {}, {"retry-after": formatdate(0, usegmt=True)}),
+    "an odd date": Answer(429, {}, {"retry-after": "soon"}),
+    "a delay of Google": Answer(429, GOOGLE),
     "500": Answer(500, b"<html>oops</html>"),
-    "503": Answer(503, {"error": "overloaded"}),
     "closed": CLOSE,
 }
 
 
 @pytest.mark.parametrize("name", PASSING)
 def test_what_may_pass_is_tried_again(name: str, server: Server) -> None:
-    """Too many requests, a server's own trouble and a lost connection are followed by another try."""
+    """Too many requests, a server's own trouble and a lost connection; but not for ever."""
     server.answers = [PASSING[name]] * 2
     assert made(server).embed(["alpha"]).tolist() == [vector_of("alpha")]
     assert [body["input"] for body in server.bodies] == [["alpha"]] * 3
-
-
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [(Answer(500, {"error": "out of luck"}), "HTTP 500: out of luck"), (CLOSE, "no connection")],
-)
-def test_tries_come_to_an_end(answer: Answer, words: str, server: Server) -> None:
-    """A trouble that stays is an error with what the server said."""
-    server.answers = [answer] * 50
-    with pytest.raises(ProviderError, match=words):
+    server.answers, server.asked = [PASSING[name]] * 50, []
+    with pytest.raises(ProviderError, match=r"HTTP|no connection"):
         made(server).embed(["alpha"])
     assert len(server.asked) == http.TRIES
 
 
-@pytest.mark.parametrize(
-    "wait", [{"retry-after": "7200"}, {"retry-after": "30"}, {"retry-after": formatdate(4e9)}]
-)
-def test_nobody_waits_longer_than_there_is_time(wait: dict[str, str], server: Server) -> None:
+@pytest.mark.parametrize("wait", ["30", formatdate(4e9)])
+def test_nobody_waits_longer_than_there_is_time(wait: str, server: Server) -> None:
     """A pause that ends after the deadline is not begun."""
-    server.answers = [Answer(429, {"error": "later"}, wait)]
+    server.answers = [Answer(429, {"error": "later"}, {"retry-after": wait})]
     with pytest.raises(ProviderError, match="HTTP 429: later"):
         made(server).embed(["alpha"], deadline=5)
     assert len(server.asked) == 1
@@ -167,29 +155,20 @@ def test_texts_are_made_fit_to_send(server: Server) -> None:
     """An empty text is never sent, nor a secret, half a character or a control character."""
     key = "sk-proj-abcdefghij0123456789ABCDEFGHIJ"
     vectors = made(server).embed(["", " \n ", f"use {key} here", "a\udc80b", "c\x00\x1b[31md"])
-    assert server.bodies[0]["input"] == [
-        "-",
-        "-",
-        "use [secret removed: openai-key] here",
-        "a\ufffdb",
-        "cd",
-    ]
+    removed = "use [secret removed: openai-key] here"
+    assert server.bodies[0]["input"] == ["-", "-", removed, "a\ufffdb", "cd"]
     assert len(vectors) == 5
 
 
-@pytest.mark.parametrize(
-    ("text", "limit", "expected"),
-    [
-        ("one two three", 13, "one two three"),
-        ("one two three", 12, "one two"),
-        ("one two three", 8, "one two"),
-        ("one two three", 7, "one two"),
-        ("a " + "b" * 50, 20, "a " + "b" * 18),
-        ("x" * 30, 10, "x" * 10),
-        ("ÄÖÜÄÖÜ", 5, "ÄÖ"),
-        ("牛が草を", 10, "牛が草"),
-    ],
-)
+CUTS = [
+    ("one two three", 13, "one two three"),
+    ("one two three", 12, "one two"),
+    ("a " + "b" * 50, 20, "a " + "b" * 18),
+    ("ÄÖÜÄÖÜ", 5, "ÄÖ"),
+]
+
+
+@pytest.mark.parametrize(("text", "limit", "expected"), CUTS)
 def test_a_long_text_is_cut_at_a_word(text: str, limit: int, expected: str) -> None:
     """At most `limit` bytes, no half characters, no half words unless half of it would be lost."""
     assert shorten(text, limit) == expected
@@ -200,12 +179,10 @@ def test_requests_are_bounded_in_bytes_too(server: Server) -> None:
     """Long texts are cut to the limit of one, and go fewer at a time."""
     embedder = made(server)
     embedder.embed(["word " * 4000] * 30)
-    sent = [text for body in server.bodies for text in body["input"]]
-    assert len(sent) == 30
-    assert max(len(text) for text in sent) <= embedder.wire.longest
-    for body in server.bodies:
-        assert sum(len(text) for text in body["input"]) <= embedder.wire.most_bytes
-    assert len(server.bodies) == 3
+    sizes = [[len(text) for text in body["input"]] for body in server.bodies]
+    assert len(sizes) == 3 and sum(map(len, sizes)) == 30
+    assert max(map(max, sizes)) <= embedder.wire.longest
+    assert max(map(sum, sizes)) <= embedder.wire.most_bytes
 
 
 TOO_LONG = [
@@ -256,7 +233,5 @@ def test_making_an_embedder_loads_nothing_heavy() -> None:
         "heavy = ('numpy', 'httpx2', 'httpx', 'anthropic', 'asyncio', 'onnxruntime', 'tokenizers')\n"
         "print([name for name in heavy if name in sys.modules])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "[]\n"
+    command = [sys.executable, "-c", script]
+    assert subprocess.run(command, capture_output=True, check=True).stdout == b"[]\n"

@@ -29,87 +29,69 @@ def made(name: str, environ: dict[str, str] | None = None, **options: Any) -> Ht
 
 
 def test_openai_is_asked_in_its_own_words(server: Server) -> None:
-    """The key goes as a bearer, the rows come back by index, and the default model is the small
-    one.
-    """
+    """The key goes as a bearer, rows come back by index, the default model is the small one."""
     embedder = made("openai", {"OPENAI_API_KEY": SECRET, "OPENAI_BASE_URL": f"{server.url}/v1/"})
-    vectors = embedder.embed(["alpha", "be", "gamma ray"])
-    assert vectors.tolist() == [vector_of(text) for text in ("alpha", "be", "gamma ray")]
-    assert vectors.dtype == np.float32
-    asked = server.asked[0]
-    assert asked.path == "/v1/embeddings"
-    assert asked.headers["authorization"] == f"Bearer {SECRET}"
-    assert asked.headers["content-type"] == "application/json"
-    assert asked.body == {
-        "model": "text-embedding-3-small",
-        "input": ["alpha", "be", "gamma ray"],
-        "encoding_format": "float",
-    }
-    assert (embedder.provider, embedder.model) == (
-        "openai",
-        f"text-embedding-3-small at {server.url}/v1",
-    )
+    texts = ["alpha", "be", "gamma ray"]
+    vectors = embedder.embed(texts)
+    assert vectors.tolist() == [vector_of(text) for text in texts] and vectors.dtype == np.float32
+    asked, model = server.asked[0], "text-embedding-3-small"
+    assert asked.path == "/v1/embeddings" and asked.headers["authorization"] == f"Bearer {SECRET}"
+    assert asked.body == {"model": model, "input": texts, "encoding_format": "float"}
+    assert (embedder.provider, embedder.model) == ("openai", f"{model} at {server.url}/v1")
 
 
 def test_any_server_of_that_format_will_do(server: Server) -> None:
-    """A compatible server needs no key; its URL may hold a path and a query; known models get
-    prefixes.
-    """
+    """It needs no key; its URL may hold a path and a query; known models get prefixes."""
     url = f"{server.url}/deploy/v2/embeddings?api-version=1"
     embedder = made("openai-compatible", url=url, model="nomic-embed-text-v1.5", dimensions=4)
     embedder.embed(["cow"])
     embedder.embed(["cow"], query=True)
-    assert [asked.path for asked in server.asked] == ["/deploy/v2/embeddings?api-version=1"] * 2
-    assert "authorization" not in server.asked[0].headers
-    assert [body["input"] for body in server.bodies] == [
-        ["search_document: cow"],
-        ["search_query: cow"],
-    ]
-    assert server.bodies[0]["dimensions"] == 4
     made("openai-compatible", {"MEM_EMBED_KEY": SECRET}, url=url, model="m").embed(["cow"])
-    assert server.asked[2].headers["authorization"] == f"Bearer {SECRET}"
-    assert server.bodies[2]["input"] == ["cow"]
+    assert [asked.path for asked in server.asked] == ["/deploy/v2/embeddings?api-version=1"] * 3
+    sent = [body["input"] for body in server.bodies]
+    assert sent == [["search_document: cow"], ["search_query: cow"], ["cow"]]
+    keys = [asked.headers.get("authorization") for asked in server.asked]
+    assert keys == [None, None, f"Bearer {SECRET}"] and server.bodies[0]["dimensions"] == 4
 
 
 def test_gemini_is_asked_in_its_own_words(gemini_server: Server) -> None:
-    """One request for each text in a batch, the task by what is embedded, the key in a header only."""
-    server = gemini_server
-    embedder = made("gemini", {"GOOGLE_API_KEY": SECRET}, url=f"{server.url}/v1beta")
+    """One request for each text in a batch, the task by what is embedded, the key in a header; its
+    second model is told the task in the text.
+    """
+    server, url, key = gemini_server, f"{gemini_server.url}/v1beta", {"GOOGLE_API_KEY": SECRET}
+    embedder = made("gemini", key, url=url)
     vectors = embedder.embed(["alpha", "be"])
-    embedder.embed(["alpha"], query=True)
-    assert vectors.shape == (2, 768)
+    assert vectors.shape == (2, 768) and embedder.model == "gemini-embedding-001@768"
     assert vectors[:, :4].tolist() == [vector_of("alpha"), vector_of("be")]
     assert server.asked[0].path == "/v1beta/models/gemini-embedding-001:batchEmbedContents"
-    assert server.asked[0].headers["x-goog-api-key"] == SECRET
-    assert "authorization" not in server.asked[0].headers
+    headers = server.asked[0].headers
+    assert headers["x-goog-api-key"] == SECRET and "authorization" not in headers
     assert server.bodies[0]["requests"][0] == {
         "model": "models/gemini-embedding-001",
         "content": {"parts": [{"text": "alpha"}]},
         "taskType": "RETRIEVAL_DOCUMENT",
         "outputDimensionality": 768,
     }
-    assert server.bodies[1]["requests"][0]["taskType"] == "RETRIEVAL_QUERY"
-    assert embedder.model == "gemini-embedding-001@768"
+    second = made("gemini", key, url=url, model="models/gemini-embedding-2", dimensions=8)
+    second.embed(["cow"], query=True)
+    (request,) = server.bodies[1]["requests"]
+    assert request["content"] == {"parts": [{"text": "task: search result | query: cow"}]}
+    assert "taskType" not in request and request["outputDimensionality"] == 8
 
 
 def test_ollama_is_asked_in_its_own_words(server: Server) -> None:
-    """OpenAI's format at OLLAMA_HOST, no key, and the prefixes that its default model was trained with."""
-    host = server.url.removeprefix("http://")
-    embedder = made("ollama", {"OLLAMA_HOST": host})
-    vectors = embedder.embed(["cow"])
-    embedder.embed(["cow"], query=True)
-    assert vectors.tolist() == [vector_of("search_document: cow")]
-    assert server.asked[0].path == "/v1/embeddings"
-    assert "authorization" not in server.asked[0].headers
-    assert server.bodies == [
-        {
-            "model": "nomic-embed-text",
-            "input": ["search_document: cow"],
-            "encoding_format": "float",
-        },
-        {"model": "nomic-embed-text", "input": ["search_query: cow"], "encoding_format": "float"},
-    ]
+    """OpenAI's format at OLLAMA_HOST, no key, the prefixes of its default model; 404 says what to
+    pull.
+    """
+    embedder = made("ollama", {"OLLAMA_HOST": server.url.removeprefix("http://")})
+    assert embedder.embed(["cow"]).tolist() == [vector_of("search_document: cow")]
+    asked = server.asked[0]
+    assert asked.path == "/v1/embeddings" and "authorization" not in asked.headers
     assert (embedder.provider, embedder.model) == ("ollama", "nomic-embed-text")
+    server.answers = [Answer(404, {"error": 'model "nomic-embed-text" not found'})]
+    with pytest.raises(ProviderError, match="not found") as caught:
+        embedder.embed(["x"])
+    assert caught.value.hint == "ollama pull nomic-embed-text" and len(server.asked) == 2
 
 
 HOSTS = {
@@ -129,29 +111,17 @@ def test_ollamas_host_may_be_written_in_many_ways(text: str, url: str) -> None:
     assert parse_host(text) == url
 
 
-def test_a_model_that_ollama_lacks_is_named_with_the_command_that_gets_it(server: Server) -> None:
-    """404 says which model to pull."""
-    said = {"error": 'model "nomic-embed-text" not found, try pulling it first'}
-    server.answers = [Answer(404, said)]
-    with pytest.raises(ProviderError, match="not found") as caught:
-        made("ollama", url=server.url).embed(["x"])
-    assert caught.value.hint == "ollama pull nomic-embed-text"
-    assert len(server.asked) == 1
-
-
 @pytest.mark.parametrize("name", ["openai", "gemini"])
-@pytest.mark.parametrize("environ", [{}, {"OPENAI_API_KEY": " ", "GEMINI_API_KEY": ""}])
-def test_a_missing_key_is_a_usage_error_that_names_its_variable(
-    name: str, environ: dict[str, str]
-) -> None:
+def test_a_missing_key_is_a_usage_error_that_names_its_variable(name: str) -> None:
     """A provider that needs a key is not made without one."""
-    with pytest.raises(UsageError, match=KEYS[name]) as caught:
-        made(name, environ)
-    assert KEYS[name] in caught.value.hint
+    for environ in ({}, {"OPENAI_API_KEY": " ", "GEMINI_API_KEY": ""}):
+        with pytest.raises(UsageError, match=KEYS[name]) as caught:
+            made(name, environ)
+        assert KEYS[name] in caught.value.hint
 
 
 @pytest.mark.parametrize("name", sorted(KEYS))
-@pytest.mark.parametrize("key", ["geheim mit blank", "schlüssel-0123456789", "line\nbreak"])
+@pytest.mark.parametrize("key", ["geheim mit blank", "schlüssel-0123456789"])
 def test_what_no_header_can_carry_is_no_key(name: str, key: str) -> None:
     """Such a key is refused before anything is sent, without being shown."""
     with pytest.raises(UsageError, match=KEYS[name]) as caught:

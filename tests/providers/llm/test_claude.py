@@ -135,24 +135,17 @@ def test_a_schema_is_asked_for_in_words_and_checked(fake: Fake) -> None:
     assert "no JSON" in refused(fake.model(), Ask("s", "p", schema=schema)).what
 
 
-@pytest.mark.parametrize(
-    ("code", "word"),
-    [
-        ("sys.exit('not logged in')", "not logged in"),
-        ("sys.exit(3)", "(3)"),
-        ("print('rubbish')", "rubbish"),
-        ("print('3')", "gave no result"),
-        ("print('[' * 99999)", "gave no result"),
-        ("sys.stdout.buffer.write(b'\\xff\\xfe')", "gave no result"),
-        ("", "said nothing"),
-        (
-            f"print({json.dumps(json.dumps({**RESULT, 'is_error': True, 'result': 'limit reached'}))})",
-            "limit",
-        ),
-        ("print(json.dumps({'type': 'result', 'subtype': 'error_max_turns'}))", "error_max_turns"),
-        ("print(json.dumps({'result': 'yes'})); sys.exit(1)", "is an error"),
-    ],
-)
+FAILING = [
+    ("sys.exit('not logged in')", "not logged in"),
+    ("print('[' * 99999)", "gave no result"),
+    ("sys.stdout.buffer.write(b'\\xff\\xfe')", "gave no result"),
+    ("", "said nothing"),
+    ("print(json.dumps({'type': 'result', 'subtype': 'error_max_turns'}))", "error_max_turns"),
+    ("print(json.dumps({'result': 'yes'})); sys.exit(1)", "is an error"),
+]
+
+
+@pytest.mark.parametrize(("code", "word"), FAILING)
 def test_a_failing_command_says_why(code: str, word: str, fake: Fake) -> None:
     """What it said, in a line, with what to do."""
     fake.does(code)
