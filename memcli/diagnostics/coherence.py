@@ -10,7 +10,7 @@ from functools import cache
 from hashlib import blake2b
 from itertools import chain
 
-from memcli.diagnostics.notes import BEGIN, Item, Metric, live_entries
+from memcli.diagnostics.notes import BEGIN, LiveEntry, Metric, live_entries
 from memcli.index.terms import STOP_WORDS
 from memcli.providers.embed.arithmetic import SCALE
 from memcli.recall import ranking
@@ -30,7 +30,7 @@ NEAR = 12
 """So many of an entry's rarest words find its possible neighbours; so many of them are compared."""
 
 
-def coherence(items: Sequence[Item], vectors: Mapping[str, bytes] | None = None) -> Metric:
+def coherence(items: Sequence[LiveEntry], vectors: Mapping[str, bytes] | None = None) -> Metric:
     """How near the `NEIGHBOURS` nearest entries are, on average over a sample.
 
     Similarity is the cosine where there are vectors of all, else the Jaccard overlap of content
@@ -92,7 +92,7 @@ def sample(ids: Iterable[str], size: int) -> list[str]:
 
 
 def _twins(
-    items: Sequence[Item], bags: Sequence[frozenset[str]], pairs: Iterable[tuple[int, int]]
+    items: Sequence[LiveEntry], bags: Sequence[frozenset[str]], pairs: Iterable[tuple[int, int]]
 ) -> set[tuple[int, int]]:
     """The pairs that are near-duplicates. The words are compared first: the exact test is slower."""
     likely = [p for p in pairs if ranking.overlap(*(bags[i] for i in p)) >= ranking.MAYBE_ALIKE]

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from memcli.app import App
 from memcli.compaction.steps import LASTING_KINDS, LASTING_PRIORITIES, STALE_BELOW, STALE_DAYS
 from memcli.diagnostics import coherence, metrics
-from memcli.diagnostics.metrics import EVIDENCE, Health, Indexed, Shown
-from memcli.diagnostics.notes import ARCHIVED, Item, Note, Snapshot
+from memcli.diagnostics.metrics import EVIDENCE, Health, Indexed, LoggedHit
+from memcli.diagnostics.notes import ARCHIVED, EntryNote, LiveEntry, Snapshot
 from memcli.errors import MemError
 from memcli.index import neighbours, terms, view
 from memcli.index.source import Candidate, FileRow
@@ -67,7 +67,7 @@ class HealthReport(NamedTuple):
     counts: Mapping[str, Any]
     history: tuple[Snapshot, ...]
     problems: tuple[Problem, ...]
-    notes: tuple[Note, ...]
+    notes: tuple[EntryNote, ...]
     never: tuple[str, ...] | None
     found: bool
     spent: Spent
@@ -110,7 +110,7 @@ def _health(app: App, page: bool) -> HealthReport:
     tokens = sum(budget.tokens(text) for text in texts.values())
     none: list[Any] = []
     log = app.from_state(State.recalls, none, "the recall log was not read", make=False)
-    shown = list(map(Shown._make, log))
+    shown = list(map(LoggedHit._make, log))
     ids = {entry.entry for entry in (*entries, *held.archived)}
     edges = {e.entry: {*_named(e, "supports"), *_named(e, "contradicts")} for e in live}
     linked = {other for others in edges.values() for other in others} | {
@@ -214,7 +214,7 @@ def _items(
     files: Mapping[int, FileRow],
     texts: Mapping[str, str],
     linked: set[str],
-) -> list[Item]:
+) -> list[LiveEntry]:
     rule = Rule("half-life", app.project.config.half_life, app.project.config.half_life_by_kind)
     here = {entry.entry for entry in live}
     items = []
@@ -227,7 +227,9 @@ def _items(
         decay = prominence(1.0, entry.kind, age, 0, rule).decay
         promoted = not here.isdisjoint(_named(entry, "promoted_to"))
         stale, tied = _is_stale(entry, age), name in linked
-        items.append(Item(name, entry.title, texts[name], decay, age, stale, tied, shelf, promoted))
+        items.append(
+            LiveEntry(name, entry.title, texts[name], decay, age, stale, tied, shelf, promoted)
+        )
     return items
 
 
@@ -250,7 +252,7 @@ def _notes(
     files: Mapping[int, FileRow],
     texts: Mapping[str, str],
     similar: Iterable[neighbours.Edge],
-) -> tuple[Note, ...]:
+) -> tuple[EntryNote, ...]:
     """Entries as the page shows them."""
     near: dict[str, list[tuple[str, str]]] = {}
     for edge in similar:
@@ -260,7 +262,7 @@ def _notes(
         row, text, values = files[entry.source], texts.get(entry.entry, ""), entry.values
         archived = row.place.store == "archive"
         links = [(kind, other) for key, kind in RELATIONS.items() for other in _named(entry, key)]
-        note = Note(
+        note = EntryNote(
             id=entry.entry,
             title=entry.title or budget.cut_words(text, 12),
             text=text,

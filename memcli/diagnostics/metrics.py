@@ -10,7 +10,7 @@ from statistics import mean, median
 from typing import NamedTuple
 
 from memcli.diagnostics.coherence import coherence
-from memcli.diagnostics.notes import BEGIN, Item, Metric, live_entries, some
+from memcli.diagnostics.notes import BEGIN, LiveEntry, Metric, live_entries, some
 
 WEIGHTS = {
     "freshness": 0.25,
@@ -47,7 +47,7 @@ class Indexed(NamedTuple):
     embedded: tuple[int, int] | None = None
 
 
-class Shown(NamedTuple):
+class LoggedHit(NamedTuple):
     """One row of the recall log, in order; `place` counts from 1 within one answer's layer."""
 
     session: str
@@ -67,9 +67,9 @@ class Health(NamedTuple):
 
 
 def health(
-    items: Sequence[Item],
+    items: Sequence[LiveEntry],
     indexed: Indexed,
-    shown: Sequence[Shown],
+    shown: Sequence[LoggedHit],
     places: Sequence[int] | None,
     vectors: Mapping[str, bytes] | None = None,
 ) -> Health:
@@ -129,7 +129,7 @@ def band(score: float) -> str:
 # --- freshness, coverage, reachability
 
 
-def freshness(items: Sequence[Item]) -> Metric:
+def freshness(items: Sequence[LiveEntry]) -> Metric:
     """The median of what decay leaves of the live entries."""
     value = 100 * median(item.decay for item in items)
     stale = [item for item in items if item.stale]
@@ -156,7 +156,7 @@ def coverage(indexed: Indexed) -> Metric:
     return Metric(value, f"{reason}.", "mem index --rebuild" if missing else "mem index")
 
 
-def reachability(items: Sequence[Item]) -> Metric:
+def reachability(items: Sequence[LiveEntry]) -> Metric:
     """The share of live entries that a relation or their provenance leads to."""
     linked = sum(item.linked for item in items)
     of = some(len(items), "live entry names", "live entries name")
@@ -167,7 +167,7 @@ def reachability(items: Sequence[Item]) -> Metric:
 # --- efficiency
 
 
-def efficiency(shown: Sequence[Shown], places: Sequence[int] | None) -> Metric:
+def efficiency(shown: Sequence[LoggedHit], places: Sequence[int] | None) -> Metric:
     """Whether recalls are distinct and relevant: from the log, else by the titles of a sample."""
     if len(shown) >= EVIDENCE:
         return _from_log(shown[-RECENT:])
@@ -184,7 +184,7 @@ def efficiency(shown: Sequence[Shown], places: Sequence[int] | None) -> Metric:
     return Metric(100 * found / len(places), reason, "mem compact")
 
 
-def _from_log(shown: Sequence[Shown]) -> Metric:
+def _from_log(shown: Sequence[LoggedHit]) -> Metric:
     """The mean of two shares: of ids that were new to their session, and of the best hit's score."""
     new = len({(row.session, row.entry) for row in shown}) / len(shown)
     relevant = _relative(shown)
@@ -197,7 +197,7 @@ def _from_log(shown: Sequence[Shown]) -> Metric:
     return Metric(value, f"{reason}.", "mem compact" if again else "mem recall --limit 5 TASK")
 
 
-def _relative(shown: Sequence[Shown]) -> float | None:
+def _relative(shown: Sequence[LoggedHit]) -> float | None:
     """The mean score of a ranked hit relative to the best of its answer; None without scores."""
     shares: list[float] = []
     by_session = sorted(range(len(shown)), key=lambda i: (shown[i].session, i))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 ARCHIVED = "archived"
 
 
-class Note(NamedTuple):
+class EntryNote(NamedTuple):
     """One entry as the page shows it, archived ones too; `links` are (edge, other id)."""
 
     id: str
@@ -37,7 +37,7 @@ class Snapshot(NamedTuple):
 BEGIN = 'mem add "what you learned"'
 
 
-class Item(NamedTuple):
+class LiveEntry(NamedTuple):
     """One live entry as the metrics see it.
 
     `decay` is what recall leaves of it (1.0 fresh to 0.1), `stale` what `mem compact --stale` would

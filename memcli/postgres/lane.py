@@ -11,7 +11,7 @@ from memcli.index.source import Lane, Signals
 from memcli.index.terms import Query
 from memcli.index.vectors import Near, embedded_text, is_content
 from memcli.memory.words import word_forms
-from memcli.postgres.lexicon import Lexicon
+from memcli.postgres.lexicon import ServerLexicon
 from memcli.postgres.store import SharedIndex
 from memcli.project.config import Config
 from memcli.recall import vector_lane
@@ -113,7 +113,7 @@ def _signals(
         c.rowid: _content(embedded_text(c.title, c.text), known)
         for c in index.candidates(list(cosine))
     }
-    lexicon = Lexicon(cache_dir(), cast("Local", embedder))
+    lexicon = ServerLexicon(cache_dir(), cast("Local", embedder))
     try:
         ids = lexicon.ids({word for own in forms.values() for word in own})
         by_id = {i: Near(b"", array("I", [ids[word] for word in own])) for i, own in forms.items()}

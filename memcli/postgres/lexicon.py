@@ -25,7 +25,7 @@ SOME = 900
 """Up to so many new words it takes longer to load numpy than to do without."""
 
 
-class Lexicon:
+class ServerLexicon:
     """Ids and vectors of words, as `vectors.Vectors` has them. Close after use."""
 
     def __init__(self, folder: Path, local: Local) -> None:

@@ -17,7 +17,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memcli.diagnostics import metrics
-from memcli.diagnostics.notes import ARCHIVED, Metric, Note, Snapshot
+from memcli.diagnostics.notes import ARCHIVED, EntryNote, Metric, Snapshot
 from memcli.memory.values import LEVELS
 from memcli.text.redact import for_prompt
 from memcli.text.tables import table
@@ -179,7 +179,7 @@ def _day(day: Snapshot) -> str:
     return f"<tr><th>{_safe(day.day)}</th>{cells}<td>{day.entries:,}</td></tr>"
 
 
-def ages(notes: Iterable[Note]) -> dict[str, dict[str, int]]:
+def ages(notes: Iterable[EntryNote]) -> dict[str, dict[str, int]]:
     """How many entries of each level are in each age group."""
     labels = [name for _, name in metrics.AGES] + [metrics.OLDEST]
     found = {level: dict.fromkeys(labels, 0) for level in LEVELS}
@@ -202,7 +202,7 @@ def _histogram(level: str, groups: Mapping[str, int]) -> str:
 # --- never recalled
 
 
-def _named(note: Note) -> str:
+def _named(note: EntryNote) -> str:
     where = f"{_plain(note.path, 80)}:{note.line}"
     return (
         f'<i class="dot {note.level}"></i><bdi>{_safe(note.title) or "untitled"}</bdi> '
@@ -210,7 +210,7 @@ def _named(note: Note) -> str:
     )
 
 
-def _never(live: Sequence[Note], never: Sequence[str] | None) -> str:
+def _never(live: Sequence[EntryNote], never: Sequence[str] | None) -> str:
     if never is None:
         how = "<code>mem recall --session ID</code> logs what it shows"
         return f"<p class=empty>No recall has been logged yet: {how}.</p>"
@@ -232,7 +232,7 @@ def _count(number: int, one: str, many: str = "") -> str:
 # --- the graph
 
 
-def graph(notes: Sequence[Note]) -> Graph:
+def graph(notes: Sequence[EntryNote]) -> Graph:
     """Entries and their edges; two or more of one session hang on a node of that session."""
     at = {note.id: note for note in notes}
     links = ((note.id, other, kind) for note in notes for kind, other in note.links if other in at)
@@ -255,7 +255,7 @@ def graph(notes: Sequence[Note]) -> Graph:
     return Graph(nodes, edges, sum(name not in degree for name in live), len(degree) - len(drawn))
 
 
-def _node(name: str, note: Note | None, degree: int) -> dict[str, Any]:
+def _node(name: str, note: EntryNote | None, degree: int) -> dict[str, Any]:
     if note is None:
         title, entries = f"session {_plain(name[1:], 40)}", _count(degree, "entry", "entries")
         return {"t": title, "l": "session", "w": entries}

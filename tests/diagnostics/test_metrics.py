@@ -10,32 +10,32 @@ from hypothesis import strategies as st
 
 from memcli.diagnostics import coherence as nearness
 from memcli.diagnostics import metrics
-from memcli.diagnostics.metrics import WEIGHTS, Indexed, Shown, health
-from memcli.diagnostics.notes import Item
+from memcli.diagnostics.metrics import WEIGHTS, Indexed, LoggedHit, health
+from memcli.diagnostics.notes import LiveEntry
 
 TOPIC = "payment webhook retry queue timeout signature idempotency ledger refund invoice currency".split()
 
 
-def item(number: int, text: str = "", **values: object) -> Item:
-    base = Item(f"id-{number}", f"t{number}", text or f"word{number}", 1.0, 0, False, False)
+def item(number: int, text: str = "", **values: object) -> LiveEntry:
+    base = LiveEntry(f"id-{number}", f"t{number}", text or f"word{number}", 1.0, 0, False, False)
     return base._replace(**values)  # type: ignore[arg-type]
 
 
-def related(count: int) -> list[Item]:
+def related(count: int) -> list[LiveEntry]:
     """Entries on one theme, each in words of its own order and choice."""
     dice = random.Random(5)
     return [item(i, " ".join([*dice.sample(TOPIC, 6), f"only{i}"])) for i in range(count)]
 
 
-def apart(count: int) -> list[Item]:
+def apart(count: int) -> list[LiveEntry]:
     return [item(i, " ".join(f"w{i}x{n}" for n in range(7))) for i in range(count)]
 
 
-def shown(*entries: str, session: str = "s", scores: tuple[float, ...] = ()) -> list[Shown]:
+def shown(*entries: str, session: str = "s", scores: tuple[float, ...] = ()) -> list[LoggedHit]:
     """One answer."""
     score = scores or tuple(1.0 for _ in entries)
     return [
-        Shown(session, e, "ranked", i, s, "2026-11-01")
+        LoggedHit(session, e, "ranked", i, s, "2026-11-01")
         for i, (e, s) in enumerate(zip(entries, score, strict=True), 1)
     ]
 
@@ -186,7 +186,7 @@ def test_an_empty_store_is_zero_and_says_how_to_begin() -> None:
 
 _ITEMS = st.lists(
     st.builds(
-        Item,
+        LiveEntry,
         id=st.text(max_size=8),
         title=st.text(max_size=10),
         text=st.text(alphabet="abcd é语\n", max_size=60),
@@ -200,7 +200,7 @@ _ITEMS = st.lists(
 )
 _SHOWN = st.lists(
     st.builds(
-        Shown,
+        LoggedHit,
         session=st.sampled_from("st"),
         entry=st.text(max_size=2),
         layer=st.sampled_from(["ranked", "workflows"]),
@@ -221,10 +221,10 @@ _SHOWN = st.lists(
     st.randoms(),
 )
 def test_always_within_bounds_and_whatever_the_order(
-    items: list[Item],
+    items: list[LiveEntry],
     held: int,
     missing: int,
-    log: list[Shown],
+    log: list[LoggedHit],
     places: list[int],
     dice: random.Random,
 ) -> None:

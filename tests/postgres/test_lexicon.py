@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memcli.postgres import lexicon
-from memcli.postgres.lexicon import Lexicon
+from memcli.postgres.lexicon import ServerLexicon
 from memcli.providers.embed.local import Local
 from memcli.storage.folders import cache_dir
 
@@ -20,7 +20,7 @@ WORDS = {"zebra", "heron", "pike", "Überraschung"}
 def right(folder: Path) -> None:
     """Ids tell words apart, and lead to the vectors of the local embedder."""
     local = Local(cache_dir)
-    made = Lexicon(folder, local)
+    made = ServerLexicon(folder, local)
     try:
         ids = made.ids(WORDS)
         assert ids.keys() == WORDS and len(set(ids.values())) == len(WORDS)
@@ -41,7 +41,7 @@ def right(folder: Path) -> None:
 def folder(vectors: None, tmp_path: Path) -> Path:
     """A cache folder whose file knows some of the words."""
     folder = tmp_path / "cache"
-    made = Lexicon(folder, Local(cache_dir))
+    made = ServerLexicon(folder, Local(cache_dir))
     made.ids({"zebra", "heron"})
     made.close()
     return folder

@@ -14,7 +14,7 @@ import pytest
 from memcli.diagnostics import metrics
 from memcli.diagnostics.health import HealthReport, Spent
 from memcli.diagnostics.metrics import Indexed
-from memcli.diagnostics.notes import ARCHIVED, Item, Note, Snapshot
+from memcli.diagnostics.notes import ARCHIVED, EntryNote, LiveEntry, Snapshot
 from memcli.views import page
 
 TEMPLATE = (Path(page.__file__).parent / "page.html").read_text(encoding="utf-8")
@@ -29,9 +29,9 @@ HOSTILE = [
 ]
 
 
-def note(number: int, title: str = "", **values: object) -> Note:
+def note(number: int, title: str = "", **values: object) -> EntryNote:
     text = f"body of {number} with word{number} and other{number}"
-    base = Note(
+    base = EntryNote(
         f"id-{number:05}",
         title or f"Title {number}",
         text,
@@ -47,9 +47,9 @@ def note(number: int, title: str = "", **values: object) -> Note:
     return base._replace(**values)  # type: ignore[arg-type]
 
 
-def made(*notes: Note, days: int = 2, never: tuple[str, ...] | None = ()) -> str:
+def made(*notes: EntryNote, days: int = 2, never: tuple[str, ...] | None = ()) -> str:
     items = [
-        Item(n.id, n.title, n.text, 1.0, n.age, False, bool(n.links))
+        LiveEntry(n.id, n.title, n.text, 1.0, n.age, False, bool(n.links))
         for n in notes
         if n.status != ARCHIVED
     ]
