@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
@@ -19,18 +18,13 @@ def may_be_root(folder: Path, *marks: str) -> bool:
     """
     if sys.platform == "win32":
         return True
-    mine = _mine()
+    me, sudo = os.geteuid(), os.environ.get("SUDO_UID", "")
+    mine = {me, int(sudo)} if me == 0 and sudo.isdecimal() else {me}
     try:
         owners = {os.lstat(folder / mark).st_uid for mark in ("", *marks)}
     except OSError:
         return False
     return owners <= mine or _is_safe(str(folder))
-
-
-def _mine() -> set[int]:
-    me = os.geteuid()
-    sudo = os.environ.get("SUDO_UID", "")
-    return {me, int(sudo)} if me == 0 and sudo.isdecimal() else {me}
 
 
 @lru_cache
@@ -41,6 +35,8 @@ def _safe_directories() -> tuple[str, ...]:
         for name, value in os.environ.items()
         if not name.startswith("GIT_") or name.startswith("GIT_CONFIG")
     }
+    import subprocess  # most calls start no git
+
     command = ["git", "config", "--get-all", "safe.directory"]
     try:
         done = subprocess.run(
@@ -76,12 +72,15 @@ def own_files(root: Path, paths: Sequence[str]) -> frozenset[str]:
         path
         for path in paths
         if _is_text(path)
-        and os.path.realpath(path) == os.path.join(os.path.realpath(root), _below(path, root))
+        and os.path.realpath(path)
+        == os.path.join(os.path.realpath(root), os.path.relpath(path, root))
         and os.path.realpath(git.work_tree(Path(path).parent) or "") == real_top
     ]
     if not plain:
         return frozenset()
     literal = [f":(top,literal,icase){os.path.relpath(path, top)}" for path in plain]
+    import subprocess
+
     try:
         done = git.run(["ls-files", "-z", "--full-name", "--", *literal], top, timeout=1)
     except (OSError, subprocess.TimeoutExpired):
@@ -90,10 +89,6 @@ def own_files(root: Path, paths: Sequence[str]) -> frozenset[str]:
         return frozenset()
     known = {name.casefold() for name in done.stdout.split("\0") if name}
     return frozenset(p for p in plain if os.path.relpath(p, top).casefold() not in known)
-
-
-def _below(path: str, root: Path) -> str:
-    return os.path.relpath(path, root)
 
 
 def _is_text(path: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 
 from memcli.similarity.claim_words import CONDITIONS, DIRECTED, contrasts, opposites
@@ -36,18 +36,12 @@ def _conditions(a: Claim) -> frozenset[str]:
 
 def _masked(a: Claim) -> tuple[object, ...]:
     """Everything but the values of its numbers; units, dates and issue numbers stay."""
-    values = {number: _mask(number) for number in a.numbers}
-    phrases = tuple(
-        (p.governor, p.negated, tuple(values.get(t, t) for t in p.terms)) for p in a.phrases
-    )
-    rest = frozenset(word for word in a.words if word not in values)
-    return (rest, phrases, a.paths, a.flags, a.names)
-
-
-def _mask(number: str) -> str:
-    if number.count("-") > 1:
-        return number
-    return "# " + "".join(c for c in number if c.isalpha() or c == "%")
+    values = {
+        n: n if n.count("-") > 1 else "# " + "".join(c for c in n if c.isalpha() or c == "%")
+        for n in a.numbers
+    }
+    phrases = tuple((*p[1:3], tuple(values.get(t, t) for t in p.terms)) for p in a.phrases)
+    return (a.words.difference(values), phrases, a.paths, a.flags, a.names)
 
 
 def _opposed(a: Claim, b: Claim) -> bool:
@@ -66,9 +60,8 @@ def _opposed(a: Claim, b: Claim) -> bool:
 def _turned(a: Claim, b: Claim) -> bool:
     """Whether two terms have changed places around a "before", "not", "over" or their like."""
     swapped = (governors - {""} for governors in swaps(*map(governed, differing_phrases(a, b))))
-    return any(governors and governors <= DIRECTED for governors in swapped) and not word_for_word(
-        a, b
-    )
+    directed = any(governors and governors <= DIRECTED for governors in swapped)
+    return directed and not word_for_word(a, b)
 
 
 def contradiction(a: Claim, b: Claim) -> bool:
@@ -88,17 +81,14 @@ def contradictions(claims: Sequence[Claim]) -> list[tuple[int, int]]:
     not a contradiction.
     """
     distinct = by_claim(claims)
-    found = [(a, b) for a, b in _same_but_for_numbers(distinct) if contradiction(a, b)]
+    found = []
+    for group in grouped_by((a for a in distinct if a.numbers), _masked):
+        if len(group) <= _SERIES:
+            found += [pair for pair in combinations(group, 2) if contradiction(*pair)]
     for bucket in grouped_by(distinct, literals_of):
-        found.extend((a, b) for a, b in _same_subject(bucket) if _opposed(a, b))
+        found += [pair for pair in _same_subject(bucket) if _opposed(*pair)]
     pairs = ((distinct[a][0], distinct[b][0]) for a, b in found)
     return sorted({(min(pair), max(pair)) for pair in pairs})
-
-
-def _same_but_for_numbers(claims: Iterable[Claim]) -> Iterator[tuple[Claim, Claim]]:
-    for group in grouped_by((a for a in claims if a.numbers), _masked):
-        if len(group) <= _SERIES:
-            yield from combinations(group, 2)
 
 
 def _same_subject(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim]]:

@@ -82,18 +82,14 @@ def create(path: Path, data: bytes, mode: int, like: Path, trace: Callable[[str]
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(path, flags, 0o600 if model else mode), "wb") as file:
         if model:
-            _dress(file.fileno(), path, model)
+            if sys.platform != "win32":
+                with suppress(OSError):
+                    os.fchown(file.fileno(), model.st_uid, model.st_gid)
+            path.chmod(stat.S_IMODE(model.st_mode))
         file.write(data)
         file.flush()
         trace("fsync")
         os.fsync(file.fileno())
-
-
-def _dress(fd: int, path: Path, model: os.stat_result) -> None:
-    if sys.platform != "win32" and (os.geteuid(), os.getegid()) != (model.st_uid, model.st_gid):
-        with suppress(OSError):
-            os.fchown(fd, model.st_uid, model.st_gid)
-    path.chmod(stat.S_IMODE(model.st_mode))
 
 
 def read_if_there(path: Path) -> bytes | None:

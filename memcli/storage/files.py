@@ -21,8 +21,6 @@ MEMORY_BYTES = 16 << 20
 """The largest memory file that is read."""
 SMALL_BYTES = 1 << 20
 """The largest state, settings or notes file that is read."""
-LINE_BYTES = 64 << 20
-"""The longest line of a transcript that is read."""
 RACY_NS = 50_000_000
 """A file changed this short before it was read may change again without a new mtime."""
 COARSE_NS = 2_000_000_000

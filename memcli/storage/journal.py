@@ -130,7 +130,8 @@ class Journals:
                 journal.unlink()
             else:
                 make_private(undo)
-                journal.replace(undo / f"{_last_number(undo) + 1:08}.json")
+                numbers = (int(path.stem) for path in _records(undo) if path.stem.isdecimal())
+                journal.replace(undo / f"{max(numbers, default=0) + 1:08}.json")
                 _prune(undo)
 
     def legible(self, journal: Path) -> Record | None:
@@ -260,10 +261,6 @@ def _records(folder: Path) -> list[Path]:
         except FileNotFoundError:
             return []
     return [folder / name for name in sorted(names) if name.endswith(".json")]
-
-
-def _last_number(undo: Path) -> int:
-    return max((int(path.stem) for path in _records(undo) if path.stem.isdecimal()), default=0)
 
 
 def _prune(undo: Path) -> None:

@@ -44,7 +44,7 @@ from memcli.storage.journal import (
     packed,
     unpacked,
 )
-from memcli.storage.lock import LockNote, WriteLock
+from memcli.storage.lock import WriteLock
 
 __all__ = ["Kept", "LastWrite", "StaleError", "Workspace", "WriteReport", "silent"]
 
@@ -108,8 +108,7 @@ class Workspace:
     def write(
         self, patches: Sequence[Patch], verb: str, *, wait: float = 10.0, note: Sequence[str] = ()
     ) -> WriteReport:
-        """Apply all patches or none; when this returns they are on disk and `undo` can take them
-        back.
+        """Apply all patches or none; on return they are on disk and `undo` can take them back.
 
         `note` is found in `notes` from the moment on at which the write is certain to happen.
 
@@ -128,8 +127,7 @@ class Workspace:
 
     @contextmanager
     def hold(self, verb: str, *, wait: float = 10.0) -> Iterator[None]:
-        """Keep all other writers out, so that what is read inside cannot turn stale before it is
-        written.
+        """Keep all other writers out: what is read inside cannot turn stale before it is written.
 
         For plans that take long beside busy writers; never while a provider answers. Unfinished
         writes are finished first. Raises RefusedError after `wait` seconds and names the holder.
@@ -139,7 +137,11 @@ class Workspace:
             return
         self._trace("lock")
         with self._telling_kept(), self._lock.taken(verb, wait) as dead:
-            self._sweep_after(dead)
+            if dead:
+                state = self._journals.state
+                sweep([*map(Path, dead.folders), self._journals.own.parent, state / "aside"])
+                if not self._journals.pending():
+                    remove_empty(dead.made)
             self._recover()
             yield
 
@@ -186,20 +188,19 @@ class Workspace:
     def _steps(self, patches: Sequence[Patch]) -> tuple[Step, ...]:
         """Archives come first: what leaves a file must be in its archive before it is gone."""
         steps: dict[Path, Step] = {}
-        for step in map(self._step, patches):
+        for patch in patches:
+            path = self._target(patch.path)
+            before, after = (_encoded(patch.path, text) for text in (patch.before, patch.after))
+            new = 0o777 if after and after.startswith(b"#!") else 0o666
+            with refusing(patch.path):
+                mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else new
+            step = Step(patch.path, path, before, after, mode)
             if step.path in steps:
                 raise RefusedError(
                     f"{step.name}: the same file as {steps[step.path].name}", "name it once"
                 )
             steps[step.path] = step
         return tuple(sorted(steps.values(), key=lambda step: not is_archive(step.path)))
-
-    def _step(self, patch: Patch) -> Step:
-        path = self._target(patch.path)
-        before, after = (_encoded(patch.path, text) for text in (patch.before, patch.after))
-        with refusing(patch.path):
-            mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else _new_mode(after)
-        return Step(patch.path, path, before, after, mode)
 
     def _target(self, name: str, root: str = "") -> Path:
         """Where a write of this root, or one of another `root` that is to be finished, may go."""
@@ -223,19 +224,16 @@ class Workspace:
         self._lock.sign(record.verb, folders_of(record.steps), made)
         temps: dict[Path, Path] = {}
         try:
-            record = self._prepared(record._replace(made=(*made, *record.made)), temps)
+            sweep(folders_of(record.steps))
+            self._stage(record.steps, temps)
+            names = tuple(map(str, temps.values()))
+            record = record._replace(made=(*made, *record.made), temps=names)
+            self._journals.save(self._journals.own, packed(record))
         except BaseException:
             discard([*temps.values(), self._journals.own])
             remove_empty(made)
             raise
         self._finish(record, record.steps, temps)
-
-    def _prepared(self, record: Record, temps: dict[Path, Path]) -> Record:
-        sweep(folders_of(record.steps))
-        self._stage(record.steps, temps)
-        record = record._replace(temps=tuple(map(str, temps.values())))
-        self._journals.save(self._journals.own, packed(record))
-        return record
 
     def _stage(self, steps: Iterable[Step], temps: dict[Path, Path]) -> None:
         """Write the new contents beside their targets, on disk before any of them is renamed."""
@@ -340,13 +338,6 @@ class Workspace:
             return False
         return True
 
-    def _sweep_after(self, dead: LockNote | None) -> None:
-        if dead:
-            state = self._journals.state
-            sweep([*map(Path, dead.folders), self._journals.own.parent, state / "aside"])
-            if not self._journals.pending():
-                remove_empty(dead.made)
-
     def _keep(self, step: Step) -> Kept:
         """Put the text that can no longer be written where its owner finds it."""
         if step.after is None:
@@ -380,10 +371,6 @@ def _encoded(name: str, text: str | None) -> bytes | None:
         return None if text is None else text.encode()
     except UnicodeEncodeError as error:
         raise DataError(f"{name}: a text that is no Unicode ({error.reason})", UNCHANGED) from error
-
-
-def _new_mode(content: bytes | None) -> int:
-    return 0o777 if content and content.startswith(b"#!") else 0o666
 
 
 def _put(step: Step, temps: dict[Path, Path]) -> None:

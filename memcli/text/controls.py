@@ -85,22 +85,15 @@ def strip_private(text: str) -> str:
 
 
 @cache
-def _fence(tag: str) -> re.Pattern[str]:
-    name = "".join(_fence_letter(char) for char in tag)
-    # A dangling "<" at the end could open the tag together with whatever is printed next.
-    return re.compile(rf"[<＜﹤](?=[\s/\\／]*+(?:{name}|\Z))", re.IGNORECASE)
-
-
 def _fence_letter(char: str) -> str:
     if char == "-":
         return "[-_ \u2010-\u2015\u2212\ufe63\uff0d]?"
-    return (
-        f"[{char}{chr(ord(char) + 0xFEE0)}]"
-        if char.isalnum() and char.isascii()
-        else re.escape(char)
-    )
+    plain = char.isalnum() and char.isascii()
+    return f"[{char}{chr(ord(char) + 0xFEE0)}]" if plain else re.escape(char)
 
 
 def fence_safe(text: str, tag: str = "recalled-memory") -> str:
     """`text` in which nothing opens or closes `<tag>`: the bracket becomes `&lt;`."""
-    return _fence(tag).sub("&lt;", text)
+    name = "".join(map(_fence_letter, tag))
+    # A dangling "<" at the end could open the tag together with whatever is printed next.
+    return regex(rf"[<＜﹤](?=[\s/\\／]*+(?:{name}|\Z))", re.IGNORECASE).sub("&lt;", text)

@@ -90,6 +90,7 @@ _ASSIGNMENT: Final = r"""(?ix)
         | '(?P<single> [^'\n]{1,400}? ) \\{0,3} ' )
       | ["'`]? (?P<bare> [^\s"'`,;<>&()\[\]{}]{1,160} ) )
 """
+_RUN: Final = r"""[^\s"'`,;<>&()\[\]{}]*+"""
 _METADATA: Final = (
     r"hash(?:ed)?|digest|ids?|names?|ur[il]|path|files?|dir|counts?|types?|ttl|expir(?:y|es|ation)|length|len|size"
     r"|limits?|budget|fields?|headers?|env|var|prefix|suffix|regex|pattern|policy|rotation|alg(?:orithm)?|scopes?"
@@ -106,7 +107,9 @@ def assigned(text: str, low: str) -> Iterator[Span]:
         if match and _names_a_secret(match, text):
             group = next(g for g in ("double", "single", "bare") if match[g] is not None)
             if _holds_a_secret(match, group, text):
-                covered = _bare_end(text, match.end(group)) if group == "bare" else match.end(group)
+                covered = match.end(group)
+                if group == "bare" and (run := regex(_RUN).match(text, covered)):
+                    covered = run.end()
                 yield Span(_kind_of(match["name"]), match.start(group), covered)
 
 
@@ -116,11 +119,6 @@ def _places(low: str) -> Iterator[int]:
         while at >= 0:
             yield at
             at = low.find(word, at + 1)
-
-
-def _bare_end(text: str, end: int) -> int:
-    run = regex(r"""[^\s"'`,;<>&()\[\]{}]*+""").match(text, end)
-    return run.end() if run else end
 
 
 def _kind_of(name: str) -> str:
@@ -152,9 +150,8 @@ def _holds_a_secret(match: re.Match[str], group: str, text: str) -> bool:
     if regex(_MASKED).search(value) or regex(_FILLER).fullmatch(value.rstrip(".,;:!?")):
         return False
     if group == "bare":
-        return text[match.end(group) : match.end(group) + 1] not in ("(", "[", "{") and _is_random(
-            value, password
-        )
+        after = text[match.end(group) : match.end(group) + 1]
+        return after not in ("(", "[", "{") and _is_random(value, password)
     if any(char.isspace() for char in value):
         return password and "=" in match["gap"] and len(value) >= 12 and "pass" not in value.lower()
     if password and not value.startswith(("/", "~/", "./")):

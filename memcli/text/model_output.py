@@ -43,11 +43,9 @@ def safe_text(title: str, body: str, *, longest: int = BODY_LENGTH) -> tuple[str
     body = _cut("\n".join(_harmless(_plain(body))).strip(), longest)
     if not title and not body:
         raise Refused("empty")
-    title = (
-        title
-        or safe_line(_TITLE_MARKUP.sub("", body.split("\n")[0]), longest=TITLE_LENGTH)
-        or "Note"
-    )
+    if not title:
+        first = _TITLE_MARKUP.sub("", body.split("\n")[0])
+        title = safe_line(first, longest=TITLE_LENGTH) or "Note"
     check(f"{title}\n{body}")
     return title, body
 
@@ -86,14 +84,9 @@ def _harmless(text: str) -> Iterator[str]:
         elif not fence:
             if _RULE.fullmatch(line):
                 continue
-            line = _unheaded(line)
+            while found := _HEADING.match(line):
+                line = line[found.end() :]
         yield line
-
-
-def _unheaded(line: str) -> str:
-    while (found := _HEADING.match(line)) is not None:
-        line = line[found.end() :]
-    return line
 
 
 def _cut(text: str, longest: int) -> str:
