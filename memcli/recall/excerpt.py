@@ -79,9 +79,10 @@ def together(title: str, text: str, asked: Terms) -> list[float]:
 def _found(part: str, asked: Terms) -> dict[str, float]:
     low = part.lower()
     found = {term: weight for term, weight in asked.texts.items() if term in low}
-    for word in word_forms(part):
-        root = stem(word)
-        if root in asked.stems:
+    # A stem keeps three letters: most texts, and most words of the others, need no more.
+    heads = {root[:3] for root in asked.stems if root in low}
+    for word in word_forms(part) if heads else ():
+        if word[:3].lower() in heads and (root := stem(word)) in asked.stems:
             found[root] = asked.stems[root]
     return found
 

@@ -16,7 +16,6 @@ from memcli.memory.words import (
     OVERLAP,
     SIZE,
     bigrams,
-    clean,
     humps,
     join,
     spaceless_runs,
@@ -125,47 +124,20 @@ def test_what_is_no_detail(line: str) -> None:
         read(KEYS + "title: Other\n"),
         read(body="## Freeze time\nIn all tests."),
         read()._replace(id="b"),
+        read()._replace(type="directive"),
+        read()._replace(kind=""),
     ],
 )
 def test_digest_changes_with_what_is_searched_or_weighed(changed: Entry) -> None:
     """A row whose digest is known is not written again, so that every value must count."""
-    assert digests(changed) != digests(read())
+    assert digests(changed) != digests(read()) != digests(read(), live=False)
 
 
-def test_digest_tells_type_and_kind_apart() -> None:
-    """They stand in columns of the row alone, not in its metadata."""
-    base = read()
-    assert (
-        len(
-            {
-                *digests(base),
-                *digests(base._replace(type="directive")),
-                *digests(base._replace(kind="")),
-            }
-        )
-        == 3
-    )
-
-
-def test_digest_changes_with_liveness() -> None:
-    """An entry of an archive is another row."""
-    assert digests(read(), live=False) != digests(read())
-    assert [row.live for row in rows(read(KEYS + "status: retired\n"), live=True)] == [0]
-
-
-def test_digest_does_not_depend_on_the_place() -> None:
-    """An entry that moves down its file, or gets an unknown key, keeps its digest."""
-    base = read()
-    assert digests(base._replace(start=99, end=200, line=17)) == digests(base)
-    assert digests(read(KEYS + "mine: x\n")) == digests(base)
-
-
-def test_unknown_keys_stay_in_the_file() -> None:
-    """The index carries the keys of the contract alone."""
-    (row,) = rows(read(KEYS + "mine: secret plan\noutcome: success\n"), live=True)
-    values = metadata(row)
-    assert "mine" not in values
-    assert (values["outcome"], values["importance"], values["priority"]) == ("success", 0.8, "high")
+def test_digest_depends_on_nothing_else() -> None:
+    """An entry that moves down its file, or gets a key that is not indexed, keeps its row."""
+    moved = read(KEYS + "mine: secret plan\n")._replace(start=99, end=200, line=17)
+    assert digests(moved) == digests(read())
+    assert "mine" not in metadata(rows(moved, live=True)[0])
 
 
 @pytest.mark.parametrize(
@@ -194,15 +166,6 @@ def test_control_characters_and_surrogates_are_cleaned() -> None:
     assert (row.entry, row.title, row.text, row.tags) == ("a b c ",) * 4
     assert metadata(row)["source"] == "a b c "
     row.metadata.encode()
-
-
-@given(st.text())
-@settings(deadline=None)
-def test_clean_keeps_length_and_is_idempotent(text: str) -> None:
-    """Offsets stay true, line ends and tabs stay."""
-    assert len(clean(text)) == len(text)
-    assert clean(clean(text)) == clean(text)
-    clean(text).encode()
 
 
 def test_sub_words() -> None:

@@ -20,7 +20,7 @@ import pytest
 from memcli.app import App, Options
 from memcli.commands import index as index_command
 from memcli.commands import recall as recall_command
-from memcli.index import database, upkeep
+from memcli.index import upkeep
 from memcli.recall.answer import RecallRequest
 from memcli.storage import files
 from tests.conftest import Project
@@ -86,17 +86,6 @@ def test_the_index_is_unseen_in_a_linked_worktree_and_a_submodule(project: Proje
         assert (folder / DB).exists()
         assert project.git("status", "--porcelain", cwd=folder) == ""
     assert project.git("status", "--porcelain", cwd=outer) == ""
-
-
-def test_an_index_older_than_the_repository_is_ignored_too(project: Project) -> None:
-    """`git init` after the first `mem index`: the next change tells git."""
-    plain = project.root.parent / "plain"
-    project.write("MEMORY.md", project.entry("One"), at=plain)
-    project.mem("index", cwd=plain)
-    project.git("init", "-q", cwd=plain)
-    project.write("MEMORY.md", project.entry("Two"), at=plain)
-    project.mem("recall", "two", cwd=plain)
-    assert project.git("status", "--porcelain", cwd=plain) == "?? MEMORY.md\n"
 
 
 def test_without_memory_nothing_is_made(project: Project, world: Path) -> None:
@@ -258,7 +247,7 @@ def test_a_same_size_edit_within_one_tick_is_found(
 
 
 @pytest.mark.parametrize(
-    "how", ["deleted", "emptied", "blanked", "renamed", "made a folder", "made unreadable"]
+    "how", ["deleted", "emptied", "blanked", "renamed", "moved", "made a folder", "made unreadable"]
 )
 def test_what_is_gone_matches_nothing(project: Project, how: str) -> None:
     """Whatever became of the file, its words leave the index, its relations too."""
@@ -271,6 +260,11 @@ def test_what_is_gone_matches_nothing(project: Project, how: str) -> None:
         path.mkdir()
     if how == "renamed":
         path.rename(path.with_suffix(".txt"))
+    if how == "moved":
+        path.rename(project.root / "tasks/new.md")
+        [hit] = project.mem("recall", "stripes", "--json").json["hits"]
+        assert hit["path"] == "tasks/new.md"
+        (project.root / "tasks/new.md").unlink()
     texts = {"emptied": b"", "blanked": b" \n\n", "made unreadable": b"\xff Stripes."}
     if how in texts:
         path.write_bytes(texts[how])
@@ -280,15 +274,6 @@ def test_what_is_gone_matches_nothing(project: Project, how: str) -> None:
     assert sql(project, "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH 'stripes'") == [
         (0,)
     ]
-
-
-def test_a_renamed_file_is_found_under_its_new_name(project: Project) -> None:
-    """Once, with the new path."""
-    path = project.write("tasks/old.md", project.entry("Zebra"))
-    project.mem("index")
-    path.rename(project.root / "tasks/new.md")
-    [hit] = project.mem("recall", "zebra", "--json").json["hits"]
-    assert hit["path"] == "tasks/new.md"
 
 
 # --- incremental equals from scratch
@@ -416,12 +401,8 @@ def _damage(path: Path, kind: str) -> None:
     middle = len(data) // 2
     if kind == "noise in the middle":
         path.write_bytes(data[:4096] + bytes(range(256)) * ((len(data) - 4096) // 256))
-    elif kind == "noise":
-        path.write_bytes(os.urandom(20000))
     elif kind == "truncated":
         path.write_bytes(data[:middle])
-    elif kind == "a stump":
-        path.write_bytes(data[:50])
     elif kind == "text":
         path.write_text("just a note\n" * 500)
     elif kind == "folder":
@@ -445,8 +426,7 @@ def _damage(path: Path, kind: str) -> None:
 
 
 KINDS = [
-    "noise", "noise in the middle", "truncated", "a stump", "text", "folder", "fifo", "other version",
-    "foreign",
+    "noise in the middle", "truncated", "text", "folder", "fifo", "other version", "foreign",
     "no file_meta", "no chunks", "no chunks_fts", "no relations", "no chunks_fts_data",
 ]  # fmt: skip
 
@@ -668,15 +648,6 @@ def test_lone_surrogates_and_control_characters_are_indexed(project: Project) ->
     project.write("MEMORY.md", text)
     done = project.mem("recall", "zebra", "--json", "--ranked")
     assert (done.code, len(done.json["hits"])) == (0, 1), done.err
-
-
-def test_the_schema_holds_the_tables_of_the_specification(project: Project) -> None:
-    """Names that other tools may look for."""
-    project.write("MEMORY.md", project.entry())
-    project.mem("index")
-    tables = {row[0] for row in sql(project, "SELECT name FROM sqlite_master WHERE type = 'table'")}
-    assert {"file_meta", "chunks", "chunks_fts", "embedding_cache", "relations", "meta"} <= tables
-    assert sql(project, "PRAGMA user_version") == [(database.SCHEMA_VERSION,)]
 
 
 def test_rebuilding_keeps_embedded_vectors(project: Project) -> None:

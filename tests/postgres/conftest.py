@@ -37,23 +37,25 @@ class Shared:
         self.name = name
         self.url = server.url(name)
 
-    def rows(self, statement: str, *values: Any, role: str = "") -> list[tuple[Any, ...]]:
-        """What a statement gives, as the owner or as another role that logs in."""
+    def connect(self, role: str = "") -> psycopg.Connection[Any]:
+        """A connection of the owner, or of another role that logs in."""
         url = self.server.url(self.name, role, "pw") if role else self.url
-        with psycopg.connect(url, autocommit=True) as connection:
+        return psycopg.connect(url, autocommit=True)
+
+    def rows(self, statement: str, *values: Any, role: str = "") -> list[tuple[Any, ...]]:
+        """What a statement gives, as the owner or as another role."""
+        with self.connect(role) as connection:
             return connection.execute(statement, values).fetchall()
 
     def do(self, *statements: str) -> None:
-        with psycopg.connect(self.url, autocommit=True) as connection:
+        with self.connect() as connection:
             for statement in statements:
                 connection.execute(statement)
 
     def versions(self, table: str) -> dict[Any, str]:
         """Which transaction wrote each row of a table: an untouched row keeps it."""
-        key = {"projects": "project::text", "files": "path", "chunks": "entry", "terms": "term"}[
-            table
-        ]
-        return dict(self.rows(f"SELECT {key}, xmin::text FROM mem.{table}"))
+        keys = {"projects": "project::text", "files": "path", "chunks": "entry", "terms": "term"}
+        return dict(self.rows(f"SELECT {keys[table]}, xmin::text FROM mem.{table}"))
 
     def dump(self) -> str:
         """Every value of every table as one text."""

@@ -143,29 +143,6 @@ def test_tables_that_cannot_be_made_leave_nothing(
         shared.do("DROP ROLE weak")
 
 
-def test_another_dimension(
-    ready: Project, shared: Shared, vectors: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Vectors of one model with two dimensions cannot be compared: a push is refused, a recall uses
-    words.
-    """
-    push(ready)
-    shared.do("UPDATE mem.projects SET dim = 128", "UPDATE mem.chunks SET dim = 128")
-    before = shared.dump()
-    ready.write("MEMORY.md", ready.entry("Herds", "zebra and gnu"))
-    ready.commit()
-    done = ready.mem("index", "--push")
-    assert (done.code, "have 128 dimensions" in done.err, "embed_dimensions = 128" in done.err) == (
-        2,
-        True,
-        True,
-    )
-    assert shared.dump() == before
-    done = ready.mem("recall", "--shared", "--json", "zebra")
-    assert [hit["title"] for hit in done.json["hits"]] == ["Herds"]
-    assert done.json["mode"] == "bm25" and "words alone were searched" in done.err
-
-
 def test_a_server_without_pgvector(ready: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that lacks the extension is told apart from one without tables; nothing is made
     there.

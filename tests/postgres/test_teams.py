@@ -131,13 +131,11 @@ def test_a_small_team_finds_all_its_vectors(teams: Project, shared: Shared) -> N
         shared.do(
             f"UPDATE mem.chunks SET model = 'm', dim = 3, vector = '{vector}' WHERE team = '{team}'"
         )
-    with psycopg.connect(shared.url, autocommit=True) as connection:
+    with shared.connect() as connection:
         schema.index_vectors(connection, "m", 3)
     nearest = "SELECT id FROM mem.nearest('[1,2,3]', 'm', 3, 9, %s)"
     everything = '{"store": ["memory", "archive"]}'
-    with psycopg.connect(
-        shared.server.url(shared.name, "reader_a", "pw"), autocommit=True
-    ) as connection:
+    with shared.connect("reader_a") as connection:
         connection.execute("SET enable_seqscan = off")
         connection.execute("SET enable_sort = off")
         connection.execute("SET hnsw.ef_search = 1")
@@ -181,9 +179,7 @@ def test_a_model_name_is_no_sql(teams: Project, shared: Shared, chunks: int) -> 
 def test_a_readers_own_function_sees_no_hidden_row(teams: Project, shared: Shared) -> None:
     """A cheap function that tells all it is given is not given rows of another team."""
     told: list[str] = []
-    with psycopg.connect(
-        shared.server.url(shared.name, "reader_a", "pw"), autocommit=True
-    ) as connection:
+    with shared.connect("reader_a") as connection:
         connection.add_notice_handler(lambda notice: told.append(notice.message_primary or ""))
         connection.execute(
             "CREATE FUNCTION pg_temp.tell(t text) RETURNS boolean LANGUAGE plpgsql COST 0.0000001 AS"
@@ -201,9 +197,7 @@ def test_the_role_that_was_set_counts(teams: Project, shared: Shared) -> None:
     """
     shared.do("CREATE ROLE member LOGIN PASSWORD 'pw' IN ROLE team_a, team_b")
     try:
-        with psycopg.connect(
-            shared.server.url(shared.name, "member", "pw"), autocommit=True
-        ) as connection:
+        with shared.connect("member") as connection:
             assert sorted(connection.execute("SELECT mem.teams()").fetchall()[0][0]) == [
                 "team_a",
                 "team_b",
@@ -213,9 +207,7 @@ def test_the_role_that_was_set_counts(teams: Project, shared: Shared) -> None:
             assert connection.execute("SELECT DISTINCT team FROM mem.chunks").fetchall() == [
                 ("team_b",)
             ]
-        with psycopg.connect(
-            shared.server.url(shared.name, "reader_a", "pw"), autocommit=True
-        ) as connection:
+        with shared.connect("reader_a") as connection:
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 connection.execute("SET ROLE team_b")
             with pytest.raises(psycopg.Error):
@@ -228,9 +220,7 @@ def test_the_role_that_was_set_counts(teams: Project, shared: Shared) -> None:
 def test_readers_do_not_write(teams: Project, shared: Shared) -> None:
     """A reader may change nothing; a pusher nothing of another team, nor give rows away to it."""
     for role, team in (("reader_a", "team_a"), ("pusher_a", "team_b")):
-        with psycopg.connect(
-            shared.server.url(shared.name, role, "pw"), autocommit=True
-        ) as connection:
+        with shared.connect(role) as connection:
             for table in TABLES:
                 for statement in (
                     f"DELETE FROM mem.{table}",
