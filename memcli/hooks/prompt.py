@@ -42,12 +42,17 @@ def prompt(app: HookApp, state: State, call: HookCall) -> Told:
         lambda: told(app.project, app.index, lambda: app.providers.embedder, app.notes, text)
     )
     fresh = [item for item in found if seen.isdisjoint((item.key, *item.also))]
-    limit = min(PROMPT_TOKENS, app.limit or PROMPT_TOKENS) + budget.FRAME
-    made = budget.compose(Pools(ranked=fresh), limit=limit, most=PROMPT_HITS, share=1.0)
+    room = min(PROMPT_TOKENS, app.limit or PROMPT_TOKENS)
+    decided, strong = _from_history(app, text, min(HISTORY_TOKENS, room))
+    if decided and decided.key in seen:
+        decided = None
+    kept = budget.cost(decided) if decided and strong else 0
+    limit, most = room - kept + budget.FRAME, PROMPT_HITS - bool(kept)
+    made = budget.compose(Pools(ranked=fresh), limit=limit, most=most, share=1.0)
     chosen = list(made.items)
-    if len(chosen) < PROMPT_HITS:
-        room = PROMPT_TOKENS + budget.FRAME - made.budget.used if chosen else PROMPT_TOKENS
-        chosen += _from_history(app, text, min(HISTORY_TOKENS, room))
+    left = limit - made.budget.used if chosen else room
+    if decided and len(chosen) < PROMPT_HITS and (strong or budget.cost(decided) <= left):
+        chosen.append(decided)
     turns = log.turns(session)
     newest = max((file.mtime for file in app.project.listing.files), default=0)
     count = turns.prompts + 1 if newest == turns.newest else 1
@@ -65,24 +70,26 @@ def prompt(app: HookApp, state: State, call: HookCall) -> Told:
     return Told("\n".join(filter(None, (block, NUDGE if nudge else ""))), titles)
 
 
-def _from_history(app: HookApp, text: str, room: int) -> list[Shown]:
-    """The best excerpt of what was said or committed, when it is clearly about a prompt."""
+def _from_history(app: HookApp, text: str, room: int) -> tuple[Shown | None, bool]:
+    """The best excerpt of what was said or committed, when it is clearly about a prompt; and
+    whether so clearly that entries give way to it.
+    """
     project = app.project
     if project.root is None or not project.config.history or room < LEAST_EXCERPT:
-        return []
+        return None, False
     from memcli.history.record import path_of
 
     path = path_of(project.root, state_dir())
     if path is None or not path.exists():
-        return []
+        return None, False
     from memcli.index.view import Filters
     from memcli.recall import history_layer
 
     gone = app.guarded(lambda: history_layer.gone_of(app.index))
     layer = history_layer.ask(path, text, Filters(), gone=gone)
     if layer is None or not layer.hits:
-        return []
+        return None, False
     best = layer.hits[0]
-    clear = best.strength >= CLEAR and best.met >= MET and layer.gone(best.doc) is None
-    item = layer.shown(best, room) if clear else None
-    return [item] if item is not None else []
+    clear = best.strength >= CLEAR and layer.evidence(best, text) >= MET
+    item = layer.shown(best, room, short=True) if clear and layer.gone(best.doc) is None else None
+    return (item if item is not None and item.text else None), layer.strong

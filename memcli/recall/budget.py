@@ -281,6 +281,11 @@ def _squeezed(item: Shown, room: int, *, first: bool, number: int) -> Shown | No
     return item._replace(text=text) if text else None
 
 
+def cost(item: Shown) -> int:
+    """Tokens of an item that opens its layer."""
+    return _cost(item, first=True)
+
+
 def _cost(item: Shown, *, first: bool, number: int = 1) -> int:
     """Tokens that one item adds to the block. A sum of costs is never less than the size of the
     whole.

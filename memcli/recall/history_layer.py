@@ -15,6 +15,7 @@ from memcli.history.search import Asked, Hit, search, stem
 from memcli.project import git
 from memcli.recall import present
 from memcli.recall.budget import Shown, heading, tokens
+from memcli.recall.gate import COMMON
 from memcli.text.redact import for_prompt
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ _SAID: Final = 0.6
 """Share of an excerpt's words, by weight, that a shown entry says already."""
 _CURATED: Final = 1.1
 """How much more of the task an exchange must meet to stand before an entry in one list."""
+_FILE: Final = re.compile(r"[\w./\\-]*\w\.[A-Za-z]\w{0,5}\b")
 _WORD: Final = re.compile(r"[^\W_]{2,}")
 _SPEAKERS: Final = {"person": "person: ", "agent": "agent: ", "error": "error: "}
 
@@ -75,9 +77,19 @@ class HistoryLayer:
                 found.append(item)
         return found
 
-    def shown(self, hit: Hit, room: int) -> Shown | None:
-        """A hit as an item of about `room` tokens."""
-        head = for_prompt(heading(hit.doc.title, self._facts(hit)))
+    def evidence(self, hit: Hit, text: str) -> int:
+        """How many words of a task a hit has that say something: no file names, none of all talk."""
+        named = {stem(word) for name in _FILE.findall(text) for word in _WORD.findall(name.lower())}
+        plain = {stem(term) for term in self._asked.terms if " " not in term and term not in COMMON}
+        words = self._words("\n".join((hit.doc.title, *(doc.text for doc in hit.docs))))
+        return len((plain - named) & words)
+
+    def shown(self, hit: Hit, room: int, *, short: bool = False) -> Shown | None:
+        """A hit as an item of about `room` tokens; `short`: without what began the exchange."""
+        title, *facts = hit.doc.title, *self._facts(hit)
+        if short and hit.doc.source == "session":
+            title, *facts = facts
+        head = for_prompt(heading(title, facts))
         left = room - tokens(f"### {head}\n")
         said = excerpt(hit, self._asked, max(4 * left, 120))
         commit = hit.doc.source == "commit"
@@ -160,11 +172,16 @@ class HistoryLayer:
         if (reason := self.gone(doc)) is not None:
             yield f"learned as an entry that was {reason}"
         elif superseded := self._superseded(hit):
-            yield f"older than {superseded}"
+            yield f"older than {_short(superseded)}"
 
     def gone(self, doc: Doc) -> str | None:
         """Why an entry that was learned from it no longer holds, if so."""
         return self._gone.get(doc.key.partition(":")[2])
+
+
+def _short(handle: str) -> str:
+    """A handle as it is shown; that of a commit may be its whole hash."""
+    return handle if ":" in handle else f"c:{handle[:7]}"
 
 
 def ask(

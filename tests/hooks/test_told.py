@@ -103,3 +103,33 @@ def test_history_is_told_when_it_is_clearly_about_a_prompt(shop: Project) -> Non
     assert "exponential backoff" in said and "c:" in said and len(said) < 1400
     assert call(shop, "prompt", **asked).out == ""
     assert call(shop, "prompt", prompt="thanks, that looks lovely").out == ""
+
+
+def test_entries_give_way_to_what_was_clearly_decided(shop: Project) -> None:
+    """However much entries have to say about the prompt's words."""
+    for i in range(30):
+        shop.write(f"src/part{i}.py", f"value = {i}\n")
+        shop.commit(f"Part {i}: widget number {i} is drawn from its own table")
+    long = "Webhooks of the payment provider: retry dashboards show the load. " * 12
+    shop.write("MEMORY.md", shop.entry("Payment provider webhooks", long, id="long"))
+    why = (
+        "Retry webhooks of the payment provider with exponential backoff\n\nThe payment provider drops"
+        " webhooks under load, so the retry budget is exactly seven attempts, jittered by tenant."
+    )
+    shop.commit(why)
+    assert shop.mem("index", "--history").code == 0
+    asked = "our retry of webhooks loses the payment provider under load: which budget, jittered by tenant, how many attempts?"
+    said = call(shop, "prompt", prompt=asked).json["hookSpecificOutput"]["additionalContext"]
+    assert "exactly seven attempts" in said and len(said) < 1400
+
+
+def test_a_file_name_is_no_evidence_and_a_bare_subject_is_not_told(shop: Project) -> None:
+    for i in range(30):
+        shop.write(f"src/part{i}.py", f"value = {i}\n")
+        shop.commit(f"Part {i}: widget number {i} is drawn from its own table")
+    shop.commit("src/shop/core.py: make messages verbose")
+    shop.commit("Quarterly invoices skip dormant tenants entirely")
+    assert shop.mem("index", "--history").code == 0
+    assert call(shop, "prompt", prompt="rename foo to bar in src/shop/core.py").out == ""
+    asked = "why do quarterly invoices skip dormant tenants entirely?"
+    assert call(shop, "prompt", prompt=asked).out == ""
