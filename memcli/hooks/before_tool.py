@@ -30,7 +30,7 @@ def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
     found = app.guarded(lambda: _corrections(app, tool))
     if not found:
         return Told()
-    from memcli.text.redact import for_prompt  # most calls say nothing
+    from memcli.text.redact import for_prompt
 
     log, day = SessionLog(state), app.project.now.isoformat()
     why = f"before {os.path.basename(tool.files[0])}" if tool.files else "before a command"
@@ -48,8 +48,12 @@ def _corrections(app: HookApp, tool: ToolCall) -> list[tuple[Candidate, str]]:
     scope = view.select(rows, Filters(type=("corrective",)))
     found = _nearest(app, scope, _found(app, scope, tool))
     found.sort(key=lambda c: (-float(c.values.get("importance", 0.5)), c.date, c.entry))
+    return _lines(app, scope, found) if found else []
+
+
+def _lines(app: HookApp, scope: Scope, found: list[Candidate]) -> list[tuple[Candidate, str]]:
     from memcli.text.quoting import escaped
-    from memcli.text.redact import for_prompt
+    from memcli.text.redact import for_prompt  # most calls say nothing
 
     lines = []
     for each in found:
