@@ -49,22 +49,21 @@ class Gather:
     def _begin(self) -> None:
         self.turns: list[Turn] = []
         self.names: Counter[str] = Counter()
-        self.cwd = self.branch = self.parent = self.id = ""
+        self.cwd = self.parent = self.id = ""
         self.cut = self._held = 0
-        self._session = self._cwd = self._branch = ""
+        self._session = self._cwd = ""
         self._told: Any = None
 
     # what the session is
 
-    def where(self, *, session: Any = "", cwd: Any = "", branch: Any = "") -> None:
-        """The session, folder and branch from here on; what is not known stays as it was."""
-        told = session, cwd, branch
+    def where(self, *, session: Any = "", cwd: Any = "") -> None:
+        """The session and folder from here on; what is not known stays as it was."""
+        told = session, cwd
         if told != self._told:
             self._told = told
             self._session = self._same(session, speakers.name) or self._session
             self._cwd = self._same(cwd, speakers.line) or self._cwd
-            self._branch = self._same(branch, speakers.line) or self._branch
-            self.cwd, self.branch = self.cwd or self._cwd, self.branch or self._branch
+            self.cwd = self.cwd or self._cwd
         if self._session:
             self.names[self._session] += 1
 
@@ -148,8 +147,8 @@ class Gather:
     def _add(self, turn: Turn, place: TurnPlace) -> None:
         if place.offset < self.since:
             return
-        turn = turn._replace(time=place.time, line=place.line, offset=place.offset)
-        turn = turn._replace(session=self._session, cwd=self._cwd, branch=self._branch)
+        line, offset = place.line, place.offset
+        turn = turn._replace(time=place.time, line=line, offset=offset, cwd=self._cwd)
         self.turns.append(turn)
         self._held += _size(turn)
         if self._held > BUDGET:
@@ -200,7 +199,7 @@ class Gather:
         times = [turn.time for turn in self.turns if turn.time] or [""]
         name, turns = self.id or self.voted(), tuple(self.turns)
         parent = "" if self.parent == name else self.parent
-        made = Session(name, "", "", turns, self.cwd, self.branch, times[0], times[-1], parent)
+        made = Session(name, "", "", turns, self.cwd, times[0], times[-1], parent)
         return made._replace(cut=self.cut)
 
 

@@ -29,9 +29,7 @@ class Turn(NamedTuple):
     error: bool = False
     line: int = 0
     offset: int = 0
-    session: str = ""
     cwd: str = ""
-    branch: str = ""
     call: str = ""
 
     @property
@@ -55,7 +53,6 @@ class Session(NamedTuple):
     name: str
     turns: tuple[Turn, ...]
     cwd: str = ""
-    branch: str = ""
     started: str = ""
     ended: str = ""
     parent: str = ""

@@ -162,7 +162,7 @@ def joined(session: Session, agent: Session) -> Session:
     rows = [(time, 0, at, turn) for at, (time, turn) in enumerate(zip(times, own, strict=True))]
     for at, turn in enumerate(agent.turns):
         if turn.time >= first:
-            rows.append((turn.time, 1, at, turn._replace(session=session.id)))
+            rows.append((turn.time, 1, at, turn))
     turns = (*(row[3] for row in sorted(rows, key=lambda row: row[:3])), last)
     skipped, cut = session.skipped + agent.skipped, session.cut + agent.cut
     return session._replace(turns=turns, skipped=skipped, cut=cut)

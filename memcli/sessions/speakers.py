@@ -217,7 +217,7 @@ def name(value: Any) -> str:
 
 
 def line(value: Any) -> str:
-    """A path or branch from outside as one line; "" when it is none."""
+    """A path from outside as one line; "" when it is none."""
     return _CONTROL.sub("", value[:4096]) if isinstance(value, str) else ""
 
 

@@ -65,19 +65,19 @@ def test_what_nobody_typed_is_injected() -> None:
 
 
 def test_the_place_of_a_turn_is_known() -> None:
-    """Line from 1, offset in bytes, uuid, time, folder, branch."""
+    """Line from 1, offset in bytes, uuid, time, folder."""
     path = FIXTURES / "claude.jsonl"
     found = turn("unittest")
     line = path.read_bytes().splitlines()[found.line - 1]
     assert path.read_bytes()[found.offset :].startswith(line)
     assert json.loads(line)["uuid"] == found.key and json.loads(line)["timestamp"] == found.time
-    assert (found.cwd, found.branch) == ("/home/ana/shop", "fix/cart")
+    assert found.cwd == "/home/ana/shop"
 
 
 def test_the_session_is_the_one_most_records_name() -> None:
     """A record carried over from another session does not rename the file."""
     session = read(FIXTURES / "claude.jsonl")
-    assert session.turns[0].session.startswith("1111") and session.id.startswith("5f0e")
+    assert session.id.startswith("5f0e")
     assert session.skipped == 2
 
 

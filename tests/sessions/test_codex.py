@@ -43,9 +43,9 @@ def test_tools_come_from_items_with_decoded_arguments_and_exit_codes() -> None:
 
 
 def test_the_session_knows_itself() -> None:
-    """Id, folder and branch of the first record; a fork names where it came from."""
+    """Id and folder of the first record; a fork names where it came from."""
     session = read(FIXTURES / "codex.jsonl")
-    assert (session.cwd, session.branch, session.parent) == ("/home/ana/shop", "main", "")
+    assert (session.cwd, session.parent) == ("/home/ana/shop", "")
     fork = read(FIXTURES / "codex-fork.jsonl")
     assert fork.id.endswith("2") and fork.parent == session.id
 

@@ -44,8 +44,7 @@ def read(lines: Iterable[Line], into: Gather) -> None:
     for line, record in records(lines, into, _has_words, _parsed):
         if record.get("type") not in ("user", "assistant"):
             continue
-        cwd, branch = record.get("cwd"), record.get("gitBranch")
-        into.where(session=record.get("sessionId"), cwd=cwd, branch=branch)
+        into.where(session=record.get("sessionId"), cwd=record.get("cwd"))
         if not into.parent and isinstance(source := record.get("forkedFrom"), dict):
             into.parent = speakers.name(source.get("sessionId"))
         if record.get("isSidechain") is True:

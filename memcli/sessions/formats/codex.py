@@ -84,9 +84,7 @@ class _Rollout:
         if not self.into.turns:
             self.root = source or name
         if not self.into.id:
-            git = item.get("git")
-            branch = git.get("branch") if isinstance(git, dict) else ""
-            self.into.where(session=name, cwd=item.get("cwd"), branch=branch)
+            self.into.where(session=name, cwd=item.get("cwd"))
             self.into.id, self.into.parent = name, source
 
     def _event(self, item: Mapping[str, Any], place: TurnPlace) -> None:

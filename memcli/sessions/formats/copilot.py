@@ -27,7 +27,7 @@ def read(lines: Iterable[Line], into: Gather) -> None:
         if record["type"] == "session.start":
             context = data.get("context")
             at = context if isinstance(context, dict) else {}
-            into.where(session=data.get("sessionId"), cwd=at.get("cwd"), branch=at.get("branch"))
+            into.where(session=data.get("sessionId"), cwd=at.get("cwd"))
         elif place := into.event(line, record, "id"):
             _event(record["type"], data, place, into, tools)
 

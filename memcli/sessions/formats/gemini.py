@@ -131,8 +131,7 @@ def recognises_qwen(record: Mapping[str, Any]) -> bool:
 def read_qwen(lines: Iterable[Line], into: Gather) -> None:
     """Turns in order; an event whose uuid was seen is passed over."""
     for line, record in records(lines, into):
-        cwd, branch = record.get("cwd"), record.get("gitBranch")
-        into.where(session=record.get("sessionId"), cwd=cwd, branch=branch)
+        into.where(session=record.get("sessionId"), cwd=record.get("cwd"))
         message = record.get("message")
         if isinstance(message, dict) and (place := into.event(line, record)):
             _parts(record, mappings(message.get("parts")), place, into)
