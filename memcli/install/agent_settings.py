@@ -124,11 +124,6 @@ def handlers(text: str) -> list[Handler]:
     ]
 
 
-def is_installed(text: str, harness: str) -> bool:
-    """Whether each event that mem wants to hear of has a handler of ours."""
-    return {hook.event for hook in HOOKS[harness]} <= {each.event for each in handlers(text)}
-
-
 def parse(text: str) -> dict[str, Any]:
     """The settings in a text, {} for a blank one. Raises UsageError with the line."""
     body = text.removeprefix(BOM)

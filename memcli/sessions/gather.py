@@ -49,7 +49,7 @@ class Gather:
     def _begin(self) -> None:
         self.turns: list[Turn] = []
         self.names: Counter[str] = Counter()
-        self.cwd = self.parent = self.id = ""
+        self.cwd = self.id = ""
         self.cut = self._held = 0
         self._session = self._cwd = ""
         self._told: Any = None
@@ -198,9 +198,7 @@ class Gather:
     def _made(self) -> Session:
         times = [turn.time for turn in self.turns if turn.time] or [""]
         name, turns = self.id or self.voted(), tuple(self.turns)
-        parent = "" if self.parent == name else self.parent
-        made = Session(name, "", "", turns, self.cwd, times[0], times[-1], parent)
-        return made._replace(cut=self.cut)
+        return Session(name, "", "", turns, self.cwd, times[0], times[-1], cut=self.cut)
 
 
 def records(

@@ -41,8 +41,8 @@ class Turn(NamedTuple):
 class Session(NamedTuple):
     """A session as one file tells it, its turns in order.
 
-    `name` is the file's without its folder ("-" for standard input); `parent` is the session that
-    this one was forked from or is a sub-agent of. `skipped` counts lines that were not understood,
+    `name` is the file's without its folder ("-" for standard input). `id` of a sub-agent's file is
+    that of the agent. `skipped` counts lines that were not understood,
     `cut` turns that were left out because the session is too large to be held whole. `end` is where
     reading stopped (offset after the last whole record), `size` and `mtime` (ns) are the file's
     when it began, `head` is the SHA-256 of its first line: a grown file is read on by them.
@@ -55,7 +55,6 @@ class Session(NamedTuple):
     cwd: str = ""
     started: str = ""
     ended: str = ""
-    parent: str = ""
     skipped: int = 0
     end: int = 0
     cut: int = 0

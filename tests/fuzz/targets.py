@@ -43,6 +43,7 @@ from memcli.text.controls import for_display
 from memcli.text.injections import neutralise
 from memcli.text.redact import for_prompt
 from memcli.text.secrets import redact_secrets
+from tests.install import is_installed
 
 NAME: Final = "MEMORY.md"
 _HASTY: Final = "PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF;"
@@ -229,7 +230,7 @@ def _facts(text: str) -> None:
 def _settings(text: str) -> None:
     put = agent_settings.with_hooks(text, "claude")
     assert agent_settings.with_hooks(put, "claude") == put
-    assert agent_settings.is_installed(put, "claude")
+    assert is_installed(put, "claude")
     agent_settings.without_hooks(put)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from memcli.errors import UsageError
 from memcli.install import agent_settings as settings
+from tests.install import is_installed
 
 THEIRS = {
     "permissions": {"allow": ["Bash(git status)", 'Bash(echo "{")'], "deny": []},
@@ -61,7 +62,7 @@ def test_what_goes_in_is_ours_once_and_nothing_else(text: str | None, harness: s
         theirs.setdefault("hooks", {}).setdefault(event, []).append(group)
     assert json.loads(after.lstrip("\ufeff")) == theirs
     assert settings.with_hooks(after, harness) == after
-    assert settings.is_installed(after, harness) and not settings.is_installed(text or "", harness)
+    assert is_installed(after, harness) and not is_installed(text or "", harness)
     if "\r\n" in (text or ""):
         assert "\n" not in after.replace("\r\n", "")
 

@@ -15,6 +15,7 @@ import yaml
 from memcli.install import agent_settings, git_hooks, repository
 from memcli.project import distribution, git
 from tests.conftest import Project
+from tests.install import is_installed
 from tests.install.test_agent_settings import OLD, PREPARED
 
 HOOKS = git_hooks.HOOKS
@@ -122,7 +123,7 @@ def test_settings_in_twice_and_out_are_as_before(
         before = snapshot(project.root, project.home)
         assert project.mem("init", *options).code == 0
         once = snapshot(project.root, project.home)
-        assert agent_settings.is_installed(path.read_text(), options[0][2:])
+        assert is_installed(path.read_text(), options[0][2:])
         assert project.mem("init", *options).code == 0
         assert snapshot(project.root, project.home) == once
         assert project.mem("init", *options, "--remove").code == 0
@@ -181,8 +182,8 @@ def test_the_user_has_hooks_without_a_project(project: Project, tmp_path: Path) 
     before = snapshot(nowhere, project.home)
     words = ("init", "--claude", "--codex", "--user")
     assert project.mem(*words, cwd=nowhere, env=moved).code == 0
-    assert agent_settings.is_installed((tmp_path / "cc/settings.json").read_text(), "claude")
-    assert agent_settings.is_installed((tmp_path / "cx/hooks.json").read_text(), "codex")
+    assert is_installed((tmp_path / "cc/settings.json").read_text(), "claude")
+    assert is_installed((tmp_path / "cx/hooks.json").read_text(), "codex")
     assert project.mem(*words, "--remove", cwd=nowhere, env=moved).code == 0
     assert not (tmp_path / "cc").exists() and not (tmp_path / "cx").exists()
     assert snapshot(nowhere, project.home) == before
@@ -303,7 +304,7 @@ def test_a_link_of_the_user_is_written_through(project: Project) -> None:
     link.parent.mkdir()
     link.symlink_to(target)
     project.mem("init", "--claude", "--user")
-    assert link.is_symlink() and agent_settings.is_installed(target.read_text(), "claude")
+    assert link.is_symlink() and is_installed(target.read_text(), "claude")
     project.mem("init", "--claude", "--user", "--remove")
     assert link.is_symlink() and target.read_text() == "{}\n"
 

@@ -45,8 +45,6 @@ def read(lines: Iterable[Line], into: Gather) -> None:
         if record.get("type") not in ("user", "assistant"):
             continue
         into.where(session=record.get("sessionId"), cwd=record.get("cwd"))
-        if not into.parent and isinstance(source := record.get("forkedFrom"), dict):
-            into.parent = speakers.name(source.get("sessionId"))
         if record.get("isSidechain") is True:
             agent = agent or speakers.name(record.get("agentId"))
         else:
@@ -54,7 +52,7 @@ def read(lines: Iterable[Line], into: Gather) -> None:
         if place := into.event(line, record):
             _message(record, place, blocks)
     if agent not in ("", "-"):
-        into.parent, into.id = into.parent or into.voted(), agent
+        into.id = agent
 
 
 def read_stream(lines: Iterable[Line], into: Gather) -> None:

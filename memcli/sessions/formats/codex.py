@@ -85,7 +85,7 @@ class _Rollout:
             self.root = source or name
         if not self.into.id:
             self.into.where(session=name, cwd=item.get("cwd"))
-            self.into.id, self.into.parent = name, source
+            self.into.id = name
 
     def _event(self, item: Mapping[str, Any], place: TurnPlace) -> None:
         kind = item.get("type")

@@ -69,8 +69,6 @@ def _about(record: Mapping[str, Any], into: Gather) -> None:
     directories = record.get("directories")
     at = directories[0] if isinstance(directories, list) and directories else record.get("cwd")
     into.where(session=record.get("sessionId"), cwd=at)
-    if record.get("kind") == "subagent":
-        into.parent = speakers.name(record.get("parentSessionId")) or into.parent
 
 
 def _message(message: Any, place: TurnPlace, into: Gather) -> None:

@@ -15,7 +15,7 @@ from memcli.storage import sqlite
 MAGIC = sqlite.MAGIC
 TABLES = ("session", "message", "part")
 _QUOTED = re.compile(r'\s*"([^"]*)"\s*')
-_SESSIONS = "SELECT id, parent_id, directory FROM session ORDER BY time_created, id"
+_SESSIONS = "SELECT id, directory FROM session ORDER BY time_created, id"
 # JSON that is none would end the whole query; texts beyond a million characters are nobody's words.
 _PARTS = """
 SELECT p.id, m.time_created, json_extract(m.data, '$.role'), json_extract(p.data, '$.type'),
@@ -41,12 +41,11 @@ def read(path: Path, into: Gather, *, folders: Sequence[str] = ()) -> None:
     """Every session of `folders` (at or below; of all without any); offsets count parts."""
     hint = "name the database of OpenCode"
     with sqlite.opened(path, TABLES, kind="OpenCode", hint=hint) as db:
-        for name, parent, directory in sqlite.all_rows(db, _SESSIONS, path):
+        for name, directory in sqlite.all_rows(db, _SESSIONS, path):
             if folders and not inside(str(directory), folders):
                 continue
             into.close()
             into.where(session=name, cwd=directory)
-            into.parent = speakers.name(parent)
             into.skipped += db.execute(_BROKEN, (name,)).fetchone()[0]
             for row in db.execute(_PARTS, (name,)):
                 _part(row, into)
@@ -61,7 +60,6 @@ def read_document(document: Mapping[str, Any], into: Gather) -> None:
     """One session, as `opencode export` prints it."""
     about = document["info"]
     into.where(session=about.get("id"), cwd=about.get("directory"))
-    into.parent = speakers.name(about.get("parentID"))
     for message in document["messages"]:
         info = message.get("info") if isinstance(message, dict) else None
         if not isinstance(info, dict):
