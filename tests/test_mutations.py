@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.drills.mutations import Mutation, copied, main, outcome, row
+from tests.drills.mutations import Mutation, copied, main, outcome, table
 
 CODE = "def is_adult(age):\n    return age >= 18\n"
 TEST = "import memcli.age\n\ndef test_it():\n    assert memcli.age.is_adult({}) and not memcli.age.is_adult(3)\n"
@@ -34,15 +34,15 @@ def source(tmp_path: Path) -> Path:
 
 
 def off_by_one(*tests: str) -> Mutation:
-    return row("eighteen is too young", "age.py", SHY, "age > 18", *tests)
+    return Mutation("eighteen is too young", SHY, "age > 18", tests)
 
 
 @pytest.mark.parametrize(("mutation", "found"), [
     (off_by_one("test_sharp.py"), ("caught", "test_sharp.py::test_it")),
     (off_by_one("test_blunt.py"), ("survived", "")),
     (off_by_one("test_broken.py", "test_sharp.py"), ("caught", "test_sharp.py::test_it")),
-    (row("gone", "age.py", "no such text", "", "test_sharp.py"), ("void", "its text stands there 0 times")),
-    (row("no Python", "age.py", SHY, "(", "test_sharp.py"), ("void", "the tests do not run (2)")),
+    (Mutation("gone", "no such text", "", ["test_sharp.py"]), ("void", "its text stands there 0 times")),
+    (Mutation("no Python", SHY, "(", ["test_sharp.py"]), ("void", "the tests do not run (2)")),
 ])  # fmt: skip
 def test_a_mutation_is_caught_by_a_test_that_fails_for_it_alone(
     source: Path, tmp_path: Path, mutation: Mutation, found: tuple[str, str]
@@ -64,3 +64,12 @@ def test_the_exit_status_tells_of_survivors(
     assert main([off_by_one("test_blunt.py")], source, ["--only", "nothing like it"]) == 0
     assert "0 caught, 1 survived, 0 void" in capsys.readouterr().out
     assert (source / "memcli/age.py").read_text() == CODE
+
+
+def test_every_mistake_can_be_made() -> None:
+    """The text of each row stands once in the package, and its tests are there."""
+    package = Path(__file__).parents[1] / "memcli"
+    every = "\n".join(path.read_text("utf-8") for path in package.rglob("*.py"))
+    assert [row.what for row in table() if every.count(row.old) != 1] == []
+    named = {Path(__file__).parent / test for row in table() for test in row.tests}
+    assert [str(path) for path in named if not path.exists()] == []

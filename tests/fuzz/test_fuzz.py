@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memcli.install.managed_section import HASH
-from tests.fuzz.growth import patience
 from tests.fuzz.hostile import CHARACTERS, FIXED, SEEDS, TOKENS, Family, drawn, mutated
+from tests.fuzz.patience import patience
 from tests.fuzz.targets import TARGETS, Target, tried
 
 _WITH_A_FILE = ("transcript opencode", "import claude-mem")
