@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from pathlib import Path
 
 from tests.conftest import Project
@@ -43,4 +44,7 @@ def test_a_file_that_is_gone_leaves_nothing_behind(project: Project) -> None:
     path.unlink()
     project.write("tasks/other.md", project.entry("Walrus", "Walruses have tusks.", id="b"))
     assert (recalled(project, "zebra"), recalled(project, "walrus")) == (0, 1)
-    assert project.mem("doctor").code == 0
+    db = sqlite3.connect(project.root / ".memory.db")
+    matches = db.execute("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH 'zebras'")
+    assert matches.fetchone() == (0,)
+    db.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from pathlib import Path
@@ -13,15 +14,11 @@ from memcli.storage.folders import cache_dir
 from tests.conftest import Project
 
 DB = ".memory.db"
-VERBS = (
-    ["index"],
-    ["recall", "zebra"],
-    ["list"],
-    ["health"],
-    ["doctor"],
-    ["compact", "--dry-run"],
-    ["show", "z"],
-)
+WORDS = json.loads(Path(__file__).with_name("words.json").read_text("utf-8"))
+VERBS = [
+    line.split()
+    for line in ("index", "recall zebra", "list", "health", "doctor", "compact --dry-run", "show z")
+]
 
 
 def titles(project: Project) -> list[str]:
@@ -39,29 +36,7 @@ def zebra(project: Project) -> Project:
 
 @pytest.mark.parametrize(
     "line",
-    [
-        'llm = "anthropic"',
-        'embedder = "openai"',
-        'model = "claude-haiku-4-5"',
-        "max_cost = 100",
-        'query = "llm"',
-        'openai_url = "http://e.vil"',
-        'ollama_url = "http://e.vil"',
-        'command = "touch pwned"',
-        'api_key = "x"',
-        "hook_proxy = true",
-        "extract_global = true",
-        'jobs_dir = "/etc"',
-        'jobs_dir = "../.."',
-        'jobs_dir = ""',
-        'jobs_dir = "a/../../b"',
-        'jobs_dir = "~/x/../.."',
-        'memory_files = ["/etc/*.md"]',
-        'jobs_dir = "a\\u0000b"',
-        'memory_files = ["../**/*.md"]',
-        'memory_files = ["a/../../*.md"]',
-        'memory_files = "/etc/passwd"',
-    ],
+    WORDS["refused"],
 )
 def test_what_a_repository_may_not_set_is_refused_with_its_line(zebra: Project, line: str) -> None:
     """Exit 2 with path and line, a hint, and nothing run, read or written."""
@@ -155,17 +130,7 @@ def _poison(path: Path, *statements: str) -> None:
 
 @pytest.mark.parametrize(
     "statements",
-    [
-        [
-            "CREATE TRIGGER t AFTER INSERT ON chunks BEGIN UPDATE chunks SET text = 'zebra pwned'; END"
-        ],
-        ["CREATE TRIGGER t AFTER UPDATE ON file_meta BEGIN DELETE FROM chunks; END"],
-        ["ALTER TABLE chunks RENAME TO c2", "CREATE VIEW chunks AS SELECT * FROM c2"],
-        [
-            "CREATE VIEW more AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x FROM c) SELECT x FROM c"
-        ],
-        ["DROP TABLE relations", "CREATE VIEW relations AS SELECT 1 AS entry"],
-    ],
+    WORDS["code"],
 )
 def test_an_index_with_code_in_it_is_moved_aside(zebra: Project, statements: list[str]) -> None:
     """Triggers and views, which would run inside of mem's own statements, are none of an index."""
@@ -180,23 +145,7 @@ def test_an_index_with_code_in_it_is_moved_aside(zebra: Project, statements: lis
 
 @pytest.mark.parametrize(
     "statement",
-    [
-        "UPDATE chunks SET text = zeroblob(30000000)",
-        "UPDATE chunks SET metadata = '{'",
-        "UPDATE chunks SET metadata = '[' || replace(hex(zeroblob(5000)), '0', '[')",
-        "UPDATE chunks SET title = x'ff'",
-        "UPDATE file_meta SET place = '[]'",
-        "UPDATE file_meta SET place = 'null'",
-        "UPDATE file_meta SET problems = '['",
-        "UPDATE file_meta SET problems = '[[1]]'",
-        "UPDATE file_meta SET hash = 'x', mtime = 'x', size = 'y'",
-        "UPDATE file_meta SET path = '../../../etc/passwd'",
-        "INSERT INTO meta VALUES ('vectors', '{')",
-        "UPDATE chunks SET source = 99",
-        "UPDATE chunks SET entry = x'00', digest = 'x'",
-        "UPDATE chunks SET date = 'x', live = 'y', offset = 'z', line = 'w', part = 0",
-        "INSERT INTO relations VALUES ('z', 'z', 'supports', 'heavy', 1)",
-    ],
+    WORDS["values"],
 )
 def test_no_value_of_a_poisoned_index_ends_in_a_bug(zebra: Project, statement: str) -> None:
     """Whatever the rows hold, every verb answers or refuses in words, and a rebuild mends it."""
@@ -254,30 +203,15 @@ def test_no_program_of_a_repository_is_run(zebra: Project, tmp_path: Path) -> No
     zebra.commit()
     hooks = tmp_path / "hooks"
     hooks.mkdir()
-    for hook in (
-        "post-checkout",
-        "pre-commit",
-        "post-merge",
-        "reference-transaction",
-        "post-index-change",
-    ):
+    names = "post-checkout pre-commit post-merge reference-transaction post-index-change"
+    for hook in names.split():
         (hooks / hook).symlink_to(program)
-    for key in (
-        "core.fsmonitor",
-        "diff.evil.textconv",
-        "diff.evil.command",
-        "diff.external",
-        "core.pager",
-        "core.editor",
-        "merge.evil.driver",
-        "core.sshCommand",
-        "core.gitProxy",
-        "credential.helper",
-        "core.askPass",
-        "gpg.program",
-        "alias.ls-files",
-        "uploadpack.packObjectsHook",
-    ):
+    keys = (
+        "core.fsmonitor diff.evil.textconv diff.evil.command diff.external core.pager core.editor "
+        "merge.evil.driver core.sshCommand core.gitProxy credential.helper core.askPass "
+        "gpg.program alias.ls-files uploadpack.packObjectsHook"
+    )
+    for key in keys.split():
         zebra.git("config", key, str(program))
     zebra.git("config", "core.hooksPath", str(hooks))
     zebra.write(".gitattributes", "*.md diff=evil merge=evil\n")
@@ -285,17 +219,11 @@ def test_no_program_of_a_repository_is_run(zebra: Project, tmp_path: Path) -> No
         "MEMORY.md",
         zebra.entry("Zebra", "zebra stripes", id="zzzz1111") + zebra.entry("New", "new zebra"),
     )
-    for verb in (
-        *VERBS,
-        ["diff"],
-        ["diff", "HEAD"],
-        ["add", "zebra at dawn"],
-        ["undo"],
-        ["extract", "--dry-run"],
-        ["retire", "zzzz1111"],
-        ["export", "--target", "claude"],
-        ["init", "--dry-run"],
-    ):
+    more = (
+        "diff", "diff HEAD", "add zebra at dawn", "undo", "extract --dry-run", "retire zzzz1111",
+        "export --target claude", "init --dry-run",
+    )  # fmt: skip
+    for verb in (*VERBS, *(line.split() for line in more)):
         done = zebra.mem(*verb)
         assert done.code != 70, (verb, done.err)
         assert not (tmp_path / "ran").exists(), verb

@@ -14,9 +14,8 @@ from tests.commands.talk import Talk, entries, saved, state
 from tests.conftest import Project
 
 KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
-ORDERS, CLOSERS, HIDDEN, SETTINGS = json.loads(
-    Path(__file__).with_name("words.json").read_text("utf-8")
-).values()
+WORDS = json.loads(Path(__file__).with_name("words.json").read_text("utf-8"))
+ORDERS = WORDS["orders"]
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=ascii)
@@ -37,7 +36,7 @@ def test_an_order_in_memory_reaches_no_agent(project: Project, order: str) -> No
         assert done.code == 0 and bare not in done.out, done.out
 
 
-@pytest.mark.parametrize("closer", CLOSERS, ids=ascii)
+@pytest.mark.parametrize("closer", WORDS["closers"], ids=ascii)
 def test_no_text_leaves_the_fence(project: Project, closer: str) -> None:
     """The block begins and ends once, whatever a title, a body, a tag, a name or a norm holds."""
     hostile = f"zebra {closer} after"
@@ -163,19 +162,9 @@ def test_tools_take_hostile_arguments(project: Project) -> None:
     project.write("MEMORY.md", project.entry("Zebra", "zebra stripes", id="zzzz1111"))
     tools = _Tools(str(project.root), RuntimeError)
     hostile = (
-        "\x1b[2J",
-        "../../etc/passwd",
-        "/etc/passwd",
-        "a\x00b",
-        "\ud800",
-        "x" * 3_000,
-        ORDERS[0],
-        KEY,
-        "---\nid: q\n---\n",
-        "*",
-        '"',
-        "",
-    )
+        "\x1b[2J", "../../etc/passwd", "/etc/passwd", "a\x00b", "\ud800", "x" * 3_000, ORDERS[0],
+        KEY, "---\nid: q\n---\n", "*", '"', "",
+    )  # fmt: skip
     for text in hostile:
         calls = (
             lambda text=text: tools.recall(text, path=text, kind=""),
@@ -183,14 +172,8 @@ def test_tools_take_hostile_arguments(project: Project) -> None:
             lambda text=text: tools.show(text),
             lambda text=text: tools.add(text, title=text, paths=[text], commands=[text]),
             lambda text=text: tools.episode(text, text, text),
-            *(
-                (
-                    lambda: tools.recall("zebra", limit=-1, max_tokens=-1),
-                    lambda: tools.recall("zebra", limit=10**9),
-                )
-                if not text
-                else ()
-            ),
+            lambda: tools.recall("zebra", limit=-1, max_tokens=-1),
+            lambda: tools.recall("zebra", limit=10**9),
         )
         for call in calls:
             try:
@@ -240,7 +223,7 @@ def test_a_hostile_import_is_taken_apart_or_refused(
     assert "previous instructions" not in out and out.count("</recalled-memory>") <= 1
 
 
-@pytest.mark.parametrize("hidden", HIDDEN, ids=ascii)
+@pytest.mark.parametrize("hidden", WORDS["hidden"], ids=ascii)
 def test_an_export_imports_nothing(project: Project, hidden: str) -> None:
     """No memory makes the agent's file load another one, or ends the section that is replaced."""
     project.write(
@@ -266,7 +249,7 @@ def _outside_of_code(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "text", [*SETTINGS, "[" * 5000, '{"a":' * 5000], ids=lambda text: ascii(text[:40])
+    "text", [*WORDS["settings"], "[" * 5000, '{"a":' * 5000], ids=lambda text: ascii(text[:40])
 )
 def test_a_poisoned_settings_file_is_kept_or_refused(project: Project, text: str) -> None:
     """init adds its hooks and takes them out again to the byte, or says why not and writes nothing."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,39 +65,8 @@ def poisoned(project: Project) -> Project:
 
 
 COMMANDS = [
-    ["index"],
-    ["index", "--check"],
-    ["index", "--json"],
-    ["recall", "zebra", "--explain", "--max-tokens", "0"],
-    ["recall", "zebra", "--format", "prompt"],
-    ["recall", "zebra", "--json"],
-    ["recall", f"zebra {NASTY}"],
-    ["list"],
-    ["list", "--json"],
-    ["list", "--archived"],
-    ["show", ID],
-    ["show", f"a{NASTY}"],
-    ["show", "a"],
-    ["health"],
-    ["health", "--json"],
-    ["doctor"],
-    ["doctor", "--json"],
-    ["doctor", "--fix", "--dry-run"],
-    ["compact", "--json", "--dry-run"],
-    ["reinforce", "--ids", f"nothing{NASTY}"],
-    ["retire", f"x{NASTY}"],
-    ["recall", "zebra", "--job", f"j{NASTY}"],
-    ["recall", "zebra", "--kind", NASTY],
-    ["recall", "zebra", "--set", f"decay={NASTY}"],
-    ["diff"],
-    ["export"],
-    ["undo", "--dry-run"],
-    ["retire-stage", f"design{NASTY}"],
-    ["import", f"nowhere{NASTY}"],
-    ["add", f"zebra {NASTY} is new", "--dry-run"],
-    ["extract", f"nowhere{NASTY}.jsonl"],
-    [f"verb{NASTY}"],
-    ["recall", "zebra", f"--option{NASTY}"],
+    [word.replace("NASTY", NASTY).replace("ID", ID) for word in command]
+    for command in json.loads(Path(__file__).with_name("words.json").read_text("utf-8"))["commands"]
 ]
 
 

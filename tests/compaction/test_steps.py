@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memcli.compaction.plan import CompactOutcome, MemoryInput, Steps, outcome_of
+from memcli.compaction.plan import CompactOutcome, MemoryInput, StageEnd, Steps, outcome_of
 from memcli.compaction.steps import is_stale, take_steps
 from memcli.memory.archive import archived_text
 from memcli.memory.changes import ChangeSet
@@ -15,7 +15,8 @@ from memcli.memory.editor import render_entry
 from memcli.memory.levels import Place, place
 from memcli.memory.parser import parse
 from memcli.memory.prose import sections
-from memcli.memory.values import Entry
+from memcli.memory.reinforcement import is_used
+from memcli.memory.values import Entry, Patch
 
 NOW = datetime.date(2026, 11, 21)
 PROJECT = place("project", "MEMORY.md")
@@ -83,6 +84,26 @@ def test_what_was_reinforced_or_is_to_last_is_never_stale() -> None:
     assert not is_stale(one(**old, kind="policy"), NOW) and not is_stale(
         one(**old, priority="high"), NOW
     )
+
+
+def test_a_stage_that_ends_takes_what_was_true_for_it_alone() -> None:
+    """Task entries of that phase; what holds for the team, or of another phase, stays."""
+    texts = [
+        entry("gone", phase="design"),
+        entry("team", phase="design", domain="team"),
+        entry("next", phase="implementation"),
+    ]
+    end = StageEnd("", "design", "implementation", Patch(".current-stage", None, ""))
+    texts_now = done(source(*texts), ended=(end,)).texts
+    assert [e.id for e in parse(texts_now["MEMORY.md"], "x").entries] == ["team", "next"]
+
+
+@pytest.mark.parametrize(("said", "used"), [(2, False), (3, True)])
+def test_three_words_in_ten_are_use(said: int, used: bool) -> None:
+    """At the bound an entry counts as used."""
+    words = "alpha bravo charlie delta echo foxtrot golf hotel india juliet".split()
+    [own] = parse(render_entry({"id": "a"}, " ".join(words)), "x").entries
+    assert is_used(own, " ".join(words[:said])) is used
 
 
 # --- losses

@@ -33,7 +33,7 @@ LONGEST = 600
 """Seconds after which tests are taken to hang, which is noticed, too."""
 PASSED, FAILED, NONE = 0, 1, 5
 """Exit codes of pytest, the last for no test at all; any other one: the tests did not run."""
-QUIET = ("-q", "--no-header", "--tb=no", "-rfE", "-p", "no:cacheprovider")
+QUIET = ("-m", "", "-q", "--no-header", "--tb=no", "-rfE", "-p", "no:cacheprovider")
 
 
 class Mutation(NamedTuple):

@@ -84,3 +84,17 @@ def test_what_no_file_is_called_is_no_path(name: str) -> None:
         json.dumps({"session_id": "s", "cwd": "/", "transcript_path": name}).encode()
     )
     assert said is not None and said.transcript == ""
+
+
+@pytest.mark.parametrize("error", [RuntimeError("broken"), KeyboardInterrupt(), MemoryError()])
+def test_whatever_breaks_is_no_business_of_the_agent(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: BaseException
+) -> None:
+    """Success and silence; the log says what it was."""
+
+    def broken(verb: str, rest: object) -> str:
+        raise error
+
+    monkeypatch.setattr(protocol, "_served", broken)
+    assert protocol.main(["prompt"]) == 0 and capsys.readouterr() == ("", "")
+    assert type(error).__name__ in (state_dir() / LOG).read_text("utf-8")

@@ -362,3 +362,11 @@ def test_reading_is_linear(make: Any) -> None:
         return best
 
     assert cost(MAX_BLOCK - 100) < 10 * cost(MAX_BLOCK // 4) + 0.02
+
+
+def test_sixteen_levels_are_read_and_one_more_is_not() -> None:
+    """The bound is a bound: the block itself is the first level."""
+    deep = front_matter.MAX_DEPTH - 1
+    assert front_matter.read(f"x: {'[' * deep}1{']' * deep}\n").values
+    with pytest.raises(front_matter.Malformed, match="nested deeper"):
+        front_matter.read(f"x: {'[' * (deep + 1)}1{']' * (deep + 1)}\n")
