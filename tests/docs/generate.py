@@ -1,5 +1,4 @@
-"""What is generated from the program: the tables of docs/commands.md and the scripts in
-completions/.
+"""What is generated from the program: tables of docs/commands.md, scripts in completions/.
 
     python -m tests.docs.generate
 
@@ -46,9 +45,7 @@ VALUES: Mapping[str, Sequence[str]] = {
     "COMMAND": tuple(cli.commands()),
     "KEY=VALUE": tuple(f"{key}=" for key in config.KEYS),
 }
-"""The values that completions offer for a metavar; test_completions holds them to what the program
-takes.
-"""
+"""The values that completions offer for a metavar, which test_completions holds to the program."""
 FORMATS: Mapping[str, Sequence[str]] = {
     "import": ("claude", "agents-md", "claude-mem"),
     "diff": ("text", "markdown", "json"),
@@ -111,7 +108,8 @@ def _command(name: str, command: Any) -> Command:
     for param in command.get_params(context):
         record = param.get_help_record(context)
         if param.param_type_name == "argument":
-            arguments.append((_metavar(param, context), _argument_help(param)))
+            metavar = str(param.metavar or param.make_metavar(context))
+            arguments.append((metavar, str(param.help or "")))
         elif record is not None:
             option = _option(param, context)
             options.append(option)
@@ -125,24 +123,14 @@ def _command(name: str, command: Any) -> Command:
     return Command(name, usage, text, short, tuple(arguments), tuple(options), records, panels)
 
 
-def _metavar(param: Any, context: Any) -> str:
-    return str(param.metavar or param.make_metavar(context))
-
-
-def _argument_help(param: Any) -> str:
-    return str(param.help or "")
-
-
 def _option(param: Any, context: Any) -> Option:
     names = tuple(sorted((*param.opts, *param.secondary_opts), key=len, reverse=True))
     if param.is_flag or "--help" in names:
         return Option(names, param.help or "", "", (), param.multiple)
     takes = str(param.metavar or param.type.name.upper())
-    known = (
-        FORMATS.get(context.info_name, VALUES["FORMAT"])
-        if takes == "FORMAT"
-        else VALUES.get(takes, ())
-    )
+    known = VALUES.get(takes, ())
+    if takes == "FORMAT":
+        known = FORMATS.get(context.info_name, known)
     values = tuple(getattr(param.type, "choices", None) or known)
     return Option(names, param.help or "", takes, values, param.multiple)
 
@@ -174,17 +162,8 @@ def commands() -> None:
         first = next(c for c in found if panel in c.panels.values() and "--root" in c.panels)
         lines += ["", f"## {title}", "", *_options(first, _of_panel(first, [panel]))]
     for command in found:
-        lines += [
-            "",
-            f"## `mem {command.name}`",
-            "",
-            "```text",
-            command.usage,
-            "```",
-            "",
-            command.help,
-            "",
-        ]
+        lines += ["", f"## `mem {command.name}`", "", "```text", command.usage, "```", ""]
+        lines += [command.help, ""]
         if command.arguments:
             rows = [(f"`{name}`", text) for name, text in command.arguments]
             lines += [*_table(("argument", "meaning"), rows), ""]
@@ -216,9 +195,8 @@ def configuration() -> None:
     rows = []
     for key, spec in config.KEYS.items():
         who = "anyone" if spec.project else "the user"
-        rows.append(
-            (f"`{key}`", _toml(getattr(defaults, key)), allowed(spec.check), spec.meaning, who)
-        )
+        default = _toml(getattr(defaults, key))
+        rows.append((f"`{key}`", default, allowed(spec.check), spec.meaning, who))
     _say(_table(("key", "default", "allowed", "meaning", "may be set by"), rows))
 
 
@@ -283,11 +261,8 @@ def scripts() -> dict[Path, str]:
     """Every completion script by its path."""
     folder = ROOT / "completions"
     found = program()
-    return {
-        folder / "mem.bash": bash(found),
-        folder / "_mem": zsh(found),
-        folder / "mem.fish": fish(found),
-    }
+    made = {"mem.bash": bash(found), "_mem": zsh(found), "mem.fish": fish(found)}
+    return {folder / name: text for name, text in made.items()}
 
 
 HEAD = f"made by {REGENERATE}; static, because starting Python at every tab is slow"
@@ -300,58 +275,18 @@ def _kind(option: Option) -> str:
     return "files" if option.takes in FILES else "folders" if option.takes in FOLDERS else "nothing"
 
 
+def _filled(shell: str, **values: str) -> str:
+    """The template of a shell with its places filled."""
+    text = Path(__file__).with_name(f"{shell}.template").read_text("utf-8")
+    return re.sub(r"@([A-Z]+)@", lambda found: values[found[1]], text)
+
+
 def bash(found: Sequence[Command]) -> str:
     cases = "\n".join(_bash_case(command) for command in found)
     own = " ".join(name for option in own_options() for name in option.names)
     names = " ".join(command.name for command in found)
-    return f"""\
-# bash completion for mem
-# {HEAD}
-# To use it: source this file in ~/.bashrc, or copy it to ~/.local/share/bash-completion/completions/mem
-
-_mem_words() {{
-    local word
-    COMPREPLY=()
-    for word in $1; do
-        [[ $word == "$cur"* ]] && COMPREPLY+=("$word")
-    done
-    [[ ${{#COMPREPLY[@]}} -eq 1 && ${{COMPREPLY[0]}} == *= ]] && compopt -o nospace 2>/dev/null
-    return 0
-}}
-
-_mem_files() {{
-    local IFS=$'\\n'
-    COMPREPLY=($(compgen "$1" -- "$cur"))
-    compopt -o filenames 2>/dev/null
-    return 0
-}}
-
-_mem() {{
-    local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD - 1]}} command="" i
-    local keys="{" ".join(VALUES["KEY=VALUE"])}"
-    COMPREPLY=()
-    if [[ $cur == = ]]; then # --level=<tab>: bash splits words at =
-        cur=""
-    elif [[ $prev == = ]]; then
-        prev=${{COMP_WORDS[COMP_CWORD - 2]}}
-    fi
-    for ((i = 1; i < COMP_CWORD; i++)); do
-        if [[ ${{COMP_WORDS[i]}} != -* ]]; then
-            command=${{COMP_WORDS[i]}}
-            break
-        fi
-    done
-    case $command in
-    "")
-        _mem_words "{names} {own}"
-        ;;
-{cases}
-    esac
-    return 0
-}}
-
-complete -F _mem mem
-"""
+    keys = " ".join(VALUES["KEY=VALUE"])
+    return _filled("bash", HEAD=HEAD, KEYS=keys, NAMES=f"{names} {own}", CASES=cases)
 
 
 def _bash_case(command: Command) -> str:
@@ -365,16 +300,9 @@ def _bash_case(command: Command) -> str:
     else:
         words = next((VALUES[name] for name in command.takes if name in VALUES), ())
         rest = f'_mem_words "{" ".join((*words, names))}"'
-    return "\n".join(
-        [
-            f"    {command.name})",
-            "        case $prev in",
-            *(f"        {' | '.join(given)}) {do} ;;" for do, given in arms.items()),
-            f"        *) {rest} ;;",
-            "        esac",
-            "        ;;",
-        ]
-    )
+    lines = [f"{' | '.join(given)}) {do} ;;" for do, given in arms.items()]
+    inner = ["case $prev in", *lines, f"*) {rest} ;;", "esac", ";;"]
+    return "\n".join([f"    {command.name})", *(f"        {line}" for line in inner)])
 
 
 def _bash_value(option: Option) -> str:
@@ -390,34 +318,7 @@ def zsh(found: Sequence[Command]) -> str:
     listed = "\n".join(f"        {_single(f'{c.name}:{_plain(c.short)}')}" for c in found)
     cases = "\n".join(_zsh_case(command) for command in found)
     own = " ".join(_zsh_option(option) for option in own_options())
-    return f"""\
-#compdef mem
-# zsh completion for mem
-# {HEAD}
-# To use it: put this file into a folder of $fpath, e.g. ~/.zfunc with fpath+=~/.zfunc before compinit
-
-_mem() {{
-    local context state state_descr line
-    local -A opt_args
-    local -a commands
-    commands=(
-{listed}
-    )
-    _arguments -C {own} '1:command:->command' '*::argument:->argument'
-    case $state in
-    command)
-        _describe -t commands command commands
-        ;;
-    argument)
-        case $line[1] in
-{cases}
-        esac
-        ;;
-    esac
-}}
-
-_mem "$@"
-"""
+    return _filled("zsh", HEAD=HEAD, LISTED=listed, OWN=own, CASES=cases)
 
 
 def _zsh_case(command: Command) -> str:
@@ -436,12 +337,8 @@ def _zsh_option(option: Option) -> str:
     text = _plain(option.help).replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
     value = ""
     if option.takes:
-        how = {
-            "words": f"({' '.join(option.values)})",
-            "files": "_files",
-            "folders": "_files -/",
-            "nothing": " ",
-        }
+        words = f"({' '.join(option.values)})"
+        how = {"words": words, "files": "_files", "folders": "_files -/", "nothing": " "}
         value = f":{option.takes}:{how[_kind(option)]}"
     if len(option.names) > 1:
         either = _single(f"({' '.join(option.names)})")
@@ -459,14 +356,9 @@ def fish(found: Sequence[Command]) -> str:
         "",
         "complete -c mem -f",
     ]
-    lines += [
-        f"complete -c mem -n __fish_use_subcommand{_fish_option(option)}"
-        for option in own_options()
-    ]
-    lines += [
-        f"complete -c mem -n __fish_use_subcommand -a {c.name} -d {_quoted(_plain(c.short))}"
-        for c in found
-    ]
+    none = "complete -c mem -n __fish_use_subcommand"
+    lines += [f"{none}{_fish_option(option)}" for option in own_options()]
+    lines += [f"{none} -a {c.name} -d {_quoted(_plain(c.short))}" for c in found]
     for command in found:
         lines.append("")
         seen = f"complete -c mem -n '__fish_seen_subcommand_from {command.name}'"
