@@ -67,17 +67,7 @@ USED_IN = {
     "onnxruntime": {"providers/embed/onnx"},
     "tokenizers": {"providers/embed/onnx"},
 }
-IMPURE = {
-    "os",
-    "sqlite3",
-    "subprocess",
-    "pathlib",
-    "time",
-    "random",
-    "socket",
-    "tempfile",
-    "shutil",
-}
+IMPURE = set("os sqlite3 subprocess pathlib time random socket tempfile shutil".split())
 
 MODULES = sorted(p.relative_to(PACKAGE).with_suffix("").as_posix() for p in PACKAGE.rglob("*.py"))
 TREES = {name: ast.parse((PACKAGE / f"{name}.py").read_text()) for name in MODULES}

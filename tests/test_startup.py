@@ -10,18 +10,7 @@ import pytest
 
 from tests.conftest import Project
 
-HEAVY = [
-    "anthropic",
-    "numpy",
-    "rich",
-    "httpx",
-    "yaml",
-    "frontmatter",
-    "platformdirs",
-    "pydantic",
-    "asyncio",
-    "psycopg",
-]
+HEAVY = "anthropic numpy rich httpx yaml frontmatter platformdirs pydantic asyncio psycopg".split()
 
 
 def imported(project: Project, *args: str) -> list[str]:
@@ -43,21 +32,14 @@ def imported(project: Project, *args: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "args",
-    [
-        ["recall", "zebra"],
-        ["recall", "zebra", "--json"],
-        ["list"],
-        ["--help"],
-        ["recall", "--help"],
-    ],
+    "line", ["recall zebra", "recall zebra --json", "list", "--help", "recall --help"]
 )
-def test_nothing_heavy_is_imported(project: Project, args: list[str]) -> None:
+def test_nothing_heavy_is_imported(project: Project, line: str) -> None:
     """With a fresh index, recall, list and the help import none of the slow libraries."""
     project.write("MEMORY.md", project.entry("Herd", "zebra", tags=["x"]))
     project.write("institutional.md", "A norm.\n")
     project.mem("index")
-    assert imported(project, *args) == []
+    assert imported(project, *line.split()) == []
 
 
 def test_plain_entries_are_indexed_without_yaml(project: Project) -> None:
