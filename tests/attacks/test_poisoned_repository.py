@@ -34,10 +34,7 @@ def zebra(project: Project) -> Project:
 # --- the configuration
 
 
-@pytest.mark.parametrize(
-    "line",
-    WORDS["refused"],
-)
+@pytest.mark.parametrize("line", WORDS["refused"])
 def test_what_a_repository_may_not_set_is_refused_with_its_line(zebra: Project, line: str) -> None:
     """Exit 2 with path and line, a hint, and nothing run, read or written."""
     zebra.write(".mem.toml", f"limit = 3\n{line}\n")
@@ -128,10 +125,7 @@ def _poison(path: Path, *statements: str) -> None:
     db.close()
 
 
-@pytest.mark.parametrize(
-    "statements",
-    WORDS["code"],
-)
+@pytest.mark.parametrize("statements", WORDS["code"])
 def test_an_index_with_code_in_it_is_moved_aside(zebra: Project, statements: list[str]) -> None:
     """Triggers and views, which would run inside of mem's own statements, are none of an index."""
     zebra.mem("index")
@@ -143,10 +137,7 @@ def test_an_index_with_code_in_it_is_moved_aside(zebra: Project, statements: lis
     assert zebra.mem("recall", "zebra").err == ""
 
 
-@pytest.mark.parametrize(
-    "statement",
-    WORDS["values"],
-)
+@pytest.mark.parametrize("statement", WORDS["values"])
 def test_no_value_of_a_poisoned_index_ends_in_a_bug(zebra: Project, statement: str) -> None:
     """Whatever the rows hold, every verb answers or refuses in words, and a rebuild mends it."""
     zebra.write(
