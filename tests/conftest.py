@@ -81,9 +81,7 @@ def _worlds() -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def world(_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """No real home, configuration, state, cache or clock; nothing inherited from the caller; cwd is
-    empty.
-    """
+    """No real home, configuration, state, cache or clock; nothing inherited from the caller."""
     folder = Path(tempfile.mkdtemp(dir=_worlds))
     for name in list(os.environ):
         if name.startswith(("MEM_", "GIT_")):
@@ -189,9 +187,7 @@ class Project:
         return path
 
     def entry(self, title: str = "", body: str = "A body.", **values: Any) -> str:
-        """The text of one entry: every key of the format's example, `values` over them, None for
-        none.
-        """
+        """One entry: every key of the format's example, `values` over them, None for none."""
         self._made += 1
         number = uuid.UUID(bytes=hashlib.md5(str(self._made).encode()).digest(), version=4)
         keys = {

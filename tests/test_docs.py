@@ -107,9 +107,7 @@ def test_every_page_is_reachable_from_the_readme() -> None:
 
 @pytest.mark.parametrize("path", [p for p in CONSOLE if p.name != "README.md"], ids=name)
 def test_console_blocks_show_what_the_program_prints(path: Path, tmp_path: Path) -> None:
-    """Every command of the page, run in order in a copy of the example, prints what stands below
-    it.
-    """
+    """Every command, run in order in a copy of the example, prints what stands below it."""
     differences = console.compare(path.read_text(encoding="utf-8"), tmp_path)
     assert not differences, "\n\n".join(differences)
 

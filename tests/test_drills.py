@@ -31,9 +31,7 @@ def drilled(name: str, *arguments: str) -> str:
 
 
 def test_a_killed_command_loses_nothing_and_the_next_one_finishes() -> None:
-    """Writing verbs killed at steps of their writes and at random instants, over a tree of 10
-    files.
-    """
+    """Writing verbs killed at steps of their writes and at random instants."""
     only = [word for verb in QUICK for word in ("--only", verb)]
     said = drilled("crash", "--kills", "20", "--files", "10", "--seed", "3", "--trials", "1", *only)
     assert said.startswith("20 kills of 5 verbs over 10 files:") and "0 failures" in said
@@ -41,9 +39,7 @@ def test_a_killed_command_loses_nothing_and_the_next_one_finishes() -> None:
 
 @pytest.mark.parametrize("embedder", ["none", "local"])
 def test_many_at_once_lose_nothing(embedder: str) -> None:
-    """Processes that recall, write, commit and merge at the same time: every text and count is
-    there.
-    """
+    """Processes that recall, write, commit and merge at the same time."""
     said = drilled(
         "crowd", "--processes", "6", "--seconds", "4", "--seed", "3", "--embedder", embedder
     )
@@ -77,9 +73,7 @@ def test_the_checker_of_crashes_sees_what_is_wrong(tmp_path: Path) -> None:
 def test_the_checker_of_crowds_sees_what_is_wrong(
     tmp_path: Path, code: int, said: str, wrong: int
 ) -> None:
-    """A failure, a traceback or a lock that is shown counts; to be told that another one writes
-    does not.
-    """
+    """A failure, a traceback or a lock that is shown counts."""
     done = crowd.Done("add", code, "word", 0.1, said)
     assert len(crowd.judged([done])) == wrong
     crowd.build(tmp_path)

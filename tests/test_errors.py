@@ -33,9 +33,7 @@ def tree(cls: type[MemError] = MemError) -> Iterator[type[MemError]]:
 def test_every_error_ends_with_its_code_and_two_lines(
     cls: type[MemError], project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each class in the tree is printed as `mem: what` and `hint: how`, and exits with its own
-    code.
-    """
+    """Each class is printed as `mem: what` and `hint: how`, and exits with its own code."""
     base = next(one for one in cls.__mro__ if one.__name__ in CODES)
     assert cls.code == CODES[base.__name__]
     error = cls("what\x1b[31m it was (a.md:3)", "do this")

@@ -15,9 +15,7 @@ SHY = "age >= 18"
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """A package of one function; a test that looks at its boundary, one that does not, and a broken
-    one.
-    """
+    """A package of one function; a test that looks at its boundary, one that does not."""
     for name, text in {
         "pyproject.toml": "",
         "memcli/__init__.py": "",
@@ -47,9 +45,7 @@ def off_by_one(*tests: str) -> Mutation:
 def test_a_mutation_is_caught_by_a_test_that_fails_for_it_alone(
     source: Path, tmp_path: Path, mutation: Mutation, found: tuple[str, str]
 ) -> None:
-    """One that fails anyway has noticed nothing; what does not load proves nothing; the copy is
-    restored.
-    """
+    """One that fails anyway has noticed nothing; what does not load proves nothing."""
     house = copied(source, tmp_path / "house")
     assert outcome(house, mutation, set()) == found
     assert (house / "memcli/age.py").read_text() == CODE and not (house / ".git").exists()

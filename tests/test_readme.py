@@ -17,9 +17,7 @@ pytestmark = pytest.mark.process
 
 
 def test_readme_console_blocks_show_what_the_program_prints(tmp_path: Path) -> None:
-    """Every command of the page, run in order in a copy of the example, prints what stands below
-    it.
-    """
+    """Every command, run in order in a copy of the example, prints what stands below it."""
     assert not (differences := console.compare(README, tmp_path)), "\n\n".join(differences)
 
 

@@ -13,9 +13,7 @@ from tests.bench import scale, speed
 
 
 def row(entries: int, mode: str = "none") -> scale.Row:
-    """Figures of which recall grows like the square root, an index linearly, an edit faster than
-    that.
-    """
+    """Recall grows like the square root, an index linearly, an edit faster than that."""
     recall, edit = 100 * (entries / 1000) ** 0.5, 110 * (entries / 1000) ** 1.3
     return scale.Row(entries, mode, {
         "index, s": entries / 5000, "plain build, s": entries / 20000, "index / plain build": entries / 9,
@@ -38,9 +36,7 @@ def test_what_grows_faster_than_linear_is_named_and_no_ratio() -> None:
 
 
 def test_the_plot_has_every_line_and_labels_that_do_not_meet() -> None:
-    """It is XML without a background, with colours for light and dark pages; vectors are dashed
-    lines.
-    """
+    """It is XML without a background, with colours for light and dark pages."""
     lines = [*scale.lines_of(ROWS), *scale.lines_of([row(1000, "local"), row(10_000, "local")])]
     text = scale.plot(lines, "Title")
     tree = ElementTree.fromstring(text)

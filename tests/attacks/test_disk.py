@@ -1,6 +1,4 @@
-"""Full and read-only disks, folders that are not there or not ours: words, an exit code, nothing
-lost.
-"""
+"""Full and read-only disks, folders that are not there or not ours."""
 
 from __future__ import annotations
 
@@ -87,9 +85,7 @@ def _fill(folder: Path) -> None:
 @pytest.mark.parametrize("kilobytes", [160, 300, 420])
 @pytest.mark.parametrize("indexed", [True, False])
 def test_a_full_disk_loses_nothing(small: Project, indexed: bool) -> None:
-    """Without a free byte reading answers, from memory if need be; writing refuses; the files are as
-    before. The index has no room at all, room with its journal alone, or room.
-    """
+    """Reading answers, from memory if need be; writing refuses; files are as before."""
     if indexed:
         small.mem("index")
     before = (small.root / "MEMORY.md").read_bytes()
@@ -171,9 +167,7 @@ def test_without_a_home_a_project_still_works(filled: Project, tmp_path: Path, w
 
 @pytest.mark.parametrize("verb", ["prompt", "session-start", "session-end", "pre-tool"])
 def test_hooks_stay_silent_whatever_is_closed(filled: Project, tmp_path: Path, verb: str) -> None:
-    """With nothing writable and no home a hook still ends with success and says nothing but its
-    answer.
-    """
+    """With nothing writable and no home a hook ends with success and its answer alone."""
     env = {
         name: str(tmp_path / "none")
         for name in ("HOME", "MEM_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")

@@ -96,9 +96,7 @@ def test_links_in_place_of_jobs_and_named_files_lead_nowhere(
 
 
 def test_writing_does_not_follow_a_link_out(zebra: Project, tmp_path: Path) -> None:
-    """An archive, a task's file or MEMORY.md itself that is a link to the user's files is not
-    written.
-    """
+    """An archive, a task's file or MEMORY.md that is a link out is not written."""
     precious = zebra.write("precious.md", "mine\n", at=tmp_path)
     (zebra.root / "MEMORY.archive.md").symlink_to(precious)
     zebra.write(
@@ -156,9 +154,7 @@ def test_no_value_of_a_poisoned_index_ends_in_a_bug(zebra: Project, statement: s
 def test_a_link_beside_the_index_is_not_written_through(
     zebra: Project, tmp_path: Path, suffix: str
 ) -> None:
-    """SQLite's own files beside the index may be links that a repository brings: another place is
-    used.
-    """
+    """SQLite's own files beside the index may be links that a repository brings."""
     precious = zebra.write("precious", "mine\n" * 2000, at=tmp_path)
     (zebra.root / f"{DB}{suffix}").symlink_to(precious)
     done = zebra.mem("recall", "zebra", "--json")
@@ -223,9 +219,7 @@ def test_no_program_of_a_repository_is_run(zebra: Project, tmp_path: Path) -> No
 def test_a_git_file_that_leads_elsewhere_is_not_written_through(
     project: Project, tmp_path: Path
 ) -> None:
-    """A link where git keeps its excludes, behind a `.git` that points elsewhere, is not written
-    through.
-    """
+    """A link where git keeps its excludes, behind a foreign `.git`, is not written through."""
     other = tmp_path / "victim"
     other.mkdir()
     (other / "HEAD").write_text("secret\n")
@@ -244,9 +238,7 @@ def test_a_git_file_that_leads_elsewhere_is_not_written_through(
 
 
 def test_odd_files_in_the_place_of_memory_cost_a_line_each(zebra: Project) -> None:
-    """Pipes, folders, devices, loops, dangling links and huge files neither hang nor hide the
-    others.
-    """
+    """Pipes, folders, devices, loops and dangling links neither hang nor hide the others."""
     os.mkfifo(zebra.root / "institutional.md")
     (zebra.root / "proxy.md").mkdir()
     (zebra.root / "tasks").mkdir()
@@ -263,9 +255,7 @@ def test_odd_files_in_the_place_of_memory_cost_a_line_each(zebra: Project) -> No
 
 
 def test_huge_and_deep_entries_are_bounded(zebra: Project) -> None:
-    """A file of 660 kB, thousands of keys, deep lists, aliases and tags: an answer, within its
-    budget.
-    """
+    """A file of 660 kB, thousands of keys, deep lists, aliases and tags."""
     bomb = "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 10))
     texts = {
         "huge": zebra.entry("Zebra huge", "zebra word " * 60_000),

@@ -153,9 +153,7 @@ def test_a_poisoned_reply_writes_nothing_of_its_own(project: Project, reply: Any
 
 
 def test_tools_take_hostile_arguments(project: Project) -> None:
-    """Tools answer or refuse in words: paths, escapes, orders, secrets and odd numbers are no way
-    out.
-    """
+    """Tools answer or refuse in words."""
     pytest.importorskip("mcp")
     from memcli.cli.mcp import _Tools
 

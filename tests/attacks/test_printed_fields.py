@@ -72,9 +72,7 @@ COMMANDS = [
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=lambda a: ascii(" ".join(a))[1:40])
 def test_no_command_prints_an_escape(poisoned: Project, arguments: list[str]) -> None:
-    """Neither the answer nor the talk of any command carries a control, bidi or invisible
-    character.
-    """
+    """No answer and no talk carries a control, bidi or invisible character."""
     arguments = [word.replace("\x00", "") for word in arguments]
     done = poisoned.mem(*arguments)
     assert done.code != 70, done.err

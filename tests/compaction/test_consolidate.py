@@ -104,9 +104,7 @@ def test_three_episodes_or_a_striking_one_are_due(surprises: tuple[float, ...], 
 
 
 def test_consolidated_retired_and_foreign_episodes_do_not_wait() -> None:
-    """What was asked about, was thrown out, has no id of its own or may not be changed is left
-    alone.
-    """
+    """What was asked about, thrown out, has no id or may not be changed is left alone."""
     texts = [
         text_of("a", kind="episode", consolidated_at=TODAY),
         text_of("b", kind="episode", status="retired"),
@@ -488,9 +486,7 @@ def test_what_is_invalidated_is_retired_by_what_takes_its_place(body: str, by: s
 
 
 def test_what_changed_meanwhile_is_left_alone() -> None:
-    """An entry edited since it was shown is skipped; an episode edited, and nothing is learned from
-    it.
-    """
+    """An entry edited since it was shown is skipped."""
     shown, now = (
         entry_of("known", "Old words."),
         file_of(text_of("known", "New words of a person.")),

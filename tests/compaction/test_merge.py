@@ -592,9 +592,7 @@ def test_a_side_that_was_emptied_has_no_say_in_how_the_file_ends(swap: bool) -> 
 
 @DIRECTIONS
 def test_a_version_that_the_base_had_already_is_not_thrown_out(swap: bool) -> None:
-    """A second version goes when it was edited on; one that both sides kept is an entry like any
-    other.
-    """
+    """A second version goes when it was edited on."""
     other = derived_id("a", "Old.")
     kept = entry(other, body="Old.")
     sides = [entry("a", body="New and longer.") + kept, entry("a", body="New too.") + kept]

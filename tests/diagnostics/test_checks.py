@@ -138,9 +138,7 @@ def test_a_duplicate_among_others_is_found_but_theirs_are_not_reported() -> None
 
 
 def test_references_lead_to_archives_merged_ids_and_prose() -> None:
-    """What was merged away or is a section of prose still stands somewhere; merged text must be
-    archived.
-    """
+    """What was merged away or is a section of prose still stands somewhere."""
     from memcli.memory.prose import sections
 
     prose = document("# A\n\nText.\n", "tasks/p.md")
@@ -163,9 +161,7 @@ def test_references_are_not_checked_when_not_all_files_are_there() -> None:
 
 
 def test_institutional_text_is_measured_with_what_stands_above_it() -> None:
-    """Global and project together are over; the job below is not reported again; equal text counts
-    once.
-    """
+    """Global and project together are over; the job below is not reported again."""
     above = document("x" * 400, "~/institutional.md", store="institutional", level="global")
     own = document("y" * 404, "institutional.md", store="institutional")
     job = document("z" * 400, "j/institutional.md", store="institutional", level="job", job="j")
@@ -212,9 +208,7 @@ def test_any_text_gives_rows_within_it(text: str) -> None:
 
 
 def test_a_block_without_a_blank_line_before_it_is_told() -> None:
-    """It belongs to the text above, which is hardly what was meant; in a code fence it is an
-    example.
-    """
+    """It belongs to the text above, which is hardly what was meant."""
     block = "---\nid: b2\ntype: declarative\n---\n## Second\nText.\n"
     assert places(rows(document(entry().rstrip() + "\n" + block))) == [("front-matter", WARN, 8)]
     assert rows(document(entry() + block)) == []

@@ -79,9 +79,7 @@ def test_coverage_is_the_indexed_share() -> None:
 
 
 def test_coherence_tells_related_entries_from_unrelated_ones() -> None:
-    """A theme scores, texts without a common word score 0, and foreign entries lower a theme's
-    score.
-    """
+    """A theme scores, texts without a common word score 0."""
     theme = metrics.coherence(related(20)).value
     mixed = metrics.coherence([*related(20), *(e._replace(id=f"x{e.id}") for e in apart(20))]).value
     assert metrics.coherence(apart(20)).value == 0
@@ -228,9 +226,7 @@ def test_always_within_bounds_and_whatever_the_order(
     places: list[int],
     dice: random.Random,
 ) -> None:
-    """0 to 100 or None; weights 1 in sum; shuffled entries give the same report; every hint is a
-    command.
-    """
+    """0 to 100 or None; weights 1 in sum; shuffled entries give the same report."""
     found = health(items, Indexed(held, held + missing), log, places)
     for metric in found.metrics.values():
         assert metric.value is None or 0 <= metric.value <= 100

@@ -50,9 +50,7 @@ FLOOR = 0.02
 
 
 class World:
-    """A repository, a home and a state folder, always in one place, so that one can be put for
-    another.
-    """
+    """A repository, a home and a state folder, always in one place."""
 
     def __init__(self, base: Path) -> None:
         self.base = base
@@ -374,9 +372,7 @@ class Drill:
         return tuple(names.get(argument, argument) for argument in verb.arguments)
 
     def _settle(self) -> None:
-        """Wait until no worker of this repository is at it; one that just starts has no name for a
-        moment.
-        """
+        """Wait until no worker of this repository is at it."""
         wanted = b"hook\0worker\0" + str(self.world.root).encode() + b"\0"
         quiet: list[bool] = []
 

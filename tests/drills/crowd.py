@@ -48,9 +48,7 @@ WORK = ("recall",) * 4 + ("reinforce",) * 4 + ("add",) * 3 + ("index", "compact"
 
 
 class Done(NamedTuple):
-    """One command of one process: how it ended, what it was to keep (a word, or the id of an
-    entry).
-    """
+    """One command of one process: how it ended, what it was to keep."""
 
     verb: str
     code: int
@@ -60,9 +58,7 @@ class Done(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How many commands of which verb ran, how many were refused because another was writing, the
-    longest.
-    """
+    """How many commands of which verb ran, were refused as another was writing; the longest."""
 
     ran: dict[str, int]
     refused: int
@@ -301,9 +297,7 @@ def _merged(world: World, trees: Sequence[Path]) -> list[str]:
 
 
 def judged(done: Iterable[Done]) -> list[str]:
-    """Commands that did not end as they should; to be told that another one is writing is all
-    right.
-    """
+    """Commands that did not end as they should."""
     return [
         f"{each.verb}: exit {each.code} after {each.seconds:.1f} s: {each.said[-300:]}"
         for each in done

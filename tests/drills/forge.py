@@ -47,9 +47,7 @@ def start(
     arguments: Sequence[str], cwd: Path, environ: Mapping[str, str], said: Path, *,
     stdin: str = "", trace: Callable[[str], None] | None = None, last: Callable[[], None] | None = None,
 ) -> int:  # fmt: skip
-    """Fork a child that runs `mem` with these arguments; its pid. What it prints goes to the file
-    `said`.
-    """
+    """Fork a child that runs `mem`; its pid. What it prints goes to the file `said`."""
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()

@@ -65,9 +65,7 @@ def commit(root: Path, message: str = "All of it") -> None:
 
 
 def quality(server: Server, folder: Path, sets: Sequence[str] = ()) -> dict[str, Any]:
-    """recall@10 in percent of both recalls on a question set, and how many of the first ten are the
-    same.
-    """
+    """recall@10 in percent of both recalls on a question set."""
     link.PATIENCE = 60.0  # what is measured is what is found, on however busy a machine
     data = retrieval.load(folder)
     url = server.database("quality")

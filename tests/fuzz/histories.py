@@ -47,9 +47,7 @@ class Tally(NamedTuple):
 
 
 class History:
-    """A repository whose branches change, cross and merge by chance; each text is a word of its
-    own.
-    """
+    """A repository whose branches change, cross and merge by chance."""
 
     def __init__(self, root: Path, dice: random.Random, *, driver: str = DRIVER) -> None:
         self.root, self.dice = root, dice

@@ -1,6 +1,4 @@
-"""Hooks are called by programs nobody here wrote: whatever comes in, success, silence or one
-answer.
-"""
+"""Hooks are called by programs nobody here wrote."""
 
 from __future__ import annotations
 
@@ -21,9 +19,7 @@ from tests.fuzz import hooks
 
 @pytest.fixture
 def shop(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A repository that remembers something; the clock, which would end this very process, is far
-    off.
-    """
+    """A repository that remembers something."""
     monkeypatch.setattr(protocol, "SECONDS", 600.0)
     keys = {"type": "corrective", "commands": ["git push*"], "paths": ["src/*.py"]}
     project.write(
