@@ -44,10 +44,9 @@ def merge_duplicates(work: Compaction) -> None:
                 _merge(work, members)
 
 
-def _shelf(held: Held) -> tuple[tuple[str, str, str, str], str, str]:
-    place = held.source.place
-    shelf = (place.level, place.job, place.task, place.store)
-    return shelf, held.entry.type, held.entry.domain
+def _shelf(held: Held) -> tuple[str, ...]:
+    place, entry = held.source.place, held.entry
+    return place.level, place.job, place.task, place.store, entry.type, entry.domain
 
 
 def _merge(work: Compaction, members: list[Held]) -> None:

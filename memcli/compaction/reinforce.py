@@ -75,7 +75,10 @@ def reinforce(app: App, request: ReinforceRequest, *, dry_run: bool = False) -> 
         if rating not in prominence.RATINGS:
             known = ", ".join(prominence.RATINGS)
             raise UsageError(f"--rate {entry}={rating}: unknown rating", f"one of {known}")
-    asked = request._replace(mode=_mode(request, app.project.config.reinforce_mode))
+    mode = app.project.config.reinforce_mode
+    if not request.mode and request.spoken is not None and mode != "rated":
+        mode = "aligned"  # a session's words make use of themselves
+    asked = request._replace(mode=request.mode or mode)
     if asked.mode in ("aligned", "rated") and request.spoken is None:
         raise UsageError(f"mode {asked.mode} needs the session", "name it with --transcript FILE")
     model = app.providers.require_model("mode rated") if asked.mode == "rated" else None
@@ -95,13 +98,6 @@ def reinforce(app: App, request: ReinforceRequest, *, dry_run: bool = False) -> 
 
         with once.held() if not dry_run else nullcontext():
             return app.write(plan, "reinforce", dry_run=dry_run, note=once.note)
-
-
-def _mode(request: ReinforceRequest, configured: str) -> str:
-    """The mode asked for, else the configured one; a session's words make use of themselves."""
-    if request.mode or request.spoken is None or configured == "rated":
-        return request.mode or configured
-    return "aligned"
 
 
 class _Once:
@@ -247,9 +243,11 @@ class _Reinforcement:
                 self.app.notes.append(f"{asked} is prose, not an entry: {hint}")
             return
         entry = memory.entries[at]
+        _, said_of = self.said.get(entry.id, ("", None))
         if entry.status == "retired":
             self._put("retired", entry.id)
-        elif self._is_late(entry):
+        elif self.said and self._is_judged(entry) and said_of != entry.body:
+            # It would be rated by what was said of other words than it has now.
             problem = Problem(place.path, entry.line, f"{entry.id} {CHANGED}", "unreadable")
             self.skipped.append(problem)
         else:
@@ -265,11 +263,6 @@ class _Reinforcement:
             assert file is not None
             self.changes.hold(self.app.project.read_to_write(file))
         return self.changes.files[path]
-
-    def _is_late(self, entry: Entry) -> bool:
-        """Whether an entry is to be rated by what was said of other words than it has now."""
-        _, body = self.said.get(entry.id, ("", None))
-        return bool(self.said) and self._is_judged(entry) and body != entry.body
 
     def _is_judged(self, entry: Entry) -> bool:
         """Whether the model rates an entry: not by hand, and not rated today."""

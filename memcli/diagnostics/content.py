@@ -86,7 +86,11 @@ def content(
     `others` are documents outside of the selection, in which ids may stand, too; None says that the
     documents are all there are, so that an id which stands in none of them stands nowhere.
     """
-    rows = list(map(_unreadable, unreadable))
+    rows = []
+    for problem in unreadable:
+        hints = (hint for word, hint in _READABLE if word in problem.message)
+        hint = next(hints, "check its permissions")
+        rows.append(Check("readable", FAIL, problem.message, hint, problem.path, problem.line))
     for document in documents:
         for check in _OF_ONE:
             rows += check(document)
@@ -102,12 +106,6 @@ def content(
         for name in names
         for row in [r for r in rows if r.name == name] or [Check(name, PASS, PASSED[name])]
     ]
-
-
-def _unreadable(problem: Problem) -> Check:
-    hints = (hint for word, hint in _READABLE if word in problem.message)
-    hint = next(hints, "check its permissions")
-    return Check("readable", FAIL, problem.message, hint, problem.path, problem.line)
 
 
 _READABLE = (

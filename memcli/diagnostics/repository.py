@@ -42,27 +42,17 @@ def check_git(scene: Scene) -> Iterator[Check]:
 
 
 def _tracked(scene: Scene) -> Iterator[Check]:
-    private = {file.name for file in scene.app.project.listing.files if file.place.of == "proxy"}
-    tracked = sorted(scene.repository.tracked)
-    names = [name for name in tracked if _derived(name) or _private(name, private)]
-    for name in names:
-        proxy = "a proxy file is tracked: it is private"
-        what = "the index is tracked" if _derived(name) else proxy
+    files = scene.app.project.listing.files
+    private = {"proxy.md", "proxy.archive.md", *(f.name for f in files if f.place.of == "proxy")}
+    names = scene.repository.tracked
+    derived = {name for name in names if os.path.basename(name).startswith(".memory.db")}
+    proxy = {name for name in names if name in private or name.startswith("proxy-tasks/")}
+    for name in sorted(derived | proxy):
+        what = "a proxy file is tracked: it is private"
+        what = "the index is tracked" if name in derived else what
         yield Check("tracked", FAIL, what, f"git rm --cached {shlex.quote(name)}", name)
-    if not names:
+    if not derived | proxy:
         yield Check("tracked", PASS, "neither the index nor a proxy file is tracked")
-
-
-def _derived(name: str) -> bool:
-    return os.path.basename(name).startswith(".memory.db")
-
-
-def _private(name: str, listed: set[str]) -> bool:
-    return (
-        name in listed
-        or name in ("proxy.md", "proxy.archive.md")
-        or name.startswith("proxy-tasks/")
-    )
 
 
 def _ignored(repository: Repository) -> Iterator[Check]:

@@ -13,11 +13,10 @@ from memcli.compaction.consolidate.questions import EpisodeBatch, QuotedEntry, d
 from memcli.compaction.consolidate.replies import Lesson
 from memcli.compaction.contradictions_step import Pair, Verdict
 from memcli.compaction.files import EVERYWHERE, CompactFiles
-from memcli.compaction.plan import MemoryInput
 from memcli.index.database import Index
 from memcli.memory.changes import Event
 from memcli.memory.grammar import derived_id
-from memcli.memory.levels import Place, archive_of
+from memcli.memory.levels import archive_of
 from memcli.memory.parser import parse
 from memcli.project import git
 from memcli.project.context import Project
@@ -77,10 +76,13 @@ def _with_related(index: Index, batch: EpisodeBatch, files: CompactFiles) -> Epi
     from memcli.index import terms as query
 
     home = next(s.place for s in files.sources if s.path == batch.episodes[0].path)
+    here = (home.job, home.task, home.level)
+    around = [s for s in files.sources if s.writable and s.place.store == "memory"]
     near = {
         source.path: {entry.id: entry for entry in source.memory.entries if is_settled(entry)}
-        for source in files.sources
-        if _is_around(source, home)
+        for source in around
+        if source.place.level == "project"
+        or (source.place.job, source.place.task, source.place.level) == here
     }
     words = "\n".join(
         f"{item.entry.title}\n{questions.summary_of(item.entry)}" for item in batch.episodes
@@ -94,12 +96,6 @@ def _with_related(index: Index, batch: EpisodeBatch, files: CompactFiles) -> Epi
     places = dict.fromkeys((names[c.source], c.entry) for c in ranked if c.source in names)
     related = [QuotedEntry(name, near[name][i]) for name, i in places if i in near[name]]
     return batch._replace(related=tuple(related[:MOST_RELATED]))
-
-
-def _is_around(source: MemoryInput, home: Place) -> bool:
-    place = source.place
-    same = (place.level, place.job, place.task) == (home.level, home.job, home.task)
-    return source.writable and place.store == "memory" and (place.level == "project" or same)
 
 
 # --- contradictions

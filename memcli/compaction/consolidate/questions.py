@@ -52,7 +52,9 @@ def due(sources: Sequence[MemoryInput]) -> list[EpisodeBatch]:
     for source in sorted(sources, key=lambda source: source.path):
         if source.writable and source.place.store == "memory":
             home = (source.place.level, source.place.job, source.place.task)
-            for entry in filter(_is_waiting, source.memory.entries):
+            live = (e for e in source.memory.entries if e.status != "retired" and e.identified)
+            episodes = (entry for entry in live if entry.kind == "episode")
+            for entry in (e for e in episodes if not e.extra.get("consolidated_at")):
                 shown = homes.setdefault(home, {})
                 shown.setdefault(entry.id, QuotedEntry(source.path, entry))
     found = []
@@ -64,11 +66,6 @@ def due(sources: Sequence[MemoryInput]) -> list[EpisodeBatch]:
                 part = tuple(waiting[at : at + MOST_EPISODES])
                 found.append(EpisodeBatch(_memory_beside(part[0].path), part))
     return found
-
-
-def _is_waiting(entry: Entry) -> bool:
-    live = entry.kind == "episode" and entry.status != "retired" and entry.identified
-    return live and not entry.extra.get("consolidated_at")
 
 
 def _when(entry: Entry) -> str:
