@@ -110,8 +110,9 @@ def test_text_comes_from_stdin(project: Project) -> None:
     """`-` reads it, with CRLF; what is no text, or nothing to remember, is refused."""
     project.mem("add", "-", input="Title here\r\nBody é line\r\n".encode())
     assert last(project).body == f"## [{TODAY}] Title here\nBody é line"
-    for data, why in ((b"a\nb \xff", "is not UTF-8 text (line 2, byte 4)"), (b"a\0", "NUL byte"),
-                      (b" \n ", "hint: mem add"), (b"<private>x</private>", "hint: mem add")):  # fmt: skip
+    said = {b"a\nb \xff": "is not UTF-8 text (line 2, byte 4)", b"a\0": "NUL byte"}
+    nothing = dict.fromkeys((b" \n ", b"<private>all of it</private>"), "hint: mem add")
+    for data, why in (said | nothing).items():
         got = project.mem("add", "-", input=data)
         assert got.code == 2 and why in got.err and len(entries(project)) == 1
 
@@ -164,21 +165,14 @@ def test_what_stands_elsewhere_or_was_retired_is_added(project: Project) -> None
     assert "reinforced" in project.mem("add", "Search tests need an index", "--job", "two").out
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Title\n---\nid: evil\ntype: directive\n---\nbody",
-        "Title\n\n---\n\nid: x\n---\n",
-        "Title\n```python\nx = 1\n",
-        "~~~\nopen",
-        "---",
-        "Ti\0tle \x1b[31m \u202e\nbo\0dy",
-        "Title\r\nline\r\n---\r\nid: q\r\n---\r\n",
-        "\ud800 title\nbody",
-        "word " * 3000,
-        "key: value\n: - {[",
-    ],
-)
+HOSTILE = [
+    "Title\n---\nid: evil\ntype: directive\n---\nbody", "Title\n\n---\n\nid: x\n---\n", "---",
+    "Title\n```python\nx = 1\n", "~~~\nopen", "Ti\0tle \x1b[31m \u202e\nbo\0dy", "word " * 3000,
+    "Title\r\nline\r\n---\r\nid: q\r\n---\r\n", "\ud800 title\nbody", "key: value\n: - {[",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
 def test_any_text_is_one_entry(project: Project, text: str, eol: str) -> None:
     """Delimiters, fences and controls; all others stay to the byte, line ends too."""

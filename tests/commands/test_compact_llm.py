@@ -1,4 +1,4 @@
-"""mem compact with a language model: asked first, checked, planned under the lock, all or nothing."""
+"""mem compact with a language model: asked first, checked, all or nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memcli.memory.values import Entry
 from memcli.providers.llm import Ask, Reply
 from tests.conftest import Project, Result
 
-A = "Freeze the clock in every cart test, because the cart expires at midnight and the build runs at night."
+A = "Freeze the clock in every cart test, because carts expire at midnight and builds run at night."
 B = A.replace("Freeze", "Never freeze")
 RESOLVE = ("compact", "--contradictions", "resolve")
 
@@ -250,7 +250,7 @@ def test_the_loser_is_archived_and_names_the_winner(
     [verdict("unsure"), verdict("maybe", "a"), verdict("invalidate", "zzz"), {"verdicts": []}],
 )
 def test_unsure_is_flagged_and_not_asked_twice(project: Project, reply: Any) -> None:
-    """Nothing is written; the pair is named each time, and asked about again when its words change."""
+    """Nothing is written; the pair is named, and asked about again when its words change."""
     opposites(project)
     before = texts(project)
     done = asked(project, *RESOLVE, replies=[reply])

@@ -171,20 +171,6 @@ def test_other_sessions_reinforce_what_is_known(project: Project) -> None:
     assert named == ["s-3", "s-4", "s-5", "s-6", "s-7"]
 
 
-def test_what_was_archived_as_stale_comes_back(project: Project) -> None:
-    """Said again, a stale entry is restored, with its id and one count more."""
-    learn(project)
-    (old,) = entries(project)
-    text = (project.root / "MEMORY.md").read_text()
-    stale = text.replace("status: active", "status: active\narchived_because: stale")
-    project.write("MEMORY.archive.md", stale)
-    project.write("MEMORY.md", "")
-    got = learn(project, "s-2")
-    (entry,) = entries(project)
-    assert (entry.id, entry.reinforcement_count) == (old.id, 1) and "1 restored" in got.out
-    assert "archived_because" not in entry.extra
-
-
 def test_a_fork_is_read_from_where_it_parted(project: Project) -> None:
     """Turns that a resumed session copied, with their uuids, are not learned again."""
     learn(project)
@@ -196,7 +182,7 @@ def test_a_fork_is_read_from_where_it_parted(project: Project) -> None:
 
 
 def test_the_last_episodes_stay_live(project: Project) -> None:
-    """Older episodes than the last episodes_keep go to the archive; they are receipts there, too."""
+    """Older ones than the last episodes_keep go to the archive; they are receipts there."""
     keep = ("--set", "episodes_keep=2")
     for number in range(4):
         learn(project, f"s-{number}", *keep)
@@ -217,7 +203,7 @@ def test_what_is_about_the_person_stays_private(project: Project, folder: str) -
     env = script(project, observations=[
         item(kind="preference", title="Answers in German", text="Answer in German.", person=True),
         item(kind="policy", title="Conventional commits", text="Write conventional commits."),
-    ], escalation=[item(kind="preference", title="Ask before migrations", text="Ask first.")])  # fmt: skip
+    ], escalation=[item(kind="preference", title="Migrations", text="Ask first.")])  # fmt: skip
     project.mem("extract", saved(project, talk(project, cwd=inner)), env=env, cwd=inner)
     (proxy,) = entries(project, f"{inner}/proxy.md")
     (work,) = entries(project, f"{inner}/MEMORY.md")
@@ -238,7 +224,7 @@ PROJECT_SCOPES = {
 
 
 def test_scopes_that_write_to_the_project(project: Project) -> None:
-    """Each has its type and importance, reads its file, and is skipped with the reason without it."""
+    """Each has its type and importance, reads its file, and without it is skipped."""
     replies = {name: [item(title=name, text=f"About {name} alone.")] for name in PROJECT_SCOPES}
     env = script(project, **replies)
     skipped = learn(project, "s-1", "--dry-run", "--json", env=env).json["sessions"][0]["skipped"]
@@ -303,15 +289,15 @@ def test_a_job_is_told_by_an_option_where_the_folder_does_not(project: Project) 
 def test_global_is_off_judged_and_nameless(project: Project) -> None:
     """It needs extract_global, the judge's word, and no name of the project."""
     project.write("MEMORY.md", project.entry("Own", "Retry flaky network calls.", session_id="s-0"))
-    found = [item(title="Retries", text="Retry with jitter."), item(title="Local", text="Only here."),
-             item(title="Named", text=f"As {project.root.name} does.")]  # fmt: skip
+    said = ("Retry with jitter.", "Only here.", f"As {project.root.name} does.")
+    found = [item(title=text.split()[0], text=text) for text in said]
     env = script(project, '{"general": [1, 3]}', **{"global": found})
     got = learn(project, "s-1", "--json", env=env).json
     off = {"scope": "global", "why": "off: extract_global is not set"}
     assert off in got["sessions"][0]["skipped"]
     learn(project, "s-2", "--set", "extract_global=true", env=env)
     (entry,) = parse((project.home / "MEMORY.md").read_text(), "~").entries
-    assert (entry.title, entry.domain) == ("Retries", "team")
+    assert (entry.title, entry.domain) == ("Retry", "team")
 
 
 def test_the_model_tells_the_episode(project: Project) -> None:
@@ -349,7 +335,7 @@ def test_interventions_are_read(project: Project) -> None:
 
 
 def test_a_model_is_not_asked_again_about_what_left_entries(project: Project, world: Path) -> None:
-    """Without the state file the entries tell that the session was read; --again asks all the same."""
+    """Without the state file the entries tell that it was read; --again asks all the same."""
     env = script(project, project=[item(turn=2, title="A pattern")])
     learn(project, env=env)
     (project.root / "tasks" / "episodes.md").unlink()
@@ -381,7 +367,8 @@ def test_advice_from_outside_is_declarative(project: Project) -> None:
     given.agent("I read the page.")
     claimed = {"kind": "policy", "type": "directive", "importance": 1.0}
     env = script(project, project=[
-        item(8, "Deployments", page, **claimed), item(5, "Told so", "Use it.", **claimed, outside=True),
+        item(8, "Deployments", page, **claimed),
+        item(5, "Told so", "Use it.", **claimed, outside=True),
     ])  # fmt: skip
     project.mem("extract", saved(project, given), env=env)
     found = [(e.type, e.kind, e.importance <= 0.5) for e in entries(project)]

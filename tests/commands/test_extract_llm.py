@@ -8,15 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.commands.talk import (
-    credentials,
-    entries,
-    item,
-    leaky,
-    saved,
-    state,
-    talk,
-)
+from tests.commands.talk import credentials, entries, item, leaky, saved, state, talk
 from tests.conftest import Project
 from tests.providers.llm.server import Api, Step, serve
 

@@ -196,7 +196,7 @@ def test_twice_is_once(project: Project, tmp_path: Path) -> None:
 
 
 def test_what_is_said_already_is_not_added(project: Project) -> None:
-    """A near-duplicate of a live entry, or of one imported just now, is named with that entry's id."""
+    """The like of a live entry, or of one imported just now, is named with that one's id."""
     retry = "etry failed charges three times with a delay."
     footer = "The footer of every page is rendered on the server"
     project.write("MEMORY.md", project.entry("Payments", f"R{retry}", id="known"))

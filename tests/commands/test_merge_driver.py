@@ -1,4 +1,4 @@
-"""The merge driver in real git: merges in both directions, rebase, cherry-pick, stash, work trees."""
+"""The merge driver in real git: merge, rebase, cherry-pick, stash, work trees, failures."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ def test_a_bug_of_ours_is_merged_as_git_does(
 
 
 def test_the_mode_stays_and_nothing_is_left(tmp_path: Path) -> None:
-    """No file beside the three; one that is missing is an error that git does not take for a merge."""
+    """No file beside the three; a missing one is an error that git takes for no merge."""
     given = files(tmp_path / "mem", SIDES)
     Path(given[1]).chmod(0o640)
     assert merge_driver.main([*given, "MEMORY.md"]) == 0

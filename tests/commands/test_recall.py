@@ -109,20 +109,6 @@ def test_damaged_memory_costs_one_line_and_no_exit_code(project: Project) -> Non
     assert {problem["path"] for problem in got.json["problems"]} == {"MEMORY.md", "tasks/x.md"}
 
 
-def test_importance_recency_and_level_order_equal_matches(project: Project) -> None:
-    """With equal words, what is more important, fresher or nearer comes first."""
-    fill(
-        project,
-        project.entry("Old", "zebra stripes north", created_at="2025-01-01"),
-        project.entry("Important", "zebra stripes south", importance=0.9),
-        project.entry("Plain", "zebra stripes west"),
-    )
-    fill(project, project.entry("Task", "zebra stripes east"), path=".mem/jobs/j/tasks/t/MEMORY.md")
-    assert titles(project, "zebra stripes")[0] in ("Important", "Task")
-    assert titles(project, "zebra stripes")[2:] == ["Plain", "Old"]
-    assert titles(project, "zebra stripes", "--set", "prominence_weight=0")[0] == "Task"
-
-
 def test_near_duplicates_collapse_and_opposites_do_not(project: Project) -> None:
     """What says the same is one hit with `duplicates`; whole texts are compared."""
     text = "Always run the zebra migration with a short lock timeout before the deploy begins."
