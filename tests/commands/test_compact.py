@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 from pathlib import Path
 
@@ -90,14 +89,14 @@ def test_entries_of_other_types_jobs_levels_and_stores_are_never_merged(project:
 
 
 def test_the_order_of_entries_does_not_matter(project: Project) -> None:
-    """Shuffled entries give the same survivors with the same texts."""
+    """Either way round they give the same survivors with the same texts."""
     bodies = [A, A2, B, A + " Yes.", "Use port 8080 for the API.", "Use port 8081 for the API."]
     entries = [
         project.entry("Clock", body, id=f"e{i}", importance=[0.5, 0.5, 0.7, 0.4, 0.5, 0.5][i])
         for i, body in enumerate(bodies)
     ]
     outcomes = []
-    for order in (entries, random.Random(1).sample(entries, len(entries))):
+    for order in (entries, entries[::-1]):
         fill(project, *order)
         assert project.mem("compact").code == 0
         outcomes.append({e.id: (e.body, e.status) for e in by_id(project).values()})

@@ -551,14 +551,3 @@ def test_a_root_below_the_top_of_its_repository_is_mended_there(healthy: Project
     assert healthy.mem("doctor", "--fix", cwd=healthy.root / "sub").code == 0
     assert "/sub/proxy.md" in (healthy.root / ".git/info/exclude").read_text().split("\n")
     assert "proxy" not in healthy.git("status", "--porcelain")
-
-
-def test_text_in_a_pipe_is_a_row_a_line(healthy: Project) -> None:
-    """Tabs between status, name, place, detail and hint; the summary is talk."""
-    healthy.write("tasks/b.md", f"token {TOKEN}\n")
-    shown = healthy.mem("doctor")
-    lines = [line.split("\t") for line in shown.out.splitlines()]
-    assert {len(line) for line in lines} == {5}
-    assert ["FAIL", "secrets", "tasks/b.md:1", "github-token"] in [line[:4] for line in lines]
-    assert shown.err == "mem: 1 failed, 1 warning\n"
-    assert healthy.mem("doctor", "--quiet").err == ""

@@ -159,6 +159,16 @@ def test_what_a_person_threw_out_stays_out(project: Project) -> None:
     assert not entries(project)
 
 
+def test_what_was_retired_with_its_stage_may_be_learned_again(project: Project) -> None:
+    """The end of a stage is no verdict on what was true for it."""
+    project.write(".current-stage", "design\n")
+    learn(project)
+    project.mem("retire-stage", "design")
+    project.mem("compact")
+    learn(project, "s-2")
+    assert len(entries(project)) == 1
+
+
 def test_other_sessions_reinforce_what_is_known(project: Project) -> None:
     """The same preference in another session counts once more; `source` names the last five."""
     for number in range(1, 8):

@@ -150,7 +150,7 @@ def test_a_minority_type_is_not_starved(project: Project) -> None:
 
 
 def test_filters_choose_what_is_searched(project: Project) -> None:
-    """One filter repeated is or, different ones are and; an episode counts by its span."""
+    """One filter repeated is or, different ones are and; of copies the nearest decides."""
     e = project.entry
     span = {"started_at": "2026-09-01", "ended_at": "2026-10-15", "created_at": "2026-11-20"}
     fill(
@@ -182,6 +182,11 @@ def test_filters_choose_what_is_searched(project: Project) -> None:
     }.items():
         assert sorted(titles(project, "zebra", *args.split())) == expected.split(), args
     assert titles(project, "zebra", "--path", "a.py", cwd=project.root / "src") == ["Nov"]
+    shared = e("Shared", "quagga", id="s", type="directive")
+    fill(project, shared, path="tasks/s.md")
+    fill(project, shared.replace("directive", "corrective"), path=".mem/jobs/j/MEMORY.md")
+    found = [titles(project, "quagga", "--type", type) for type in ("directive", "corrective")]
+    assert found == [["Shared"], []]
 
 
 def test_levels_jobs_and_tasks_are_chosen(project: Project) -> None:
