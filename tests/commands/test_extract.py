@@ -44,8 +44,7 @@ def test_a_session_teaches_by_rules(project: Project) -> None:
     assert "short commit messages" in entry.body and entry.created_at == "2026-11-20"
     task = "Please make the checkout page load faster than it does today."
     assert (entry.extra["session_id"], entry.extra["session_task"]) == ("s-1", task)
-    assert entry.extra["scope"] == "observations"
-    assert entry.extra["source"][0].startswith("s-1.jsonl#")
+    assert entry.extra["scope"] == "observations" and "s-1.jsonl#" in entry.extra["source"][0]
     (episode,) = entries(project, "tasks/episodes.md")
     assert episode.kind == "episode" and episode.extra["started_at"].startswith("2026-11-20T10:00")
     assert "### Detail" in episode.body
