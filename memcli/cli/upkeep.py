@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -31,7 +30,7 @@ from memcli.views import entries, exchange, json, sessions, upkeep
 from memcli.views.text import HOW_TO_BEGIN, count_problems, folded, put, say
 
 if TYPE_CHECKING:
-    from memcli.extraction.job_files import Checkpoint
+    pass
 
 # --- extract
 
@@ -70,6 +69,7 @@ def extract(
     """
     from memcli.commands import extract as command
     from memcli.commands.history import note_sessions
+    from memcli.extraction import job_files
     from memcli.hooks import pipeline
     from memcli.project.write_blocker import write_blocker
     from memcli.sessions.discover import discover
@@ -89,8 +89,8 @@ def extract(
     if show_turns:
         if not transcripts:
             raise UsageError("--show-turns needs a session", "mem extract --show-turns FILE")
-        read = partial(read_all, format=format)
-        turns = [each for name in transcripts for each in input.session(name, read)]
+        of = partial(read_all, format=format)
+        turns = [each for name in transcripts for each in input.session(name, of)]
         show(mem, turns, sessions.turns_text, sessions.turns_keys)
         return 0
     if premortem or checkpoint:
@@ -98,7 +98,12 @@ def extract(
             llm = engine == "llm" or (engine == "auto" and mem.project.config.llm != "none")
             written = command.premortem(mem, premortem, job=job, llm=llm, dry_run=dry_run)
         else:
-            given = _checkpoint(checkpoint, assume or (), recommend)
+            if assume or recommend:
+                assumed = job_files.parse_assumptions(assume or ())
+                given = job_files.Checkpoint(checkpoint, assumed, recommend)
+            else:
+                read = input.read_stdin().decode("utf-8", "replace")
+                given = job_files.parse_checkpoint(read, "" if checkpoint == "-" else checkpoint)
             written = command.checkpoint(mem, given, job=job, dry_run=dry_run)
         say(f"mem: premortem: {written.failed}" if written.failed else "")
         wrote(mem, written, sessions.moment_text, dry_run=dry_run)
@@ -125,16 +130,6 @@ def extract(
         words = partial(sessions.extract_text, verbose=verbose)
         wrote(mem, done, words, sessions.extract_keys, dry_run=dry_run)
     return ProviderError.code if any(session.failed for session in report.sessions) else code
-
-
-def _checkpoint(milestone: str, assume: Sequence[str], recommend: str) -> Checkpoint:
-    """What is assumed at a milestone, from options or standard input."""
-    from memcli.extraction import job_files
-
-    if assume or recommend:
-        return job_files.Checkpoint(milestone, job_files.parse_assumptions(assume), recommend)
-    words = input.read_stdin().decode("utf-8", "replace")
-    return job_files.parse_checkpoint(words, "" if milestone == "-" else milestone)
 
 
 # --- reinforce, compact, retire-stage
@@ -165,10 +160,15 @@ def reinforce_(
         one_of("--mode", mode, ("retrieved", "aligned", "rated"))
     if not (ids or session or ids_file or rate or success or failed):
         raise UsageError("there is nothing to reinforce", "name ids, --ids FILE, or --session ID")
+    rated = [item.split("=", 1) for item in rate or ()]
+    for pair in rated:
+        if len(pair) < 2 or not pair[0]:
+            what = f"--rate {'='.join(pair)}: an id and a rating are needed"
+            raise UsageError(what, "write --rate ID=good")
     listed = input.read_file(ids_file).decode("utf-8", "replace") if ids_file else ""
     request = ReinforceRequest(
         tuple(ids or ()), tuple(dict.fromkeys(filter(None, map(str.strip, listed.splitlines())))),
-        session, mode, input.session(transcript, spoken) if transcript else None, _rates(rate or ()),
+        session, mode, input.session(transcript, spoken) if transcript else None, dict(rated),
         tuple(success or ()), tuple(failed or ()), explicit,
     )  # fmt: skip
     report = reinforce(mem, request, dry_run=dry_run)
@@ -178,15 +178,6 @@ def reinforce_(
     code = name_problems(report.skipped)
     wrote(mem, report, entries.reinforce_text, dry_run=dry_run)
     return DataError.code if report.typed_unknown else code
-
-
-def _rates(items: Sequence[str]) -> dict[str, str]:
-    """`--rate ID=good` items."""
-    for item in items:
-        if not item.partition("=")[0] or "=" not in item:
-            what = f"--rate {item}: an id and a rating are needed"
-            raise UsageError(what, "write --rate ID=good")
-    return dict(item.split("=", 1) for item in items)
 
 
 @command("compact")

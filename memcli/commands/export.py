@@ -52,10 +52,19 @@ def export(app: App, target: str, *, lines: int = 200, size: int = 25_000) -> Ex
     """
     one_of("--target", target, TARGETS)
     files, problems = _files(app.project, view.Filters(no_global=target != "json"))
-    scored = ((*pair, standing(app.project, pair[0], pair[1].place.level)) for pair in _live(files))
-    live = (Exported(entry, file, round(hit.score, 6)) for entry, file, hit in scored)
-    kept = tuple(sorted(live, key=lambda one: (-one.weight, one.file.name, one.entry.start)))
-    notes = [*_norms(files), *_notes(kept)] if target != "json" else []
+    live: dict[str, Exported] = {}  # each id once, from the nearest file
+    for file, _, entries in files:
+        for entry in entries if file.place.store == "memory" else ():
+            if entry.id not in live:
+                score = standing(app.project, entry, file.place.level).score
+                live[entry.id] = Exported(entry, file, round(score, 6))
+    kept = tuple(
+        sorted(
+            (one for one in live.values() if one.entry.status != "retired"),
+            key=lambda one: (-one.weight, one.file.name, one.entry.start),
+        )
+    )
+    notes = list(_notes(files, kept)) if target != "json" else []
     section = handout.compose(notes, lines=lines, size=size)
     return ExportReport(target, kept, section, tuple(problems))
 
@@ -82,19 +91,11 @@ def _files(project: Project, filters: view.Filters) -> tuple[_Read, list[Problem
     return found, problems
 
 
-def _live(files: _Read) -> Iterator[tuple[Entry, FoundFile]]:
-    """The live entries of the memory store, each id once, from the nearest file."""
-    seen: set[str] = set()
-    for file, _, entries in files:
-        for entry in entries if file.place.store == "memory" else ():
-            if entry.id not in seen:
-                seen.add(entry.id)
-                if entry.status != "retired":
-                    yield entry, file
+def _notes(files: _Read, kept: tuple[Exported, ...]) -> Iterator[ExportNote]:
+    """Norms, the outermost first, equal texts once; rules and lessons, best first.
 
-
-def _norms(files: _Read) -> Iterator[ExportNote]:
-    """Institutional files, the outermost first, equal texts once."""
+    No episodes: they are not for a file that is read at every start.
+    """
     texts: dict[str, str] = {}
     for file, text, _ in sorted(files, key=lambda one: OUTERMOST[one[0].place.level]):
         place = file.place
@@ -102,10 +103,6 @@ def _norms(files: _Read) -> Iterator[ExportNote]:
             texts.setdefault(text, file.name)
     for text, name in texts.items():
         yield ExportNote("norms", name, "", text.strip("\ufeff\r\n \t"))
-
-
-def _notes(kept: tuple[Exported, ...]) -> Iterator[ExportNote]:
-    """Rules and lessons, best first; no episodes in a file that is read at every start."""
     for entry, _, _ in kept:
         if entry.kind != "episode":
             facts = f"{entry.kind or entry.type}, id {entry.id[:8]}"

@@ -23,7 +23,6 @@ from memcli.history.backfill import (
 from memcli.history.docs import Doc
 from memcli.history.record import Record, folder_of, opened, path_of
 from memcli.project import git
-from memcli.project.context import Project
 from memcli.sessions.discover import Discovery, discover
 from memcli.storage.files import Unreadable
 from memcli.storage.folders import state_dir
@@ -146,32 +145,25 @@ def forget(
     if before and not re.fullmatch(r"\d{4}-\d\d-\d\d", before):
         raise UsageError(f"--before {before}: a date like 2026-03-01", "mem forget --help")
     until = f"{app.project.now.isoformat()}T23:59:59Z" if all else ""
+    name = session.removeprefix("s:").removeprefix("c:").partition(".")[0]
     with _record(app) as record:
-        units = _units(record, session) if session else record.units_before(before)
+        units = record.units(name) if session else record.units_before(before)
+        if session and len(units) > 1:
+            raise UsageError(f"{session}: {len(units)} begin so", "give more of it")
+        if session and not units and len(name) < 32:
+            raise UsageError(f"{session}: nothing of that name", "mem recall --history only TASK")
+        units = units or [name] * bool(session)
         if not dry_run:
             record.forget(unit=units[0] if session else "", before=before, all_until=until)
-    learned = _learned(app.project, set(units))
-    return ForgetReport(tuple(units), tuple(learned), dry_run)
-
-
-def _units(record: Record, session: str) -> list[str]:
-    """The one session or commit that is named, by its id, a beginning of it or a handle."""
-    name = session.removeprefix("s:").removeprefix("c:").partition(".")[0]
-    units = record.units(name) or ([name] if len(name) >= 32 else [])
-    if not units:
-        raise UsageError(f"{session}: nothing of that name", "mem recall --history only TASK")
-    if len(units) > 1:
-        raise UsageError(f"{session}: {len(units)} begin so", "give more of it")
-    return units
-
-
-def _learned(project: Project, units: set[str]) -> Iterator[tuple[str, str, str]]:
-    """The entries that were learned from these sessions."""
-    for file in project.listing.files:
+    learned: list[tuple[str, str, str]] = []
+    for file in app.project.listing.files:
         with suppress(Unreadable):
-            for entry in project.read(file).entries:
-                if str(entry.extra.get("session_id", "")) in units:
-                    yield entry.id, file.name, entry.title
+            learned += (
+                (entry.id, file.name, entry.title)
+                for entry in app.project.read(file).entries
+                if str(entry.extra.get("session_id", "")) in units
+            )
+    return ForgetReport(tuple(units), tuple(learned), dry_run)
 
 
 def take_over(app: App, key: str) -> int:

@@ -122,7 +122,11 @@ def _targets(
     if root is not None and (request.git or everything):
         found += repository.hooks(top, notes, user=request.user, remove=remove)
     names = request.agents if request.named else tuple(harness.NAMES) if remove else ()
-    found += harness.targets(place, names, _scopes(place, request), top, notes, remove=remove)
+    scopes = ["user" if request.user else "shared" if request.shared else "local"]
+    if remove and not request.named:  # everywhere in the repository
+        scopes = ["local", "shared"] if root is not None and everything else []
+        scopes += ["user"] if request.user or request.everything else []
+    found += harness.targets(place, names, scopes, top, notes, remove=remove)
     if root is not None and (request.ci or everything):
         found += _workflow(top or root, request, notes)
     if root is not None and (request.instructions or everything):
@@ -143,11 +147,3 @@ def _workflow(top: Path, request: InitRequest, notes: list[str]) -> list[Target]
         notes.append(f"{repository.WORKFLOW} left out: {error.what} ({error.hint})")
         return []
     return [repository.workflow(top, spec)]
-
-
-def _scopes(place: InitPlace, request: InitRequest) -> list[str]:
-    """Where the settings are: as asked for; when all goes, everywhere in the repository."""
-    if not request.remove or request.named:
-        return ["user" if request.user else "shared" if request.shared else "local"]
-    inside = ["local", "shared"] if place.root is not None and request.all_of_it else []
-    return [*inside, *(["user"] if request.user or request.everything else [])]

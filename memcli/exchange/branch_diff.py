@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -102,9 +101,8 @@ def diff(app: App, revisions: str = "") -> DiffReport:
     # What comes back from an archive leaves it as it is, so that no difference would show it.
     names = sorted({*changed, *(archive_of(n) for n in changed if not n.endswith(ARCHIVE))})
     problems: list[Problem] = []
-    before = _version(project, names, partial(_at, root, base), problems)
-    text_of = partial(_at, root, head) if head else partial(_now, root)
-    after = _version(project, names, text_of, problems)
+    before = _version(project, names, base, problems)
+    after = _version(project, names, head, problems)
     changes = _changes(before, after)
     return DiffReport(
         _short(root, base),
@@ -166,17 +164,14 @@ def _changed(root: Path, base: str, head: str) -> list[str]:
     return sorted({name for name in out.split("\0") if name.endswith(".md")})
 
 
-def _at(root: Path, commit: str, name: str) -> str:
-    """The text of a file in a commit, "" where it is not there. Raises `Unreadable`."""
-    code, out = _git(root, "show", f"{commit}:./{name}")
-    return "" if code else decode(out.encode("utf-8", "surrogateescape"))
-
-
-def _now(root: Path, name: str) -> str:
+def _text(root: Path, commit: str, name: str) -> str:
+    """The text of a file in a commit or, without one, now; "" where it is not. Raises `Unreadable`."""
+    if commit:
+        code, out = _git(root, "show", f"{commit}:./{name}")
+        return "" if code else decode(out.encode("utf-8", "surrogateescape"))
     path = root / name
-    if path.is_symlink() or not path.exists():
-        return ""
-    return read_text(path, root).replace("\r\n", "\n")
+    there = path.exists() and not path.is_symlink()
+    return read_text(path, root).replace("\r\n", "\n") if there else ""
 
 
 # --- which files are memory
@@ -211,12 +206,13 @@ def placed(project: Project, name: str) -> Place | None:
 
 
 def _version(
-    project: Project, names: Iterable[str], text_of: Callable[[str], str], problems: list[Problem]
+    project: Project, names: Iterable[str], commit: str, problems: list[Problem]
 ) -> _Version:
+    assert project.root is not None
     side = _Version({}, {}, {})
     for name in names:
         try:
-            side.files[name] = memory = parse(text_of(name), name)
+            side.files[name] = memory = parse(_text(project.root, commit, name), name)
         except Unreadable as error:
             problems.append(Problem(name, error.line, str(error), "unreadable"))
             continue

@@ -209,7 +209,13 @@ class _Extraction:
         known = self._known(home)
         first = placement.receipt(session, known)
         task = position.task if position is not None else clean.task_of(session.turns)
-        head = Learned(session.id, session.name, session.format, len(session.turns) - first)
+        left_out = (
+            f"{session.cut} turns were left out, the session is too large to be held"
+            * bool(session.cut),
+            f"{session.skipped} lines were not understood" * bool(session.skipped),
+        )
+        turns, cut = len(session.turns) - first, tuple(filter(None, left_out))
+        head = Learned(session.id, session.name, session.format, turns, cut=cut)
         again = bool(first or position)
         said = any(t.text.strip() and (t.human or spoken(t)) for t in session.turns[first:])
         unsure = self.llm and first and position is None and not self.request.again
@@ -253,7 +259,7 @@ class _Extraction:
             dropped=dict(Counter(found.dropped) + Counter(outcome.dropped)),
             skipped=skipped,
             failed=found.failed,
-            cut=(*_left_out(session), *found.cut),
+            cut=(*head.cut, *found.cut),
             outcome=ended[-1] if ended else "",
             more=found.more,
         )
@@ -377,14 +383,6 @@ class _Extraction:
         inner = os.path.relpath(self.root, git.work_tree(self.root) or self.root)
         base = "/" if inner == "." else f"/{inner}/"
         git.exclude(self.root, [base + name for name in PRIVATE])
-
-
-def _left_out(session: Session) -> Iterable[str]:
-    """What the reader did not take in."""
-    if session.cut:
-        yield f"{session.cut} turns were left out, the session is too large to be held"
-    if session.skipped:
-        yield f"{session.skipped} lines were not understood"
 
 
 def _live(known: Iterable[placement.KnownFile], level: str, job: str) -> list[Entry]:

@@ -145,7 +145,11 @@ def _trend(history: Sequence[Snapshot]) -> str:
         return f"<p class=empty>No day has been kept yet: {how}.</p>"
     line = "<p class=empty>One day so far; the line begins with the second.</p>"
     heads = "".join(f"<th>{name}</th>" for name in ("day", "score", *metrics.WEIGHTS, "entries"))
-    rows = "".join(_day(day) for day in reversed(history[-DAYS:]))
+    rows = ""
+    for day in reversed(history[-DAYS:]):
+        values = (day.score, *(day.metrics.get(name) for name in metrics.WEIGHTS))
+        cells = "".join(f"<td>{'–' if value is None else f'{value:.0f}'}</td>" for value in values)
+        rows += f"<tr><th>{_safe(day.day)}</th>{cells}<td>{day.entries:,}</td></tr>"
     table = f"<div class=scroll><table class=days><tr>{heads}</tr>{rows}</table></div>"
     title = f"<summary>{_count(len(history[-DAYS:]), 'day')} as a table</summary>"
     shown = _line(history) if len(history) > 1 else line
@@ -171,12 +175,6 @@ def _line(history: Sequence[Snapshot]) -> str:
         f' aria-label="score by day">{bands}<polyline points="{path}" /></svg>'
         f"<em class=top>100</em><em class=low>0</em></div><div class=ends>{ends}</div>"
     )
-
-
-def _day(day: Snapshot) -> str:
-    values = (day.score, *(day.metrics.get(name) for name in metrics.WEIGHTS))
-    cells = "".join(f"<td>{'–' if value is None else f'{value:.0f}'}</td>" for value in values)
-    return f"<tr><th>{_safe(day.day)}</th>{cells}<td>{day.entries:,}</td></tr>"
 
 
 def ages(notes: Iterable[EntryNote]) -> dict[str, dict[str, int]]:
