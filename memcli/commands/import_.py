@@ -131,32 +131,25 @@ def _known(project: Project, level: str) -> tuple[dict[str, str], list[tuple[str
     return ids, live
 
 
-def _judged(
-    drafts: Iterable[ImportDraft], level: str, ids: dict[str, str]
-) -> tuple[list[ImportDraft], ImportReport]:
-    """The drafts that were not imported before, and what became of the others."""
-    fresh: dict[str, ImportDraft] = {}
-    known: list[tuple[str, str]] = []
-    refused: list[str] = []
-    injected: list[str] = []
-    private: list[str] = []
+def _judged(drafts: Iterable[ImportDraft], level: str, ids: Iterable[str]) -> dict[str, list[ImportDraft]]:
+    """The drafts by what becomes of them: private, refused, injected, known or fresh."""
+    judged: dict[str, list[ImportDraft]] = {}
+    seen = set(ids)
     for draft in map(_cleaned, drafts):
         parts = (draft.title, draft.text, *draft.tags, *draft.paths)
         if not draft.title and not draft.text:
             continue
         if draft.private and level != "global":
-            private.append(draft.source)
+            fate = "private"
         elif any(map(find_secrets, parts)):
-            refused.append(draft.source)
+            fate = "refused"
         elif any(map(find_injections, parts)):
-            injected.append(draft.source)
-        elif draft.id in ids or draft.id in fresh:
-            known.append((draft.title, ids.get(draft.id, draft.id)))
+            fate = "injected"
         else:
-            fresh[draft.id] = draft
-    left = tuple(refused), tuple(injected), tuple(private)
-    report = ImportReport((), tuple(known), (), *left, 0, (), ())
-    return list(fresh.values()), report
+            fate = "known" if draft.id in seen else "fresh"
+            seen.add(draft.id)
+        judged.setdefault(fate, []).append(draft)
+    return judged
 
 
 def _cleaned(draft: ImportDraft) -> ImportDraft:
@@ -226,8 +219,8 @@ def _plan(
 ) -> ImportReport:
     today = project.now.isoformat()
     known, live = _known(project, level)
-    fresh, report = _judged(drafts, level, known)
-    kept, same = _unlike(fresh, live, today)
+    judged = _judged(drafts, level, known)
+    kept, same = _unlike(judged.get("fresh", ()), live, today)
     memory = read_target(project, path, name)
     texts = [
         render_entry(dict(_values(draft, today)), _body(draft, today), eol_of(memory.text))
@@ -235,11 +228,16 @@ def _plan(
     ]
     after = edited(memory, [EntryChange(text=text) for text in texts])
     before = memory.text if os.path.lexists(path) else None
-    return report._replace(
-        added=tuple((draft.id, name, draft.title) for draft in kept),
-        similar=tuple(same),
-        patches=(Patch(path, before, after.text),) if kept else (),
+    refused, injected, private = (
+        tuple(draft.source for draft in judged.get(fate, ()))
+        for fate in ("refused", "injected", "private")
     )
+    return ImportReport(
+        tuple((draft.id, name, draft.title) for draft in kept),
+        tuple((draft.title, known.get(draft.id, draft.id)) for draft in judged.get("known", ())),
+        tuple(same), refused, injected, private, elsewhere=0, skipped=(),
+        patches=(Patch(path, before, after.text),) if kept else (),
+    )  # fmt: skip
 
 
 def _body(draft: ImportDraft, today: str) -> str:
