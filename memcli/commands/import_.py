@@ -131,7 +131,9 @@ def _known(project: Project, level: str) -> tuple[dict[str, str], list[tuple[str
     return ids, live
 
 
-def _judged(drafts: Iterable[ImportDraft], level: str, ids: Iterable[str]) -> dict[str, list[ImportDraft]]:
+def _judged(
+    drafts: Iterable[ImportDraft], level: str, ids: Iterable[str]
+) -> dict[str, list[ImportDraft]]:
     """The drafts by what becomes of them: private, refused, injected, known or fresh."""
     judged: dict[str, list[ImportDraft]] = {}
     seen = set(ids)
