@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from memcli.extraction import scopes
 
 INPUTS = {"transcript": "yes", "human turns": "yes"}
 
 
-def names(**more: object) -> list[str]:
-    given = {"job": "", "task": "", "llm": True, "global_on": False, **more}
+def names(**more: Any) -> list[str]:
+    given: dict[str, Any] = {"job": "", "task": "", "llm": True, "global_on": False, **more}
     inputs = given.pop("inputs", INPUTS)
     wanted = given.pop("wanted", ())
-    # type: ignore[arg-type]
     return [scope.name for scope in scopes.chosen(wanted, inputs, **given)[0]]
 
 
