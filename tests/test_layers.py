@@ -59,7 +59,7 @@ USED_IN = {
     "typer": {"cli/*"},
     "psycopg": {"postgres/*"},
     "rich": {"views/*"},
-    "tomllib": {"project/config", "install/harness", "extraction/scopes"},
+    "tomllib": {"project/config", "install/harness", "extraction/scopes", "compaction/*"},
     "platformdirs": {"storage/folders"},
     "anthropic": {"providers/*"},
     "mcp": {"cli/mcp"},

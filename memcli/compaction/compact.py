@@ -215,7 +215,7 @@ def _carried_out(project: Project, files: CompactFiles, said: Answers | None) ->
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Millions of small tuples and not one cycle: looking for cycles would be a fifth of the time."""
+    """Millions of small tuples and no cycle: looking for some would be a fifth of the time."""
     gc.disable()
     try:
         yield

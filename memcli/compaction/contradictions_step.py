@@ -15,7 +15,7 @@ DECAY = 0.7
 
 
 class Pair(NamedTuple):
-    """Two live entries that say the opposite, as the steps before left them, and the first's file."""
+    """Two live entries that say the opposite, as earlier steps left them, and a file."""
 
     path: str
     first: Entry

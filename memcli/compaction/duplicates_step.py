@@ -1,4 +1,4 @@
-"""Entries that say the same become one: one id twice in a file, near-duplicates on one shelf. Pure."""
+"""Entries that say the same become one: an id twice in a file, near-duplicates. Pure."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def meaning_of(entry: Entry) -> tuple[str, str]:
 
 
 def same_meaning(vectors: Sequence[bytes | None]) -> list[tuple[int, int]]:
-    """The pairs (i < j) of vectors whose cosine is above 0.95; None is a vector that is not known."""
+    """The pairs (i < j) of vectors whose cosine is above 0.95; None is an unknown vector."""
     places = [i for i, own in enumerate(vectors) if own is not None]
     if len(places) < 2:
         return []

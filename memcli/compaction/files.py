@@ -1,4 +1,4 @@
-"""The memory files of a run as they are read: what is to be compacted, and the archives beside it."""
+"""The memory files of a run as they are read: what is to be compacted, and archives."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ EVERYWHERE = "~/MEMORY.md"
 class Selection(NamedTuple):
     """Which files: `files` names single ones; else those in view of `levels`, `jobs`, `tasks`.
 
-    `with_project`: the project's own MEMORY.md too, although it is still to be made. `units`: it may
-    take what is adopted.
+    `with_project`: the project's own MEMORY.md too, although it is still to be made. `units`: it
+    may take what is adopted.
     """
 
     files: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class Selection(NamedTuple):
 
 
 class CompactFiles(NamedTuple):
-    """Files by name: sources, texts of archives, absolute paths, texts of before, what was wrong."""
+    """By name: sources, texts of archives, absolute paths, texts of before; what was wrong."""
 
     project: Project
     sources: list[MemoryInput]

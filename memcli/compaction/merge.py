@@ -26,7 +26,8 @@ _BLANKS = "\r\n \t"
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _FRONT = re.compile(r"---[ \t]*\r?\n.*?(?<=\n)---[ \t]*\r?(?:\n|\Z)", re.DOTALL)
 _COMMENT = re.compile(
-    r"^[ \t]*#.*|^[^'\"\[{\n]*?[ \t](#.*)|:[ \t]+(?:'[^'\n]*'|\"[^\"\n]*\"|\[[^]'\"\n]*\])[ \t]+#.*",
+    r"^[ \t]*#.*|^[^'\"\[{\n]*?[ \t](#.*)"
+    r"|:[ \t]+(?:'[^'\n]*'|\"[^\"\n]*\"|\[[^]'\"\n]*\])[ \t]+#.*",
     re.M,
 )
 
@@ -105,7 +106,7 @@ class _Block(NamedTuple):
 
 
 _Key = tuple[str, int]
-"""An id and 0; of an entry that is known by its text alone, the text and its ordinal among equals."""
+"""An id and 0; of an entry without an id, its text and its ordinal among equals."""
 _Blocks = dict[_Key, _Block]
 
 
@@ -181,7 +182,7 @@ class _ProseMerge:
         self.conflicts = 0
 
     def merged(self, base: str, ours: str, theirs: str, lead: str = "") -> str:
-        """The prose of both sides; where git merged it, with `lead` for the blank lines before it."""
+        """The prose of both sides; where git merged it, with `lead` before it."""
 
         def by_git() -> str:
             bare = [side.lstrip("\r\n") if lead else side for side in (base, ours, theirs)]
@@ -323,7 +324,7 @@ def _body_rank(block: _Block) -> tuple[int, str]:
 
 
 def _with_values(values: Values, base: _Block | None, ours: _Block, theirs: _Block) -> _Block:
-    """The front matter of one side with what it lacks spliced in: ours, if it can be written there."""
+    """The front matter of one side, ours if possible, with what it lacks spliced in."""
     for block in _by_comments(base, ours, theirs):
         own = block.values
         wanted = {key: values.get(key) for key in [*values, *own]}

@@ -24,7 +24,7 @@ Meanings = Mapping[tuple[str, str], bytes]
 
 
 class MemoryInput(NamedTuple):
-    """A file to compact; `writable` says whether it may be changed from here (its git work tree)."""
+    """A file to compact; `writable` says whether it may be changed from here."""
 
     path: str
     place: Place
@@ -238,7 +238,7 @@ class Compaction:
 
 
 def outcome_of(changes: ChangeSet, lost: Mapping[str, Sequence[str]]) -> CompactOutcome:
-    """The new texts, what was done and found; a loss to confirm where too many live entries leave."""
+    """New texts, what was done and found; a loss to confirm where too many entries leave."""
     losses = []
     for path, ids in lost.items():
         live = sum(entry.status != "retired" for entry in changes.file(path).entries)

@@ -105,7 +105,7 @@ def archive_stage(work: Compaction, end: StageEnd) -> None:
 
 
 def belongs(entry: Entry, place: Place, end: StageEnd) -> bool:
-    """Whether an entry was true for the stage alone: at the root the project's, in a job the job's."""
+    """Whether an entry was true for that stage alone: of the project, or of a job."""
     levels = ("job", "task") if end.job else ("project",)
     here = place.level in levels and place.job == end.job
     kept = place.store in ("memory", "institutional")
@@ -122,7 +122,7 @@ def archive_stale(work: Compaction) -> None:
 
 
 def is_stale(entry: Entry, now: datetime.date) -> bool:
-    """Older than 90 days, importance x decay x (1 + n) below 0.1, of no lasting kind or priority."""
+    """Older than 90 days, importance x decay x (1 + n) below 0.1, no lasting kind or priority."""
     if entry.kind in LASTING_KINDS or entry.extra.get("priority") in LASTING_PRIORITIES:
         return False
     age = age_days(entry.last_reinforced, entry.created_at, entry.date, now)

@@ -57,9 +57,11 @@ def coherence(items: Sequence[LiveEntry], vectors: Mapping[str, bytes] | None = 
     apart = [likeness for i, j, likeness in pairs if (i, j) not in twins]
     slots = first * count
     share = sum(apart) / slots
-    reason = f"{of} share {share:.0%} of their words, by weight, with their nearest ({AKIN:.0%} is related)"
+    reason = f"{of} share {share:.0%} of their words, by weight, with their nearest"
+    reason += f" ({AKIN:.0%} is related)"
     if by_vectors:
-        reason = f"{of} have a mean cosine of {share:.2f} to their nearest ({AKIN_COSINE:.2f} is related)"
+        reason = f"{of} have a mean cosine of {share:.2f} to their nearest"
+        reason += f" ({AKIN_COSINE:.2f} is related)"
     copies = len({i for i, _ in twins})
     reason += f"; {copies or 'none'} {'of them have' if copies else 'has'} a near-duplicate."
     merge = any(items[i].shelf == items[j].shelf for i, j in twins)
@@ -73,7 +75,7 @@ def compared(ids: Iterable[str]) -> list[str]:
 
 
 def nearest(vectors: Sequence[bytes], first: int, count: int) -> list[tuple[int, int, float]]:
-    """(i, j, cosine) of the `count` vectors nearest to each of the `first` ones, itself left out."""
+    """(i, j, cosine) of the `count` vectors nearest to each of the `first` ones."""
     import numpy as np
 
     matrix = np.frombuffer(b"".join(vectors), np.int8).reshape(len(vectors), -1).astype(np.float32)
@@ -94,7 +96,7 @@ def sample(ids: Iterable[str], size: int) -> list[str]:
 def _twins(
     items: Sequence[LiveEntry], bags: Sequence[frozenset[str]], pairs: Iterable[tuple[int, int]]
 ) -> set[tuple[int, int]]:
-    """The pairs that are near-duplicates. The words are compared first: the exact test is slower."""
+    """The pairs that are near-duplicates; words are compared before the slower exact test."""
     likely = [p for p in pairs if ranking.overlap(*(bags[i] for i in p)) >= ranking.MAYBE_ALIKE]
     if not likely:
         return set()

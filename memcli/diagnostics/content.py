@@ -298,7 +298,7 @@ def merged_ids(documents: Iterable[Document]) -> set[str]:
 
 
 def institutional(documents: Iterable[Document], max_tokens: int) -> Iterator[Check]:
-    """Institutional text that does not fit into its half of an answer, together with that above it."""
+    """Institutional text that, with that above it, does not fit into half of an answer."""
     norms = [document for document in documents if document.place.store == "institutional"]
     norms.sort(key=lambda document: OUTERMOST[document.place.level])
     full: list[Document] = []

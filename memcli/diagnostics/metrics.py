@@ -185,12 +185,13 @@ def efficiency(shown: Sequence[LoggedHit], places: Sequence[int] | None) -> Metr
 
 
 def _from_log(shown: Sequence[LoggedHit]) -> Metric:
-    """The mean of two shares: of ids that were new to their session, and of the best hit's score."""
+    """The mean of two shares: ids new to their session, and scores relative to the best."""
     new = len({(row.session, row.entry) for row in shown}) / len(shown)
     relevant = _relative(shown)
     value = 100 * (new if relevant is None else (new + relevant) / 2)
     sessions = len({row.session for row in shown})
-    reason = f"Of {some(len(shown), 'hit')} shown to {some(sessions, 'session')}, {new:.0%} were new to it"
+    reason = f"Of {some(len(shown), 'hit')} shown to {some(sessions, 'session')}"
+    reason += f", {new:.0%} were new to it"
     if relevant is not None:
         reason += f"; a hit scores {relevant:.0%} of its best"
     again = relevant is None or new < relevant

@@ -1,4 +1,4 @@
-"""git: what is tracked and ignored, the merge driver, memory that stands only in another work tree."""
+"""git: what is tracked and ignored, the merge driver, memory of other work trees."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def check_worktrees(scene: Scene) -> Iterator[Check]:
 
 
 def _linked(scene: Scene) -> Iterator[tuple[Path, str]]:
-    """The other work trees of this repository and their branches, without those of jobs and tasks."""
+    """The other work trees and their branches, without those of jobs and tasks."""
     app, top = scene.app, scene.repository.top
     assert app.project.root is not None and top is not None
     common = git.common_dir(top)

@@ -37,7 +37,7 @@ class Check(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A memory file that could be read; `tree` is the git work tree it lies in, `size` is in bytes."""
+    """A memory file that could be read; `tree` is its git work tree, `size` is in bytes."""
 
     memory: MemoryFile
     place: Place

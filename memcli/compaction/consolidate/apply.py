@@ -36,7 +36,7 @@ class Consolidation:
         self._lost: dict[str, list[str]] = {}
 
     def learn(self, lesson: Lesson) -> None:
-        """Do what a lesson says, and mark its episodes; nothing of it when one of them has changed."""
+        """Do what a lesson says, and mark its episodes; nothing when one of them has changed."""
         batch = lesson.batch
         spots = [self._spot(item) for item in batch.episodes]
         ids, path = [item.entry.id for item in batch.episodes], batch.episodes[0].path
@@ -98,7 +98,7 @@ class Consolidation:
     def _invalidate(
         self, spot: Spot, operation: Operation, batch: EpisodeBatch, ordinal: int
     ) -> None:
-        """Retire an entry: for the fact that takes its place, else the episode that shows it wrong."""
+        """Retire an entry, for the fact that takes its place or the episode that shows it wrong."""
         entry = self.changes.entry(spot)
         by = self._add(operation, batch, ordinal) if operation.body else ""
         by = by or operation.episodes[0]
@@ -107,7 +107,7 @@ class Consolidation:
         self.changes.note("superseded", spot[0], (by, entry.id), "invalidate")
 
     def _add(self, operation: Operation, batch: EpisodeBatch, ordinal: int) -> str:
-        """Add a fact; its id, that of the entry that says the same, or "" for one thrown out before."""
+        """Add a fact; its id, that of what says the same, or "" for one thrown out before."""
         body, path = body_of(operation.title, operation.body, self.today), batch.target
         invalidated = operation.target.entry.id if operation.target is not None else ""
         same = self._same(body, batch, invalidated)
@@ -139,7 +139,7 @@ class Consolidation:
         return (*self.files[path].entries, *self.changes.file(archive_of(path)).entries)
 
     def _thrown_out(self, body: str, path: str) -> bool:
-        """Whether a person or a later entry did away with what says the same, or it is said twice."""
+        """Whether what says the same was done away with, or it is said twice."""
         mine = claim(body)
         gone = [entry.body for entry in self._all(path) if is_refuted(entry)]
         fresh = [text for _, text in self._new.get(path, ())]
@@ -165,7 +165,7 @@ class Consolidation:
             self.changes.set(spot, promoted_to=[*to, known])
 
     def _known_everywhere(self, mine: Entry, path: str) -> str | None:
-        """The id of the entry for every project that says the same, reinforced; None without one."""
+        """The id of what says the same for every project, reinforced; None without one."""
         said = claim(mine.body)
         for values, body in self._new.get(path, ()):
             if near_duplicate(said, claim(body)):

@@ -166,7 +166,7 @@ def _of_judge(shown: QuotedEntry) -> str:
 
 
 def _project_names(project: Project) -> list[str]:
-    """What the project is called: the folder of its root, the last part of each remote's address."""
+    """The project's names: the folder of its root, the last part of each remote's address."""
     assert project.root is not None
     listed = git.run(["config", "--get-regexp", r"^remote\..*\.url$"], project.root)
     urls = [line.split(None, 1)[-1].strip().rstrip("/") for line in listed.stdout.splitlines()]

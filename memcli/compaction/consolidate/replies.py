@@ -132,7 +132,7 @@ def settled(lessons: Sequence[Lesson]) -> list[Lesson]:
 
 
 def read_verdicts(text: str, pairs: Sequence[Pair], today: str) -> dict[frozenset[str], Verdict]:
-    """What a reply to `pairs_question` says of each pair; of whatever it does not say well: unsure."""
+    """What a reply to `pairs_question` says of each pair; unsure where it says nothing well."""
     found = {pair.key: Verdict(pair, "unsure") for pair in pairs}
     for row in reversed(parse_json(text, VERDICTS_SCHEMA)["verdicts"]):
         if 1 <= row["pair"] <= len(pairs):
