@@ -8,21 +8,9 @@ from memcli.extraction import rules
 from memcli.extraction.episodes import DETAIL, EpisodeDraft, outcome, told
 from memcli.extraction.segmentation import segments
 from memcli.sessions.model import Session, Turn
+from tests.extraction.turns import agent, human, ran
 
 pytestmark = pytest.mark.unit
-
-
-def human(text: str) -> Turn:
-    return Turn("user", text, "user", "u")
-
-
-def agent(text: str) -> Turn:
-    return Turn("assistant", text, "assistant", "a")
-
-
-def ran(command: str = "pytest", *, error: bool = False) -> list[Turn]:
-    call = Turn("assistant", "", "assistant", "c", tool="Bash", input={"command": command})
-    return [call, Turn("tool", "output", "tool:Bash", "r", tool="Bash", error=error)]
 
 
 EDIT = Turn("assistant", "", "assistant", "c", tool="Edit", input={"file_path": "src/ledger.py"})

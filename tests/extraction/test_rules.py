@@ -8,21 +8,10 @@ from memcli.extraction import rules
 from memcli.extraction.rules import words
 from memcli.extraction.rules.sentences import fold
 from memcli.sessions.model import Finding, Session, Turn
+from tests.extraction.turns import agent, call, human
 
 pytestmark = pytest.mark.unit
 LOOK = "I looked at the module and changed two functions in it."
-
-
-def human(text: str) -> Turn:
-    return Turn("user", text, "user", "u")
-
-
-def agent(text: str) -> Turn:
-    return Turn("assistant", text, "assistant", "a")
-
-
-def call(tool: str, **given: str) -> Turn:
-    return Turn("assistant", "", "assistant", "c", tool=tool, input=given, cwd="/repo")
 
 
 def found(*turns: Turn) -> list[Finding]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from memcli.extraction.segmentation import KEY, MOST, calibrated, segments, surprises_of
 from memcli.sessions.model import Segment, Turn
+from tests.extraction.turns import agent, human, ran
 
 SUBJECTS = [
     "invoice tax rounding currency ledger decimal payment refund booking".split(),
@@ -19,19 +20,6 @@ SUBJECTS = [
     "parser grammar lexer syntax tree node visitor unicode".split(),
 ]
 GLUE = "code should handle case where value comes from function returns result after check passes change".split()
-
-
-def human(text: str, time: str = "") -> Turn:
-    return Turn("user", text, "user", "u", time=time)
-
-
-def agent(text: str, time: str = "") -> Turn:
-    return Turn("assistant", text, "assistant", "a", time=time)
-
-
-def ran(error: bool = False) -> list[Turn]:
-    call = Turn("assistant", "", "assistant", "c", tool="Bash", input={"command": "pytest"})
-    return [call, Turn("tool", "output", "tool:Bash", "r", tool="Bash", error=error)]
 
 
 def talk(plan: Sequence[tuple[int, int]], seed: int = 1) -> list[Turn]:
