@@ -15,7 +15,7 @@ from memcli.memory.levels import ARCHIVE, Place, archive_of, place
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prose import sections
 from memcli.memory.values import Entry, Problem
-from memcli.project import git
+from memcli.project import git, globs
 from memcli.project.context import Project
 from memcli.storage.files import Unreadable, decode, read_text
 
@@ -178,7 +178,6 @@ def _text(root: Path, commit: str, name: str) -> str:
 
 _OWN = r"(?:MEMORY|institutional)(?:\.archive)?\.md"
 _ANY = rf"(?:{_OWN}|(?P<folder>tasks)/[^/]+\.md)"
-_GLOB = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 def placed(project: Project, name: str) -> Place | None:
@@ -190,15 +189,16 @@ def placed(project: Project, name: str) -> Place | None:
         ("task", rf"(?:projects/[^/]+/)?\.sessions/(?P<task>[^/]+)/{_ANY}"),
         ("project", rf"{_OWN}|proxy(?:\.archive)?\.md|(?P<folder>tasks|proxy-tasks)/[^/]+\.md"),
     ]
-    if not re.match(f"{job}/", name) and ".sessions" not in name.split("/"):
-        for glob in project.config.memory_files:  # as `Path.glob`, but for character classes
-            parts = re.split(r"(\*\*/|\*\*|\*|\?)", glob.removeprefix("./"))
-            pattern = "".join(_GLOB.get(part, re.escape(part)) for part in parts)
-            patterns.append(("project", pattern))
     for level, pattern in patterns:
         if found := re.fullmatch(pattern, name):
             groups = {key: value or "" for key, value in found.groupdict().items()}
             return place(level, name.rpartition("/")[2], **groups)
+    if re.match(f"{job}/", name) or ".sessions" in name.split("/"):
+        return None
+    for glob in project.config.memory_files:
+        rule, (folder, _, file) = f"/{glob.removeprefix('./')}", name.rpartition("/")
+        if globs.covers([rule], name) and not globs.covers([rule], folder):
+            return place("project", file)
     return None
 
 

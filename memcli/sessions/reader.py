@@ -93,10 +93,6 @@ class Position(NamedTuple):
 START: Final = Position()
 
 
-class Compressed(DataError):
-    """A compressed session that this Python cannot read: to be reported as skipped."""
-
-
 class Unknown(DataError):
     """None of the formats."""
 
@@ -118,7 +114,7 @@ def read_all(
     With `start`, only what follows it, unless the file was replaced or has shrunk. Events whose
     uuid is in `seen` are passed over, and those read are added. An empty or truncated file gives a
     session without turns. With `arguments`, tool calls keep those alone, and results of calls that
-    went well keep no text. Raises `Unknown`, `Compressed` and `DataError` (exit code 3), OSError.
+    went well keep no text. Raises `Unknown`, `DataError` (exit code 3), OSError.
     """
     if format and format not in FORMATS:
         raise Unknown(f"{format}: unknown format")
@@ -186,7 +182,7 @@ def spoken(source: str | os.PathLike[str] | BinaryIO) -> str:
 
 @contextmanager
 def open_plain(path: Path) -> Iterator[BinaryIO]:
-    """A session file's bytes, decompressed. Raises `Compressed`, `DataError`, OSError."""
+    """A session file's bytes, decompressed. Raises DataError, OSError."""
     with open_file(path) as file:
         magic = file.read(4)
         file.seek(0)
@@ -211,7 +207,7 @@ def _plain(file: BinaryIO, path: Path, magic: bytes) -> Iterator[BinaryIO]:
 
 
 def _decompressed(file: BinaryIO, path: Path) -> Any:
-    """A stream of the decompressed bytes. Raises `Compressed` where Python has no module for it."""
+    """A stream of the decompressed bytes. Raises DataError where Python has no module for it."""
     for module in ("compression.zstd", "backports.zstd", "zstandard"):
         try:
             plain = importlib.import_module(module).open(file, "rb")
@@ -219,7 +215,7 @@ def _decompressed(file: BinaryIO, path: Path) -> Any:
             continue
         return io.BufferedReader(plain) if module == "zstandard" else plain
     hint = "use Python 3.14, or install zstandard, or run unzstd"
-    raise Compressed(f"{path}: skipped: compressed", hint)
+    raise DataError(f"{path}: skipped: compressed", hint)
 
 
 def _seekable(stream: BinaryIO) -> BinaryIO:

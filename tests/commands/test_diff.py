@@ -175,3 +175,13 @@ def test_a_file_that_cannot_be_read_is_named(project: Project) -> None:
     project.write("tasks/good.md", project.entry("Good"))
     got = project.mem("diff")
     assert got.code == 3 and "tasks/bad.md:2: is not UTF-8" in got.err and "Good" in got.out
+
+
+def test_a_pattern_that_could_be_tried_for_ever_ends(project: Project) -> None:
+    """What a repository names as memory is matched in time that grows with its length alone."""
+    pattern = "**/a/" * 30 + "x.md"
+    project.write(".mem.toml", f'memory_files = ["{pattern}"]\n')
+    project.commit()
+    project.write("a/" * 60 + "y.md", "deep\n")
+    project.commit("deep")
+    assert project.mem("diff", "HEAD~1..HEAD").code == 0

@@ -16,9 +16,8 @@ from memcli.errors import DataError
 from memcli.sessions import gather, speakers
 from memcli.sessions.reader import FORMATS, read_all
 from tests.bench.transcripts import peak, write_session
-from tests.sessions import FIXTURES, read, said
+from tests.sessions import read, said
 
-TEXTS = [path.read_bytes() for path in sorted(FIXTURES.iterdir())]
 KEYS = st.sampled_from(
     """
     type message role content text payload uuid sessionId session_id id data name input tool_use_id is_error
@@ -62,17 +61,6 @@ def test_no_json_makes_a_reader_raise(records: list[dict[str, Any]], format: str
     if format != "opencode":
         fed("\n".join(map(json.dumps, records)).encode(), format)
         fed(json.dumps(records).encode(), format)
-
-
-@sixty
-@given(st.sampled_from(TEXTS), st.data())
-def test_no_damage_makes_a_reader_raise(data: bytes, draw: st.DataObject) -> None:
-    """Fixtures with bytes taken out and others put in."""
-    for _ in range(draw.draw(st.integers(1, 4))):
-        at = draw.draw(st.integers(0, len(data)))
-        new, gone = draw.draw(st.binary(max_size=6)), draw.draw(st.integers(0, 40))
-        data = data[:at] + new + data[at + gone :]
-    fed(data)
 
 
 @pytest.mark.parametrize(
