@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memcli.hooks.calls import HookCall, Told
 from memcli.hooks.hook_app import HookApp, ToldNote, remember
-from memcli.hooks.tools import ToolCall, one_line, runs, tool_call
+from memcli.hooks.tools import ToolCall, runs, tool_call
 from memcli.index import occasions, view
 from memcli.index.source import Candidate
 from memcli.index.view import Filters, Scope
@@ -18,7 +18,7 @@ from memcli.storage.session_log import SessionLog
 from memcli.storage.state import State
 
 LINES = 3
-LENGTH = 300
+LINE_TOKENS = 75
 HINT = "Untrusted hint from earlier sessions"
 
 
@@ -52,6 +52,7 @@ def _corrections(app: HookApp, tool: ToolCall) -> list[tuple[Candidate, str]]:
 
 
 def _lines(app: HookApp, scope: Scope, found: list[Candidate]) -> list[tuple[Candidate, str]]:
+    from memcli.recall.budget import cut_words
     from memcli.text.quoting import escaped
     from memcli.text.redact import for_prompt  # most calls say nothing
 
@@ -60,7 +61,8 @@ def _lines(app: HookApp, scope: Scope, found: list[Candidate]) -> list[tuple[Can
         title = for_prompt(each.title)
         text = for_prompt(body_of(app.index.entries.text(each), each.title))
         place = f"{scope.files[each.source].path}:{each.line}, id {each.entry[:8]}"
-        said = for_prompt(f"{HINT} ({place}): {one_line(title, text, LENGTH)}")
+        whole = " ".join(f"{title}: {text}".split()).strip(": ")
+        said = for_prompt(f"{HINT} ({place}): {cut_words(whole, LINE_TOKENS)}")
         lines.append((each, escaped(said)))
     return lines
 

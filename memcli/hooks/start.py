@@ -161,13 +161,6 @@ def _proxy(app: HookApp) -> list[Shown]:
     if len(own_files(project.root, paths)) < len(paths):
         return []
     layers = _layers(app, "proxy")
-    room, shown = PROXY_TOKENS, []
-    for entry in _entries(layers, app.index.entries.select(layers.scope)):
-        item = layers.showing.shown(entry, "proxy")
-        left = room - budget.tokens(item.head) - 4
-        text = budget.cut_words(item.text, left)
-        if left < 0 or (item.text and not text):
-            break
-        shown.append(item._replace(text=text))
-        room -= budget.tokens(f"### {item.head}\n{text}\n\n")
-    return shown
+    own = _entries(layers, app.index.entries.select(layers.scope))[:LESSONS]
+    pools = Pools(ranked=[layers.showing.shown(entry, "proxy") for entry in own])
+    return list(budget.compose(pools, limit=PROXY_TOKENS + budget.FRAME).items)

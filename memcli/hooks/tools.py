@@ -29,7 +29,6 @@ _PIECE = r"""(?s)'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)"""
 _QUOTED = r"(?s)'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\."
 _BETWEEN = r"&&|\|\|?&?|[;&\n()]"
 _BEFORE = r"(?:[A-Za-z_]\w*=\S*|sudo|env|time|nohup|exec|command|then|do|else|!|\{)\s+"
-_SENTENCE = r"(?<=[.!?])\s"
 
 
 class Command(NamedTuple):
@@ -161,14 +160,3 @@ def runs(command: Command, patterns: Sequence[str], body: str) -> bool:
         and re.search(rf"(?<![\w./-]){re.escape(span)}(?![\w-])", command.whole)
         for span in occasions.code_spans(body)
     )
-
-
-def one_line(title: str, body: str, most: int) -> str:
-    """A title and what fits of a body into `most` characters, cut at a sentence or a word."""
-    text = f"{' '.join(title.split())}: {' '.join(body.split())}".strip(": ")
-    if len(text) <= most:
-        return text
-    ends = [mark.start() for mark in re.finditer(_SENTENCE, text) if mark.start() <= most]
-    if ends and ends[-1] > len(title) + 2:
-        return text[: ends[-1]]
-    return text[: most - 1].rsplit(" ", 1)[0] + "…"

@@ -176,7 +176,6 @@ def _payload(text: str) -> None:
 
 def _command(text: str) -> None:
     tools.runs(tools.parse_command(text), ("git push*",), text)
-    tools.one_line(text[:100], text, 80)
 
 
 # --- replies
