@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from memcli.extraction.rules.commands import command_of, edited_by
 from memcli.extraction.rules.findings import of_manner, title
-from memcli.extraction.rules.sentences import Sentence, fold, sentences, spoken
+from memcli.extraction.rules.sentences import SpokenSentence, fold, sentences, spoken
 from memcli.extraction.rules.words import begins, content, kinds_of, listed
 from memcli.extraction.segmentation import moments
 from memcli.sessions.model import Finding, Segment, Session, Turn
@@ -115,7 +115,7 @@ def _title(turns: Sequence[Turn]) -> str:
     often = Counter(w for turn in closings for w in content(turn.text[:4000].lower()))
     common = {word for word, count in often.most_common(40) if count > 1}
 
-    def worth(found: tuple[float, Sentence]) -> float:
+    def worth(found: tuple[float, SpokenSentence]) -> float:
         value, one = found
         about = content(one.low)
         fits = WORDS[0] <= _count(one) <= WORDS[1]
@@ -126,13 +126,15 @@ def _title(turns: Sequence[Turn]) -> str:
     return "" if best is None else title(_clause(_bare(best[1].text)), TITLE)
 
 
-def _tellings(turns: Sequence[Turn], closings: Sequence[Turn]) -> Iterator[tuple[float, Sentence]]:
+def _tellings(
+    turns: Sequence[Turn], closings: Sequence[Turn]
+) -> Iterator[tuple[float, SpokenSentence]]:
     """(worth, sentence) of all that may tell what was done."""
     for turn in turns:
         if turn.tool and (found := regex(_COMMIT).search(command_of(turn))):
             subject = found[1] or found[2]
             if len(subject.split()) >= 4:
-                yield 8, Sentence(subject, fold(subject))
+                yield 8, SpokenSentence(subject, fold(subject))
         elif turn.origin == "agent" or (turn.human and len(turn.text) > 400):
             heads = [one for one in sentences(turn.text)[:3] if one.mark == "#"]
             yield from ((3.5, one) for one in heads if len(one.text.split()) >= 4)
@@ -148,7 +150,7 @@ def _tellings(turns: Sequence[Turn], closings: Sequence[Turn]) -> Iterator[tuple
     if edited:
         more = f" and {len(edited) - 3} more" if len(edited) > 3 else ""
         named = ", ".join(f"`{path}`" for path in edited[:3])
-        yield 1.0, Sentence(f"Changed {named}{more}", fold(" ".join(edited)))
+        yield 1.0, SpokenSentence(f"Changed {named}{more}", fold(" ".join(edited)))
     for turn in closings:
         for one in sentences(turn.text)[:30]:
             low = one.low
@@ -160,13 +162,13 @@ def _tellings(turns: Sequence[Turn], closings: Sequence[Turn]) -> Iterator[tuple
                 yield 2.5, one
 
 
-def _tells(one: Sentence) -> bool:
+def _tells(one: SpokenSentence) -> bool:
     """Whether a sentence stands for itself."""
     ends = one.text.rstrip("*_ ").endswith((":", "：", "?", "？", "吗", "か"))
     return not ends and 4 <= _count(one) <= 40 and len(content(one.low)) >= 3
 
 
-def _count(one: Sentence) -> int:
+def _count(one: SpokenSentence) -> int:
     """Words; of scripts without spaces, pairs of letters."""
     return max(len(one.low.split()), 0 if one.low.isascii() else len(content(one.low)) // 2)
 
@@ -186,7 +188,7 @@ def _clause(text: str) -> str:
     return text[: fitting[-1]] if fitting else " ".join(text.split()[: WORDS[1]]) + "…"
 
 
-def _summary(closing: Sequence[Sentence], taught: Sequence[Finding]) -> str:
+def _summary(closing: Sequence[SpokenSentence], taught: Sequence[Finding]) -> str:
     """What decided: the lessons, then the agent's closing words, at most four sentences."""
     lessons = [finding.body for finding in taught if len(finding.body) <= 300][:2]
     ends = ("?", "？", ":", "：")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from memcli.extraction.rules import choice, commands
 from memcli.extraction.rules.commands import ARGUMENTS
 from memcli.extraction.rules.findings import finding, title
-from memcli.extraction.rules.sentences import Sentence, sentences, spoken
+from memcli.extraction.rules.sentences import SpokenSentence, sentences, spoken
 from memcli.extraction.rules.words import content
 from memcli.sessions.model import Finding, Session, Turn
 
@@ -70,7 +70,7 @@ def _reminders(turns: Sequence[Turn]) -> tuple[list[Finding], set[tuple[int, int
     return found, used
 
 
-def _fact(said: Sequence[Sentence], n: int, before: str) -> str:
+def _fact(said: Sequence[SpokenSentence], n: int, before: str) -> str:
     text = _REMEMBER.sub("", said[n].text)
     if len(content(text.lower())) >= 2:
         return text

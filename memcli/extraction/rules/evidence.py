@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from memcli.extraction.rules import words
-from memcli.extraction.rules.sentences import Sentence, sentences
+from memcli.extraction.rules.sentences import SpokenSentence, sentences
 from memcli.sessions.model import Turn
 
 SAME = 0.6
@@ -40,7 +40,7 @@ class Remark(NamedTuple):
     at: int
     """Its place among the sentences of the turn."""
     human: bool
-    sentence: Sentence
+    sentence: SpokenSentence
     content: frozenset[str]
     evidence: frozenset[str]
 
@@ -50,7 +50,7 @@ class Heard(NamedTuple):
 
     turn: int
     human: bool
-    said: list[Sentence]
+    said: list[SpokenSentence]
     abouts: list[frozenset[str]]
     """What each of its sentences is about."""
     content: frozenset[str]
@@ -102,7 +102,7 @@ def are_halves(before: Collection[str], after: Collection[str]) -> bool:
     return "begins: uses" in after and ("forbid" in before or "begins: corrects" in before)
 
 
-def _of_words(sentence: Sentence, about: frozenset[str]) -> set[str]:
+def _of_words(sentence: SpokenSentence, about: frozenset[str]) -> set[str]:
     text, low = sentence.text, sentence.low
     count = len(low.split()) if low.isascii() else max(len(low.split()), len(about) // 2)
     bare = text.rstrip('*_)" ')

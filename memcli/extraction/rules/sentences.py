@@ -15,7 +15,7 @@ READ = (6000, 4000)
 """Characters of a turn that are read, of its head and its tail."""
 
 
-class Sentence(NamedTuple):
+class SpokenSentence(NamedTuple):
     """A sentence as it was said, and folded: what cues are looked for in, between blanks."""
 
     text: str
@@ -58,14 +58,14 @@ def fold(text: str) -> str:
     return f" {_BETWEEN.sub(' ', low).strip()} "
 
 
-def sentences(text: str, *, typed: bool = False) -> list[Sentence]:
+def sentences(text: str, *, typed: bool = False) -> list[SpokenSentence]:
     """The sentences of a turn; of one that was `typed`, up to what the person pasted."""
     if len(text) > sum(READ):
         text = f"{text[: READ[0]]}\n{text[-READ[1] :]}"
     return list(_sentences(text, typed))
 
 
-def _sentences(text: str, typed: bool) -> Iterator[Sentence]:
+def _sentences(text: str, typed: bool) -> Iterator[SpokenSentence]:
     fence = ""
     for line in text.split("\n"):
         if found := _FENCE.match(line):
@@ -78,10 +78,10 @@ def _sentences(text: str, typed: bool) -> Iterator[Sentence]:
                 return
 
 
-def _split(line: str, mark: str) -> Iterator[Sentence]:
+def _split(line: str, mark: str) -> Iterator[SpokenSentence]:
     start = 0
     for end in [*(found.end() for found in _END.finditer(line)), len(line)]:
         text = line[start:end].strip()
         if text and len(text) <= LONGEST:
-            yield Sentence(text, fold(text), mark)
+            yield SpokenSentence(text, fold(text), mark)
         start = end
