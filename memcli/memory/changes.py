@@ -29,13 +29,6 @@ class Event(NamedTuple):
     detail: str = ""
 
 
-class _Parting(NamedTuple):
-    """Why the original of an entry goes to the archive, and what the archive says besides."""
-
-    because: str
-    more: Mapping[str, Any]
-
-
 def new_values(id: str, today: str, **more: Any) -> dict[str, Any]:
     """Front matter of a new entry, in the order of the format, with `more` over what is usual."""
     return {
@@ -71,7 +64,7 @@ class ChangeSet:
         self._values: dict[Spot, dict[str, Any]] = {}
         self._bodies: dict[Spot, str] = {}
         self._leaving: dict[Spot, str] = {}
-        self._kept: dict[Spot, _Parting] = {}
+        self._kept: dict[Spot, tuple[str, Mapping[str, Any]]] = {}
         self._added: dict[str, list[str]] = {}
 
     def hold(self, file: MemoryFile, *, changed: bool = False) -> None:
@@ -141,12 +134,12 @@ class ChangeSet:
 
     def keep(self, spot: Spot, because: str, **more: Any) -> None:
         """Put an entry as it was read into the archive of its file; it stays where it is."""
-        self._kept.setdefault(spot, _Parting(because, more))
+        self._kept.setdefault(spot, (because, more))
 
     def archive(self, spot: Spot, because: str, **more: Any) -> None:
         """Move an entry as it was read to the archive of its file."""
         self._leaving[spot] = because
-        self._kept[spot] = _Parting(because, more)
+        self._kept[spot] = because, more
 
     def add(self, path: str, values: Mapping[str, Any], body: str) -> None:
         """Append a new entry; values that are None are left out."""
@@ -181,13 +174,16 @@ class ChangeSet:
         """
         texts: dict[str, str] = {}
         kept: dict[str, list[str]] = {}
-        for spot, parting in sorted(self._kept.items()):
+        for spot, (because, more) in sorted(self._kept.items(), key=lambda item: item[0]):
             memory, entry = self.files[spot[0]], self.original(spot)
-            text = archived_text(memory, entry, parting.because, self.today, parting.more)
+            text = archived_text(memory, entry, because, self.today, more)
             kept.setdefault(archive_of(spot[0]), []).append(text)
         changes: dict[str, list[EntryChange]] = {path: [] for path in sorted(self._fresh)}
         for spot in sorted({*self._values, *self._bodies, *self._leaving}):
-            changes.setdefault(spot[0], []).append(self._change(spot))
+            change = EntryChange(spot[1], self._values.get(spot, {}), self._bodies.get(spot))
+            if spot in self._leaving:
+                change = EntryChange(spot[1], remove=True)
+            changes.setdefault(spot[0], []).append(change)
         for path in (*self._added, *kept):
             changes.setdefault(path, [])
         for path, mine in changes.items():
@@ -195,8 +191,3 @@ class ChangeSet:
             mine += [EntryChange(text=text) for text in new]
             texts[path] = edited(self.file(path), mine).text if mine else self.files[path].text
         return texts
-
-    def _change(self, spot: Spot) -> EntryChange:
-        if spot in self._leaving:
-            return EntryChange(spot[1], remove=True)
-        return EntryChange(spot[1], self._values.get(spot, {}), self._bodies.get(spot))

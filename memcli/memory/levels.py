@@ -22,17 +22,12 @@ class Place(NamedTuple):
     of: str = "memory"
 
 
-def store_of(name: str, folder: str) -> str:
-    """The store of a file `name` in a folder `folder` ("" for a level's own folder)."""
-    stem = name.removesuffix(ARCHIVE).removesuffix(".md")
-    if folder == "proxy-tasks" or (stem == "proxy" and not folder):
-        return "proxy"
-    return "institutional" if stem == "institutional" and not folder else "memory"
-
-
 def place(level: str, name: str, *, folder: str = "", job: str = "", task: str = "") -> Place:
     """The place of a file in one of the folders that are looked at."""
-    of = store_of(name, folder)
+    stem = name.removesuffix(ARCHIVE).removesuffix(".md")
+    of = "institutional" if stem == "institutional" and not folder else "memory"
+    if folder == "proxy-tasks" or (stem == "proxy" and not folder):
+        of = "proxy"
     return Place(level, "archive" if name.endswith(ARCHIVE) else of, job, task, of)
 
 

@@ -1,5 +1,4 @@
-"""Configuration: defaults <- user file <- project file <- environment <- flags, each with its
-origin.
+"""Configuration: defaults <- user file <- project file <- environment <- flags, with origins.
 
 The project file is untrusted: it may rank and budget, and name files below the root. Everything
 else in it is refused with its line. `resolve` is pure; only `load` touches the disk.
@@ -74,7 +73,11 @@ def _judge(
 ) -> Fault | None:
     known = KEYS.get(key)
     if known is None:
-        return Fault(where(key), f"unknown key {key[:60]!r}", _nearest(key))
+        from difflib import get_close_matches
+
+        near = get_close_matches(key, KEYS, 1)
+        hint = f"did you mean {near[0]!r}?" if near else "keys: " + ", ".join(KEYS)
+        return Fault(where(key), f"unknown key {key[:60]!r}", hint)
     if origin == "project file" and not known.project:
         return Fault(
             where(key),
@@ -84,17 +87,9 @@ def _judge(
     try:
         values[key] = known.check(raw)
     except ValueError as error:
-        return Fault(
-            where(key), f"{key} = {str(raw)[:60]!r} cannot be used", f"{key} takes {error}"
-        )
+        what = f"{key} = {str(raw)[:60]!r} cannot be used"
+        return Fault(where(key), what, f"{key} takes {error}")
     return None
-
-
-def _nearest(key: str) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(key, KEYS, 1)
-    return f"did you mean {near[0]!r}?" if near else "keys: " + ", ".join(KEYS)
 
 
 def user_file(home: Path, environ: Mapping[str, str]) -> Path:
@@ -106,12 +101,9 @@ def user_file(home: Path, environ: Mapping[str, str]) -> Path:
 MOST_BYTES = 65_536
 """A longer file is not read."""
 MOST_DOTS = 100
-"""A file with more dots in a line is not read: the time for a dotted key grows with its square, or
-worse.
-"""
+"""A file with more dots in a line is not read: time grows with the square of a dotted key."""
 MOST_KEYS = 200
-"""A file with more keys is not judged: each unknown one costs a search for the one that was meant.
-"""
+"""A file with more keys is not judged: each unknown one costs a search for what was meant."""
 
 
 class TomlFile(NamedTuple):

@@ -133,8 +133,7 @@ _PLAIN = {
 def run(
     arguments: Sequence[str], cwd: Path, *, timeout: float = 30, hooks: bool = False
 ) -> subprocess.CompletedProcess[str]:
-    """Run git without the variables that a surrounding git hook sets. Never raises for its exit
-    code.
+    """Run git without the variables that a surrounding hook sets; never raises for its exit code.
 
     Neither a program that the repository names is started nor the network asked. `hooks` leaves
     git's own answer to where its hooks are.

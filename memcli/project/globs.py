@@ -1,5 +1,4 @@
-"""The one matcher of patterns, and the one walk after them: no backtracking, no links, no end in
-sight without a bound.
+"""The one matcher of patterns, and the one walk after them: bounded, no backtracking, no links.
 
 The time of a match is at most proportional to length of pattern × length of text.
 """
@@ -163,12 +162,13 @@ def _covers(rule: _Rule, names: Sequence[str]) -> bool:
     parts, last = rule.parts, len(rule.parts)
     reached = _past_stars({0}, parts)
     for depth, name in enumerate(names, 1):
-        step = {at for at in reached if at < last and parts[at] is None}
-        step |= {
-            at + 1
-            for at in reached
-            if at < last and (pieces := parts[at]) is not None and _matches(pieces, name)
-        }
+        step = set()
+        for at in reached - {last}:
+            pieces = parts[at]
+            if pieces is None:
+                step.add(at)
+            elif _matches(pieces, name):
+                step.add(at + 1)
         reached = _past_stars(step, parts)
         if last in reached and (depth < len(names) or not rule.folder):
             return True

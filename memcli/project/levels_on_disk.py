@@ -68,15 +68,9 @@ def find_root(cwd: Path, home: Path, jobs_dirs: Sequence[str] = ()) -> Path | No
     for folder in reversed(chain):
         if _holds_job(folder, cwd, (*JOBS_DIRS, *jobs_dirs)) and may_be_root(folder):
             return folder
-    return next(
-        (
-            folder
-            for mark in _MARKS
-            for folder in chain
-            if os.path.lexists(folder / mark) and may_be_root(folder, mark)
-        ),
-        None,
-    )
+    marked = ((folder, mark) for mark in _MARKS for folder in chain)
+    found = ((f, m) for f, m in marked if os.path.lexists(f / m) and may_be_root(f, m))
+    return next((folder for folder, _ in found), None)
 
 
 _MARKS = (".mem.toml", ".git", "MEMORY.md")
@@ -93,19 +87,15 @@ def _holds_job(folder: Path, cwd: Path, jobs_dirs: Sequence[str]) -> bool:
         return any(os.path.lexists(folder / mark) for mark in _MARKS)
     own: tuple[str, ...] = ()
     if os.path.exists(folder / ".mem.toml") and may_be_root(folder, ".mem.toml"):
-        own = project_jobs_dir(folder)
+        from memcli.project import config
+
+        values = config.read_settings(folder / ".mem.toml", folder).values
+        own = config.jobs_dirs(values)
     for jobs in (*jobs_dirs, *own):
         names = tuple(Path(jobs).parts)
         if parts[: len(names)] == names and len(parts) > len(names):
             return True
     return False
-
-
-def project_jobs_dir(folder: Path) -> tuple[str, ...]:
-    """`jobs_dir` of the project file in `folder`, when it has a usable one."""
-    from memcli.project.config import jobs_dirs, read_settings
-
-    return jobs_dirs(read_settings(folder / ".mem.toml", folder).values)
 
 
 def view_of(cwd: Path, root: Path, jobs_dirs: Sequence[str]) -> View:
@@ -190,17 +180,18 @@ class _Walk:
         job, task = shown(job), shown(task)
         for name in names:
             for file in (f"{name}.md", f"{name}{ARCHIVE}"):
-                self.add(
-                    f"{folder}/{file}", prefix + file, place(level, file, job=job, task=task), tree
-                )
+                where = place(level, file, job=job, task=task)
+                self.add(f"{folder}/{file}", prefix + file, where, tree)
         for sub in folders:
             for path, name in self.markdown(f"{folder}/{sub}", f"{prefix}{sub}/"):
                 where = place(level, shown(name), folder=sub, job=job, task=task)
                 self.add(path, f"{prefix}{sub}/{name}", where, tree)
 
     def jobs(self, root: str, jobs: str) -> None:
-        if not self.reachable(root, jobs):
-            return
+        parts = jobs.split("/")
+        names = ["/".join(parts[: i + 1]) for i in range(len(parts))]
+        if not all(self.inside(f"{root}/{name}", name) for name in names):
+            return  # a part of the way leads out, or to no folder
         for job in self.folders(f"{root}/{jobs}", jobs):
             base = f"{jobs}/{job}"
             tree = self.work_tree(root, base, "")
@@ -247,29 +238,16 @@ class _Walk:
         """The git work tree of a folder: itself when it has a `.git`, else the one around it."""
         return shown(folder) if os.path.lexists(f"{root}/{folder}/.git") else outer
 
-    def reachable(self, root: str, folder: str) -> bool:
-        """Whether every part of a path leads on to a folder in the root."""
-        parts = folder.split("/")
-        names = ["/".join(parts[: i + 1]) for i in range(len(parts))]
-        return all(self.inside(f"{root}/{name}", name) for name in names)
-
     def folders(self, path: str, name: str) -> list[str]:
         """Names of the folders in `path`, sorted, links last; those that leave are reported."""
-        found = [
-            (entry.is_symlink(), entry.name) for entry in self.entries(path, name) if _is_dir(entry)
-        ]
-        return [
-            n for link, n in sorted(found) if not link or self.inside(f"{path}/{n}", f"{name}/{n}")
-        ]
+        found = sorted((e.is_symlink(), e.name) for e in self.entries(path, name) if _is_dir(e))
+        return [n for link, n in found if not link or self.inside(f"{path}/{n}", f"{name}/{n}")]
 
     def markdown(self, path: str, name: str) -> list[tuple[str, str]]:
         """Path and name of what is called `*.md` in a folder and is no folder itself."""
-        found = [
-            (entry.is_symlink(), entry.name)
-            for entry in self.entries(path, name)
-            if entry.name.endswith(".md") and not _is_dir(entry)
-        ]
-        return [(f"{path}/{n}", n) for _, n in sorted(found)]
+        entries = [e for e in self.entries(path, name) if e.name.endswith(".md")]
+        found = sorted((e.is_symlink(), e.name) for e in entries if not _is_dir(e))
+        return [(f"{path}/{n}", n) for _, n in found]
 
     def entries(self, path: str, name: str) -> list[os.DirEntry[str]]:
         if not self.inside(path, name):

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import product
@@ -62,10 +63,8 @@ def with_found(listing: Listing, root: Path, home: Path, environ: Mapping[str, s
     search.links()
     files, problems = search.chosen()
     own = claude_memory(root, home, environ)
-    globals_at = next(
-        (at for at, file in enumerate(listing.files) if file.tree == "~"), len(listing.files)
-    )
-    before, after = listing.files[:globals_at], listing.files[globals_at:]
+    before = [file for file in listing.files if file.tree != "~"]
+    after = [file for file in listing.files if file.tree == "~"]
     problems = [*listing.problems, *problems, *own.problems]
     return Listing([*before, *files, *own.files, *after], problems, search.fresh)
 
@@ -173,14 +172,11 @@ class _Search:
         """At most so many files, the newest by the date in name or path; the rest is named."""
         files = list(self.found.values())
         if len(files) > MOST_FILES:
-            files.sort(
-                key=lambda file: max(re.findall(_DATE, file.name), default=("",)), reverse=True
-            )
-            left = {os.path.dirname(file.name) or "." for file in files[MOST_FILES:]}
+            files.sort(key=lambda f: max(re.findall(_DATE, f.name), default=("",)), reverse=True)
+            left = Counter(os.path.dirname(file.name) or "." for file in files[MOST_FILES:])
+            many = f"{MOST_FILES} found files are in view, the newest by name"
             for folder in sorted(left):
-                many = f"{MOST_FILES} found files are in view, the newest by name"
-                more = sum(os.path.dirname(f.name) == folder for f in files[MOST_FILES:])
-                self.refuse(folder, f"{many}: {more} more are not")
+                self.refuse(folder, f"{many}: {left[folder]} more are not")
             files = files[:MOST_FILES]
         return FoundPlaces(files, self.problems)
 
@@ -287,15 +283,10 @@ def others(root: Path, listing: Listing) -> list[str]:
         if _looks(base[:-3].lower()) and not _looks(folder.lower()):
             patterns[_plain(name)] = None
         else:
-            patterns[f"{_plain(_memory_folder(folder))}/**/*.md"] = None
+            parts = folder.split("/")
+            outer = ("/".join(parts[:n]) for n in range(1, len(parts) + 1))
+            patterns[f"{_plain(next(p for p in outer if _looks(p.lower())))}/**/*.md"] = None
     return list(patterns)
-
-
-def _memory_folder(folder: str) -> str:
-    """The outermost part of a path that itself says memory."""
-    parts = folder.split("/")
-    at = next(n for n, part in enumerate(parts, 1) if _looks("/".join(parts[:n]).lower()))
-    return "/".join(parts[:at])
 
 
 def _plain(name: str) -> str:
