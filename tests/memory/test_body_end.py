@@ -88,18 +88,6 @@ def test_without_the_key_headings_decide(body: str, rest: str) -> None:
     assert parts(file)[1:] == [("prose", rest)]
 
 
-def test_headings_in_code_end_nothing() -> None:
-    """A remark in a fence is no heading; a deeper heading belongs to the body."""
-    body = "## T\n```sh\n# remark\n```\n### Detail\nx"
-    assert parse(f"---\nid: a\n---\n{body}\n", "x").entries[0].body == body
-
-
-def test_blank_lines_before_the_next_entry_stay_with_the_first() -> None:
-    """No prose of blanks alone stands between two entries."""
-    text = render_entry({"id": "a"}, "x") + "\n\n" + render_entry({"id": "b"}, "y")
-    assert [kind for kind, _ in parts(parse(text, "x"))] == ["entry", "entry"]
-
-
 def test_bodies_are_written_with_deeper_headings() -> None:
     """What would end the body is put below its own rank; twice is once; code stays."""
     assert safe_body("## T\n## A\n### B\n```\n# c\n```") == "## T\n### A\n#### B\n```\n# c\n```"

@@ -26,48 +26,36 @@ WORDS = [
     "a\x00b",
     "a\u2028b",
     "a\x85b",
-    "---x",
-    "===",
 ]
-LINES = st.one_of(
-    st.sampled_from(WORDS),
-    st.sampled_from(
-        [
-            "",
-            "",
-            "",
-            " ",
-            "\t",
-            "---",
-            "---",
-            "--- ",
-            "---\t",
-            "----",
-            " ---",
-            "***",
-            "\ufeff",
-            "\x0c",
-        ]
-    ),
-    st.sampled_from(
-        ["```", "```python", "````", "~~~", "~~~ text", "```a`b", "   ```", "    ```", "```\t"]
-    ),
-    st.sampled_from(
-        ["# One", "## Two ##", "### Detail", "#no", "## [2026-02-10] Dated", "####### seven"]
-    ),
-    st.sampled_from(
-        [
-            "id: a",
-            "type: corrective",
-            "title: Jekyll",
-            "importance: high",
-            "id: [",
-            "- id: a",
-            "id:\tb",
-        ]
-    ),
-    st.text(max_size=12),
-)
+WORDS += ["---x", "==="]
+ODD = [
+    "",
+    "",
+    "",
+    " ",
+    "\t",
+    "---",
+    "---",
+    "--- ",
+    "---\t",
+    "----",
+    " ---",
+    "***",
+    "\ufeff",
+    "\x0c",
+]
+FENCES = ["```", "```python", "````", "~~~", "~~~ text", "```a`b", "   ```", "    ```", "```\t"]
+HEADS = ["# One", "## Two ##", "### Detail", "#no", "## [2026-02-10] Dated", "####### seven"]
+PAIRS = [
+    "id: a",
+    "type: corrective",
+    "title: Jekyll",
+    "importance: high",
+    "id: [",
+    "- id: a",
+    "id:\tb",
+]
+LINES = st.one_of(*map(st.sampled_from, (WORDS, ODD, FENCES, HEADS, PAIRS)), st.text(max_size=12))
 IDS = st.sampled_from(["a", "b", "c-3", "9b0cf731-e1db-469a-aed5-d03c53ac17f3"])
 BLOCKS = st.one_of(
     st.lists(LINES, max_size=8),
@@ -346,30 +334,22 @@ def test_missing_keys_are_defaulted() -> None:
     [
         ("type", "Corrective", "procedural", "'Corrective' is none of declarative"),
         ("domain", "[task]", "team", "is none of task, team; team is used"),
-        ("phase", "4", "unknown", "'4' is none of"),
         ("status", "true", "active", "'True' is none of"),
-        ("kind", "rule", "", "none is used"),
         ("priority", "urgent", "normal", "none is used"),
         ("importance", "high", 0.5, "'high' is no number; 0.5 is used"),
         ("importance", ".nan", 0.5, "0.5 is used"),
-        ("importance", "nan", 0.5, "0.5 is used"),
         ("importance", "true", 0.5, "0.5 is used"),
-        ("importance", "[1]", 0.5, "0.5 is used"),
-        ("importance", "{a: 1}", 0.5, "0.5 is used"),
         ("importance", "1.5", 1.0, "'1.5' is outside 0 to 1; 1.0 is used"),
         ("importance", "-.inf", 0.0, "0.0 is used"),
         ("importance", "9" * 400, 1.0, "1.0 is used"),
         ("importance", "0x" + "f" * 5000, 0.5, "0.5 is used"),
         ("reinforcement_count", "-1", 0, "'-1' is no count; 0 is used"),
-        ("reinforcement_count", ".inf", 0, "0 is used"),
         ("reinforcement_count", "true", 0, "0 is used"),
         ("reinforcement_count", "2.5", 0, "0 is used"),
         ("reinforcement_count", "9" * 5000, 0, "0 is used"),
         ("created_at", "yesterday", "", "'yesterday' is no date (YYYY-MM-DD); it is left out"),
         ("created_at", "2026-02-30", "", "is no date"),
-        ("created_at", "2026-02-011", "", "is no date"),
         ("last_reinforced", "20260301", "", "is no date"),
-        ("last_reinforced", "+202-01-01", "", "is no date"),
         ("last_reinforced", "{a: b}", "", "is no date"),
     ],
 )
@@ -468,15 +448,6 @@ def test_optional_keys() -> None:
     assert [key for key, _ in faults] == ["difficulty"]
 
 
-def test_derived_ids_are_stable_and_differ() -> None:
-    """An entry without an id has the same one at each parse, another by place, path and text."""
-    text = "---\ntype: corrective\n---\nSame.\n\n" * 2
-    here, again, there = parse(text, "x"), parse(text, "x"), parse(text, "y")
-    assert ids(here) == ids(again)
-    assert len({*ids(here), *ids(there)}) == 4
-    assert not here.entries[0].identified
-
-
 @pytest.mark.parametrize(
     ("body", "title", "date"),
     [
@@ -506,15 +477,6 @@ def test_sections_have_the_heading_path_as_title() -> None:
     text = "Lead.\n\n# A\none\n### B\ntwo\n## C ##\nthree\n# D\n## E\nfour\n"
     found = [(s.title, s.line) for s in sections(parse(text, "x"))]
     assert found == [("Lead.", 1), ("A", 3), ("A > B", 5), ("A > C", 7), ("D > E", 10)]
-
-
-def test_dates_of_sections() -> None:
-    """The nearest heading with a date, else the path, else unknown."""
-    text = "# [2026-01-01] A\none\n## B\ntwo\n## On 2026-03-04 we met\nthree\n# 2026-99-99\nfour\n"
-    assert [s.date for s in sections(parse(text, "tasks/2025-05-05.md"))] == [
-        *("2026-01-01", "2026-01-01", "2026-03-04", "2025-05-05")
-    ]
-    assert [s.date for s in sections(parse("Text.\n", "MEMORY.md"))] == [""]
 
 
 def test_ids_of_sections_are_stable() -> None:
@@ -568,15 +530,6 @@ def test_appending_an_entry(text: str) -> None:
     assert after.text[len(text) : -len(new)] in ("", eol, eol * 2)
     assert ids(after) == [*ids(before), "new"]
     assert after.entries[-1].body == with_eol("One.\n\n***\n\nTwo.", eol)
-
-
-@pytest.mark.parametrize("end", ["---\nid: z", "---\nid: z\n", "---\ntype: corrective\n\n"])
-def test_appending_behind_an_open_block_is_refused(end: str) -> None:
-    """The new entry's first line would close that block."""
-    with pytest.raises(DataError, match="nothing is written"):
-        edited(
-            parse(entry("a") + end, "x"), [EntryChange(text=render_entry({"id": "new"}, "Body."))]
-        )
 
 
 def test_removing_several_entries_and_changing_another() -> None:
@@ -755,22 +708,6 @@ def test_reading_is_linear(name: str) -> None:
         return best
 
     assert cost(8000) < 10 * cost(2000) + 0.05
-
-
-def test_changing_many_entries_is_linear() -> None:
-    """Reinforcing every entry of a large file does not copy the file for each of them."""
-
-    def cost(size: int) -> float:
-        file = parse("".join(entry(str(i), "Body " * 50) for i in range(size)), "x")
-        best = float("inf")
-        for _ in range(3):
-            started = time.process_time()
-            after = edited(file, [EntryChange(i, {"reinforcement_count": 1}) for i in range(size)])
-            best = min(best, time.process_time() - started)
-            assert all(e.reinforcement_count == 1 for e in after.entries)
-        return best
-
-    assert cost(2000) < 10 * cost(500) + 0.05
 
 
 def test_a_number_that_is_a_list_is_named_and_left_out() -> None:

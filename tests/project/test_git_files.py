@@ -59,11 +59,3 @@ def test_an_exclude_file_that_cannot_be_written_stops_nothing(project: Project) 
     git.exclude(project.root)
     done = project.mem("recall", "zebra")
     assert done.code == 0 and "stripes" in done.out
-
-
-def test_patterns_stand_in_the_exclude_file_once(project: Project) -> None:
-    """Behind what was there, even where its last line had no end."""
-    path = project.write(".git/info/exclude", b"mine\xff")
-    git.exclude(project.root)
-    git.exclude(project.root)
-    assert path.read_bytes() == b"mine\xff\n.memory.db*\n.*.mem-tmp-*\n"

@@ -74,18 +74,6 @@ def test_a_tasks_worktree_with_its_own_git_leads_to_the_outer_project(project: P
     assert root_from(project, f"repo/{folder}/{JOB}") == project.root
 
 
-def test_the_nearest_mem_toml_beats_the_git_top(project: Project) -> None:
-    """A package of a monorepo with its own configuration is its own root."""
-    put(project, "packages/a/.mem.toml", "packages/.mem.toml")
-    assert root_from(project, "repo/packages/a/src") == project.root / "packages/a"
-
-
-def test_without_git_the_nearest_memory_file_marks_the_root(project: Project) -> None:
-    """A plain folder with a MEMORY.md is a project."""
-    put(project, "../plain/MEMORY.md")
-    assert root_from(project, "plain/sub") == project.root.parent / "plain"
-
-
 def test_jobs_dir_of_the_project_file_leads_to_the_root(project: Project) -> None:
     """A job folder that only `.mem.toml` names is recognised from inside, through its own `.git`."""
     project.write(".mem.toml", 'jobs_dir = "work/jobs"\n')
@@ -197,16 +185,6 @@ def test_work_trees_of_jobs_and_tasks_are_told_apart(project: Project) -> None:
         f"{JOB}/tasks/t/worktree/MEMORY.md": f"{JOB}/tasks/t/worktree",
         ".mem/jobs/k/tasks/u/MEMORY.md": ".mem/jobs/k",
     }
-
-
-def test_a_custom_jobs_dir_adds_to_the_others(project: Project) -> None:
-    """All layouts are looked at side by side."""
-    put(project, f"{JOB}/MEMORY.md", ".mem/jobs/a/MEMORY.md", "work/b/MEMORY.md")
-    assert names(project, "work") == [
-        f"{JOB}/MEMORY.md",
-        ".mem/jobs/a/MEMORY.md",
-        "work/b/MEMORY.md",
-    ]
 
 
 def test_a_link_that_leaves_the_root_is_refused_and_named(project: Project) -> None:

@@ -261,14 +261,6 @@ def test_the_longest_file_name_can_be_written(house: House) -> None:
     assert house.listing() == {name: b"long"}
 
 
-def test_a_file_name_that_is_not_utf8_can_be_written_and_undone(house: House) -> None:
-    name = os.fsdecode(b"caf\xe9.md")
-    house.workspace().write([house.patch(name, "x")], "add")
-    assert house.listing() == {name: b"x"}
-    assert house.workspace().undo() == [str(house.root / name)]
-    assert house.listing() == {}
-
-
 # -- refused, with nothing changed
 
 
@@ -423,22 +415,6 @@ def test_a_plan_made_while_holding_the_lock_is_never_stale(house: House) -> None
 
     assert [outcome(pid) for pid in [spawn(count) for _ in range(8)]] == [0] * 8
     assert house.listing() == {"MEMORY.md": b"40"}
-
-
-def test_two_roots_can_write_one_global_file(house: House) -> None:
-    house.put("home/MEMORY.md", b"0")
-    for root in ("one", "two"):
-        (house.root / root).mkdir()
-
-    def count(root: str) -> None:
-        workspace = house.workspace(root=house.root / root)
-        with workspace.hold("add", wait=30):
-            patch = house.patch("home/MEMORY.md", None)
-            workspace.write([patch._replace(after=str(int(patch.before or "") + 1))], "add")
-
-    pids = [spawn(lambda root=root: count(root)) for root in ("one", "two") * 4]
-    assert [outcome(pid) for pid in pids] == [0] * 8
-    assert (house.root / "home/MEMORY.md").read_bytes() == b"8"
 
 
 # -- killed
@@ -813,14 +789,6 @@ def test_undo_is_refused_when_one_file_changed_since_and_names_it(house: House) 
     house.put("b.md", b"B")
     house.workspace().undo()
     assert house.listing() == {"a.md": b"a"}
-
-
-def test_the_last_twenty_writes_can_be_undone(house: House) -> None:
-    for number in range(23):
-        house.workspace().write([house.patch("a.md", str(number))], "add")
-    assert len(house.undo_records()) == 20
-    assert [bool(house.workspace().undo()) for _ in range(21)] == [True] * 20 + [False]
-    assert house.listing() == {"a.md": b"2"}
 
 
 # -- named output files

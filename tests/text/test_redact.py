@@ -52,7 +52,6 @@ PLANTED = [
     ("anthropic-key", "({})", "sk-" + "ant-admin01-" + MIX),
     ("openai-key", "OPENAI={}", "sk-" + "proj-" + MIX + "_" + MIX),
     ("openai-key", "use {} for tests", "sk-" + MIX + MIX[:18]),
-    ("openai-key", "{}", "sk-" + "svcacct-" + MIX),
     ("api-token", "{}", "sk-" + "or-v1-" + HEX * 2),
     ("aws-access-key", "aws: {}.", "AKIA" + "IOSFODNN7EXAMPLE"),
     ("aws-access-key", "{}", "ASIA" + "Y34FZKBOKMUTVV7A"),
@@ -64,23 +63,16 @@ PLANTED = [
     ("aws-secret-key", '"SecretAccessKey": "{}"', "9drTJvcXLB89EXAMPLELB8923" + "FB892xMFIabcde1"),
     ("github-token", "git clone https://{}@github.com/o/r", "ghp_" + MIX + "123456"),
     ("github-token", "{}", "gho_" + MIX + "123456"),
-    ("github-token", "{}", "ghu_" + MIX + "123456"),
-    ("github-token", "GH_TOKEN={}", "ghs_" + MIX + "123456"),
-    ("github-token", "`{}`", "ghr_" + "a" * 36),
-    ("github-token", "pat {} here", "github_" + "pat_11ABCDEFG0" + MIX + "_" + MIX),
     ("gitlab-token", "{}", "glpat" + "-" + MIX[:20]),
     ("gitlab-token", "{}", "glrt" + "-" + MIX[:20]),
     ("slack-token", "{}", "xoxb" + "-123456789012-1234567890123-" + MIX[:24]),
     ("slack-token", "{}", "xoxp" + "-123456789012-" + MIX),
-    ("slack-token", "{}", "xapp" + "-1-A0123456789-1234567890123-" + HEX),
     ("slack-webhook", "https://hooks.slack.com/services/{}", "T012AB3CD/B045EF6GH/" + MIX[:24]),
     ("discord-webhook", "https://discord.com/api/webhooks/123456789012345678/{}", MIX * 2),
     ("google-key", "maps {}", "AIza" + "SyD" + MIX + "-_"),
     ("google-token", "{}", "ya29" + "." + MIX * 2),
     ("stripe-key", "{}", "sk_" + "live_" + MIX[:24]),
     ("stripe-key", "{}", "rk_" + "live_" + MIX[:24]),
-    ("stripe-key", "{}", "sk_" + "test_" + MIX[:24]),
-    ("stripe-key", "{}", "whsec" + "_" + MIX),
     ("npm-token", "//registry.npmjs.org/:_authToken={}", "npm" + "_" + MIX + "123456"),
     ("pypi-token", "{}", "pypi" + "-AgEIcHlwaS5vcmcCJ" + MIX * 2),
     ("sendgrid-key", "{}", "SG" + "." + MIX[:22] + "." + MIX + MIX[:13]),
@@ -91,8 +83,6 @@ PLANTED = [
     ("jwt", "cookie {};", JWT),
     ("jwt", "{}", JWT.rsplit(".", 1)[0] + "."),
     ("api-token", "{}", "hf" + "_" + MIX + "abcd"),
-    ("api-token", "{}", "dop" + "_v1_" + HEX * 2),
-    ("api-token", "{}", "hvs" + "." + MIX),
     (
         "azure-key",
         "DefaultEndpointsProtocol=https;AccountName=x;AccountKey={};",
@@ -101,48 +91,20 @@ PLANTED = [
     ("azure-key", "https://x.blob.core.windows.net/c?sv=2022&sig={}", MIX + "%2F" + MIX + "%3D"),
     ("authorization", "Authorization: Bearer {}", MIX),
     ("authorization", "curl -H 'Authorization: Basic {}' https://x", "dXNlcjpwYXNz" + "d29yZA=="),
-    ("authorization", '"authorization": "token {}"', HEX),
     ("bearer-token", "sent bearer {} by mistake", MIX),
     ("url-password", "postgres://app:{}@db.example.com:5432/x", "S3cr3t" + "Pw!"),
     ("url-password", "https://bob:{}@host/path", "hunter2"),
-    ("url-password", "redis://:{}@cache:6379/0", "p4ss" + "/w0rd".replace("/", "-")),
-    ("url-password", "mongodb+srv://u:{}@c0.mongodb.net", "p@ss" + "w0rd9"),
     ("curl-password", "curl -u admin:{} https://x", "Tr0ub4" + "dor&3"),
     ("password", 'password = "{}"', "correcthorse"),
     ("password", "password: '{}'", "hunter2"),
-    ("password", "PASSWORD={}", "hunter2"),
-    ("password", 'password = "{}"', "correct horse battery staple"),
-    ("password", "DB_PASS={}", "Xk29dk3" + "9sla"),
-    ("password", "Server=db;User=sa;Password={};Encrypt=yes", "Passw0rd" + "!"),
-    ("password", "mysql --password={}", "q7Rz" + "81mm"),
-    ("password", "mysql --password {} db", "q7Rz" + "81mm"),
-    ("password", "**Password:** {}", "q7Rz" + "81mm"),
-    ("password", '{{\\"password\\": \\"{}\\"}}', "q7Rz" + "81mm"),
-    ("password", '{{"user": "bob", "password": "{}"}}', "lettuce-wrap"),
     ("api-key", "api_key: {}", MIX),
     ("api-key", 'apiKey = "{}"', "abcdef1234567890"),
-    ("api-key", "x-api-key: {}", HEX),
-    ("api-key", "STRIPE_API_KEY={}", MIX),
-    ("api-key", "encryption_key = '{}'", HEX + HEX),
-    ("api-key", "SIGNING_KEY={}", B64),
     ("secret", "client_secret={}", MIX),
     ("secret", 'secret: "{}"', "supersecretvalue42x9"),
-    ("secret", "SECRET_KEY_BASE={}", HEX * 4),
-    ("secret", 'os.environ["JWT_SECRET"] = "{}"', "k29" + "xLm3Zt5Rv"),
     ("token", "token = {}", HEX),
     ("token", "token: {}", "123e4567-e89b-12d3-a456-426614174000"),
-    ("token", 'token: str = "{}"', MIX),
-    ("token", "?access_token={}&page=2", MIX),
-    ("token", "deploy --token {} --prod", MIX),
     ("private-key", "{}", block("RSA ", B64, B64, "abc=")),
     ("private-key", "key:\n{}\nafter", block("OPENSSH ", B64, B64)),
-    ("private-key", "{}", block("EC ", B64)),
-    ("private-key", "{}", block("ENCRYPTED ", B64)),
-    ("private-key", '"private_key": "{}\\n"', block("", B64, B64, "x9=").replace("\n", "\\n")),
-    ("private-key", "see\n{}", f"{BEGIN}RSA {KEY}\n{B64}\n{B64}\n{B64[:20]}"),
-    ("private-key", "see\n{}\n\nand then some prose", f"{BEGIN}RSA {KEY}\n{B64}\n{B64}"),
-    ("private-key", "cut:\n{}", f"{B64}\n{B64}\n{END}RSA {KEY}"),
-    ("private-key", "{}", "    " + block("", B64, B64).replace("\n", "\n    ")),
 ]
 
 
@@ -167,14 +129,6 @@ SHA1 = "da39a3ee5e6b4b0d3255bfef95601890afd80709"
 def test_engineering_prose_keeps_every_character(line: str) -> None:
     assert find_secrets(line) == []
     assert redact_secrets(line) == line
-
-
-def test_several_secrets_go_at_once_and_the_rest_stays() -> None:
-    text = f"a ghp_{MIX}123456, AKIA{'IOSFODNN7EXAMPLE'}: password=hunter2"
-    assert redact_secrets(text) == (
-        "a [secret removed: github-token], [secret removed: aws-access-key]: "
-        "password=[secret removed: password]"
-    )
 
 
 def test_an_assignment_inside_an_innocent_one_is_seen() -> None:
@@ -261,13 +215,6 @@ def test_only_the_sentence_goes() -> None:
 )
 def test_the_fence_cannot_be_opened_or_closed_from_inside(text: str, safe: str) -> None:
     assert fence_safe(text) == safe
-
-
-def test_another_tag_can_be_fenced() -> None:
-    assert (
-        fence_safe("</episodes> </recalled-memory>", tag="episodes")
-        == "&lt;/episodes> </recalled-memory>"
-    )
 
 
 @pytest.mark.parametrize(
