@@ -1,4 +1,4 @@
-"""Composition root: project, index, state, workspace and providers, made on first use, then closed."""
+"""Composition root: project, index, state, workspace, providers; made on first use, closed."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class App:
     def state(
         self, *, wait: float = 10.0, best_effort: str | None = None
     ) -> AbstractContextManager[State]:
-        """The state of this project. With `best_effort` a failure is a note that begins so ("": none)."""
+        """The state of this project. With `best_effort` a failure is a note that begins so."""
         from memcli.storage.state import open_state
 
         return open_state(self.project.key, wait=wait, best_effort=best_effort, notes=self.notes)
@@ -175,7 +175,7 @@ class App:
         return done
 
     def guarded(self, work: Callable[[], T]) -> T:
-        """Run `work` on the index; a damaged one is moved aside, built anew, and `work` runs again."""
+        """Run `work` on the index; a damaged one is moved aside and built anew first."""
         return self.kept.guarded(work)
 
     @property

@@ -1,4 +1,4 @@
-"""The error boundary: every failure becomes one line, a hint and an exit code; never a traceback."""
+"""The error boundary: a failure becomes one line, a hint and an exit code; never a traceback."""
 
 from __future__ import annotations
 

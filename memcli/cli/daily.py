@@ -57,7 +57,8 @@ def recall(
         words, filters, limit=limit, max_tokens=max_tokens, walk=walk, form=format, explain=explain,
         ranked=ranked, detail=detail, session=session, ids_out=ids_out, refresh=not no_refresh,
         exit_code=exit_code, shared=shared or bool(project), projects=project or (),
-        history=history, agents=agent or (), root=options.root, sets=options.sets, json=options.json, quiet=options.quiet,
+        history=history, agents=agent or (), root=options.root, sets=options.sets,
+        json=options.json, quiet=options.quiet,
     )  # fmt: skip
 
 
@@ -85,7 +86,8 @@ def add(
     from memcli.commands import add as command
 
     request = command.AddRequest(
-        input.read_entry(text, allow_long=allow_long), level or ("task" if task_name else "job" if job else "project"),
+        input.read_entry(text, allow_long=allow_long),
+        level or ("task" if task_name else "job" if job else "project"),
         job, task_name, type, kind, title, command.parse_lists(tag or ()), tuple(path or ()),
         tuple(about or ()), importance, priority, tuple(step or ()), outcome,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a command line is given: words, standard input, files and numbers. Knows nothing of Typer."""
+"""What a command line is given: words, standard input, files, numbers. Knows nothing of Typer."""
 
 from __future__ import annotations
 

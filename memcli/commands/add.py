@@ -98,7 +98,7 @@ def _checked(request: AddRequest) -> AddRequest:
 
 
 def _cleaned(request: AddRequest) -> AddRequest:
-    """The request without control characters and private parts; all but the text in one line each."""
+    """The request without control characters and private parts, in one line each but the text."""
 
     def line(text: str) -> str:
         return " ".join(strip_private(strip_controls(text)).split())
@@ -134,7 +134,7 @@ def _plan(app: App, request: AddRequest) -> AddReport:
 
 
 def _title(text: str) -> tuple[str, str]:
-    """The first line as the title, and the rest; all of the text when its first line cannot be one."""
+    """The first line as the title, and the rest; all of the text when that line cannot be one."""
     first, _, rest = text.partition("\n")
     title = first.strip().lstrip("# ").strip()
     if _MARKUP.match(first) or not title:
@@ -201,7 +201,7 @@ def read_target(project: Project, path: str, name: str) -> MemoryFile:
 
 
 def is_around(project: Project, place: Place, level: str, job: str = "", task: str = "") -> bool:
-    """Whether a file is at the level written to or around it: the project, the same job and task."""
+    """Whether a file is at the level written to or around it, of the same job and task."""
     own_job, own_task = job or project.view.job, task or project.view.task
     outer = OUTERMOST[place.level] <= OUTERMOST[level]
     return outer and place.job in ("", own_job) and place.task in ("", own_task)

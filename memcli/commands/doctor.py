@@ -16,7 +16,7 @@ Section = Callable[[Scene], Iterable[Check]]
 
 
 class DoctorReport(NamedTuple):
-    """The rows; with `--fix` what was (or would be) mended, one line each, and the patches of it."""
+    """The rows; with `--fix` what was (or would be) mended, one line each, and its patches."""
 
     checks: tuple[Check, ...]
     fixed: tuple[str, ...] = ()

@@ -36,7 +36,7 @@ class Exported(NamedTuple):
 
 
 class ExportReport(NamedTuple):
-    """The live entries in view, best first, and for claude and agents-md the section made of them."""
+    """The live entries in view, best first; for claude and agents-md the section made of them."""
 
     target: str
     kept: tuple[Exported, ...]

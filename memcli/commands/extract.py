@@ -1,4 +1,4 @@
-"""mem extract: learn from finished sessions; --premortem and --checkpoint note before and in the work."""
+"""mem extract: learn from sessions; --premortem and --checkpoint note before and in the work."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ from memcli.sessions import clean
 from memcli.storage.files import SMALL_BYTES
 
 __all__ = [
-    "ExtractReport", "ExtractRequest", "Learned", "MomentReport", "checkpoint", "extract", "premortem",
+    "ExtractReport", "ExtractRequest", "Learned", "MomentReport",
+    "checkpoint", "extract", "premortem",
 ]  # fmt: skip
 
 
 class MomentReport(NamedTuple):
-    """What was written where, with how many risks; `failed` says why a language model added none."""
+    """What was written where, with how many risks; `failed` says why a model added none."""
 
     what: str
     path: str

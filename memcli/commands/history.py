@@ -41,7 +41,7 @@ class HistoryReport(NamedTuple):
 
 
 class ForgetReport(NamedTuple):
-    """The sessions and commits that are gone, and (id, path, title) of what was learned from them."""
+    """The sessions and commits that are gone; (id, path, title) of what was learned from them."""
 
     units: tuple[str, ...]
     entries: tuple[tuple[str, str, str], ...]
@@ -79,7 +79,7 @@ def _bounds(app: App) -> Bounds:
 
 
 def _trees(root: Path) -> list[Path]:
-    """The other work trees of the repository: those that are gone were noted while they were there."""
+    """The other work trees of the repository; those that are gone were noted before."""
     top = git.work_tree(root)
     common = git.common_dir(top) if top is not None else None
     found = []
@@ -167,7 +167,7 @@ def forget(
 
 
 def take_over(app: App, key: str) -> int:
-    """Take over the record of a repository that was moved; how many exchanges and commits it has."""
+    """Take over the record of a repository that was moved; how much was said and committed."""
     path, folder, name = record_path(app), folder_of(state_dir()), key.removesuffix(".db")
     if path is None:
         raise UsageError("no git repository here", "mem index --help")

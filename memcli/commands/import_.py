@@ -39,7 +39,7 @@ UNCONDITIONAL = ("policy", "architecture")
 
 
 class ImportRequest(NamedTuple):
-    """What to import. `form` "" is found out; `project` picks from a database that holds several."""
+    """What to import. `form` "" is found out; `project` picks from a database of several."""
 
     paths: tuple[str, ...]
     form: str = ""

@@ -28,7 +28,7 @@ class Embedded(NamedTuple):
 
 
 class IndexReport(NamedTuple):
-    """`stale` are files that a `--check` found changed or gone; `where` is "" when none was made."""
+    """`stale` are files that `--check` found changed or gone; `where` is "" without an index."""
 
     where: str
     files: tuple[FileRow, ...]

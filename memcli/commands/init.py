@@ -51,7 +51,7 @@ InitReport = Changes
 
 
 def run(app: App, request: InitRequest, *, dry_run: bool = False) -> InitReport:
-    """Bring every file that was asked for to its new text, all in place or nothing; twice is once."""
+    """Bring every file that was asked for to its new text, all or nothing; twice is once."""
     project, root = app.project, app.project.root
     _check(root, request)
     if (

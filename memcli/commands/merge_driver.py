@@ -16,7 +16,7 @@ USAGE = (
 
 
 class MergeRequest(NamedTuple):
-    """The three files of a merge, the name of the merged one, and the length of conflict markers."""
+    """The three files of a merge, the merged one's name, and the length of conflict markers."""
 
     base: Path
     ours: Path

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def recall(app: App, request: RecallRequest) -> RecallReport:
-    """Answer one request. Reads files and the index, writes the index alone (and the recall log)."""
+    """Answer one request. Reads files, writes the index alone (and the recall log)."""
     project, filters = app.project, view.check(request.filters, app.project.now)
     request = request._replace(filters=filters)
     if request.shared:

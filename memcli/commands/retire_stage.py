@@ -42,7 +42,7 @@ class RetireStageReport(NamedTuple):
 
 
 def run(app: App, request: RetireStageRequest, *, dry_run: bool = False) -> RetireStageReport:
-    """Retire the task entries of a stage: the one named, or the one that INTENT.md has left behind."""
+    """Retire the task entries of a stage: the one named, or the one that INTENT.md has left."""
     if request.stage and request.stage not in PHASES:
         raise UsageError(f"{request.stage}: unknown stage", "one of " + ", ".join(PHASES))
     folder = _folder(app.project, request.job or app.project.view.job)

@@ -95,7 +95,8 @@ def standing(project: Project, entry: Entry, level: str) -> ranking.Scored:
     values = {"reinforced": entry.last_reinforced, "created": entry.created_at, "date": entry.date}
     item = ranking.Item(
         entry.id, entry.body, entry.kind, level, (), entry.importance, entry.reinforcement_count,
-        ranking.age_of(values, project.now), float(extra.get("surprise", 0.0)), extra.get("stability"),
+        ranking.age_of(values, project.now), float(extra.get("surprise", 0.0)),
+        extra.get("stability"),
     )  # fmt: skip
     rule = Rule(c.decay, c.half_life, c.half_life_by_kind, c.growth, c.use_importance)
     weights = ranking.Weights(rule, c.prominence_weight, c.level_weights, c.kind_weights)

@@ -42,7 +42,7 @@ class EntryDiff(NamedTuple):
 
 
 class ProseDiff(NamedTuple):
-    """How many sections of a file's prose came, went, or have another text below the same heading."""
+    """How many sections of a file's prose came, went, or say something else below their heading."""
 
     path: str
     added: int
@@ -64,7 +64,7 @@ class DiffReport(NamedTuple):
         return not self.changes and not self.prose
 
 
-class _Standing(NamedTuple):
+class _Side(NamedTuple):
     """An entry where it stands on one side."""
 
     path: str
@@ -80,8 +80,8 @@ class _Version(NamedTuple):
     """All changed memory files as they are on one side."""
 
     files: dict[str, MemoryFile]
-    entries: dict[tuple[str, str], _Standing]
-    archived: dict[str, _Standing]
+    entries: dict[tuple[str, str], _Side]
+    archived: dict[str, _Side]
 
 
 def diff(app: App, revisions: str = "") -> DiffReport:
@@ -153,7 +153,7 @@ def _short(root: Path, commit: str) -> str:
 
 
 def _changed(root: Path, base: str, head: str) -> list[str]:
-    """The files below the root that differ, named relative to it; what git ignores does not count."""
+    """The files below the root that differ, by their names in it; what git ignores is left out."""
     ends = [base, head] if head else [base]
     options = ("--name-only", "--no-renames", "--relative", "-z")
     code, out = _git(root, "diff", *options, *ends, "--", ".")
@@ -165,7 +165,7 @@ def _changed(root: Path, base: str, head: str) -> list[str]:
 
 
 def _text(root: Path, commit: str, name: str) -> str:
-    """The text of a file in a commit or, without one, now; "" where it is not. Raises `Unreadable`."""
+    """The text of a file in a commit or, without one, now; "" where there is none."""
     if commit:
         code, out = _git(root, "show", f"{commit}:./{name}")
         return "" if code else decode(out.encode("utf-8", "surrogateescape"))
@@ -218,7 +218,7 @@ def _version(
             continue
         if where := placed(project, name):
             for entry in memory.entries:
-                standing = _Standing(name, where.level, entry)
+                standing = _Side(name, where.level, entry)
                 if where.store == "archive":
                     side.archived[entry.id] = standing
                 else:
@@ -252,7 +252,7 @@ def _changes(before: _Version, after: _Version) -> Iterator[EntryDiff]:
             yield one.is_now("added", f"promoted from {many} entries" if many else "")
 
 
-def _gone(one: _Standing, after: _Version) -> EntryDiff:
+def _gone(one: _Side, after: _Version) -> EntryDiff:
     name = one.entry.id
     for into in after.entries.values():
         if name in into.entry.extra.get("merged_from", ()):
@@ -263,7 +263,7 @@ def _gone(one: _Standing, after: _Version) -> EntryDiff:
     return one.is_now("removed", "")
 
 
-def _kept(before: _Standing, after: _Standing) -> Iterator[EntryDiff]:
+def _kept(before: _Side, after: _Side) -> Iterator[EntryDiff]:
     """What happened to an entry that is there on both sides."""
     old, new = before.entry, after.entry
     said = {"reinforcement_count"}

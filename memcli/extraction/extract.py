@@ -267,7 +267,7 @@ class _Extraction:
         return (session, task) if found.drafts or not found.failed else None
 
     def _home(self, session: Session) -> Home:
-        """The job and task whose directory holds the session's working directory, else those named."""
+        """The job and task whose directory the session worked in, else those named."""
         project, request, view = self.app.project, self.request, View()
         if os.path.isabs(session.cwd):
             view = view_of(Path(os.path.realpath(session.cwd)), self.root, project.jobs_dirs)
@@ -285,7 +285,7 @@ class _Extraction:
     # --- what there is
 
     def _known(self, home: Home) -> list[placement.KnownFile]:
-        """Every memory file and archive, as it is or would be; those that cannot be read are named."""
+        """Every memory file and archive, as it is or would be; the unreadable are named."""
         project, found = self.app.project, []
         project.relist()
         for file in project.listing.files:

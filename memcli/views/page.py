@@ -59,7 +59,7 @@ def write(project: Project, report: HealthReport, path: str) -> None:
 
 
 def render(report: HealthReport, name: str, day: str, template: str) -> str:
-    """The page. The template's `<!--name-->` slots are filled once, so that no text can be a slot."""
+    """The page. The template's `<!--name-->` slots are filled once: no text can be a slot."""
     live = [note for note in report.notes if note.status != ARCHIVED]
     drawn = graph(report.notes)
     script = _SCRIPT.search(template)  # it may run, and nothing load

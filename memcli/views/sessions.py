@@ -62,7 +62,7 @@ def extract_failures(report: ExtractReport) -> list[str]:
 
 
 def extract_text(done: Finished, *, verbose: bool = False) -> str:
-    """What was learned, session by session, and what was not; `verbose`: why scopes were skipped."""
+    """What was learned, by session, and what was not; `verbose`: why scopes were skipped."""
     report = done.extract
     lines = [line for session in report.sessions for line in _session_text(session)]
     skipped = {one.scope for session in report.sessions for one in session.skipped}

@@ -1,4 +1,4 @@
-"""Tables: drawn by rich on a terminal, tab-separated in a pipe. The only module that imports rich."""
+"""Tables: drawn by rich on a terminal, tab-separated in a pipe. Nothing else imports rich."""
 
 from __future__ import annotations
 

@@ -16,7 +16,10 @@ NARROWEST, USUAL = 20, 80
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 _HANG = re.compile(r"\s*(?:(?:[-*+=<>]|\d{1,3}[.)]|mem:|hint:|next:|note:)\s+)?")
 _FENCE = re.compile(r"\s*(```|~~~)")
-_WIDE = "\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6\U00020000-\U0003ffff"
+_WIDE = (
+    "\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f"
+    "\uff00-\uff60\uffe0-\uffe6\U00020000-\U0003ffff"
+)
 _CLOSING = "、。，．：；？！）］｝」』】〉》〕ー々"
 _OPENING = "（［｛「『【〈《〔"
 # A line may end at blanks, and around a wide character unless that would begin a line with its
