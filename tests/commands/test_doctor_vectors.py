@@ -82,7 +82,7 @@ def test_a_provider_that_fails_is_a_failure(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that is down, one that never answers, one without a key or a URL."""
-    monkeypatch.setattr("memcli.diagnostics.installation.ASKED_FOR", 0.3)
+    monkeypatch.setattr("memcli.diagnostics.index.ASKED_FOR", 0.3)
     monkeypatch.setattr(http, "PAUSE", 0.0)
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))

@@ -22,6 +22,7 @@ KEYWORDS = frozenset(
     minimum maximum""".split()
 )
 """The part of JSON schema that is understood here."""
+HINT = "nothing was taken from it; run again, or choose another model"
 SHOWN = 80
 """How many characters of a bad reply a message shows."""
 
@@ -29,8 +30,8 @@ SHOWN = 80
 class ReplyError(ProviderError):
     """A reply came, and is of no use."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(what, "nothing was taken from it; run again, or choose another model")
+    def __init__(self, what: str, hint: str = HINT) -> None:
+        super().__init__(what, hint)
 
 
 def parse_json(text: str, schema: Mapping[str, Any] | None = None) -> Any:
