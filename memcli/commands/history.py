@@ -21,7 +21,8 @@ from memcli.history.backfill import (
     backfill,
 )
 from memcli.history.docs import Doc
-from memcli.history.record import Record, folder_of, opened, path_of
+from memcli.history.place import folder_of, path_of
+from memcli.history.record import Record, opened
 from memcli.project import git
 from memcli.sessions.discover import Discovery, discover
 from memcli.storage.files import Unreadable

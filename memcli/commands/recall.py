@@ -59,7 +59,7 @@ def _history(app: App, request: RecallRequest) -> HistoryLayer | None:
     project, root = app.project, app.project.root
     if request.history == "off" or not project.config.history or root is None:
         return None
-    from memcli.history.record import path_of
+    from memcli.history.place import path_of
     from memcli.storage.folders import state_dir
 
     path = path_of(root, state_dir())

@@ -13,7 +13,8 @@ from pathlib import Path
 from memcli import __version__
 from memcli.diagnostics.scene import FAIL, INFO, PASS, WARN, Check, Scene, count
 from memcli.errors import DataError, RefusedError
-from memcli.history.record import folder_of, opened, path_of
+from memcli.history.place import folder_of, path_of
+from memcli.history.record import opened
 from memcli.index.database import IN_MEMORY, Index
 from memcli.project import places
 from memcli.providers.embed.wire import shown

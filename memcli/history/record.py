@@ -12,13 +12,11 @@ import sqlite3
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
 from memcli.errors import DataError
 from memcli.history.docs import PARTS, Doc, Place, parts_of, unpacked
-from memcli.project import git
 from memcli.storage.sqlite import transaction
 
 VERSION: Final = 1
@@ -43,21 +41,6 @@ CREATE VIRTUAL TABLE words USING fts5(
   person, agent, content='', tokenize='porter unicode61 remove_diacritics 2'
 );
 """
-
-
-def folder_of(state: Path) -> Path:
-    """Where the records lie."""
-    return state / "history"
-
-
-def path_of(root: Path, state: Path) -> Path | None:
-    """Where the record of a root's repository is, or would be; None outside a repository."""
-    top = git.work_tree(root)
-    common = git.common_dir(top) if top is not None else None
-    if common is None:
-        return None
-    name = blake2b(os.fsencode(os.path.realpath(common)), digest_size=12).hexdigest()
-    return folder_of(state) / f"{name}.db"
 
 
 @contextmanager

@@ -77,7 +77,7 @@ def _from_history(app: HookApp, text: str, room: int) -> tuple[Shown | None, boo
     project = app.project
     if project.root is None or not project.config.history or room < LEAST_EXCERPT:
         return None, False
-    from memcli.history.record import path_of
+    from memcli.history.place import path_of
 
     path = path_of(project.root, state_dir())
     if path is None or not path.exists():

@@ -97,11 +97,13 @@ def decode(data: bytes) -> str:
         raise Unreadable(f"is not UTF-8 text (byte {error.start})", line) from None
 
 
-def digest(data: bytes) -> str:
-    """The identity of a file's content."""
-    from hashlib import blake2b
-
-    return blake2b(data, digest_size=16).hexdigest()
+def digest(data: bytes, size: int = 16) -> str:
+    """The identity of a content: BLAKE2b of so many bytes, as hex."""
+    try:
+        from _blake2 import blake2b  # that of hashlib, which loads OpenSSL on every start
+    except ImportError:
+        from hashlib import blake2b
+    return blake2b(data, digest_size=size).hexdigest()
 
 
 def why(error: Exception) -> str:
