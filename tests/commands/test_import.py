@@ -53,10 +53,6 @@ def entries(project: Project, name: str = "MEMORY.md") -> tuple[Entry, ...]:
     return parse(path.read_text(), name).entries if path.exists() else ()
 
 
-def titles(project: Project) -> list[str]:
-    return [entry.title for entry in entries(project)]
-
-
 def auto_memory(project: Project, **topics: str) -> Path:
     """A folder of Claude Code's auto memory in the home folder."""
     folder = "~/.claude/projects/-work-shop/memory"
@@ -225,7 +221,8 @@ def test_secrets_private_parts_and_commands_stay_out(project: Project) -> None:
     got = project.mem("import", "AGENTS.md", "--json")
     named = ["agents-md:AGENTS.md"]
     assert (got.code, got.json["refused"], got.json["injected"]) == (3, named, named)
-    assert titles(project) == ["Backups always run at night", "Hidden text that says little"]
+    titles = [entry.title for entry in entries(project)]
+    assert titles == ["Backups always run at night", "Hidden text that says little"]
     text = (project.root / "MEMORY.md").read_text()
     assert KEY not in text + got.out + got.err
     assert "Ana" not in text and "previous instructions" not in text
