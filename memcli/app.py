@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 from memcli.errors import ProviderError, RefusedError, UsageError
 from memcli.index.database import Index, Refreshed
 from memcli.index.upkeep import ProjectIndex, chosen_chunks, embed_chosen
-from memcli.index.vectors import Chosen
 from memcli.memory.values import Patch, Problem
 from memcli.project import config
 from memcli.project.context import Project, moment
 
 if TYPE_CHECKING:
+    from memcli.index.vectors import Chosen
     from memcli.providers.configured import Providers
     from memcli.providers.llm.ledger import Call
     from memcli.storage.state import State

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, TypeVar
 from memcli.errors import RefusedError
 from memcli.index.database import IN_MEMORY, Index, Refreshed, Unusable, set_aside
 from memcli.index.location import beside, index_path, is_foreign
-from memcli.index.vectors import Chosen
 from memcli.project.config import Config
 from memcli.project.context import Project
 from memcli.storage.sqlite import transaction
 
 if TYPE_CHECKING:
+    from memcli.index.vectors import Chosen
     from memcli.providers.embed import Embedder
 
 T = TypeVar("T")
@@ -156,6 +156,8 @@ class ProjectIndex:
 
 def chosen_chunks(config: Config) -> Chosen:
     """Which chunks are embedded."""
+    from memcli.index.vectors import Chosen  # hooks do without
+
     kinds, types = tuple(config.embed_kinds), tuple(config.embed_types)
     return Chosen(kinds, types, config.embed_min_importance)
 

@@ -58,9 +58,11 @@ def date_in(text: str) -> str:
 
     Dots are read day first; impossible dates and version numbers are none.
     """
-    if not _MAYBE.search(text):
-        return next((day for day in _WRITTEN.findall(text) if is_day(day)), "")
-    return next((day for found in _forms().finditer(text) if is_day(day := _day(found))), "")
+    if ("19" in text or "20" in text) and _MAYBE.search(text):
+        return next((day for found in _forms().finditer(text) if is_day(day := _day(found))), "")
+    if "-" not in text:  # most lines have none: found out without a pattern
+        return ""
+    return next((day for day in _WRITTEN.findall(text) if is_day(day)), "")
 
 
 def date_in_path(path: str) -> str:

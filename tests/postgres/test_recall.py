@@ -124,7 +124,7 @@ def test_the_block_names_the_project(project: Project, shared: Shared) -> None:
     """An agent is told which project a hit comes from; a person gets its page."""
     project.write("MEMORY.md", project.entry("Herds", "zebra"))
     push(project)
-    assert "(repo, procedural, project" in project.mem("recall", "--shared", "zebra").out
+    assert "· repo, procedural, project" in project.mem("recall", "--shared", "zebra").out
     assert "repo MEMORY.md@" in project.mem("recall", "--shared", "--format", "text", "zebra").out
 
 
