@@ -11,9 +11,9 @@ from typing import NamedTuple
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError
 from memcli.install import harness, repository
-from memcli.install.targets import Changes, InitPlace, Target, apply
+from memcli.install.targets import Changes, Target, apply
 from memcli.project import distribution, git, places
-from memcli.project.context import moment
+from memcli.project.context import Project
 from memcli.project.levels_on_disk import FoundFile, Listing
 from memcli.project.places import line_for
 from memcli.storage.durable import sweep
@@ -59,7 +59,6 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> InitReport:
     ):  # what a killed run left: there may be nothing left to write that would finish it
         app.workspace.recover()
         sweep([state_dir() / "init"])
-    place = InitPlace(root, project.home, project.environ, moment(project.now))
     top = git.work_tree(root) if root is not None else None
     if top is not None and not git.points_back(top):
         named, folder = request.git_dir, git.common_dir(top)
@@ -69,13 +68,13 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> InitReport:
                 f"nothing was changed; if it is yours: mem init --git-dir {folder}",
             )
     notes: list[str] = []
-    targets = _targets(place, request, top, notes)
+    targets = _targets(project, request, top, notes)
     found = [file for file in project.listing.files if file.found]
     if found and project.found("MEMORY.md") is None:
         targets = [target for target in targets if target.path.name != "MEMORY.md"]
     if root is not None and not request.remove:
         notes += _told(root, project.listing, found)
-    report = apply(place, app.workspace, targets, notes, remove=request.remove, dry_run=dry_run)
+    report = apply(project, app.workspace, targets, notes, remove=request.remove, dry_run=dry_run)
     done = list(report.done)
     if top is not None and not request.remove:
         done += git.register_driver(top, dry_run=dry_run)
@@ -112,11 +111,11 @@ def _check(root: Path | None, request: InitRequest) -> None:
 
 
 def _targets(
-    place: InitPlace, request: InitRequest, top: Path | None, notes: list[str]
+    project: Project, request: InitRequest, top: Path | None, notes: list[str]
 ) -> list[Target]:
     """Each file once, whatever the names that lead to it."""
     found: list[Target] = []
-    root, remove, everything = place.root, request.remove, request.all_of_it
+    root, remove, everything = project.root, request.remove, request.all_of_it
     if root is not None and (everything or not remove):
         found += repository.base(root, top)
     if root is not None and (request.git or everything):
@@ -126,7 +125,7 @@ def _targets(
     if remove and not request.named:  # everywhere in the repository
         scopes = ["local", "shared"] if root is not None and everything else []
         scopes += ["user"] if request.user or request.everything else []
-    found += harness.targets(place, names, scopes, top, notes, remove=remove)
+    found += harness.targets(project, names, scopes, top, notes, remove=remove)
     if root is not None and (request.ci or everything):
         found += _workflow(top or root, request, notes)
     if root is not None and (request.instructions or everything):

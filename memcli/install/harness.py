@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 from memcli.errors import UsageError
 from memcli.install import agent_settings
-from memcli.install.targets import TEMPLATES, InitPlace, Left, Target
+from memcli.install.targets import TEMPLATES, Left, Target
 from memcli.project import git
+from memcli.project.context import Project
 from memcli.storage.files import SMALL_BYTES, Unreadable, read_text
 
 NAMES = {**agent_settings.NAMES, "opencode": "opencode"}
@@ -156,7 +157,7 @@ def values_of(path: Path) -> dict[str, Any]:
 
 
 def targets(
-    place: InitPlace,
+    project: Project,
     names: Iterable[str],
     scopes: Iterable[str],
     top: Path | None,
@@ -169,19 +170,19 @@ def targets(
     An agent whose plug-in of mem is on gets none: its hooks would run twice.
     """
     places = [
-        settings_of(name, scope, place.root or Path(), place.environ)
+        settings_of(name, scope, project.root or Path(), project.environ)
         for name in names
         for scope in scopes
     ]
     found = []
     for each in places:
-        on = "" if remove else plugin(each.harness, place.root, place.environ)
+        on = "" if remove else plugin(each.harness, project.root, project.environ)
         if on:
             notes.append(f"{NAMES[each.harness]} has the plug-in {on}, which calls mem: left alone")
             continue
         if not remove:
-            notes += _doubled(place.root, place.environ, each)
-        found.append(_target(each, top, place.home))
+            notes += _doubled(project.root, project.environ, each)
+        found.append(_target(each, top, project.home))
     return found
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memcli.errors import RefusedError, UsageError
 from memcli.memory.values import Patch
+from memcli.project.context import Project, moment
 from memcli.storage.files import Unreadable, digest, read_text
 from memcli.storage.folders import private_dir, state_dir
 
@@ -44,15 +44,6 @@ class Target(NamedTuple):
     copied: bool = False
 
 
-class InitPlace(NamedTuple):
-    """Where mem init works: the project (None outside of one), the home, the environment, now."""
-
-    root: Path | None
-    home: Path
-    environ: Mapping[str, str]
-    moment: datetime
-
-
 class Changes(NamedTuple):
     """What was (or would be) done, one line each, what to do next, and the patches of the files."""
 
@@ -66,7 +57,7 @@ class Left(Exception):
 
 
 def apply(
-    place: InitPlace,
+    project: Project,
     own: Workspace,
     targets: Sequence[Target],
     notes: list[str],
@@ -89,16 +80,16 @@ def apply(
             each for path, text in texts.items() if text is None for each in Path(path).parents
         ]
         folders = [str(folder) for folder in above if not folder.exists()]
-        for workspace, group in _by_workspace(place, own, targets):
+        for workspace, group in _by_workspace(project, own, targets):
             with workspace.hold("init"):
-                planned = _in_place(place, _plan(group, [], remove=remove))
+                planned = _in_place(project, _plan(group, [], remove=remove))
                 workspace.write(planned, "init")
         for path, copy in copies.items():
             after = None if remove else text_of(path)
             values = after and {"path": str(path), "before": copy, "after": _sha(after)}
             _keep(_copy_path(path), values)
-        _remember(place, folders, remove=remove)
-    done, next = _said(place, targets, patches, remove=remove)
+        _remember(project, folders, remove=remove)
+    done, next = _said(project, targets, patches, remove=remove)
     return Changes(done, tuple(patches), next)
 
 
@@ -137,24 +128,24 @@ def text_of(path: Path) -> str | None:
     return read_text(path) if os.path.lexists(path) else None
 
 
-def _in_place(place: InitPlace, patches: Sequence[Patch]) -> list[Patch]:
+def _in_place(project: Project, patches: Sequence[Patch]) -> list[Patch]:
     """The patches with the real paths of files outside the root: links there are the user's own."""
     return [
         patch
-        if place.root is not None and Path(patch.path).is_relative_to(place.root)
+        if project.root is not None and Path(patch.path).is_relative_to(project.root)
         else patch._replace(path=os.path.realpath(patch.path))
         for patch in patches
     ]
 
 
 def _by_workspace(
-    place: InitPlace, own: Workspace, targets: Sequence[Target]
+    project: Project, own: Workspace, targets: Sequence[Target]
 ) -> Iterator[tuple[Workspace, list[Target]]]:
     """Targets by who may write them: the project (mem undo takes that back), or a place apart."""
     from memcli.storage.workspace import Workspace
 
     def apart(target: Target) -> str:
-        if place.root is not None and target.path.is_relative_to(place.root):
+        if project.root is not None and target.path.is_relative_to(project.root):
             return ""
         real = Path(os.path.realpath(target.path))
         within = (os.path.realpath(folder) for folder in target.within)
@@ -163,7 +154,7 @@ def _by_workspace(
     for name, group in groupby(sorted(targets, key=apart), key=apart):
         base = Path(name)
         yield (
-            Workspace(base, state_dir(), place.moment, allowed=[base]) if name else own,
+            Workspace(base, state_dir(), moment(project.now), allowed=[base]) if name else own,
             list(group),
         )
 
@@ -217,9 +208,9 @@ def _sha(text: str) -> str:
 # --- the folders that were made, so that they can go again
 
 
-def _remember(place: InitPlace, folders: Iterable[str], *, remove: bool) -> None:
+def _remember(project: Project, folders: Iterable[str], *, remove: bool) -> None:
     """Keep which folders came with our files; on removal those go that are empty."""
-    path = state_dir() / "init" / f"{digest(os.fsencode(place.root or place.home))}.json"
+    path = state_dir() / "init" / f"{digest(os.fsencode(project.root or project.home))}.json"
     known = {*map(str, _kept(path) or ()), *folders}
     if remove:
         for folder in sorted(known, key=len, reverse=True):
@@ -233,7 +224,7 @@ def _remember(place: InitPlace, folders: Iterable[str], *, remove: bool) -> None
 
 
 def _said(
-    place: InitPlace, targets: Sequence[Target], patches: Sequence[Patch], *, remove: bool
+    project: Project, targets: Sequence[Target], patches: Sequence[Patch], *, remove: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """A line for all files of one kind; and what is to be done next."""
     changed = {patch.path: patch for patch in patches}
@@ -242,7 +233,7 @@ def _said(
         patch = changed.get(str(target.path))
         if patch is not None:
             key = (_verb(target, patch, remove=remove), target.what)
-            rows.setdefault(key, []).append(_shown(place, target.path))
+            rows.setdefault(key, []).append(project.name_of(target.path))
     done = [f"{verb} {', '.join(names)}: {what}" for (verb, what), names in rows.items()]
     next = [target.next for target in targets if target.next and str(target.path) in changed]
     return tuple(done), () if remove else tuple(dict.fromkeys(next))
@@ -258,10 +249,3 @@ def _verb(target: Target, patch: Patch, *, remove: bool) -> str:
     with suppress(UsageError):
         return "added to" if target.drop(patch.before) == patch.before else "updated"
     return "updated"
-
-
-def _shown(place: InitPlace, path: Path) -> str:
-    for folder, name in ((place.root, ""), (Path(os.path.expanduser("~")), "~/")):
-        if folder is not None and path.is_relative_to(folder):
-            return name + path.relative_to(folder).as_posix()
-    return str(path)
