@@ -15,9 +15,6 @@ from memcli.text.secrets import find_secrets, redact_secrets
 
 TASK_LENGTH = 200
 KEY_LENGTH = 100
-RESULT_LENGTH = 40_000
-"""Characters of one tool result that are looked at, head and tail."""
-DEPTH = 8
 GROUP = 200
 GROUP_SIZE = 200_000
 _PLAIN_KEY = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:/\d{1,4})?|@\d{1,15}")
@@ -37,14 +34,12 @@ def line(text: str, longest: int) -> str:
 
 
 def clean_session(session: Session) -> Session:
-    """The session with every text cleaned. Long tool results keep head and tail."""
+    """The session with every text cleaned; reading has bounded texts and inputs."""
     name = line(session.name, TASK_LENGTH).replace("#", "-") or "-"
     turns: list[Turn] = []
     group: list[Turn] = []
     size = 0
     for turn in session.turns:
-        if turn.role == "tool" and len(turn.text) > RESULT_LENGTH:
-            turn = turn._replace(text=_ends(turn.text, RESULT_LENGTH))
         group.append(turn)
         size += len(turn.text)
         if len(group) == GROUP or size > GROUP_SIZE:
@@ -80,49 +75,34 @@ def _parts(turn: Turn) -> Iterator[str]:
         yield from _strings(turn.input)
 
 
-def _strings(value: Any, name: str = "", depth: int = 0) -> Iterator[str]:
-    """Every text in an input with its name; NUL, never clean, for what is not looked into."""
+def _strings(value: Any, name: str = "") -> Iterator[str]:
+    """Every text in an input with its name."""
     if isinstance(value, str):
-        yield f"{name}: {value}" if len(value) <= RESULT_LENGTH else "\0"
-    elif isinstance(value, Mapping) and depth < DEPTH:
+        yield f"{name}: {value}"
+    elif isinstance(value, Mapping):
         for key, item in value.items():
             yield str(key)
-            yield from _strings(item, str(key), depth + 1)
-    elif isinstance(value, (list, tuple)) and depth < DEPTH:
+            yield from _strings(item, str(key))
+    elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _strings(item, name, depth + 1)
-    elif value is not None and not isinstance(value, (bool, int, float)):
-        yield "\0"
+            yield from _strings(item, name)
 
 
-def _ends(text: str, most: int) -> str:
-    """Head and tail, cut at blanks, so that no half of a credential stays behind unrecognised."""
-    if len(text) <= most:
-        return text
-    head, tail = text[: most * 2 // 3], text[-(most // 3) :]
-    head = head[: max(head.rfind(" "), head.rfind("\n")) + 1]
-    first = re.search(r"\s", tail)
-    tail = tail[first.start() :] if first else ""
-    return f"{head}\n[... {len(text) - most} characters left out ...]\n{tail}"
-
-
-def _clean_value(value: Any, depth: int = 0) -> Any:
+def _clean_value(value: Any) -> Any:
     if isinstance(value, str):
-        return clean_text(_ends(value, RESULT_LENGTH))
-    if isinstance(value, Mapping) and depth < DEPTH:
+        return clean_text(value)
+    if isinstance(value, Mapping):
         pairs = ((str(key), item) for key, item in value.items())
-        return {line(key, KEY_LENGTH): _paired(key, item, depth) for key, item in pairs}
-    if isinstance(value, (list, tuple)) and depth < DEPTH:
-        return [_clean_value(item, depth + 1) for item in value]
-    return value if value is None or isinstance(value, (bool, int, float)) else ""
+        return {line(key, KEY_LENGTH): _paired(key, item) for key, item in pairs}
+    return [_clean_value(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def _paired(key: str, value: Any, depth: int) -> Any:
+def _paired(key: str, value: Any) -> Any:
     """A value whose key may say that it is a credential: both are looked at together."""
     if isinstance(value, str):
         for secret in find_secrets(f"{key}: {json.dumps(value, ensure_ascii=False)}"):
             return f"[secret removed: {secret.kind}]" if "\n" not in value else clean_text(value)
-    return _clean_value(value, depth + 1)
+    return _clean_value(value)
 
 
 def key_of(text: str) -> str:
