@@ -59,7 +59,7 @@ class Step(NamedTuple):
         return Patch(self.name, before, after)
 
 
-class Record(NamedTuple):
+class WriteRecord(NamedTuple):
     """A write, as journal and as undo record.
 
     `made` lists directories it made, `undoes` names a record, `note` is the caller's own.
@@ -116,11 +116,11 @@ class Journals:
                 discard([temp])
                 raise
 
-    def drop(self, record: Record) -> None:
+    def drop(self, record: WriteRecord) -> None:
         """Forget the journal of a write that was taken back."""
         self._of(record.root).unlink()
 
-    def close(self, record: Record) -> None:
+    def close(self, record: WriteRecord) -> None:
         """Make the journal the newest undo record; that of an undo goes, with what it undid."""
         journal, undo = self._of(record.root), self.state / "undo" / _key(record.root)
         with refusing(self.state, "the files are written; the next write of mem will tidy up"):
@@ -134,7 +134,7 @@ class Journals:
                 journal.replace(undo / f"{max(numbers, default=0) + 1:08}.json")
                 _prune(undo)
 
-    def legible(self, journal: Path) -> Record | None:
+    def legible(self, journal: Path) -> WriteRecord | None:
         """None after moving aside what is no journal: it must not block all later writes."""
         try:
             record = unpacked(journal)
@@ -203,7 +203,7 @@ def _source(archive: Path) -> Path:
 # --- records as JSON
 
 
-def packed(record: Record) -> bytes:
+def packed(record: WriteRecord) -> bytes:
     """A record as it is kept."""
     steps = [
         (step.name, str(step.path), _squeezed(step.before), _squeezed(step.after), step.mode)
@@ -212,7 +212,7 @@ def packed(record: Record) -> bytes:
     return json.dumps(record._replace(steps=())._asdict() | {"version": 1, "steps": steps}).encode()
 
 
-def unpacked(path: Path) -> Record:
+def unpacked(path: Path) -> WriteRecord:
     """A record as it was kept. Raises DataError when the file is no journal."""
     with refusing(path, NO_STATE):
         data = read_if_there(path)
@@ -224,7 +224,7 @@ def unpacked(path: Path) -> Record:
         )
         lists = {key: tuple(fields[key]) for key in ("temps", "made")}
         lists["note"] = tuple(fields.get("note", ()))
-        return Record(
+        return WriteRecord(
             fields["root"], fields["verb"], fields["time"], steps, **lists, undoes=fields["undoes"]
         )
     except (ValueError, KeyError, TypeError, zlib.error) as error:

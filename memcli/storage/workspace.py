@@ -35,9 +35,9 @@ from memcli.storage.durable import (
 from memcli.storage.files import target
 from memcli.storage.journal import (
     Journals,
-    Record,
     StaleError,
     Step,
+    WriteRecord,
     check,
     folders_of,
     is_archive,
@@ -122,7 +122,7 @@ class Workspace:
         if changed:
             with self.hold(verb, wait=wait):
                 steps = self._steps(changed)
-                self._apply(Record(self._root, verb, self._now, steps, note=tuple(note)))
+                self._apply(WriteRecord(self._root, verb, self._now, steps, note=tuple(note)))
         return self._report(tuple(patch.path for patch in changed))
 
     @contextmanager
@@ -165,7 +165,9 @@ class Workspace:
             record = unpacked(newest)
             steps = tuple(step.inverse for step in reversed(record.steps))
             self._guard_undo(record, steps)
-            self._apply(Record(self._root, "undo", self._now, steps, (), record.made, newest.name))
+            self._apply(
+                WriteRecord(self._root, "undo", self._now, steps, (), record.made, newest.name)
+            )
         return [step.name for step in steps]
 
     def last_write(self) -> LastWrite | None:
@@ -207,7 +209,7 @@ class Workspace:
         other = [Path(root)] if root not in ("", self._root) else []
         return target(name, [*self._allowed, *other], self._single)
 
-    def _guard_undo(self, record: Record, steps: Sequence[Step]) -> None:
+    def _guard_undo(self, record: WriteRecord, steps: Sequence[Step]) -> None:
         for step in steps:
             self._target(str(step.path))
             if journal.found(step) != "before":
@@ -218,7 +220,7 @@ class Workspace:
 
     # Carry out: everything before the commit can be dropped; from there on, forward or back.
 
-    def _apply(self, record: Record) -> None:
+    def _apply(self, record: WriteRecord) -> None:
         check(record.steps)
         made = missing(folders_of(record.steps))
         self._lock.sign(record.verb, folders_of(record.steps), made)
@@ -245,7 +247,7 @@ class Workspace:
                     step.path.parent.mkdir(parents=True, exist_ok=True)
                     create(temps[step.path], step.after, step.mode, step.path, self._trace)
 
-    def _finish(self, record: Record, steps: Sequence[Step], temps: dict[Path, Path]) -> None:
+    def _finish(self, record: WriteRecord, steps: Sequence[Step], temps: dict[Path, Path]) -> None:
         try:
             self._stage(steps, temps)
             self._swap(record.root, steps, temps)
@@ -278,7 +280,7 @@ class Workspace:
                 self._trace("sync")
                 sync(folders_of(done))
 
-    def _take_back(self, record: Record, cause: BaseException) -> None:
+    def _take_back(self, record: WriteRecord, cause: BaseException) -> None:
         """Restore what was renamed already, last first; a file edited meanwhile stays as it is."""
         temps: dict[Path, Path] = {}
         try:
