@@ -22,7 +22,7 @@ from memcli.history.backfill import (
 )
 from memcli.history.docs import Doc
 from memcli.history.place import folder_of, path_of
-from memcli.history.record import Record, opened
+from memcli.history.record import HistoryRecord, opened
 from memcli.project import git
 from memcli.sessions.discover import Discovery, discover
 from memcli.storage.files import Unreadable
@@ -113,7 +113,7 @@ def note_sessions(app: App, named: Sequence[str]) -> None:
 
 
 @contextmanager
-def _record(app: App, *, make: bool = False) -> Iterator[Record]:
+def _record(app: App, *, make: bool = False) -> Iterator[HistoryRecord]:
     path = record_path(app)
     if path is None or not (make or path.exists()):
         raise UsageError("nothing of history is kept here", "mem index --history")

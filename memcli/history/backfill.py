@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from memcli.errors import DataError
 from memcli.history import commits
 from memcli.history.ingest import ARGUMENTS, exchanges
-from memcli.history.record import Record
+from memcli.history.record import HistoryRecord
 from memcli.project import git
 from memcli.sessions.discover import FoundSession
 from memcli.sessions.reader import Position, position_of, read_all
@@ -44,7 +44,7 @@ Progress = Callable[[str, int, int], None]
 
 
 def backfill(
-    record: Record,
+    record: HistoryRecord,
     root: Path,
     found: Sequence[FoundSession],
     bounds: Bounds,
@@ -84,7 +84,10 @@ def backfill(
 
 
 def add_commits(
-    record: Record, root: Path, bounds: Bounds, progress: Callable[[int], None] = lambda done: None
+    record: HistoryRecord,
+    root: Path,
+    bounds: Bounds,
+    progress: Callable[[int], None] = lambda done: None,
 ) -> tuple[int, str]:
     """Add the new commits of a root's repository; how many, and what could not be done."""
     top = git.work_tree(root)
@@ -96,12 +99,12 @@ def add_commits(
     return added, why
 
 
-def _is_known(record: Record, file: FoundSession) -> bool:
+def _is_known(record: HistoryRecord, file: FoundSession) -> bool:
     known = record.position(str(file.path))
     return known is not None and known[:2] == (file.size, file.mtime)
 
 
-def add_file(record: Record, file: FoundSession, root: Path, oldest: str) -> int:
+def add_file(record: HistoryRecord, file: FoundSession, root: Path, oldest: str) -> int:
     """Add the exchanges of one session file, read on from its last one; how many are new."""
     path = str(file.path)
     if file.size > LARGEST:
@@ -125,7 +128,7 @@ def add_file(record: Record, file: FoundSession, root: Path, oldest: str) -> int
     return added
 
 
-def add_named(record: Record, paths: Iterable[Path]) -> int:
+def add_named(record: HistoryRecord, paths: Iterable[Path]) -> int:
     """Add sessions that were named, wherever they lie; how many exchanges are new."""
     added = 0
     for path in paths:

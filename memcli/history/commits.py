@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from memcli.history.docs import Doc
-from memcli.history.record import Record
+from memcli.history.record import HistoryRecord
 from memcli.project import git
 from memcli.sessions.clean import clean_text, line
 from memcli.storage.sqlite import transaction
@@ -61,7 +61,7 @@ def head_of(top: Path) -> str:
 
 
 def add(
-    record: Record,
+    record: HistoryRecord,
     top: Path,
     *,
     most: int,
@@ -109,7 +109,7 @@ def _git(top: Path, *arguments: str) -> str | None:
     return done.stdout if done.returncode == 0 else None
 
 
-def _docs(raw: list[str], record: Record) -> Iterator[Doc]:
+def _docs(raw: list[str], record: HistoryRecord) -> Iterator[Doc]:
     for each in raw:
         doc = _doc(each)
         if doc is not None:

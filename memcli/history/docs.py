@@ -47,7 +47,7 @@ class Doc(NamedTuple):
         return "\n".join(text for _, text in self.said)
 
 
-class Place(NamedTuple):
+class DocPlace(NamedTuple):
     """Where a doc stands, without its words."""
 
     id: int

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from memcli.history.docs import Doc
-from memcli.history.search import AFTER, Asked, Hit, stem
+from memcli.history.search import AFTER, Asked, HistoryHit, stem
 from memcli.index.terms import STOP_WORDS
 
 LONGEST: Final = 420
@@ -43,7 +43,7 @@ _MARKED: Final = re.compile(
 _QUESTION: Final = re.compile(r"[?？]\s*[)\"'*_]*$")
 
 
-class Sentence(NamedTuple):
+class SaidSentence(NamedTuple):
     """A sentence of an exchange: who said it, where it stands (exchange, text, place in it)."""
 
     speaker: str
@@ -55,7 +55,7 @@ class Sentence(NamedTuple):
     """Whether it sums up, or follows in one go on a sentence that does."""
 
 
-def excerpt(hit: Hit, asked: Asked, room: int) -> list[tuple[str, str]]:
+def excerpt(hit: HistoryHit, asked: Asked, room: int) -> list[tuple[str, str]]:
     """(speaker, text) of what a hit concludes, of at most about `room` characters."""
     if hit.doc.source == "commit":
         return [("person", commit_excerpt(hit.doc, asked, room))]
@@ -67,7 +67,7 @@ def excerpt(hit: Hit, asked: Asked, room: int) -> list[tuple[str, str]]:
         ((_weight(each, about, total), each) for each in sentences),
         key=lambda item: (-item[0], item[1].place),
     )
-    chosen: list[Sentence] = []
+    chosen: list[SaidSentence] = []
     seen: list[set[str]] = []
     used = 0
     for weight, each in weighed:
@@ -92,7 +92,7 @@ def commit_excerpt(doc: Doc, asked: Asked, room: int) -> str:
     kept, left = subject.strip(), room - len(subject)
     about = _about(asked, doc)
     pieces = [
-        Sentence("person", part, (0, 0, at), False)
+        SaidSentence("person", part, (0, 0, at), False)
         for at, part in enumerate(_split(re.sub(r"(?<=\S)\n(?=[a-z(])", " ", body)))
     ]
     weighed = sorted(pieces, key=lambda each: (-_weight(each, about, 1), each.place))
@@ -118,14 +118,14 @@ def _words(text: str) -> set[str]:
     return {stem(word) for word in _WORD.findall(text.lower()) if word not in STOP_WORDS}
 
 
-def _sentences(docs: Sequence[Doc]) -> Iterator[Sentence]:
+def _sentences(docs: Sequence[Doc]) -> Iterator[SaidSentence]:
     for number, doc in enumerate(docs):
         for which, (speaker, text) in enumerate(doc.said):
             parts = list(_split(text))
             recap = False
             for at, part in enumerate(parts):
                 recap = recap or (speaker != "person" and _RECAP.match(part) is not None)
-                yield Sentence(speaker, part, (number, which, at), at >= len(parts) - 2, recap)
+                yield SaidSentence(speaker, part, (number, which, at), at >= len(parts) - 2, recap)
 
 
 def _split(text: str) -> Iterator[str]:
@@ -136,7 +136,7 @@ def _split(text: str) -> Iterator[str]:
             yield part if len(part) <= LONGEST else part[:LONGEST].rsplit(" ", 1)[0] + " …"
 
 
-def _weight(each: Sentence, about: Mapping[str, float], total: int) -> float:
+def _weight(each: SaidSentence, about: Mapping[str, float], total: int) -> float:
     """How much a sentence looks like what was concluded about the task."""
     words = _words(each.text)
     mean = sum(about.values()) / len(about) if about else 1.0
@@ -151,7 +151,7 @@ def _weight(each: Sentence, about: Mapping[str, float], total: int) -> float:
     return score if len(words) >= 2 else score - 1.5
 
 
-def _joined(chosen: Iterable[Sentence]) -> Iterator[tuple[str, str]]:
+def _joined(chosen: Iterable[SaidSentence]) -> Iterator[tuple[str, str]]:
     """Sentences of one speaker in a row as one text."""
     speaker, texts, place = "", list[str](), (-1, -1)
     for each in chosen:

@@ -10,8 +10,8 @@ from functools import lru_cache
 from heapq import nlargest
 from typing import Final, NamedTuple
 
-from memcli.history.docs import PARTS, Doc, Place, idf
-from memcli.history.record import Record
+from memcli.history.docs import PARTS, Doc, DocPlace, idf
+from memcli.history.record import HistoryRecord
 from memcli.index import terms
 
 NEAR: Final = 4
@@ -42,7 +42,7 @@ _ENDING: Final = re.compile(r"(?<=\w{3})(?:ations?|ings?|ies|ied|ed|es|s|e)\Z")
 _WORD: Final = re.compile(r"[^\W_]{2,}")
 
 
-class Hit(NamedTuple):
+class HistoryHit(NamedTuple):
     """A stretch of a session, or a commit. `docs` are its exchanges in order, `best` the number of
     the one that matches.
 
@@ -81,8 +81,8 @@ class _Stretch(NamedTuple):
 
 
 def search(
-    record: Record, task: str, keep: Callable[[Place], bool] | None = None
-) -> tuple[Asked, list[Hit]]:
+    record: HistoryRecord, task: str, keep: Callable[[DocPlace], bool] | None = None
+) -> tuple[Asked, list[HistoryHit]]:
     """The best hits, best first, the newer of two about the same thing before the older."""
     asked, parts = _scored(record, task)
     if not parts:
@@ -97,7 +97,7 @@ def search(
     return asked, _newer_first(hits, _rarity(record))
 
 
-def _scored(record: Record, task: str) -> tuple[Asked, dict[int, dict[int, float]]]:
+def _scored(record: HistoryRecord, task: str) -> tuple[Asked, dict[int, dict[int, float]]]:
     """The terms, and for each part that has some: term number -> points.
 
     In a large record the rarest terms bring the parts: common ones cost most and tell least.
@@ -132,7 +132,7 @@ def _scored(record: Record, task: str) -> tuple[Asked, dict[int, dict[int, float
 
 
 def _stretches(
-    parts: Mapping[int, Mapping[int, float]], places: Mapping[int, Place], asked: Asked
+    parts: Mapping[int, Mapping[int, float]], places: Mapping[int, DocPlace], asked: Asked
 ) -> list[_Stretch]:
     """Stretches of sessions and commits, best first."""
     docs: dict[int, dict[int, float]] = {}
@@ -155,7 +155,7 @@ def _of_unit(
     own: list[int],
     docs: Mapping[int, Mapping[int, float]],
     best: Mapping[int, float],
-    places: Mapping[int, Place],
+    places: Mapping[int, DocPlace],
 ) -> Iterable[_Stretch]:
     """The stretches of one session, each around its best exchange."""
     left = own
@@ -178,7 +178,9 @@ def _background(scores: Sequence[float]) -> float:
     return sum(behind) / len(behind) if behind else 0.0
 
 
-def _hit(record: Record, each: _Stretch, place: Place, asked: Asked, background: float) -> Hit:
+def _hit(
+    record: HistoryRecord, each: _Stretch, place: DocPlace, asked: Asked, background: float
+) -> HistoryHit:
     docs = (
         tuple(record.stretch(each.unit, max(each.turn - 1, 0), each.turn + AFTER))
         if place.source == "session"
@@ -187,10 +189,10 @@ def _hit(record: Record, each: _Stretch, place: Place, asked: Asked, background:
     best = next(at for at, doc in enumerate(docs) if doc.turn == each.turn)
     met = each.mask.bit_count()
     strength = (each.score - background) / FULL if met > 1 or len(asked.terms) == 1 else 0.0
-    return Hit(docs, best, each.score, min(max(strength, 0.0), 1.0), met)
+    return HistoryHit(docs, best, each.score, min(max(strength, 0.0), 1.0), met)
 
 
-def _rarity(record: Record) -> Callable[[str], float]:
+def _rarity(record: HistoryRecord) -> Callable[[str], float]:
     """How rare a word is: those that are not among the common ones are equally rare."""
     known = record.common()
     total = known.pop("", 0) or 1
@@ -201,7 +203,7 @@ def _rarity(record: Record) -> Callable[[str], float]:
     return lambda word: idf(min(common.get(word, least), total), total)
 
 
-def _newer_first(hits: list[Hit], rarity: Callable[[str], float]) -> list[Hit]:
+def _newer_first(hits: list[HistoryHit], rarity: Callable[[str], float]) -> list[HistoryHit]:
     """Before each hit, the newest one about the same thing; the older ones say which."""
     near = [hit for hit in hits[:COMPARED] if hit.score >= _CLOSE * hits[0].score]
     vectors = [{word: rarity(word) for word in words_of(hit)} for hit in near]
@@ -225,7 +227,7 @@ def _newer_first(hits: list[Hit], rarity: Callable[[str], float]) -> list[Hit]:
     return [hits[at]._replace(newer=newer.get(at, "")) for at in order] + hits[len(vectors) :]
 
 
-def words_of(hit: Hit) -> set[str]:
+def words_of(hit: HistoryHit) -> set[str]:
     """The words of a hit, cut to what most of their forms share."""
     text = "\n".join(doc.text for doc in hit.docs[hit.best :])
     return {

@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from memcli.history.docs import Doc, Place
+from memcli.history.docs import Doc, DocPlace
 from memcli.history.excerpts import excerpt
-from memcli.history.record import Record, opened
-from memcli.history.search import Asked, Hit, search, stem
+from memcli.history.record import HistoryRecord, opened
+from memcli.history.search import Asked, HistoryHit, search, stem
 from memcli.project import git
 from memcli.recall import present
-from memcli.recall.budget import Shown, heading, tokens
+from memcli.recall.budget import Shown, cost, heading, tokens
 from memcli.recall.gate import COMMON
 from memcli.text.redact import for_prompt
 
@@ -27,7 +27,8 @@ MOST: Final = 5
 GATE: Final = 0.15
 """Strength above this tier's background from which on a hit is shown."""
 _CLEAR: Final = 0.75
-_SHARES: Final = (0.5, 0.24, 0.14, 0.12, 0.1)
+_SHARES: Final = (0.5, 0.5, 0.5, 0.6, 0.8)
+"""What each hit may take of the room that those before it left."""
 _LEAST: Final = 30
 """Tokens below which an excerpt says nothing."""
 _LONGEST: Final = 450
@@ -47,7 +48,7 @@ class HistoryLayer:
     def __init__(
         self,
         asked: Asked,
-        hits: Sequence[Hit],
+        hits: Sequence[HistoryHit],
         reverted: Mapping[str, str],
         gone: Mapping[str, str],
     ) -> None:
@@ -75,16 +76,17 @@ class HistoryLayer:
             if item is not None and not any(self._is_said(item.text, words) for words in known):
                 known.append(self._words(item.text))
                 found.append(item)
+                room -= cost(item)
         return found
 
-    def evidence(self, hit: Hit, text: str) -> int:
+    def evidence(self, hit: HistoryHit, text: str) -> int:
         """How many words of a task a hit has that say something: no file names, none of all talk."""
         named = {stem(word) for name in _FILE.findall(text) for word in _WORD.findall(name.lower())}
         plain = {stem(term) for term in self._asked.terms if " " not in term and term not in COMMON}
         words = self._words("\n".join((hit.doc.title, *(doc.text for doc in hit.docs))))
         return len((plain - named) & words)
 
-    def shown(self, hit: Hit, room: int, *, short: bool = False) -> Shown | None:
+    def shown(self, hit: HistoryHit, room: int, *, short: bool = False) -> Shown | None:
         """A hit as an item of about `room` tokens; `short`: without what began the exchange."""
         title, *facts = hit.doc.title, *self._facts(hit)
         if short and hit.doc.source == "session":
@@ -133,12 +135,12 @@ class HistoryLayer:
             found.append(item)
         return found + [self._whole(hit, room) for _, hit in mine]
 
-    def _whole(self, hit: Hit, room: int) -> Shown:
+    def _whole(self, hit: HistoryHit, room: int) -> Shown:
         item = self.shown(hit, min(max(room // 4, 120), _LONGEST))
         assert item is not None
         return item
 
-    def _met(self, hit: Hit) -> float:
+    def _met(self, hit: HistoryHit) -> float:
         text = "\n".join(doc.text for doc in hit.docs[hit.best : hit.best + 4])
         return self._cover(self._words(f"{hit.doc.title} {text}"))
 
@@ -160,10 +162,10 @@ class HistoryLayer:
             else True
         )
 
-    def _superseded(self, hit: Hit) -> str:
+    def _superseded(self, hit: HistoryHit) -> str:
         return hit.newer or self._reverted.get(hit.doc.unit, "")
 
-    def _facts(self, hit: Hit) -> Iterator[str]:
+    def _facts(self, hit: HistoryHit) -> Iterator[str]:
         """Who, when, and how to see all of it; what has come of it since."""
         doc = hit.doc
         yield f"{'session with' if doc.source == 'session' else 'commit by'} {doc.who}"
@@ -190,7 +192,7 @@ def ask(
     filters: Filters,
     *,
     agents: Collection[str] = (),
-    only: Callable[[Place], bool] | None = None,
+    only: Callable[[DocPlace], bool] | None = None,
     gone: Mapping[str, str] | None = None,
 ) -> HistoryLayer | None:
     """The layer for a task; None without a record, or with filters that no exchange can pass."""
@@ -214,10 +216,12 @@ def ask(
         return HistoryLayer(asked, hits, record.superseding([hit.doc for hit in hits]), gone or {})
 
 
-def _filter(record: Record, filters: Filters, agents: Collection[str]) -> Callable[[Place], bool]:
+def _filter(
+    record: HistoryRecord, filters: Filters, agents: Collection[str]
+) -> Callable[[DocPlace], bool]:
     """Which docs pass: by date, agent, and the files that were edited."""
 
-    def passes(place: Place) -> bool:
+    def passes(place: DocPlace) -> bool:
         if agents and (place.source != "session" or place.who not in agents):
             return False
         day = place.date[:10]

@@ -15,7 +15,7 @@ from memcli.history import commits
 from memcli.history.docs import Doc
 from memcli.history.excerpts import excerpt
 from memcli.history.ingest import ARGUMENTS, exchanges
-from memcli.history.record import Record, opened
+from memcli.history.record import HistoryRecord, opened
 from memcli.history.search import search
 from memcli.sessions.reader import read_all
 
@@ -23,7 +23,7 @@ TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 
 
 @pytest.fixture
-def record(tmp_path: Path) -> Iterator[Record]:
+def record(tmp_path: Path) -> Iterator[HistoryRecord]:
     with opened(tmp_path / "history/r.db", make=True) as made:
         assert made is not None
         yield made
@@ -55,7 +55,7 @@ NOISE = [
 
 
 def test_an_exchange_is_what_was_said_up_to_the_next_words_of_the_person(
-    tmp_path: Path, record: Record
+    tmp_path: Path, record: HistoryRecord
 ) -> None:
     """Tool output stays out but for the error line; files and commands are facets; no credentials."""
     call = {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "pytest -q"}}
@@ -90,7 +90,7 @@ def test_an_exchange_is_what_was_said_up_to_the_next_words_of_the_person(
 
 
 def test_a_fork_counts_once_and_a_grown_exchange_is_replaced(
-    tmp_path: Path, record: Record
+    tmp_path: Path, record: HistoryRecord
 ) -> None:
     """The event's own name decides."""
     one = ("user", "bump the retry limit"), ("assistant", "RETRY is 9.")
@@ -104,7 +104,7 @@ def test_a_fork_counts_once_and_a_grown_exchange_is_replaced(
     assert len(docs) == 1 and "tests pass" in docs[0].text
 
 
-def test_found_by_the_turn_that_matches_shown_by_what_was_concluded(record: Record) -> None:
+def test_found_by_the_turn_that_matches_shown_by_what_was_concluded(record: HistoryRecord) -> None:
     """The question's words stand in the first turn; the rule in a later one."""
     record.add(NOISE)
     record.add([
@@ -121,7 +121,7 @@ def test_found_by_the_turn_that_matches_shown_by_what_was_concluded(record: Reco
     assert len(text) < 240
 
 
-def test_of_two_about_the_same_thing_the_newer_goes_first(record: Record) -> None:
+def test_of_two_about_the_same_thing_the_newer_goes_first(record: HistoryRecord) -> None:
     """Although the older has more of the question's words; it says which is newer."""
     record.add(NOISE)
     old = "retry policy for the gateway client: backoff ceiling 60 seconds, attempts, idle timeout"
@@ -137,7 +137,7 @@ def test_of_two_about_the_same_thing_the_newer_goes_first(record: Record) -> Non
     assert hits[1].newer == hits[0].doc.handle and not hits[0].newer
 
 
-def test_words_met_by_chance_are_weak(record: Record) -> None:
+def test_words_met_by_chance_are_weak(record: HistoryRecord) -> None:
     """A prompt about anything is not answered because one of its words was said once."""
     record.add(NOISE)
     _, hits = search(record, "what does the walrus operator do in a module")
@@ -145,7 +145,9 @@ def test_words_met_by_chance_are_weak(record: Record) -> None:
     assert search(record, "???")[1] == [] == search(record, "")[1]
 
 
-def test_what_was_forgotten_is_gone_from_the_file_and_never_read_again(record: Record) -> None:
+def test_what_was_forgotten_is_gone_from_the_file_and_never_read_again(
+    record: HistoryRecord,
+) -> None:
     """Rows, full text and bytes; by session, by date, and all."""
     docs = [
         said("one", 1, "the zanzibar protocol is secret", "noted"),
@@ -161,7 +163,7 @@ def test_what_was_forgotten_is_gone_from_the_file_and_never_read_again(record: R
     assert record.add(docs) == 0 and record.counts()["exchanges"] == 0
 
 
-def test_the_bounds_hold(record: Record) -> None:
+def test_the_bounds_hold(record: HistoryRecord) -> None:
     """What is too old goes and is not read again; of commits the newest stay."""
     record.add([said("old", 1, "ancient words here", "yes", "2020-01-01T00:00:00Z"), *NOISE[:3]])
     record.prune("2026-01-01", 10, 500)
@@ -207,7 +209,9 @@ def commit(folder: Path, message: str, file: str = "a.py") -> str:
     return git(folder, "rev-parse", "HEAD")
 
 
-def test_commits_that_say_something_are_kept_as_they_come(tmp_path: Path, record: Record) -> None:
+def test_commits_that_say_something_are_kept_as_they_come(
+    tmp_path: Path, record: HistoryRecord
+) -> None:
     """Incrementally; version bumps out; a revert says what it takes back; other branches do not count."""
     repo = tmp_path / "repo"
     repo.mkdir()
