@@ -107,23 +107,6 @@ def test_a_work_tree_must_be_known_to_its_repository(project: Project, tmp_path:
     assert project.mem("init", "--git-dir", str(project.root / ".git"), cwd=packed).code == 0
 
 
-def test_git_starts_no_program_of_the_repository(project: Project, tmp_path: Path) -> None:
-    """Hooks, file monitor, text conversion, external diff: none runs when something is read."""
-    mark = tmp_path / "ran"
-    script = project.write("evil.sh", f"#!/bin/sh\ntouch {mark}\ncat\n")
-    script.chmod(0o755)
-    project.write(".gitattributes", "*.md diff=evil\n")
-    project.write("MEMORY.md", project.entry("x"))
-    for key in ("core.fsmonitor", "diff.evil.textconv", "diff.evil.command", "diff.external"):
-        project.git("config", key, str(script))
-    project.git("config", "core.hooksPath", str(tmp_path))
-    project.git("add", "-A")
-    mark.unlink(missing_ok=True)
-    for arguments in (["diff", "--cached"], ["log", "-p"], ["status"], ["show", ":MEMORY.md"]):
-        git.run(arguments, project.root)
-    assert not mark.exists()
-
-
 def test_the_merge_driver_leaves_code_to_git(project: Project) -> None:
     for name, text in (("base", "a\n"), ("ours", "b\n"), ("theirs", "a\n")):
         project.write(name, text)

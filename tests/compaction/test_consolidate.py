@@ -21,7 +21,6 @@ from memcli.compaction.consolidate.questions import (
 )
 from memcli.compaction.consolidate.replies import (
     Lesson,
-    Operation,
     read_judgement,
     read_lesson,
     read_ratings,
@@ -181,11 +180,6 @@ def test_what_is_understood_fits_the_schema_and_unknown_keys_do_not() -> None:
     assert parse_json(reply(fact()), FACTS_SCHEMA)
     with pytest.raises(ProviderError):
         parse_json(reply(fact(path="../../etc")), FACTS_SCHEMA)
-
-
-def test_an_empty_list_is_an_answer() -> None:
-    """Silence is valid."""
-    assert lesson_of() == Lesson(batch(), (), {})
 
 
 def test_an_unknown_target_becomes_new_or_is_dropped_and_counted() -> None:
@@ -528,13 +522,6 @@ def test_a_promoted_copy_leaves_the_projects_paths_behind() -> None:
     assert [s.extra["promoted_to"] for s in sources] == [
         [copies[min(i, len(copies) - 1)].id] for i in (0, 1)
     ]
-
-
-def test_operations_are_values() -> None:
-    """A lesson can be compared and kept."""
-    assert lesson_of(fact()).operations[0] == Operation(
-        "new", None, "fact", "The port is 8080", "The API listens on 8080.", ("e1",)
-    )
 
 
 def test_what_has_changed_since_it_was_shown_is_not_promoted() -> None:

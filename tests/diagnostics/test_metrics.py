@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memcli.diagnostics import coherence as nearness
 from memcli.diagnostics import metrics
-from memcli.diagnostics.metrics import WEIGHTS, Indexed, LoggedHit, health
+from memcli.diagnostics.metrics import Indexed, LoggedHit, health
 from memcli.diagnostics.notes import LiveEntry
 
 TOPIC = "payment webhook retry queue timeout signature idempotency ledger refund invoice currency".split()
@@ -155,12 +155,6 @@ def test_reachability_falls_when_links_are_cut() -> None:
 
 
 # --- the score
-
-
-def test_weights_are_one() -> None:
-    """Those of SPEC 8."""
-    assert sum(WEIGHTS.values()) == pytest.approx(1)
-    assert list(WEIGHTS) == ["freshness", "coverage", "coherence", "efficiency", "reachability"]
 
 
 @pytest.mark.parametrize(

@@ -19,18 +19,8 @@ from tests.fuzz.hostile import CHARACTERS, SEEDS, TOKENS, mutated
 EVENTS: Final = ("prompt", "pre-tool", "pre-compact")
 """What can be called in this process; the others start workers."""
 UNKNOWN: Final = (
-    "",
-    "-",
-    "--",
-    "Prompt",
-    "prompt ",
-    "../prompt",
-    "x" * 100_000,
-    "\ud800",
-    "git",
-    "git-",
-    "git-x",
-)
+    "", "-", "--", "Prompt", "prompt ", "../prompt", "x" * 100_000, "\ud800", "git", "git-", "git-x",
+)  # fmt: skip
 ENDS_IN: Final = 30.0
 """Seconds after which a process is taken to hang: ten times what a hook allows itself."""
 _FIELDS: Final = (
@@ -72,27 +62,11 @@ def payloads(root: Path) -> Iterator[bytes]:
     for name in _INPUTS:
         yield from (_json({**good(root), "tool_input": {name: value}}) for value in _ODD)
     whole = _json(good(root))
-    yield from (
-        b"",
-        b"\0",
-        b"\xff\xfe",
-        b"\xef\xbb\xbf" + whole,
-        whole[:-1],
-        whole * 2,
-        whole + b"\0",
-        b"[]",
-        b"1",
-    )
-    yield from (
-        b"NaN",
-        b"1" * 9_999,
-        b'"' + b"\\u0000" * 9_999,
-        whole.replace(b"s", b"\xff"),
-        whole[::-1],
-    )
-    yield from (
-        opens * _DEEP for opens in (b"[", b'{"a":', b'{"cwd":[', b'{"tool_input":{"command":')
-    )
+    yield from (b"", b"\0", b"\xff\xfe", b"\xef\xbb\xbf" + whole, whole[:-1], whole * 2)
+    yield from (whole + b"\0", b"[]", b"1", b"NaN", b"1" * 9_999, b'"' + b"\\u0000" * 9_999)
+    yield from (whole.replace(b"s", b"\xff"), whole[::-1])
+    deep = (b"[", b'{"a":', b'{"cwd":[', b'{"tool_input":{"command":')
+    yield from (opens * _DEEP for opens in deep)
     yield whole.replace(b'"git push"', b"[" * 900 + b"]" * 900)
 
 

@@ -267,17 +267,8 @@ def _imported(text: str) -> None:
 
 
 def _observed(text: str) -> None:
-    columns = (
-        "project",
-        "created_at",
-        "type",
-        "title",
-        "text",
-        "facts",
-        "concepts",
-        "files_modified",
-        "priority",
-    )
+    names = "project created_at type title text facts concepts files_modified priority"
+    columns = names.split()
     shown = text.encode("utf-8", "replace").decode()
     with TemporaryDirectory() as folder:
         path = Path(folder) / "claude-mem.db"
@@ -285,12 +276,10 @@ def _observed(text: str) -> None:
             db.executescript(_HASTY)
             db.execute(f"CREATE TABLE observations (id, {', '.join(columns)})")
             marks = ",".join("?" * len(columns))
-            for i, value in enumerate(
-                (shown, as_bytes(text), json.dumps([text, [text], {text: text}]))
-            ):
-                db.execute(
-                    f"INSERT INTO observations VALUES ({i}, {marks})", (value,) * len(columns)
-                )
+            values = (shown, as_bytes(text), json.dumps([text, [text], {text: text}]))
+            for i, value in enumerate(values):
+                row = f"INSERT INTO observations VALUES ({i}, {marks})"
+                db.execute(row, (value,) * len(columns))
             db.commit()
         assert len(list(claude_mem.drafts(path, "/r"))) == 3
 

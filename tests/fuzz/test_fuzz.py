@@ -68,21 +68,15 @@ _SLOW = {
 }
 
 
+_DEEP = ("brackets", "objects", "quotes", "private", "[*n", "[1,*n", '{"a":*n', '{"a":[*n')
+
+
 @_each
 def test_depth_is_read(target: Target) -> None:
     """Nests that are deeper than Python's stack, which short texts are not."""
     with patience():
         for family in FIXED:
-            if family.name in (
-                "brackets",
-                "objects",
-                "quotes",
-                "private",
-                "[*n",
-                "[1,*n",
-                '{"a":*n',
-                '{"a":[*n',
-            ):
+            if family.name in _DEEP:
                 tried(target, family.make(8_000))
 
 
