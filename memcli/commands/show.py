@@ -93,7 +93,7 @@ def standing(project: Project, entry: Entry, level: str) -> ranking.Scored:
     """What a recall would multiply an entry's relevance by, as the score of relevance 1."""
     c, extra = project.config, entry.extra
     values = {"reinforced": entry.last_reinforced, "created": entry.created_at, "date": entry.date}
-    item = ranking.Item(
+    item = ranking.RankedItem(
         entry.id, entry.body, entry.kind, level, (), entry.importance, entry.reinforcement_count,
         ranking.age_of(values, project.now), float(extra.get("surprise", 0.0)),
         extra.get("stability"),

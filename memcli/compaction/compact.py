@@ -28,7 +28,7 @@ from memcli.project import distribution
 from memcli.project.context import Project
 
 if TYPE_CHECKING:
-    from memcli.compaction.consolidate.ask import Answers
+    from memcli.compaction.consolidate.ask import ModelAnswers
 
 
 class CompactRequest(NamedTuple):
@@ -128,7 +128,7 @@ def _meanings(app: App, request: CompactRequest) -> Meanings:
     return {key: own for key, own in zip(entries, vectors, strict=True) if any(own)}
 
 
-def _asked(app: App, request: CompactRequest, meanings: Meanings) -> Answers:
+def _asked(app: App, request: CompactRequest, meanings: Meanings) -> ModelAnswers:
     """Ask the model what the options need; nothing is locked meanwhile, nothing is written."""
     from memcli.compaction.consolidate import ask
 
@@ -136,7 +136,7 @@ def _asked(app: App, request: CompactRequest, meanings: Meanings) -> Answers:
     files = read_files(project, request.selection)
     with app.state() as state:
         known = state.judged()
-    said = ask.Answers()
+    said = ask.ModelAnswers()
     if request.consolidate:
         lessons = app.guarded(lambda: ask.ask_about_episodes(model, app, files))
         said = said._replace(lessons=lessons)
@@ -157,7 +157,7 @@ def _asked(app: App, request: CompactRequest, meanings: Meanings) -> Answers:
 
 
 def _plan(
-    project: Project, request: CompactRequest, said: Answers | None, meanings: Meanings
+    project: Project, request: CompactRequest, said: ModelAnswers | None, meanings: Meanings
 ) -> CompactReport:
     files = read_files(project, request.selection)
     learned = _carried_out(project, files, said)
@@ -193,7 +193,9 @@ def _with_doubt(event: Event, verdicts: Verdicts) -> Event:
     return event._replace(what="unsure") if unsure else event
 
 
-def _carried_out(project: Project, files: CompactFiles, said: Answers | None) -> CompactOutcome:
+def _carried_out(
+    project: Project, files: CompactFiles, said: ModelAnswers | None
+) -> CompactOutcome:
     """The texts after what the model said of episodes and of promotion was done."""
     if said is None or not (said.lessons or said.promoted):
         return CompactOutcome({}, (), (), ())

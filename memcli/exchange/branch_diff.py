@@ -64,7 +64,7 @@ class DiffReport(NamedTuple):
         return not self.changes and not self.prose
 
 
-class _Side(NamedTuple):
+class _BranchSide(NamedTuple):
     """An entry where it stands on one side."""
 
     path: str
@@ -80,8 +80,8 @@ class _Version(NamedTuple):
     """All changed memory files as they are on one side."""
 
     files: dict[str, MemoryFile]
-    entries: dict[tuple[str, str], _Side]
-    archived: dict[str, _Side]
+    entries: dict[tuple[str, str], _BranchSide]
+    archived: dict[str, _BranchSide]
 
 
 def diff(app: App, revisions: str = "") -> DiffReport:
@@ -218,7 +218,7 @@ def _version(
             continue
         if where := placed(project, name):
             for entry in memory.entries:
-                standing = _Side(name, where.level, entry)
+                standing = _BranchSide(name, where.level, entry)
                 if where.store == "archive":
                     side.archived[entry.id] = standing
                 else:
@@ -252,7 +252,7 @@ def _changes(before: _Version, after: _Version) -> Iterator[EntryDiff]:
             yield one.is_now("added", f"promoted from {many} entries" if many else "")
 
 
-def _gone(one: _Side, after: _Version) -> EntryDiff:
+def _gone(one: _BranchSide, after: _Version) -> EntryDiff:
     name = one.entry.id
     for into in after.entries.values():
         if name in into.entry.extra.get("merged_from", ()):
@@ -263,7 +263,7 @@ def _gone(one: _Side, after: _Version) -> EntryDiff:
     return one.is_now("removed", "")
 
 
-def _kept(before: _Side, after: _Side) -> Iterator[EntryDiff]:
+def _kept(before: _BranchSide, after: _BranchSide) -> Iterator[EntryDiff]:
     """What happened to an entry that is there on both sides."""
     old, new = before.entry, after.entry
     said = {"reinforcement_count"}

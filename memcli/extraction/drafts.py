@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from memcli.extraction.episodes import EpisodeDraft
 from memcli.memory.grammar import derived_id
 from memcli.sessions.clean import clean_text, day_of, line, rough
-from memcli.sessions.model import Finding, Segment, Session, Turn
+from memcli.sessions.model import Finding, Session, Stretch, Turn
 from memcli.text import model_output
 from memcli.text.injections import neutralise
 
@@ -54,7 +54,7 @@ def drafts_of(session: Session, findings: Sequence[Finding], today: str) -> list
     return found
 
 
-def episode(session: Session, segment: Segment, told: EpisodeDraft, today: str) -> FindingDraft:
+def episode(session: Session, segment: Stretch, told: EpisodeDraft, today: str) -> FindingDraft:
     """The episode of a segment. Its source names the last turn of the segment."""
     turns = session.turns[segment.start : segment.end]
     times = [turn.time for turn in turns if turn.time] or [""]

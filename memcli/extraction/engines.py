@@ -10,9 +10,9 @@ from memcli.errors import ProviderError
 from memcli.extraction import condense, drafts, episodes, job_files, prompts, rules
 from memcli.extraction.drafts import FindingDraft
 from memcli.extraction.episodes import EpisodeDraft
-from memcli.extraction.scopes import Scope
+from memcli.extraction.scopes import ExtractionScope
 from memcli.providers.llm.replies import ReplyError
-from memcli.sessions.model import Finding, Segment, Session
+from memcli.sessions.model import Finding, Session, Stretch
 
 if TYPE_CHECKING:
     from memcli.providers.llm import Ask, Model
@@ -31,7 +31,7 @@ class EngineInput(NamedTuple):
 
     session: Session
     first: int
-    segments: Sequence[Segment]
+    segments: Sequence[Stretch]
     inputs: Mapping[str, str]
     folder: str
     project: str
@@ -57,7 +57,7 @@ class Findings(NamedTuple):
     """All that is to be placed, job files and episodes among it."""
 
 
-def find(given: EngineInput, runs: Sequence[Scope], model: Model | None) -> Findings:
+def find(given: EngineInput, runs: Sequence[ExtractionScope], model: Model | None) -> Findings:
     """What the scopes find: by the model; by rules without one, and when its reply is of no use.
 
     Nothing when no reply came.
@@ -97,14 +97,16 @@ def _by_rules(given: EngineInput, wanted: set[str]) -> Findings:
     return Findings(fresh[: given.left], dropped={OVER: len(more)} if more else {}, more=more)
 
 
-def sent(given: EngineInput, runs: Sequence[Scope]) -> list[str]:
+def sent(given: EngineInput, runs: Sequence[ExtractionScope]) -> list[str]:
     """What a model would be sent: the system text once, then each call."""
     asks = _asks(given, [scope for scope in runs if scope.looks_for])
     parts = [f"=== system\n{prompts.SYSTEM}"] if asks else []
     return [*parts, *(f"=== {ask.purpose}\n{ask.shared}{ask.prompt}" for ask, _ in asks)]
 
 
-def _asks(given: EngineInput, runs: Sequence[Scope]) -> list[tuple[Ask, condense.CondensedPart]]:
+def _asks(
+    given: EngineInput, runs: Sequence[ExtractionScope]
+) -> list[tuple[Ask, condense.CondensedPart]]:
     """One call for all scopes; for a session over the bound, one for each part of it."""
     from memcli.providers.llm import Ask
 
@@ -117,7 +119,7 @@ def _asks(given: EngineInput, runs: Sequence[Scope]) -> list[tuple[Ask, condense
     ]
 
 
-def _by_model(model: Model, given: EngineInput, runs: Sequence[Scope]) -> Findings:
+def _by_model(model: Model, given: EngineInput, runs: Sequence[ExtractionScope]) -> Findings:
     findings: list[Finding] = []
     told: dict[int, EpisodeDraft] = {}
     failed: list[tuple[str, str]] = []

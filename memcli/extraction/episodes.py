@@ -17,7 +17,7 @@ from memcli.extraction.rules.findings import of_manner, title
 from memcli.extraction.rules.sentences import SpokenSentence, fold, sentences, spoken
 from memcli.extraction.rules.words import begins, content, kinds_of, listed
 from memcli.extraction.segmentation import moments
-from memcli.sessions.model import Finding, Segment, Session, Turn
+from memcli.sessions.model import Finding, Session, Stretch, Turn
 from memcli.text.matching import regex
 
 DETAIL = 2000
@@ -36,7 +36,7 @@ class EpisodeDraft(NamedTuple):
     key_text: str
 
 
-def told(session: Session, segment: Segment, findings: Sequence[Finding]) -> EpisodeDraft | None:
+def told(session: Session, segment: Stretch, findings: Sequence[Finding]) -> EpisodeDraft | None:
     """The segment told in its own words; None when nothing came of it."""
     turns = session.turns[segment.start : segment.end]
     taught = [f for f in findings if segment.start <= f.turn < segment.end and not f.about_person]
@@ -278,7 +278,7 @@ def _tags(turns: Sequence[Turn]) -> tuple[str, ...]:
     return tuple(word for _, word in often[:5])
 
 
-def key_text(session: Session, segment: Segment) -> str:
+def key_text(session: Session, segment: Stretch) -> str:
     """The key turns, a line each, without what is about the person."""
     lines, room = [], DETAIL
     for turn in (session.turns[i] for i in segment.key_turns):

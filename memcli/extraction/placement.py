@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memcli.extraction.drafts import FindingDraft, guarded
-from memcli.extraction.scopes import BY_NAME, Scope
+from memcli.extraction.scopes import BY_NAME, ExtractionScope
 from memcli.memory.changes import ChangeSet, Spot
 from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import eol_of
@@ -196,7 +196,7 @@ class _Placement:
         else:
             self._learn(draft, scope)
 
-    def _learn(self, draft: FindingDraft, scope: Scope) -> None:
+    def _learn(self, draft: FindingDraft, scope: ExtractionScope) -> None:
         # The person's manner goes to the proxy.
         person = scope.name == "observations" and draft.finding.about_person
         target = "proxy" if person else scope.writes
@@ -283,7 +283,7 @@ class _Placement:
             self.changes.set(same.spot, **values, source=named)
         self._note("restored" if restored else "reinforced", entry.id, path, entry.title, draft)
 
-    def _add(self, draft: FindingDraft, scope: Scope, target: str) -> None:
+    def _add(self, draft: FindingDraft, scope: ExtractionScope, target: str) -> None:
         path, finding = self.context.targets[target][0], draft.finding
         day = draft.day or self.context.today
         values = {
@@ -310,7 +310,7 @@ class _Placement:
         self.ids.add(draft.id)
         self._note("learned", draft.id, path, finding.title, draft)
 
-    def _norm(self, draft: FindingDraft, scope: Scope) -> None:
+    def _norm(self, draft: FindingDraft, scope: ExtractionScope) -> None:
         """A dated bullet in the level's institutional.md, unless one says it already."""
         path = self.context.targets[scope.writes][0].removesuffix("MEMORY.md") + "institutional.md"
         said = line(draft.finding.body or draft.finding.title, NORM_LENGTH)
@@ -352,7 +352,7 @@ def _ended(entry: Entry) -> str:
     return str(next(filter(None, times), entry.date))
 
 
-def _judged(finding: Finding, scope: Scope) -> dict[str, Any]:
+def _judged(finding: Finding, scope: ExtractionScope) -> dict[str, Any]:
     """Type, importance, kind and priority: the finding's, else the scope's; less for taint."""
     kind, type_ = finding.kind or scope.kind, finding.type or scope.type
     if kind == "fact" and not finding.type:

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from memcli.extraction.scopes import BY_NAME, TEXTS, Scope
+from memcli.extraction.scopes import BY_NAME, TEXTS, ExtractionScope
 from memcli.memory.values import KINDS, TYPES
 from memcli.providers.llm.replies import read_items
-from memcli.sessions.model import Finding, Segment
+from memcli.sessions.model import Finding, Stretch
 from memcli.text.controls import fence_safe, strip_private
 from memcli.text.secrets import redact_secrets
 
@@ -40,7 +40,7 @@ def schema(item: Mapping[str, Any], scopes: Sequence[str] = ()) -> dict[str, Any
 
 
 def instruction(
-    scopes: Sequence[Scope], inputs: Mapping[str, str], segments: Sequence[Segment] = ()
+    scopes: Sequence[ExtractionScope], inputs: Mapping[str, str], segments: Sequence[Stretch] = ()
 ) -> str:
     """What follows the transcript: what to look for in each scope, and what else is to be read."""
     parts = ["Name for each item the scope that it belongs to:"]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from memcli.text.tables import table
 
 
-class Scope(NamedTuple):
+class ExtractionScope(NamedTuple):
     """One row. `writes` is the level of the `MEMORY.md` written to, or proxy-tasks or episodes.
 
     `needs` names the inputs without which there is nothing to look at; `shows` those that are put
@@ -38,13 +38,13 @@ TEXTS: Mapping[str, Any] = tomllib.loads(table("extraction/prompts.toml"))
 """What a language model is told, by name; `scope` is the list of scopes."""
 
 
-def _scope(row: dict[str, Any]) -> Scope:
+def _scope(row: dict[str, Any]) -> ExtractionScope:
     lists: dict[str, Any] = {key: tuple(row[key]) for key in ("needs", "shows") if key in row}
-    return Scope(**{**row, **lists})
+    return ExtractionScope(**{**row, **lists})
 
 
 SCOPES = tuple(_scope(row) for row in TEXTS["scope"])
-BY_NAME: Mapping[str, Scope] = {scope.name: scope for scope in SCOPES}
+BY_NAME: Mapping[str, ExtractionScope] = {scope.name: scope for scope in SCOPES}
 NAMES = tuple(BY_NAME)
 FILES = ("INTENT.md", ".premortem.md", ".assumptions.jsonl", ".interventions.jsonl")
 """What lies in a job's directory, without a job at the root."""
@@ -66,10 +66,10 @@ def chosen(
     task: str,
     llm: bool,
     global_on: bool,
-) -> tuple[tuple[Scope, ...], tuple[Skipped, ...]]:
+) -> tuple[tuple[ExtractionScope, ...], tuple[Skipped, ...]]:
     """The scopes that run, and those that do not with the reason. `inputs` are the texts that exist."""
 
-    def hindrance(scope: Scope) -> str:
+    def hindrance(scope: ExtractionScope) -> str:
         if scope.name in ONLY_IN_JOBS and not job:
             return "the session is in no job"
         if scope.name == "team" and not task:

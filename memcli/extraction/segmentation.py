@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from memcli.extraction.rules.sentences import spoken
 from memcli.extraction.rules.words import content
-from memcli.sessions.model import Segment, Turn
+from memcli.sessions.model import Stretch, Turn
 
 GAP = 3 * 3600
 """Seconds without a turn after which something new begins."""
@@ -51,7 +51,7 @@ class _Exchange(NamedTuple):
 # -- segments
 
 
-def segments(turns: Sequence[Turn], at: int = 0) -> tuple[Segment, ...]:
+def segments(turns: Sequence[Turn], at: int = 0) -> tuple[Stretch, ...]:
     """`turns` cut into at most 12 stretches, in order, without holes; one for a short session, ()
     for none.
 
@@ -161,7 +161,7 @@ def _cosine(a: Mapping[str, float], b: Mapping[str, float]) -> float:
 
 def _segment(
     turns: Sequence[Turn], start: int, end: int, at: int, rare: Mapping[str, float], words: _Words
-) -> Segment:
+) -> Stretch:
     said = moments(turns, start, end)
     surprises = surprises_of([set(words(i)) for i in said], rare)
     later = surprises[1:] or [0.0]
@@ -169,7 +169,7 @@ def _segment(
     keys = {said[n] for n in order[:6] if surprises[n] >= KEY}
     keys |= {*said[:1], *said[-1:]}
     surprise = round(calibrated(sum(later) / len(later)), 3)
-    return Segment(start + at, end + at, surprise, tuple(sorted(key + at for key in keys)))
+    return Stretch(start + at, end + at, surprise, tuple(sorted(key + at for key in keys)))
 
 
 def moments(turns: Sequence[Turn], start: int, end: int) -> list[int]:

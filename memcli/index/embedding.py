@@ -8,7 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from memcli.errors import ProviderError
-from memcli.index.vectors import WORDS, Chosen, Damaged, State, Vectors, embedded_text, is_content
+from memcli.index.vectors import (
+    WORDS,
+    Chosen,
+    Damaged,
+    Vectors,
+    VectorState,
+    embedded_text,
+    is_content,
+)
 from memcli.memory.words import word_forms
 from memcli.providers.embed import arithmetic as vector
 from memcli.providers.embed.arithmetic import DIM
@@ -71,7 +79,9 @@ def fill(
 def _begin(vectors: Vectors, embedder: Embedder, chosen: Chosen) -> None:
     with transaction(vectors.db):
         vectors.clear()
-        vectors.keep(State(embedder.provider, embedder.model, json.dumps(chosen), whole=False))
+        vectors.keep(
+            VectorState(embedder.provider, embedder.model, json.dumps(chosen), whole=False)
+        )
 
 
 def _fill(

@@ -50,7 +50,7 @@ class Chosen(NamedTuple):
         return f"live = 1 AND coalesce(json_extract(metadata, '$.embed'), {rule})", values
 
 
-class State(NamedTuple):
+class VectorState(NamedTuple):
     """What the vectors of an index are: of which model, chosen how, and whether none is missing.
 
     None is missing of the chunks up to number `upto`, so that an edit does not look at all of them.
@@ -91,15 +91,15 @@ class Vectors:
 
     # --- state
 
-    def state(self) -> State | None:
+    def state(self) -> VectorState | None:
         """None before anything was embedded."""
         row = self.db.execute("SELECT value FROM meta WHERE key = 'vectors'").fetchone()
         try:
-            return State(*json.loads(row[0])) if row else None
+            return VectorState(*json.loads(row[0])) if row else None
         except (TypeError, ValueError):
             return None
 
-    def keep(self, state: State) -> None:
+    def keep(self, state: VectorState) -> None:
         """Write down what the vectors are, in the running transaction."""
         self.db.execute("INSERT OR REPLACE INTO meta VALUES ('vectors', ?)", (json.dumps(state),))
 

@@ -25,7 +25,7 @@ _MARKS = [char for char in map(chr, range(128)) if not char.isalnum()] + list("â
 _APART = str.maketrans(dict.fromkeys(_MARKS, " "))
 
 
-class Item(NamedTuple):
+class RankedItem(NamedTuple):
     """What ranking needs of one entry; `place` orders ties, `level` is that of the outermost copy."""
 
     id: str
@@ -67,7 +67,7 @@ class Scored(NamedTuple):
     `words` is how well each word of the task is met, `context` the part of relevance that was lent.
     """
 
-    item: Item
+    item: RankedItem
     score: float
     lexical: float
     vector: float | None
@@ -101,7 +101,9 @@ def phrase_share(text: str, phrases: Sequence[str]) -> float:
     return sum(f" {phrase} " in plain for phrase in phrases) / len(phrases)
 
 
-def weigh(items: Iterable[Item], matches: Mapping[str, Match], weights: Weights) -> list[Scored]:
+def weigh(
+    items: Iterable[RankedItem], matches: Mapping[str, Match], weights: Weights
+) -> list[Scored]:
     """Score every item, best first; what matches in its own text comes before what does not."""
     most = max((match.lexical for match in matches.values()), default=0.0) or 1.0
     scored = []

@@ -18,7 +18,7 @@ from memcli.memory.prominence import UNKNOWN_AGE, Rule
 from memcli.memory.words import SIZE
 from memcli.providers.embed import arithmetic
 from memcli.recall import fusion, gate, ranking
-from memcli.recall.ranking import Item, Match, Scored
+from memcli.recall.ranking import Match, RankedItem, Scored
 
 if TYPE_CHECKING:
     import datetime
@@ -283,10 +283,10 @@ class Search:
 
     # --- weighing
 
-    def _item(self, entry: str, copies: Sequence[Candidate]) -> Item:
+    def _item(self, entry: str, copies: Sequence[Candidate]) -> RankedItem:
         copy = self.chosen[entry]
         values = copy.values
-        return Item(
+        return RankedItem(
             id=entry,
             text=copy.text,
             kind=copy.kind,

@@ -91,7 +91,7 @@ class Finding(NamedTuple):
     reinforces: str = ""
 
 
-class Segment(NamedTuple):
+class Stretch(NamedTuple):
     """A stretch `turns[start:end]` of a session that is about one thing: what an episode tells of.
 
     `surprise` is from 0 to 1: how far its turns lie from what was said before them, on a fixed

@@ -140,7 +140,10 @@ def test_a_read_only_tree_is_read_and_refused_to_writers(filled: Project) -> Non
             if verb[0] in ("recall", "list", "show"):
                 assert (
                     done.code == 0 and "zebra stripes" in done.out.lower()
-                ) or "Zebra" in done.out, (verb, done)
+                ) or "Zebra" in done.out, (
+                    verb,
+                    done,
+                )
     finally:
         _locked(filled.root, mode=0o755)
     assert (filled.root / "MEMORY.md").read_bytes() == before

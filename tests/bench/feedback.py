@@ -31,7 +31,7 @@ from memcli.commands.recall import recall
 from memcli.memory.prominence import Rule, prominence
 from memcli.recall import ranking
 from memcli.recall.answer import RecallRequest
-from memcli.recall.ranking import Item, Match, Scored, Weights
+from memcli.recall.ranking import Match, RankedItem, Scored, Weights
 from tests.bench.retrieval import Set, build, load, measures
 
 AGES, COUNTS, IMPORTANCE = (0, 400), (0, 30), (0.3, 0.95)
@@ -126,7 +126,7 @@ def _tapped() -> Iterator[list[list[Scored]]]:
     real = ranking.weigh
 
     def weigh(
-        items: Iterable[Item], matches: Mapping[str, Match], weights: Weights
+        items: Iterable[RankedItem], matches: Mapping[str, Match], weights: Weights
     ) -> list[Scored]:
         weighed.append(real(items, matches, weights))
         return weighed[-1]
@@ -328,8 +328,8 @@ def pairs(setting: Setting, gap: float) -> float:
 def _leads(setting: Setting, relevance: float, age: int) -> bool:
     # Of equals the forgotten one comes first, so that a win is never a matter of place.
     items = [
-        Item("forgotten", "", "", "", (0,), *FORGOTTEN, FORGOTTEN_AGE, 0.0, None),
-        Item("confirmed", "", "", "", (1,), *CONFIRMED, age, 0.0, None),
+        RankedItem("forgotten", "", "", "", (0,), *FORGOTTEN, FORGOTTEN_AGE, 0.0, None),
+        RankedItem("confirmed", "", "", "", (1,), *CONFIRMED, age, 0.0, None),
     ]
     matches = {"forgotten": Match(1.0, 1.0), "confirmed": Match(relevance, relevance)}
     weights = Weights(setting.rule, setting.exponent, {}, {})

@@ -10,7 +10,7 @@ import pytest
 from memcli.errors import ProviderError
 from memcli.extraction import condense, prompts
 from memcli.extraction.scopes import BY_NAME, NAMES, SCOPES
-from memcli.sessions.model import Finding, Segment, Turn
+from memcli.sessions.model import Finding, Stretch, Turn
 
 pytestmark = pytest.mark.unit
 TURNS = (
@@ -68,7 +68,7 @@ def test_one_instruction_holds_all_scopes() -> None:
         "job memories": "flags",
         "known memories": "[i] k",
     }
-    text = prompts.instruction(asked, inputs, [Segment(0, 4, 0.0, ())])
+    text = prompts.instruction(asked, inputs, [Stretch(0, 4, 0.0, ())])
     assert all(f"- {scope.name}: " in text for scope in asked) and "turns 1 to 4." in text
     assert text.count("</intent-md>") == 1 and text.count("flags") == 1 and "[i] k" in text
     assert "flags" not in prompts.instruction([BY_NAME["corrective"]], inputs)

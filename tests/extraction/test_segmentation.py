@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memcli.extraction.segmentation import KEY, MOST, calibrated, segments, surprises_of
-from memcli.sessions.model import Segment, Turn
+from memcli.sessions.model import Stretch, Turn
 from tests.extraction.turns import agent, human, ran
 
 SUBJECTS = [
@@ -38,7 +38,7 @@ def talk(plan: Sequence[tuple[int, int]], seed: int = 1) -> list[Turn]:
     return turns
 
 
-def starts(found: Sequence[Segment]) -> list[int]:
+def starts(found: Sequence[Stretch]) -> list[int]:
     return [one.start for one in found]
 
 

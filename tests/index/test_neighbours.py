@@ -96,10 +96,7 @@ def test_show_names_what_is_similar_without_numpy(project: Project, vectors: Non
         + project.entry("Zebra", "stripes and savanna grass", id="z"),
     )
     project.mem("index")
-    code = (
-        "import sys; from memcli.cli.program import run; run(['show', 'b']);"
-        " sys.exit('numpy' in sys.modules)"
-    )
+    code = "import sys; from memcli.cli.program import run; run(['show', 'b']); sys.exit('numpy' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=project.root, capture_output=True, text=True, check=False
     )

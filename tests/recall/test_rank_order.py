@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from memcli.memory.prominence import Rule
-from memcli.recall.ranking import Item, Match, Weights, diversify, weigh
+from memcli.recall.ranking import Match, RankedItem, Weights, diversify, weigh
 
 PLAIN = Weights(Rule(), 0.04, {}, {})
 
 
-def item(name: str) -> Item:
-    return Item(
+def item(name: str) -> RankedItem:
+    return RankedItem(
         name, f"text of {name}", "fact", "project", ("MEMORY.md", name), 0.5, 0, 0, 0.0, None
     )
 

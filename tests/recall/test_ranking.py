@@ -13,8 +13,8 @@ from memcli.memory.levels import LEVEL_WEIGHTS
 from memcli.memory.prominence import Rule
 from memcli.recall import ranking
 from memcli.recall.ranking import (
-    Item,
     Match,
+    RankedItem,
     Weights,
     diversify,
     overlap,
@@ -28,8 +28,8 @@ from memcli.similarity.duplicates import near_duplicate
 SEED_RULE = Rule(growth="linear")
 
 
-def item(name: str = "a", **values: object) -> Item:
-    base = Item(name, f"text of {name}", "", "global", (name, 0), 0.5, 0, 0, 0.0, None)
+def item(name: str = "a", **values: object) -> RankedItem:
+    base = RankedItem(name, f"text of {name}", "", "global", (name, 0), 0.5, 0, 0, 0.0, None)
     return base._replace(**values)  # type: ignore[arg-type]
 
 
@@ -37,7 +37,7 @@ def weights(rule: Rule = SEED_RULE, exponent: float = 1.0, **kinds: float) -> We
     return Weights(rule, exponent, LEVEL_WEIGHTS, kinds)
 
 
-def score(of: Item, w: Weights | None = None, relevance: float = 1.0) -> float:
+def score(of: RankedItem, w: Weights | None = None, relevance: float = 1.0) -> float:
     return weigh([of], {of.id: Match(relevance)}, w or weights())[0].score
 
 

@@ -31,7 +31,7 @@ POOL = 200
 """So many chunks are looked at for entries that are related to episodes."""
 
 
-class Answers(NamedTuple):
+class ModelAnswers(NamedTuple):
     """What the model said, with what it was shown; `judged` are the answers that leave no trace."""
 
     lessons: tuple[Lesson, ...] = ()
@@ -103,7 +103,7 @@ def _with_related(index: Index, batch: EpisodeBatch, files: CompactFiles) -> Epi
 
 def ask_about_pairs(
     model: Model, pairs: Sequence[Pair], known: Mapping[str, str], today: datetime.date
-) -> Answers:
+) -> ModelAnswers:
     """Which of two opposite entries holds; `known` are verdicts of earlier runs, by question."""
     names = {pair.key: _of_pair(pair) for pair in pairs}
     known_pairs = [pair for pair in pairs if names[pair.key] in known]
@@ -111,7 +111,7 @@ def ask_about_pairs(
     open_pairs = [pair for pair in pairs if pair.key not in verdicts]
     shown, left = open_pairs[:MOST_PAIRS], open_pairs[MOST_PAIRS:]
     if not shown:
-        return Answers(verdicts=verdicts)
+        return ModelAnswers(verdicts=verdicts)
     ask = _ask(questions.pairs_question(shown), questions.VERDICTS_SCHEMA, "resolve")
     (text,) = answers(model, [ask])
     verdicts |= replies.read_verdicts(text, shown, today.isoformat())
@@ -119,7 +119,7 @@ def ask_about_pairs(
     judged = {question: what for question, what in said.items() if what in ("new", "unsure")}
     more = f"{len(left)} more contradictions were not asked about: run again"
     found = (Event("not asked", left[0].path, (), more),) if left else ()
-    return Answers(verdicts=verdicts, judged=judged, found=found)
+    return ModelAnswers(verdicts=verdicts, judged=judged, found=found)
 
 
 def _of_pair(pair: Pair) -> str:
@@ -132,11 +132,11 @@ def _of_pair(pair: Pair) -> str:
 
 def ask_the_judge(
     model: Model, project: Project, files: CompactFiles, known: Mapping[str, str]
-) -> Answers:
+) -> ModelAnswers:
     """Which of the project's entries hold everywhere; those that name the project are left out."""
     target = files.memory(EVERYWHERE, project.path_of(EVERYWHERE))
     if target is None or project.root is None:
-        return Answers()
+        return ModelAnswers()
     names, found, shown = _project_names(project), list[Event](), list[QuotedEntry]()
     archive = parse(files.archives.get(archive_of(EVERYWHERE), ""), archive_of(EVERYWHERE))
     for item in everywhere.candidates(files.sources, target, archive):
@@ -158,7 +158,7 @@ def ask_the_judge(
         agnostic |= replies.read_judgement(text, part)
     judged = {_of_judge(item): "no" for item in shown if item.entry.id not in agnostic}
     promoted = tuple(item for item in shown if item.entry.id in agnostic)
-    return Answers(promoted=promoted, judged=judged, found=tuple(found))
+    return ModelAnswers(promoted=promoted, judged=judged, found=tuple(found))
 
 
 def _of_judge(shown: QuotedEntry) -> str:
