@@ -43,7 +43,8 @@ class CondensedPart(NamedTuple):
 def transcript(
     turns: Sequence[Turn], first: int = 0, *, tokens: int = TOKENS
 ) -> list[CondensedPart]:
-    """The turns from index `first` on, numbered from 1 within the whole session, in parts of at most
+    """The turns from index `first` on, numbered from 1 within the whole session, in parts of at
+    most
     `tokens`, each of them to be asked in turn.
     """
     parts: list[list[tuple[int, str]]] = []

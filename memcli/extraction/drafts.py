@@ -1,4 +1,6 @@
-"""Findings on their way into a file: their ids, their words made safe, whose words they are. Pure."""
+"""Findings on their way into a file: their ids, their words made safe, whose words they
+are. Pure.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,9 @@ def episode(session: Session, segment: Stretch, told: EpisodeDraft, today: str) 
 
 
 def _safe_detail(text: str) -> str:
-    """The key turns, line by line through the same gate as all else; a doubtful line is left out."""
+    """The key turns, line by line through the same gate as all else; a doubtful line is
+    left out.
+    """
     kept = []
     for row in text.splitlines():
         try:

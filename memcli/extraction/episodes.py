@@ -206,7 +206,8 @@ def _plain(text: str) -> str:
 # --- how it ended
 
 _GOOD = (
-    r"\b(?:thanks?|thank you|thx|perfect|great|awesome|excellent|lgtm|works(?: now)?|looks good|nice"
+    r"\b(?:thanks?|thank you|thx|perfect|great|awesome|excellent|lgtm|works(?: now)?|looks good"
+    r"|nice"
     r"|ship it|well done|danke|super|passt|klappt|funktioniert|gracias|perfecto|genial|funciona"
     r"|merci|parfait|obrigad[oa]|grazie)\b|спасибо|отлично|работает|谢谢|太好了|可以了|没问题"
     r"|ありがとう|고마워"

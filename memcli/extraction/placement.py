@@ -130,7 +130,7 @@ class Outcome(NamedTuple):
 def plan(
     drafts: Sequence[FindingDraft], context: Context, known: Sequence[KnownFile], session: Session
 ) -> Outcome:
-    """The changes that make `drafts` known. `known` are all files and archives that could know them."""
+    """The changes that make `drafts` known. `known`: all files and archives that may know them."""
     work = _Placement(context, known)
     for draft in drafts:
         safe, why = guarded(draft, session)
@@ -390,7 +390,7 @@ def _is_around(place: Place, target: Place) -> bool:
 
 
 def with_bullets(memory: MemoryFile, rows: Sequence[str]) -> str:
-    """The text of an institutional file with bullets at the end of its prose, before its entries."""
+    """The text of an institutional file, bullets added at the end of its prose, before entries."""
     text, eol = memory.text, eol_of(memory.text)
     end = next((s.start for s in memory.segments if s.kind == "entry"), len(text))
     kept, tail = text[:end].rstrip("\r\n \t"), text[end:]

@@ -1,4 +1,6 @@
-"""The scopes of extraction: what each one reads, looks for and writes. A table, and who takes part."""
+"""The scopes of extraction: what each one reads, looks for and writes. A table, and who takes
+part.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ def chosen(
     llm: bool,
     global_on: bool,
 ) -> tuple[tuple[ExtractionScope, ...], tuple[Skipped, ...]]:
-    """The scopes that run, and those that do not with the reason. `inputs` are the texts that exist."""
+    """The scopes that run, and those that do not with the reason. `inputs` are the texts that
+    exist.
+    """
 
     def hindrance(scope: ExtractionScope) -> str:
         if scope.name in ONLY_IN_JOBS and not job:

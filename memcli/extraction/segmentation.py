@@ -106,7 +106,9 @@ def _exchanges(turns: Sequence[Turn], forced: set[int], words: _Words) -> Iterat
 
 
 def _valleys(units: Sequence[_Exchange], split: set[int], rare: Mapping[str, float]) -> list[int]:
-    """The turns of the topic breaks, the deepest first, those that lie too near to another left out."""
+    """The turns of the topic breaks, the deepest first, those that lie too near to another left
+    out.
+    """
     alike = [
         _cosine(_bag(units[max(0, i - WINDOW) : i], rare), _bag(units[i : i + WINDOW], rare))
         for i in range(1, len(units))

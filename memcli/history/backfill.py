@@ -1,4 +1,6 @@
-"""All that agents and git still have of a repository, into its record; what is there is not read."""
+"""All that agents and git still have of a repository, into its record; what is there is
+not read.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def backfill(
     today: datetime.date,
     progress: Progress = lambda what, done, of: None,
 ) -> BackfillReport:
-    """Add every session that is new or has grown, and the new commits. It goes on where it stopped."""
+    """Add every session that is new or has grown, and the new commits. It goes on where it
+    stopped.
+    """
     problems: list[tuple[str, str]] = []
     sessions: Counter[str] = Counter()
     count = 0

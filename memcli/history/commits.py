@@ -34,7 +34,8 @@ _PLAIN_MERGE: Final = re.compile(
     r"Merge (?:branch|remote-tracking|tag|commit|pull request|[\w/.-]+ into)", re.IGNORECASE
 )
 _EARLIER: Final = re.compile(
-    r"(?:This reverts commit|revert(?:s|ed|ing)?|amend(?:s|ed|ing)?|supersede[sd]?|superseding|replac(?:es|ed|ing)"
+    r"(?:This reverts commit|revert(?:s|ed|ing)?|amend(?:s|ed|ing)?|supersede[sd]?|superseding"
+    r"|replac(?:es|ed|ing)"
     r"|undo(?:es)?):?\s+(?:commit\s+|of\s+)?([0-9a-f]{7,40})\b",
     re.IGNORECASE,
 )

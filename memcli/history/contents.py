@@ -22,7 +22,9 @@ class RecordContents:
         return str(row[0]) if row else ""
 
     def common(self) -> dict[str, int]:
-        """In how many parts the common words stand, as the full text has them; "" is of all parts."""
+        """In how many parts the common words stand, as the full text has them; "" is of
+        all parts.
+        """
         found: dict[str, int] = json.loads(self.note("common") or "{}")
         return found
 
@@ -42,7 +44,8 @@ class RecordContents:
     def counts(self) -> dict[str, int]:
         """How many exchanges, sessions and commits there are."""
         row = self.db.execute(
-            "SELECT sum(source = 'session'), count(DISTINCT CASE source WHEN 'session' THEN unit END),"
+            "SELECT sum(source = 'session'), count(DISTINCT CASE source WHEN 'session' THEN unit "
+            "END),"
             " sum(source = 'commit') FROM docs"
         ).fetchone()
         return dict(zip(("exchanges", "sessions", "commits"), (n or 0 for n in row), strict=True))

@@ -11,9 +11,11 @@ from memcli.sessions.model import Session, Turn
 from memcli.text.injections import neutralise
 
 ARGUMENTS: Final = frozenset(
-    "file_path path notebook_path absolute_path filePath target_file files command cmd input".split()
+    """file_path path notebook_path absolute_path filePath target_file files
+    command cmd input""".split()
 )
-"""What is kept of tool calls: enough to tell which files were changed and which commands were run."""
+"""What is kept of tool calls: enough to tell which files were changed and which commands were run.
+"""
 ERROR: Final = 200
 """Characters of an error line that are kept."""
 SAID: Final = (6000, 10_000)
@@ -42,7 +44,9 @@ _PATH_KEYS: Final = (
 
 
 def exchanges(session: Session) -> Iterator[Doc]:
-    """The exchanges of a session, redacted; what nobody said and what tools gave back is left out."""
+    """The exchanges of a session, redacted; what nobody said and what tools gave back is
+    left out.
+    """
     kept: list[Turn] = []
     for turn in session.turns:
         if turn.human and any(each.human for each in kept):
@@ -73,7 +77,9 @@ def _exchange(session: Session, turns: Sequence[Turn]) -> Iterator[Doc]:
 
 
 def _key(unit: str, turn: Turn) -> str:
-    """The event's own name, so that a fork is not counted twice; a position is one of its session."""
+    """The event's own name, so that a fork is not counted twice; a position is one of its
+    session.
+    """
     return f"s:{unit}{turn.key}" if turn.key.startswith("@") else f"s:{key_of(turn.key)}"
 
 

@@ -36,7 +36,8 @@ _WHOLE: Final = 0.5
 """Share of a stretch's score that all of it has, the rest being its best exchange's."""
 _ALIKE: Final = 0.2
 _CLOSE: Final = 0.4
-"""Two stretches are about one thing from this cosine on; the newer goes first from this share of the
+"""Two stretches are about one thing from this cosine on; the newer goes first from this share of
+the
 best score on."""
 _ENDING: Final = re.compile(r"(?<=\w{3})(?:ations?|ings?|ies|ied|ed|es|s|e)\Z")
 _WORD: Final = re.compile(r"[^\W_]{2,}")

@@ -25,7 +25,9 @@ def idf(n: int, total: int) -> float:
 
 
 def covered(score: float, met: float, every: float) -> float:
-    """A BM25 score, less where the terms that a chunk has make up little of the idf of all terms."""
+    """A BM25 score, less where the terms that a chunk has make up little of the idf of
+    all terms.
+    """
     return score * (1 - COVERAGE + COVERAGE * met / every) if every else 0.0
 
 

@@ -21,9 +21,10 @@ PRESSING = frozenset({"permanent", "critical"})
 """Written priorities that no answer goes without."""
 INDEXED = frozenset(
     """
-    priority paths commands tags scope session_id session_task source promoted_from promoted_to merged_from
-    supports contradicts superseded_by retired_because consolidated_at started_at ended_at outcome surprise
-    stability difficulty success_count embed archived_at archived_from archived_because
+    priority paths commands tags scope session_id session_task source promoted_from promoted_to
+    merged_from supports contradicts superseded_by retired_because consolidated_at started_at
+    ended_at outcome surprise stability difficulty success_count embed archived_at archived_from
+    archived_because
     """.split()
 )
 """Optional keys that the index carries; unknown ones stay in the file alone."""

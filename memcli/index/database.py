@@ -32,7 +32,8 @@ APPLICATION = 0x6D656D31  # "mem1": tells our file from a foreign one
 PARTS = ("", "-wal", "-shm")
 """What the names of the files of a database end in."""
 TABLES = frozenset(
-    "file_meta chunks chunks_fts chunks_fts_data chunks_fts_idx chunks_fts_docsize chunks_fts_config"
+    "file_meta chunks chunks_fts chunks_fts_data chunks_fts_idx chunks_fts_docsize "
+    "chunks_fts_config"
     " embedding_cache vectors signs words occasions relations meta".split()
 )
 FOREIGN = frozenset(["<view>", "<trigger>"])
@@ -187,7 +188,10 @@ class Index:
     def files(self) -> dict[str, FileRow]:
         """Every indexed file by its path."""
         found = {}
-        select = "SELECT id, path, place, mtime, size, hash, entries, problems FROM file_meta ORDER BY path"
+        select = (
+            "SELECT id, path, place, mtime, size, hash, entries, problems FROM file_meta ORDER "
+            "BY path"
+        )
         for number, path, placed, mtime, size, identity, entries, problems in self.db.execute(
             select
         ):

@@ -1,4 +1,6 @@
-"""Making the vectors of an index: of its words by the local embedder, else of whole texts, cached."""
+"""Making the vectors of an index: of its words by the local embedder, else of whole
+texts, cached.
+"""
 
 from __future__ import annotations
 

@@ -44,7 +44,10 @@ class Entries:
             where, given = f"live = 1 AND source {ONE_OF}", memory
         values: list[Any] = [json.dumps(given)]
         if others or archives:
-            where += f" OR source {ONE_OF} AND json_extract(metadata, '$.status') != 'retired' OR source {ONE_OF}"
+            where += (
+                f" OR source {ONE_OF} AND json_extract(metadata, '$.status') != 'retired' OR "
+                f"source {ONE_OF}"
+            )
             values += [json.dumps(others), json.dumps(archives)]
         if scope.filters.path:
             self.db.create_function("about_path", 2, scope.about, deterministic=True)
@@ -98,10 +101,13 @@ class Entries:
         )
 
     def foremost(self, scope: Scope, most: int, since: str = "") -> list[Candidate]:
-        """Of the entries that pass, made on a day or later, the most important, the latest first."""
+        """Of the entries that pass, made on a day or later, the most important, the
+        latest first.
+        """
         where, values = self._condition(scope)
         return self._candidates(
-            f"part = 0 AND date >= ? AND {where} ORDER BY importance DESC, date DESC, entry LIMIT ?",
+            f"part = 0 AND date >= ? AND {where} ORDER BY importance DESC, date DESC, entry "
+            "LIMIT ?",
             (since, *values, most),
             f"chunks INDEXED BY {'chunks_date' if since else 'chunks_important'}",
         )
@@ -149,7 +155,9 @@ class Entries:
         ]
 
     def text(self, candidate: Candidate) -> str:
-        """The whole indexed text of an entry by one of its chunks; of one that is gone, the chunk's."""
+        """The whole indexed text of an entry by one of its chunks; of one that is gone, the
+        chunk's.
+        """
         parts = self.db.execute(
             "SELECT text FROM chunks WHERE source = ? AND entry = ? AND offset = ? ORDER BY part",
             (candidate.source, candidate.entry, candidate.offset),
@@ -159,7 +167,8 @@ class Entries:
     def ids(self, prefix: str) -> list[tuple[str, int]]:
         """(entry id, file) of every entry whose id begins with `prefix`."""
         return self.db.execute(
-            "SELECT DISTINCT entry, source FROM chunks WHERE entry >= ? AND entry < ? ORDER BY 1, 2",
+            "SELECT DISTINCT entry, source FROM chunks WHERE entry >= ? AND entry < ? ORDER BY "
+            "1, 2",
             (prefix, prefix + "\U0010ffff"),
         ).fetchall()
 
@@ -183,18 +192,23 @@ class Entries:
         return dict(rows.fetchall())
 
     def relations(self, entry: str) -> list[tuple[str, str, str]]:
-        """(entry, relation, other) of every edge from or to `entry`, and of those to what is similar."""
+        """(entry, relation, other) of every edge from or to `entry`, and of those to what is
+        similar.
+        """
         from memcli.index import neighbours
 
         said = self.db.execute(
-            "SELECT entry, relation, other FROM relations WHERE entry = ? OR other = ? ORDER BY 2, 1, 3",
+            "SELECT entry, relation, other FROM relations WHERE entry = ? OR other = ? ORDER BY "
+            "2, 1, 3",
             (entry, entry),
         ).fetchall()
         near = neighbours.similar(self.db, [entry])
         return [*said, *((one, "similar", other) for one, other, _ in near)]
 
     def edges(self, entries: Collection[str]) -> list[tuple[str, str, float]]:
-        """(entry, other, weight) of the edges to what is similar, supports these, or is supported."""
+        """(entry, other, weight) of the edges to what is similar, supports these, or is
+        supported.
+        """
         from memcli.index import neighbours
 
         said = self.db.execute(

@@ -110,7 +110,9 @@ class Lexical:
         return json.dumps(_foremost(seen))
 
     def _rowids(self, term: str) -> list[int]:
-        """The chunks with a term; as one text, since a row for each would cost three times as much."""
+        """The chunks with a term; as one text, since a row for each would cost three times as
+        much.
+        """
         select = "SELECT json_group_array(rowid) FROM chunks_fts WHERE chunks_fts MATCH ?"
         return cast("list[int]", json.loads(self.db.execute(select, (quoted(term),)).fetchone()[0]))
 

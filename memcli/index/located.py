@@ -56,7 +56,9 @@ def locate(
 def locate_one(
     index: Index, project: Project, prefix: str, *, archived: bool | None = False
 ) -> Located:
-    """The one entry whose id is `prefix` or begins with it. Raises UsageError for none or several."""
+    """The one entry whose id is `prefix` or begins with it. Raises UsageError for none or
+    several.
+    """
     names = sorted({entry for entry, _ in index.entries.ids(prefix)})
     places = locate(index, project, [prefix] if prefix in names else names, archived=archived)
     if not places:

@@ -1,4 +1,6 @@
-"""Where the index of a project lives: beside its memory, in the cache folder, or where MEM_DB says."""
+"""Where the index of a project lives: beside its memory, in the cache folder, or where MEM_DB
+says.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""When a correction is told: keys by which the files and commands that it is about are looked up."""
+"""When a correction is told: keys by which the files and commands that it is about are
+looked up.
+"""
 
 from __future__ import annotations
 

@@ -204,7 +204,8 @@ class _Writer:
         self.vectors.forget(ids)
         self.db.execute(
             "INSERT INTO chunks_fts (chunks_fts, rowid, title, text, tags, date, parts, around)"
-            f" SELECT 'delete', id, title, text, tags, date, parts, around FROM chunks WHERE {where}",
+            " SELECT 'delete', id, title, text, tags, date, parts, around FROM chunks WHERE "
+            f"{where}",
             values,
         )
         self.db.execute(f"DELETE FROM occasions WHERE chunk {ONE_OF}", (json.dumps(ids),))

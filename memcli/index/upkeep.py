@@ -1,4 +1,6 @@
-"""The index of a project: opened where it lies, brought up to the files, built anew when damaged."""
+"""The index of a project: opened where it lies, brought up to the files, built anew when
+damaged.
+"""
 
 from __future__ import annotations
 
@@ -116,7 +118,9 @@ class ProjectIndex:
         return done
 
     def looked(self, work: Callable[[], T]) -> T | None:
-        """Run `work` on the index without changing it; None, with a note, when it cannot be used."""
+        """Run `work` on the index without changing it; None, with a note, when it cannot
+        be used.
+        """
         try:
             if self._open is None:
                 self._open = Index(self.path(make=False), self.notes, look=True)
@@ -126,7 +130,9 @@ class ProjectIndex:
             return None
 
     def guarded(self, work: Callable[[], T]) -> T:
-        """Run `work` on the index; a damaged one is moved aside, built anew, and `work` runs again."""
+        """Run `work` on the index; a damaged one is moved aside, built anew, and `work` runs
+        again.
+        """
         try:
             return work()
         except sqlite3.DatabaseError as error:

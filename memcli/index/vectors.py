@@ -77,7 +77,9 @@ class Damaged(Exception):
 
 
 class Near(NamedTuple):
-    """A chunk's vector, and the ids of its distinct words that are no stop words (local embedder)."""
+    """A chunk's vector, and the ids of its distinct words that are no stop words (local
+    embedder).
+    """
 
     vector: bytes
     words: array[int]
@@ -148,7 +150,9 @@ class Vectors:
         self.mark({rowid: bytes((len(data) + 7) // 8) for rowid, data in gone})
 
     def mark(self, bits: Mapping[int, bytes], *, first: int = 0) -> None:
-        """Put sign bits into their blocks, in the running transaction; `first` is the block of id 0."""
+        """Put sign bits into their blocks, in the running transaction; `first` is the block of id
+        0.
+        """
         blocks: dict[int, dict[int, bytes]] = {}
         for number, own in bits.items():
             blocks.setdefault(number // BLOCK, {})[number % BLOCK] = own
@@ -236,7 +240,9 @@ def _sound(data: bytes, size: int) -> bytes:
 
 
 def embedded_text(title: str, text: str) -> str:
-    """What of a chunk is embedded: its title once, and the body without a heading that repeats it."""
+    """What of a chunk is embedded: its title once, and the body without a heading that
+    repeats it.
+    """
     return f"{title}\n{body_of(text, title)}"
 
 

@@ -1,4 +1,6 @@
-"""What a command looks at: filters in the user's words -> files in view and the entries that count."""
+"""What a command looks at: filters in the user's words -> files in view and the entries that
+count.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +115,9 @@ def visible(files: Iterable[F], view: View, filters: Filters) -> list[F]:
 
 
 def _chosen(files: Sequence[Placed], view: View, filters: Filters) -> tuple[set[str], set[str]]:
-    """The jobs and the tasks that are in view; empty: all of them. A legacy session has the job ""."""
+    """The jobs and the tasks that are in view; empty: all of them. A legacy session has the job
+    "".
+    """
     here = {view.job} if view.inside else set()
     if filters.job:
         return set(filters.job), set(filters.task)

@@ -1,4 +1,6 @@
-"""The vector lane of a search over the shared index: `recall.vector_lane`, cosines by the server."""
+"""The vector lane of a search over the shared index: `recall.vector_lane`, cosines by the
+server.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def lane(
 
 
 def _require(index: SharedIndex, model: str, dim: int = 0) -> None:
-    """Raises UsageError unless there are vectors of this model, and, if known, of this dimension."""
+    """Raises UsageError unless there are vectors of this model, and, if known, of this
+    dimension.
+    """
     have = index.models()
     if not have:
         raise UsageError("the shared index has no vectors", "")
@@ -72,7 +76,9 @@ class _SharedWords(NamedTuple):
         return 0
 
     def words(self, words: Collection[str]) -> dict[str, tuple[int, int, bytes]]:
-        """(id, weight, vector) of the words that stand in the memory; ids count for nothing here."""
+        """(id, weight, vector) of the words that stand in the memory; ids count for
+        nothing here.
+        """
         asked = sorted(words)
         counts = self.shared.counts([word.lower() for word in asked])
         there = [word for word, n in zip(asked, counts, strict=True) if n]

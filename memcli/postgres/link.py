@@ -32,7 +32,9 @@ LEAST = 0.05
 
 
 class Link:
-    """A connection, opened on first use; `patience` seconds for all calls together, None no limit."""
+    """A connection, opened on first use; `patience` seconds for all calls together, None
+    no limit.
+    """
 
     def __init__(self, url: str, environ: Mapping[str, str], patience: float | None = None) -> None:
         began = time.monotonic()
@@ -115,7 +117,10 @@ def shown(url: str, environ: Mapping[str, str]) -> str:
         with suppress(ProgrammingError):
             parts = conninfo_to_dict(url)
     if parts is None or not re.fullmatch(r"[\d,]*", str(parts.get("port") or "")):
-        hint = "write it as postgresql://user@host:5432/database; the password goes to ~/.pgpass or PGPASSWORD"
+        hint = (
+            "write it as postgresql://user@host:5432/database; the password goes to ~/.pgpass or "
+            "PGPASSWORD"
+        )
         raise UsageError("store_url is no PostgreSQL URL", hint)
     host = parts.get("host") or environ.get("PGHOST", "localhost")
     port = parts.get("port") or environ.get("PGPORT", "5432")

@@ -184,7 +184,9 @@ def _read(app: App, row: FileRow, identity: str, problems: list[Problem]) -> wri
 
 
 def _with_embedder(to: _Target) -> _Target:
-    """With the model, dimension and maker of its vectors. Raises UsageError where others are there."""
+    """With the model, dimension and maker of its vectors. Raises UsageError where others are
+    there.
+    """
     embedder = to.app.providers.embedder
     if embedder is None:
         return to
@@ -237,7 +239,9 @@ def _chosen(app: App, kind: str, type_: str, values: Mapping[str, Any]) -> bool:
 
 
 def _embedded(to: _Target, texts: Mapping[int, str]) -> dict[int, str]:
-    """The vectors of texts, as the server reads them; those of the local index are not paid again."""
+    """The vectors of texts, as the server reads them; those of the local index are not
+    paid again.
+    """
     embedder, dim = to.embedder, to.dim
     if embedder is None or not texts:
         return {}

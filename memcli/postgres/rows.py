@@ -44,7 +44,9 @@ def number(*parts: object) -> int:
 
 
 def chunks(memory: MemoryFile, path: str, *, live: bool) -> list[Sent]:
-    """The chunks of a file in their order. Equal entries of one file are told apart by their order."""
+    """The chunks of a file in their order. Equal entries of one file are told apart by their
+    order.
+    """
     found: list[Sent] = []
     times: Counter[bytes] = Counter()
     for entry in sorted((*sections(memory), *memory.entries), key=lambda entry: entry.start):

@@ -37,7 +37,8 @@ SET LOCAL jit = off;
 SET LOCAL hnsw.iterative_scan = relaxed_order;
 SET LOCAL hnsw.ef_search = 300;
 SELECT version FROM mem.version;
-SELECT project::text, name, team, remote, path, commit, model, dim, chunks, length FROM mem.projects;
+SELECT project::text, name, team, remote, path, commit, model, dim, chunks, length
+ FROM mem.projects;
 """
 """One state for all questions of a search, in one message: each costs the way there and back."""
 
@@ -97,7 +98,9 @@ class SharedIndex:
         return [bm25.idf(n, self.total) for n in self.counts(words)]
 
     def _learn(self, terms: Sequence[Term]) -> None:
-        """Ask in how many chunks the words of terms stand; that of an open one counts all it begins."""
+        """Ask in how many chunks the words of terms stand; that of an open one counts all it
+        begins.
+        """
         plain = {word for term in terms for word in term.words} - self._counts.keys()
         if plain:
             asked = "SELECT * FROM mem.counts(%s, %s::uuid[])"
@@ -185,7 +188,9 @@ class SharedIndex:
     def cosines(
         self, numbers: Collection[int], query: str, model: str, dim: int
     ) -> dict[int, float]:
-        """The cosines of these chunks, as far as they have vectors of that model; they are loaded."""
+        """The cosines of these chunks, as far as they have vectors of that model; they
+        are loaded.
+        """
         product = "CASE WHEN c.model = %s AND c.dim = %s THEN -(c.vector <#> %s::halfvec) END"
         found = self._load(map(self._keys.__getitem__, numbers), product, (model, dim, query))
         return {i: value / arithmetic.FULL for i, value in found.items() if value is not None}
@@ -210,7 +215,8 @@ class SharedIndex:
     ) -> dict[int, float | None]:
         """Fetch chunks with their files; what `value` (SQL) is for each, by number."""
         rows = self._ask(
-            f"SELECT {value}, c.project::text, c.id, c.file, c.head, c.entry, c.part, c.type, c.kind, c.date,"
+            f"SELECT {value}, c.project::text, c.id, c.file, c.head, c.entry, c.part, c.type, "
+            "c.kind, c.date,"
             " c.title, c.text, c.metadata, f.path, f.level, f.store, f.job, f.task, f.of"
             f" FROM {BY_KEY} JOIN mem.files f ON f.project = c.project AND f.file = c.file",
             (*values, *_columns(keys)),
@@ -218,8 +224,8 @@ class SharedIndex:
         return {self._candidate(*row[1:]): row[0] for row in rows}
 
     def _candidate(
-        self, project: str, i: int, file: int, head: int, entry: str, part: int, type_: str, kind: str,
-        date: str, title: str, text: str, values: dict[str, Any], path: str, *place: str,
+        self, project: str, i: int, file: int, head: int, entry: str, part: int, type_: str,
+        kind: str, date: str, title: str, text: str, values: dict[str, Any], path: str, *place: str,
     ) -> int:  # fmt: skip
         number, key = self._number((project, i)), (project, file)
         source = self._file_of.setdefault(key, len(self._file_of) + 1)
@@ -230,12 +236,15 @@ class SharedIndex:
         if "promoted_to" in values:
             values["promoted_to"] = [f"{other}@{project}" for other in values["promoted_to"]]
         self._loaded[number] = Candidate(
-            number, source, f"{entry}@{project}", part, head, 0, type_, kind, date, title, text, values,
+            number, source, f"{entry}@{project}", part, head, 0, type_, kind, date, title, text,
+            values,
         )  # fmt: skip
         return number
 
     def places(self, entries: Collection[str]) -> list[tuple[int, int]]:
-        """(chunk, file) of the first chunk of every place where these entries stand, if it passes."""
+        """(chunk, file) of the first chunk of every place where these entries stand, if
+        it passes.
+        """
         named = [entry.rpartition("@") for entry in entries]
         projects, names = [project for *_, project in named], [entry for entry, *_ in named]
         asked = "SELECT project::text, id FROM mem.standing(%s::uuid[], %s, %s)"
@@ -254,7 +263,8 @@ class SharedIndex:
         if key not in self._whole:
             rows = self._ask(
                 "SELECT text FROM mem.chunks WHERE project = %s AND head = %s"
-                " AND file = (SELECT file FROM mem.chunks WHERE project = %s AND id = %s) ORDER BY part",
+                " AND file = (SELECT file FROM mem.chunks WHERE project = %s AND id = %s) ORDER "
+                "BY part",
                 (*key, *key),
             )
             self._whole[key] = join([row[0] for row in rows]) if rows else candidate.text
@@ -272,7 +282,8 @@ class SharedIndex:
             " CROSS JOIN LATERAL (SELECT array_position(f.heads, c.id)) h(place)"
             " CROSS JOIN LATERAL generate_series(greatest(h.place - 2, 1), h.place + 2) s(place))"
             " SELECT near.project::text, near.id, near.apart, o.entry FROM near"
-            " JOIN mem.chunks o ON o.project = near.project AND o.id = near.other WHERE near.apart <> 0",
+            " JOIN mem.chunks o ON o.project = near.project AND o.id = near.other WHERE "
+            "near.apart <> 0",
             _columns(keys),
         )
         around: dict[Key, dict[int, str]] = {}
@@ -320,7 +331,9 @@ def _columns(keys: Iterable[Key]) -> tuple[list[str], list[int]]:
 
 
 def _opened(connection: psycopg.Connection[Any]) -> list[tuple[Any, ...]]:
-    """Begin a search; the projects one may read. Raises ProviderError for tables of another kind."""
+    """Begin a search; the projects one may read. Raises ProviderError for tables of
+    another kind.
+    """
     from psycopg import errors
 
     try:

@@ -47,7 +47,9 @@ class Tokenizer:
         self.db.close()
 
     def words(self, rows: Sequence[Sequence[str]], labels: Sequence[str] = ()) -> list[Words]:
-        """The words of each row of `COLUMNS`; each vector has the `labels`, too, without a place."""
+        """The words of each row of `COLUMNS`; each vector has the `labels`, too, without
+        a place.
+        """
         found: list[dict[str, list[str]]] = [{} for _ in rows]
         lengths = [0] * len(rows)
         starts = self._fill(rows)
@@ -98,7 +100,9 @@ class Tokenizer:
 
 
 class Term(NamedTuple):
-    """A term of a query: one word, a phrase of several, or (`open`) all that begins with the last."""
+    """A term of a query: one word, a phrase of several, or (`open`) all that begins with
+    the last.
+    """
 
     text: str
     words: tuple[str, ...]

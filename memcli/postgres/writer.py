@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 LOCK_WAIT = "20s"
 """How long a push waits for another one of the same project."""
 COLUMNS = (
-    "project, id, team, file, head, entry, part, live, store, level, job, task, type, kind, date, begins,"
+    "project, id, team, file, head, entry, part, live, store, level, job, task, type, kind, "
+    "date, begins,"
     " ends, title, text, metadata, words, length, model, dim, vector"
 )
 
@@ -98,7 +99,9 @@ def chunk_ids(connection: psycopg.Connection[Any], key: UUID, files: Sequence[in
 def without_vector(
     connection: psycopg.Connection[Any], key: UUID, model: str, dim: int
 ) -> list[tuple[int, str, str, str, str, dict[str, Any]]]:
-    """(id, title, text, kind, type, metadata) of the live chunks that have no vector of this model."""
+    """(id, title, text, kind, type, metadata) of the live chunks that have no vector of this
+    model.
+    """
     return connection.execute(
         "SELECT id, title, text, kind, type, metadata FROM mem.chunks"
         " WHERE project = %s AND live AND (model, dim) <> (%s, %s) ORDER BY id",
@@ -180,7 +183,8 @@ class Writer:
             rows.append((*own, *file.place, ids, lines))
         self._many(
             "INSERT INTO mem.files VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
-            " ON CONFLICT (project, file) DO UPDATE SET hash = excluded.hash, level = excluded.level,"
+            " ON CONFLICT (project, file) DO UPDATE SET hash = excluded.hash, level = "
+            "excluded.level,"
             " store = excluded.store, job = excluded.job, task = excluded.task, of = excluded.of,"
             " heads = excluded.heads, lines = excluded.lines",
             rows,
@@ -197,15 +201,16 @@ class Writer:
         file, sent, row, place = chunk.file, chunk.sent, chunk.sent.row, chunk.file.place
         model = (self.model, self.dim) if chunk.vector else ("", 0)
         return (
-            self.key, sent.id, self.team, file.number, sent.head, row.entry, row.part, bool(row.live),
-            place.store, place.level, place.job, place.task, row.type, row.kind, row.date, sent.begins,
-            sent.ends, row.title, row.text, row.metadata, chunk.words.vector, chunk.words.length, *model,
-            chunk.vector,
+            self.key, sent.id, self.team, file.number, sent.head, row.entry, row.part,
+            bool(row.live), place.store, place.level, place.job, place.task, row.type, row.kind,
+            row.date, sent.begins, sent.ends, row.title, row.text, row.metadata,
+            chunk.words.vector, chunk.words.length, *model, chunk.vector,
         )  # fmt: skip
 
     def vectors(self, vectors: Mapping[int, str]) -> None:
         self._many(
-            "UPDATE mem.chunks SET model = %s, dim = %s, vector = %s::halfvec WHERE project = %s AND id = %s",
+            "UPDATE mem.chunks SET model = %s, dim = %s, vector = %s::halfvec WHERE project = %s "
+            "AND id = %s",
             [(self.model, self.dim, vector, self.key, i) for i, vector in vectors.items()],
         )
 
@@ -243,15 +248,17 @@ class Writer:
     ) -> None:
         i = identity
         self.connection.execute(
-            "INSERT INTO mem.projects AS p (project, team, name, root_commit, path, remote, commit, archived,"
+            "INSERT INTO mem.projects AS p (project, team, name, root_commit, path, remote, "
+            "commit, archived,"
             " model, dim, chunks, length, version)"
-            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (project) DO UPDATE SET"
+            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (project) "
+            "DO UPDATE SET"
             " name = excluded.name, remote = excluded.remote, commit = excluded.commit,"
             " archived = excluded.archived, model = excluded.model, dim = excluded.dim,"
             " chunks = p.chunks + excluded.chunks, length = p.length + excluded.length,"
             " version = excluded.version, pushed_at = now()",
             (
-                i.key, self.team, i.name, i.root_commit, i.path, i.remote, i.commit, archived, self.model,
-                self.dim, chunks, length, version,
+                i.key, self.team, i.name, i.root_commit, i.path, i.remote, i.commit, archived,
+                self.model, self.dim, chunks, length, version,
             ),
         )  # fmt: skip

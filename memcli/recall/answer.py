@@ -167,7 +167,9 @@ def composed(config: Config, pools: budget.Pools) -> budget.Block:
 def vectors_of(
     index: Index, config: Config, embedder: Callable[[], Embedder | None], notes: list[str]
 ) -> Callable[..., Lane | None]:
-    """The vector lane of searches over this index; it loads nothing where words alone are wanted."""
+    """The vector lane of searches over this index; it loads nothing where words alone are
+    wanted.
+    """
     if config.fusion == "bm25" or config.embedder == "none":
         return lambda *_: None
     from memcli.recall.vector_lane import IndexLane

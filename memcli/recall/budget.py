@@ -85,13 +85,17 @@ def heading(title: str, facts: Iterable[str]) -> str:
 
 
 def tokens(text: str) -> int:
-    """Size of a text: characters / 4 rounded up, and one per character of scripts without blanks."""
+    """Size of a text: characters / 4 rounded up, and one per character of scripts without
+    blanks.
+    """
     wide = sum(map(len, spaceless_runs(text)))
     return wide + -(-(len(text) - wide) // 4)
 
 
 def cut(text: str, room: int, break_at: str = _SENTENCE) -> str:
-    """The longest beginning of `text` within `room` tokens that ends at a break; "" when none does."""
+    """The longest beginning of `text` within `room` tokens that ends at a break; "" when none
+    does.
+    """
     if tokens(text) <= room:
         return text
     best = ""
@@ -109,7 +113,9 @@ def cut_words(text: str, room: int) -> str:
 
 
 def cut_paragraphs(text: str, room: int, name: str) -> str:
-    """The paragraphs of an institutional file that fit, and a line that says how much is missing."""
+    """The paragraphs of an institutional file that fit, and a line that says how much is
+    missing.
+    """
     if tokens(text) <= room:
         return text
     kept = ""
@@ -250,7 +256,8 @@ def _ranked(
 ) -> list[Shown]:
     """The ranked layer, in order: what is too large for its share is shown by its best part.
 
-    Each hit may take a share of the room that is left, and `SHARE` tokens anyway: an agent reads the
+    Each hit may take a share of the room that is left, and `SHARE` tokens anyway: an agent reads
+    the
     first hits first, and the answer may stand in any of them.
     """
     out: list[Shown] = []

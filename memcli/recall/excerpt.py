@@ -44,7 +44,9 @@ def terms(weights: Mapping[str, float]) -> Terms:
 
 
 def paragraphs(text: str) -> list[str]:
-    """The paragraphs, list items, headings and table rows of a text, which they make up together."""
+    """The paragraphs, list items, headings and table rows of a text, which they make up
+    together.
+    """
     found, at = [], 0
     for mark in _BREAK.finditer(text):
         found.append(text[at : mark.start() + 1])

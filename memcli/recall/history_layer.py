@@ -1,4 +1,6 @@
-"""The layer of what was said and committed: gated, not what is shown already, by its conclusions."""
+"""The layer of what was said and committed: gated, not what is shown already, by its
+conclusions.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,9 @@ class HistoryLayer:
         return bool(self.hits) and self.hits[0].strength >= _CLEAR
 
     def items(self, room: int, shown: Iterable[Shown] = ()) -> list[Shown]:
-        """Excerpts for so many tokens, most of them for the first; nothing that is shown already."""
+        """Excerpts for so many tokens, most of them for the first; nothing that is shown
+        already.
+        """
         known = [self._words(f"{item.head} {item.text}") for item in shown]
         found: list[Shown] = []
         for hit in self.hits:
@@ -80,7 +84,9 @@ class HistoryLayer:
         return found
 
     def evidence(self, hit: HistoryHit, text: str) -> int:
-        """How many words of a task a hit has that say something: no file names, none of all talk."""
+        """How many words of a task a hit has that say something: no file names, none of
+        all talk.
+        """
         named = {stem(word) for name in _FILE.findall(text) for word in _WORD.findall(name.lower())}
         plain = {stem(term) for term in self._asked.terms if " " not in term and term not in COMMON}
         words = self._words("\n".join((hit.doc.title, *(doc.text for doc in hit.docs))))
@@ -117,9 +123,10 @@ class HistoryLayer:
             "superseded_by": self._superseded(hit) or None,
         }
         return present.Hit(
-            id=item.key, rank=place, layer="history", score=round(hit.strength, 6), title=for_prompt(doc.title),
-            text=item.text, type="", kind="", level="", store="", path="", line=0, age_days=None,
-            duplicates=(), head=item.head, note=item.note, extra=extra,
+            id=item.key, rank=place, layer="history", score=round(hit.strength, 6),
+            title=for_prompt(doc.title), text=item.text, type="", kind="", level="", store="",
+            path="", line=0, age_days=None, duplicates=(), head=item.head, note=item.note,
+            extra=extra,
         )  # fmt: skip
 
     def merged(self, memory: Sequence[tuple[Shown, str, float]], room: int) -> list[Shown]:
@@ -242,10 +249,13 @@ def _same(wanted: str, path: str) -> bool:
 
 
 def gone_of(index: Index) -> dict[str, str]:
-    """Event -> why the entry that was learned from it no longer holds: retired by hand, superseded."""
+    """Event -> why the entry that was learned from it no longer holds: retired by hand,
+    superseded.
+    """
     rows = index.db.execute(
         "SELECT metadata FROM chunks WHERE live = 0 AND part = 0 AND metadata LIKE '%#%' AND"
-        " (metadata LIKE '%retired_because%' OR metadata LIKE '%superseded%' OR metadata LIKE '%archived_because%')"
+        " (metadata LIKE '%retired_because%' OR metadata LIKE '%superseded%' OR metadata LIKE "
+        "'%archived_because%')"
     )
     found: dict[str, str] = {}
     for (text,) in rows:
@@ -265,7 +275,9 @@ def gone_of(index: Index) -> dict[str, str]:
 
 
 def with_new_commits(path: Path, root: Path, most: int) -> None:
-    """Add the commits since the last time when they are few; a busy record waits for another time."""
+    """Add the commits since the last time when they are few; a busy record waits for
+    another time.
+    """
     top = git.work_tree(root)
     if top is None or not path.exists():
         return

@@ -26,7 +26,9 @@ _APART = str.maketrans(dict.fromkeys(_MARKS, " "))
 
 
 class RankedItem(NamedTuple):
-    """What ranking needs of one entry; `place` orders ties, `level` is that of the outermost copy."""
+    """What ranking needs of one entry; `place` orders ties, `level` is that of the
+    outermost copy.
+    """
 
     id: str
     text: str

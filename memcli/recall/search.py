@@ -82,7 +82,8 @@ class OwnIndex:
 
 
 class Search:
-    """One search of a source, from where `view` says. Lives for one answer: `chosen` and `scored` are
+    """One search of a source, from where `view` says. Lives for one answer: `chosen` and `scored`
+    are
     what it found so far.
     """
 
@@ -346,7 +347,9 @@ def _group(candidate: Candidate) -> object:
 
 
 def _alike() -> Callable[[str, str], bool]:
-    """The near-duplicate test of one search: it reads each text once, and loads when first asked."""
+    """The near-duplicate test of one search: it reads each text once, and loads when
+    first asked.
+    """
 
     @cache
     def read(text: str) -> Any:

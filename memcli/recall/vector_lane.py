@@ -106,7 +106,10 @@ def understand(
     row = embedder.embed([task], query=True, deadline=DEADLINE)[0].tolist()
     have = known.dimension()
     if have and len(row) != have:
-        what = f"{embedder.provider} embeddings: a vector of dimension {len(row)}, the index has {have}"
+        what = (
+            f"{embedder.provider} embeddings: a vector of dimension {len(row)}, the index has "
+            f"{have}"
+        )
         raise ProviderError(what, "has the model changed behind its name?")
     return Task(vector.quantise(row))
 

@@ -1,4 +1,5 @@
-"""What a session teaches, found by evidence alone: no model, no network, the same answer every time.
+"""What a session teaches, found by evidence alone: no model, no network, the same answer every
+time.
 
 A false memory does more harm than a missed one: what is in doubt is left to history.
 """

@@ -1,4 +1,5 @@
-"""What speaks for and against learning a sentence: its words, its place, what came before and after.
+"""What speaks for and against learning a sentence: its words, its place, what came before and
+after.
 
 Each piece of evidence has a name; `weights` says what it is worth. Pure.
 """

@@ -1,4 +1,6 @@
-"""What a lesson is: its kind, its title, where it belongs, and the files and commands it is about."""
+"""What a lesson is: its kind, its title, where it belongs, and the files and commands it
+is about.
+"""
 
 from __future__ import annotations
 

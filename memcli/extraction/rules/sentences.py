@@ -31,13 +31,16 @@ _END = re.compile(rf"(?<=[.!?…]){_NO_END}[\"'”)*_]*\s+(?=[\"'“„(*_`@¿¡
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _MARK = re.compile(r"\s*(?:(?:[-*•+]|\d{1,2}[.)])\s+|(#{1,6})\s+)(?:\[[ xX]\]\s+)?")
 _LOGGED = re.compile(
-    r"\s*(?:[|>]|<[/a-zA-Z!]|\$ |>>> |diff --git|@@ |\+\+\+ |--- |---+\s*$|===+|\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d"
-    r"|\[?(?:warn|warning|error|err|info|debug|fatal|trace)\]?\s*[:\s]\s|traceback\b|file \"|at \S+ ?\(|[+}{]\s*$)",
+    r"\s*(?:[|>]|<[/a-zA-Z!]|\$ |>>> |diff --git|@@ |\+\+\+ |--- |---+\s*$|===+|\d{4}-\d\d-\d\d"
+    r"|\d\d:\d\d:\d\d"
+    r"|\[?(?:warn|warning|error|err|info|debug|fatal|trace)\]?\s*[:\s]\s|traceback\b|file \"|at"
+    r" \S+ ?\(|[+}{]\s*$)",
     re.IGNORECASE,
 )
 """A line that no person types: a table, a quotation, a log, a diff."""
 _PASTED = re.compile(
-    r"(?:here(?:'s| is| are)|i get|i got|output|logs?|error|traceback|stack ?trace|it says|prints?|message"
+    r"(?:here(?:'s| is| are)|i get|i got|output|logs?|error|traceback|stack ?trace|it says"
+    r"|prints?|message"
     r"|ticket|ausgabe|fehler|salida|输出|日志|报错)\b[^\n:：]{0,60}[:：]\s*$",
     re.IGNORECASE,
 )

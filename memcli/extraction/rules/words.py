@@ -92,7 +92,9 @@ def kinds_of(low: str) -> set[str]:
 
 @cache
 def _beginnings() -> dict[str, list[tuple[str, str]]]:
-    """(cue, kind) of the cues for beginnings, by their first letters: two, or one without spaces."""
+    """(cue, kind) of the cues for beginnings, by their first letters: two, or one without
+    spaces.
+    """
     made: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for kind, cues in _cues().items():
         for cue in cues if kind.startswith("begins: ") else ():

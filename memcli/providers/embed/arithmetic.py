@@ -43,7 +43,9 @@ def signs(vector: bytes) -> bytes:
 
 
 def cosines(query: bytes, vectors: Mapping[K, bytes]) -> dict[K, float]:
-    """The cosine of `query` with each vector of `quantise` of its dimension, to about a hundredth."""
+    """The cosine of `query` with each vector of `quantise` of its dimension, to about a
+    hundredth.
+    """
     form = f"{len(query)}b"
     own = unpack(form, query)
     return {key: _product(own, unpack(form, other)) / FULL for key, other in vectors.items()}

@@ -213,7 +213,9 @@ class HttpEmbedder:
         return self._failed(what, "" if status == 404 else settings)
 
     def _said(self, reply: Any) -> str:
-        """What the provider said in an error reply: a short line without secrets; "" for nothing."""
+        """What the provider said in an error reply: a short line without secrets; "" for
+        nothing.
+        """
         if isinstance(reply, list) and reply:
             return self._said(reply[0])
         if isinstance(reply, dict):

@@ -290,7 +290,9 @@ def _rows() -> _Rows:
 
 
 def _table(path: Path) -> NDArray[np.float32]:
-    """The one matrix of a safetensors file: length of the header in 8 bytes, JSON header, numbers."""
+    """The one matrix of a safetensors file: length of the header in 8 bytes, JSON header,
+    numbers.
+    """
     import numpy as np
 
     data = path.read_bytes()

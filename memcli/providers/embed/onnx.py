@@ -1,4 +1,6 @@
-"""A sentence-transformer from a folder on disk: `model.onnx` and `tokenizer.json` (extra `onnx`)."""
+"""A sentence-transformer from a folder on disk: `model.onnx` and `tokenizer.json` (extra
+`onnx`).
+"""
 
 from __future__ import annotations
 

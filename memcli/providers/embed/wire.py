@@ -1,4 +1,6 @@
-"""How each provider behind a URL is spoken to: its key, its URL, its wire format. Nothing is sent."""
+"""How each provider behind a URL is spoken to: its key, its URL, its wire format. Nothing
+is sent.
+"""
 
 from __future__ import annotations
 
@@ -171,7 +173,9 @@ def _read_key(environ: Mapping[str, str], *variables: str, header: str = "author
 
 
 def parse_url(text: str, origin: str) -> str:
-    """An http(s) URL without its fragment and last slash. Raises UsageError that names the origin."""
+    """An http(s) URL without its fragment and last slash. Raises UsageError that names
+    the origin.
+    """
     text = text.strip()
     try:
         parts = urlsplit(text)

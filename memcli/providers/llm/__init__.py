@@ -1,4 +1,6 @@
-"""Language models: one method wide, chosen by name, off until the user's own configuration says so."""
+"""Language models: one method wide, chosen by name, off until the user's own configuration says
+so.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,9 @@ class Model(Protocol):
     """What a language model does here."""
 
     def ask(self, ask: Ask) -> Reply:
-        """The whole reply to one question, valid by its schema. Raises ProviderError. Thread-safe."""
+        """The whole reply to one question, valid by its schema. Raises ProviderError.
+        Thread-safe.
+        """
         ...
 
     def close(self) -> None:

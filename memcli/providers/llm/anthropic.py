@@ -1,4 +1,6 @@
-"""The Messages API of Anthropic, over their SDK. It is imported when the first question is asked."""
+"""The Messages API of Anthropic, over their SDK. It is imported when the first question
+is asked.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ LONGEST_PAUSE = 8.0
 
 
 class Anthropic:
-    """Asks with the key of the environment. `pause` is the first wait before a retry, in seconds."""
+    """Asks with the key of the environment. `pause` is the first wait before a retry, in
+    seconds.
+    """
 
     name = "anthropic"
 

@@ -35,7 +35,9 @@ MARK = {"MEM_HOOK": "off"}
 
 
 class Claude:
-    """Runs the command for each question, in an empty folder, with the question on standard input."""
+    """Runs the command for each question, in an empty folder, with the question on
+    standard input.
+    """
 
     name = "claude"
 

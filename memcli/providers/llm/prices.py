@@ -26,7 +26,8 @@ PRICES = {
     "fable": Price(10, 50),
     "mythos": Price(10, 50),
 }
-"""List prices of October 2026 by the first name that occurs in the model's. Where a price depends on
+"""List prices of October 2026 by the first name that occurs in the model's. Where a price depends
+on
 the length of a prompt (Haiku 5.5: a fifth of this below 100,000 tokens) the higher one stands here.
 """
 HIGHEST = Price(15, 75)
