@@ -25,7 +25,8 @@ _BOT: Final = re.compile(
     re.IGNORECASE,
 )
 _BUMP: Final = re.compile(
-    r"(?:(?:chore|build|ci|release)(?:\([^)]*\))?!?:\s*)?(?:release|bump(?:ed|ing|s)?|version|prepare|tag|cut"
+    r"(?:(?:chore|build|ci|release)(?:\([^)]*\))?!?:\s*)?(?:release|bump(?:ed|ing|s)?|version"
+    r"|prepare|tag|cut"
     r"|update (?:version|changelog)|v)?[\s:]*(?:(?:version|release|to|for|from|the|a|v)\s*)*"
     r"v?\d+\.\d+[\w.+-]*(?:\s*(?:->|to|→)\s*v?\d[\w.+-]*)?[\s.!]*(?:release)?\s*",
     re.IGNORECASE,
@@ -159,7 +160,8 @@ def _plain_body(body: str) -> str:
         row
         for row in body.strip().splitlines()
         if not re.match(
-            r"(?:Signed-off-by|Co-authored-by|Reviewed-by|Acked-by|Tested-by|Cc|Change-Id|git-svn-id):",
+            r"(?:Signed-off-by|Co-authored-by|Reviewed-by|Acked-by|Tested-by|Cc|Change-Id"
+            r"|git-svn-id):",
             row,
             re.I,
         )

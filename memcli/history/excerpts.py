@@ -18,14 +18,17 @@ _CODE: Final = re.compile(r"^(?:```|~~~).*?(?:^(?:```|~~~)\s*$|\Z)", re.MULTILIN
 _WORD: Final = re.compile(r"[^\W_]+")
 # What people of several languages say when they settle something, or state what holds.
 _SETTLES: Final = re.compile(
-    r"\b(?:only|never|always|must|exactly|instead|rule|policy|final|decid\w+|decision|agreed|settled|standardi[sz]\w+"
+    r"\b(?:only|never|always|must|exactly|instead|rule|policy|final|decid\w+|decision|agreed"
+    r"|settled|standardi[sz]\w+"
     r"|keep|keeps|use|should|shall|need(?:s|ed)? to|not|no|don['’]?t|won['’]?t|can['’]?t|cannot"
     r"|at (?:most|least)"
     r"|going forward|from now on|so that|because|since|before|after|becomes?|means?|stays?|wins?"
     r"|counts?|applies"
-    r"|nur|nie|niemals|immer|muss|genau|statt|regel|weil|solo|nunca|siempre|debe|porque|jamais|toujours|doit|règle"
+    r"|nur|nie|niemals|immer|muss|genau|statt|regel|weil|solo|nunca|siempre|debe|porque|jamais"
+    r"|toujours|doit|règle"
     r"|sempre|deve|regra|regola|mai)\b"
-    r"|только|никогда|всегда|нельзя|нужно|должн|правило|потому|必须|只|不要|总是|规则|因为|不能|必ず|決して|常に|ルール|반드시|절대|항상",
+    r"|только|никогда|всегда|нельзя|нужно|должн|правило|потому|必须|只|不要|总是|规则|因为|不能|必ず|決して|常に"
+    r"|ルール|반드시|절대|항상",
     re.IGNORECASE,
 )  # fmt: skip
 _RECAP: Final = re.compile(

@@ -42,10 +42,13 @@ def is_filler(value: str) -> bool:
 
 
 _KNOWN: Final = (
-    r"(?i)(?:sha|md|hs|rs|es|ps|aes|rsa|ec|ecdsa|base|utf|oauth|argon|pbkdf|ed|x|p|http|h|tls|ipv|python|py|s3"
-    r"|k8s|i18n|l10n|a11y|x509|v|ec2|auth0|web3|log4j|neo4j|mp)\d{0,5}(?:id|bit|mb\d|url|i|d|gcm|cbc|ctr|sum)?"
+    r"(?i)(?:sha|md|hs|rs|es|ps|aes|rsa|ec|ecdsa|base|utf|oauth|argon|pbkdf|ed|x|p|http|h|tls"
+    r"|ipv|python|py|s3"
+    r"|k8s|i18n|l10n|a11y|x509|v|ec2|auth0|web3|log4j|neo4j|mp)\d{0,5}(?:id|bit|mb\d|url|i|d"
+    r"|gcm|cbc|ctr|sum)?"
     r"|[a-z]{2,5}[24][a-z]{2,5}"
-    r"|\d+(?:bytes?|bits?|chars?|characters?|min(?:utes?)?|h(?:ours?)?|d(?:ays?)?|s(?:ec)?|ms|[kmg]b?|password)?"
+    r"|\d+(?:bytes?|bits?|chars?|characters?|min(?:utes?)?|h(?:ours?)?|d(?:ays?)?|s(?:ec)?|ms"
+    r"|[kmg]b?|password)?"
 )
 
 
@@ -76,7 +79,8 @@ def _is_word(part: str) -> bool:
 
 _NAME_WORDS: Final = ("pass", "pw", "secret", "token", "credential", "key")
 _OWNERS: Final = (
-    r"(?i)(?:api|access|private|signing|encryption|master|account|auth|hmac|deploy|service|shared|license|admin)"
+    r"(?i)(?:api|access|private|signing|encryption|master|account|auth|hmac|deploy|service"
+    r"|shared|license|admin)"
     r"[_ -]?\Z"
 )
 _ASSIGNMENT: Final = r"""(?ix)
@@ -92,10 +96,14 @@ _ASSIGNMENT: Final = r"""(?ix)
 """
 _RUN: Final = r"""[^\s"'`,;<>&()\[\]{}]*+"""
 _METADATA: Final = (
-    r"hash(?:ed)?|digest|ids?|names?|ur[il]|path|files?|dir|counts?|types?|ttl|expir(?:y|es|ation)|length|len|size"
-    r"|limits?|budget|fields?|headers?|env|var|prefix|suffix|regex|pattern|policy|rotation|alg(?:orithm)?|scopes?"
-    r"|endpoint|label|hint|placeholder|reset|manager|store|provider|class|version|min|max|format|encoding|bucket"
-    r"|rate|usage|ref|arn|index|position|offset|stream|kind|status|validator|strength|required|issuer|audience"
+    r"hash(?:ed)?|digest|ids?|names?|ur[il]|path|files?|dir|counts?|types?|ttl|expir(?:y|es"
+    r"|ation)|length|len|size"
+    r"|limits?|budget|fields?|headers?|env|var|prefix|suffix|regex|pattern|policy|rotation"
+    r"|alg(?:orithm)?|scopes?"
+    r"|endpoint|label|hint|placeholder|reset|manager|store|provider|class|version|min|max"
+    r"|format|encoding|bucket"
+    r"|rate|usage|ref|arn|index|position|offset|stream|kind|status|validator|strength|required"
+    r"|issuer|audience"
 )
 
 

@@ -31,7 +31,8 @@ _SINGLES: Final = r"[^\w\n](?<=\W\w\W)\w(?=\W)"
 _SPACED: Final = r"(?<!\w)(?:\w[^\w\n]{1,3}){12,}+\w?"
 _SQUEEZED: Final = (
     r"(?:ignore|disregard|forget)(?:all|any|of|the|your|my){0,3}(?:previous|prior|above|earlier)"
-    r"(?:instructions?|prompts?|rules|directives)|(?:reveal|print|show)(?:me)?(?:your|the)systemprompt"
+    r"(?:instructions?|prompts?|rules|directives)|(?:reveal|print|show)(?:me)?(?:your"
+    r"|the)systemprompt"
 )
 _MARKS: Final = r"\s*+(?:(?:[-*+>#]{1,6}|\d{1,3}[.)])\s++)*+"
 _LOOKALIKES: Final = str.maketrans(

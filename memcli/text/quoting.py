@@ -13,7 +13,8 @@ MARK = "> "
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(?:.{0,400}?[^`])\1(?!`)")
 _TAG = re.compile(r"(?<!\w)<(?=[A-Za-z/!|])")
 _TURN = re.compile(
-    r"(?i)<(?=[\s/|]*(?:system|user|assistant|human|developer|tool|function|invoke|antml|im_|command"
+    r"(?i)<(?=[\s/|]*(?:system|user|assistant|human|developer|tool|function|invoke|antml|im_"
+    r"|command"
     r"|instruction|reminder|recalled|context|result|message|output|parameter|private))"
 )
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
