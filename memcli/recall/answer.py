@@ -81,7 +81,7 @@ def answer(
     pools = layers.pools(ranked, alone=request.ranked_only)
     if history is not None and request.ranked_only:
         listed = [
-            (item, hit.item.text, hit.relevance)
+            (item, layers.search.chosen[item.key].values.get("session_id", ""), hit)
             for item, hit in zip(pools.ranked, ranked, strict=True)
         ]
         pools = pools._replace(ranked=history.merged(listed, project.config.max_tokens))

@@ -23,6 +23,7 @@ from memcli.text.redact import for_prompt
 if TYPE_CHECKING:
     from memcli.index.database import Index
     from memcli.index.view import Filters
+    from memcli.recall.ranking import Scored
 
 MOST: Final = 5
 """Hits that the layer shows."""
@@ -129,15 +130,20 @@ class HistoryLayer:
             extra=extra,
         )  # fmt: skip
 
-    def merged(self, memory: Sequence[tuple[Shown, str, float]], room: int) -> list[Shown]:
-        """One list of entries (as shown, text, relevance) and history, by what of the task each
-        meets.
+    def merged(self, memory: Sequence[tuple[Shown, str, Scored]], room: int) -> list[Shown]:
+        """One list of entries (as shown, their session, their score) and history.
+
+        They stand by what of the task each meets; what was learned in an exchange that a newer one
+        amends stands behind that one.
         """
         mine = [(self._met(hit), hit) for hit in self.hits]
+        amended = {hit.doc.unit: hit.newer for hit in self.hits if hit.newer}
         found: list[Shown] = []
-        for item, text, relevance in memory:
-            met = max(self._cover(self._words(text)), 0.1 * relevance) * _CURATED
-            while mine and mine[0][0] > met:
+        for item, session, scored in memory:
+            met = self._cover(self._words(scored.item.text))
+            met = max(met, 0.1 * scored.relevance) * _CURATED
+            newer = amended.get(session, "")
+            while mine and (mine[0][0] > met or newer in [hit.doc.handle for _, hit in mine]):
                 found.append(self._whole(mine.pop(0)[1], room))
             found.append(item)
         return found + [self._whole(hit, room) for _, hit in mine]
