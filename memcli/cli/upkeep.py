@@ -207,7 +207,7 @@ def compact(
     """Merge near-duplicates and archive what is retired.
 
     No network and no model, but where an option says so: the same on every machine, safe in CI.
-    What leaves a file is kept in its archive beside it."""
+    What leaves a file is kept in its archive beside it. What agents used of it is counted, too."""
     from memcli.commands import compact as command
     from memcli.compaction.plan import Steps
 
@@ -221,8 +221,9 @@ def compact(
         raise UsageError("--due looks itself for what is due", "leave the other options out")
     with progress:
         if due:
-            report = command.compact_due(mem, check=check, dry_run=dry_run or check)
+            report = command.compact_due(mem, check=check, dry_run=dry_run or check, uses=not check)
         else:
+            request = request._replace(uses=not check)
             report = command.run(mem, request, dry_run=dry_run or check)
     code = name_problems(report.skipped)
     for line in upkeep.found_lines(report) if not mem.options.json else ():

@@ -25,7 +25,9 @@ def run(app: App, request: CompactRequest, *, dry_run: bool = False) -> CompactR
     return compact(app, request, dry_run=dry_run)
 
 
-def compact_due(app: App, *, check: bool = False, dry_run: bool = False) -> CompactReport:
+def compact_due(
+    app: App, *, check: bool = False, dry_run: bool = False, uses: bool = False
+) -> CompactReport:
     """Do all that is due in the files in view, in one write; what is not due is left alone.
 
     Near-duplicates, retired and stale entries, promotion of what recurs, the end of a stage, and,
@@ -35,7 +37,7 @@ def compact_due(app: App, *, check: bool = False, dry_run: bool = False) -> Comp
     if why := write_blocker(app.project):
         raise RefusedError(f"{why}: nothing is written", "run again when that is done")
     steps = Steps(stale=True, promote=True, ended=stage_ends(app))
-    request = CompactRequest(steps=steps, check=check or dry_run)
+    request = CompactRequest(steps=steps, check=check or dry_run, uses=uses)
     if app.project.config.llm != "none":
         files = read_files(app.project, Selection())
         request = request._replace(consolidate=bool(due(files.sources)))

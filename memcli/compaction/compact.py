@@ -8,16 +8,17 @@ nothing is locked; the plan is made under the lock and leaves alone what has cha
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
 from memcli.app import App
 from memcli.compaction.contradictions_step import Verdicts
 from memcli.compaction.duplicates_step import meaning_of
 from memcli.compaction.files import EVERYWHERE, CompactFiles, Selection, read_files
-from memcli.compaction.plan import CompactOutcome, Meanings, Steps
+from memcli.compaction.plan import CompactOutcome, Meanings, MemoryInput, Steps
 from memcli.compaction.steps import contradicting, take_steps
+from memcli.compaction.uses import WaitingUses
 from memcli.errors import RefusedError, UsageError, one_of
 from memcli.memory.changes import Event
 from memcli.memory.levels import ARCHIVE, LEVEL_WORDS
@@ -32,7 +33,10 @@ if TYPE_CHECKING:
 
 
 class CompactRequest(NamedTuple):
-    """What to compact (see `Selection`), and how. `check` asks no model whatever else is wanted."""
+    """What to compact (see `Selection`), and how. `check` asks no model whatever else is wanted.
+
+    With `uses`, what agents used is counted that no memory file counts yet.
+    """
 
     files: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
@@ -44,6 +48,7 @@ class CompactRequest(NamedTuple):
     promote_global: bool = False
     check: bool = False
     semantic: bool = False
+    uses: bool = False
 
     @property
     def asks(self) -> str:
@@ -87,10 +92,17 @@ def compact(app: App, request: CompactRequest, *, dry_run: bool = False) -> Comp
     meanings = _meanings(app, wanted) if wanted.semantic else {}
     said = _asked(app, wanted, meanings) if wanted.asks else None
 
-    def plan() -> CompactReport:
-        return _plan(app.project, wanted, said, meanings)
+    uses = WaitingUses(app)
 
-    report = app.write(plan, "compact", dry_run=dry_run)
+    def plan() -> CompactReport:
+        if wanted.uses:
+            uses.read()
+        return _plan(app.project, wanted, said, meanings, uses)
+
+    with nullcontext() if dry_run else app.workspace.hold("compact"):
+        report = app.write(plan, "compact", dry_run=dry_run, note=lambda _: uses.note)
+        if not dry_run:
+            uses.forget_counted()
     if said is not None and said.judged and not dry_run:
         with app.state() as state:
             state.remember_judged(said.judged)
@@ -157,12 +169,17 @@ def _asked(app: App, request: CompactRequest, meanings: Meanings) -> ModelAnswer
 
 
 def _plan(
-    project: Project, request: CompactRequest, said: ModelAnswers | None, meanings: Meanings
+    project: Project,
+    request: CompactRequest,
+    said: ModelAnswers | None,
+    meanings: Meanings,
+    uses: WaitingUses,
 ) -> CompactReport:
     files = read_files(project, request.selection)
     learned = _carried_out(project, files, said)
-    new = {name: parse(text, name) for name, text in learned.texts.items()}
-    sources = [s._replace(memory=new.get(s.path, s.memory)) for s in files.sources]
+    sources = _with_texts(files.sources, learned.texts)
+    used = uses.count(sources)
+    sources = _with_texts(sources, used.texts)
     kept = {name: text for name, text in learned.texts.items() if name.endswith(ARCHIVE)}
     archives, verdicts = files.archives | kept, said.verdicts if said is not None else {}
     with _no_collection():
@@ -173,7 +190,7 @@ def _plan(
             f"{losses[0].detail} would leave {losses[0].path}; nothing is written",
             "look with --dry-run; --allow-loss goes ahead (what leaves is kept in the archive)",
         )
-    patches = files.patches({**learned.texts, **outcome.texts})
+    patches = files.patches({**learned.texts, **used.texts, **outcome.texts})
     patches += tuple(end.patch for end in request.steps.ended)
     waiting = 0
     if request.consolidate and request.check:
@@ -182,8 +199,13 @@ def _plan(
         waiting = sum(len(batch.episodes) for batch in due(files.sources))
     told = [_with_doubt(event, verdicts) for event in outcome.found]
     found = (*(said.found if said is not None else ()), *learned.found, *told, *losses)
-    done = (*learned.done, *outcome.done)
+    done = (*learned.done, *used.done, *outcome.done)
     return CompactReport(done, found, tuple(files.skipped), patches, waiting)
+
+
+def _with_texts(sources: Sequence[MemoryInput], texts: Mapping[str, str]) -> list[MemoryInput]:
+    new = {name: parse(text, name) for name, text in texts.items()}
+    return [each._replace(memory=new.get(each.path, each.memory)) for each in sources]
 
 
 def _with_doubt(event: Event, verdicts: Verdicts) -> Event:

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memcli.app import App
+from memcli.compaction.uses import noted_uses
 from memcli.errors import UsageError
 from memcli.index.located import Located, locate
 from memcli.memory import prominence
@@ -114,7 +115,8 @@ class _Once:
             return set()
         notes = self.app.workspace.notes("reinforce")
         noted = (note[1:] for note in notes if note[0] == self.session)
-        return {*self.state.reinforced(self.session), *chain.from_iterable(noted)}
+        counted = {entry for own, entry in noted_uses(self.app.workspace) if own == self.session}
+        return {*self.state.reinforced(self.session), *chain.from_iterable(noted), *counted}
 
     def note(self, report: ReinforceReport) -> tuple[str, ...]:
         return (self.session, *report.touched) if self.session else ()

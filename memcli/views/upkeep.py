@@ -140,6 +140,7 @@ _DONE = {
     "consolidated": "consolidated {episodes}",
     "promoted everywhere": "promoted {others} to every project as {first}",
     "stage": "{why}",
+    "used": "counted {why} of {first}",
     "adopted": "made {sections} of prose into entries",
 }
 

@@ -9,6 +9,8 @@ import pytest
 
 from memcli.app import App, Options
 from memcli.commands import told
+from memcli.compaction.compact import CompactRequest, compact
+from memcli.compaction.uses import WaitingUses
 from memcli.extraction.extract import ExtractRequest
 from memcli.hooks import pipeline
 from memcli.storage.session_log import SessionLog
@@ -63,6 +65,55 @@ def test_what_was_used_waits_until_its_file_is_written(
         assert told.count_uses(app) == ()
     text = (shop.root / "MEMORY.md").read_text()
     assert f"reinforcement_count: {uses}" in text
+
+
+def test_compact_counts_what_was_used_once(shop: Project) -> None:
+    """A dry run shows it, --check finds no work in it; once for a session, none of what is retired."""
+    more = shop.entry("Round once", "Round VAT once per line.", id="vat", type="corrective")
+    more += shop.entry("Old", "Ask the old queue.", id="old", status="retired")
+    shop.write("MEMORY.md", (shop.root / "MEMORY.md").read_text() + more)
+    shop.commit()
+    with (
+        App(Options(root=str(shop.root)), os.environ, shop.root) as app,
+        app.state() as state,
+        state.transaction(),
+    ):
+        for session in ("one", "two"):
+            waits = ["clock", "vat", "old", "elsewhere"]
+            SessionLog(state).wait(session, waits, "2026-11-20")
+        state.remember_reinforced("two", ["vat"])
+    before = (shop.root / "MEMORY.md").read_text()
+    for words in (("compact",), ("compact", "--due")):
+        assert "used" not in shop.mem(*words, "--check", "--json").out
+        assert "+reinforcement_count: 2" in shop.mem(*words, "--dry-run").out
+    assert (shop.root / "MEMORY.md").read_text() == before
+    assert "MEMORY.md: counted 2 uses of clock" in shop.mem("compact").out
+    after = (shop.root / "MEMORY.md").read_text()
+    clock, vat = after.split("id: vat")
+    assert "reinforcement_count: 2" in clock and "reinforcement_count: 1" in vat
+    archive = (shop.root / "MEMORY.archive.md").read_text()
+    assert "id: old" in archive and "reinforcement_count: 0" in archive
+    assert shop.mem("compact").out == "nothing to compact\n"
+    assert shop.mem("compact", "--due").out == "nothing to compact\n"
+    assert (shop.root / "MEMORY.md").read_text() == after
+    assert "2 uses of entries not yet counted" in shop.mem("told").out  # of one that is not here
+
+
+def test_a_compaction_that_was_killed_counts_nothing_twice(
+    shop: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The journal of the write says what it counted; the state file did not get to hear of it."""
+    monkeypatch.setattr(WaitingUses, "forget_counted", lambda self: None)
+    text = []
+    with App(Options(root=str(shop.root)), os.environ, shop.root) as app:
+        with app.state() as state, state.transaction():
+            SessionLog(state).wait("one", ["clock"], "2026-11-20")
+        for _ in range(2):
+            compact(app, CompactRequest(uses=True))
+            text.append((shop.root / "MEMORY.md").read_text())
+        assert told.count_uses(app) == ()
+    assert "reinforcement_count: 1" in text[0] and text[0] == text[1]
+    assert (shop.root / "MEMORY.md").read_text() == text[0]
 
 
 def test_what_was_learned_is_said_at_the_next_start(shop: Project) -> None:
