@@ -27,6 +27,7 @@ from memcli.cli.progress import Progress
 from memcli.errors import DataError
 from memcli.index.view import Filters
 from memcli.memory.values import Problem
+from memcli.text.secrets import redact_secrets
 from memcli.views import json, text
 from memcli.views.text import put, say
 
@@ -224,7 +225,11 @@ def wrote(
     if mem.options.json:
         put(json.of(report, **keys(report), dry_run=dry_run))
     elif not dry_run:
-        put("" if mem.options.quiet else "\n".join(text.folded([words(report)], more=2)))
+        put(
+            ""
+            if mem.options.quiet
+            else "\n".join(text.folded([redact_secrets(words(report))], more=2))
+        )
     elif not text.put_diff(report.patches, str(mem.project.root or mem.project.home)):
         say("mem: nothing would change", quiet=mem.options.quiet)
 

@@ -170,6 +170,7 @@ def export(
     mem: App,
     target: str = option("TARGET", "claude, agents-md or json."),
     out: str = option("FILE", "Write there; of a file that exists only our section changes."),
+    raw: bool = flag("--raw", "With json: what looks like a secret, or is private, too."),
 ) -> None:
     """Hand the memory to tools that read a file.
 
@@ -181,7 +182,7 @@ def export(
     if not target:
         raise UsageError("export: for what?", f"--target {', '.join(command.TARGETS)}")
     report = command.export(mem, target)
-    written = exchange.export_text(report)
+    written = exchange.export_text(report, raw=raw)
     count_problems(report.problems, quiet=quiet)
     say("" if report.kept else HOW_TO_BEGIN, quiet=quiet)
     if out:

@@ -7,7 +7,7 @@ The rules are data: `secrets.rules` (group 1 of a pattern, where there is one, i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Final
 
@@ -48,6 +48,17 @@ def _shapes() -> tuple[TextRule, ...]:
 def redact_secrets(text: str) -> str:
     """`text` with every credential replaced by a notice that names its kind."""
     return settle(redact_once, text)
+
+
+def redact_each(texts: Sequence[str]) -> list[str]:
+    """`redact_secrets` of many texts without controls, in the time of one."""
+    apart = "\n\0\n"
+    whole = apart.join(texts)
+    redacted = redact_secrets(whole)
+    if redacted == whole:
+        return list(texts)
+    parts = redacted.split(apart)
+    return parts if len(parts) == len(texts) else [redact_secrets(text) for text in texts]
 
 
 def redact_once(text: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from memcli.memory.parser import parse
 from memcli.memory.words import body_of
 from memcli.text.controls import for_display
+from memcli.text.secrets import redact_secrets
 from memcli.views.table import table
 from memcli.views.text import count, folded, hung, styled, values_text
 
@@ -126,8 +127,8 @@ def show_text(report: ShowReport) -> str:
     for key, value in more.items():
         if value:
             values[key] = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else value
-    head = hung(styled(for_display(entry.title), "bold"), 2)
-    body = for_display(body_of(entry.body, entry.title))
+    head = hung(styled(redact_secrets(for_display(entry.title)), "bold"), 2)
+    body = redact_secrets(for_display(body_of(entry.body, entry.title)))
     return "\n".join([*head, *values_text(values), *(["", *folded([body])] if body else [])])
 
 

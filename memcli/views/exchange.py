@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from memcli.text.controls import for_display, strip_private
 from memcli.text.redact import for_prompt
-from memcli.text.secrets import redact_secrets
 from memcli.views import json
 from memcli.views.entries import ENTRY_KEYS, Keys, added, named
 from memcli.views.text import count, first, hung, styled
@@ -49,14 +48,14 @@ def import_keys(report: ImportReport) -> Keys:
     return {"added": added, "known": pairs(report.known), "similar": pairs(report.similar)}
 
 
-def export_text(report: ExportReport) -> str:
-    """The whole answer: the section, or JSON with every live entry."""
+def export_text(report: ExportReport, *, raw: bool = False) -> str:
+    """The whole answer: the section, or JSON with every live entry, `raw` with its secrets."""
     if report.target != "json":
         return report.handout.text.rstrip("\n")
     entries = [
         {
             **{key: getattr(entry, key) for key in ENTRY_KEYS},
-            "text": redact_secrets(strip_private(entry.body)),
+            "text": entry.body if raw else strip_private(entry.body),
             "path": file.name,
             "level": file.place.level,
             "written": entry.written,
@@ -65,7 +64,7 @@ def export_text(report: ExportReport) -> str:
         }
         for entry, file, weight in report.kept
     ]
-    return json.of((), entries=entries, problems=report.problems)
+    return json.of((), entries=entries, problems=report.problems, with_secrets=raw)
 
 
 # --- diff

@@ -3,23 +3,46 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memcli.memory.values import Patch
 from memcli.text.controls import for_display
+from memcli.text.secrets import redact_each
 
 
-def of(report: object, **values: object) -> str:
+def of(report: object, *, with_secrets: bool = False, **values: object) -> str:
     """A report (a NamedTuple) as one JSON document: its fields, with `values` over them.
 
     Patches become `files`, the paths that they change; a value of `...` leaves its key out.
+    Secrets are redacted, unless `with_secrets`.
     """
     found = {"version": 1, **(report._asdict() if hasattr(report, "_asdict") else {})}
     if "patches" in found:
         found["files"] = found.pop("patches")
     shown = {key: value for key, value in {**found, **values}.items() if value is not ...}
-    return json.dumps(_displayed(shown), ensure_ascii=False, indent=2)
+    plain = _displayed(shown)
+    if not with_secrets:
+        texts = list(dict.fromkeys(_texts(plain)))
+        safe = redact_each(texts)
+        plain = plain if safe == texts else _replaced(plain, dict(zip(texts, safe, strict=True)))
+    return json.dumps(plain, ensure_ascii=False, indent=2)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
+
+
+def _replaced(value: Any, known: Mapping[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _replaced(item, known) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_replaced(item, known) for item in value]
+    return known[value] if isinstance(value, str) else value
 
 
 def _displayed(value: Any) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from memcli.text.controls import for_display
+from memcli.text.secrets import redact_each
 from memcli.views import terminal
 from memcli.views.text import coloured
 
@@ -23,7 +24,8 @@ def table(rows: Sequence[Sequence[str]], heads: Sequence[str], spare: Sequence[s
     Where the terminal is narrow, the columns `spare` are left out in turn; where goes below the
     title.
     """
-    rows = [[" ".join(for_display(cell).split()) for cell in row] for row in rows]
+    cells = iter(redact_each([" ".join(for_display(cell).split()) for row in rows for cell in row]))
+    rows = [[next(cells) for _ in row] for row in rows]
     width = terminal.columns(sys.stdout)
     if not (width and rows):
         return "\n".join("\t".join(row) for row in rows)

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 from memcli.text.controls import for_display
+from memcli.text.secrets import redact_secrets
 from memcli.views import terminal
 
 if TYPE_CHECKING:
@@ -55,10 +56,15 @@ def put_bytes(data: bytes) -> None:
 
 
 def put_diff(patches: Iterable[Patch], root: str) -> bool:
-    """Print patches as one diff for `git apply`, byte for byte; on a terminal without what that
-    would obey. False when there is nothing to print.
+    """Print patches as one diff for `git apply`; on a terminal without what that would obey.
+
+    Secrets are redacted, and it is said that such a diff does not apply. False when there is
+    nothing to print.
     """
-    text = diff(patches, root)
+    whole = diff(patches, root)
+    text = redact_secrets(whole)
+    if text != whole:
+        say("mem: secrets are redacted in this diff, so git apply may refuse it")
     on_terminal = sys.stdout is not None and sys.stdout.isatty()
     put(for_display(text) if on_terminal else text)
     return bool(text)
@@ -109,7 +115,10 @@ def in_one_line(text: str) -> str:
 def values_text(values: Mapping[str, Any]) -> list[str]:
     """`key: value` lines, aligned."""
     width = max(map(len, values), default=0)
-    rows = (for_display(f"{key + ':':<{width + 1}} {value}") for key, value in values.items())
+    rows = (
+        redact_secrets(for_display(f"{key + ':':<{width + 1}} {value}"))
+        for key, value in values.items()
+    )
     return [line for row in rows for line in hung(row, width + 2)]
 
 

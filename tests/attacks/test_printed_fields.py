@@ -129,3 +129,23 @@ def test_a_secret_in_a_file_name_is_not_shown_to_an_agent(poisoned: Project) -> 
     poisoned.write(f".mem/jobs/{KEY}/MEMORY.md", poisoned.entry("Zebra job", "zebra job"))
     out = poisoned.mem("recall", "zebra", "--format", "prompt", "--max-tokens", "0").out
     assert "Zebra key" in out and KEY not in out
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "show 7d1f", "show 7d1f --json", "list", "list --json", "retire 7d1f --dry-run",
+        "retire 7d1f --dry-run --json", "retire 7d1f", "export --target json",
+        "export --target claude", "recall zebra --json", "health --json",
+    ],
+)  # fmt: skip
+def test_a_secret_in_an_entry_is_not_printed(project: Project, line: str) -> None:
+    """Title, body, tags and provenance are redacted; only `--raw` prints them."""
+    text = project.entry(f"Zebra {KEY}", f"zebra {KEY}", id=ID, tags=[KEY], source=f"x {KEY}")
+    project.write("MEMORY.md", text + project.entry("Zebra herd", "zebra runs"))
+    done = project.mem(*line.split())
+    assert done.code == 0, done
+    assert KEY not in done.out + done.err
+    assert "Zebra" in done.out or "--json" in line
+    if line in ("show 7d1f", "export --target json"):
+        assert KEY in project.mem(*line.split(), "--raw").out
