@@ -66,8 +66,8 @@ def _merged(request: MergeRequest) -> tuple[str, int]:
     from memcli.errors import DataError
     from memcli.memory.conflicts import conflict_lines
 
-    if request.name and not request.name.endswith(".md"):
-        raise DataError(f"{request.name}: is no memory file")
+    if request.name and not _is_memory(request.name):
+        raise DataError("is no memory file")
     texts = [_read(path) for path in (request.base, request.ours, request.theirs)]
     for text in texts:
         for line in conflict_lines(text):
@@ -77,6 +77,25 @@ def _merged(request: MergeRequest) -> tuple[str, int]:
         return _merge_prose(request, base, ours, theirs)
 
     return merge(*texts, path=request.name, merge_prose=merge_prose)
+
+
+def _is_memory(name: str) -> bool:
+    """Whether a path below the work tree's top is a memory file's: by name, or as configured."""
+    from memcli.memory.levels import is_memory_name
+    from memcli.project.context import Project
+    from memcli.project.globs import covers
+
+    if is_memory_name(name):
+        return True
+    path = Path.cwd() / name
+    project = Project(os.environ, path.parent)
+    if not name.endswith(".md") or project.root is None:
+        return False
+    inner = project.relative(str(path))
+    return any(
+        covers([f"/{glob}"], inner) and not covers([f"/{glob}"], os.path.dirname(inner))
+        for glob in project.settings.config.memory_files
+    )
 
 
 def _read(path: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from memcli.memory.words import bigrams, clean, humps, spaceless_runs
@@ -13,6 +14,8 @@ MAX_LENGTH = 200_000
 """Characters of a task that are looked at: more adds no term that would still count."""
 PHRASE_WORDS = 3
 """Up to so many words in a row count extra when they stand so in an entry."""
+MAX_PARTS = 16
+"""A phrase has no more parts: the time of matching one grows with its length and repetitions."""
 
 _WORD = re.compile(r"[^\W_]+(?:[_./:+#'’-]+[^\W_]+)*", re.UNICODE)
 _PIECE = re.compile(r"[^\W_]+")
@@ -71,8 +74,9 @@ def build(task: str, rarity: Callable[[Sequence[str]], Sequence[int]] | None = N
 def _terms(word: str) -> list[str]:
     """A word as it is found in the index: whole, and in its pieces where it has any."""
     pieces = _PIECE.findall(word)
-    found = [" ".join(pieces).lower()] if len(pieces) > 1 else []
-    for piece in pieces:
+    whole = _distinct(pieces)
+    found = [" ".join(whole)] if len(whole) > 1 else []
+    for piece in dict.fromkeys(pieces):
         runs = spaceless_runs(piece)
         for run in runs:
             pairs = [pair for pair in bigrams(run) if len(pair) == 2]
@@ -83,6 +87,16 @@ def _terms(word: str) -> list[str]:
     return found
 
 
+def _distinct(pieces: Sequence[str]) -> list[str]:
+    """The first parts of an identifier, up to one that repeats another."""
+    found: dict[str, None] = {}
+    for piece in pieces[:MAX_PARTS]:
+        if piece.lower() in found:
+            break
+        found[piece.lower()] = None
+    return list(found)
+
+
 def is_filler(pair: str) -> bool:
     """Whether two characters of a script without spaces say as little as a stop word."""
     return all("\u3041" <= char <= "\u309f" for char in pair) or not _FILLERS.isdisjoint(pair)
@@ -90,13 +104,15 @@ def is_filler(pair: str) -> bool:
 
 def _phrases(words: Sequence[str]) -> list[str]:
     """Runs of neighbouring words that are no stop words, as pairs and triples."""
-    found: list[str] = []
-    run: list[str] = []
+    found: list[list[str]] = []
+    run: list[list[str]] = []
     for word in [*words, ""]:
         if word and word.lower() not in STOP_WORDS and not spaceless_runs(word):
-            run.append(" ".join(_PIECE.findall(word)).lower())
-            continue
+            pieces = _PIECE.findall(word.lower())
+            if len(pieces) == len(_distinct(pieces)):
+                run.append(pieces)
+                continue
         for size in range(2, PHRASE_WORDS + 1):
-            found += [" ".join(run[i : i + size]) for i in range(len(run) - size + 1)]
+            found += [[*chain(*run[i : i + size])] for i in range(len(run) - size + 1)]
         run = []
-    return found
+    return [" ".join(parts) for parts in found if len(parts) <= MAX_PARTS]

@@ -107,14 +107,29 @@ def test_a_work_tree_must_be_known_to_its_repository(project: Project, tmp_path:
     assert project.mem("init", "--git-dir", str(project.root / ".git"), cwd=packed).code == 0
 
 
-def test_the_merge_driver_leaves_code_to_git(project: Project) -> None:
-    for name, text in (("base", "a\n"), ("ours", "b\n"), ("theirs", "a\n")):
-        project.write(name, text)
-    files = [str(project.root / name) for name in ("base", "ours", "theirs")]
-    done = project.shell("merge-driver", *files, "src/\x1b[31mcart.py", "7")
-    assert done.code == 0
-    assert (project.root / "ours").read_text() == "b\n"
-    assert "is no memory file" in done.err
+@pytest.mark.parametrize(
+    ("name", "memory"),
+    [
+        ("src/\x1b[31mcart.py", False), ("README.md", False), ("docs/notes.md", False),
+        ("notes/deep/a.md", False), ("tasks/a.py", False), ("MEMORY.md/a.md", False),
+        ("notes/a.md", True), ("MEMORY.md", True), ("sub/institutional.md", True),
+        ("tasks/a.md", True), (".mem/jobs/j/tasks/a.md", True), ("tasks/a.archive.md", True),
+        ("proxy.md", True), ("proxy-tasks/a.md", True),
+    ],
+)  # fmt: skip
+def test_the_merge_driver_takes_memory_files_alone(
+    project: Project, name: str, memory: bool
+) -> None:
+    """By their names, or as `memory_files` names them; the rest is merged as git would."""
+    project.write(".mem.toml", 'memory_files = ["notes/*.md"]\n')
+    one, two = (project.entry(title, id=f"{title}0000000") for title in ("a", "b"))
+    for side, text in (("base", ""), ("ours", one), ("theirs", two)):
+        project.write(side, text)
+    files = [str(project.root / side) for side in ("base", "ours", "theirs")]
+    done = project.shell("merge-driver", *files, name, "7")
+    assert (done.code == 0) is memory
+    assert ("<<<<<<<" in (project.root / "ours").read_text()) is not memory
+    assert ("is no memory file" in done.err) is not memory
     assert "\x1b" not in done.err
 
 

@@ -125,3 +125,15 @@ def test_scripts_without_blanks_are_asked_in_pairs() -> None:
 def test_a_word_counts_once() -> None:
     """Repeating a word in the task changes nothing."""
     assert build("cache cache Cache").terms == ("cache",)
+
+
+def test_a_phrase_has_bounded_parts_and_none_twice() -> None:
+    """An identifier of thousands of parts costs no more than a short one."""
+    long = ".".join(f"part{i}" for i in range(3_000))
+    for task in (long, f"{long} {long}", "aa." * 3_000 + "bb", f"{'.'.join('abcdefgh')} " * 3):
+        query = build(task, lambda words: [1] * len(words))
+        for phrase in (*query.terms, *query.phrases):
+            parts = phrase.split()
+            assert len(parts) <= 16, phrase
+    query = build("one.two.three.two.four")
+    assert query.terms == ("one two three", "one", "two", "three", "four")
