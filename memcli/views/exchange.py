@@ -64,7 +64,8 @@ def export_text(report: ExportReport, *, raw: bool = False) -> str:
         }
         for entry, file, weight in report.kept
     ]
-    return json.of((), entries=entries, problems=report.problems, with_secrets=raw)
+    written = json.with_secrets if raw else json.of
+    return written((), entries=entries, problems=report.problems)
 
 
 # --- diff

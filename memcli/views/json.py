@@ -11,22 +11,30 @@ from memcli.text.controls import for_display
 from memcli.text.secrets import redact_each
 
 
-def of(report: object, *, with_secrets: bool = False, **values: object) -> str:
+def of(report: object, **values: object) -> str:
     """A report (a NamedTuple) as one JSON document: its fields, with `values` over them.
 
     Patches become `files`, the paths that they change; a value of `...` leaves its key out.
-    Secrets are redacted, unless `with_secrets`.
+    Secrets are redacted.
     """
+    plain = _plain(report, values)
+    texts = list(dict.fromkeys(_texts(plain)))
+    safe = redact_each(texts)
+    if safe != texts:
+        plain = _replaced(plain, dict(zip(texts, safe, strict=True)))
+    return json.dumps(plain, ensure_ascii=False, indent=2)
+
+
+def with_secrets(report: object, **values: object) -> str:
+    """The same with the secrets that stand in it."""
+    return json.dumps(_plain(report, values), ensure_ascii=False, indent=2)
+
+
+def _plain(report: object, values: Mapping[str, object]) -> Any:
     found = {"version": 1, **(report._asdict() if hasattr(report, "_asdict") else {})}
     if "patches" in found:
         found["files"] = found.pop("patches")
-    shown = {key: value for key, value in {**found, **values}.items() if value is not ...}
-    plain = _displayed(shown)
-    if not with_secrets:
-        texts = list(dict.fromkeys(_texts(plain)))
-        safe = redact_each(texts)
-        plain = plain if safe == texts else _replaced(plain, dict(zip(texts, safe, strict=True)))
-    return json.dumps(plain, ensure_ascii=False, indent=2)
+    return _displayed({k: value for k, value in {**found, **values}.items() if value is not ...})
 
 
 def _texts(value: Any) -> Iterator[str]:
