@@ -18,7 +18,7 @@ SCRIPTS = {
 CHECKOUT = Path(__file__).parents[2] / "completions"
 
 
-def script(shell: str, *, folder: Path = CHECKOUT, package: str = "memcli") -> str:
+def script(shell: str, *, folder: Path = CHECKOUT, package: str = distribution.NAME) -> str:
     """The text of the script: of the checkout's folder, else of the installed package.
 
     Raises UsageError for another shell, RefusedError when there is no script.

@@ -33,6 +33,9 @@ def say(text: str, *, quiet: bool = False) -> None:
     if text and not quiet and sys.stderr is not None:
         lines = terminal.fold_text(for_display(text), terminal.columns(sys.stderr), more=2)
         with suppress(BrokenPipeError):
+            if sys.stdout is not None:
+                sys.stdout.flush()  # in one file or pipe the answer stands before the talk about it
+        with suppress(BrokenPipeError):
             print("\n".join(lines), file=sys.stderr)
 
 

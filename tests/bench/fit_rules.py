@@ -1,14 +1,17 @@
-"""Fits the weights of the rules on labelled sessions: python -m tests.bench.fit_rules FOLDER [--write].
+"""Fits the weights of the rules: python -m tests.bench.fit_rules FOLDER [--silent CHATS] [--write].
 
 FOLDER holds sessions.jsonl, lessons.jsonl, files/ and score.py, whose matching rule says which
 sentence teaches a lesson. Logistic regression, drawn towards `BY_HAND`; the figures that are
 printed are cross-validated by repository: no sentence is judged by weights that saw its repository.
+CHATS is a folder of chats (JSON with `messages` of `role` and `text`) in which nothing is to be
+learned: every second one is fitted on, the others are counted.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import io
 import json
 import textwrap
 from collections import defaultdict
@@ -27,7 +30,7 @@ from memcli.text.tables import PACKAGE
 SHARED: Mapping[str, float] = {
     "under 4 words": -2, "4 to 7 words": -0.4, "8 to 25 words": 0.4, "over 25 words": 0.3,
     "about nothing": -1.0, "question": -1.0, "heading": -1.5, "ends in a colon": -1,
-    "place in code": -0.3, "general": 0.2, "because": 0.1, "hedge": -0.1, "said by the agent later": 0.2,
+    "place in code": -0.3, "general": 0.2, "because": 0.1, "hedge": -0.1, "musing": -0.6, "said by the agent later": 0.2,
     "said by the agent thrice": 0.2, "in the closing summary": 0.3, "taken back": -2,
 }  # fmt: skip
 BY_HAND: Mapping[bool, Mapping[str, float]] = {
@@ -59,6 +62,8 @@ PULL = 20.0
 """How strongly a weight is drawn towards the one that was set by hand."""
 LEAST = 0.1
 """Weights that are nearer to nothing are left out."""
+TALK = 0.01
+"""How much a sentence of a chat that teaches nothing counts."""
 LARGEST = 30
 """Sentences of a session that count whole."""
 
@@ -78,9 +83,9 @@ def fitted(rows: Any, good: Any, counts: Any, prior: Any) -> Any:
 
 
 class Set:
-    """A folder of labelled sessions."""
+    """A folder of labelled sessions, and of chats in which nothing is to be learned."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, chats: Path | None = None) -> None:
         spec = importlib.util.spec_from_file_location("score", folder / "score.py")
         assert spec is not None and spec.loader is not None
         self.score: Any = importlib.util.module_from_spec(spec)
@@ -91,6 +96,8 @@ class Set:
         for label in _rows(folder / "lessons.jsonl"):
             lines = None if label.get("quote") else self.score.text_lines(str(folder / "files"))
             self.labels[label["session"]].append((label, self.score.key_sentence(label, lines)))
+        self.silent = silent(chats) if chats else {}
+        self.repository |= {i: f"silent {n % 2}" for n, i in enumerate(self.silent)}
         self.files = {s["id"]: folder / "files" / Path(s["file"]).name for s in self.sessions}
 
     def hits(self, session: str, title: str, body: str) -> list[Any]:
@@ -112,6 +119,17 @@ def read(path: Path) -> Session:
     return clean.clean_session(found[0]._replace(turns=turns))
 
 
+def silent(folder: Path) -> dict[str, Session]:
+    """The chats of a folder by name."""
+    found = {}
+    for path in sorted(folder.glob("*.json")):
+        said = json.loads(path.read_text("utf-8"))["messages"]
+        lines = [json.dumps({"role": one["role"], "content": one["text"]}) for one in said]
+        (session,) = read_all(io.BytesIO("\n".join(lines).encode()), format="chat")
+        found[f"silent {path.stem}"] = session
+    return found
+
+
 def candidates(session: Session) -> list[evidence.Remark]:
     heard = evidence.hear(session.turns)
     around = evidence.Surroundings(session.turns, heard)
@@ -124,7 +142,8 @@ def fit(
     """The weights for a voice, and what each candidate (by id) is worth to weights that did not see
     its repository.
     """
-    found = [(i, c) for i, s in read_sessions.items() for c in candidates(s) if c.human == human]
+    every = {**read_sessions, **given.silent}
+    found = [(i, c) for i, s in every.items() for c in candidates(s) if c.human == human]
     prior = BY_HAND[human]
     names = sorted({name for _, c in found for name in c.evidence} | prior.keys() - {"base"})
     at = {name: n for n, name in enumerate(names)}
@@ -141,12 +160,14 @@ def fit(
     for i, _ in found:
         sizes[i] += 1
     counts = np.array([min(1.0, LARGEST / sizes[i]) for i, _ in found])
+    counts *= np.where(np.char.startswith(of, "silent"), TALK, 1.0)
     start = np.array([prior.get(name, 0.0) for name in [*names, "base"]])
     worth = np.zeros(len(found))
     for repository in set(of):
         held = of == repository
         worth[held] = rows[held] @ fitted(rows[~held], good[~held], counts[~held], start)
-    final = fitted(rows, good, counts, start)
+    seen = of != "silent 1"
+    final = fitted(rows[seen], good[seen], counts[seen], start)
     table = dict(zip([*names, "base"], final, strict=True))
     return table, {(i, c.turn, c.at): w for (i, c), w in zip(found, worth, strict=True)}
 
@@ -182,8 +203,9 @@ def main() -> None:
     parser.add_argument(
         "--write", action="store_true", help="write memcli/extraction/rules/weights.txt"
     )
+    parser.add_argument("--silent", type=Path, help="a folder of chats that teach nothing")
     args = parser.parse_args()
-    given = Set(args.folder)
+    given = Set(args.folder, args.silent)
     report(given, {i: read(path) for i, path in given.files.items()}, write=args.write)
 
 
@@ -192,14 +214,20 @@ def report(given: Set, read_sessions: Mapping[str, Session], *, write: bool) -> 
     for human in (True, False):
         tables[human], of = fit(given, read_sessions, human=human)
         worths |= of
-    for person in (0.0, 0.2, 0.4, 0.6):
-        for agent in (-0.4, -0.2, 0.0, 0.3):
+    for person in (0.0, 0.2, 0.4):
+        for agent in (0.0, 0.3, 0.7):
             chosen = {}
             for i, session in read_sessions.items():
                 worth = _worth(worths, i, person, agent)
                 found = choice.chosen(session.turns, worth)
                 chosen[i] = [(one.remark.sentence.text, one.body) for one in found]
-            print(f"people from {person}, agents from {agent}: {figures(given, chosen)}")
+            unseen = [s for i, s in given.silent.items() if given.repository[i] == "silent 1"]
+            noise = sum(
+                bool(choice.chosen(s.turns, _worth(worths, i, person, agent)))
+                for i, s in given.silent.items()
+            )
+            said = f", {noise} of {len(given.silent)} chats not silent" if unseen else ""
+            print(f"people from {person}, agents from {agent}: {figures(given, chosen)}{said}")
     if write:
         _write(tables)
 
