@@ -43,25 +43,6 @@ _EARLIER: Final = re.compile(
 _REVERT: Final = re.compile(r'Revert "(.{4,200})"')
 
 
-def head_of(top: Path) -> str:
-    """The commit that HEAD names, read from git's files; "" when they do not tell."""
-    own, common = git.git_dir(top), git.common_dir(top)
-    try:
-        if own is None or common is None:
-            return ""
-        text = (own / "HEAD").read_text().strip()
-        if not text.startswith("ref: "):
-            return text
-        for folder in (own, common):
-            path = folder / text[5:]
-            if path.is_file():
-                return path.read_text().strip()
-        packed = (common / "packed-refs").read_text()
-        return next((row[:40] for row in packed.splitlines() if row[41:] == text[5:]), "")
-    except (OSError, UnicodeDecodeError):
-        return ""
-
-
 def add(
     record: HistoryRecord,
     top: Path,
@@ -74,7 +55,7 @@ def add(
 
     With `only_few`, nothing when there are more than `FEW`. It goes on where it was broken off.
     """
-    head = head_of(top)
+    head = git.head_of(top)
     if not head or head == record.note("head"):
         return 0, ""
     known = record.note("head")

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
-from urllib.request import url2pathname
 
 from memcli.errors import UsageError
 
@@ -84,6 +83,8 @@ def _address(record: dict[str, Any]) -> str:
 
 
 def _path_of(url: str) -> Path:
+    from urllib.request import url2pathname  # brings HTTP, TLS and e-mail
+
     return Path(os.path.realpath(url2pathname(unquote(urlsplit(url).path))))
 
 

@@ -70,6 +70,25 @@ UNDER_WAY = {
 }
 
 
+def head_of(top: Path) -> str:
+    """The commit that HEAD names, read from git's files; "" when they do not tell."""
+    own, common = git_dir(top), common_dir(top)
+    try:
+        if own is None or common is None:
+            return ""
+        text = (own / "HEAD").read_text().strip()
+        if not text.startswith("ref: "):
+            return text
+        for folder in (own, common):
+            path = folder / text[5:]
+            if path.is_file():
+                return path.read_text().strip()
+        packed = (common / "packed-refs").read_text()
+        return next((row[:40] for row in packed.splitlines() if row[41:] == text[5:]), "")
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
 def under_way(top: Path) -> str:
     """What git is in the middle of in a work tree ("merge", "rebase", ...), "" for nothing."""
     own = git_dir(top)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from memcli.history.docs import Doc, DocPlace
-from memcli.history.excerpts import excerpt
 from memcli.history.record import HistoryRecord, opened
 from memcli.history.search import Asked, HistoryHit, search, stem
 from memcli.project import git
@@ -100,6 +99,8 @@ class HistoryLayer:
             title, *facts = facts
         head = for_prompt(heading(title, facts))
         left = room - tokens(f"### {head}\n")
+        from memcli.history.excerpts import excerpt  # for a hit: most tasks have none
+
         said = excerpt(hit, self._asked, max(4 * left, 120))
         commit = hit.doc.source == "commit"
         if commit and said[0][1].startswith(hit.doc.title):
@@ -285,11 +286,11 @@ def with_new_commits(path: Path, root: Path, most: int) -> None:
     another time.
     """
     top = git.work_tree(root)
-    if top is None or not path.exists():
+    head = git.head_of(top) if top is not None and path.exists() else ""
+    if top is None or not head:
         return
-    from memcli.history import commits
-
-    head = commits.head_of(top)
     with opened(path, wait=0.2) as record:
-        if record is not None and head and record.note("head") not in ("", head):
+        if record is not None and record.note("head") not in ("", head):
+            from memcli.history import commits
+
             commits.add(record, top, most=most, only_few=True)
