@@ -18,7 +18,6 @@ from memcli.errors import UsageError, one_of
 from memcli.index.view import Filters
 from memcli.recall.answer import RecallRequest
 from memcli.recall.present import block
-from memcli.views.recall import recall_json, recall_text
 from memcli.views.text import HOW_TO_BEGIN, count_problems, put, say
 
 NO_FILTERS = Filters()
@@ -73,8 +72,12 @@ def recall(
         count_problems(report.problems, quiet=quiet)
         on_terminal = sys.stdout is not None and sys.stdout.isatty()
         if json or form == "json":
+            from memcli.views.recall import recall_json
+
             put(recall_json(report, explain=explain))
         elif form == "text" or (form == "auto" and on_terminal):
+            from memcli.views.recall import recall_text
+
             put(recall_text(report))
         else:
             put(block(report.hits, report.budget.more))

@@ -19,7 +19,8 @@ EVENTS = {
     "pre-tool": ("PreToolUse", "AfterTool"),
 }
 """The events that are answered, and what agents call them, the usual name first."""
-_ODD = re.compile("[\ud800-\udfff\U00010000-\U0010ffff]")
+_ODD = "[\ud800-\udfff\U00010000-\U0010ffff]"
+"""Compiled by the first text that is not ASCII."""
 
 
 class HookCall(NamedTuple):
@@ -91,9 +92,11 @@ def _transcript(path: str) -> tuple[str, int]:
 
     Only one that lies where an agent keeps its sessions: whoever calls a hook may name any file.
     """
+    if not _is_path(path):
+        return "", 0
     from memcli.sessions.stores import is_stored
 
-    if not _is_path(path) or not is_stored(path, os.environ):
+    if not is_stored(path, os.environ):
         return "", 0
     try:
         return path, os.stat(path).st_size
@@ -110,12 +113,16 @@ def answer(verb: str, told: Told, event: str = "", *, show: bool = False) -> str
     said: dict[str, Any] = {}
     if told.text and names:
         name = event if event in names else names[0]
-        text = _ODD.sub("\ufffd", told.text)[:MOST_CHARACTERS]
+        text = _plain(told.text)[:MOST_CHARACTERS]
         said["hookSpecificOutput"] = {"hookEventName": name, "additionalContext": text}
     line = person_line(told) if show else ""
     if line:
-        said["systemMessage"] = _ODD.sub("\ufffd", line)
+        said["systemMessage"] = _plain(line)
     return json.dumps(said) if said else ""
+
+
+def _plain(text: str) -> str:
+    return text if text.isascii() else re.sub(_ODD, "\ufffd", text)
 
 
 def person_line(told: Told) -> str:

@@ -91,7 +91,10 @@ def word_forms(text: str) -> Iterator[str]:
 
 def spaceless_runs(text: str) -> list[str]:
     """The stretches of `text` in scripts that put no blanks between words."""
-    return [] if text.isascii() else re.findall(_SPACELESS, text)
+    # Dashes and dots stand in many a text: for them alone the pattern is not worth compiling.
+    if all(each < "\u0e00" or "\u2000" <= each < "\u3040" for each in set(text)):
+        return []
+    return re.findall(_SPACELESS, text)
 
 
 @lru_cache(maxsize=1024)

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memcli.errors import ProviderError, UsageError
 from memcli.memory.words import word_forms
-from memcli.project import distribution
 from memcli.providers.embed.arithmetic import DIM, SCALE, quantise, weighted_sum
 
 if TYPE_CHECKING:
@@ -272,7 +271,7 @@ def _rows() -> _Rows:
     """(id, piece, weight, vector) of every token, from the files of the package."""
     folder = _package()
     if folder is None:
-        raise UsageError("embedder = local: its extra is not installed", distribution.hint("local"))
+        raise UsageError("embedder = local: its extra is not installed", _hint())
     try:
         import numpy as np
 
@@ -285,8 +284,14 @@ def _rows() -> _Rows:
     except (ImportError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise ProviderError(
             f"the table of wordllama cannot be read: {error} ({folder})",
-            f"reinstall it: {distribution.hint('local', anew=True)}, or --set embedder=none",
+            f"reinstall it: {_hint(anew=True)}, or --set embedder=none",
         ) from None
+
+
+def _hint(*, anew: bool = False) -> str:
+    from memcli.project import distribution
+
+    return distribution.hint("local", anew=anew)
 
 
 def _table(path: Path) -> NDArray[np.float32]:
