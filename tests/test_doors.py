@@ -38,7 +38,6 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "commands/edit": ({"mkdtemp"}, "a private copy for the user's editor"),
     "commands/history": ({"glob", "read_bytes"}, "git's own files; records in the state folder"),
     "diagnostics/installation": ({"glob"}, "records in the user's state folder"),
-    "history/commits": ({"read_text"}, "git's own files below .git"),
     "history/record": ({"open"}, "makes its file in the user's state folder"),
     "hooks/protocol": ({"open"}, "os.devnull"),
     "storage/owners": ({"open"}, "makes its file in the user's state folder"),
