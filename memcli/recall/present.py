@@ -68,7 +68,7 @@ class Showing:
         candidate, hit = self.search.chosen[entry], self.search.scored.get(entry)
         title, text = self._words(candidate)
         if layer == "ranked" and candidate.around:
-            text = for_prompt(candidate.around.partition(AROUND)[0])
+            text = for_prompt(_body(candidate.around.partition(AROUND)[0], candidate.title))
         facts = list(self._facts(candidate))
         if short:
             title, facts = title.rpartition(" > ")[2], facts[-2:]
@@ -149,8 +149,7 @@ class Showing:
     def _words(self, candidate: Candidate) -> tuple[str, str]:
         if candidate.entry not in self._read:
             title = for_prompt(candidate.title)
-            text = body_of(self.search.source.text(candidate), candidate.title)
-            text = re.sub(_TOPIC_MATTER, "", text, count=1).strip("\n")
+            text = _body(self.search.source.text(candidate), candidate.title)
             self._read[candidate.entry] = (title, for_prompt(text))
         return self._read[candidate.entry]
 
@@ -166,6 +165,11 @@ class Showing:
             if not (top and _is_key(candidate)):
                 return ""
         return "\n" + for_prompt(detail)
+
+
+def _body(text: str, title: str) -> str:
+    """A text without what its title says already."""
+    return re.sub(_TOPIC_MATTER, "", body_of(text, title), count=1).strip("\n")
 
 
 def _is_key(candidate: Candidate) -> bool:

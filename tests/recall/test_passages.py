@@ -46,6 +46,13 @@ def test_words_of_two_bullets_find_their_list_once_and_show_it(noted: Project) -
     assert first["title"] not in [hit["title"] for hit in rest]
 
 
+def test_the_heading_of_a_list_is_shown_once(project: Project) -> None:
+    project.write("MEMORY.md", LIST.replace("checklist\n", "checklist\n\nIn this order:\n"))
+    first = _ranked(project, "announce the wheel before or after Firefox")[0]
+    assert first["title"] == "Deployment notes > Release checklist"
+    assert first["text"].startswith("In this order:\n")
+
+
 def test_a_hit_is_named_by_its_best_bullet(noted: Project) -> None:
     first = _ranked(noted, "smoke test Firefox")[0]
     assert first["line"] == 9
