@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.compaction.reinforce import ReinforceRequest, reinforce
-from memcli.memory.reinforcement import USED, long_words
 from memcli.storage.session_log import SessionLog, Telling
 
 
@@ -24,28 +23,6 @@ def told(app: App, session: str = "") -> ToldReport:
     with app.state() as state:
         log = SessionLog(state)
         return ToldReport(tuple(log.told(session)), sum(log.waiting().values()))
-
-
-def is_used(entry_id: str, text: str, said: str, heard: str) -> bool:
-    """Whether an agent's words show that it used an entry: its id, or words that it had from there.
-
-    `heard` is what the person said: words of it prove nothing.
-    """
-    own = long_words(text) - long_words(heard)
-    taken = bool(own) and len(own & long_words(said)) >= USED * len(own)
-    return taken or entry_id[:8] in said
-
-
-def note_uses(app: App, session: str, said: str, heard: str) -> None:
-    """Note which of the entries that a session was told it used."""
-    with app.state() as state:
-        log = SessionLog(state)
-        told = {each.entry for each in log.told(session)}
-        copies = app.index.entries.copies(told) if told else ()
-        texts = {copy.entry: f"{copy.title}\n{copy.text}" for copy in copies}
-        used = [key for key, text in texts.items() if is_used(key, text, said, heard)]
-        with state.transaction():
-            log.wait(session, used, app.project.now.isoformat())
 
 
 def count_uses(app: App, paths: Collection[str] | None = None) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from memcli.project.context import current_stage, job_folder, need_root, task_fo
 from memcli.project.levels_on_disk import View, view_of
 from memcli.project.trust import own_files
 from memcli.sessions import clean
-from memcli.sessions.model import Session
+from memcli.sessions.model import Session, Turn
 from memcli.storage.files import Unreadable, digest
 from memcli.storage.state import Extraction
 
@@ -86,7 +86,7 @@ class ExtractReport(NamedTuple):
     """What was learned, session by session, with the engine and why it was taken.
 
     `more` names sessions that were found but not read; `prompts` is what would be sent
-    (--show-prompt); `spoken` maps sessions to their words, `heard` to those of the person.
+    (--show-prompt); `spoken` maps sessions to their words, `turns` to what was new in them.
     """
 
     engine: str
@@ -97,7 +97,7 @@ class ExtractReport(NamedTuple):
     prompts: tuple[str, ...]
     patches: tuple[Patch, ...]
     spoken: Mapping[str, str] = {}
-    heard: Mapping[str, str] = {}
+    turns: Mapping[str, Sequence[Turn]] = {}
 
 
 class _Write(NamedTuple):
@@ -121,7 +121,7 @@ def extract(app: App, request: ExtractRequest, *, dry_run: bool = False) -> Extr
     )
     return ExtractReport(
         engine, why, tuple(run.learned), more, tuple(run.problems), tuple(run.shown), patches,
-        run.spoken, run.heard,
+        run.spoken, run.turns,
     )  # fmt: skip
 
 
@@ -154,7 +154,7 @@ class _Extraction:
         self.learned: list[Learned] = []
         self.shown: list[str] = []
         self.spoken: dict[str, str] = {}
-        self.heard: dict[str, str] = {}
+        self.turns: dict[str, Sequence[Turn]] = {}
         self.before: dict[str, str | None] = {}
         self.after: dict[str, str] = {}
 
@@ -252,7 +252,7 @@ class _Extraction:
         )  # fmt: skip
         outcome = self._write(found.drafts, context, home, session)
         ended = [item.outcome for item in found.drafts if item.finding.scope == "episode"]
-        self.heard[session.id] = "\n".join(turn.text for turn in turns if turn.role == "user")
+        self.turns[session.id] = turns
         self.spoken[session.id] = "\n".join(turn.text for turn in turns if turn.role != "tool")
         done = head._replace(
             events=outcome.events,

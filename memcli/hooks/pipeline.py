@@ -14,6 +14,7 @@ from memcli.commands import compact, told
 from memcli.compaction.reinforce import ReinforceRequest, reinforce
 from memcli.errors import MemError
 from memcli.extraction.extract import ExtractReport, ExtractRequest, Learned, extract
+from memcli.hooks.uses import note_uses
 from memcli.memory.changes import Event
 from memcli.memory.values import Patch
 
@@ -64,7 +65,7 @@ def _reinforce(app: App, report: ExtractReport, learned: Learned, reinforced: li
     spoken = report.spoken.get(learned.session)
     if learned.known or spoken is None:
         return
-    told.note_uses(app, learned.session, spoken, report.heard.get(learned.session, ""))
+    note_uses(app, learned.session, spoken, report.turns.get(learned.session, ()))
     with app.state() as history:
         recalled = history.recalled(learned.session)
     if not recalled:

@@ -43,7 +43,7 @@ def extract_keys(done: Finished) -> Keys:
     report = done.extract
     return {
         **report._asdict(),
-        **dict.fromkeys(("extract", "why", "spoken", "heard", "patches"), ...),
+        **dict.fromkeys(("extract", "why", "spoken", "turns", "patches"), ...),
         "engine_because": report.why,
         "sessions": [
             {**each._asdict(), "failed": [{"scope": s, "why": why} for s, why in each.failed]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,9 @@ from memcli.commands import told
 from memcli.compaction.compact import CompactRequest, compact
 from memcli.compaction.uses import WaitingUses
 from memcli.extraction.extract import ExtractRequest
-from memcli.hooks import pipeline
-from memcli.storage.session_log import SessionLog
+from memcli.hooks import pipeline, uses
+from memcli.sessions.model import Turn
+from memcli.storage.session_log import SessionLog, Telling
 from tests.conftest import Project
 from tests.hooks.test_hook import SESSION, WISH, call, transcript
 
@@ -133,9 +135,47 @@ def test_what_was_learned_is_said_at_the_next_start(shop: Project) -> None:
 def test_words_that_the_person_said_prove_nothing() -> None:
     """An id does, and words that stood nowhere else."""
     text = "Freeze the clock with frozen_clock in checkout tests"
-    assert told.is_used("0123456789", text, "see 01234567", "")
-    assert not told.is_used("0123456789", text, "freeze clock checkout tests", text)
-    assert told.is_used("0123456789", text, "i froze it: frozen_clock, freeze", "checkout tests")
+    assert uses.is_used("0123456789", text, "see 01234567", "")
+    assert not uses.is_used("0123456789", text, "freeze clock checkout tests", text)
+    assert uses.is_used("0123456789", text, "i froze it: frozen_clock, freeze", "checkout tests")
+
+
+@pytest.mark.parametrize(("name", "given", "used"), [
+    ("Bash", {"command": "make reset-db && make check"}, True),
+    ("Bash", {"command": "psql -f wipe.sql"}, False),
+    ("Bash", {"command": "ls src"}, False),
+    ("Edit", {"file_path": "src/vat.py"}, True),
+    ("Write", {"file_path": "src/other.md"}, False),
+    ("Edit", {"file_path": "gen/api.py"}, False),
+])  # fmt: skip
+@pytest.mark.parametrize("late", [True, False])
+def test_what_was_done_after_it_was_told_counts(
+    shop: Project, name: str, given: dict[str, str], used: bool, late: bool
+) -> None:
+    """A file or a command that an entry is about; never what it forbids, nor what came before."""
+    entries = {
+        "reset": {"body": "Call `make reset-db`. Never run `psql -f wipe.sql`.", "commands": ["psql*"]},
+        "vat": {"body": "Round VAT once per line.", "paths": ["src/*.py"]},
+        "made": {"body": "Never edit what the generator wrote.", "paths": ["gen/*"]},
+    }  # fmt: skip
+    text = "".join(
+        shop.entry(key, values.pop("body"), id=key, type="corrective", **values)
+        for key, values in entries.items()
+    )
+    shop.write("MEMORY.md", text)
+    at = datetime.fromisoformat("2026-11-20T10:00:00").astimezone(UTC)
+    when = (at + timedelta(minutes=5 if late else -5)).isoformat()
+    turn = Turn("assistant", "", "assistant", "1", when, name, given)
+    with App(Options(root=str(shop.root)), os.environ, shop.root) as app:
+        app.refresh()
+        with app.state() as state, state.transaction():
+            tellings = (
+                Telling("one", "prompt", key, key, "why", "2026-11-20T10:00:00") for key in entries
+            )
+            SessionLog(state).tell(tellings)
+        uses.note_uses(app, "one", "Done.", [turn])
+        with app.state() as state:
+            assert bool(SessionLog(state).waiting()) == (used and late)
 
 
 def test_history_is_told_when_it_is_clearly_about_a_prompt(shop: Project) -> None:
