@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -78,6 +80,27 @@ def test_every_command_is_guarded_and_names_no_place(harness: str) -> None:
         words, env = ["/bin/sh", "-c", line], {"PATH": "/nowhere"}
         done = subprocess.run(words, env=env, capture_output=True)
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+# A person approves hooks once, by their text: with another one Codex skips them without a word.
+TRUSTED = {
+    "claude": "1e817771319f3d55fb210d3fa5e6aed860cdbb7f1721f3a84dca8175b48aff3d",
+    "codex": "577c22461846c20ea6b9a3e8e51e0764475e7e07745eb04159e5e1dada575629",
+    "gemini": "81228544cda5bbf846ac878b6bfc1f964cf093f2db5295f0f8388ea28f16bfb9",
+}
+
+
+@pytest.mark.parametrize("harness", settings.HOOKS)
+def test_the_wired_text_is_the_same_in_every_version(harness: str) -> None:
+    """Command, matcher, timeout and message of each hook; the plug-in brings the same."""
+    wired = settings.groups(harness)
+    text = json.dumps(wired, sort_keys=True)
+    assert hashlib.sha256(text.encode()).hexdigest() == TRUSTED[harness]
+    name = {"claude": "hooks.json", "codex": "codex-hooks.json"}.get(harness)
+    if name:
+        plugin = Path(settings.__file__).parent / "plugin" / "hooks" / name
+        theirs = json.loads(plugin.read_text())["hooks"]
+        assert theirs == {event: [group] for event, group in wired.items()}
 
 
 def test_what_comes_out_is_theirs_alone() -> None:
