@@ -98,7 +98,9 @@ def find_injections(text: str) -> list[Span]:
 
 def _commands(text: str) -> Iterator[Span]:
     known = rules("injections.rules")  # the hints of what is shouted are looked for as written
-    for rule in (*due(known["commands"], lowered(text)), *due(known["shouted"], text)):
+    low = lowered(text)
+    orders = due(rules("orders.rules")["orders"], low)  # of other languages than English
+    for rule in (*due(known["commands"], low), *orders, *due(known["shouted"], text)):
         for match in _compiled(rule.pattern).finditer(text):
             yield Span(rule.kind, match.start(), match.end())
     for run in regex(_SPACED).finditer(text) if regex(_SINGLES).search(text) else ():

@@ -16,6 +16,7 @@ from tests.conftest import Project
 KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
 WORDS = json.loads(Path(__file__).with_name("words.json").read_text("utf-8"))
 ORDERS = WORDS["orders"]
+LANGUAGES = json.loads(Path(__file__).with_name("languages.json").read_text("utf-8"))
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=ascii)
@@ -34,6 +35,19 @@ def test_an_order_in_memory_reaches_no_agent(project: Project, order: str) -> No
     ):
         done = project.mem(*command)
         assert done.code == 0 and bare not in done.out, done.out
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_orders_of_other_languages_go_and_harmless_sentences_stay(
+    project: Project, language: str
+) -> None:
+    """Orders are replaced whatever their language; what only has words in common is shown."""
+    words = LANGUAGES[language]
+    body = "\n\n".join(["zebra stripes", *words["orders"], *words["harmless"]])
+    project.write("MEMORY.md", project.entry("Zebra", body, id="zzzz1111"))
+    out = project.mem("recall", "zebra", "--format", "prompt", "--max-tokens", "0").out
+    assert [line for line in words["orders"] if line in out] == []
+    assert [line for line in words["harmless"] if line not in out] == []
 
 
 @pytest.mark.parametrize("closer", WORDS["closers"], ids=ascii)
