@@ -141,18 +141,21 @@ def told(
 ) -> list[budget.Shown]:
     """The hits for a prompt each of which bears on it by itself, the best first."""
     least = project.config.inject_min
-    sought = gate.focus(text, index.words.counts, index.words.size(), least)
+    sought = gate.focus(text, index.words.counts, index.words.size(), least * gate.NEAR_WANTS)
     if not sought.text:
         return []  # most prompts: found out before ranking
     rows = view.visible(index.files().values(), project.view, Filters())
     where = view.select(rows, Filters())
     layers = Layers(project, index, rows, where, vectors_of(index, project.config, embedder, notes))
     asked = excerpt.terms(sought.weights)
+    hits = layers.search.ranked(sought.text, LOOKED_AT)
+    wanted = gate.wanted([hit.vector for hit in hits])
     found = []
-    for hit in layers.search.ranked(sought.text, LOOKED_AT):
+    for hit, share in zip(hits, wanted, strict=True):
         chosen = layers.search.chosen[hit.item.id]
         text = chosen.around.partition(AROUND)[0] or hit.item.text
-        if hit.own and gate.strength(excerpt.together(chosen.title, text, asked)) >= least:
+        met = gate.strength(excerpt.together(chosen.title, text, asked))
+        if hit.own and met >= least * share:
             found.append(layers.showing.shown(hit.item.id, "ranked", short=True))
     return found
 

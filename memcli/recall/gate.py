@@ -1,7 +1,8 @@
 """Whether memory bears on a prompt that did not ask for it: evidence beyond one shared word.
 
 A term counts by how rare it is in this memory, measured by one that stands in a single place, and
-a word of any conversation about code counts little. Two such terms must stand together.
+a word of any conversation about code counts little. Two such terms must stand together. Less is
+enough of a hit whose vector stands out from the others.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from memcli.index.bm25 import idf
 SECOND, THIRD, EACH = 1.0, 0.5, 0.12
 """What the second and the third best of the terms that are met count for, and each of them."""
 COMMON_SHARE = 0.3
+NEAR, FAR = 0.18, -0.08
+NEAR_WANTS, FAR_WANTS = 0.5, 1.5
+"""From which cosine on, above or below the one in the middle of the hits, a hit must have how much
+of the usual strength: its words are believed sooner where the vector agrees."""
 FOCUS = 0.5
 """Sentences of a prompt with less than this share of the best one's strength are not searched."""
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+|(?<=[。！？：；])|\n+")
@@ -80,6 +85,14 @@ def strength(weights: Iterable[float]) -> float:
     best = sorted(weights, reverse=True)
     second, third = (*best[1:3], 0.0, 0.0)[:2]
     return SECOND * second + THIRD * third + EACH * sum(best)
+
+
+def wanted(cosines: Sequence[float | None]) -> list[float]:
+    """The share of the usual strength that each hit must have, given its cosine, if it has any."""
+    known = sorted(cosine for cosine in cosines if cosine is not None)
+    middle = known[(len(known) - 1) // 2] if known else 0.0
+    away = [0.0 if cosine is None else cosine - middle for cosine in cosines]
+    return [NEAR_WANTS if d >= NEAR else FAR_WANTS if d <= FAR else 1.0 for d in away]
 
 
 def weights(terms: Sequence[str], counts: Sequence[int], total: int) -> dict[str, float]:

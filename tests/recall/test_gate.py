@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from memcli.recall.gate import focus, strength, weights
+from memcli.recall.gate import focus, strength, wanted, weights
 
 pytestmark = pytest.mark.unit
 
@@ -29,6 +29,13 @@ def test_one_shared_word_is_little() -> None:
     """However rare it is; two that are rare say much, and a third more."""
     assert strength([1.0]) < 0.2 < 0.9 < strength([1.0, 0.9]) < strength([1.0, 0.9, 0.5])
     assert strength([]) == 0.0
+
+
+def test_words_are_believed_sooner_where_the_vector_agrees() -> None:
+    """Measured by the middle of the hits; where vectors say nothing, words decide alone."""
+    assert wanted([0.6, 0.3, None, 0.2, 0.3]) == [0.5, 1.0, 1.0, 1.5, 1.0]
+    assert wanted([None, None]) == [1.0, 1.0]
+    assert wanted([]) == []
 
 
 def test_words_of_any_conversation_count_little() -> None:
