@@ -198,10 +198,10 @@ _mem() {
         ;;
     init)
         case $prev in
-        --from) : ;;
+        --from | --learn-with) : ;;
         --git-dir | --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--git --claude --codex --gemini --opencode --ci --from --agents --history --all --user --shared --remove --git-dir --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--git --claude --codex --gemini --opencode --ci --from --agents --history --all --learn-with --user --shared --remove --git-dir --dry-run -n --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     index)

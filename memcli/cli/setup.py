@@ -26,6 +26,7 @@ def init(
     agents: bool = flag("--agents", "Tell agents in AGENTS.md or CLAUDE.md when to use mem."),
     history: bool = flag("--history", "Find what was said in sessions and committed."),
     everything: bool = flag("--all", "All of these."),
+    learn_with: str = option("NAME", "Learn with claude, anthropic or rules, everywhere."),
     user: bool = flag("--user", "Hooks of agents in your own settings, for all repositories."),
     shared: bool = flag("--shared", "Hooks of agents in settings that are committed."),
     remove: bool = flag("--remove", "Take back what mem init did, or only what is named with it."),
@@ -41,9 +42,11 @@ def init(
     each = everything and not remove  # without a target named, --remove takes back all of them
     wanted = {"claude": claude, "codex": codex, "gemini": gemini, "opencode": opencode}
     named = tuple(name for name, on in wanted.items() if on or each)
+    if not (learn_with or dry_run or remove):
+        learn_with = _wanted_learner(mem)
     request = command.InitRequest(
         git or each, named, ci or each, agents or each, user, shared, remove, source, everything,
-        git_dir,
+        git_dir, learn_with,
     )  # fmt: skip
     report = command.run(mem, request, dry_run=dry_run)
     wrote(mem, report, upkeep.init_text, dry_run=dry_run)
@@ -63,11 +66,33 @@ def _wants_history(mem: App) -> bool:
     path = record_path(mem)
     if mem.options.quiet or mem.options.json or path is None or path.exists():
         return False
-    if not (sys.stdin and sys.stdin.isatty() and sys.stderr and sys.stderr.isatty()):
+    return _says_yes("Find what was said in agents' sessions here, and commits? [y/N] ")
+
+
+def _wanted_learner(mem: App) -> str:
+    """What a person at a terminal wants to learn with, "" where that is settled; asked once."""
+    from shutil import which
+
+    if mem.options.quiet or mem.options.json or not which("claude"):
+        return ""
+    settings = mem.project.settings
+    if settings.origins["llm"] != "default" or not _at_terminal():
+        return ""
+    most = f"at most {settings.config.max_calls} a day"
+    question = f"Learn with your Claude login? One call for each session that taught, {most} [y/N] "
+    return "claude" if _says_yes(question) else "rules"
+
+
+def _says_yes(question: str) -> bool:
+    """The answer of a person; no where there is no terminal."""
+    if not _at_terminal():
         return False
-    question = "Find what was said in agents' sessions here, and commits? [y/N] "
     print(question, end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _at_terminal() -> bool:
+    return bool(sys.stdin and sys.stdin.isatty() and sys.stderr and sys.stderr.isatty())
 
 
 @command("index")

@@ -9,21 +9,25 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memcli.app import App
-from memcli.errors import RefusedError, UsageError
+from memcli.errors import RefusedError, UsageError, one_of
 from memcli.install import harness, repository
 from memcli.install.targets import Changes, Target, apply
-from memcli.project import distribution, git, places
+from memcli.project import config, distribution, git, places
 from memcli.project.context import Project
 from memcli.project.levels_on_disk import FoundFile, Listing
 from memcli.project.places import line_for
 from memcli.storage.durable import sweep
 from memcli.storage.folders import state_dir
 
+LEARNERS = ("claude", "anthropic", "rules")
+"""What sessions may be learned from with."""
+
 
 class InitRequest(NamedTuple):
     """What is to call mem; nothing named is the repository alone (with `remove`: all of it).
 
     `source` is what CI is to install; `everything` with `remove` adds the user's own settings.
+    `learn_with` is the value of the key llm, or rules.
     """
 
     git: bool = False
@@ -36,6 +40,7 @@ class InitRequest(NamedTuple):
     source: str = ""
     everything: bool = False
     git_dir: str = ""
+    learn_with: str = ""
 
     @property
     def named(self) -> bool:
@@ -99,7 +104,26 @@ def _told(root: Path, listing: Listing, found: Sequence[FoundFile]) -> list[str]
     return told
 
 
+def _learner(project: Project, name: str) -> Target:
+    """The user's configuration, in which what sessions are learned from with is named."""
+    path = config.user_file(project.home, project.environ)
+    value = "none" if name == "rules" else name
+
+    def put(text: str | None) -> str:
+        after = config.with_value(text or "", "llm", value)
+        if after is None:
+            raise UsageError(" cannot be changed by mem", f'write llm = "{value}" into it')
+        return after
+
+    what = "sessions are learned from " + ("by rules" if name == "rules" else f"with {name}")
+    return Target(path, put, lambda text: text, (path.parent,), what)
+
+
 def _check(root: Path | None, request: InitRequest) -> None:
+    if request.learn_with and request.remove:
+        raise UsageError("--learn-with does not go with --remove", "change llm in your config.toml")
+    if request.learn_with:
+        one_of("--learn-with", request.learn_with, LEARNERS)
     wired = bool(request.git or request.agents or request.remove)
     if request.user and request.shared:
         raise UsageError("--user and --shared name two places", "give one of them")
@@ -118,6 +142,8 @@ def _targets(
     root, remove, everything = project.root, request.remove, request.all_of_it
     if root is not None and (everything or not remove):
         found += repository.base(root, top)
+    if request.learn_with:
+        found.append(_learner(project, request.learn_with))
     if root is not None and (request.git or everything):
         found += repository.hooks(top, notes, user=request.user, remove=remove)
     names = request.agents if request.named else tuple(harness.NAMES) if remove else ()

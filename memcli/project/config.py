@@ -152,6 +152,26 @@ def read_settings(path: Path, root: Path | None = None) -> TomlFile:
     return TomlFile(str(path), values, text)
 
 
+def with_value(text: str, key: str, value: str) -> str | None:
+    """A TOML file with a text as the value of a key; every other byte stays. None when it cannot be
+    done so.
+    """
+    import tomllib
+
+    mark, body = text[: text.startswith("\ufeff")], text.removeprefix("\ufeff")
+    table = re.search(r"(?m)^[ \t]*\[", body)
+    top = body[: table.start()] if table else body
+    old = rf"""(?m)^([ \t]*{key}[ \t]*=[ \t]*)(?:"[^"\n]*"|'[^'\n]*')"""
+    after, found = re.subn(old, rf'\g<1>"{value}"', top, count=1)
+    if not found:
+        after = f'{key} = "{value}"' + ("\r\n" if "\r\n" in body else "\n") + top
+    after += body[len(top) :]
+    with suppress(ValueError, RecursionError):
+        if tomllib.loads(after) == {**tomllib.loads(body), key: value}:
+            return mark + after
+    return None
+
+
 def load(
     *, home: Path, root: Path | None, environ: Mapping[str, str], flags: Mapping[str, Any]
 ) -> Settings:

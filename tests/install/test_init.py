@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from memcli.cli import setup
 from memcli.install import agent_settings, git_hooks, repository
 from memcli.project import distribution, git
+from memcli.project.config import user_file
 from tests.conftest import Project
 from tests.install import is_installed
 from tests.install.test_agent_settings import OLD, PREPARED
@@ -708,3 +710,51 @@ def test_the_hooks_for_pre_commit_are_commands_of_ours() -> None:
         assert not any(stage.startswith("post") for stage in hook.get("stages", ())) or (
             hook["always_run"] and not hook["pass_filenames"]
         )
+
+
+# --- what sessions are learned from with
+
+
+def test_what_to_learn_with_is_written_to_the_users_configuration(project: Project) -> None:
+    """Nowhere else, and not by a dry run; a second time there is nothing to do."""
+    path = user_file(project.home, os.environ)
+    assert '+llm = "claude"' in project.mem("init", "--learn-with", "claude", "--dry-run").out
+    assert not path.exists()
+    said = project.mem("init", "--learn-with", "claude")
+    assert said.code == 0 and "sessions are learned from with claude" in said.out
+    assert path.read_text() == 'llm = "claude"\n'
+    assert "in place already" in project.mem("init", "--learn-with", "claude").out
+    assert project.mem("init", "--learn-with", "rules").code == 0
+    assert path.read_text() == 'llm = "none"\n'
+
+
+def test_a_value_that_cannot_be_replaced_is_left(project: Project) -> None:
+    path = user_file(project.home, os.environ)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text('"llm" = "none"\n')
+    said = project.mem("init", "--learn-with", "claude")
+    assert said.code == 2 and 'write llm = "claude" into it' in said.err
+    assert path.read_text() == '"llm" = "none"\n'
+
+
+def test_learning_takes_a_known_name_and_is_not_taken_back(project: Project) -> None:
+    assert project.mem("init", "--learn-with", "oracle").code == 2
+    assert project.mem("init", "--learn-with", "claude", "--remove").code == 2
+
+
+@pytest.mark.parametrize(("answer", "value"), [("y", "claude"), ("", "none")])
+def test_a_person_at_a_terminal_is_asked_once(
+    project: Project, monkeypatch: pytest.MonkeyPatch, answer: str, value: str
+) -> None:
+    """The default is no; either answer settles it. Without the command claude nobody is asked."""
+    asked: list[str] = []
+    monkeypatch.setattr(setup, "_at_terminal", lambda: True)
+    monkeypatch.setattr(setup, "_says_yes", lambda text: (asked.append(text), answer == "y")[1])
+    monkeypatch.setattr("shutil.which", lambda name, *_, **__: None)
+    project.mem("init")
+    assert not any("Claude login" in each for each in asked)
+    monkeypatch.setattr("shutil.which", lambda name, *_, **__: f"/bin/{name}")
+    for _ in range(2):
+        project.mem("init")
+    assert sum("Claude login" in each for each in asked) == 1
+    assert f'llm = "{value}"' in user_file(project.home, os.environ).read_text()

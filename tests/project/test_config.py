@@ -178,3 +178,19 @@ def test_a_bad_now_is_a_usage_error(project: Project, text: str) -> None:
     done = project.mem("recall", "x", env={"MEM_NOW": text})
     assert done.code == 2
     assert "MEM_NOW" in done.err
+
+
+@pytest.mark.parametrize(("before", "after"), [
+    ("", 'llm = "claude"\n'),
+    ("# mine\r\n[t]\r\nllm = 'x'\r\n", 'llm = "claude"\r\n# mine\r\n[t]\r\nllm = \'x\'\r\n'),
+    ("limit = 5\n llm  = 'none' # why\n[t]", 'limit = 5\n llm  = "claude" # why\n[t]'),
+    ('\ufeffllm = "none"', '\ufeffllm = "claude"'),
+    ("\ufefflimit = 5", '\ufeffllm = "claude"\nlimit = 5'),
+    ('notes = """\nllm = "x"\n"""\n', None),
+    ('"llm" = "none"\n', None),
+    ("llm = 1\n", None),
+    ("llm = \n", None),
+])  # fmt: skip
+def test_one_value_is_replaced_and_every_other_byte_stays(before: str, after: str | None) -> None:
+    """What cannot be done so is left to the person."""
+    assert config.with_value(before, "llm", "claude") == after
