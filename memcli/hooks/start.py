@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from functools import partial
 
 from memcli.hooks.calls import HookCall, Told
 from memcli.hooks.hook_app import HookApp, ToldNote, remember, title_of
 from memcli.index import view
 from memcli.index.source import Candidate
 from memcli.index.view import Filters
+from memcli.project.context import own_tokens
 from memcli.project.trust import own_files
 from memcli.recall import budget
 from memcli.recall.budget import Pools, Shown
@@ -109,7 +111,9 @@ def _rules(app: HookApp) -> budget.Block:
     layers = _layers(app)
     pools = Pools(layers.institutional(), layers.baseline(), ranked=_lessons(app, layers))
     limit = min(AGENT_TOKENS, app.limit or AGENT_TOKENS)
-    return budget.compose(pools, limit=limit, most=LESSONS)
+    own = min(AGENT_TOKENS, own_tokens(app.project))
+    within = partial(budget.compose, limit=limit, most=LESSONS)
+    return budget.compose_beside(pools, layers.own(), own, within)
 
 
 def _standing(app: HookApp, before: set[str]) -> budget.Block:
@@ -123,7 +127,9 @@ def _standing(app: HookApp, before: set[str]) -> budget.Block:
         ranked=list({item.key: item for item in reversed(items)}.values())[::-1],
     )
     limit = min(START_TOKENS, app.limit * 2 or START_TOKENS)
-    return budget.compose(pools, limit=limit, most=LESSONS + len(again))
+    own, most = min(START_TOKENS, 2 * own_tokens(app.project)), LESSONS + len(again)
+    within = partial(budget.compose, limit=limit, most=most)
+    return budget.compose_beside(pools, layers.own(), own, within)
 
 
 def _layers(app: HookApp, *stores: str) -> Layers:

@@ -187,6 +187,18 @@ class Project:
         return absolute.lstrip(os.sep) if os.path.isabs(path) else os.path.normpath(path)
 
 
+def own_tokens(project: Project) -> int:
+    """The size of an answer that the user's own part counts in; 0: the configured one is theirs.
+
+    What the project's file sets bounds the project's part alone.
+    """
+    settings = project.settings
+    if settings.origins["max_tokens"] != "project file" or not settings.config.max_tokens:
+        return 0
+    user = config.load(home=project.home, root=None, environ=project.environ, flags={})
+    return user.config.max_tokens or config.Config().max_tokens
+
+
 def moment(today: datetime.date) -> datetime.datetime:
     """Today's date with the time of day, for journals."""
     return datetime.datetime.combine(today, datetime.datetime.now().time())

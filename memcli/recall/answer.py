@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from memcli.index import view
 from memcli.index.source import AROUND
 from memcli.index.view import Filters
 from memcli.memory.values import Problem
+from memcli.project.context import own_tokens
 from memcli.recall import budget, excerpt, gate
 from memcli.recall.budget import Budget
 from memcli.recall.layers import Layers
@@ -87,7 +89,7 @@ def answer(
         pools = pools._replace(ranked=history.merged(listed, project.config.max_tokens))
     elif history is not None:
         pools = pools._replace(history=history)
-    shown = composed(project.config, pools)
+    shown = composed(project.config, pools, layers.own(), own_tokens(project))
     problems = (*project.listing.problems, *(item for row in files for item in row.problems))
     hits = tuple(_hits(layers, history, shown.items, ranked_only=request.ranked_only))
     return RecallReport(
@@ -160,11 +162,17 @@ def told(
     return found
 
 
-def composed(config: Config, pools: budget.Pools) -> budget.Block:
-    """What of these is shown, by the bounds of the configuration."""
-    return budget.compose(
-        pools, limit=config.max_tokens, most=config.limit, by_type=config.max_tokens_by_type
+def composed(
+    config: Config, pools: budget.Pools, own: Collection[str] = (), own_limit: int = 0
+) -> budget.Block:
+    """What of these is shown, by the bounds of the configuration; see `compose_beside`."""
+    within = partial(
+        budget.compose,
+        limit=config.max_tokens,
+        most=config.limit,
+        by_type=config.max_tokens_by_type,
     )
+    return budget.compose_beside(pools, own, own_limit, within)
 
 
 def vectors_of(

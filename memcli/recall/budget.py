@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from memcli.memory.words import spaceless_runs
@@ -193,6 +193,35 @@ def compose(
     chosen["episodes"].reverse()
     items = tuple(item for layer in LAYERS for item in chosen[layer])
     return Block(items, Budget(limit, tokens(write(items, more)) if items else 0, more))
+
+
+def compose_beside(
+    pools: Pools, own: Collection[str], own_limit: int, within: Callable[[Pools], Block]
+) -> Block:
+    """What `within` composes, beside the user's own part where `own_limit` is not 0.
+
+    Norms and standing entries whose keys are in `own`, the user's, take what they would of a block
+    of `own_limit` tokens.
+    """
+    if not own_limit:
+        return within(pools)
+
+    def part(pool: Sequence[Shown], *, mine: bool) -> list[Shown]:
+        return [item for item in pool if (item.key in own) is mine]
+
+    norms, standing = pools.institutional, pools.baseline
+    first = compose(Pools(part(norms, mine=True), part(standing, mine=True)), limit=own_limit)
+    shown = {item.key for item in first.items}
+    others = pools._replace(
+        institutional=part(norms, mine=False),
+        baseline=part(standing, mine=False),
+        ranked=[item for item in pools.ranked if shown.isdisjoint((item.key, *item.also))],
+    )
+    second = within(others)
+    items = sorted((*first.items, *second.items), key=lambda item: LAYERS.index(item.layer))
+    more = first.budget.more + second.budget.more
+    used = tokens(write(items, more)) if items else 0
+    return Block(tuple(items), Budget(second.budget.limit, used, more))
 
 
 def _history(pool: HistoryPool, rest: int, chosen: dict[str, list[Shown]], taken: set[str]) -> None:

@@ -138,6 +138,12 @@ class Layers:
         kept.sort(key=lambda c: (_when(c), c.entry), reverse=True)
         return self._shown("episodes", [c.entry for c in kept[:EPISODES]])
 
+    def own(self) -> set[str]:
+        """The keys of what lies at the global level: the user's own norms and entries."""
+        files, chosen = self.search.source.files, self.search.chosen.items()
+        entries = {key for key, c in chosen if files[c.source].place.level == "global"}
+        return entries | {row.path for row in self.rows if row.place.level == "global"}
+
     def hits(self, items: Iterable[Shown]) -> Iterator[Hit]:
         """What is shown, numbered within its layer."""
         counts: dict[str, int] = {}

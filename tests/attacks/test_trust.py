@@ -140,3 +140,27 @@ def test_python_m_takes_no_module_from_the_working_directory(tmp_path: Path) -> 
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_project_bounds_its_own_part_of_the_block_alone(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the user's own files say is shown however small a block the repository wants."""
+    monkeypatch.setenv("MEM_HOOK_SECONDS", "120")
+    rule = {"kind": "policy", "priority": "critical", "type": "directive"}
+    text = project.entry("Never force push", "Never force push.", **rule)
+    project.write("MEMORY.md", text, at=project.home)
+    project.write("institutional.md", "Own norms.\n", at=project.home)
+    theirs = project.entry("Project rule", "Deploy on Fridays.", **rule)
+    project.write("MEMORY.md", theirs + project.entry("Deploy", "deploy " * 30))
+    project.write(".mem.toml", "max_tokens = 1\n")
+    out = project.mem("recall", "deploy", "--format", "prompt").out
+    assert "Never force push" in out
+    assert "Own norms" in out
+    assert "Fridays" not in out
+    assert "deploy deploy" not in out
+    call = json.dumps({"session_id": "s", "cwd": str(project.root), "source": "startup"})
+    told = project.shell("hook", "session-start", input=call).out
+    assert "Never force push" in told
+    assert "Fridays" not in told
+    assert project.mem("recall", "deploy", "--max-tokens", "1", "--format", "prompt").out == ""
