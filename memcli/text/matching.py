@@ -23,11 +23,16 @@ class Span(NamedTuple):
 
 
 class TextRule(NamedTuple):
-    """A pattern for texts in which a hint occurs; before a `^hint` stands no letter or digit."""
+    """A pattern for texts in which one of its hints occurs."""
 
     kind: str
-    hints: tuple[str, ...]
     pattern: str
+
+
+Hint = tuple[str, bool, TextRule]
+"""A literal, whether no letter or digit may stand before it, and the rule, whose hints are in a
+row: flat, since a recall goes through some hundred of them for every text that it shows.
+"""
 
 
 @cache
@@ -36,16 +41,18 @@ def regex(pattern: str, flags: int = 0) -> re.Pattern[str]:
 
 
 @cache
-def rules(name: str) -> dict[str, tuple[TextRule, ...]]:
-    """The rules of a data file beside this module, by group.
+def rules(name: str) -> dict[str, tuple[Hint, ...]]:
+    """The hints of the rules of a data file beside this module, by group.
 
-    Stanzas: a JSON list of group, kind and hints, then the pattern.
+    Stanzas: a JSON list of group, kind and hints (`^hint` begins a word), then the pattern.
     """
-    found: dict[str, tuple[TextRule, ...]] = {}
+    found: dict[str, tuple[Hint, ...]] = {}
     for stanza in table(f"text/{name}").strip().split("\n\n"):
         head, _, pattern = stanza.partition("\n")
         group, kind, *hints = json.loads(head)
-        found[group] = (*found.get(group, ()), TextRule(kind, tuple(hints), pattern))
+        rule = TextRule(kind, pattern)
+        own = ((hint.removeprefix("^"), hint[0] == "^", rule) for hint in hints)
+        found[group] = (*found.get(group, ()), *own)
     return found
 
 
@@ -54,25 +61,20 @@ def lowered(text: str) -> str:
     return text.replace("\u0130", "I").lower()
 
 
-def _occurs(hint: str, text: str) -> bool:
-    if hint[0] != "^":
-        return hint in text
-    at = text.find(hint[1:])
+def _begins_word(hint: str, text: str) -> bool:
+    at = text.find(hint)
     while at > 0 and text[at - 1].isalnum():
-        at = text.find(hint[1:], at + 1)
+        at = text.find(hint, at + 1)
     return at >= 0
 
 
-def due(rules: Iterable[TextRule], text: str) -> Iterator[TextRule]:
+def due(hints: Iterable[Hint], text: str) -> Iterator[TextRule]:
     """The rules one of whose hints occurs in `text`."""
-    seen: dict[str, bool] = {}
-    for rule in rules:
-        for hint in rule.hints:
-            if hint not in seen:
-                seen[hint] = _occurs(hint, text)
-            if seen[hint]:
-                yield rule
-                break
+    last: TextRule | None = None
+    for hint, begins, rule in hints:
+        if hint in text and rule is not last and (not begins or _begins_word(hint, text)):
+            last = rule
+            yield rule
 
 
 def settle(change: Callable[[str], str], text: str) -> str:

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Final
 
 from memcli.text.credentials import assigned, is_filler, is_masked, is_ordinary
-from memcli.text.matching import Span, TextRule, due, lowered, regex, replaced, rules, settle
+from memcli.text.matching import Hint, Span, TextRule, due, lowered, regex, replaced, rules, settle
 from memcli.text.tables import table
 
 _B: Final = r"(?<![A-Za-z0-9])"
@@ -31,17 +31,19 @@ _KEY_MOST: Final = 8000
 
 
 @cache
-def _shapes() -> tuple[TextRule, ...]:
-    """The rules of the table of shapes: kind, prefixes, what follows them.
+def _tokens() -> tuple[Hint, ...]:
+    """The hints of what is a token by its looks: of the rules, and of the table of shapes (kind,
+    prefixes, what follows them).
 
     Prefixes, alphabets and lengths are facts that gitleaks (MIT, see docs/notices.md) collected.
     """
-    found = []
+    found = [*rules("secrets.rules")["tokens"]]
     for line in table("text/token_shapes.txt").splitlines():
         kind, prefixes, rest = line.split(" ", 2)
         starts = tuple(prefixes.split(","))
         pattern = "|".join(map(re.escape, starts))
-        found.append(TextRule(kind, starts, rf"{_B}(?:{pattern}){rest}{_E}"))
+        rule = TextRule(kind, rf"{_B}(?:{pattern}){rest}{_E}")
+        found += [(start, False, rule) for start in starts]
     return tuple(found)
 
 
@@ -71,7 +73,7 @@ def find_secrets(text: str) -> list[Span]:
     low, known = lowered(text), rules("secrets.rules")
     found = list(_private_keys(text)) if "private key" in low else []
     for group, where, innocent in (
-        (known["tokens"] + _shapes(), text, is_masked),  # shapes that speak for themselves
+        (_tokens(), text, is_masked),  # shapes that speak for themselves
         (known["credentials"], low, is_filler),  # may also be a placeholder or an ordinary word
         (known["told"], low, is_ordinary),  # any word: only a value that looks chosen counts
     ):
