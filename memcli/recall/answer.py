@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from memcli.errors import ProviderError, UsageError
 from memcli.index import view
 from memcli.index.source import AROUND
 from memcli.index.view import Filters
@@ -183,6 +185,13 @@ def vectors_of(
     """
     if config.fusion == "bm25" or config.embedder == "none":
         return lambda *_: None
-    from memcli.recall.vector_lane import IndexLane
 
-    return IndexLane(index, config, embedder, notes).look
+    def look(*asked: object) -> Lane | None:
+        with suppress(ProviderError, UsageError):  # the lane says so
+            if embedder() is None:
+                return None
+        from memcli.recall.vector_lane import IndexLane
+
+        return IndexLane(index, config, embedder, notes).look(*asked)  # type: ignore[arg-type]
+
+    return look

@@ -17,13 +17,12 @@ import pytest
 from memcli.app import App, Options
 from memcli.index.embedding import FEW, content_hash
 from memcli.index.vectors import BLOCK, embedded_text
-from memcli.providers.embed import http
+from memcli.providers.embed import http, local_package
 from memcli.providers.embed.arithmetic import quantise, signs
-from memcli.providers.embed.local import installed
 from tests.conftest import Project, Result
 from tests.providers.embed.server import HANG, Answer, Server, free_port, serving, vector_of
 
-pytestmark = pytest.mark.skipif(not installed(), reason="needs the extra `local`")
+pytestmark = pytest.mark.skipif(local_package() is None, reason="needs the extra `local`")
 
 WORDS = """
     lock timeout migration deploy payment webhook retry cache queue index token flaky test cart invoice

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from memcli.providers.embed import PROVIDERS
-from memcli.providers.embed.local import installed
+from memcli.providers.embed import PROVIDERS, local_package
 from memcli.recall import vector_lane
 from tests.conftest import Project
 
 pytestmark = [
-    pytest.mark.skipif(not installed(), reason="needs the extra `local`"),
+    pytest.mark.skipif(local_package() is None, reason="needs the extra `local`"),
     pytest.mark.usefixtures("vectors"),
 ]
 SALAD = (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from memcli.errors import UsageError
@@ -14,6 +16,16 @@ if TYPE_CHECKING:
     Matrix = NDArray[np.float32]
 
 PROVIDERS = ("auto", "none", "local", "openai", "gemini", "ollama", "openai-compatible", "onnx")
+
+
+LOCAL_TABLE = "l2_supercat_256.safetensors"
+"""The table of word vectors in the package of the extra `local`."""
+
+
+def local_package() -> Path | None:
+    """The folder of that package on the import path; it is not imported: that would load numpy."""
+    paths = (Path(folder, "wordllama") for folder in sys.path)
+    return next((path for path in paths if (path / "weights" / LOCAL_TABLE).is_file()), None)
 
 
 class Embedder(Protocol):
@@ -48,9 +60,7 @@ def make_embedder(
     2) where a key, a URL or a folder is missing; keys come from `environ` alone.
     """
     if name == "auto":
-        from memcli.providers.embed.local import installed
-
-        name = "local" if installed() else "none"
+        name = "local" if local_package() is not None else "none"
     if name == "none":
         return None
     if name == "local":

@@ -11,7 +11,6 @@ import json
 import math
 import os
 import sqlite3
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import cached_property
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memcli.errors import ProviderError, UsageError
 from memcli.memory.words import word_forms
+from memcli.providers.embed import LOCAL_TABLE, local_package
 from memcli.providers.embed.arithmetic import DIM, SCALE, quantise, weighted_sum
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ MANY = 256
 _WEIGHT = 16
 _MOST_WEIGHT = 1023
 """Weights are whole: 16 for a token vector of length 1. Bounded so that sums fit into 64 bits."""
-_TABLE = "l2_supercat_256.safetensors"
 _TOKENIZER = "l2_supercat_tokenizer_config.json"
 _BLANK = "\u2581"
 _VERSION = 1
@@ -49,17 +48,6 @@ class WordVector(NamedTuple):
 
     weight: int
     vector: bytes
-
-
-def installed() -> bool:
-    """Whether the package with the table is there; it is not imported (that would load numpy)."""
-    return _package() is not None
-
-
-def _package() -> Path | None:
-    """The folder of the package on the import path."""
-    paths = (Path(folder, "wordllama") for folder in sys.path)
-    return next((path for path in paths if (path / "weights" / _TABLE).is_file()), None)
 
 
 class Local:
@@ -269,14 +257,14 @@ def _fill(db: sqlite3.Connection, rows: _Rows) -> None:
 
 def _rows() -> _Rows:
     """(id, piece, weight, vector) of every token, from the files of the package."""
-    folder = _package()
+    folder = local_package()
     if folder is None:
         raise UsageError("embedder = local: its extra is not installed", _hint())
     try:
         import numpy as np
 
         vocabulary = json.loads((folder / "tokenizers" / _TOKENIZER).read_bytes())["model"]["vocab"]
-        table = _table(folder / "weights" / _TABLE)
+        table = _table(folder / "weights" / LOCAL_TABLE)
         lengths = np.linalg.norm(table, axis=1)
         vectors = np.rint(table / np.maximum(lengths, 1e-9)[:, None] * SCALE).astype(np.int8)
         weights = [min(round(float(length) * _WEIGHT), _MOST_WEIGHT) for length in lengths]

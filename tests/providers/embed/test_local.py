@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 from memcli.errors import ProviderError, UsageError
 from memcli.memory.words import word_forms
-from memcli.providers.embed import local
+from memcli.providers.embed import LOCAL_TABLE, local, local_package
 from memcli.providers.embed.arithmetic import DIM, cosines
-from memcli.providers.embed.local import CRUMB, Local, installed
+from memcli.providers.embed.local import CRUMB, Local
 
-pytestmark = pytest.mark.skipif(not installed(), reason="needs the extra `local`")
+pytestmark = pytest.mark.skipif(local_package() is None, reason="needs the extra `local`")
 
 PROSE = Path(local.__file__).parents[3] / "docs"
 UNICODE = """
@@ -50,7 +50,7 @@ def prose() -> list[str]:
 def test_words_are_cut_as_the_tokenizer_of_the_model_cuts_them(table: Local) -> None:
     """Piece for piece, in every script, for a thousand words."""
     tokenizers = pytest.importorskip("tokenizers")
-    folder = local._package()
+    folder = local_package()
     assert folder is not None
     model = tokenizers.Tokenizer.from_file(str(folder / "tokenizers" / local._TOKENIZER))
     model.no_padding()
@@ -166,9 +166,9 @@ def test_a_cache_that_cannot_be_made_costs_only_time(tmp_path: Path, table: Loca
 
 def package(folder: Path, name: str, data: bytes) -> None:
     """A package that lacks nothing but the one file, which has `data`."""
-    real = local._package()
+    real = local_package()
     assert real is not None
-    for part in (f"weights/{local._TABLE}", f"tokenizers/{local._TOKENIZER}"):
+    for part in (f"weights/{LOCAL_TABLE}", f"tokenizers/{local._TOKENIZER}"):
         path = folder / "wordllama" / part
         path.parent.mkdir(parents=True)
         if path.name == name:
@@ -179,9 +179,9 @@ def package(folder: Path, name: str, data: bytes) -> None:
 
 HEADER = json.dumps({"t": {"dtype": "F16", "shape": [1, 256], "data_offsets": [0, 512]}}).encode()
 BROKEN = [
-    (local._TABLE, b""),
-    (local._TABLE, (2).to_bytes(8, "little") + b"{}"),
-    (local._TABLE, len(HEADER).to_bytes(8, "little") + HEADER + b"\0" * 512),
+    (LOCAL_TABLE, b""),
+    (LOCAL_TABLE, (2).to_bytes(8, "little") + b"{}"),
+    (LOCAL_TABLE, len(HEADER).to_bytes(8, "little") + HEADER + b"\0" * 512),
     (local._TOKENIZER, b"{"),
     (local._TOKENIZER, b'{"model": {"vocab": ["a"]}}'),
 ]
@@ -205,7 +205,7 @@ def test_a_missing_package_names_its_extra(tmp_path: Path, monkeypatch: pytest.M
     """Where a table was made before, the package is not asked for."""
     vectors_of(tmp_path / "made")
     monkeypatch.setattr(sys, "path", [])
-    assert not installed()
+    assert local_package() is None
     with pytest.raises(UsageError) as caught:
         vectors_of(tmp_path / "cache")
     assert "[local]" in caught.value.hint
