@@ -118,7 +118,8 @@ def index(
         return add_history(mem, progress, key)
     if trust:
         taken = mem.kept.trust()
-        mem.notes.append(f"vectors taken over: {taken:,}" if taken else "there is no such index")
+        none = "nothing to take over: no index of somebody else lies beside the memory"
+        mem.notes.append(none if taken is None else f"vectors taken over: {taken:,}")
     files = len(mem.project.listing.files)
     with progress:
         report = command.check(mem) if check else command.index(

@@ -65,16 +65,16 @@ class ProjectIndex:
         """Whether there is an index file already; nothing is made to find out."""
         return self._open is not None or self.path(make=False).exists()
 
-    def trust(self) -> int:
+    def trust(self) -> int | None:
         """Take over the vectors that a foreign index beside the memory holds; how many these are.
 
-        That file is moved aside. 0 where there is none. Raises DataError.
+        That file is moved aside. None where there is no such index. Raises DataError.
         """
         from memcli.index import token
 
         path = beside(self.project)
         if path is None or not is_foreign(path):
-            return 0
+            return None
         rows = token.bought(path)
         kept = set_aside(path)
         self.notes.append(f"the index of somebody else was moved to {kept.name}")

@@ -686,3 +686,4 @@ def test_an_index_of_somebody_else_is_neither_used_nor_replaced(
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("SELECT hash FROM embedding_cache").fetchall() == [("h",)]
     assert project.mem("recall", "carts").err == ""
+    assert "nothing to take over" in project.mem("index", "--trust").err
