@@ -45,7 +45,10 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
         {"walk"},
         "a folder that the user names; links are not followed",
     ),
-    "exchange/past": ({"mkdtemp", "open"}, "lays memory files of git out in the user's cache"),
+    "exchange/past": (
+        {"mkdtemp", "open", "write_bytes"},
+        "lays memory files of git out in the user's cache",
+    ),
     "diagnostics/fixes": ({"glob"}, "journals in the user's state folder"),
 }
 

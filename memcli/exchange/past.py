@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from memcli.app import App
 from memcli.errors import UsageError
@@ -80,11 +81,19 @@ def _laid_out(root: Path, commit: str) -> Path:
         for start in range(0, len(specs), 1000):
             _git(root, "archive", f"--output={archive}", tree, *specs[start : start + 1000])
             with tarfile.open(archive) as tar:
-                regular = [member for member in tar if member.isfile()]
-                tar.extractall(made, regular, filter="data")
+                for member in filter(tarfile.TarInfo.isfile, tar):
+                    _write(made, member.name, tar.extractfile(member))
             archive.unlink()
     (made / ".mem.toml").touch()  # what makes it a root
     made.replace(folder)
     for old in sorted(base.iterdir(), key=lambda path: path.stat().st_mtime)[:-KEPT]:
         shutil.rmtree(old, ignore_errors=True)
     return folder
+
+
+def _write(folder: Path, name: str, file: IO[bytes] | None) -> None:
+    """Lay one file out below a folder; a name that leads out of it is passed over."""
+    path = folder / name
+    if file is not None and ".." not in path.parts and not os.path.isabs(name):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(file.read())

@@ -93,7 +93,10 @@ class Showing:
 
     def _brief(self, entry: str, text: str, room: int) -> str:
         more = "({} more lines: mem show {})"
-        found = evidence.best(text, self._terms, room - tokens(more.format(9999, entry[:8])) - 1)
+        left = room - tokens(more.format(9999, entry[:8])) - 1
+        if left < budget.LEAST:
+            return ""  # two words and a number of lines tell nobody anything
+        found = evidence.best(text, self._terms, left)
         if not found.left_out:
             return found.text
         return found.text and f"{found.text}\n{more.format(found.left_out, entry[:8])}"
