@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from memcli.app import App, Options, opened
-from memcli.errors import RefusedError, UsageError
+from memcli.errors import RefusedError
 from memcli.index.view import Filters
 
 if TYPE_CHECKING:
@@ -57,26 +57,39 @@ class RecallOptions(FilterOptions, total=False):
     session: str
 
 
+class AddOptions(TypedDict, total=False):
+    """What is known of a thing besides its text, as `mem add` takes it."""
+
+    level: str
+    job: str
+    task: str
+    type: str
+    kind: str
+    title: str
+    tags: Sequence[str]
+    paths: Sequence[str]
+    commands: Sequence[str]
+    importance: float | None
+    priority: str
+    steps: Sequence[str]
+    outcome: str
+
+
 class Memory:
     """The memory of one project (that of the working directory without `root`) and the global one.
 
     Each call opens what it needs and closes it again, so an object may be kept for long and used
-    from several threads, one call at a time; after the `with` block it refuses further calls.
+    from several threads, one call at a time.
     """
 
     def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
         self._root = "" if root is None else os.fspath(root)
-        self._closed = False
 
     def __enter__(self) -> Memory:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Refuse further calls."""
-        self._closed = True
+        """Nothing is open between calls."""
 
     def recall(self, task: str, **options: Unpack[RecallOptions]) -> list[Hit]:
         """What was learned that bears on a task: the hits of `mem recall`, in the order shown."""
@@ -96,44 +109,24 @@ class Memory:
         wanted: dict[str, Any] = dict(options)
         sizes = {key: wanted.pop(key, None) for key in ("limit", "max_tokens")}
         ranked, session = wanted.pop("ranked", False), wanted.pop("session", "")
+        given = {"task" if key == "task_name" else key: v for key, v in wanted.items()}
+        plain = ("since", "until", "archived", "no_global")
+        values: Any = {k: v if k in plain else _names(v) for k, v in given.items()}
         with self._app(*(f"{key}={n}" for key, n in sizes.items() if n is not None)) as app:
-            given = {"task" if key == "task_name" else key: v for key, v in wanted.items()}
-            plain = ("since", "until", "archived", "no_global")
-            values: Any = {k: v if k in plain else _names(v) for k, v in given.items()}
             request = RecallRequest(task, Filters(**values), ranked, session=session)
             return command.recall(app, request)
 
-    def add(
-        self,
-        text: str,
-        *,
-        level: str = "project",
-        job: str = "",
-        task: str = "",
-        type: str = "",
-        kind: str = "",
-        title: str = "",
-        tags: Sequence[str] = (),
-        paths: Sequence[str] = (),
-        commands: Sequence[str] = (),
-        importance: float | None = None,
-        priority: str = "",
-        steps: Sequence[str] = (),
-        outcome: str = "",
-        dry_run: bool = False,
-    ) -> AddReport:
+    def add(self, text: str, *, dry_run: bool = False, **options: Unpack[AddOptions]) -> AddReport:
         """Write down one thing; what is known already is reinforced instead (`.reinforced`).
 
         Raises RefusedError for a text with a secret in it.
         """
         from memcli.commands import add as command
 
-        request = command.AddRequest(
-            text, level, job, task, type, kind, title, tuple(tags), tuple(paths), tuple(commands),
-            importance, priority, tuple(steps), outcome,
-        )  # fmt: skip
+        lists = ("tags", "paths", "commands", "steps")
+        values: Any = {key: tuple(v) if key in lists else v for key, v in options.items()}  # type: ignore[arg-type]
         with self._app() as app:
-            return command.add(app, request, dry_run=dry_run)
+            return command.add(app, command.AddRequest(text, **values), dry_run=dry_run)
 
     def reinforce(self, ids: Names, *, session: str = "", dry_run: bool = False) -> ReinforceReport:
         """Strengthen entries that were used; with `session`, each at most once in it."""
@@ -152,8 +145,7 @@ class Memory:
     ) -> ExtractReport:
         """Learn from finished sessions: those of these files, else the ones of this repository.
 
-        `engine` is rules (no model), llm, or auto: what the user's configuration enables. A session
-        that was learned from is not learned from again.
+        `engine` is rules (no model), llm, or auto: what the user's configuration enables.
         """
         from memcli.commands import extract as command
 
@@ -178,8 +170,6 @@ class Memory:
 
     @contextmanager
     def _app(self, *sets: str) -> Iterator[App]:
-        if self._closed:
-            raise UsageError("this memory was closed", "use it inside its with block")
         try:
             with opened(Options(self._root, sets)) as app:
                 yield app

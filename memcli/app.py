@@ -17,7 +17,8 @@ from memcli.memory.values import Patch, Problem
 from memcli.named import NamedTuple
 from memcli.project import config
 from memcli.project.context import Project, moment
-from memcli.storage.files import shared_state, state_dir
+from memcli.storage.files import state_dir
+from memcli.storage.system import folder_of
 
 if TYPE_CHECKING:
     from memcli.index.vectors import Chosen
@@ -61,6 +62,7 @@ class App:
         self.notes: list[str] = []
         self.project = kind(environ, cwd, root=options.root, sets=options.sets, tasks=options.tasks)
         self.kept = ProjectIndex(self.project, self.notes)
+        self.guarded = self.kept.guarded
 
     def __enter__(self) -> App:
         return self
@@ -69,8 +71,6 @@ class App:
         self.kept.close()
         if "providers" in self.__dict__:
             self.providers.close()
-
-    # --- writing memory files
 
     @cached_property
     def workspace(self) -> Workspace:
@@ -101,8 +101,6 @@ class App:
             done = self.workspace.write(report.patches, verb, note=note(report))
         self.notes += [f"finished an interrupted write of {name}" for name in done.recovered]
         return report
-
-    # --- state and providers
 
     def state(self, wait: float = 10.0, best_effort: str | None = None) -> Opened[State]:
         """The state of this project. With `best_effort` a failure is a note that begins so."""
@@ -137,8 +135,6 @@ class App:
 
         return Providers(self.project, spent, note)
 
-    # --- the index
-
     @property
     def index(self) -> Index:
         return self.kept.index
@@ -162,10 +158,6 @@ class App:
         if embed and self.embeds_here and not done.busy:
             self._embed_here()
         return done
-
-    def guarded(self, work: Callable[[], T]) -> T:
-        """Run `work` on the index; a damaged one is moved aside and built anew first."""
-        return self.kept.guarded(work)
 
     @property
     def chosen(self) -> Chosen:
@@ -207,5 +199,7 @@ def opened(options: Options) -> Iterator[App]:
     with App(options, os.environ, cwd) as app:
         flags = config.parse_flags(options.sets)  # judged even if nobody asks for the configuration
         config.require(config.resolve([("flag", flags, lambda key: f"--set {key}")]))
-        app.notes += filter(None, [shared_state()])
+        usual, used = folder_of("state"), state_dir()
+        if used != usual:
+            app.notes.append(f"{usual} can be written by others: the state is kept in {used}")
         yield app

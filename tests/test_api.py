@@ -82,7 +82,7 @@ def test_reinforce_counts(project: Project, memory: Memory) -> None:
 
 
 def test_failures_are_mem_errors(project: Project, memory: Memory) -> None:
-    """A secret, an unknown id, kind or root, and use after closing: each with a hint."""
+    """A secret, an unknown id, kind or root: each with a hint."""
     with pytest.raises(RefusedError, match="secret"):
         memory.add(f"The key is {KEY}")
     wrong = [
@@ -95,10 +95,6 @@ def test_failures_are_mem_errors(project: Project, memory: Memory) -> None:
         with pytest.raises(UsageError) as caught:
             call()
         assert caught.value.hint and isinstance(caught.value, MemError)
-    with memory:
-        pass
-    with pytest.raises(UsageError, match="closed"):
-        memory.recall("x")
 
 
 def test_importing_memcli_costs_nothing() -> None:

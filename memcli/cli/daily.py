@@ -1,5 +1,7 @@
 """Every day: find, write down, look at, correct."""
 
+import os
+
 from memcli.app import App, Options
 from memcli.cli import boundary
 from memcli.cli.options import (
@@ -21,7 +23,6 @@ from memcli.cli.options import (
 )  # fmt: skip
 from memcli.exchange.past import seen_at
 from memcli.index.view import Filters
-from memcli.project.context import seen_from
 from memcli.views import entries, sessions, text
 from memcli.views.text import HOW_TO_BEGIN, say
 
@@ -95,8 +96,9 @@ def add(
         tuple(about or ()), importance, priority, tuple(step or ()), outcome,
     )  # fmt: skip
     report = command.add(mem, request, dry_run=dry_run)
-    path_of = seen_from(mem.project, mem.project.path_of(report.path), report.path)
-    seen = report._replace(path=path_of)
+    seen, project = report, mem.project
+    if project.view.inside and not report.path.startswith("~/"):  # its name says little there
+        seen = report._replace(path=os.path.relpath(project.path_of(report.path), project.cwd))
     line = entries.lines_of(report.patches).get(report.id)
     wrote(mem, seen, entries.add_text, lambda done: {"line": line}, dry_run=dry_run)
 

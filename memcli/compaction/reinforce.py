@@ -94,7 +94,7 @@ def reinforce(app: App, request: ReinforceRequest, *, dry_run: bool = False) -> 
         def plan() -> ReinforceReport:
             report = _Reinforcement(app, asked, _done(app, state, own), judged).report()
             if not dry_run and own:
-                state.remember_reinforced(own, report.touched)
+                state.note("reinforced", ((own, one) for one in report.touched), "OR IGNORE")
             return report
 
         def note(report: ReinforceReport) -> tuple[str, ...]:
@@ -317,7 +317,7 @@ class WaitingUses:
         why = "uses that were counted still wait"
         with self.app.state(best_effort=why) as state, state.transaction():
             for own, entry in self.settled:
-                state.remember_reinforced(own, [entry])
+                state.note("reinforced", [(own, entry)], "OR IGNORE")
                 SessionLog(state).counted(own, [entry])
 
 

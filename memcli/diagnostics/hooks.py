@@ -127,8 +127,8 @@ def _git_hooks(scene: Scene) -> Iterator[Check]:
     if top is None or scene.repository.fault:
         return
     folder = harness.hooks_of(top).folder
-    files = [f"{name}{ending}" for name in git_hooks.HOOKS for ending in ("", git_hooks.LEGACY)]
-    programs = {name: git_hooks.program_of(text_of(str(folder / name)) or "") for name in files}
+    texts = {name: text_of(str(folder / name)) or "" for name in git_hooks.HOOKS}
+    programs = {name: git_hooks.program_of(text) for name, text in texts.items()}
     found = {name: program for name, program in programs.items() if program is not None}
     for name, program in found.items():
         if not harness.is_runnable(program):

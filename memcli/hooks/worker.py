@@ -15,6 +15,7 @@ from memcli.memory.values import ARCHIVE
 from memcli.project import git
 from memcli.storage.files import digest, state_dir
 from memcli.storage.state import SessionLog, Spool, Spooled, alone
+from memcli.storage.system import DETACHED
 from memcli.text.controls import for_display
 
 TRIES = 5  # so often a session that cannot be learned from is tried; then it is given up
@@ -39,7 +40,6 @@ def start(app: App, *, wait: bool) -> None:
     if environ.get("MEM_DB"):
         environ["MEM_DB"] = os.path.abspath(app.project.cwd / environ["MEM_DB"])
     words = [str(app.project.root), "wait" if wait else "go"]
-    windows = sys.platform == "win32"
     subprocess.Popen(
         [sys.executable, "-m", "memcli", "hook", "worker", *words],
         cwd=os.path.abspath(os.sep),
@@ -47,8 +47,7 @@ def start(app: App, *, wait: bool) -> None:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        creationflags=0x00000208 if windows else 0,
-        start_new_session=not windows,
+        **DETACHED,
     )
 
 

@@ -96,11 +96,7 @@ class ProjectIndex:
         self, wait: float | None, progress: Callable[[int], None], *, rebuild: bool
     ) -> Refreshed:
         """Bring the index up to the files; a busy one is left as it is, with a note."""
-        root, (files, _, links) = self.project.root, self.project.listing
-        if root is not None and links:
-            from memcli.project.levels_on_disk import keep_links
-
-            keep_links(root, links)
+        root, files = self.project.root, self.project.listing.files
 
         def work() -> Refreshed:
             usual = BUILD_WAIT if self.index.empty() else RECALL_WAIT

@@ -21,9 +21,9 @@ tool; behind it, the model reads it with the result.
 NAMES = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
 VERBS = "session-start|subagent-start|prompt|pre-tool|pre-compact|session-end"
 _COMMAND = re.compile(
-    r"(?:command -v mem >/dev/null 2>&1 (?:&&|\|\| exit 0;) )?"
-    r'(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>[^\s"]+))(?P<module> -m memcli)?'
-    rf" hook (?:{VERBS})(?: --?[\w=-]+| \w+)*(?: \|\| (?:true|:))?"
+    r"(?:command -v mem >/dev/null 2>&1 \|\| exit 0; )?"
+    r'(?:"((?:[^"]*[/\\])?mem(?:\.exe)?)"|((?:[^\s"]*[/\\])?mem(?:\.exe)?))'
+    rf" hook (?:{VERBS})(?: --?[\w=-]+| \w+)*(?: \|\| :)?"
 )
 
 
@@ -36,9 +36,6 @@ class Handler(NamedTuple):
     timeout: object
 
 
-# --- what is to stand in a file
-
-
 def groups(harness: str) -> dict[str, dict[str, Any]]:
     """Event -> the group of ours; the same in every version: agents trust it by its text."""
     listed = json.loads(table(f"install/{WIRINGS[harness]}"))["hooks"]
@@ -47,32 +44,15 @@ def groups(harness: str) -> dict[str, dict[str, Any]]:
 
 def is_ours(handler: object) -> str:
     """The program that a handler of ours runs, whichever mem that is; "" for somebody else's."""
-    found = _COMMAND.fullmatch(_line(handler))
-    if found is None:
-        return ""
-    quoted, bare = found["quoted"], found["bare"]
-    program = re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else str(bare)
-    name = program.replace("\\", "/").rsplit("/", 1)[-1].lower()
-    return program if found["module"] or name in ("mem", "mem.exe") else ""
-
-
-def _line(handler: object) -> str:
-    """The command line of a handler, also of one that gives its arguments as a list."""
-    if not isinstance(handler, Mapping) or not isinstance(handler.get("command"), str):
-        return ""
-    words = handler.get("args")
-    rest = [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
-    first: str = handler["command"]
-    return " ".join([f'"{first}"' if rest else first, *rest])
-
-
-# --- questions
+    line = handler.get("command") if isinstance(handler, Mapping) else None
+    found = _COMMAND.fullmatch(line) if isinstance(line, str) else None
+    return found[1] or found[2] if found is not None else ""
 
 
 def handlers(text: str) -> list[Handler]:
     """Our handlers in a settings file, in order. Raises UsageError when it is no settings file."""
     return [
-        Handler(event, _line(each), is_ours(each), each.get("timeout"))
+        Handler(event, each["command"], is_ours(each), each.get("timeout"))
         for event, listed in parse(text).get("hooks", {}).items()
         for each in chain.from_iterable(map(_handlers, listed))
         if is_ours(each)
@@ -111,9 +91,6 @@ def _handlers(group: object) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-# --- putting in, taking out
-
-
 def with_hooks(text: str | None, harness: str) -> str:
     """The settings with our groups behind those of others, each once; None is no file yet."""
     values, wanted = parse(text or ""), groups(harness)
@@ -142,19 +119,19 @@ def without_hooks(text: str) -> str | None:
 
 def _take_out(values: dict[str, Any]) -> bool:
     """Remove our handlers and what holds nothing else; whether there were any."""
-    hooks, found = values.get("hooks", {}), False
+    hooks, before = values.get("hooks", {}), json.dumps(values)
     for event, listed in list(hooks.items()):
-        kept = []
-        for group in listed:
-            left = [each for each in _handlers(group) if not is_ours(each)]
-            if len(left) == len(_handlers(group)):
-                kept.append(group)
-            else:
-                found = True
-                kept += [{**group, "hooks": left}] if left else []
-        hooks[event] = kept
-        if listed and not kept:
+        left = [[each for each in _handlers(group) if not is_ours(each)] for group in listed]
+        pairs = list(zip(listed, left, strict=True))
+        same = [
+            group if rest == _handlers(group) else {**group, "hooks": rest} for group, rest in pairs
+        ]
+        hooks[event] = [
+            new for new, (old, rest) in zip(same, pairs, strict=True) if rest or new is old
+        ]
+        if listed and not hooks[event]:
             del hooks[event]
+    found = json.dumps(values) != before
     if found and not hooks:
         del values["hooks"]
     return found

@@ -62,6 +62,12 @@ def find(text: str, marks: Marks = HASH) -> Found | None:
     return Found(start, first.start(), last.end(), glue, bool(first[1]))
 
 
+def lines_of(text: str | None) -> list[str]:
+    """The lines of the section."""
+    found = find(text or "")
+    return (text or "")[found.begin : found.end].splitlines()[1:-1] if found is not None else []
+
+
 def put(
     text: str | None,
     lines: Sequence[str],
@@ -92,17 +98,11 @@ def drop(text: str, marks: Marks = HASH) -> str | None:
     return text
 
 
-# --- git hooks
-
 SHEBANG = "#!/bin/sh"
 SHELLS = ("sh", "bash", "dash", "ash", "ksh", "zsh", "busybox")
 HOOKS = ("post-merge", "post-rewrite", "post-commit")
-"""The hooks that mem has a use for: new commits came in, history was rewritten, a commit was made.
-"""
-LEGACY = ".legacy"
-"""The ending that pre-commit gives to the hook that it found; it runs it before its own."""
 SECONDS = 20  # after so long git goes on without mem, where the system has `timeout`
-_PROGRAM = re.compile(r'^ {2}set -- (?:"((?:[^"\\]|\\.)*)"|(\S+))', re.MULTILINE)
+_PROGRAM = re.compile(r"^ {2}set -- (\S+) hook ", re.MULTILINE)
 
 
 def hook_lines(hook: str) -> tuple[str, ...]:
@@ -150,17 +150,13 @@ def with_section(text: str | None, hook: str) -> str:
 
 def without_section(text: str) -> str | None:
     """The hook as it was before; None when it was ours alone."""
-    found = find(text)
-    rest = drop(text)
-    if found is not None and found.own and rest is not None and rest.strip() in ("", SHEBANG):
-        return None
-    return rest
+    found, rest = find(text), drop(text)
+    alone = found is not None and found.own and (rest or "").strip() in ("", SHEBANG)
+    return None if alone else rest
 
 
 def program_of(text: str) -> str | None:
     """The program that our section calls, None when there is none (or it was changed)."""
     found = find(text)
     named = _PROGRAM.search(text, found.begin, found.end) if found is not None else None
-    if named is None:
-        return None
-    return re.sub(r"\\(.)", r"\1", named[1]) if named[1] is not None else named[2]
+    return named[1] if named is not None else None

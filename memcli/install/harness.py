@@ -14,10 +14,12 @@ from typing import Any, NamedTuple
 
 from memcli.errors import UsageError
 from memcli.install import agent_settings
+from memcli.install.agent_settings import without_hooks
 from memcli.install.targets import Left, Target
 from memcli.project import git
 from memcli.project.context import Project
 from memcli.storage.files import SMALL_BYTES, Unreadable, read_text
+from memcli.storage.system import BARE_PATH
 from memcli.text.matching import table
 
 NAMES = {**agent_settings.NAMES, "opencode": "opencode"}
@@ -28,12 +30,6 @@ LEFTHOOK = tuple(
     for folder, name in (("", "lefthook"), ("", ".lefthook"), (".config/", "lefthook"))
     for ending in ("yml", "yaml", "toml", "json", "jsonc")
 )
-_MAC = sys.platform == "darwin"
-BARE = "/usr/bin:/bin:/usr/sbin:/sbin" if _MAC else "/usr/local/bin:/usr/bin:/bin"
-"""PATH as a client has it that was started from the desktop."""
-
-
-# --- how agents find mem
 
 
 def is_runnable(name: str) -> bool:
@@ -55,9 +51,10 @@ def path_fault() -> str:
 def desktop_fault() -> str:
     """Why a client that is started from the desktop would not find mem, "" when it does."""
     known = shutil.which("mem")
-    if known is not None and shutil.which("mem", path=BARE) is None:
-        link = f"sudo ln -s {shlex.quote(known)} /usr/local/bin/mem"
-        how = "start it from a shell" + ("" if _MAC else f", or: {link}")
+    if known is not None and shutil.which("mem", path=BARE_PATH) is None:
+        how = f"start it from a shell, or: sudo ln -s {shlex.quote(known)} /usr/local/bin/mem"
+        if "/usr/local/bin" not in BARE_PATH:
+            how = "start it from a shell"
         return f"an agent that is started from the desktop does not find {known}: {how}"
     return ""
 
@@ -67,9 +64,6 @@ def _own_script() -> str:
     folders = (os.path.dirname(os.path.abspath(sys.argv[0])), os.path.dirname(sys.executable))
     paths = (os.path.join(*pair) for pair in product(folders, ("mem", "mem.exe")))
     return next((path for path in paths if os.access(path, os.X_OK)), "")
-
-
-# --- agents
 
 
 class AgentSettings(NamedTuple):
@@ -127,13 +121,11 @@ def all_settings(root: Path | None, environ: Mapping[str, str]) -> list[AgentSet
 
 def plugin(harness: str, root: Path | None, environ: Mapping[str, str]) -> str:
     """The name under which the plug-in of mem is switched on in an agent, "" when it is not."""
-    switches: list[object] = []
-    if harness == "codex":
-        switches = [values_of(agent_home("codex", environ) / "config.toml").get("plugins")]
-    elif harness == "claude":
-        files = [item.path for item in all_settings(root, environ) if item.harness == "claude"]
-        switches = [values_of(path).get("enabledPlugins") for path in files]
-    for each in switches:
+    key, paths = "plugins", [agent_home("codex", environ) / "config.toml"]
+    if harness != "codex":
+        key, files = "enabledPlugins", all_settings(root, environ)
+        paths = [item.path for item in files if item.harness == harness == "claude"]
+    for each in (values_of(path).get(key) for path in paths):
         for name, value in each.items() if isinstance(each, dict) else ():
             on = value.get("enabled", True) if isinstance(value, dict) else value
             if name.startswith("mem@") and on is True:
@@ -169,37 +161,23 @@ def targets(
         if on:
             notes.append(f"{NAMES[each.harness]} has the plug-in {on}, which calls mem: left alone")
             continue
-        if not remove:
-            notes += _doubled(project.root, project.environ, each)
         found.append(_target(each, top, project.home))
     return found
 
 
 def _target(each: AgentSettings, top: Path | None, home: Path) -> Target:
-    shared = each.scope == "shared" or (
-        top is not None and each.path.exists() and is_tracked(each.path, top)
-    )
-    name = NAMES[each.harness]
+    tracked = top is not None and each.path.exists() and is_tracked(each.path, top)
+    shared, name = each.scope == "shared" or tracked, NAMES[each.harness]
     next = f"start a new session of {name}: its hooks are read then"
     if each.harness == "codex":
         next = "approve the hooks in Codex, once: /hooks"
-    made = Target(
-        each.path,
-        partial(agent_settings.with_hooks, harness=each.harness),
-        agent_settings.without_hooks,
-        (each.folder, home) if each.scope == "user" else (each.folder,),
-        f"hooks of {name}",
-        f"{next}; commit {each.path.name}" if shared else next,
-        private=not shared and each.scope != "user",
-        copied=True,
-    )
+    next += f"; commit {each.path.name}" if shared else ""
+    within = (each.folder, home) if each.scope == "user" else (each.folder,)
+    private, what = not shared and each.scope != "user", f"hooks of {name}"
     if each.harness == "opencode":
-        return made._replace(
-            put=_with_plugin,
-            drop=lambda text: None if text.startswith(OPENCODE_MARK) else text,
-            copied=False,
-        )
-    return made
+        return Target(each.path, _with_plugin, _no_plugin, within, what, next, private=private)
+    put, drop = partial(agent_settings.with_hooks, harness=each.harness), without_hooks
+    return Target(each.path, put, drop, within, what, next, private=private, copied=True)
 
 
 def _with_plugin(text: str | None) -> str:
@@ -208,15 +186,8 @@ def _with_plugin(text: str | None) -> str:
     return table("install/templates/opencode.js")
 
 
-def _doubled(root: Path | None, environ: Mapping[str, str], each: AgentSettings) -> list[str]:
-    """Where else the same agent finds hooks of mem: it would run both."""
-    said = []
-    for other in all_settings(root, environ):
-        if other.harness == each.harness and other.path != each.path and calls_mem(other):
-            scope = "" if other.scope == "local" else f" --{other.scope}"
-            what = f"hooks of {NAMES[each.harness]} are in {other.path}, too, and may run twice"
-            said.append(f"{what}: mem init --{each.harness}{scope} --remove")
-    return said
+def _no_plugin(text: str) -> str | None:
+    return None if text.startswith(OPENCODE_MARK) else text
 
 
 def calls_mem(each: AgentSettings) -> bool:
@@ -227,9 +198,6 @@ def calls_mem(each: AgentSettings) -> bool:
             return text.startswith(OPENCODE_MARK)
         return bool(agent_settings.handlers(text))
     return False
-
-
-# --- git
 
 
 class Hooks(NamedTuple):

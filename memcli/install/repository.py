@@ -42,9 +42,6 @@ def base(root: Path, top: Path | None) -> list[Target]:
     return [memory, marked] if top is not None else [memory]
 
 
-# --- git hooks
-
-
 def hooks(top: Path | None, notes: list[str], *, user: bool, remove: bool) -> list[Target]:
     """The hooks that git runs; `user` allows a folder that serves all repositories."""
     if top is None:
@@ -58,55 +55,37 @@ def hooks(top: Path | None, notes: list[str], *, user: bool, remove: bool) -> li
     if remove:
         common = git.common_dir(top)
         folders = {found.folder, common / "hooks" if common else found.folder}
-        names = [f"{each}{end}" for each in git_hooks.HOOKS for end in ("", git_hooks.LEGACY)]
-        kept = [_hook(top, harness.Hooks(each), name) for each in sorted(folders) for name in names]
-        return [*_lefthook(top), *kept]
+        pairs = [(each, name) for each in sorted(folders) for name in git_hooks.HOOKS]
+        return [*_lefthook(top), *(_hook(top, harness.Hooks(each), name) for each, name in pairs)]
     if any((top / name).is_file() for name in harness.LEFTHOOK):
         return _lefthook(top)
-    names = [_standing(found.folder, name) for name in git_hooks.HOOKS]
-    for path in (found.folder / name for name in names):
+    for path in (found.folder / name for name in git_hooks.HOOKS):
         # Husky runs its own by name.
         if path.is_file() and not os.access(path, os.X_OK) and found.folder.name != ".husky":
             notes.append(f"{path} is not executable: git does not run it")
-    return [_hook(top, found, name) for name in names]
-
-
-def _standing(folder: Path, name: str) -> str:
-    """The file that holds a hook: pre-commit sets the one it finds aside, and runs it first."""
-    aside = folder / f"{name}{git_hooks.LEGACY}"
-    with suppress(Unreadable):
-        if git_hooks.program_of(text_of(aside) or "") is not None:
-            return aside.name
-    return name
+    return [_hook(top, found, name) for name in git_hooks.HOOKS]
 
 
 def _hook(top: Path, found: harness.Hooks, name: str) -> Target:
-    hook = name.removesuffix(git_hooks.LEGACY)
-    unless = f"no shell script; let it call: mem hook git-{hook}"
+    unless = f"no shell script; let it call: mem hook git-{name}"
+    within = (top, git.common_dir(top) or top, found.folder)
     next = f"commit {os.path.relpath(found.folder, top)}: others run these hooks, too"
-    return Target(
-        found.folder / name,
-        partial(_with_hook, hook=hook, unless=unless),
-        git_hooks.without_section,
-        (top, git.common_dir(top) or top, found.folder),
-        "a call of mem",
-        next if found.shared else "",
-        unless,
-    )
+    next = next if found.shared else ""
 
+    def put(text: str | None) -> str:
+        if text is not None and not git_hooks.runs_shell(text):
+            raise Left(unless)
+        return git_hooks.with_section(text, name)
 
-def _with_hook(text: str | None, hook: str, unless: str) -> str:
-    if text is not None and not git_hooks.runs_shell(text):
-        raise Left(unless)
-    return git_hooks.with_section(text, hook)
+    drop, what = git_hooks.without_section, "a call of mem"
+    return Target(found.folder / name, put, drop, within, what, next, unless)
 
 
 def _lefthook(top: Path) -> list[Target]:
     """Lefthook writes git's hooks from its configuration; the local one is a person's own."""
     names = ("lefthook-local.yml", ".lefthook-local.yml")
     path = next((top / name for name in names if (top / name).exists()), top / names[0])
-    next_ = "let lefthook write its hooks: lefthook install"
-    what = "calls of mem for lefthook"
+    next_, what = "let lefthook write its hooks: lefthook install", "calls of mem for lefthook"
     return [Target(path, _with_lefthook, git_hooks.drop, (top,), what, next_, private=True)]
 
 
@@ -117,9 +96,6 @@ def _with_lefthook(text: str | None) -> str:
         if re.search(rf"^{hook}\s*:", own, re.MULTILINE):
             raise Left(f"has {hook} already; add to it by hand:\n" + "\n".join(lines))
     return git_hooks.put(text, lines)
-
-
-# --- the instructions for agents
 
 
 def instructions(root: Path, *, remove: bool) -> list[Target]:
@@ -144,9 +120,6 @@ def _includes(path: Path) -> bool:
     return False
 
 
-# --- what git is to ignore
-
-
 def excluded(
     top: Path, targets: Sequence[Target], *, everything: bool, remove: bool
 ) -> list[Target]:
@@ -162,32 +135,17 @@ def excluded(
     own = () if remove else (*git.EXCLUDED, *git.MOMENTS)
     names = (path.relative_to(top).as_posix() for path in private)
     patterns = (*own, *("/" + re.sub(r"([\\*?\[ ])", r"\\\1", name) for name in names))
-    drop = git_hooks.drop if everything else partial(_less_excluded, patterns=patterns)
-    more = partial(_more_excluded, patterns=patterns)
-    return [Target(common / "info" / "exclude", more, drop, (common,), "derived and private files")]
 
+    def put(text: str | None) -> str | None:
+        missing = [pattern for pattern in patterns if pattern not in (text or "").splitlines()]
+        return git_hooks.put(text, [*git_hooks.lines_of(text), *missing]) if missing else text
 
-def _more_excluded(text: str | None, patterns: Sequence[str]) -> str | None:
-    known = (text or "").splitlines()
-    missing = [pattern for pattern in patterns if pattern not in known]
-    lines = [*_section_lines(text or ""), *missing]
-    return git_hooks.put(text, lines) if missing else text
+    def drop(text: str) -> str | None:
+        ours = git_hooks.lines_of(text)
+        left = [line for line in ours if line not in patterns and not everything]
+        return text if left == ours else git_hooks.put(text, left) if left else git_hooks.drop(text)
 
-
-def _less_excluded(text: str, patterns: Sequence[str]) -> str | None:
-    ours = _section_lines(text)
-    left = [line for line in ours if line not in patterns]
-    if left == ours:
-        return text
-    return git_hooks.put(text, left) if left else git_hooks.drop(text)
-
-
-def _section_lines(text: str) -> list[str]:
-    found = git_hooks.find(text)
-    return text[found.begin : found.end].splitlines()[1:-1] if found is not None else []
-
-
-# --- the workflow that compacts memory in CI
+    return [Target(common / "info" / "exclude", put, drop, (common,), "derived and private files")]
 
 
 def workflow(top: Path, spec: str) -> Target:
@@ -215,7 +173,7 @@ def _with_workflow(old: str | None, spec: str) -> str:
     if old is not None and not _is_untouched(old):
         raise Left("not written by mem, or changed since: left as it is")
     new = workflow_text(spec)
-    return old if old is not None and old.replace("\r\n", "\n") == new else new
+    return old if old and old.replace("\r\n", "\n") == new else new
 
 
 def _without_workflow(old: str) -> str | None:

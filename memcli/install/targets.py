@@ -147,9 +147,6 @@ def _by_workspace(
         yield Workspace(base, state_dir(), now, allowed=[base]) if name else own, list(group)
 
 
-# --- copies of what was there before
-
-
 def _with_copy(target: Target) -> Target:
     """A target that goes back to the kept copy while the file is as we left it."""
 
@@ -193,9 +190,6 @@ def _sha(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-# --- the folders that were made, so that they can go again
-
-
 def _remember(project: Project, folders: Iterable[str], *, remove: bool) -> None:
     """Keep which folders came with our files; on removal those go that are empty."""
     path = state_dir() / "init" / f"{digest(os.fsencode(project.root or project.home))}.json"
@@ -206,9 +200,6 @@ def _remember(project: Project, folders: Iterable[str], *, remove: bool) -> None
                 os.rmdir(folder)
         known = {folder for folder in known if os.path.isdir(folder)}
     _keep(path, sorted(known))
-
-
-# --- what was done, in words
 
 
 def _said(

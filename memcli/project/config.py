@@ -116,15 +116,15 @@ def resolve(layers: Sequence[tuple[str, Mapping[str, Any], Where]]) -> Settings:
     faults: list[Fault] = []
     for origin, layer, where in layers:
         for key, raw in layer.items():
-            fault = _judge(origin, key, raw, where, values)
-            if fault is not None:
-                faults.append(fault)
-            else:
+            try:
+                values[key] = _judged(origin, key, raw)
                 origins[key] = origin
+            except UsageError as error:
+                faults.append(Fault(where(key), error.what, error.hint))
     return Settings(Config(**values), origins, tuple(faults))
 
 
-def _judge(origin: str, key: str, raw: Any, where: Where, values: dict[str, Any]) -> Fault | None:
+def _judged(origin: str, key: str, raw: Any) -> Any:
     from memcli.project.keys import KEYS, OF_A_REPOSITORY  # most runs set none
 
     if key not in KEYS:
@@ -132,16 +132,15 @@ def _judge(origin: str, key: str, raw: Any, where: Where, values: dict[str, Any]
 
         near = get_close_matches(key, KEYS, 1)
         hint = f"did you mean {near[0]!r}?" if near else "keys: " + ", ".join(KEYS)
-        return Fault(where(key), f"unknown key {key[:60]!r}", hint)
+        raise UsageError(f"unknown key {key[:60]!r}", hint)
     if origin == "project file" and key not in OF_A_REPOSITORY:
         hint = "set it in ~/.config/mem/config.toml or with --set, and remove it here"
-        return Fault(where(key), f"{key!r} may not be set by a repository", hint)
+        raise UsageError(f"{key!r} may not be set by a repository", hint)
     try:
-        values[key] = KEYS[key](raw)
+        return KEYS[key](raw)
     except ValueError as error:
         what = f"{key} = {str(raw)[:60]!r} cannot be used"
-        return Fault(where(key), what, f"{key} takes {error}")
-    return None
+        raise UsageError(what, f"{key} takes {error}") from None
 
 
 def user_file(home: Path, environ: Mapping[str, str]) -> Path:
@@ -168,30 +167,32 @@ class TomlFile(NamedTuple):
 
 def read_settings(path: Path, root: Path | None = None) -> TomlFile:
     """Read a TOML file, one of a repository from below its `root`. Nothing is raised."""
-
-    def unusable(what: str, hint: str, line: int = 0) -> TomlFile:
-        place = f"{path}:{line}" if line else str(path)
-        return TomlFile(str(path), faults=(Fault(place, what, hint),))
-
     if not os.path.lexists(path):
         return TomlFile(str(path))
+    place, hint, text = str(path), "mend that line", ""
     try:
         text = decode(read_file(path, root or "", most=MOST_BYTES).data).removeprefix("\ufeff")
+        return TomlFile(str(path), _parsed(text), text)
     except Unreadable as error:
-        hint = "save it as UTF-8 TOML, readable for you"
-        return unusable(str(error), hint, error.line * ("UTF-8" in str(error)))
-    if any(line.count(".") > MOST_DOTS for line in text.split("\n")):
-        return unusable(f"has a line with more than {MOST_DOTS} dots", "part it")
-    import tomllib
-
-    try:
-        values = tomllib.loads(text)
+        place += f":{error.line}" * ("UTF-8" in str(error))
+        what, hint = str(error), "save it as UTF-8 TOML, readable for you"
+    except UsageError as error:
+        what, hint = error.what, error.hint
     except (ValueError, RecursionError) as error:
         found = re.search(r"line (\d+)", str(error))
-        return unusable(f"is not TOML: {error}", "mend that line", int(found[1]) if found else 1)
+        place, what = f"{path}:{found[1] if found else 1}", f"is not TOML: {error}"
+    return TomlFile(str(path), faults=(Fault(place, what, hint),))
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    if any(line.count(".") > MOST_DOTS for line in text.split("\n")):
+        raise UsageError(f"has a line with more than {MOST_DOTS} dots", "part it")
+    import tomllib
+
+    values = tomllib.loads(text)
     if len(values) > MOST_KEYS:
-        return unusable(f"has more than {MOST_KEYS} keys", "keep those of docs/commands.md")
-    return TomlFile(str(path), values, text)
+        raise UsageError(f"has more than {MOST_KEYS} keys", "keep those of docs/commands.md")
+    return values
 
 
 def with_value(text: str, key: str, value: str) -> str | None:
@@ -219,13 +220,9 @@ def load(
     files = [("user file", read_settings(user_file(home, environ)))]
     if root is not None:
         files.append(("project file", read_settings(root / ".mem.toml", root)))
-    settings = resolve(
-        [
-            *((origin, file.values, file.where) for origin, file in files),
-            ("environment", from_environment(environ), lambda key: f"MEM_{key.upper()}"),
-            ("flag", flags, lambda key: f"--set {key}"),
-        ]
-    )
+    layers = [(origin, file.values, file.where) for origin, file in files]
+    layers.append(("environment", from_environment(environ), lambda key: f"MEM_{key.upper()}"))
+    settings = resolve([*layers, ("flag", flags, lambda key: f"--set {key}")])
     faults = [fault for _, file in files for fault in file.faults]
     return settings._replace(faults=(*faults, *settings.faults))
 

@@ -49,8 +49,6 @@ class Project:
         self._given = root or environ.get("MEM_ROOT", "")
         self._flags = config.parse_flags(sets)
 
-    # --- where and when
-
     @cached_property
     def home(self) -> Path:
         return Path(os.path.realpath(config.home_of(self.environ)))
@@ -73,10 +71,8 @@ class Project:
         if self._given:
             path = Path(os.path.realpath(self.cwd / os.path.expanduser(self._given)))
             if not path.is_dir():
-                raise UsageError(
-                    f"the root is no folder ({path})",
-                    "name an existing folder with --root or MEM_ROOT",
-                )
+                hint = "name an existing folder with --root or MEM_ROOT"
+                raise UsageError(f"the root is no folder ({path})", hint)
             return None if path == self.home else path
         user = config.read_settings(config.user_file(self.home, self.environ)).values
         own = config.jobs_dirs(user, config.from_environment(self.environ), self._flags)
@@ -89,8 +85,6 @@ class Project:
             return "~"
         top = git.work_tree(self.root)
         return f"{git.common_dir(top) if top else ''}\0{self.root}"
-
-    # --- configuration
 
     @cached_property
     def settings(self) -> config.Settings:
@@ -108,8 +102,6 @@ class Project:
     def jobs_dirs(self) -> tuple[str, ...]:
         own = self.config.jobs_dir
         return (*JOBS_DIRS, own) if own else JOBS_DIRS
-
-    # --- memory files
 
     @cached_property
     def listing(self) -> Listing:
@@ -166,8 +158,6 @@ class Project:
             raise Unreadable("has conflict markers: resolve them first", line)
         return memory
 
-    # --- names
-
     def path_of(self, name: str) -> str:
         """The absolute path of a memory file from its name."""
         base, inner = (self.home, name[2:]) if name.startswith("~/") else (self.root, name)
@@ -206,11 +196,8 @@ def moment(today: datetime.date) -> datetime.datetime:
 
 def base_of(project: Project, path: str | Path) -> str:
     """The folder that no link on the way to a file may leave: root or home, "" elsewhere."""
-    named = os.path.abspath(path)
-    for folder in map(str, filter(None, (project.root, project.home))):
-        if named.startswith(folder.rstrip(os.sep) + os.sep):
-            return folder
-    return ""
+    named, folders = os.path.abspath(path), filter(None, (project.root, project.home))
+    return next((f for f in map(str, folders) if named.startswith(f.rstrip(os.sep) + os.sep)), "")
 
 
 def text_of(project: Project, path: str | Path, *, most: int = MEMORY_BYTES) -> str | None:
@@ -238,12 +225,6 @@ def nothing_written(name: str) -> Iterator[None]:
         raise DataError(what, "mend the file first") from None
 
 
-def seen_from(project: Project, path: str, name: str) -> str:
-    """How to call a memory file where one stands: its name; inside a job or task its path."""
-    inside = project.view.inside and not name.startswith("~/")
-    return os.path.relpath(path, project.cwd) if inside else name
-
-
 def need_root(project: Project, more: str = "") -> Path:
     """The root. Raises UsageError outside of a project; `more` is a further way out."""
     if project.root is None:
@@ -265,13 +246,11 @@ def task_folder(project: Project, job: str, task: str) -> str:
 
 
 def _named(project: Project, what: str, name: str, folders: list[str]) -> str:
-    root = need_root(project)
+    root, hint = need_root(project), f"its folder would be {folders[-1]}"
     if name in (".", "..") or "/" in name or os.sep in name or "\0" in name:
         raise UsageError(f"--{what} {name}: no name of a {what}", "give the name of its folder")
-    for folder in folders:
-        if (root / folder).is_dir():
-            return folder
-    hint = f"its folder would be {folders[-1]}"
+    if found := next((folder for folder in folders if (root / folder).is_dir()), ""):
+        return found
     raise UsageError(f"--{what} {name}: no such {what}", hint)
 
 
@@ -279,14 +258,11 @@ def current_stage(project: Project, job: str = "") -> str:
     """The stage in `.current-stage` of the job's directory, else of the root, else unknown."""
     own = [os.path.join(jobs, job) for jobs in project.jobs_dirs if job]
     for inner in (*own, ""):
-        folder = os.path.join(project.root or project.home, inner)
-        try:
-            text = text_of(project, f"{folder}/.current-stage", most=SMALL_BYTES)
-            word = (text or "").strip()
-        except Unreadable:
-            continue
-        if word in PHASES:
-            return word
+        path = os.path.join(project.root or project.home, inner, ".current-stage")
+        with suppress(Unreadable):
+            word = (text_of(project, path, most=SMALL_BYTES) or "").strip()
+            if word in PHASES:
+                return word
     return "unknown"
 
 
@@ -306,9 +282,6 @@ def write_blocker(project: Project) -> str:
             if conflict_lines(read_text(file.path, file.base)):
                 return f"{file.name} has a conflict"
     return ""
-
-
-# --- the root
 
 
 def find_root(cwd: Path, home: Path, jobs_dirs: Sequence[str] = ()) -> Path | None:
@@ -340,8 +313,6 @@ def _stands(parts: tuple[str, ...], jobs_dirs: Sequence[str]) -> tuple[str, int]
 def _holds_job(folder: Path, cwd: Path, jobs_dirs: Sequence[str]) -> bool:
     """Whether `cwd` is at or below a job or a session of `folder`."""
     parts, own = cwd.parts[len(folder.parts) :], tuple[str, ...]()
-    if len(parts) < 2:
-        return False
     if os.path.exists(folder / ".mem.toml") and may_be_root(folder, ".mem.toml"):
         own = config.jobs_dirs(config.read_settings(folder / ".mem.toml", folder).values)
     kind, depth = _stands(parts, (*jobs_dirs, *own))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memcli.storage.files import SMALL_BYTES, Unreadable, read_file
+from memcli.storage.system import is_mine
 
 if TYPE_CHECKING:
     import subprocess
@@ -77,12 +77,12 @@ def head_of(top: Path) -> str:
     text = read_first_line(own / "HEAD")
     if not text.startswith("ref: "):
         return text
-    for folder in (own, common):
-        if found := read_first_line(folder / text[5:]):
-            return found
+    name = text[5:]
+    if found := read_first_line(own / name) or read_first_line(common / name):
+        return found
     with suppress(OSError, UnicodeDecodeError):
-        packed = (common / "packed-refs").read_text()
-        return next((row[:40] for row in packed.splitlines() if row[41:] == text[5:]), "")
+        rows = (common / "packed-refs").read_text().splitlines()
+        return next((row[:40] for row in rows if row[41:] == name), "")
     return ""
 
 
@@ -156,19 +156,25 @@ def run(
     Neither a program that the repository names is started nor the network asked. `hooks` leaves
     git's own answer to where its hooks are; `given` is its standard input.
     """
-    import subprocess  # most commands only read git's files
-
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    environ |= {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""}
     verb, *rest = arguments
     none = () if hooks else ("-c", "core.hooksPath=/dev/null")
-    command = ["git", *_SAFE, *none, verb, *_PLAIN.get(verb, ()), *rest]
+    command = [*_SAFE, *none, verb, *_PLAIN.get(verb, ()), *rest]
+    return start(command, cwd, timeout, given, GIT_NO_LAZY_FETCH="1", GIT_ALLOW_PROTOCOL="")
+
+
+def start(
+    command: Sequence[str], cwd: Path, timeout: float, given: str | None = None, **environ: str
+) -> subprocess.CompletedProcess[str]:
+    """Run git as its user has it, with these variables in place of those of a hook around it."""
+    import subprocess  # most commands only read git's files
+
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     how: dict[str, Any] = {"stdin": subprocess.DEVNULL} if given is None else {"input": given}
+    how |= {"encoding": "utf-8", "errors": "surrogateescape", "timeout": timeout}
     try:
         return subprocess.run(
-            command, cwd=cwd, env=environ, text=True, encoding="utf-8", errors="surrogateescape",
-            capture_output=True, timeout=timeout, check=False, **how,
-        )  # fmt: skip
+            ["git", *command], cwd=cwd, env=own | environ, capture_output=True, check=False, **how
+        )
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(command, 124, "", "git took too long")
 
@@ -180,9 +186,6 @@ def tracked(root: Path, *patterns: str) -> list[str]:
     except OSError:
         return []
     return [name for name in done.stdout.split("\0") if name] if done.returncode == 0 else []
-
-
-# --- the merge driver
 
 
 def set_driver(top: Path, *, remove: bool = False, dry_run: bool = False) -> list[str]:
@@ -200,20 +203,13 @@ def set_driver(top: Path, *, remove: bool = False, dry_run: bool = False) -> lis
     return ["registered the merge driver for memory files in the git configuration"]
 
 
-# --- whose a file is
-
-
 def may_be_root(folder: Path, *marks: str) -> bool:
     """Whether a folder and its marks are this user's, or safe by SUDO_UID or safe.directory."""
-    if sys.platform == "win32":
-        return True
-    me, sudo = os.geteuid(), os.environ.get("SUDO_UID", "")
-    mine = {me, int(sudo)} if me == 0 and sudo.isdecimal() else {me}
     try:
-        owners = {os.lstat(folder / mark).st_uid for mark in ("", *marks)}
+        found = [os.lstat(folder / mark) for mark in ("", *marks)]
     except OSError:
         return False
-    return owners <= mine or _is_safe(str(folder))
+    return is_mine(*found) or _is_safe(str(folder))
 
 
 @lru_cache
@@ -244,25 +240,20 @@ def _is_safe(folder: str) -> bool:
 
 def own_files(root: Path, paths: Sequence[str]) -> frozenset[str]:
     """Those of these files that are surely the person's own: in this work tree, and not tracked."""
-    top = work_tree(root)
-    if top is None or not paths:
-        return frozenset()
-    real_top, real_root = os.path.realpath(top), os.path.realpath(root)
+    top, real = work_tree(root), os.path.realpath
     plain = [
         path
         for path in paths
         if path.encode("utf-8", "ignore").decode() == path
-        and os.path.realpath(path) == os.path.join(real_root, os.path.relpath(path, root))
-        and os.path.realpath(work_tree(Path(path).parent) or "") == real_top
+        and real(path) == os.path.join(real(root), os.path.relpath(path, root))
+        and real(work_tree(Path(path).parent) or "") == real(top or "")
     ]
-    if not plain:
+    if top is None or not plain:
         return frozenset()
     literal = [f":(top,literal,icase){os.path.relpath(path, top)}" for path in plain]
-    try:
+    with suppress(OSError):
         done = run(["ls-files", "-z", "--full-name", "--", *literal], top, timeout=1)
-    except OSError:
-        return frozenset()
-    if done.returncode:
-        return frozenset()
-    known = {name.casefold() for name in done.stdout.split("\0") if name}
-    return frozenset(p for p in plain if os.path.relpath(p, top).casefold() not in known)
+        known = {name.casefold() for name in done.stdout.split("\0")}
+        names = {path: os.path.relpath(path, top).casefold() for path in plain}
+        return frozenset(p for p in plain if not done.returncode and names[p] not in known)
+    return frozenset()

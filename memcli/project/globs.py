@@ -14,9 +14,6 @@ MOST = 200  # patterns of one entry that are tried
 MOST_RULES = 2000  # lines of an ignore file that are read
 
 
-# --- one name, one command
-
-
 class _Piece(NamedTuple):
     """What stands between two `*` of a pattern: a regex of `size` characters, or plain text."""
 
@@ -103,9 +100,6 @@ def _piece(letters: Sequence[str]) -> _Piece:
     return _Piece("", re.compile("".join(letters), re.DOTALL), len(letters))
 
 
-# --- paths, as gitignore has them
-
-
 class _Rule(NamedTuple):
     """`hint` is a text that stands in every path that the rule covers."""
 
@@ -117,25 +111,21 @@ class _Rule(NamedTuple):
 
 @lru_cache(4096)
 def _rule(line: str) -> _Rule | None:
-    if len(line) > LONGEST or not line.strip() or line.startswith("#"):
-        return None
     negated, line = line.startswith("!"), line.removeprefix("!")
     if not line.endswith("\\ "):
         line = line.rstrip()
     folder, body = line.endswith("/"), line.strip("/")
-    if not body:
+    if not body or len(line) > LONGEST or (line.startswith("#") and not negated):
         return None
     names = body.split("/")
     if len(names) == 1 and not line.startswith("/"):
         names = ["**", *names]
-    parts: list[Pieces | None] = []
-    for name in names:
-        if name != "**":
-            parts.append(_pieces(name, escapes=True))
-        elif parts[-1:] != [None]:
-            parts.append(None)
-    if parts[-1] is None and len(parts) > 1:
-        parts.append(_pieces("*", escapes=False))  # what lies inside, not the folder itself
+    names = [
+        name for name, after in zip(names, [*names[1:], ""], strict=True) if name + after != "****"
+    ]
+    if names[-1] == "**" and len(names) > 1:
+        names.append("*")  # what lies inside, not the folder itself
+    parts = [None if name == "**" else _pieces(name, escapes=True) for name in names]
     plain = (piece.plain for pieces in parts for piece in pieces or ())
     return _Rule(tuple(parts), folder, negated, max(plain, key=len, default=""))
 
@@ -206,14 +196,9 @@ class Ignored:
         return self._rules[folder]
 
     def _lines(self, path: str) -> list[str]:
-        try:
-            text = read_text(path, self.root, most=SMALL_BYTES) if os.path.exists(path) else ""
-        except Unreadable:
-            return []
-        return text.split("\n")[:MOST_RULES]
-
-
-# --- walking
+        with suppress(Unreadable):
+            return read_text(path, self.root, most=SMALL_BYTES).split("\n")[:MOST_RULES]
+        return []
 
 
 class Walk:

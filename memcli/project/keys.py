@@ -44,11 +44,9 @@ def _table(names: Sequence[str], of: Check, base: Mapping[str, Any] | None = Non
 
 
 def _flag(value: Any) -> bool:
-    words = {"true": True, "false": False, "1": True, "0": False}
-    found = words.get(str(value).lower())
-    if found is None:
+    if str(value).lower() not in ("true", "false", "1", "0"):
         raise ValueError("true or false")
-    return found
+    return str(value).lower() in ("true", "1")
 
 
 def below_root(value: Any) -> str:
@@ -58,21 +56,21 @@ def below_root(value: Any) -> str:
     return path.as_posix()
 
 
-def _globs(value: Any) -> tuple[str, ...]:
-    items = value.split(",") if isinstance(value, str) else value
-    if not isinstance(items, (list, tuple)):
-        raise ValueError("a list of globs below the root")
-    for item in items:
-        if any("**" in part and part != "**" for part in Path(below_root(item)).parts):
-            raise ValueError("globs in which ** is a whole part, like services/**/MEMORY.md")
-    return tuple(below_root(item) for item in items)
+def _glob(value: Any) -> str:
+    path = below_root(value)
+    if any("**" in part and part != "**" for part in Path(path).parts):
+        raise ValueError("globs in which ** is a whole part, like services/**/MEMORY.md")
+    return path
 
 
-def _folders(value: Any) -> tuple[str, ...]:
-    items = value.split(",") if isinstance(value, str) else value
-    if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
-        raise ValueError("a list of folders, like ~/work/shop")
-    return tuple(items)
+def _list(of: Check, what: str) -> Check:
+    def check(value: Any) -> tuple[Any, ...]:
+        items = value.split(",") if isinstance(value, str) else value
+        if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
+            raise ValueError(what)
+        return tuple(of(item.strip()) for item in items)
+
+    return check
 
 
 def _model(value: Any) -> str:
@@ -83,13 +81,12 @@ def _model(value: Any) -> str:
 
 
 def _names(allowed: Sequence[str]) -> Check:
-    def check(value: Any) -> tuple[str, ...]:
-        items = [item.strip() for item in value.split(",")] if isinstance(value, str) else value
-        if not isinstance(items, (list, tuple)) or not set(items) <= set(allowed):
+    def check(item: str) -> str:
+        if item not in allowed:
             raise ValueError("a list of names among " + ", ".join(allowed))
-        return tuple(items)
+        return item
 
-    return check
+    return _list(check, "a list of names among " + ", ".join(allowed))
 
 
 OF_A_REPOSITORY = frozenset(
@@ -118,10 +115,10 @@ KEYS: dict[str, Check] = {
     "max_tokens_by_type": _table(TYPES, _TOKENS),
     "level_weights": _table(LEVELS, _WEIGHT, LEVEL_WEIGHTS),
     "kind_weights": _table(KINDS, _WEIGHT),
-    "roots": _folders,
+    "roots": _list(str, "a list of folders, like ~/work/shop"),
     "found": _flag,
     "jobs_dir": below_root,
-    "memory_files": _globs,
+    "memory_files": _list(_glob, "a list of globs below the root"),
     "reinforce_mode": _choice("retrieved", "aligned", "rated"),
     "compact_after_extract": _flag,
     "episodes_keep": _number(1, 10_000, whole=True),

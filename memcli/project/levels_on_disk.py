@@ -1,6 +1,5 @@
 """The memory files below the root and in the home folder: those of the levels, and found places."""
 
-import json
 import os
 import re
 import stat
@@ -11,9 +10,7 @@ from functools import cached_property
 from itertools import islice, product
 from operator import attrgetter, methodcaller
 from pathlib import Path
-from typing import Any
 
-from memcli.errors import MemError
 from memcli.memory.values import ARCHIVE, JOBS_DIRS, Place, Problem, place
 from memcli.named import NamedTuple
 from memcli.project.git import work_tree
@@ -63,11 +60,10 @@ class FoundFile(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """The memory files, what was refused, and links that were read anew."""
+    """The memory files, and what was refused."""
 
     files: list[FoundFile]
     problems: list[Problem]
-    links: Mapping[str, Sequence[Any]] = {}
 
 
 def shown(name: str) -> str:
@@ -84,19 +80,18 @@ def list_files(
     found: Mapping[str, str] | None = None,
 ) -> Listing:
     """Every memory file, global ones last; with `found` (the environment) the found places."""
-    walks, links = [], {}
+    walks = []
     if root is not None:
-        walk = _Walk(str(root))
-        walk.root(jobs_dirs, globs)
-        walks = [walk]
+        walks = [_Walk(str(root))]
+        walks[0].root(jobs_dirs, globs)
         if found is not None:
-            links = walk.found_places()
+            walks[0].found_places()
             walks += _claude_memory(root, home, found)
     own = _Walk(str(home), "~/", "~")
     own.level("", Place("global", ""))
     walks.append(own)
     problems = [problem for each in walks for problem in each.problems]
-    return Listing([file for each in walks for file in each.files], problems, links)
+    return Listing([file for each in walks for file in each.files], problems)
 
 
 class _Walk:
@@ -254,39 +249,27 @@ class _Walk:
             row = (path, called, where, own, status.st_mtime_ns, size, self.base, found)
             self.files.append(tuple.__new__(FoundFile, row))  # there may be thousands
 
-    # --- found places
-
     @cached_property
     def ignored(self) -> Callable[[str], bool]:
         from memcli.project.globs import Ignored
 
         return Ignored(self.base)
 
-    def found_places(self) -> dict[str, list[Any]]:
-        """Look at each row of the tables, and at links of the indexes; those read anew."""
+    def found_places(self) -> None:
+        """Look at each row of the tables, and where the links of the indexes lead."""
         listed = len(self.files)
         for name in (*FILES, *_spelt()):
             self.find(name)
         for folder in FOLDERS:
             self.find_in(folder)
-        known: dict[str, list[Any]] = {}
-        with suppress(files.Unreadable, ValueError, AttributeError):
-            known = dict(json.loads(files.read_file(_links_file(self.base)).data).items())
-        rows = {}
-        for file in self.files:
-            if file.place.level == "project" and file.path.endswith("/MEMORY.md"):
-                row = known.get(file.path, [])
-                same = row[:2] == [file.mtime, file.size]
-                rows[file.path] = row if same else _read_links(file)
-        for index, (_, _, links) in rows.items():
-            for link in links:
-                path = os.path.normpath(os.path.join(os.path.dirname(index), link))
-                if path.startswith(self.base + os.sep):
-                    name = path[len(self.base) + 1 :]
-                    if not is_elsewhere(name):
-                        self.find(name)
+        indexes = [file for file in self.files if file.path.endswith("/MEMORY.md")]
+        for index in [file for file in indexes if file.place.level == "project"][:MOST_FILES]:
+            for link in _links(index):
+                path = os.path.normpath(os.path.join(os.path.dirname(index.path), link))
+                name = os.path.relpath(path, self.base)
+                if path.startswith(self.base + os.sep) and not is_elsewhere(name):
+                    self.find(name)
         self.bound(listed)
-        return rows if rows != known else {}
 
     def find(self, name: str) -> None:
         """Take a found file that is no other store's, not ignored, and not too large."""
@@ -350,32 +333,13 @@ def is_elsewhere(name: str) -> bool:
     )
 
 
-# --- links of a MEMORY.md, kept in the cache folder: an unchanged file is not read again
-
-
-def _links_file(root: str) -> Path:
-    return files.cache_dir() / "links" / f"{files.digest(os.fsencode(root))}.json"
-
-
-def keep_links(root: Path, links: Mapping[str, Sequence[Any]]) -> None:
-    """Keep the links of a listing in the cache folder."""
-    from memcli.storage.durable import write_output
-
-    path = _links_file(str(root))
-    with suppress(OSError, MemError):
-        write_output(files.private_dir(path.parent) / path.name, json.dumps(links), mode=0o600)
-
-
-def _read_links(file: FoundFile) -> list[Any]:
-    """Mtime (0 when it may still change without a new one), size, and the links of a file."""
+def _links(file: FoundFile) -> list[str]:
     try:
-        data, mtime, size = files.read_file(file.path, file.base)
-    except files.Unreadable:
-        return [0, 0, []]
-    return [mtime, size, [*dict.fromkeys(map(os.fsdecode, re.findall(_LINK, data[:LINKS_WITHIN])))]]
-
-
-# --- Claude Code's own memory
+        with files.open_file(file.path, file.base) as opened:
+            begin = opened.read(LINKS_WITHIN)
+    except OSError:
+        return []
+    return list(dict.fromkeys(map(os.fsdecode, re.findall(_LINK, begin))))
 
 
 def claude_folders(root: Path, home: Path, environ: Mapping[str, str]) -> list[Path]:

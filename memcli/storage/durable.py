@@ -7,7 +7,6 @@ import json
 import os
 import sqlite3
 import stat
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -15,12 +14,8 @@ from pathlib import Path
 
 from memcli.errors import RefusedError, UsageError
 from memcli.named import NamedTuple
+from memcli.storage import system
 from memcli.storage.files import NO_LINK, Unreadable, open_file, private_dir, refuse_links
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
 
 MARK = ".mem-tmp-"
 UNCHANGED = "nothing was changed"
@@ -40,25 +35,23 @@ def write_output(path: Path, text: str, *, root: Path | None = None, mode: int =
     the path; pipes and devices are written directly, but none that lies below `root`. Raises
     UsageError for a place that cannot hold a file, RefusedError when the system refuses.
     """
-    place = Path(os.path.abspath(path))
-    try:
-        if _is_stream(place, root):
-            path.write_bytes(text.encode())
-        else:
-            below = root is not None and place.is_relative_to(root)
-            refuse_links(place, root if root is not None and below else place.parent)
+    place, below = Path(os.path.abspath(path)), path.parent
+    with refusing(path):
+        try:
+            if root is not None and place.is_relative_to(root):
+                below = root
+            elif _is_stream(place):
+                path.write_bytes(text.encode())
+                return
+            refuse_links(place, Path(os.path.abspath(below)))
             _replace(place, text.encode(), mode)
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
-        hint = "name a file in a directory that exists"
-        raise UsageError(f"{path}: {error.strerror}", hint) from error
-    except OSError as error:
-        raise _refusal(error, path, UNCHANGED) from error
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
+            hint = "name a file in a directory that exists"
+            raise UsageError(f"{path}: {error.strerror}", hint) from error
 
 
 def _replace(target: Path, data: bytes, mode: int) -> None:
-    if target.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if not is_plain(target):
+    if not is_plain(target) and not target.is_dir():
         raise RefusedError(f"{target}: not a regular file", UNCHANGED)
     sweep([target.parent])
     temp = temp_name(target)
@@ -68,16 +61,14 @@ def _replace(target: Path, data: bytes, mode: int) -> None:
     except BaseException:
         discard([temp])
         raise
-    sync([target.parent])
+    system.sync(target.parent)
 
 
-def _is_stream(path: Path, root: Path | None) -> bool:
+def _is_stream(path: Path) -> bool:
     """/dev/stdout and its like: replacing what they lead to would cut off its reader."""
     if str(path).startswith(("/dev/fd/", "/dev/std", "/proc/")):
         return True
-    if path.is_symlink() or (root is not None and path.is_relative_to(root)):
-        return False
-    return path.exists() and not path.is_file() and not path.is_dir()
+    return path.exists() and not (path.is_symlink() or path.is_file() or path.is_dir())
 
 
 def temp_name(path: Path) -> Path:
@@ -92,9 +83,8 @@ def create(path: Path, data: bytes, mode: int, like: Path, trace: Callable[[str]
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(path, flags, 0o600 if model else mode), "wb") as file:
         if model:
-            if sys.platform != "win32":
-                with suppress(OSError):
-                    os.fchown(file.fileno(), model.st_uid, model.st_gid)
+            with suppress(OSError, AttributeError):  # Windows has none
+                os.fchown(file.fileno(), model.st_uid, model.st_gid)
             path.chmod(stat.S_IMODE(model.st_mode))
         file.write(data)
         file.flush()
@@ -123,12 +113,11 @@ def is_plain(path: Path) -> bool:
 
 def missing(folders: Iterable[Path]) -> tuple[str, ...]:
     """Directories that must be made, outer before inner."""
-    missing: dict[str, None] = {}
+    lacking: set[str] = set()
     for folder in folders:
         with refusing(folder):
-            lacking = [place for place in (folder, *folder.parents) if not place.exists()]
-        missing |= dict.fromkeys(map(str, reversed(lacking)))
-    return tuple(missing)
+            lacking |= {str(place) for place in (folder, *folder.parents) if not place.exists()}
+    return tuple(sorted(lacking, key=len))
 
 
 def remove_empty(folders: Sequence[str]) -> None:
@@ -147,7 +136,7 @@ def sweep(folders: Iterable[Path]) -> None:
     """Remove the temporary files of writers that are no more."""
     for folder in folders:
         with suppress(OSError):
-            discard([folder / entry.name for entry in os.scandir(folder) if is_stale(entry.name)])
+            discard(folder / name for name in os.listdir(folder) if is_stale(name))
 
 
 def is_stale(name: str) -> bool:
@@ -155,44 +144,16 @@ def is_stale(name: str) -> bool:
     pid = name.rpartition(MARK)[2].partition("-")[0]
     if not (name.startswith(".") and MARK in name and pid.isdecimal()):
         return False
-    if int(pid) == os.getpid() or sys.platform == "win32":  # signal 0 is Ctrl-C there
-        return int(pid) == os.getpid()
-    try:
-        os.kill(int(pid), 0)
-    except (ProcessLookupError, OverflowError):
-        return True
-    except PermissionError:
-        return False
-    return False
-
-
-def sync(folders: Iterable[Path]) -> None:
-    """Make renames last. Some file systems cannot: their best is good enough."""
-    for folder in folders if sys.platform != "win32" else ():
-        fd = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(fd)
-        except OSError as error:
-            if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-                raise
-        finally:
-            os.close(fd)
+    return int(pid) == os.getpid() or system.is_gone(int(pid))
 
 
 _ADVICE = {
     errno.ENOSPC: "free some space on that disk",
-    errno.EDQUOT: "free some of your quota",
     errno.EROFS: "the file system is read-only",
     errno.EACCES: "check the permissions of the file and its directory",
     errno.EPERM: "check owner and attributes of the file and its directory",
-    errno.ENOTDIR: "a part of the path is a file",
     errno.EEXIST: "a part of the path is a file",
 }
-
-
-def _refusal(error: OSError, path: Path | str, hint: str) -> RefusedError:
-    hints = filter(None, [hint, _ADVICE.get(error.errno or 0)])
-    return RefusedError(f"{path}: {error.strerror or error}", "; ".join(hints))
 
 
 @contextmanager
@@ -201,10 +162,8 @@ def refusing(path: Path | str, hint: str = UNCHANGED) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _refusal(error, path, hint) from error
-
-
-# --- the lock of writers
+        hints = filter(None, [hint, _ADVICE.get(error.errno or 0)])
+        raise RefusedError(f"{path}: {error.strerror or error}", "; ".join(hints)) from error
 
 
 class LockNote(NamedTuple):
@@ -260,7 +219,7 @@ class WriteLock:
     def _wait(self, fd: int, wait: float) -> None:
         deadline = time.monotonic() + wait
         with refusing(self.path, "the state folder must allow file locks"):
-            while not _try_lock(fd):
+            while not system.try_lock(fd):
                 if time.monotonic() >= deadline:
                     holder, who = _read_note(fd), "another mem"
                     if holder and holder.pid:
@@ -270,18 +229,6 @@ class WriteLock:
                 time.sleep(POLL)
 
 
-def _try_lock(lock: int) -> bool:
-    try:
-        if sys.platform == "win32":  # far behind the note: what is locked cannot be read
-            os.lseek(lock, 1 << 30, os.SEEK_SET)
-            msvcrt.locking(lock, msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    return True
-
-
 def _read_note(lock: int) -> LockNote | None:
     os.lseek(lock, 0, os.SEEK_SET)
     data = os.read(lock, 1 << 20)
@@ -289,9 +236,6 @@ def _read_note(lock: int) -> LockNote | None:
         return LockNote(*json.loads(data))
     except (ValueError, TypeError):
         return LockNote(0, "", "") if data else None
-
-
-# --- the state file
 
 
 def set_aside(folder: Path) -> Path | None:

@@ -3,15 +3,15 @@
 import errno
 import os
 import stat
-import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from memcli.errors import RefusedError
 from memcli.named import NamedTuple
+from memcli.storage.system import folder_of, is_mine
 
 if TYPE_CHECKING:
     import sqlite3
@@ -44,9 +44,6 @@ class Content(NamedTuple):
     data: bytes
     mtime: int
     size: int
-
-
-# --- reading
 
 
 def open_file(path: str | Path, inside: str | Path = "") -> BinaryIO:
@@ -147,25 +144,6 @@ def _descend(inside: str, path: str) -> int:
         os.close(folder)
 
 
-# --- writing
-
-
-def target(name: str, folders: Iterable[Path], single: Sequence[Path] = ()) -> Path:
-    """Return where `name` may be written: below `folders`, or `single`. Raises RefusedError."""
-    try:
-        path = Path(os.path.abspath(name))
-    except ValueError as error:
-        raise RefusedError(f"{name}: {error}", "name another file") from None
-    bases = [_absolute(folder) for folder in folders]
-    base = next((folder for folder in bases if path.is_relative_to(folder)), None)
-    if base is None and path in map(_absolute, single):
-        base = path.parent
-    if base is None:
-        raise RefusedError(f"{name}: lies where mem does not write", "name a file below the root")
-    refuse_links(path, base)
-    return path
-
-
 def refuse_links(path: Path, base: Path) -> None:
     """Raise RefusedError where a part of `path` below `base` is a link."""
     for part in (path, *path.parents):
@@ -177,54 +155,18 @@ def refuse_links(path: Path, base: Path) -> None:
             )
 
 
-def _absolute(path: Path) -> Path:
-    return Path(os.path.abspath(path))
-
-
-# --- the user's folders
-
-
 def state_dir() -> Path:
     """The user's state folder; a private one in the cache when others own it or may write to it."""
-    usual = _folder("state", "~/.local/state")
-    return usual if is_private_folder(usual) else cache_dir() / "state"
-
-
-def is_private_folder(path: Path) -> bool:
-    """Whether a folder is this user's alone to write, or is still to be made."""
-    if sys.platform == "win32":
-        return True
-    try:
-        status = os.stat(path)
-    except OSError:
-        return True
-    sudo = os.environ.get("SUDO_UID", "") if os.geteuid() == 0 else ""
-    owner = status.st_uid in (os.geteuid(), int(sudo) if sudo.isdecimal() else -1)
-    return owner and not status.st_mode & 0o022
-
-
-def shared_state() -> str:
-    """A line on why the usual state folder is not used, "" when it is."""
-    usual = _folder("state", "~/.local/state")
-    if is_private_folder(usual):
-        return ""
-    return f"{usual} can be written by others: the state is kept in {state_dir()}"
+    usual = folder_of("state")
+    with suppress(OSError):  # it is still to be made
+        if not is_mine(os.stat(usual), alone=True):
+            return cache_dir() / "state"
+    return usual
 
 
 def cache_dir() -> Path:
     """The user's cache folder for mem."""
-    return _folder("cache", "~/.cache")
-
-
-def _folder(kind: str, usual: str) -> Path:
-    if (
-        sys.platform == "linux" and "ANDROID_DATA" not in os.environ
-    ):  # as platformdirs has it, at no cost
-        base = os.environ.get(f"XDG_{kind.upper()}_HOME", "").strip()
-        return Path(base or os.path.expanduser(usual)) / "mem"
-    import platformdirs
-
-    return Path(getattr(platformdirs, f"user_{kind}_path")("mem"))
+    return folder_of("cache")
 
 
 def private_dir(path: Path) -> Path:
@@ -251,8 +193,6 @@ def log_hook(folder: Path, line: str) -> None:
     finally:
         os.close(file)
 
-
-# --- databases
 
 MAGIC = b"SQLite format 3\0"
 ONE_OF = "IN (SELECT value FROM json_each(?))"

@@ -10,10 +10,10 @@ from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from memcli.errors import DataError, RefusedError
-from memcli.storage import durable
+from memcli.storage import durable, system
 from memcli.storage.durable import NO_STATE, UNCHANGED, is_plain, read_if_there, refusing
 from memcli.storage.files import private_dir
 
@@ -59,11 +59,12 @@ class Journals:
 
     def __init__(self, state: Path, root: str, trace: Callable[[str], None]) -> None:
         self.state = state
-        self.own = self._of(root)
+        self.own = self.of(root)
         self._undo = state / "undo" / _key(root)
         self._trace = trace
 
-    def _of(self, root: str) -> Path:
+    def of(self, root: str) -> Path:
+        """The journal of a write of this root while it is under way."""
         return self.state / "pending" / f"{_key(root)}.json"
 
     def pending(self) -> list[Path]:
@@ -95,18 +96,14 @@ class Journals:
                 self._trace("commit")
                 temp.replace(path)
                 self._trace("sync")
-                durable.sync([path.parent])
+                system.sync(path.parent)
             except BaseException:
                 durable.discard([temp])
                 raise
 
-    def drop(self, record: WriteRecord) -> None:
-        """Forget the journal of a write that was taken back."""
-        self._of(record.root).unlink()
-
     def close(self, record: WriteRecord) -> None:
         """Make the journal the newest undo record; that of an undo goes, with what it undid."""
-        journal, undo = self._of(record.root), self.state / "undo" / _key(record.root)
+        journal, undo = self.of(record.root), self.state / "undo" / _key(record.root)
         with refusing(self.state, "the files are written; the next write of mem will tidy up"):
             self._trace("done")
             if record.undoes:
@@ -122,7 +119,7 @@ class Journals:
         """None after moving aside what is no journal: it must not block all later writes."""
         try:
             record = unpacked(journal)
-            if journal != self._of(record.root):
+            if journal != self.of(record.root):
                 raise DataError(f"{journal}: of another root")
             return record
         except DataError:
@@ -136,9 +133,6 @@ class Journals:
         with refusing(self.state, NO_STATE):
             private_dir(folder)
         return folder / f"{os.urandom(4).hex()}-{name}"
-
-
-# --- steps
 
 
 def found(step: Step) -> str:
@@ -167,8 +161,8 @@ def check(steps: Iterable[Step]) -> None:
 def edited(steps: Sequence[Step], refused: Sequence[Step]) -> list[Step]:
     """Steps to leave alone: refused, changed by others, or without their archive."""
     others = [step for step in steps if step in refused or found(step) == "other"]
-    stems = {step.path: step.path.name.removesuffix(ARCHIVE) for step in others}
-    held = {path.with_name(f"{stem}.md") for path, stem in stems.items() if is_archive(path)}
+    archives = [str(step.path) for step in others if is_archive(step.path)]
+    held = {Path(f"{name.removesuffix(ARCHIVE)}.md") for name in archives}
     return others + [step for step in steps if step.path in held and found(step) == "before"]
 
 
@@ -178,9 +172,6 @@ def folders_of(steps: Iterable[Step]) -> list[Path]:
 
 def is_archive(path: Path) -> bool:
     return path.name.endswith(ARCHIVE)
-
-
-# --- records as JSON
 
 
 def packed(record: WriteRecord) -> bytes:
@@ -202,11 +193,9 @@ def unpacked(path: Path) -> WriteRecord:
             Step(name, Path(real), _unsqueezed(before), _unsqueezed(after), mode)
             for name, real, before, after, mode in fields["steps"]
         )
-        lists = {key: tuple(fields[key]) for key in ("temps", "made")}
-        lists["note"] = tuple(fields.get("note", ()))
-        return WriteRecord(
-            fields["root"], fields["verb"], fields["time"], steps, **lists, undoes=fields["undoes"]
-        )
+        temps, made, note = (tuple(fields.get(key, ())) for key in ("temps", "made", "note"))
+        root, verb, time, undoes = (fields[key] for key in ("root", "verb", "time", "undoes"))
+        return WriteRecord(root, verb, time, steps, temps, made, undoes, note)
     except (ValueError, KeyError, TypeError, zlib.error) as error:
         raise DataError(f"{path}: not a journal of mem", "remove it") from error
 
@@ -215,14 +204,12 @@ def _squeezed(data: bytes | None) -> str | None:
     return None if data is None else b2a_base64(zlib.compress(data, 1), newline=False).decode()
 
 
-def _unsqueezed(text: Any) -> bytes | None:
+def _unsqueezed(text: str | None) -> bytes | None:
     return None if text is None else zlib.decompress(a2b_base64(text))
 
 
 def _key(root: str) -> str:
-    """The global level alone, without a root, has a key like any other."""
-    data = root.encode("utf-8", "surrogateescape")
-    return hashlib.sha256(data).hexdigest()[:16] if root else "global"
+    return hashlib.sha256(os.fsencode(root)).hexdigest()[:16] if root else "global"
 
 
 def _records(folder: Path) -> list[Path]:

@@ -11,10 +11,8 @@ from memcli.errors import DataError
 from memcli.named import NamedTuple
 from memcli.storage.files import private_dir, transaction
 
-MOST_STEPS = 2_000_000
-"""Instructions of SQLite that reading one database may take, and so many more for each byte of it:
-"""
-STEPS_PER_BYTE = 50
+MOST_STEPS = 2_000_000  # instructions of SQLite that reading one database may take
+STEPS_PER_BYTE = 50  # and so many more for each byte of it
 BYTES_PER_ROW = 4  # the least that a row takes in a file
 LONGEST = 50_000_000  # bytes of the longest value or row that is read
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
@@ -26,30 +24,22 @@ Database = sqlite3.Connection
 
 @contextmanager
 def opened(path: Path, tables: Sequence[str], *, kind: str, hint: str) -> Iterator[Database]:
-    """The database, which must have these tables to be one of `kind`; texts that are no UTF-8 are
-    read, too.
+    """The database, which must have these tables to be one of `kind`.
 
-    Raises DataError, also for whatever the database does inside of the `with`: a damaged or a
-    hostile one can make a query as long as it likes. Where not even its lock can be had it is read
-    as it stands on disk.
+    Raises DataError, also for whatever a damaged or a hostile one does inside of the `with`.
     """
     try:
         with closing(_connected(path)) as db:
             # Not a view: what a view reads has no end that the size of the file sets.
             known = {row[0] for row in db.execute(_TABLES)}
-            missing = [name for name in tables if name not in known]
-            if missing:
-                raise DataError(
-                    f"{path}: no {kind} database: has no table of {', '.join(missing)}", hint
-                )
+            if lacking := ", ".join(name for name in tables if name not in known):
+                raise DataError(f"{path}: no {kind} database: has no table of {lacking}", hint)
             _bound(db, path)
-            db.text_factory = _text
             yield db
     except sqlite3.Error as error:
         why = "reading it takes too long" if "interrupted" in str(error) else str(error)
-        raise DataError(
-            f"{path}: cannot be read: {why}", f"close what writes to it, or {hint}"
-        ) from None
+        ways = f"close what writes to it, or {hint}"
+        raise DataError(f"{path}: cannot be read: {why}", ways) from None
 
 
 def all_rows(db: Database, query: str, path: Path) -> list[tuple[Any, ...]]:
@@ -57,9 +47,8 @@ def all_rows(db: Database, query: str, path: Path) -> list[tuple[Any, ...]]:
     most = os.path.getsize(path) // BYTES_PER_ROW
     found = db.execute(f"{query} LIMIT ?", (most + 1,)).fetchall()  # no more is sorted, either
     if len(found) > most:
-        raise DataError(
-            f"{path}: cannot be read: more rows than its size allows", "name a copy that is sound"
-        )
+        what = f"{path}: cannot be read: more rows than its size allows"
+        raise DataError(what, "name a copy that is sound")
     return found
 
 
@@ -81,7 +70,8 @@ def _connected(path: Path) -> Database:
 
 
 def _bound(db: Database, path: Path) -> None:
-    """Let no query go on for ever, and no value fill the memory."""
+    """Let no query go on for ever, no value fill the memory, no bad UTF-8 stop the reading."""
+    db.text_factory = lambda data: data.decode("utf-8", "replace")
     db.execute("PRAGMA trusted_schema = OFF")
     db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
     left = (MOST_STEPS + STEPS_PER_BYTE * os.path.getsize(path)) // _STRIDE
@@ -93,12 +83,6 @@ def _bound(db: Database, path: Path) -> None:
 
     db.set_progress_handler(too_long, _STRIDE)
 
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
-
-
-# --- whose each session file is: agents keep thousands of them
 
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS owners (path TEXT PRIMARY KEY, size INTEGER NOT NULL,"
@@ -121,8 +105,8 @@ Known = dict[str, tuple[int, int, Owner]]  # size and mtime of a file when its o
 class Owners:
     """What is known of files, and what is to be remembered of them."""
 
-    def __init__(self, known: Known) -> None:
-        self.known = known
+    def __init__(self) -> None:
+        self.known: Known = {}
         self.new: Known = {}
 
     def of(self, path: Path, size: int, mtime: int) -> Owner | None:
@@ -139,13 +123,12 @@ class Owners:
 @contextmanager
 def remembered(folder: Path) -> Iterator[Owners]:
     """The owners that are known; new ones are kept at the end. Without a usable file, none are."""
-    path, known = folder / "sessions.db", Known()
+    path, owners = folder / "sessions.db", Owners()
     with suppress(sqlite3.Error):
         if path.exists():
             with closing(sqlite3.connect(path, timeout=1)) as db:
-                rows = db.execute("SELECT path, size, mtime, session, cwd, parent FROM owners")
-                known = {name: (size, time, Owner(*own)) for name, size, time, *own in rows}
-    owners = Owners(known)
+                for name, size, time, *own in db.execute("SELECT * FROM owners"):
+                    owners.known[name] = size, time, Owner(*own)
     yield owners
     with suppress(OSError, sqlite3.Error):
         if owners.new:

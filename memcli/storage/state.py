@@ -6,7 +6,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
 
@@ -25,41 +25,34 @@ LOG_WAIT = 0.2  # seconds a log entry may wait for another process; then it is s
 def alone(folder: Path, name: str, *, wait: float) -> Iterator[bool]:
     """Whether this is the only process inside with that name; the system lets go at its end."""
     path = private_dir(folder) / f"{name}.lock.db"
-    db = sqlite3.connect(path, timeout=wait, isolation_level=None)
-    try:
-        db.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError:
-        db.close()
-        yield False
-        return
-    try:
-        yield True
-    finally:
-        db.close()
+    with closing(sqlite3.connect(path, timeout=wait, isolation_level=None)) as db:
+        try:
+            db.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError:
+            yield False
+        else:
+            yield True
 
 
 @contextmanager
 def open_state(
     project: str, *, wait: float, best_effort: str | None, notes: list[str]
 ) -> Iterator[State]:
-    """The state of one project, the one door to it. Raises RefusedError when it cannot be opened.
-
-    With `best_effort` whatever fails ends the block, and a note that begins so says why ("" says
-    nothing). Set what the block is to find out before it: a failure leaves that as it is.
+    """The state of one project. Raises RefusedError; with `best_effort` a failure ends the block,
+    and a note that begins so says why ("" says nothing).
     """
     state = State(state_dir(), project, wait=wait)
     try:
         yield state
     except (OSError, sqlite3.Error) as error:
-        if best_effort is not None:
-            why = "another mem is writing it" if "locked" in str(error) else error
-            if best_effort:
-                notes.append(f"{best_effort}: {why}")
-        elif "db" not in state.__dict__ and isinstance(error, sqlite3.Error):
+        if best_effort is None:
+            if "db" in state.__dict__ or not isinstance(error, sqlite3.Error):
+                raise
             what = f"the state file cannot be used: {error} ({state.path})"
             raise RefusedError(what, "move it away: no memory is lost with it") from None
-        else:
-            raise
+        if best_effort:
+            why = "another mem is writing it" if "locked" in str(error) else error
+            notes.append(f"{best_effort}: {why}")
     finally:
         state.close()
 
@@ -95,12 +88,11 @@ class State:
         private_dir(self.path.parent)
         if not self.path.exists():
             os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY | NO_LINK, 0o600))
-        db = sqlite3.connect(self.path, timeout=self._wait, isolation_level=None)
-        try:
+        with ExitStack() as stack:
+            db = sqlite3.connect(self.path, timeout=self._wait, isolation_level=None)
+            stack.callback(db.close)
             db.executescript(table("storage/state.sql"))
-        except sqlite3.DatabaseError:
-            db.close()
-            raise
+            stack.pop_all()
         return db
 
     def close(self) -> None:
@@ -126,7 +118,7 @@ class State:
         self, session: str, shown: Iterable[tuple[str, str, int, float | None]], day: str
     ) -> None:
         """Remember what a session was shown: (entry, layer, place from 1, score)."""
-        with self.transaction():
+        with transaction(self.db):
             self.note("recalls", ((session, *item, day) for item in shown))
 
     def recalled(self, session: str) -> list[str]:
@@ -180,7 +172,7 @@ class State:
     def remember_condensed(self, digest: str, terms: str) -> None:
         """Remember such terms; of all projects together the newest `CONDENSED` are kept."""
         old = "rowid <= (SELECT max(rowid) FROM condensed) - ?"
-        with self.transaction():
+        with transaction(self.db):
             values = (digest, _kept(terms))
             self.db.execute("INSERT OR REPLACE INTO condensed VALUES (?, ?)", values)
             self.db.execute(f"DELETE FROM condensed WHERE {old}", (CONDENSED,))
@@ -190,19 +182,12 @@ class State:
         query = "SELECT entry FROM reinforced WHERE project = ? AND session = ?"
         return [row[0] for row in self.ask(query, session)]
 
-    def remember_reinforced(self, session: str, entries: Iterable[str]) -> None:
-        """Remember, in the running transaction, what a session has reinforced."""
-        self.note("reinforced", ((session, entry) for entry in entries), "OR IGNORE")
-
 
 def _kept(value: object) -> object:
     """A text as SQLite can keep it: bytes that are no UTF-8 are written as `\\xff`."""
     if not isinstance(value, str):
         return value
     return value.encode("utf-8", "surrogatepass").decode("utf-8", "backslashreplace")
-
-
-# --- what hooks did in the sessions of a project
 
 
 class Telling(NamedTuple):
@@ -242,10 +227,8 @@ class SessionLog:
 
     def shown(self, session: str, event: str = "") -> set[str]:
         """The ids that stand in a session's context, told on any event or on one."""
-        where = "project = ? AND session = ? AND ? IN ('', event)"
-        return {
-            row[0] for row in self.ask(f"SELECT entry FROM shown WHERE {where}", session, event)
-        }
+        query = "SELECT entry FROM shown WHERE project = ? AND session = ? AND ? IN ('', event)"
+        return {row[0] for row in self.ask(query, session, event)}
 
     def forget_context(self, session: str) -> None:
         """The context of a session is empty again: everything counts as untold."""

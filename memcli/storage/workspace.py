@@ -5,6 +5,7 @@ then carried out. Whoever writes next finishes what a killed writer left: first 
 that fails back.
 """
 
+import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -15,9 +16,9 @@ from typing import NamedTuple
 
 from memcli.errors import DataError, MemError, RefusedError
 from memcli.memory.values import Patch
-from memcli.storage import durable, journal
+from memcli.storage import durable, journal, system
 from memcli.storage.durable import UNCHANGED, refusing, silent
-from memcli.storage.files import target
+from memcli.storage.files import refuse_links
 from memcli.storage.journal import StaleError, Step, WriteRecord, folders_of, is_archive
 
 __all__ = ["StaleError", "Workspace", "WriteReport", "silent"]
@@ -71,6 +72,7 @@ class Workspace:
         self._single = single
         self._trace = trace
         self._journals = journal.Journals(state, self._root, trace)
+        self.notes = self._journals.notes
         self._lock = durable.WriteLock(state / "write.lock", self._now)
         self._recovered: list[str] = []
         self._kept: list[Kept] = []
@@ -101,10 +103,8 @@ class Workspace:
         self._trace("lock")
         with self._telling_kept(), self._lock.taken(verb, wait) as dead:
             if dead:
-                state = self._journals.state
-                durable.sweep(
-                    [*map(Path, dead.folders), self._journals.own.parent, state / "aside"]
-                )
+                own = (self._journals.own.parent, self._journals.state / "aside")
+                durable.sweep([*map(Path, dead.folders), *own])
                 if not self._journals.pending():
                     durable.remove_empty(dead.made)
             self._recover()
@@ -126,7 +126,12 @@ class Workspace:
                 return []
             record = journal.unpacked(newest)
             steps = tuple(step.inverse for step in reversed(record.steps))
-            self._guard_undo(record, steps)
+            for step in steps:
+                self._target(str(step.path))
+                if journal.found(step) != "before":
+                    when = f"changed since mem {record.verb} of {record.time}"
+                    hint = "take the later change back first, or mend the file by hand"
+                    raise RefusedError(f"{step.name}: {when}; not undone", hint)
             self._apply(
                 WriteRecord(self._root, "undo", self._now, steps, (), record.made, newest.name)
             )
@@ -134,21 +139,15 @@ class Workspace:
 
     def last_write(self) -> LastWrite | None:
         """Return what undo would take back, None when there is nothing. Takes no lock."""
-        path = self._journals.newest()
-        if self._journals.own in self._journals.pending():
-            path = self._journals.own if not journal.unpacked(self._journals.own).undoes else path
+        path, own = self._journals.newest(), self._journals.own
+        if own in self._journals.pending() and not journal.unpacked(own).undoes:
+            path = own
         if path is None:
             return None
         record = journal.unpacked(path)
         back = (step.inverse for step in reversed(record.steps))
         patches = tuple(Patch(each.name, _text(each.before), _text(each.after)) for each in back)
         return LastWrite(record.verb, record.time, patches)
-
-    def notes(self, verb: str) -> list[tuple[str, ...]]:
-        """The notes of the writes of a verb that undo still knows, the oldest first."""
-        return self._journals.notes(verb)
-
-    # Plan: from patches to steps.
 
     def _steps(self, patches: Sequence[Patch]) -> tuple[Step, ...]:
         """Archives come first: what leaves a file must be in its archive before it is gone."""
@@ -168,18 +167,19 @@ class Workspace:
 
     def _target(self, name: str, root: str = "") -> Path:
         """Where a write of this root, or one of another `root` that is to be finished, may go."""
+        try:
+            path = Path(os.path.abspath(name))
+        except ValueError as error:
+            raise RefusedError(f"{name}: {error}", "name another file") from None
         other = [Path(root)] if root not in ("", self._root) else []
-        return target(name, [*self._allowed, *other], self._single)
-
-    def _guard_undo(self, record: WriteRecord, steps: Sequence[Step]) -> None:
-        for step in steps:
-            self._target(str(step.path))
-            if journal.found(step) != "before":
-                what = f"{step.name}: changed since mem {record.verb} of {record.time}; not undone"
-                hint = "take the later change back first, or mend the file by hand"
-                raise RefusedError(what, hint)
-
-    # Carry out: everything before the commit can be dropped; from there on, forward or back.
+        bases = [Path(os.path.abspath(folder)) for folder in (*self._allowed, *other)]
+        found = [folder for folder in bases if path.is_relative_to(folder)]
+        found += [path.parent for each in self._single if path == Path(os.path.abspath(each))]
+        if not found:
+            what = f"{name}: lies where mem does not write"
+            raise RefusedError(what, "name a file below the root")
+        refuse_links(path, found[0])
+        return path
 
     def _apply(self, record: WriteRecord) -> None:
         journal.check(record.steps)
@@ -213,7 +213,8 @@ class Workspace:
             self._stage(steps, temps)
             self._swap(record.root, steps, temps)
             with refusing(self._journals.state):
-                durable.sync(Path(folder).parent for folder in record.made)
+                for folder in record.made:
+                    system.sync(Path(folder).parent)
         except BaseException as error:
             durable.discard(temps.values())
             self._take_back(record, error)
@@ -239,7 +240,8 @@ class Workspace:
                 done.append(step)
             with refusing(done[-1].name):
                 self._trace("sync")
-                durable.sync(folders_of(done))
+                for folder in folders_of(done):
+                    system.sync(folder)
 
     def _take_back(self, record: WriteRecord, cause: BaseException) -> None:
         """Restore what was renamed already, last first; a file edited meanwhile stays as it is."""
@@ -249,50 +251,43 @@ class Workspace:
             back = [step.inverse for step in after]
             self._stage(back, temps)
             self._swap(record.root, back, temps)
-            self._journals.drop(record)
+            self._journals.of(record.root).unlink()
         except (OSError, MemError) as error:
             durable.discard(temps.values())
             hint = "some files are new, some old: the next write of mem will finish this one"
             raise RefusedError(f"{cause}; and taking it back: {error}", hint) from cause
         durable.remove_empty(record.made)
 
-    # Recover: finish what a killed writer began.
-
     def _recover(self) -> None:
         """Those of other roots too, for a global file; but their trouble is not ours."""
         for pending in self._journals.pending():
+            self._trace("recover")
+            own = pending == self._journals.own
             try:
-                self._recover_one(pending)
+                record = self._journals.legible(pending)
+                if record is not None and (own or Path(record.root).is_dir()):
+                    self._recover_one(pending, record)
             except MemError:
-                if pending == self._journals.own:
+                if own:
                     raise
 
-    def _recover_one(self, pending: Path) -> None:
-        self._trace("recover")
-        record = self._journals.legible(pending)
-        foreign = pending != self._journals.own
-        if record is None or (foreign and not Path(record.root).is_dir()):
-            return
-        self._lock.sign("recover", folders_of(record.steps), record.made)
+    def _recover_one(self, pending: Path, record: WriteRecord) -> None:
         folders = folders_of(record.steps)
-        temps = map(Path, record.temps)
-        durable.discard(
-            path for path in temps if path.parent in folders and durable.MARK in path.name
-        )
+        self._lock.sign("recover", folders, record.made)
+        temps = [path for path in map(Path, record.temps) if path.parent in folders]
+        durable.discard(path for path in temps if durable.MARK in path.name)
         durable.sweep(folders)
         refused = [step for step in record.steps if not self._may_write(step, record.root)]
         edited = journal.edited(record.steps, refused)
         kept = [self._keep(step) for step in edited]
-        todo = [
-            step for step in record.steps if step not in edited and journal.found(step) == "before"
-        ]
+        others = [step for step in record.steps if step not in edited]
         try:
-            self._finish(record, todo, {})
+            self._finish(record, [step for step in others if journal.found(step) == "before"], {})
         except MemError:
             if pending in self._journals.pending():  # else it was taken back: that is settled, too
                 durable.discard(Path(item.copy) for item in kept if item.copy)
                 raise
-        self._recovered += [step.name for step in record.steps if step not in edited]
+        self._recovered += [step.name for step in others]
         self._kept += kept
 
     def _may_write(self, step: Step, root: str) -> bool:

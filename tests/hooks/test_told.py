@@ -84,7 +84,7 @@ def test_compact_counts_what_was_used_once(shop: Project) -> None:
         for session in ("one", "two"):
             waits = ["clock", "vat", "old", "elsewhere"]
             SessionLog(state).wait(session, waits, "2026-11-20")
-        state.remember_reinforced("two", ["vat"])
+        state.note("reinforced", [("two", "vat")])
     before = (shop.root / "MEMORY.md").read_text()
     for words in (("compact",), ("compact", "--due")):
         assert "used" not in shop.mem(*words, "--check", "--json").out
