@@ -124,7 +124,8 @@ class Memory:
         from memcli.commands import add as command
 
         lists = ("tags", "paths", "commands", "steps")
-        values: Any = {key: tuple(v) if key in lists else v for key, v in options.items()}  # type: ignore[arg-type]
+        given: dict[str, Any] = dict(options)
+        values: Any = {key: tuple(value) if key in lists else value for key, value in given.items()}
         with self._app() as app:
             return command.add(app, command.AddRequest(text, **values), dry_run=dry_run)
 

@@ -59,7 +59,7 @@ USED_IN = {
     "psycopg": {"postgres/*"},
     "rich": {"views/*"},
     "tomllib": {"project/config", "install/harness", "extraction/scopes", "compaction/*"},
-    "platformdirs": {"storage/files"},
+    "platformdirs": {"storage/system"},
     "anthropic": {"providers/*"},
     "mcp": {"cli/mcp"},
     "httpx2": {"providers/embed/http"},

@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,7 +71,7 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> InitReport:
         targets = [target for target in targets if target.path.name != "MEMORY.md"]
     if root is not None and not request.remove:
         notes += _told(root, project.listing, found)
-    report = apply(project, app.workspace, targets, notes, remove=request.remove, dry_run=dry_run)
+    report = apply(app, targets, notes, remove=request.remove, dry_run=dry_run)
     done = list(report.done)
     if top is not None and not request.remove:
         done += git.set_driver(top, dry_run=dry_run)
@@ -141,7 +142,7 @@ def _targets(
     if remove and not request.named:  # everywhere in the repository
         scopes = ["local", "shared"] if root is not None and everything else []
         scopes += ["user"] if request.user or request.everything else []
-    found += harness.targets(project, names, scopes, top, notes, remove=remove)
+    found += harness.targets(project, product(names, scopes), notes, remove=remove)
     if root is not None and (request.ci or everything):
         found += _workflow(top or root, request, notes)
     if root is not None and (request.instructions or everything):

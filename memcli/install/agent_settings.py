@@ -65,7 +65,7 @@ def parse(text: str) -> dict[str, Any]:
     if not body.strip():
         return {}
     try:
-        values = json.loads(body, object_pairs_hook=_unique, parse_constant=_refused)
+        values = json.loads(body, object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
         line, why = getattr(error, "lineno", 1), getattr(error, "msg", "").lower() or error
         raise UsageError(f"{line}: not valid JSON ({why})", "mend that line first") from None
@@ -80,10 +80,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) < len(pairs):
         raise ValueError("a name stands twice in one object")
     return dict(pairs)
-
-
-def _refused(name: str) -> None:
-    raise ValueError(f"{name} is no JSON value")
 
 
 def _handlers(group: object) -> list[Any]:

@@ -39,13 +39,9 @@ def is_runnable(name: str) -> bool:
 
 def path_fault() -> str:
     """Why `mem hook`, as it is wired, would not reach this program, "" when it does."""
-    known, own = shutil.which("mem"), _own_script()
-    if known is None:
-        where = f": it lies in {os.path.dirname(own)}" if own else ""
-        return f"mem is not on your PATH, and hooks are silent until it is{where}"
-    if own and os.path.realpath(known) != os.path.realpath(own):
-        return f"mem on your PATH is {known}, not this one ({own}): hooks call that"
-    return ""
+    known, own = shutil.which("mem"), os.path.join(os.path.dirname(sys.executable), "mem")
+    where = f": it lies in {os.path.dirname(own)}" if os.access(own, os.X_OK) else ""
+    return "" if known else f"mem is not on your PATH, and hooks are silent until it is{where}"
 
 
 def desktop_fault() -> str:
@@ -57,13 +53,6 @@ def desktop_fault() -> str:
             how = "start it from a shell"
         return f"an agent that is started from the desktop does not find {known}: {how}"
     return ""
-
-
-def _own_script() -> str:
-    """The console script of this very installation, "" when it has none."""
-    folders = (os.path.dirname(os.path.abspath(sys.argv[0])), os.path.dirname(sys.executable))
-    paths = (os.path.join(*pair) for pair in product(folders, ("mem", "mem.exe")))
-    return next((path for path in paths if os.access(path, os.X_OK)), "")
 
 
 class AgentSettings(NamedTuple):
@@ -145,23 +134,17 @@ def values_of(path: Path) -> dict[str, Any]:
 
 
 def targets(
-    project: Project,
-    names: Iterable[str],
-    scopes: Iterable[str],
-    top: Path | None,
-    notes: list[str],
-    *,
-    remove: bool,
+    project: Project, pairs: Iterable[tuple[str, str]], notes: list[str], *, remove: bool
 ) -> list[Target]:
-    """The files of these agents at these scopes; none where the plug-in is on: it runs already."""
-    found, root = [], project.root or Path()
-    for name, scope in product(names, scopes):
-        each = settings_of(name, scope, root, project.environ)
-        on = "" if remove else plugin(each.harness, project.root, project.environ)
-        if on:
-            notes.append(f"{NAMES[each.harness]} has the plug-in {on}, which calls mem: left alone")
-            continue
-        found.append(_target(each, top, project.home))
+    """The files of agents at scopes; none where the plug-in is on: it runs already."""
+    found, root = [], project.root
+    top = git.work_tree(root) if root is not None else None
+    for name, scope in pairs:
+        if on := "" if remove else plugin(name, root, project.environ):
+            notes.append(f"{NAMES[name]} has the plug-in {on}, which calls mem: left alone")
+        else:
+            each = settings_of(name, scope, root or Path(), project.environ)
+            found.append(_target(each, top, project.home))
     return found
 
 

@@ -17,6 +17,7 @@ from memcli.project.context import Project, moment
 from memcli.storage.files import Unreadable, digest, private_dir, read_text, state_dir
 
 if TYPE_CHECKING:
+    from memcli.app import App
     from memcli.storage.workspace import Workspace
 
 
@@ -53,15 +54,10 @@ class Left(Exception):
 
 
 def apply(
-    project: Project,
-    own: Workspace,
-    targets: Sequence[Target],
-    notes: list[str],
-    *,
-    remove: bool,
-    dry_run: bool,
+    app: App, targets: Sequence[Target], notes: list[str], *, remove: bool, dry_run: bool
 ) -> Changes:
     """Bring every file to its new text, or with `remove` to that of before: all of them or none."""
+    project, own = app.project, app.workspace
     targets = [_with_copy(target) if target.copied else target for target in targets]
     patches = _plan(targets, notes, remove=remove)
     if patches and not dry_run:
@@ -72,15 +68,7 @@ def apply(
         new = (Path(path) for path, text in texts.items() if text is None)
         made = [str(each) for path in new for each in path.parents if not each.exists()]
         for workspace, group in _by_workspace(project, own, targets):
-            with workspace.hold("init"):
-                planned = _plan(group, [], remove=remove)
-                # Links outside of the root are the user's own.
-                places = ((patch, os.path.realpath(patch.path)) for patch in planned)
-                in_place = [
-                    patch if _is_below(project, patch.path) else patch._replace(path=real)
-                    for patch, real in places
-                ]
-                workspace.write(in_place, "init")
+            _write(project, workspace, group, remove=remove)
         for path, copy in copies.items():
             after = None if remove else text_of(path)
             values = after and {"path": str(path), "before": copy, "after": _sha(after)}
@@ -88,6 +76,17 @@ def apply(
         _remember(project, made, remove=remove)
     done, next = _said(project, targets, patches, remove=remove)
     return Changes(done, tuple(patches), next)
+
+
+def _write(project: Project, own: Workspace, targets: Sequence[Target], *, remove: bool) -> None:
+    with own.hold("init"):
+        planned = _plan(targets, [], remove=remove)
+        # Links outside of the root are the user's own.
+        own.write([p if _is_below(project, p.path) else _real(p) for p in planned], "init")
+
+
+def _real(patch: Patch) -> Patch:
+    return patch._replace(path=os.path.realpath(patch.path))
 
 
 def _plan(targets: Iterable[Target], notes: list[str], *, remove: bool) -> list[Patch]:

@@ -108,7 +108,7 @@ class Project:
         """The memory files that exist, and the ones that were refused."""
         found = self.environ if self.config.found else None
         return levels_on_disk.list_files(
-            self.root, self.home, self.jobs_dirs, self.config.memory_files, found=found
+            self.root, self.home, self.jobs_dirs, self.config.memory_files, found
         )
 
     @cached_property

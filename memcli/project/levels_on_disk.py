@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import islice, product
-from operator import attrgetter, methodcaller
 from pathlib import Path
 
 from memcli.memory.values import ARCHIVE, JOBS_DIRS, Place, Problem, place
@@ -19,6 +18,7 @@ from memcli.storage import files
 _NAMES = tuple(f"{name}{end}" for name in ("MEMORY", "institutional") for end in (".md", ARCHIVE))
 _PROJECT = (*_NAMES, "proxy.md", f"proxy{ARCHIVE}")
 Names = Sequence[str]
+Environ = Mapping[str, str] | None
 Entry = os.DirEntry[str] | None
 FILES = ("MEMORY.md", ".claude/MEMORY.md")
 FOLDERS = (
@@ -72,12 +72,7 @@ def shown(name: str) -> str:
 
 
 def list_files(
-    root: Path | None,
-    home: Path,
-    jobs_dirs: Names = (),
-    globs: Names = (),
-    *,
-    found: Mapping[str, str] | None = None,
+    root: Path | None, home: Path, jobs_dirs: Names = (), globs: Names = (), found: Environ = None
 ) -> Listing:
     """Every memory file, global ones last; with `found` (the environment) the found places."""
     walks = []
@@ -159,9 +154,8 @@ class _Walk:
         for pattern in globs:
             for name in walk.find(pattern):
                 *folders, base = name.split("/")
-                if not base.endswith(".md") or name.startswith(elsewhere) or ".sessions" in folders:
-                    continue
-                if shown(name) not in self.names:
+                ours = base.endswith(".md") and ".sessions" not in folders
+                if ours and not name.startswith(elsewhere) and shown(name) not in self.names:
                     self.add(name, place("project", shown(base)), "")
             for name in walk.links:
                 self.refuse(name, "is a link; memory_files follows none")
@@ -182,9 +176,7 @@ class _Walk:
         """What is called `*.md` in a folder and is no folder itself, sorted, links last."""
         entries = [e for e in self.entries(name) if e.name.endswith(".md")]
         found = [e for e in entries if e.is_file(follow_symlinks=False) or not _is_dir(e)]
-        found.sort(key=attrgetter("name"))
-        found.sort(key=methodcaller("is_symlink"))
-        return found
+        return sorted(found, key=lambda entry: (entry.is_symlink(), entry.name))
 
     def entries(self, name: str) -> list[os.DirEntry[str]]:
         if not self.is_folder(name):
@@ -245,8 +237,8 @@ class _Walk:
         elif called not in self.names and known not in self.inodes:
             self.names.add(called)
             self.inodes.add(known)
-            path, own = f"{self.base}/{name}", tree or self.tree
-            row = (path, called, where, own, status.st_mtime_ns, size, self.base, found)
+            path, own, mtime = f"{self.base}/{name}", tree or self.tree, status.st_mtime_ns
+            row = (path, called, where, own, mtime, size, self.base, found)
             self.files.append(tuple.__new__(FoundFile, row))  # there may be thousands
 
     @cached_property

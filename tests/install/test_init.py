@@ -250,17 +250,11 @@ def test_opencode_gets_a_plug_in_file(project: Project) -> None:
     assert "not written by mem" in project.mem("init", "--opencode").out
 
 
-def test_where_mem_is_not_found_is_said(project: Project, tmp_path: Path) -> None:
-    """Hooks call mem by its name: a PATH without it, with another, or bare is worth a word."""
+def test_where_mem_is_not_found_is_said(project: Project) -> None:
+    """Hooks call mem by its name: a PATH without it, or a bare one, is worth a word."""
     assert "started from the desktop does not find" in project.mem("init", "--claude").out
     nowhere = {"PATH": "/usr/bin:/bin"}
     assert "mem is not on your PATH" in project.mem("init", "--claude", env=nowhere).out
-    other = tmp_path / "other/mem"
-    other.parent.mkdir()
-    other.write_text("#!/bin/sh\n")
-    other.chmod(0o755)
-    env = {"PATH": f"{other.parent}:/usr/bin:/bin"}
-    assert f"mem on your PATH is {other}, not this one" in project.mem("init", "--git", env=env).out
 
 
 def test_a_link_of_the_user_is_written_through(project: Project) -> None:
