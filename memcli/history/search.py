@@ -29,6 +29,7 @@ prompts the best hit has 12 in 4 of 100, of tasks that were decided about 28 and
 _WHOLE: Final = 0.5
 """Share of a stretch's score that all of it has, the rest being its best exchange's."""
 _ALIKE: Final = 0.2
+_SHARED: Final = 5  # words of two commits beyond the task's, which all hits have
 _CLOSE: Final = 0.4
 """Two stretches are about one thing from this cosine on; the newer goes first from this share of
 the best score on."""
@@ -87,7 +88,7 @@ def search(
     behind = [each.score for each in stretches[5:40]]  # what matches a task by chance
     background = sum(behind) / len(behind) if behind else 0.0
     hits = [_hit(record, each, places[each.id], asked, background) for each in found]
-    return asked, _newer_first(hits, _rarity(record))
+    return asked, _newer_first(hits, _rarity(record), {stem(term) for term in asked.terms})
 
 
 def _scored(record: HistoryRecord, task: str) -> tuple[Asked, dict[int, dict[int, float]]]:
@@ -183,7 +184,9 @@ def _rarity(record: HistoryRecord) -> Callable[[str], float]:
     return lambda word: idf(min(common.get(word, least), total), total)
 
 
-def _newer_first(hits: list[HistoryHit], rarity: Callable[[str], float]) -> list[HistoryHit]:
+def _newer_first(
+    hits: list[HistoryHit], rarity: Callable[[str], float], asked: set[str]
+) -> list[HistoryHit]:
     near = [hit for hit in hits[:COMPARED] if hit.score >= _CLOSE * hits[0].score]
     vectors = [{word: rarity(word) for word in words_of(hit)} for hit in near]
     order: list[int] = []
@@ -191,6 +194,7 @@ def _newer_first(hits: list[HistoryHit], rarity: Callable[[str], float]) -> list
     for at in range(len(vectors)):
         if at in order:
             continue
+        sessions = hits[at].doc.source == "session"
         about = [
             other
             for other in range(at + 1, len(vectors))
@@ -198,6 +202,7 @@ def _newer_first(hits: list[HistoryHit], rarity: Callable[[str], float]) -> list
             and hits[other].doc.date > hits[at].doc.date
             and hits[other].doc.unit != hits[at].doc.unit
             and _cosine(vectors[at], vectors[other]) >= _ALIKE
+            and (sessions or len((vectors[at].keys() & vectors[other].keys()) - asked) >= _SHARED)
         ]
         about.sort(key=lambda other: hits[other].doc.date, reverse=True)
         for older in [*about[1:], at] if about else ():

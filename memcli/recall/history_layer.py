@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST: Final = 5  # hits that the layer shows
 GATE: Final = 0.15  # strength above this tier's background from which on a hit is shown
+COVERED: Final = 0.5  # share of the task, by weight, from which on it is shown all the same
 _CLEAR: Final = 0.75
 _SHARES: Final = (0.5, 0.5, 0.5, 0.6, 0.8)
 """What each hit may take of the room that those before it left."""
@@ -49,9 +50,13 @@ class HistoryLayer:
     ) -> None:
         self._asked = asked = found[0]
         self._weights = {stem(t): w for t, w in zip(asked.terms, asked.weights, strict=True)}
-        self.hits = [hit for hit in found[1] if hit.strength >= GATE]
+        self.hits = [hit for hit in found[1] if hit.strength >= GATE or self._answers(hit)]
         self._reverted, self._gone = reverted, gone
         self._by_key = {hit.doc.handle: hit for hit in self.hits}
+
+    def _answers(self, hit: HistoryHit) -> bool:
+        text = "\n".join((hit.doc.title, *(doc.text for doc in hit.docs)))
+        return hit.met > 1 and self._cover(text) >= COVERED
 
     @property
     def strong(self) -> bool:
@@ -74,8 +79,10 @@ class HistoryLayer:
             if share < _LEAST:
                 break
             item = self.shown(hit, share, known=known)
-            if item.text and not any(self._is_said(item.text, text) for text in known):
-                known.append(item.text)
+            text = item.text or hit.doc.title  # all that many a commit says is its subject
+            said = self._is_said if item.text else str.__eq__
+            if not any(said(text, other) for other in known):
+                known.append(text)
                 found.append(item)
                 room -= cost(item)
         return found

@@ -139,6 +139,21 @@ def test_recall_adds_a_new_commit_and_doctor_names_the_record(
     assert next(row for row in rows if row["name"] == "history")["status"] == "PASS"
 
 
+def test_commits_that_have_only_a_subject_are_shown_side_by_side(
+    shop: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those that share the task's words alone do not make each other old."""
+    subjects = [f"Tidy the {word} page of the manual" for word in "colour shape order size".split()]
+    subjects += ["Fix the limit of parallel tool calls", "Order results of parallel tool calls"]
+    for subject in subjects:
+        command = ["git", "-c", "user.name=Ana", "-c", "user.email=a@x", "commit", "-qm", subject]
+        subprocess.run([*command, "--allow-empty"], check=True)
+    said(capsys, "index", "--history")
+    found = said(capsys, "recall", "how do parallel tool calls run")
+    assert all(subject in found for subject in subjects[-2:])
+    assert "manual" not in found and "older than" not in found
+
+
 def test_what_is_forgotten_stays_forgotten(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The transcript is still there; a dry run deletes nothing."""
     said(capsys, "extract")
