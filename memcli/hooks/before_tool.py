@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from memcli.hooks.calls import HookCall, Told
-from memcli.hooks.hook_app import HookApp, ToldNote, remember
+from memcli.hooks.calls import HookApp, HookCall, Told
 from memcli.index import occasions, view
 from memcli.index.view import Candidate, Filters, Scope
 from memcli.memory.words import body_of
@@ -60,18 +59,18 @@ def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
     if not (tool.files or tool.command.whole) or not app.is_ready():
         return Told()
     found = app.guarded(lambda: _corrections(app, tool))
-    log, day = SessionLog(state), app.project.now.isoformat()
+    log = SessionLog(state)
     seen = log.shown(call.context, "pre-tool") if found else set()
     fresh = [each for each in found if each.entry not in seen][:LINES]
     if not fresh:
         return Told()
+    lines = {each.entry: _line(app, each) for each in fresh}
     why = f"before {os.path.basename(tool.files[0])}" if tool.files else "before a command"
-    made = [_line(app, each, why) for each in fresh]
     with state.transaction():
         seen = log.shown(call.context, "pre-tool")  # another tool may run at the same time
-        made = [(note, line) for note, line in made if note.entry not in seen]
-        titles = remember(log, call.context, "pre-tool", [note for note, _ in made], day)
-    return Told("\n".join(line for _, line in made), titles)
+        told = {entry: title for entry, (title, _) in lines.items() if entry not in seen}
+        app.remember(log, (call.context, "pre-tool", why), told)
+    return Told("\n".join(lines[entry][1] for entry in told), tuple(told.values()))
 
 
 def _corrections(app: HookApp, tool: ToolCall) -> list[Candidate]:
@@ -82,18 +81,16 @@ def _corrections(app: HookApp, tool: ToolCall) -> list[Candidate]:
     return found
 
 
-def _line(app: HookApp, found: Candidate, why: str) -> tuple[ToldNote, str]:
+def _line(app: HookApp, found: Candidate) -> tuple[str, str]:
     from memcli.recall.budget import cut_words
     from memcli.text.quoting import escaped, for_prompt  # most calls say nothing
 
     title = for_prompt(found.title)
     text = for_prompt(body_of(app.guarded(lambda: app.index.entries.text(found)), found.title))
-    files = app.index.files().values()
-    path = next(file.path for file in files if file.id == found.source)
+    path = next(f.path for f in app.index.files().values() if f.id == found.source)
+    whole = cut_words(" ".join(f"{title}: {text}".split()).strip(": "), LINE_TOKENS)
     place = f"{path}:{found.line}, id {found.entry[:8]}"
-    whole = " ".join(f"{title}: {text}".split()).strip(": ")
-    note = ToldNote(found.entry, title, why)
-    return note, escaped(for_prompt(f"{HINT} ({place}): {cut_words(whole, LINE_TOKENS)}"))
+    return title, escaped(for_prompt(f"{HINT} ({place}): {whole}"))
 
 
 def _nearest(app: HookApp, scope: Scope, found: list[Candidate]) -> list[Candidate]:

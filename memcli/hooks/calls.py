@@ -1,16 +1,26 @@
-"""What an agent says when it calls a hook, and what it is answered."""
+"""What an agent says when it calls a hook, what it is answered, and what a hook works through."""
+
+from __future__ import annotations
 
 import json
 import os
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
+from memcli.app import App, Options
 from memcli.named import NamedTuple
+from memcli.project.config import Config
+from memcli.project.context import Project
+from memcli.storage.state import SessionLog, Telling
 
 MOST_BYTES = 10_000_000
 MOST_CHARACTERS = 9_500
 LINE = 160  # characters of the line that a person is shown
+LARGE = 1_000_000  # bytes of changed memory files above which indexing is left to the worker
 EVENTS = {
     "session-start": ("SessionStart",),
     "subagent-start": ("SubagentStart",),
@@ -18,6 +28,7 @@ EVENTS = {
     "pre-tool": ("PreToolUse", "AfterTool"),
 }
 """The events that are answered, and what agents call them, the usual name first."""
+_SAID = ("session_id", "cwd", "source", "prompt", "agent_id", "hook_event_name")
 _ODD = "[\ud800-\udfff\U00010000-\U0010ffff]"  # compiled by the first text that is not ASCII
 
 
@@ -58,26 +69,18 @@ def parse_payload(data: bytes) -> HookCall | None:
         return None
     if not isinstance(values, dict):
         return None
-    given, roots = values.get("tool_input"), values.get("workspace_roots")
-    values = {key: value for key, value in values.items() if isinstance(value, str)}
-    session = values.get("session_id") or values.get("conversation_id", "")
-    cwd = values.get("cwd") or (roots[0] if isinstance(roots, list) and roots else "")
+    given, said = values.get("tool_input"), {k: v for k, v in values.items() if isinstance(v, str)}
+    session, cwd, source, prompt, agent, event = (said.get(name, "") for name in _SAID)
     if not session or not _is_path(cwd):
         return None
-    path = os.path.expanduser(values.get("transcript_path", ""))
-    call = HookCall(session[:200], cwd, path if _is_path(path) else "")
-    return call._replace(
-        source=values.get("source", "")[:50],
-        prompt=values.get("prompt") or values.get("user_prompt", ""),
-        input=given if isinstance(given, dict) else {},
-        agent=values.get("agent_id", "")[:200],
-        event=values.get("hook_event_name", ""),
-    )
+    path = os.path.expanduser(said.get("transcript_path", ""))
+    path, given = path if _is_path(path) else "", given if isinstance(given, dict) else {}
+    return HookCall(session[:200], cwd, path, 0, source[:50], prompt, given, agent[:200], event)
 
 
-def _is_path(name: object) -> bool:
+def _is_path(name: str) -> bool:
     try:
-        return isinstance(name, str) and os.path.isabs(name) and b"\0" not in os.fsencode(name)
+        return os.path.isabs(name) and b"\0" not in os.fsencode(name)
     except UnicodeEncodeError:  # half a character
         return False
 
@@ -90,11 +93,9 @@ def answer(verb: str, told: Told, event: str = "", *, show: bool = False) -> str
     names = EVENTS.get(verb, ())
     said: dict[str, Any] = {}
     if told.text and names:
-        name = event if event in names else names[0]
-        text = _plain(told.text)[:MOST_CHARACTERS]
+        name, text = event if event in names else names[0], _plain(told.text)[:MOST_CHARACTERS]
         said["hookSpecificOutput"] = {"hookEventName": name, "additionalContext": text}
-    line = person_line(told) if show else ""
-    if line:
+    if show and (line := person_line(told)):
         said["systemMessage"] = _plain(line)
     return json.dumps(said) if said else ""
 
@@ -117,3 +118,71 @@ def person_line(told: Told) -> str:
     count = f"{notes(len(told.titles))} told ({'; '.join([*kept, *more])})"
     parts = [*told.news, *([count] if kept else [])]
     return f"mem: {'; '.join(parts)}" if parts else ""
+
+
+# --- what a hook works through
+
+
+class HookProject(Project):
+    """A project that takes what it can of a faulty configuration."""
+
+    @cached_property
+    def config(self) -> Config:
+        """What is configured, but nothing that reaches the network."""
+        own = self.settings.config
+        embedder = own.embedder if own.embedder in ("auto", "local") else "none"
+        return own._replace(embedder=embedder, llm="none", query="plain", max_tokens=0)
+
+
+class HookApp(App):
+    """What a hook reaches the outside through. `late`: too much of the memory is not indexed."""
+
+    late = False
+    embeds_here = False
+    """Vectors are made by mem index, recall and the worker; a hook only uses them."""
+
+    def __init__(self, options: Options, environ: Mapping[str, str], cwd: Path) -> None:
+        super().__init__(options, environ, cwd, HookProject)
+
+    def __enter__(self) -> HookApp:
+        return self
+
+    def is_ready(self) -> bool:
+        """Bring the index up to the files where that takes no time; False when it is empty."""
+        changed, gone = self.guarded(lambda: self.index.stale(self.project.listing.files))
+        self.late = sum(file.size for file in changed) > LARGE
+        if self.late:
+            return not self.index.empty()
+        if changed or gone:
+            self.refresh()
+        return True
+
+    def room(self, tokens: int, times: int = 1) -> int:
+        """So many tokens, or as many as the configured size of an answer allows."""
+        return min(tokens, self.project.settings.config.max_tokens * times or tokens)
+
+    def remember(
+        self,
+        log: SessionLog,
+        told: tuple[str, str, str],
+        titles: Mapping[str, str],
+        also: Iterable[str] = (),
+    ) -> None:
+        """Remember, in the running transaction, what is told: (context, event, why), and entry ->
+        title; and what else it stands for.
+        """
+        (context, event, why), day = told, self.project.now.isoformat()
+        log.note("shown", ((context, event, key, day) for key in (*titles, *also)), "OR IGNORE")
+        at = f"{day}{time.strftime('T%H:%M:%S')}"
+        log.tell(Telling(context, event, key, title, why, at) for key, title in titles.items())
+
+
+def has_memory(app: App) -> bool:
+    """Whether there is a project here with something to remember in view."""
+    return app.project.root is not None and bool(app.project.listing.files)
+
+
+def learns_here(app: App) -> bool:
+    """Whether the project keeps memory of its own: hooks never begin one."""
+    names = (file.name for file in app.project.listing.files)
+    return app.project.root is not None and any(not name.startswith("~/") for name in names)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from memcli.hooks.calls import HookCall, Told
-from memcli.hooks.hook_app import HookApp, ToldNote, remember
+from memcli.hooks.calls import HookApp, HookCall, Told
 from memcli.index import view
 from memcli.index.view import Candidate, Filters
 from memcli.project.context import own_tokens
@@ -59,41 +58,48 @@ def session_start(app: HookApp, state: State, call: HookCall) -> Told:
 
     Once in a session; after a compaction again, with the strongest of what was told since.
     """
-    log = SessionLog(state)
+    log, emptied = SessionLog(state), call.source in EMPTIED
     if call.agent or _is_told(log, call) or not app.is_ready():
         return Told()
-    emptied = call.source in EMPTIED
     before = log.shown(call.session) if emptied else set()
     made = app.guarded(lambda: _standing(app, before))
-    now = app.project.now
     with state.transaction():
         if _is_told(log, call):  # by another process meanwhile
             return Told()
         if emptied:
             log.forget_context(call.session)
-        told = _remembered(log, call, made, call.source, now.isoformat())
-        log.forget_sessions((now - datetime.timedelta(days=KEPT_DAYS)).isoformat())
+        told = _remembered(app, log, call, made)
+        log.forget_sessions((app.project.now - datetime.timedelta(days=KEPT_DAYS)).isoformat())
         return told._replace(news=tuple(log.take_news()))
 
 
 def subagent_start(app: HookApp, state: State, call: HookCall) -> Told:
     """The standing rules, once for each sub-agent."""
     log = SessionLog(state)
-    if log.started(call.context, "subagent") is not None or not app.is_ready():
+    if log.started(call.context) is not None or not app.is_ready():
         return Told()
     made = app.guarded(lambda: _standing(app, None))
     with state.transaction():
-        return _remembered(log, call, made, "subagent", app.project.now.isoformat())
+        return _remembered(app, log, call, made)
 
 
-def _remembered(log: SessionLog, call: HookCall, made: budget.Block, source: str, day: str) -> Told:
-    log.note("starts", [(call.context, source, call.size, day)], "OR REPLACE")
-    own = [item for item in made.items if item.layer != "institutional"]
+def _remembered(app: HookApp, log: SessionLog, call: HookCall, made: budget.Block) -> Told:
+    row = call.context, call.source, call.size, app.project.now.isoformat()
+    log.note("starts", [row], "OR REPLACE")
     event = "subagent-start" if call.agent else "session-start"
-    notes = [_note(item, f"session {source or 'start'}") for item in own]
-    titles = remember(log, call.context, event, notes, day)
+    why = f"session {'subagent' if call.agent else call.source or 'start'}"
+    titles = _remember(app, log, (call.context, event, why), made.items)
     text = budget.write(made.items, made.budget.more if not call.agent else 0)
     return Told(text if made.items else "", titles)
+
+
+def _remember(
+    app: HookApp, log: SessionLog, told: tuple[str, str, str], items: Iterable[Shown]
+) -> tuple[str, ...]:
+    own = [item for item in items if item.layer != "institutional"]
+    titles = {item.key: item.head.partition(budget.BETWEEN)[0] for item in own}
+    app.remember(log, told, titles, [key for item in own for key in item.also])
+    return tuple(titles.values())
 
 
 def _is_told(log: SessionLog, call: HookCall) -> bool:
@@ -113,23 +119,21 @@ def _is_told(log: SessionLog, call: HookCall) -> bool:
 
 def _standing(app: HookApp, before: set[str] | None) -> budget.Block:
     """The block of a start, with what was told `before`; None: the rules alone, for a sub-agent."""
-    layers = _layers(app)
+    layers, whole = _layers(app), before is not None
     again = _entries(layers, app.index.entries.copies(before))[:AGAIN] if before else []
-    shown = layers.showing.each("lessons", again)
-    own = _proxy(app) if before is not None else []
-    items = {item.key: item for item in reversed([*own, *shown, *_lessons(app, layers)])}
-    baseline, ranked = layers.baseline(), list(items.values())[::-1]
+    baseline = layers.baseline()
+    ranked = [*(_proxy(app) if whole else ()), *_lessons(app, layers, again)]
     gone = app.index.entries.gone([item.key for item in (*baseline, *ranked)])
     dead = {entry for entry, lost in gone.items() if lost.every}  # the code has nothing they name
     pools = Pools(
         institutional=layers.institutional(),
         baseline=[item for item in baseline if item.key not in dead],
-        episodes=layers.episodes() if before is not None else (),
+        episodes=layers.episodes() if whole else (),
         ranked=[item for item in ranked if item.key not in dead],
     )
-    tokens, times = (AGENT_TOKENS, 1) if before is None else (START_TOKENS, 2)
-    room, most = app.room(tokens, times), LESSONS + len(again)
-    within = partial(budget.compose, limit=room, most=most)
+    tokens, times = (START_TOKENS, 2) if whole else (AGENT_TOKENS, 1)
+    most = LESSONS + len(again)
+    within = partial(budget.compose, limit=app.room(tokens, times), most=most)
     own_room = min(tokens, times * own_tokens(app.project))
     return budget.compose_beside(pools, layers.own(), own_room, within)
 
@@ -144,21 +148,20 @@ def _entries(layers: Layers, found: Sequence[Candidate]) -> list[str]:
     return [c.entry for c in sorted(own, key=lambda c: (-layers.search.standing(c), c.entry))]
 
 
-def _lessons(app: HookApp, layers: Layers) -> list[Shown]:
+def _lessons(app: HookApp, layers: Layers, again: list[str]) -> list[Shown]:
     where = view.select(layers.rows, Filters(type=("corrective", "directive")))
     day = (app.project.now - datetime.timedelta(days=RECENT_DAYS)).isoformat()
     recent = _entries(layers, app.index.entries.foremost(where, MOST_RECENT, day))
     top = _entries(layers, app.index.entries.foremost(where, TOP))
-    chosen = list(dict.fromkeys([*recent, *top]))[: LESSONS + LESSONS // 2]
-    return layers.showing.each("lessons", chosen)
+    chosen = list(dict.fromkeys([*again, *recent, *top]))
+    return layers.showing.each("lessons", chosen[: LESSONS + LESSONS // 2 + len(again)])
 
 
 def _proxy(app: HookApp) -> list[Shown]:
     project = app.project
     paths = [file.path for file in project.listing.files if file.place.store == "proxy"]
-    if not project.config.hook_proxy or not paths or project.root is None:
-        return []
-    if len(own_files(project.root, paths)) < len(paths):
+    known = project.config.hook_proxy and paths and project.root
+    if not known or len(own_files(known, paths)) < len(paths):
         return []
     layers = _layers(app, "proxy")
     own = _entries(layers, app.index.entries.select(layers.scope))[:LESSONS]
@@ -178,67 +181,63 @@ def prompt(app: HookApp, state: State, call: HookCall) -> Told:
         return Told()
     log, session = SessionLog(state), call.session
     chosen = _chosen(app, text, log.shown(session))
-    turns = log.turns(session)
-    newest = max((file.mtime for file in app.project.listing.files), default=0)
-    count = turns.prompts + 1 if newest == turns.newest else 1
-    nudge = count >= NUDGE_AFTER and not turns.nudged  # once in a session
-    day = app.project.now.isoformat()
     with state.transaction():
         seen = log.shown(session)  # another process may have shown some meanwhile
         items = tuple(item for item in chosen if item.key not in seen)
-        notes = [_note(item, "your prompt") for item in items]
-        titles = remember(log, session, "prompt", notes, day)
-        log.remember_turns(session, Turns(count, newest, turns.nudged or nudge), day)
+        titles = _remember(app, log, (session, "prompt", "your prompt"), items)
+        nudge = _nudge(app, log, session)
     block = budget.write(items, 0) if items else ""
-    return Told("\n".join(filter(None, (block, NUDGE if nudge else ""))), titles)
+    return Told("\n".join(filter(None, (block, nudge))), titles)
+
+
+def _nudge(app: HookApp, log: SessionLog, session: str) -> str:
+    """Count the prompt; a word, once in a session, when many passed without a memory."""
+    turns, newest = log.turns(session), max(file.mtime for file in app.project.listing.files)
+    count = turns.prompts + 1 if newest == turns.newest else 1
+    nudge = count >= NUDGE_AFTER and not turns.nudged
+    after = Turns(count, newest, turns.nudged or nudge)
+    log.remember_turns(session, after, app.project.now.isoformat())
+    return NUDGE if nudge else ""
 
 
 def _chosen(app: HookApp, text: str, seen: set[str]) -> list[Shown]:
     room, layer = app.room(PROMPT_TOKENS), _history(app, text)
-    amended = layer.amended if layer else ()
     own = Own(app.project, app.index, lambda: app.providers.embedder, app.notes)
-    found = app.guarded(lambda: told(own, text, amended))
+    found = app.guarded(lambda: told(own, text, layer.amended if layer else ()))
     fresh = [item for item in found if seen.isdisjoint((item.key, *item.also))]
-    strong = layer is not None and layer.strong
-    decided = _decided(layer, text, min(HISTORY_TOKENS, room)) if layer else None
-    if decided and decided.key in seen:
-        decided = None
-    kept = budget.cost(decided) if decided and strong else 0
+    decided = _decided(layer, text, min(HISTORY_TOKENS, room), seen) if layer else None
+    kept = budget.cost(decided) if layer and decided and layer.strong else 0
     limit, most = room - kept + budget.FRAME, PROMPT_HITS - bool(kept)
     made = budget.compose(Pools(ranked=fresh), limit=limit, most=most, share=1.0)
-    chosen = list(made.items)
-    left = limit - made.budget.used if chosen else room
-    if decided and len(chosen) < PROMPT_HITS and (strong or budget.cost(decided) <= left):
+    chosen, left = list(made.items), limit - made.budget.used if made.items else room
+    if decided and (kept or (len(chosen) < PROMPT_HITS and budget.cost(decided) <= left)):
         chosen.append(decided)
     return chosen
 
 
 def _history(app: HookApp, text: str) -> HistoryLayer | None:
     """What was said or committed about a prompt."""
-    project = app.project
-    if project.root is None or not project.config.history:
+    root = app.project.root
+    if root is None or not app.project.config.history:
         return None
     from memcli.history import path_of
 
-    path = path_of(project.root, state_dir())
+    path = path_of(root, state_dir())
     if path is None or not path.exists():
         return None
-    from memcli.index.view import Filters
     from memcli.recall import history_layer
 
     gone = app.guarded(lambda: history_layer.gone_of(app.index))
     return history_layer.ask(path, text, Filters(), gone=gone)
 
 
-def _decided(layer: HistoryLayer, text: str, room: int) -> Shown | None:
+def _decided(layer: HistoryLayer, text: str, room: int, seen: set[str]) -> Shown | None:
     """The best excerpt of what was said or committed, when it is clearly about a prompt."""
-    if not layer.hits or room < LEAST_EXCERPT:
+    best = layer.hits[0] if layer.hits and room >= LEAST_EXCERPT else None
+    if best is None or best.strength < CLEAR or layer.evidence(best, text) < MET:
         return None
-    best = layer.hits[0]
-    clear = best.strength >= CLEAR and layer.evidence(best, text) >= MET
-    item = layer.shown(best, room, short=True) if clear and layer.gone(best.doc) is None else None
-    return item if item is not None and item.text else None
+    item = layer.shown(best, room, short=True) if layer.gone(best.doc) is None else None
+    return item if item and item.text and item.key not in seen else None
 
 
-def _note(item: Shown, why: str) -> ToldNote:
-    return ToldNote(item.key, item.head.partition(budget.BETWEEN)[0], why, item.also)
+TOLD = {"session-start": session_start, "subagent-start": subagent_start, "prompt": prompt}

@@ -9,17 +9,15 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memcli.hooks.calls import EVENTS, MOST_BYTES, HookCall, Told, answer, parse_payload
-
 if TYPE_CHECKING:
-    from memcli.hooks.hook_app import HookApp
-    from memcli.storage.state import State
+    from memcli.hooks.calls import HookApp, HookCall, Told
+    from memcli.storage.state import Spool, State
 
 OFF = "MEM_HOOK"  # "off" in the environment of agents that mem itself starts
 SECONDS = 2.0  # after so long a hook for an agent gives up, without a word
@@ -35,14 +33,10 @@ def main(arguments: Sequence[str]) -> int:
     if os.environ.get(OFF) == "off" and verb != "worker":
         return 0
     seconds = GIT_SECONDS if verb.startswith("git") else SECONDS
-    done = _expire_after(_seconds(seconds)) if verb != "worker" else None
-    outcome = _tried(lambda: _served(verb, rest))
-    try:
-        if outcome:
-            _log(f"{' '.join(arguments)} {(time.monotonic() - started) * 1000:.0f} ms: {outcome}")
-    finally:
-        if done is not None:
-            done.release()
+    with nullcontext() if verb == "worker" else _expiring(seconds):
+        if outcome := _tried(lambda: _served(verb, rest)):
+            took = (time.monotonic() - started) * 1000
+            _log(f"{' '.join(arguments)} {took:.0f} ms: {outcome}")
     return 0
 
 
@@ -53,24 +47,11 @@ def _tried(work: Callable[[], str]) -> str:
         return f"{type(error).__name__}: {getattr(error, 'what', error)}"
 
 
-def _seconds(usual: float) -> float:
-    try:
-        return float(os.environ["MEM_HOOK_SECONDS"])
-    except (KeyError, ValueError):
-        return usual
-
-
 def _served(verb: str, rest: Sequence[str]) -> str:
     if verb == "worker" or verb.startswith("git"):
-        from memcli.hooks import worker
+        return _behind(verb, rest)
+    from memcli.hooks.calls import EVENTS, parse_payload
 
-    if verb == "worker":
-        return worker.work(rest[0], os.environ, wait=rest[1:] == ["wait"])
-    if verb.startswith("git"):
-        event = verb.removeprefix("git").lstrip("-") or next(iter(rest), "")
-        line, outcome = worker.after_git(event, os.environ, Path.cwd())
-        _put(line)
-        return outcome
     if verb not in EVENTS and verb not in SPOOLED:
         return "unknown event"
     data = read_stdin()
@@ -79,14 +60,30 @@ def _served(verb: str, rest: Sequence[str]) -> str:
         return f"{len(data)} bytes that are no call"
     if verb != "session-end" or not hasattr(os, "fork"):
         return _event(verb, call)
-    if os.fork():  # agents end at once, and do not wait
-        return ""
+    if not os.fork():  # agents end at once, and do not wait
+        _detached(lambda: _event(verb, call))
+    return ""
+
+
+def _behind(verb: str, rest: Sequence[str]) -> str:
+    from memcli.hooks import worker
+
+    if verb == "worker":
+        return worker.work(rest[0], os.environ, wait=rest[1:] == ["wait"])
+    event = verb.removeprefix("git").lstrip("-") or next(iter(rest), "")
+    line, outcome = worker.after_git(event, os.environ, Path.cwd())
+    _put(line)
+    return outcome
+
+
+def _detached(work: Callable[[], str]) -> None:
+    """Do it in this child, which shares nothing with the agent, and which nothing hurries."""
     try:
-        os.setsid()  # this process shares nothing with the agent, and nothing hurries it
+        os.setsid()
         null = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(null, stream)
-        _log(f"{verb}: {_tried(lambda: _event(verb, call)) or 'spooled'}")
+        _log(f"session-end: {_tried(work) or 'spooled'}")
     finally:
         os._exit(0)
 
@@ -94,7 +91,13 @@ def _served(verb: str, rest: Sequence[str]) -> str:
 # --- the clock, the input, the answer
 
 
-def _expire_after(seconds: float) -> _thread.LockType:
+@contextmanager
+def _expiring(usual: float) -> Iterator[None]:
+    """After so many seconds, or MEM_HOOK_SECONDS, the process ends."""
+    try:
+        seconds = float(os.environ["MEM_HOOK_SECONDS"])
+    except (KeyError, ValueError):
+        seconds = usual
     running = _thread.allocate_lock()
     running.acquire()
 
@@ -103,15 +106,18 @@ def _expire_after(seconds: float) -> _thread.LockType:
             os._exit(0)
 
     _thread.start_new_thread(expire, ())
-    return running
+    try:
+        yield
+    finally:
+        running.release()
 
 
 def read_stdin() -> bytes:
     """Standard input up to its end or a whole JSON object: not every agent closes its end."""
+    from memcli.hooks.calls import MOST_BYTES
+
     data = b""
-    if sys.stdin is None:
-        return data
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, AttributeError):  # there may be no input at all
         read: Callable[[int], bytes] = sys.stdin.buffer.read
         with suppress(OSError):  # a buffer that is being read could not be closed at the end
             read = partial(os.read, sys.stdin.fileno())
@@ -144,7 +150,7 @@ def _log(line: str) -> None:
 
 def _event(verb: str, call: HookCall) -> str:
     from memcli.app import Options
-    from memcli.hooks.hook_app import HookApp, has_memory
+    from memcli.hooks.calls import HookApp, answer, has_memory
 
     cwd = Path(os.path.realpath(call.cwd))
     with HookApp(Options(quiet=True), os.environ, cwd) as app:
@@ -152,8 +158,6 @@ def _event(verb: str, call: HookCall) -> str:
             return ""
         told = _with_state(app, verb, call)
         _put(answer(verb, told, call.event, show=app.project.config.hook_show))
-        if app.late and verb != "session-start":
-            _start_worker(app, wait=False)
         said = f"{len(told.text)} characters" if told.text else ""
         return "; ".join(filter(None, (said, *app.notes)))
 
@@ -167,57 +171,54 @@ def _with_state(app: HookApp, verb: str, call: HookCall) -> Told:
     wait = 10.0 if verb == "session-end" and hasattr(os, "fork") else LOG_WAIT
     news: tuple[str, ...] = ()
     while True:
-        history = State(state_dir(), app.project.key, wait=wait)
-        try:
-            _ = history.db  # opened here: a damaged one is noticed
-            told = _answered(app, history, verb, call)
-            return told._replace(news=(*news, *told.news))
-        except Failed:
-            from memcli.storage.durable import set_aside
+        with closing(State(state_dir(), app.project.key, wait=wait)) as history:
+            try:
+                told = _answered(app, history, verb, call)
+                return told._replace(news=(*news, *told.news))
+            except Failed:
+                from memcli.storage.durable import set_aside
 
-            kept = None if news else set_aside(state_dir())
-            if kept is None:
-                raise
-            news = (f"the state file was damaged: moved to {kept}",)
-            app.notes += news
-        finally:
-            history.close()
+                kept = None if news else set_aside(state_dir())
+                if kept is None:
+                    raise
+        news = (f"the state file was damaged: moved to {kept}",)
+        app.notes += news
 
 
 def _answered(app: HookApp, history: State, verb: str, call: HookCall) -> Told:
+    from memcli.storage.state import Spool
+
+    spool, starts = Spool(history), verb == "session-start"
     if verb == "pre-tool":
         from memcli.hooks.before_tool import pre_tool
 
         told = pre_tool(app, history, call)
-        if told.text:
-            _beat(history, verb)
-        return told
-    _beat(history, verb)
-    if verb == "prompt":
-        from memcli.hooks.events import prompt
+    elif verb in SPOOLED:
+        return _spooled(app, spool, verb, _located(call))
+    else:
+        from memcli.hooks import events
 
-        return prompt(app, history, call)
-    if verb == "subagent-start":
-        from memcli.hooks.events import subagent_start
+        told = events.TOLD[verb](app, history, _located(call) if starts else call)
+    if verb != "pre-tool" or told.text:
+        _beat(spool, verb)
+    if app.late or (starts and not call.agent):
+        from memcli.hooks import worker
 
-        return subagent_start(app, history, call)
-    from memcli.hooks.hook_app import learns_here
-    from memcli.storage.state import Spool, Spooled
+        worker.start(app, wait=starts and bool(spool.waiting()))
+    return told
 
-    call, spool = _located(call), Spool(history)
-    if verb == "session-start":
-        from memcli.hooks.events import session_start
 
-        told = session_start(app, history, call)
-        if not call.agent:
-            _start_worker(app, wait=bool(spool.waiting()))
-        return told
-    if not call.agent and learns_here(app):
+def _spooled(app: HookApp, spool: Spool, verb: str, call: HookCall) -> Told:
+    from memcli.hooks import calls, worker
+    from memcli.storage.state import Spooled
+
+    _beat(spool, verb)
+    if not call.agent and calls.learns_here(app):
         ended = verb == "session-end"
         spool.add(Spooled(call.session, call.transcript, ended, call.size))
         if ended:
-            _start_worker(app, wait=True)
-    return Told()
+            worker.start(app, wait=True)
+    return calls.Told()
 
 
 def _located(call: HookCall) -> HookCall:
@@ -231,16 +232,8 @@ def _located(call: HookCall) -> HookCall:
     return call
 
 
-def _beat(history: State, verb: str) -> None:
+def _beat(spool: Spool, verb: str) -> None:
     """Note that a hook was called, at most once a minute: a commit costs more than all the rest."""
-    from memcli.storage.state import Spool
-
-    now, spool = int(time.time()), Spool(history)
+    now = int(time.time())
     if abs(now - spool.beats().get(verb, 0)) >= BEAT_SECONDS:
         spool.beat(verb, now)
-
-
-def _start_worker(app: HookApp, *, wait: bool) -> None:
-    from memcli.hooks import worker
-
-    worker.start(app, wait=wait)

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from memcli.app import App, Options
 from memcli.errors import MemError
-from memcli.hooks.calls import notes
-from memcli.hooks.hook_app import HookApp, has_memory, learns_here
+from memcli.hooks.calls import HookApp, has_memory, learns_here, notes
 from memcli.memory.values import ARCHIVE
 from memcli.project import git
 from memcli.storage.files import digest, state_dir
