@@ -16,7 +16,7 @@ from memcli.history.record import HistoryRecord
 from memcli.project import git
 from memcli.sessions.clean import clean_text, line
 from memcli.sessions.discover import FoundSession
-from memcli.sessions.reader import Position, position_of, read_all
+from memcli.sessions.reader import Position, read_all
 from memcli.sessions.speakers import when
 from memcli.storage.files import transaction
 
@@ -134,7 +134,7 @@ def add_file(record: HistoryRecord, file: FoundSession, root: Path, oldest: str)
     with transaction(record.db):
         added = sum(record.add(exchanges(session)) for session in sessions)
         ends = [turn.offset for each in sessions for turn in each.turns if turn.human]
-        head = position_of(sessions[-1]).head
+        head = sessions[-1].head
         record.read_until(path, file.size, file.mtime, max(ends, default=start.offset), head)
     return added
 

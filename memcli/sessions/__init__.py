@@ -1,7 +1,7 @@
 """Sessions of coding agents, read from the files their agents keep; here, the folders of these."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -30,7 +30,11 @@ def stores(environ: Mapping[str, str]) -> dict[str, Path]:
     }
 
 
-def is_stored(path: str | os.PathLike[str], environ: Mapping[str, str]) -> bool:
+def inside(path: str, folders: Iterable[str]) -> bool:
+    """Whether a path is one of the folders or below one."""
+    return any(Path(path).is_relative_to(folder) for folder in folders)
+
+
+def is_stored(path: str, environ: Mapping[str, str]) -> bool:
     """Whether a file lies, by its real place, where an agent keeps its sessions."""
-    real = Path(os.path.realpath(path))
-    return any(real.is_relative_to(os.path.realpath(folder)) for folder in stores(environ).values())
+    return inside(os.path.realpath(path), map(os.path.realpath, stores(environ).values()))

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from memcli.errors import DataError
-from memcli.sessions import speakers, stores
-from memcli.sessions.formats import opencode
+from memcli.sessions import inside, speakers, stores
+from memcli.sessions.formats.parts import TABLES
 from memcli.sessions.gather import Lines, mapping, parse
 from memcli.sessions.reader import open_plain
 from memcli.storage import sqlite
@@ -159,7 +159,7 @@ def _cursor(path: Path, folder: Path, wanted: Sequence[str]) -> Owner:
 
 
 def _opencode(path: Path, folder: Path, wanted: Sequence[str]) -> Owner:
-    with sqlite.opened(path, opencode.TABLES, kind="OpenCode", hint="close opencode") as db:
+    with sqlite.opened(path, TABLES, kind="OpenCode", hint="close opencode") as db:
         rows = sqlite.all_rows(db, "SELECT DISTINCT directory FROM session", path)
     return Owner("", next((str(row[0]) for row in rows if _inside(str(row[0]), wanted)), ""))
 
@@ -184,7 +184,7 @@ _AGENTS: Final[dict[str, tuple[Names, Told]]] = {
 
 def _inside(cwd: str, folders: Sequence[str]) -> bool:
     ways = {os.path.normpath(cwd), os.path.realpath(cwd)} if os.path.isabs(cwd) else set()
-    return any(opencode.inside(way, folders) for way in ways)
+    return any(inside(way, folders) for way in ways)
 
 
 def _ordered(found: list[FoundSession]) -> Iterator[FoundSession]:

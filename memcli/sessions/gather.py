@@ -48,13 +48,6 @@ class Lines:
             self._head.append(line)
         return self._head
 
-    def jump(self, offset: int) -> None:
-        """Iterate over the head before `offset` and then over what stands from `offset` on."""
-        while self._end < offset:
-            block = self._file.read(min(offset - self._end, 1 << 20))
-            self._number += block.count(b"\n")
-            self._end = self._end + len(block) if block else offset
-
     def __iter__(self) -> Iterator[Line]:
         yield from self._head
         yield from self._lines
@@ -281,7 +274,6 @@ def records(
     lines: Iterable[Line],
     into: Gather,
     wanted: Callable[[bytes], bool] = lambda data: True,
-    parse: Callable[[bytes], Any] = parse,
 ) -> Iterator[tuple[Line, Mapping[str, Any]]]:
     """The JSON objects of JSON lines. A torn last line is left for later, others are counted.
 

@@ -6,45 +6,44 @@ import io
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
 from memcli.errors import DataError
 from memcli.sessions import speakers
-from memcli.sessions.formats import events, gemini, messages, opencode, text
-from memcli.sessions.gather import Gather, Line, Lines, parse
+from memcli.sessions.formats import events, messages, parts, text
+from memcli.sessions.gather import Gather, Line, Lines, mapping, parse
 from memcli.sessions.model import Session
-from memcli.storage.files import open_file
+from memcli.storage.files import MAGIC, open_file
 
 MAX_DOCUMENT: Final = 32 << 20
 """Bytes of the largest file that is one JSON document; JSON lines may be of any size."""
 
 Fits = Callable[[Mapping[str, Any]], bool]
 Reader = Callable[[Iterable[Line], Gather], None]
-# Formats of JSON lines. The first record that a format knows decides, in this order.
+
+
+def _no_lines(lines: Iterable[Line], into: Gather) -> None:
+    raise DataError("neither a database nor an export of OpenCode")
+
+
+# The first record that a format of JSON lines knows decides, in this order.
 _LINES: Final[dict[str, tuple[str, Fits, Reader]]] = {
-    "gemini": ("Gemini CLI", gemini.recognises, gemini.read),
+    "gemini": ("Gemini CLI", parts.recognises, parts.read),
     "codex": ("Codex", events.recognises, events.read),
-    "qwen": ("Qwen Code", gemini.recognises_qwen, gemini.read_qwen),
+    "qwen": ("Qwen Code", parts.recognises_qwen, parts.read_qwen),
     "claude": ("Claude Code", messages.recognises, messages.read),
     "stream": ("stream-json", messages.recognises_event, messages.read),
     "copilot": ("Copilot CLI", events.recognises_copilot, events.read_copilot),
     "cursor": ("Cursor CLI", messages.recognises_cursor, messages.read_cursor),
     "chat": ("chat JSON (role, content)", messages.recognises_chat, messages.read_chat),
+    "opencode": ("OpenCode", lambda record: False, _no_lines),
+    "aider": ("aider", lambda record: False, text.read_aider),
+    "text": ("markdown or text with speakers", lambda record: False, text.read),
 }
-_READERS: Final = {"aider": text.read_aider, "text": text.read} | {
-    name: read for name, (_, _, read) in _LINES.items()
-}
-_TITLES: Final = {name: title for name, (title, _, _) in _LINES.items()} | {
-    "opencode": "OpenCode",
-    "aider": "aider",
-    "text": "markdown or text with speakers, as SpecStory and others export it",
-}
-FORMATS: Final = tuple(_TITLES)
-# These can be read on from the middle: what a record means does not depend on those long before it.
-_RESUMED: Final = ("claude", "qwen", "stream", "copilot", "cursor", "chat")
+FORMATS: Final = tuple(_LINES)
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _BOM: Final = b"\xef\xbb\xbf"
 _DOCUMENT: Final = "document"
@@ -68,7 +67,9 @@ class Unknown(DataError):
     """None of the formats."""
 
     def __init__(self, what: str, hint: str = "") -> None:
-        super().__init__(what, hint or "known formats: " + ", ".join(_TITLES.values()))
+        super().__init__(
+            what, hint or "known formats: " + ", ".join(title for title, *_ in _LINES.values())
+        )
 
 
 def read_all(
@@ -94,28 +95,19 @@ def read_all(
         return [each._replace(name="-") for each in _sessions(source, "-", format, start, into)]
     path = Path(source)
     with open_plain(path) as file:
-        state = path.stat()
-        size, mtime = state.st_size, state.st_mtime_ns
-        is_database = file.read(16) == opencode.MAGIC
+        log = path.with_name(f"{path.name}-wal")  # of a database
+        states = [each.stat() for each in (path, log) if each.exists()]
+        size, mtime = sum(s.st_size for s in states), max(s.st_mtime_ns for s in states)
+        magic = file.read(len(MAGIC))
         file.seek(0)
-        if is_database and format in ("", "opencode"):
-            if (log := path.with_name(f"{path.name}-wal")).exists():
-                size += log.stat().st_size
-                mtime = max(mtime, log.stat().st_mtime_ns)
+        if magic == MAGIC and format in ("", "opencode"):
             into.since = start.offset
-            opencode.read(path, into, folders=folders)
+            parts.read_database(path, into, folders)
             found = [each._replace(format="opencode") for each in into.sessions()]
-        elif format == "opencode":
-            raise DataError(f"{path}: no SQLite database")
         else:
             start = start if start.size <= size else START
             found = _sessions(file, str(path), format, start, into)
     return [_dated(each, path, size, mtime) for each in found]
-
-
-def position_of(session: Session) -> Position:
-    """Where a session stopped, for `read_all(..., start=...)`."""
-    return Position(session.size, session.mtime, session.end, session.head)
 
 
 def joined(session: Session, agent: Session) -> Session:
@@ -160,13 +152,10 @@ def open_plain(path: Path) -> Iterator[BinaryIO]:
             raise DataError(f"{path}: damaged archive: {error}") from None
 
 
-def _decompressed(file: BinaryIO, path: Path) -> Any:
-    for module in ("compression.zstd", "backports.zstd", "zstandard"):
-        try:
-            plain = importlib.import_module(module).open(file, "rb")
-        except ImportError:
-            continue
-        return io.BufferedReader(plain) if module == "zstandard" else plain
+def _decompressed(file: BinaryIO, path: Path) -> BinaryIO:
+    for name in ("compression.zstd", "backports.zstd", "zstandard"):
+        with suppress(ImportError):
+            return io.BufferedReader(importlib.import_module(name).open(file, "rb"))
     hint = "use Python 3.14, or install zstandard, or run unzstd"
     raise DataError(f"{path}: skipped: compressed", hint)
 
@@ -187,27 +176,18 @@ def _sessions(
 ) -> list[Session]:
     lines = Lines(file)
     head = lines.head()
-    # These formats are also kept as one document: only the content can tell.
-    known = format if format not in ("chat", "gemini") else ""
+    # Some formats are also kept as one document: only the content can tell.
+    known = format if format not in ("chat", "gemini", "opencode") else ""
     kind = known or _told(head, lines, name)
-    kind = format if format and kind != _DOCUMENT else kind
     # A document has but one line, and it grows.
     first = head[0].data[: 64 if kind == _DOCUMENT else None] if head else b""
     mark = hashlib.sha256(first).hexdigest() if first else ""
     into.since = start.offset if start.head == mark else 0
-    if into.since and kind != _DOCUMENT:
-        at = file.tell()
-        file.seek(into.since - 1)
-        around = file.read(2)  # a line begins or ends there, or the file is another one
-        into.since *= around[:1] == b"\n" or around[1:] in (b"\n", b"\r", b"")
-        file.seek(at)
-        if kind in _RESUMED:
-            lines.jump(into.since)
     if kind == _DOCUMENT:
         kind = _read_document(file, name, into)
-    elif kind:
+    elif kind := format or kind:
         try:
-            _READERS[kind](lines, into)
+            _LINES[kind][2](lines, into)
         except DataError as error:
             raise Unknown(f"{name}: {error.what}", error.hint) from None
         into.skipped += lines.skipped
@@ -226,15 +206,16 @@ def _read_document(file: BinaryIO, name: str, into: Gather) -> str:
     except ValueError:
         into.skipped += 1
         return ""
-    if isinstance(document, dict):
-        for format, module in (("gemini", gemini), ("opencode", opencode)):
-            if module.recognises(document):
-                module.read_document(document, into)
-                return format
-    if messages.messages_of(document) is None:
-        raise Unknown(f"{name}: unknown format")
-    messages.read_document(document, into)
-    return "chat"
+    about = mapping(document)
+    for kind, fits, read in (
+        ("gemini", parts.recognises(about), parts.read_document),
+        ("opencode", parts.recognises_export(about), parts.read_export),
+        ("chat", messages.messages_of(document) is not None, messages.read_document),
+    ):
+        if fits:
+            read(document, into)
+            return kind
+    raise Unknown(f"{name}: unknown format")
 
 
 # --- telling the format

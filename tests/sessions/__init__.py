@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from memcli.sessions.model import Session
-from memcli.sessions.reader import read_all
+from memcli.sessions.reader import Position, read_all
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -12,6 +12,11 @@ FIXTURES = Path(__file__).parent / "fixtures"
 def read(source: Any, **given: Any) -> Session:
     """The session in a file; of several the last one."""
     return max(reversed(read_all(source, **given)), key=lambda session: session.ended)
+
+
+def position_of(session: Session) -> Position:
+    """Where a session stopped."""
+    return Position(session.size, session.mtime, session.end, session.head)
 
 
 def said(session: Session) -> list[str]:

@@ -116,23 +116,3 @@ def test_unknown_lines_are_ignored_and_broken_ones_counted(tmp_path: Path) -> No
         agent({"type": "tool_use", "name": 7, "input": [1]}, {"type": "text", "text": None}),
     )  # fmt: skip
     assert said(session) == ["typed"] and session.skipped == 0
-
-
-def test_the_second_copy_of_a_result_is_only_skipped_where_that_is_safe(tmp_path: Path) -> None:
-    """The key may stand first, deep inside, or as text of a person."""
-    path = tmp_path / "s.jsonl"
-    records = [
-        '{"toolUseResult":{"a":1},"type":"user","uuid":"1","sessionId":"s",'
-        '"timestamp":"2026-03-04T10:00:00Z","message":{"content":[{"type":"tool_result","content":"first"}]}}',
-        '{"type":"user","uuid":"2","sessionId":"s","timestamp":"2026-03-04T10:00:00Z","message":{"content":'
-        '[{"type":"tool_result","content":"second"}]},"extra":{"x":1,"toolUseResult":{}}}',
-        '{"type":"user","uuid":"3","toolUseResult":"x","sessionId":"s","message":{"content":'
-        '[{"type":"tool_result","content":"third"}]},"timestamp":"2026-03-04T10:00:00Z"}',
-        json.dumps(
-            {"uuid": "4", "sessionId": "s", **user('always {"a":1,"toolUseResult":2}')},
-            separators=(",", ":"),
-        ),
-    ]
-    path.write_text("".join(record + "\n" for record in records))
-    texts = [turn.text for turn in read(path).turns]
-    assert texts == ["first", "second", "third", 'always {"a":1,"toolUseResult":2}']

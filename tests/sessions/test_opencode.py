@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from memcli.sessions.reader import position_of, read_all
-from tests.sessions import said
+from memcli.sessions.reader import read_all
+from tests.sessions import position_of, said
 
 SHOP, OTHER = "/home/ana/shop", "/home/ana/other"
 

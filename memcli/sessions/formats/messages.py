@@ -14,7 +14,6 @@ from memcli.sessions.gather import (
     decoded,
     mapping,
     mappings,
-    parse,
     records,
 )
 
@@ -24,8 +23,6 @@ _CONTROL = frozenset(
 )
 _STREAMED = ("system", "user", "assistant", "result", "stream_event")
 _MARKS = (b'"user"', b'"assistant"', b'"system"', b'"result"')
-_COPY = b',"toolUseResult":'
-_NEEDED = {"type", "message", "uuid", "timestamp", "sessionId"}
 _NOT_TYPED = (
     "toolUseResult tool_use_result isMeta isSidechain isCompactSummary isVisibleInTranscriptOnly"
     " isSynthetic parent_tool_use_id"
@@ -111,7 +108,7 @@ def recognises_event(record: Mapping[str, Any]) -> bool:
 def read(lines: Iterable[Line], into: Gather) -> None:
     """Turns in the order of the file. An event whose uuid was seen is passed over."""
     blocks, agents = Blocks(into), set()
-    for line, record in records(lines, into, lambda data: any(m in data for m in _MARKS), _parsed):
+    for line, record in records(lines, into, lambda data: any(m in data for m in _MARKS)):
         kind, session = record.get("type"), record.get("sessionId") or record.get("session_id")
         into.where(session=session, cwd=record.get("cwd"))
         place = into.event(line, record) if kind in ("user", "assistant", "result") else None
@@ -125,22 +122,6 @@ def read(lines: Iterable[Line], into: Gather) -> None:
             into.put_in(text, place, error=True)
     if len(agents) == 1:
         into.id = agents.pop()
-
-
-def _parsed(data: bytes) -> Any:
-    """The record without the second copy of a tool's result, which is often most of it; all of it
-    where that does not stand last.
-    """
-    at = data.find(_COPY) if data[-1:] == b"}" else -1
-    if at > 0:
-        try:
-            record = parse(data[:at] + b"}")
-        except ValueError:
-            record = None
-        if isinstance(record, dict) and record.keys() >= _NEEDED:
-            record["toolUseResult"] = True
-            return record
-    return parse(data)
 
 
 def _said(record: Mapping[str, Any], place: TurnPlace, blocks: Blocks) -> None:
