@@ -76,7 +76,10 @@ def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
 def _corrections(app: HookApp, tool: ToolCall) -> list[Candidate]:
     rows = view.visible(app.index.files().values(), app.project.view, Filters())
     scope = view.select(rows, Filters(type=("corrective",)))
-    found = _nearest(app, scope, _found(app, scope, tool))
+    copies: dict[str, list[Candidate]] = {}
+    for copy in _found(app, scope, tool):
+        copies.setdefault(copy.entry, []).append(copy)
+    found = [view.nearest(same, scope.files, app.project.view) for same in copies.values()]
     found.sort(key=lambda c: (-float(c.values.get("importance", 0.5)), c.date, c.entry))
     return found
 
@@ -91,19 +94,6 @@ def _line(app: HookApp, found: Candidate) -> tuple[str, str]:
     whole = cut_words(" ".join(f"{title}: {text}".split()).strip(": "), LINE_TOKENS)
     place = f"{path}:{found.line}, id {found.entry[:8]}"
     return title, escaped(for_prompt(f"{HINT} ({place}): {whole}"))
-
-
-def _nearest(app: HookApp, scope: Scope, found: list[Candidate]) -> list[Candidate]:
-    if len(scope.files) < 2 or not found:
-        return found
-    everywhere = view.select(scope.files.values(), Filters()).files
-    own = {c.rowid: c for c in found}
-    copies: dict[str, list[Candidate]] = {}
-    for copy in app.index.entries.copies({c.entry for c in found}):
-        if copy.source in everywhere:
-            copies.setdefault(copy.entry, []).append(copy)
-    best = (view.nearest(same, everywhere, app.project.view) for same in copies.values())
-    return [own[each.rowid] for each in best if each.rowid in own]
 
 
 def _found(app: HookApp, scope: Scope, tool: ToolCall) -> list[Candidate]:
@@ -206,10 +196,7 @@ def _plain(word: str) -> str:
 
 
 def parse_command(command: str) -> Command:
-    """A shell command and each simple command in it, also without assignments before it.
-
-    What is quoted is not taken apart.
-    """
+    """A shell command and each simple command in it; what is quoted is not taken apart."""
     found = [" ".join(part.split()) for part in _parts(command[:LONGEST])]
     whole, bare = " ".join(command[:LONGEST].split()), []
     for part in found:

@@ -33,9 +33,7 @@ _ODD = "[\ud800-\udfff\U00010000-\U0010ffff]"  # compiled by the first text that
 
 
 class HookCall(NamedTuple):
-    """One call of a hook; "" where the agent says nothing. `agent` is set inside of a sub-agent;
-    `size` is that of the transcript in bytes; `event` is what the agent calls it.
-    """
+    """One call of a hook; "" where the agent says nothing. `agent` is set inside of a sub-agent."""
 
     session: str
     cwd: str
@@ -86,10 +84,7 @@ def _is_path(name: str) -> bool:
 
 
 def answer(verb: str, told: Told, event: str = "", *, show: bool = False) -> str:
-    """The JSON object that agents take: plain ASCII, no half characters, not too long; "" for none.
-
-    With `show` it has a line for the person, which no model sees.
-    """
+    """The JSON object that agents take, "" for none; with a line for the person, to `show`."""
     names = EVENTS.get(verb, ())
     said: dict[str, Any] = {}
     if told.text and names:

@@ -1,6 +1,5 @@
-"""What follows a finished session, start to end: learn from it, strengthen what it used, compact.
-
-Three commands in turn. What was learned stays when a later step fails: that is told, not undone.
+"""What follows a finished session: learn from it, strengthen what it used, compact.
+What was learned stays when a later step fails: that is told, not undone.
 """
 
 import re
@@ -123,9 +122,8 @@ def note_uses(app: App, session: str, said: str, turns: Sequence[Turn]) -> None:
 
 
 def is_used(entry_id: str, text: str, said: str, heard: str) -> bool:
-    """Whether an agent's words show that it used an entry: its id, or words that it had from there.
-
-    `heard` is what the person said and the agent did before: words of it prove nothing.
+    """Whether an agent's words show that it used an entry: its id, or words that it had from there
+    and not from what was `heard` before.
     """
     own = long_words(text) - long_words(heard)
     taken = bool(own) and len(own & long_words(said)) >= USED * len(own)
@@ -133,10 +131,8 @@ def is_used(entry_id: str, text: str, said: str, heard: str) -> bool:
 
 
 def is_followed(text: str, values: Mapping[str, Any], deeds: Sequence[Deed]) -> bool:
-    """Whether what was done is what an entry is about, and nothing that it forbids.
-
-    A changed file counts for an entry that forbids nothing, a command also for one that names it
-    in a sentence without a negation; never for one that names it in a sentence with one.
+    """Whether what was done is what an entry is about: a file where it forbids nothing; a command
+    also where it names it in a sentence without a negation, never where in one with one.
     """
     sentences = _SENTENCES.split(text)
     refusing = [each for each in sentences if negated_terms(claim(each))]

@@ -1,5 +1,4 @@
-"""What goes on behind a hook of an agent, in a process of its own that learns from sessions that
-have ended; and what git's hooks do."""
+"""What goes on behind a hook, in a process of its own that learns; and what git's hooks do."""
 
 import os
 import sys
@@ -28,9 +27,7 @@ GIT_EVENTS = ("post-merge", "post-rewrite", "post-commit")
 
 
 def start(app: App, *, wait: bool) -> None:
-    """Start a worker that shares nothing with this process; without `wait` it ends when another
-    one is at work.
-    """
+    """Start a worker on its own; without `wait` it ends when another one is at work."""
     import subprocess
 
     own = app.project.environ.items()

@@ -1,9 +1,6 @@
-"""Which sessions of agents are about a repository, by what stands in them or in a file beside them;
-names of folders are never decoded, as two paths may have the same one.
-"""
+"""Which sessions of agents are about a repository, by what stands in them or in a file beside."""
 
 import hashlib
-import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +16,7 @@ from memcli.sessions.gather import Lines, mapping, parse
 from memcli.sessions.reader import open_plain
 from memcli.storage import sqlite
 from memcli.storage.files import SMALL_BYTES, read_text, state_dir
-from memcli.storage.sqlite import Owner, remembered
+from memcli.storage.sqlite import Owner, Owners, remembered
 
 FAR: Final = 1 << 20  # bytes at the head of a file in which the folder is looked for
 _AGENT = re.compile(r"agent-[\w-]{1,100}\.jsonl")
@@ -55,10 +52,7 @@ class Discovery(NamedTuple):
 
 
 def discover(environ: Mapping[str, str], folders: Sequence[Path], *, newer: int = 0) -> Discovery:
-    """The sessions of every agent whose folder is one of `folders` or below one.
-
-    `newer` leaves out what was last written before that time (ns) without opening it.
-    """
+    """The sessions of every agent in one of these folders or below, written since `newer` (ns)."""
     ways = (way for folder in folders for way in (folder, os.path.realpath(folder)))
     wanted = tuple(set(map(os.path.normpath, ways)))
     found: list[FoundSession] = []
@@ -66,28 +60,35 @@ def discover(environ: Mapping[str, str], folders: Sequence[Path], *, newer: int 
     looked = []
     with remembered(state_dir()) as owners:
         for agent, folder in stores(environ).items():
-            patterns, told = _AGENTS[agent]
-            files = _files(folder, patterns)
-            before = len(found)
+            files, before = _files(folder, _AGENTS[agent][0]), len(found)
             for path in files:
                 try:
                     state = path.stat()
-                    size, mtime = state.st_size, state.st_mtime_ns
-                    owner = owners.of(path, size, mtime) if mtime >= newer else Owner("", "")
-                    if owner is None:
-                        owner = told(path, folder, wanted)
-                        if owner.cwd and path.suffix != ".db":  # that has sessions of many folders
-                            owners.remember(path, size, mtime, owner)
+                    known = path, state.st_size, state.st_mtime_ns
+                    owner = (
+                        _owner(owners, agent, known, folder, wanted) if known[2] >= newer else None
+                    )
                 except DataError as error:
                     unread.append((path, error.what.removeprefix(f"{path}: ")))
                 except OSError as error:
                     unread.append((path, (error.strerror or str(error)).lower()))
                 else:
-                    if owner.cwd and _inside(owner.cwd, wanted):
-                        at = owner.session, owner.cwd, mtime, size, owner.parent
+                    if owner and owner.cwd and _inside(owner.cwd, wanted):
+                        at = owner.session, owner.cwd, known[2], known[1], owner.parent
                         found.append(FoundSession(path, agent, *at))
             looked.append(Looked(agent, folder, len(files), len(found) - before))
     return Discovery(tuple(_ordered(found)), tuple(unread), tuple(looked))
+
+
+def _owner(
+    owners: Owners, agent: str, known: tuple[Path, int, int], folder: Path, wanted: Sequence[str]
+) -> Owner:
+    owner = owners.of(*known)
+    if owner is None:
+        owner = _AGENTS[agent][1](known[0], folder, wanted)
+        if owner.cwd and known[0].suffix != ".db":  # that has sessions of many folders
+            owners.remember(*known, owner)
+    return owner
 
 
 def agents_of(path: Path, session: str) -> list[Path]:
@@ -147,9 +148,6 @@ def _gemini(path: Path, folder: Path, wanted: Sequence[str]) -> Owner:
     with suppress(OSError):
         return Owner("", read_text(above / ".project_root", most=SMALL_BYTES).strip())
     names = {hashlib.sha256(path.encode()).hexdigest(): path for path in wanted}
-    with suppress(OSError, ValueError, AttributeError):
-        listed = json.loads(read_text(folder.parent / "projects.json", most=SMALL_BYTES))
-        names |= {str(slug): str(path) for path, slug in listed["projects"].items()}
     return Owner("", names.get(above.name, ""))
 
 

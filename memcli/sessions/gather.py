@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from sys import getsizeof, intern
 from typing import Any, BinaryIO, Final, NamedTuple, Self
 
@@ -20,7 +20,6 @@ BUDGET: Final = 64 << 20
 _TURN: Final = 500
 _LONG: Final = 64 << 10
 _BASE64 = re.compile(rb'"[A-Za-z0-9+/_-]{2048,}+={0,2}"')
-_decode: Final = json.JSONDecoder().raw_decode
 
 
 class Line(NamedTuple):
@@ -73,11 +72,7 @@ def parse(data: bytes, limit: int = MAX_RECORD) -> Any:
         if len(data) > limit:
             raise ValueError("too long")
     try:
-        if data[:1] != b"{":
-            return json.loads(data)
-        text = str(data, "utf-8", "surrogatepass")  # `loads` would ask first what the bytes may be
-        found, end = _decode(text)
-        return found if end == len(text) else json.loads(text)
+        return json.loads(data)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -115,7 +110,6 @@ class TurnPlace(NamedTuple):
 
 class Gather:
     """One file being read. Records before `since` only say what the session is; `seen` has uuids.
-
     With `arguments`, calls keep those alone, and a result whose call went well keeps no text.
     """
 
@@ -135,17 +129,14 @@ class Gather:
         self.cwd = self.id = ""
         self.cut = self._held = 0
         self._session = self._cwd = ""
-        self._told: Any = None
 
     # what the session is
 
     def where(self, *, session: Any = "", cwd: Any = "") -> None:
         """The session and folder from here on; what is not known stays as it was."""
-        if (session, cwd) != self._told:
-            self._told = session, cwd
-            self._session = intern(speakers.name(session)) or self._session
-            self._cwd = intern(speakers.line(cwd)) or self._cwd
-            self.cwd = self.cwd or self._cwd
+        self._session = intern(speakers.name(session)) or self._session
+        self._cwd = intern(speakers.line(cwd)) or self._cwd
+        self.cwd = self.cwd or self._cwd
         if self._session:
             self.names[self._session] += 1
 
@@ -187,8 +178,6 @@ class Gather:
     def called(self, tool: Any, given: Any, place: TurnPlace, call: Any = "") -> None:
         """The agent calls a tool; `call` is the call's id, where the format has one."""
         name = intern(speakers.name(tool)) or "unknown"
-        if len(self._tools) > 10_000:
-            self._tools.clear()
         self._tools[speakers.name(call)] = name
         if self.arguments is not None and isinstance(given, dict):
             given = {each: given[each] for each in self.arguments & given.keys()}
@@ -270,21 +259,13 @@ def _size(turn: Turn) -> int:
     return _TURN + getsizeof(turn.text) + (_TURN + getsizeof(str(turn.input)) if turn.input else 0)
 
 
-def records(
-    lines: Iterable[Line],
-    into: Gather,
-    wanted: Callable[[bytes], bool] = lambda data: True,
-) -> Iterator[tuple[Line, Mapping[str, Any]]]:
-    """The JSON objects of JSON lines. A torn last line is left for later, others are counted.
-
-    Lines that are not `wanted` are passed over without being parsed, as long as they look whole.
-    """
+def records(lines: Iterable[Line], into: Gather) -> Iterator[tuple[Line, Mapping[str, Any]]]:
+    """The JSON objects of JSON lines. A torn last line is left for later, others are counted."""
     for line in lines:
-        data, record = line.data, None
-        skip = line.whole and data[:1] == b"{" and data[-1:] == b"}" and not wanted(data)
         try:
-            record = parse(data) if data and not skip else None
+            record = parse(line.data) if line.data else None
         except ValueError:
+            record = None
             if not line.whole:
                 return
             into.skipped += 1

@@ -5,29 +5,22 @@ from typing import Any, NamedTuple
 
 
 class Turn(NamedTuple):
-    """One thing said or done in a session.
-
-    `role` is user, assistant or tool. `origin` says whose words they are: "user" (a person typed
-    them), "assistant", "tool:<name>" (a result), "web", "file", "agent" (another agent wrote them:
-    a message, a plan), or "injected" (the harness or `mem` put them there). A tool call is an
-    assistant turn with `tool` and `input`, its result a tool turn with `tool` and `error`; `call`
-    is the id that they share, "" where the format has none. `key` names the turn for good: the
-    event's uuid where the format has one, else its position. `time` is ISO 8601 in UTC; `line`
-    counts from 1 and `offset` is that of the record's first byte; without lines, a running number.
+    """One thing said or done: by whom (user, assistant, tool), and whose words it is: of "user",
+    "assistant", "tool:<name>" (a result), "web", "file", "agent" (another one) or "injected".
     """
 
     role: str
     text: str
     origin: str
-    key: str
-    time: str = ""
-    tool: str = ""
+    key: str  # names the turn for good: the event's uuid, else its position
+    time: str = ""  # ISO 8601 in UTC
+    tool: str = ""  # of a call (with `input`) or a result (with `error`)
     input: Mapping[str, Any] = {}
     error: bool = False
-    line: int = 0
-    offset: int = 0
+    line: int = 0  # from 1
+    offset: int = 0  # of the record's first byte; without lines a running number
     cwd: str = ""
-    call: str = ""
+    call: str = ""  # the id that a call and its result share, "" where there is none
 
     @property
     def human(self) -> bool:
@@ -36,12 +29,7 @@ class Turn(NamedTuple):
 
 
 class Session(NamedTuple):
-    """A session as one file tells it, its turns in order.
-
-    `skipped` counts lines that were not understood, `cut` turns left out of one that is too large.
-    `end` is where reading stopped; `size` and `mtime` (ns) are the file's when it began, `head` is
-    the SHA-256 of its first line: a grown file is read on by them.
-    """
+    """A session as one file tells it, its turns in order."""
 
     id: str
     format: str
@@ -50,49 +38,39 @@ class Session(NamedTuple):
     cwd: str = ""
     started: str = ""
     ended: str = ""
-    skipped: int = 0
-    end: int = 0
-    cut: int = 0
-    size: int = 0
-    mtime: int = 0
-    head: str = ""
+    skipped: int = 0  # lines that were not understood
+    end: int = 0  # where reading stopped
+    cut: int = 0  # turns left out of one that is too large
+    size: int = 0  # of the file, when reading began
+    mtime: int = 0  # (ns)
+    head: str = ""  # SHA-256 of the first line
 
 
 class Finding(NamedTuple):
-    """One thing worth remembering, as an engine found it: still to be judged and placed.
-
-    `turn` is the index of the first turn it comes from; `tainted`: its advice comes from tool
-    output, a file or the web; `about_person`: about the person's manner (proxy), not the work;
-    `institutional`: a norm for `institutional.md`. Empty strings take the scope's defaults.
-    `reinforces` names an existing entry that it confirms instead of saying something new.
-    """
+    """One thing worth remembering, as an engine found it; "" takes the scope's default."""
 
     scope: str
     title: str
     body: str
-    turn: int
+    turn: int  # the index of the first one that it comes from
     kind: str = ""
     type: str = ""
     importance: float | None = None
     priority: str = ""
-    about_person: bool = False
-    institutional: bool = False
+    about_person: bool = False  # about the person's manner, not the work
+    institutional: bool = False  # a norm
     tags: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     surprise: float | None = None
-    tainted: bool = False
-    reinforces: str = ""
+    tainted: bool = False  # its advice comes from tool output, a file or the web
+    reinforces: str = ""  # the entry that it confirms instead of saying something new
 
 
 class Stretch(NamedTuple):
-    """What an episode tells of: `turns[start:end]` of a session, about one thing.
-
-    `surprise`, 0 to 1: how far its turns lie from what was said before; `key_turns`: the indexes of
-    those that matter most, in order.
-    """
+    """What an episode tells of: `turns[start:end]` of a session, about one thing."""
 
     start: int
     end: int
-    surprise: float
-    key_turns: tuple[int, ...]
+    surprise: float  # 0 to 1: how far its turns lie from what was said before
+    key_turns: tuple[int, ...]  # those that matter most, in order

@@ -81,12 +81,9 @@ def read_all(
     folders: Sequence[str] = (),
     arguments: frozenset[str] | None = None,
 ) -> list[Session]:
-    """All sessions in a file, at least one; of a database those of `folders`.
-
-    With `start`, only what follows it, unless the file was replaced or has shrunk. Events whose
-    uuid is in `seen` are passed over, and those read are added. An empty or truncated file gives a
-    session without turns. With `arguments`, tool calls keep those alone, and results of calls that
-    went well keep no text. Raises `Unknown`, `DataError` (exit code 3), OSError.
+    """All sessions in a file, at least one; of a database those of `folders`. With `start` only
+    what follows it, unless the file was replaced or has shrunk; events in `seen` are passed over,
+    and those read are added; for `arguments` see `Gather`. Raises Unknown, DataError, OSError.
     """
     if format and format not in FORMATS:
         raise Unknown(f"{format}: unknown format")
@@ -111,9 +108,7 @@ def read_all(
 
 
 def joined(session: Session, agent: Session) -> Session:
-    """The session with the turns of its sub-agent since its first one, by their times; its last
-    turn stays the last.
-    """
+    """The session with the turns of its sub-agent, by their times; its last turn stays the last."""
     own, last = session.turns[:-1], session.turns[-1]
     rows = list(zip(accumulate((turn.time for turn in own), max), own, strict=True))
     rows += [(turn.time, turn) for turn in agent.turns if turn.time >= session.turns[0].time]

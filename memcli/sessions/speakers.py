@@ -64,9 +64,8 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def cut(text: str, limits: tuple[int, int] = SAID) -> str:
-    """`text`, or its head and its tail with a note of how much is missing between them.
-
-    Cut at blanks where there are some nearby, as half a credential would not be recognised as one.
+    """`text`, or its head and tail and how much is missing between them: cut at blanks, as half a
+    credential would not be recognised as one.
     """
     head, tail = limits
     if len(text) - head - tail <= 100:

@@ -1,6 +1,4 @@
-"""Codex, whose rollouts say the same words twice, as an event and as an item, tools as items only;
-and Copilot's command line: events, one a line.
-"""
+"""Codex, whose rollouts say words twice, as event and as item; and Copilot's command line."""
 
 import hashlib
 import json
@@ -10,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from memcli.sessions import speakers
-from memcli.sessions.gather import Gather, Line, TurnPlace, decoded, mapping, mappings, records
+from memcli.sessions.gather import Gather, Line, TurnPlace, decoded, mapping, records
 
 _TYPES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 _EVENTS = {"user_message": "user", "agent_message": "assistant"}
@@ -27,33 +25,16 @@ _STATUS = re.compile(r"^(?:Exit code:|Process exited with code) -?[1-9]", re.MUL
 
 
 def recognises(record: Mapping[str, Any]) -> bool:
-    """Whether a record is a line of a rollout, with or (as long ago) without its envelope."""
-    kind = record.get("type")
-    if kind in _TYPES:
-        return isinstance(record.get("payload"), dict)
-    return kind in ("function_call", *_OUTPUTS) or (kind == "message" and _role_of(record) != "")
-
-
-def _role_of(item: Mapping[str, Any]) -> str:
-    kinds = [block.get("type") for block in mappings(item.get("content"))]
-    known = "input_text" in kinds or "output_text" in kinds
-    return str(item["role"]) if known and item.get("role") in ("user", "assistant") else ""
+    """Whether a record is a line of a rollout."""
+    return record.get("type") in _TYPES and isinstance(record.get("payload"), dict)
 
 
 def read(lines: Iterable[Line], into: Gather) -> None:
     """Turns in order: words from events where there are any for that role, else from items."""
     rollout = _Rollout(into)
-    mute = b'"reasoning"', b'"token_count"'  # the first is encrypted
-    for line, record in records(lines, into, lambda data: not any(mark in data for mark in mute)):
-        payload = record.get("payload")
-        enveloped = isinstance(payload, dict)
+    for line, record in records(lines, into):
         place = TurnPlace(line.number, line.offset, speakers.when(record.get("timestamp")))
-        kind = record.get("type") if enveloped else "response_item"
-        rollout.record(kind, mapping(payload) if enveloped else record, place)
-    into.turns = [
-        turn._replace(key=turn.key.split(":", 2)[2]) if turn.key.startswith("item:") else turn
-        for turn in into.turns
-    ]
+        rollout.record(record.get("type"), mapping(record.get("payload")), place)
 
 
 class _Rollout:
@@ -61,7 +42,7 @@ class _Rollout:
         self.into = into
         self.root = ""
         self.said: Counter[str] = Counter()
-        self.told: set[str] = set()
+        self.items: dict[str, set[str]] = {}  # role -> turns of items; none where events say them
 
     def record(self, kind: Any, item: Mapping[str, Any], place: TurnPlace) -> None:
         if kind == "session_meta":
@@ -80,25 +61,23 @@ class _Rollout:
             self._item(item, place)
 
     def _event(self, item: Mapping[str, Any], place: TurnPlace) -> None:
-        kind = item.get("type")
+        kind, role = item.get("type"), _EVENTS.get(str(item.get("type")))
         if kind == "thread_rolled_back" and isinstance(count := item.get("num_turns"), int):
             self.into.back(count)
         elif kind == "turn_aborted":
             key = self._key("note", str(item.get("reason")))
             self.into.put_in("[turn aborted]", place._replace(key=key))
-        elif (role := _EVENTS.get(str(kind))) and isinstance(text := item.get("message"), str):
-            if role not in self.told:  # events say the words of this role: those of items go
-                self.told.add(role)
-                mark = f"item:{role}:"
-                kept = [turn for turn in self.into.turns if not turn.key.startswith(mark)]
+        elif role and isinstance(text := item.get("message"), str):
+            if gone := self.items.pop(role, None):
+                kept = [each for each in self.into.turns if each.key.split("/")[0] not in gone]
                 self.into.turns = kept
-            self._words(role, text, place, event=True)
+            self._words(role, role, text, place)
 
-    def _words(self, role: str, text: str, place: TurnPlace, *, event: bool) -> None:
-        """The mark of an item's words is in its key until it is known that no event says them."""
-        key = self._key(role if event else f"item {role}", text)
+    def _words(self, kind: str, role: str, text: str, place: TurnPlace) -> str:
+        key = self._key(kind, text)
         if self.into.new(key):
-            self.into.said(role, text, place._replace(key=key if event else f"item:{role}:{key}"))
+            self.into.said(role, text, place._replace(key=key))
+        return key
 
     def _key(self, kind: str, text: str) -> str:
         """The same for a copy of this turn in a session that was forked from this one."""
@@ -109,17 +88,17 @@ class _Rollout:
     def _item(self, item: Mapping[str, Any], place: TurnPlace) -> None:
         kind, call = str(item.get("type")), speakers.name(item.get("call_id") or item.get("id"))
         if kind == "message":
-            role = _role_of(item)
-            if role and role not in self.told:
-                self._words(role, speakers.texts(item.get("content")), place, event=False)
+            role = item.get("role")
+            if role in ("user", "assistant") and not self.said[role]:  # no event says such words
+                key = self._words(f"item {role}", role, speakers.texts(item.get("content")), place)
+                self.items.setdefault(role, set()).add(key)
         elif kind in _CALLS:
             key = call or self._key(kind, str(item.get("arguments"))[:1000])
             given = item.get("arguments") or item.get("input") or item.get("action")
+            given = decoded(given) if kind == "function_call" else given
             if self.into.new(key):
-                given = decoded(given) if kind == "function_call" else given
-                self.into.called(
-                    item.get("name") or _CALLS[kind], given, place._replace(key=key), call
-                )
+                tool = item.get("name") or _CALLS[kind]
+                self.into.called(tool, given, place._replace(key=key), call)
         elif kind in _OUTPUTS:
             text, bad = _result(item.get("output"))
             key = f"{call}/1" if call else self._key("output", text[:1000])
@@ -164,8 +143,11 @@ def read_copilot(lines: Iterable[Line], into: Gather) -> None:
         elif kind == "tool.execution_start":
             into.called(data.get("toolName"), data.get("arguments"), place, call)
         elif kind == "tool.execution_complete":
-            ended = [data.get("result"), data.get("error")]
-            words = [mapping(each).get(key) for each in ended for key in ("content", "message")]
-            text = next(filter(None, map(speakers.texts, [*words, *ended])), "")
             bad = data.get("success") is False
-            into.result("", text, place, error=bad, call=call)
+            into.result("", _copilot_result(data), place, error=bad, call=call)
+
+
+def _copilot_result(data: Mapping[str, Any]) -> str:
+    ended = [data.get("result"), data.get("error")]
+    words = [mapping(each).get(key) for each in ended for key in ("content", "message")]
+    return next(filter(None, map(speakers.texts, [*words, *ended])), "")

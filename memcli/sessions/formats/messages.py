@@ -1,6 +1,4 @@
-"""Messages with content blocks: Claude Code's sessions and its stream, Cursor's command line, and
-chats of no particular agent, with a role and a content.
-"""
+"""Messages with content blocks: Claude Code, its stream, Cursor's command line, plain chats."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -22,7 +20,6 @@ _CONTROL = frozenset(
     "summary file-history-snapshot queue-operation permission-mode ai-title custom-title".split()
 )
 _STREAMED = ("system", "user", "assistant", "result", "stream_event")
-_MARKS = (b'"user"', b'"assistant"', b'"system"', b'"result"')
 _NOT_TYPED = (
     "toolUseResult tool_use_result isMeta isSidechain isCompactSummary isVisibleInTranscriptOnly"
     " isSynthetic parent_tool_use_id"
@@ -108,7 +105,7 @@ def recognises_event(record: Mapping[str, Any]) -> bool:
 def read(lines: Iterable[Line], into: Gather) -> None:
     """Turns in the order of the file. An event whose uuid was seen is passed over."""
     blocks, agents = Blocks(into), set()
-    for line, record in records(lines, into, lambda data: any(m in data for m in _MARKS)):
+    for line, record in records(lines, into):
         kind, session = record.get("type"), record.get("sessionId") or record.get("session_id")
         into.where(session=session, cwd=record.get("cwd"))
         place = into.event(line, record) if kind in ("user", "assistant", "result") else None

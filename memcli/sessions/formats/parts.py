@@ -1,7 +1,4 @@
-"""Messages in parts. Gemini's command line: one JSON object, or lines with a header, messages and
-corrections to both. Qwen Code, which grew from it. OpenCode: a database with the sessions of all
-projects, read and never written, or one session as `opencode export` prints it.
-"""
+"""Messages in parts: Gemini's command line, Qwen Code, OpenCode's database and its export."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

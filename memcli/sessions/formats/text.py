@@ -1,7 +1,5 @@
 """Markdown or plain text in which each turn stands under a speaker; aider's history.
-
-Exports have marks of their own: the first mark of a file decides which of them count, so that a
-chat about chats is not cut at what it quotes.
+The first mark of a file decides which count: a chat about chats is not cut at what it quotes.
 """
 
 import re
