@@ -501,7 +501,9 @@ def test_an_open_input_is_not_waited_for(shop: Project) -> None:
 def test_a_hook_that_hangs_ends_with_success(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock ends a process that is stuck, with status 0 and no word."""
     monkeypatch.setenv("MEM_HOOK_SECONDS", "0.1")
-    code = "import time; from memcli.hooks import protocol\nwith protocol._expiring(9): time.sleep(60)"
+    code = (
+        "import time; from memcli.hooks import protocol\nwith protocol._expiring(9): time.sleep(60)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=50)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
