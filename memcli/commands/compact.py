@@ -9,7 +9,7 @@ from memcli.compaction.compact import CompactReport, compact
 from memcli.compaction.consolidate.questions import due
 from memcli.compaction.plan import CompactRequest, StageEnd, Steps, read_files
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError, one_of
-from memcli.extraction import stage
+from memcli.extraction import job_files
 from memcli.memory.changes import Event
 from memcli.memory.editor import EntryChange, edited
 from memcli.memory.values import PHASES, Patch, Problem
@@ -116,8 +116,8 @@ def _by_text(project: Project, folder: Path) -> tuple[str, str, str]:
     """INTENT.md, the stage that it names ("" when it does not say), and what told it."""
     text = text_to_write(project, folder / "INTENT.md", most=SMALL_BYTES) or ""
     for by, detect in (
-        ("front matter", stage.stage_in_front_matter),
-        ("rules", stage.stage_by_rules),
+        ("front matter", job_files.stage_in_front_matter),
+        ("rules", job_files.stage_by_rules),
     ):
         if found := detect(text):
             return text, found, by
@@ -136,8 +136,8 @@ def _detect(app: App, folder: Path) -> StageReport:
     if model is not None:
         by = "model"
         try:
-            safe = redact_secrets(strip_private(text[: stage.INTENT_LENGTH]))
-            found = stage.stage_in_reply(model.ask(stage.ask_stage(safe)).text)
+            safe = redact_secrets(strip_private(text[: job_files.INTENT_LENGTH]))
+            found = job_files.stage_in_reply(model.ask(job_files.ask_stage(safe)).text)
         except MemError as error:
             notes = (f"the model could not be asked: {error.what}",)
     return StageReport(found or "unknown", by, notes=notes)
@@ -154,7 +154,7 @@ def stage_ends(app: App) -> tuple[StageEnd, ...]:
         folder = _folder(project, job)
         _, found, _ = _by_text(project, folder)
         before, patch = _current(project, folder, found)
-        before = before if before in stage.STAGES else ""
+        before = before if before in job_files.STAGES else ""
         if found not in ("", "unknown", before):
             ends.append(StageEnd(job, before, found, patch))
     return tuple(ends)

@@ -1,22 +1,27 @@
-"""Findings on their way into a file: ids, words made safe, and whose words they are. Pure."""
+"""Findings on their way into a file: ids, words made safe, and whose words they are; what a job
+noted for itself among them. Pure.
+"""
 
+import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memcli.extraction.episodes import EpisodeDraft
 from memcli.memory.grammar import derived_id
-from memcli.sessions.clean import clean_text, day_of, line, rough
+from memcli.sessions.clean import clean_text, day_of, key_of, line, rough
 from memcli.sessions.model import Finding, Session, Stretch, Turn
 from memcli.text import model_output
 from memcli.text.injections import neutralise
 
-DETAIL_LENGTH, WORD_LENGTH, ERROR_LENGTH = 2000, 120, 200
+DETAIL_LENGTH, WORD_LENGTH, ERROR_LENGTH, VALUE_LENGTH = 2000, 120, 200, 300
 MOST_WORDS = 12
 NEAR = 40  # so many turns before and after a finding's are looked at for where its words come from
 TAINTED = 0.6  # share of a finding's words that outside text has, and more than the session's own
 _CODE = re.compile(rf"`[^`\n]{{1,{ERROR_LENGTH}}}`")
+_SAID = ("text", "message", "content", "intervention", "description", "reason")
+_WHEN = ("timestamp", "time", "created_at", "at")
 REFUSED = {
     "secret": "holds a secret",
     "injection": "reads like a command to the agent",
@@ -50,26 +55,77 @@ def drafts_of(session: Session, findings: Sequence[Finding], today: str) -> list
 
 def episode(session: Session, segment: Stretch, told: EpisodeDraft, today: str) -> FindingDraft:
     """The episode of a segment. Its source names the last turn of the segment."""
-    turns = session.turns[segment.start : segment.end]
+    turns, kept = session.turns[segment.start : segment.end], []
     times = [turn.time for turn in turns if turn.time] or [""]
     extra = {"started_at": times[0], "ended_at": times[-1], "surprise": round(segment.surprise, 3)}
     title = neutralise(line(told.title, model_output.TITLE_LENGTH))
     summary = neutralise(clean_text(told.summary))
     finding = Finding("episode", title, summary, segment.start, tags=told.tags)
     name = derived_id(session.id, "episode", turns[0].key, "0")
-    day, detail = day_of(times[-1], today), _safe_detail(told.key_text)
-    return FindingDraft(name, finding, turns[-1].key, day, told.outcome, extra, detail)
-
-
-def _safe_detail(text: str) -> str:
-    """The key turns, line by line through the gate; what is in doubt is left out."""
-    kept = []
-    for row in text.splitlines():
+    for row in told.key_text.splitlines():
         try:
             kept.append(model_output.safe_line(clean_text(row), longest=DETAIL_LENGTH))
         except model_output.Refused:
             continue
-    return "\n".join(filter(None, kept))[:DETAIL_LENGTH]
+    day, detail = day_of(times[-1], today), "\n".join(filter(None, kept))[:DETAIL_LENGTH]
+    return FindingDraft(name, finding, turns[-1].key, day, told.outcome, extra, detail)
+
+
+# --- what a job noted for itself
+
+
+def interventions(text: str, folder: str, session: str, today: str) -> list[FindingDraft]:
+    """One draft a line of `.interventions.jsonl`, those that name another session left out."""
+    found = []
+    for raw in _records(text):
+        named = str(raw.get("session_id") or raw.get("session") or "")
+        said = {key: clean_text(raw[key]).strip() for key in _SAID if isinstance(raw.get(key), str)}
+        first, _, rest = "\n".join(dict.fromkeys(filter(None, said.values()))).partition("\n")
+        if first and not (named and key_of(named) != session):
+            finding = Finding("interventions", first, rest or first, -1)
+            found.append(_noted(finding, folder, raw, today))
+    return found
+
+
+def moved_assumptions(text: str, folder: str, today: str) -> list[FindingDraft]:
+    """One draft for each pair of checkpoints between which an assumption changed."""
+    found = []
+    before: dict[str, Any] = {}
+    last = "the start"
+    for raw in _records(text):
+        given, advice = raw.get("assumptions"), raw.get("recommendation")
+        after = given if isinstance(given, dict) else {}
+        milestone = line(str(raw.get("milestone", "")), VALUE_LENGTH) or "a checkpoint"
+        if moved := [name for name in after if name in before and before[name] != after[name]]:
+            rows = [f"Between {last} and {milestone}:"]
+            for name in moved:
+                old, new = (line(str(of[name]), VALUE_LENGTH) for of in (before, after))
+                rows.append(f"- {name}: {old} -> {new}")
+            rows += [f"Recommendation: {line(str(advice), VALUE_LENGTH)}"] if advice else []
+            title = f"Assumptions moved at {milestone}: {', '.join(moved)}"
+            finding = Finding("in-flight", title, "\n".join(rows), -1)
+            found.append(_noted(finding, folder, raw, today))
+        before, last = {**before, **after}, milestone
+    return found
+
+
+def _records(text: str) -> Iterator[dict[str, Any]]:
+    for row in text.splitlines():
+        try:
+            raw = json.loads(row)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(raw, dict):
+            yield raw
+
+
+def _noted(finding: Finding, folder: str, raw: Mapping[str, Any], today: str) -> FindingDraft:
+    name = derived_id(finding.scope, folder, json.dumps(raw, sort_keys=True))
+    day = day_of(str(next(filter(None, map(raw.get, _WHEN)), "")), today)
+    return FindingDraft(name, finding, finding.scope, day)
+
+
+# --- what may be written
 
 
 def guarded(draft: FindingDraft, session: Session) -> tuple[FindingDraft | None, str]:
@@ -85,27 +141,17 @@ def guarded(draft: FindingDraft, session: Session) -> tuple[FindingDraft | None,
             return None, REFUSED[refused.why]
         bland = Finding("episode", f"A session of {draft.day}", "", -1)
         return draft._replace(finding=bland, detail=""), ""
-    below = (p for p in paths if not p.startswith(("/", "~")) and ".." not in p.split("/"))
-    return draft._replace(
-        finding=finding._replace(
-            title=title,
-            body=body,
-            tags=tags,
-            paths=tuple(filter(_telling, below)),
-            commands=tuple(filter(_telling, commands)),
-            tainted=finding.tainted or is_tainted(finding, session),
-        )
-    ), ""
+    below = [p for p in paths if not p.startswith(("/", "~")) and ".." not in p.split("/")]
+    # `*` would match every command: a glob has to say something.
+    told = [tuple(g for g in each if len(re.findall(r"\w", g)) >= 3) for each in (below, commands)]
+    safe = finding._replace(title=title, body=body, tags=tags, paths=told[0], commands=told[1])
+    tainted = finding.tainted or is_tainted(finding, session)
+    return draft._replace(finding=safe._replace(tainted=tainted)), ""
 
 
 def _listed(values: Iterable[str]) -> tuple[str, ...]:
     lines = (model_output.safe_line(clean_text(value), longest=WORD_LENGTH) for value in values)
     return tuple(dict.fromkeys(filter(None, lines)))[:MOST_WORDS]
-
-
-def _telling(glob: str) -> bool:
-    """Whether a glob says anything: `*` would match every command."""
-    return len(re.findall(r"\w", glob)) >= 3
 
 
 def is_tainted(finding: Finding, session: Session) -> bool:

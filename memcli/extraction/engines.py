@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from memcli.errors import ProviderError
-from memcli.extraction import drafts, episodes, job_files, prompts, rules
+from memcli.extraction import drafts, episodes, prompts, rules
 from memcli.extraction.drafts import FindingDraft
 from memcli.extraction.episodes import EpisodeDraft
 from memcli.extraction.scopes import ExtractionScope
@@ -68,12 +68,12 @@ def find(given: EngineInput, runs: Sequence[ExtractionScope], model: Model | Non
     if by_rules:
         answers = _by_rules(given, names)._replace(failed=answers.failed, cut=answers.cut)
     found = drafts.drafts_of(given.session, answers.findings, given.today)
+    folder, today = given.folder, given.today
     if "interventions" in names:
         text = given.inputs[".interventions.jsonl"]
-        found += job_files.interventions(text, given.folder, given.session.id, given.today)
+        found += drafts.interventions(text, folder, given.session.id, today)
     if "in-flight" in names and by_rules:
-        text = given.inputs[".assumptions.jsonl"]
-        found += job_files.moved_assumptions(text, given.folder, given.today)
+        found += drafts.moved_assumptions(given.inputs[".assumptions.jsonl"], folder, today)
     for at, segment in enumerate(given.segments if "episode" in names else ()):
         told = answers.told.get(at) or episodes.told(given.session, segment, answers.findings)
         if told is not None:

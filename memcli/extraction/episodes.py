@@ -1,19 +1,166 @@
-"""A stretch of a session told as an episode, in its own sentences: what was done, how it ended,
-what decided. Pure.
+"""A session in stretches: where one subject ends and the next begins, what surprised; and a stretch
+told as an episode in its own sentences: what was done, how it ended, what decided. Pure.
 """
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from itertools import islice, pairwise
+from sys import intern
 from typing import NamedTuple
 
 from memcli.extraction.rules import of_manner, title, words
 from memcli.extraction.rules.commands import command_of, edited_by, results
 from memcli.extraction.rules.words import SpokenSentence, content, fold, sentences, spoken
-from memcli.extraction.segmentation import moments
 from memcli.sessions.model import Finding, Session, Stretch, Turn
 from memcli.text.matching import regex
 from memcli.text.secrets import find_secrets
+
+GAP = 3 * 3600  # seconds without a turn after which something new begins
+KEY = 0.85  # distance from what came before from which a turn is a key moment
+WINDOW, LEAST, SHORTEST = 3, 8, 3  # exchanges beside a break, of a talk that is cut, of a segment
+MOST, UNIT = 12, 40  # segments of a session, turns with words of an exchange
+ALIKE = 0.15  # similarity from which neighbouring windows are about one thing
+HEARD = 400  # characters of a turn that are compared
+DECAY = 0.85  # what is left of the running event after one more turn
+SCALE = ((0.0, 0.0), (0.68, 0.35), (0.82, 0.85), (1.0, 1.0))
+"""Mean distances and the surprise they are: the median of real sessions, and their top tenth."""
+
+_Heard = Callable[[int], tuple[str, ...]]  # of a turn by its index, each kept once
+_Exchange = tuple[int, Counter[str]]  # a person's turn and the answers: its start, its words
+
+
+def segments(turns: Sequence[Turn], at: int = 0) -> tuple[Stretch, ...]:
+    """`turns` cut into at most 12 stretches, in order, without holes; one for a short session, ()
+    for none. `at` is the place of the first turn in its session.
+
+    They are cut at gaps over 3 h and at the deepest valleys of the similarity of neighbouring
+    windows (after Hearst's TextTiling): the cosine of their words weighed by rarity.
+    """
+
+    @cache
+    def heard(i: int) -> tuple[str, ...]:
+        return tuple(map(intern, sorted(content(turns[i].text[:HEARD].lower()))))
+
+    gaps = [start for _, start in sorted(_gaps(turns))]
+    units = list(_exchanges(turns, {*gaps}, heard)) if turns else []
+    held = Counter(word for _, said in units for word in said)
+    rare = {word: math.log((len(units) + 0.5) / count) for word, count in held.items()}
+    valleys = _valleys(units, {*gaps}, rare) if len(units) >= LEAST else []
+    edges = pairwise([0, *sorted([*gaps, *valleys][: MOST - 1]), len(turns)] if turns else [])
+    return tuple(_segment(turns, start, end, at, rare, heard) for start, end in edges)
+
+
+def _gaps(turns: Sequence[Turn]) -> Iterator[tuple[float, int]]:
+    """(minus its seconds, index of the turn after it) of every gap that is long enough."""
+    last, hour = -math.inf, ""
+    for i, turn in enumerate(turns):
+        if turn.time[:13] == hour:  # a time is only read where the hour changes
+            continue
+        hour = turn.time[:13]
+        try:
+            read = datetime.fromisoformat(turn.time)
+            now = (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, OverflowError):
+            continue
+        if i and GAP < now - last < math.inf:
+            yield last - now, i
+        last = max(last, now)
+
+
+def _exchanges(turns: Sequence[Turn], forced: set[int], heard: _Heard) -> Iterator[_Exchange]:
+    start = said = 0
+    for i, turn in enumerate([*turns, None]):
+        if turn is None or (i > start and (i in forced or turn.human or said >= UNIT)):
+            yield start, Counter(word for at in moments(turns, start, i) for word in heard(at))
+            start, said = i, 0
+        said += turn is not None and spoken(turn)
+
+
+def _valleys(units: Sequence[_Exchange], split: set[int], rare: Mapping[str, float]) -> list[int]:
+    """The turns of the topic breaks, the deepest first, none too near to another."""
+
+    def bag(start: int, end: int) -> dict[str, float]:
+        total = sum((said for _, said in units[max(0, start) : end]), Counter[str]())
+        return {word: math.sqrt(count) * rare[word] for word, count in total.items()}
+
+    places = range(1, len(units))
+    alike = [_cosine(bag(i - WINDOW, i), bag(i, i + WINDOW)) for i in places]
+    # How far similarity falls from the peaks on both sides.
+    depths = [
+        max(alike[max(0, i - 2 * WINDOW) : i + 1]) + max(alike[i : i + 2 * WINDOW + 1]) - 2 * like
+        for i, like in enumerate(alike)
+    ]
+    (mean, spread), (usual, around) = _spread(depths), _spread(alike)
+    deep, low = mean + spread, min(usual - around, ALIKE)
+    taken = {0, len(units)} | {i for i, (start, _) in enumerate(units) if start in split}
+    found: list[int] = []
+    for like, depth, i in sorted(zip(alike, depths, places, strict=True), key=lambda one: -one[1]):
+        if all(abs(i - other) >= SHORTEST for other in taken) and depth > deep and like < low:
+            taken.add(i)
+            found.append(units[i][0])
+    return found
+
+
+def _spread(values: Sequence[float]) -> tuple[float, float]:
+    mean = sum(values) / len(values)
+    return mean, math.dist(values, [mean] * len(values)) / math.sqrt(len(values))
+
+
+def _cosine(a: Mapping[str, float], b: Mapping[str, float]) -> float:
+    dot = sum(weight * b[word] for word, weight in a.items() if word in b)
+    sizes = sum(x * x for x in a.values()) * sum(x * x for x in b.values())
+    return dot / math.sqrt(sizes) if sizes else 0.0
+
+
+def _segment(
+    turns: Sequence[Turn], start: int, end: int, at: int, rare: Mapping[str, float], heard: _Heard
+) -> Stretch:
+    said = moments(turns, start, end)
+    surprises = surprises_of([set(heard(i)) for i in said], rare)
+    order = sorted(range(len(said)), key=lambda n: (-surprises[n], n))
+    keys = {said[n] for n in order[:6] if surprises[n] >= KEY} | {*said[:1], *said[-1:]}
+    spots = tuple(sorted(key + at for key in keys))
+    mean = sum(surprises[1:]) / max(1, len(surprises) - 1)
+    (low, least), (high, most) = next(pair for pair in pairwise(SCALE) if mean <= pair[1][0])
+    surprise = least + (mean - low) * (most - least) / (high - low)
+    return Stretch(start + at, end + at, round(surprise, 3), spots)
+
+
+def moments(turns: Sequence[Turn], start: int, end: int) -> list[int]:
+    """The turns that may be key: what a person said, the agent's last words of each exchange."""
+    found, last = [], -1
+    for i in range(start, end):
+        if turns[i].human:
+            found += [last, i] if last >= 0 else [i]
+            last = -1
+        elif spoken(turns[i]):
+            last = i
+    return [*found, last] if last >= 0 else found
+
+
+def surprises_of(said: Sequence[set[str]], rare: Mapping[str, float]) -> list[float]:
+    """How far each text, given as its words, is from the running event, the exponential mean of
+    what was said so far: the share of words, weighed by rarity, that are new; less for under 8
+    words.
+    """
+    event: dict[str, tuple[float, int]] = {}  # the weight of a word when it was last said, and when
+    found = []
+    for now, words in enumerate(said):
+        held = {word: event.get(word, (0.0, now)) for word in words}
+        left = {word: weight * DECAY ** (now - 1 - at) for word, (weight, at) in held.items()}
+        total = sum(rare.get(word, 1.0) for word in words)
+        known = sum(rare.get(word, 1.0) * min(1.0, 2 * weight) for word, weight in left.items())
+        fresh = (1 - known / total) * min(1.0, len(words) / 8) if event and total else 0.0
+        found.append(min(1.0, max(0.0, fresh)))
+        for word, weight in left.items():
+            event[word] = (min(1.0, weight * DECAY + (1 - DECAY) * 4), now)
+    return found
+
+
+# --- telling a stretch
 
 DETAIL, TITLE, WORDS = 2000, 110, (5, 15)  # characters of detail and title, words of a title
 WORKED_OVER = 4  # turns of a person from which a talk that changed nothing is an episode
@@ -39,13 +186,8 @@ def told(session: Session, segment: Stretch, findings: Sequence[Finding]) -> Epi
     talked_over = len(said) >= WORKED_OVER and any(map(spoken, turns))
     if not (taught or talked_over or any(map(_changes, turns))):
         return None
-    return EpisodeDraft(
-        title=_title(turns) or title(session.name, TITLE),
-        summary=_summary(turns, taught),
-        outcome=outcome(turns),
-        tags=_tags(turns),
-        key_text=key_text(session, segment),
-    )
+    named, summary = _title(turns) or title(session.name, TITLE), _summary(turns, taught)
+    return EpisodeDraft(named, summary, outcome(turns), _tags(turns), key_text(session, segment))
 
 
 def _changes(turn: Turn) -> bool:
@@ -55,9 +197,6 @@ def _changes(turn: Turn) -> bool:
         commits = regex(r"\bgit (?:commit|merge|push|mv)\b").search(command_of(turn))
         return bool(edits or commits or edited_by(turn))
     return turn.text.startswith("Applied edit to ")
-
-
-# --- what was done
 
 
 def _title(turns: Sequence[Turn]) -> str:
@@ -88,34 +227,36 @@ def _tellings(
             subject = found[1] or found[2]
             if len(subject.split()) >= 4:
                 yield 8, SpokenSentence(subject, fold(subject))
-        elif turn.origin == "agent" or (turn.human and len(turn.text) > 400):
-            heads = [one for one in sentences(turn.text)[:3] if one.mark == "#"]
-            yield from ((3.5, one) for one in heads if len(one.text.split()) >= 4)
-        for one in sentences(turn.text, typed=True)[:3] if turn.human else ():
-            shown = words.begins(one.low)
-            orders = "begins: tasks" in shown and not words.listed("idle") & {*one.low.split()[:3]}
-            if _tells(one) and (orders or not _BACK & shown):
-                yield (2.0 if orders else -0.5), one
-    edited = list(dict.fromkeys(path for turn in turns if (path := edited_by(turn))))
-    if edited:
+        yield from _asked(turn) if turn.human or turn.origin == "agent" else ()
+    if edited := list(dict.fromkeys(path for turn in turns if (path := edited_by(turn)))):
         more = f" and {len(edited) - 3} more" if len(edited) > 3 else ""
         named = ", ".join(f"`{path}`" for path in edited[:3])
         yield 1.0, SpokenSentence(f"Changed {named}{more}", fold(" ".join(edited)))
     for at, turn in enumerate(closings, 1):  # what was done last counts more than what was tried
-        told = (each for one in sentences(turn.text)[:30] for each in _reported(one))
-        yield from ((value + at / len(closings), one) for value, one in told)
+        told = ((_reported(one), one) for one in sentences(turn.text)[:30])
+        yield from ((value + at / len(closings), one) for value, one in told if value)
 
 
-def _reported(one: SpokenSentence) -> Iterator[tuple[float, SpokenSentence]]:
-    """What an agent says that it did, or will do."""
+def _asked(turn: Turn) -> Iterator[tuple[float, SpokenSentence]]:
+    if not turn.human or len(turn.text) > 400:
+        heads = [one for one in sentences(turn.text)[:3] if one.mark == "#"]
+        yield from ((3.5, one) for one in heads if len(one.text.split()) >= 4)
+    for one in sentences(turn.text, typed=True)[:3] if turn.human else ():
+        shown = words.begins(one.low)
+        orders = "begins: tasks" in shown and not words.listed("idle") & {*one.low.split()[:3]}
+        if _tells(one) and (orders or not _BACK & shown):
+            yield (2.0 if orders else -0.5), one
+
+
+def _reported(one: SpokenSentence) -> float:
+    """The worth of a sentence in which an agent says what it did, or will do, else 0."""
     did, promised = words.pattern("did").match(one.low), words.pattern("promised").match(one.low)
     verb = did[1] if did else ""
     if not _tells(one) or words.says("generic", one.low):
-        return
+        return 0.0
     if verb in words.listed("did") or (verb[-2:] == "ed" and not words.says("looked", f" {verb} ")):
-        yield 4.0 + (not one.mark) + ("done" in words.kinds_of(one.low)), one
-    elif promised and promised[1] not in words.listed("idle"):
-        yield 2.5, one
+        return 4.0 + (not one.mark) + ("done" in words.kinds_of(one.low))
+    return 2.5 if promised and promised[1] not in words.listed("idle") else 0.0
 
 
 def _tells(one: SpokenSentence) -> bool:
@@ -134,22 +275,19 @@ def _clause(text: str) -> str:
     """A text of more than 15 words, cut where a clause ends."""
     if len(text.split()) <= WORDS[1]:
         return text
-    ends = (
-        one.start() for one in regex(r"[,;:(—–]| - | so that | which | because ").finditer(text)
-    )
-    whole = (end for end in ends if text[:end].count("(") == text[:end].count(")"))
-    fitting = [end for end in whole if WORDS[0] <= len(text[:end].split()) <= WORDS[1]]
-    return text[: fitting[-1]] if fitting else " ".join(text.split()[: WORDS[1]]) + "…"
+    ends = regex(r"[,;:(—–]| - | so that | which | because ").finditer(text)
+    cuts = [text[: end.start()] for end in ends]
+    whole = (cut for cut in cuts if cut.count("(") == cut.count(")"))
+    fitting = [cut for cut in whole if WORDS[0] <= len(cut.split()) <= WORDS[1]]
+    return fitting[-1] if fitting else " ".join(text.split()[: WORDS[1]]) + "…"
 
 
 def _summary(turns: Sequence[Turn], taught: Sequence[Finding]) -> str:
     """What decided: the lessons, then the agent's closing words, at most four sentences."""
     last = next((turn.text for turn in reversed(turns) if spoken(turn)), "")
-    closing = [one for one in sentences(last) if len(content(one.low)) >= 3]
+    closing = [one for one in sentences(last) if len(content(one.low)) >= 3 and _is_open(one)]
     lessons = [finding.body for finding in taught if len(finding.body) <= 300][:2]
-    ends = ("?", "？", ":", "：")
-    closing = [one for one in closing if _is_open(one)]
-    said = [one.text for one in closing if not one.mark and not one.text.endswith(ends)]
+    said = [one.text for one in closing if not one.mark and one.text[-1] not in "?？:："]
     said = said or [one.text for one in closing if one.mark == "-"]
     parts = [_plain(part) for part in [*said[:2], *lessons]]
     return " ".join(dict.fromkeys(p if p[-1] in ".!?。！？…" else f"{p}." for p in parts if p))
@@ -165,38 +303,22 @@ def _plain(text: str) -> str:
     return text if len(text) <= 300 else text[:299].rsplit(" ", 1)[0] + "…"
 
 
-# --- how it ended
-
-
 def outcome(turns: Sequence[Turn]) -> str:
     """success, failure, partial or unknown: by the person's last word, tests, commits."""
-    verdict = _verdict(turns)
-    if verdict is not None:
-        return "success" if verdict else "failure"
+    # A person's judgement counts when the agent did not go on working after it.
+    heard = next((turn for turn in reversed(turns) if turn.human or turn.tool), None)
+    low = fold(heard.text[:300]) if heard is not None and heard.human else ""
+    bad, good = words.says("bad", low), words.says("good", low)
+    if bad != good:
+        return "success" if good else "failure"
     last = next((turn.text.lower()[-3000:] for turn in reversed(turns) if spoken(turn)), "")
     passed, failed = words.pattern("passed").search(last), words.pattern("failed").search(last)
-    said = failed is None if passed or failed else None
-    signs = [sign for sign in (_last_result(turns), said) if sign is not None]
+    tests = words.pattern("tests")
+    ran = [not error for call, _, error in results(turns, []) if tests.search(call.command)]
+    signs = [*ran[-1:], *([failed is None] if passed or failed else [])]
     if not signs:
         return "unknown"
     return "success" if all(signs) else "partial" if any(signs) else "failure"
-
-
-def _verdict(turns: Sequence[Turn]) -> bool | None:
-    """What the person said last, if it judges and the agent did not go on working after it."""
-    last = next((turn for turn in reversed(turns) if turn.human or turn.tool), None)
-    if last is None or not last.human:
-        return None
-    low = fold(last.text[:300])
-    bad, good = words.says("bad", low), words.says("good", low)
-    return None if bad == good else good
-
-
-def _last_result(turns: Sequence[Turn]) -> bool | None:
-    """Whether the last test, build or commit that was run succeeded; None without one."""
-    tests = words.pattern("tests")
-    ran = [not error for call, _, error in results(turns, []) if tests.search(call.command)]
-    return ran[-1] if ran else None
 
 
 def _tags(turns: Sequence[Turn]) -> tuple[str, ...]:

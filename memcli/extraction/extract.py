@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memcli.app import App
 from memcli.errors import DataError, one_of
-from memcli.extraction import engines, placement, prompts, rules, scopes, segmentation
+from memcli.extraction import engines, episodes, placement, prompts, rules, scopes
 from memcli.extraction.drafts import FindingDraft
 from memcli.extraction.engines import EngineInput
 from memcli.extraction.rules.words import spoken
@@ -208,7 +208,7 @@ class _Extraction:
             self.request.scopes, inputs, home, llm=self.llm, global_on=config.extract_global
         )
         left = max(0, rules.MOST - placement.lessons_of(session, self._known(home)))
-        stretches, name = segmentation.segments(turns, first), self.root.name
+        stretches, name = episodes.segments(turns, first), self.root.name
         given = EngineInput(session, first, stretches, inputs, home.job_folder, name, today, left)
         if self.request.show_prompt:
             self.shown += engines.sent(given, runs) if self.llm else []

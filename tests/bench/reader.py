@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 
-from memcli.extraction import engines, placement, prompts, scopes, segmentation
+from memcli.extraction import engines, episodes, placement, prompts, scopes
 from memcli.extraction.engines import EngineInput
 from memcli.extraction.scopes import ExtractionScope, Home
 from memcli.memory.parser import parse
@@ -27,7 +27,7 @@ def asked(session: Session) -> tuple[EngineInput, tuple[ExtractionScope, ...]]:
     human = any(turn.human and turn.text.strip() for turn in session.turns)
     inputs = {"transcript": "yes", **({"human turns": "yes"} if human else {})}
     runs, _ = scopes.chosen((), inputs, Home(), llm=True, global_on=False)
-    stretches = segmentation.segments(session.turns)
+    stretches = episodes.segments(session.turns)
     return EngineInput(session, 0, stretches, inputs, "", "project", TODAY), runs
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from memcli.extraction import rules
 from memcli.extraction.episodes import DETAIL, EpisodeDraft, outcome, told
-from memcli.extraction.segmentation import segments
+from memcli.extraction.episodes import segments
 from memcli.sessions.model import Session, Turn
 from tests.extraction.turns import agent, human, ran
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memcli.errors import RefusedError, UsageError
-from memcli.extraction import stage
+from memcli.extraction import job_files
 from memcli.extraction.job_files import Checkpoint, checkpoint_line, parse_checkpoint, premortem
 
 TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
@@ -75,7 +75,7 @@ def test_a_risk_that_commands_the_agent_is_left_out_and_a_secret_is_masked() -> 
 ])  # fmt: skip
 def test_front_matter_names_a_stage_or_none(text: str, found: str) -> None:
     """What cannot be read names none; it is no error."""
-    assert stage.stage_in_front_matter(text) == found
+    assert job_files.stage_in_front_matter(text) == found
 
 
 @pytest.mark.parametrize(("text", "found"), [
@@ -88,18 +88,18 @@ def test_front_matter_names_a_stage_or_none(text: str, found: str) -> None:
 ])  # fmt: skip
 def test_a_line_that_names_no_stage_is_passed_over(text: str, found: str) -> None:
     """The next one may; two stages that are both under way are none."""
-    assert stage.stage_by_rules(text) == found
+    assert job_files.stage_by_rules(text) == found
 
 
 def test_plain_intents_tell_their_stage_or_are_unknown() -> None:
     """Prose in nine languages, a third of it adapted from public projects: none is told wrongly."""
     intents = json.loads(Path(__file__).with_name("intents.json").read_text("utf-8"))
-    told = [(stage.stage_by_rules(text) or "unknown", wanted) for wanted, text in intents]
+    told = [(job_files.stage_by_rules(text) or "unknown", wanted) for wanted, text in intents]
     assert [pair for pair in told if pair[0] not in ("unknown", pair[1])] == []
     assert sum(found == wanted for found, wanted in told) >= 0.85 * len(intents)
 
 
 def test_a_reply_is_the_first_stage_that_it_names() -> None:
     """Whatever else a model says is unknown."""
-    assert stage.stage_in_reply("I think: Review, or design") == "review"
-    assert stage.stage_in_reply("unknown") == stage.stage_in_reply("rm -rf /") == "unknown"
+    assert job_files.stage_in_reply("I think: Review, or design") == "review"
+    assert job_files.stage_in_reply("unknown") == job_files.stage_in_reply("rm -rf /") == "unknown"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memcli.extraction.segmentation import KEY, MOST, segments, surprises_of
+from memcli.extraction.episodes import KEY, MOST, segments, surprises_of
 from memcli.sessions.model import Stretch, Turn
 from tests.extraction.turns import agent, human, ran
 

@@ -19,7 +19,7 @@ from memcli.errors import DataError, MemError, ProviderError, UsageError
 from memcli.exchange import exporter
 from memcli.exchange.importers import claude_mem, markdown
 from memcli.exchange.importers.markdown import split_front
-from memcli.extraction import episodes, job_files, prompts, rules, scopes, segmentation
+from memcli.extraction import drafts, episodes, job_files, prompts, rules, scopes
 from memcli.hooks import before_tool, calls
 from memcli.index import chunks, lexical, terms
 from memcli.index.lexical import quoted
@@ -131,7 +131,7 @@ def _learned(text: str) -> None:
         said = "\n".join(json.dumps(line) for line in lines)
         session = reader.read_all(io.BytesIO(said.encode()), format="chat")[-1]
         found, _ = rules.find(session)
-        for part in segmentation.segments(session.turns):
+        for part in episodes.segments(session.turns):
             episodes.told(session, part, found)
 
 
@@ -278,8 +278,8 @@ def _observed(text: str) -> None:
 
 
 def _noted(text: str) -> None:
-    job_files.interventions(text, "", "s", "2026-11-21")
-    job_files.moved_assumptions(text, "", "2026-11-21")
+    drafts.interventions(text, "", "s", "2026-11-21")
+    drafts.moved_assumptions(text, "", "2026-11-21")
 
 
 # --- texts
