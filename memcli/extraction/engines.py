@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from memcli.errors import ProviderError
@@ -38,9 +38,8 @@ class EngineInput(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """What an engine found, and the episodes it told by segment. `more` are the titles over the
-    most of a session; `replied` is False when no reply came at all; `drafts` is all that is to be
-    placed.
+    """What an engine found, and the episodes it told by segment; `drafts` is all to be placed.
+    `more` are the titles over the most of a session, `replied` is False when no reply came at all.
     """
 
     findings: Sequence[Finding] = ()
@@ -57,28 +56,31 @@ def find(given: EngineInput, runs: Sequence[ExtractionScope], model: Model | Non
     """What the scopes find: by the model; by rules without one, and when its reply is of no use;
     nothing when no reply came.
     """
-    names = {scope.name for scope in runs}
     asked = [scope for scope in runs if scope.looks_for]
-    answers, by_rules = Findings(), model is None or not asked
+    answers, names = Findings(), {scope.name for scope in runs}
     if model is not None and asked:
         answers = _by_model(model, given, asked)
         if not answers.replied:
             return answers
-        by_rules = bool(answers.failed and not answers.findings and not answers.told)
-    if by_rules:
+    if model is None or not asked or (answers.failed and not (answers.findings or answers.told)):
         answers = _by_rules(given, names)._replace(failed=answers.failed, cut=answers.cut)
-    found = drafts.drafts_of(given.session, answers.findings, given.today)
-    folder, today = given.folder, given.today
+        names |= {"by rules"}
+    return answers._replace(drafts=tuple(_drafts(given, names, answers)))
+
+
+def _drafts(given: EngineInput, names: set[str], answers: Findings) -> Iterator[FindingDraft]:
+    """All that is to be placed: what was found, what the job noted, the episodes."""
+    session, folder, today = given.session, given.folder, given.today
+    yield from drafts.drafts_of(session, answers.findings, today)
     if "interventions" in names:
-        text = given.inputs[".interventions.jsonl"]
-        found += drafts.interventions(text, folder, given.session.id, today)
-    if "in-flight" in names and by_rules:
-        found += drafts.moved_assumptions(given.inputs[".assumptions.jsonl"], folder, today)
+        noted = given.inputs[".interventions.jsonl"]
+        yield from drafts.interventions(noted, folder, session.id, today)
+    if names >= {"in-flight", "by rules"}:
+        yield from drafts.moved_assumptions(given.inputs[".assumptions.jsonl"], folder, today)
     for at, segment in enumerate(given.segments if "episode" in names else ()):
-        told = answers.told.get(at) or episodes.told(given.session, segment, answers.findings)
+        told = answers.told.get(at) or episodes.told(session, segment, answers.findings)
         if told is not None:
-            found.append(drafts.episode(given.session, segment, told, given.today))
-    return answers._replace(drafts=tuple(found))
+            yield drafts.episode(session, segment, told, today)
 
 
 def _by_rules(given: EngineInput, wanted: set[str]) -> Findings:
@@ -110,54 +112,46 @@ def _asks(
 
 
 def _by_model(model: Model, given: EngineInput, runs: Sequence[ExtractionScope]) -> Findings:
-    findings: list[Finding] = []
-    told: dict[int, EpisodeDraft] = {}
-    failed: tuple[tuple[str, str], ...] = ()
+    found = Findings()
     dropped: Counter[str] = Counter()
-    cut: list[str] = []
-    replied = True
     for ask, part in _asks(given, runs):
-        cut += part.cut
+        cut = (*found.cut, *part.cut)
         try:
             reply = model.ask(ask).text
             parsed = prompts.parse_reply(reply, [scope.name for scope in runs], part.numbers)
             general = _general(model, given, parsed.findings)
         except ProviderError as error:
             failed = tuple((scope.name, error.what) for scope in runs)
-            replied = isinstance(error, ReplyError) or bool(findings or told)
-            break
-        cut += parsed.odd
+            replied = isinstance(error, ReplyError) or bool(found.findings or found.told)
+            return found._replace(failed=failed, replied=replied, cut=cut)
         dropped += Counter({UNPLACED: parsed.unplaced, ODD: len(parsed.odd)})
-        told |= _told(given, parsed)
-        kept = (f for f in parsed.findings if f.scope != "global" or f in general)
-        findings += [finding for finding in kept if finding.scope != "episode"]
-    return Findings(findings, told, failed, dict(dropped), tuple(cut), (), replied)
+        kept = [f for f in parsed.findings if f.scope not in ("global", "episode") or f in general]
+        findings, told = [*found.findings, *kept], {**found.told, **_told(given, parsed)}
+        found = Findings(findings, told, (), dict(dropped), (*cut, *parsed.odd))
+    return found
 
 
 def _general(model: Model, given: EngineInput, findings: Sequence[Finding]) -> list[Finding]:
     """Of the scope global, what a second look calls project-agnostic and does not name this one."""
     from memcli.providers.llm import Ask
 
-    asked = [finding for finding in findings if finding.scope == "global"]
+    asked, name = [f for f in findings if f.scope == "global"], given.project.casefold()
     if not asked:
         return []
     ask = Ask(prompts.JUDGE, prompts.judgement(asked), schema=prompts.VERDICTS, purpose="judge")
     good = prompts.parse_verdicts(model.ask(ask).text, len(asked))
-    name = given.project.casefold()
-    named = [len(name) > 2 and name in f"{f.title} {f.body}".casefold() for f in asked]
-    return [finding for i, finding in enumerate(asked) if i in good and not named[i]]
+    told = [f for i, f in enumerate(asked) if i in good]
+    return [f for f in told if len(name) < 3 or name not in f"{f.title} {f.body}".casefold()]
 
 
 def _told(given: EngineInput, parsed: prompts.Parsed) -> dict[int, EpisodeDraft]:
     """What the model told of each segment; outcome and key turns are the session's own."""
     told: dict[int, EpisodeDraft] = {}
-    for finding, ended in zip(parsed.findings, parsed.outcomes, strict=True):
-        at = next(
-            (i for i, s in enumerate(given.segments) if s.start <= finding.turn < s.end), None
-        )
-        if finding.scope == "episode" and at is not None and at not in told:
-            segment = given.segments[at]
-            own = episodes.key_text(given.session, segment)
-            end = ended or episodes.outcome(given.session.turns[segment.start : segment.end])
-            told[at] = EpisodeDraft(finding.title, finding.body, end, finding.tags, own)
+    for at, segment in enumerate(given.segments):
+        for finding, ended in zip(parsed.findings, parsed.outcomes, strict=True):
+            inside = segment.start <= finding.turn < segment.end
+            if finding.scope == "episode" and inside and at not in told:
+                own = episodes.key_text(given.session, segment)
+                end = ended or episodes.outcome(given.session.turns[segment.start : segment.end])
+                told[at] = EpisodeDraft(finding.title, finding.body, end, finding.tags, own)
     return told

@@ -182,55 +182,44 @@ class _Extraction:
         home = self._home(session)
         first = placement.receipt(session, self._known(home))
         task = position.task if position is not None else clean.task_of(session.turns)
-        left_out = (
-            (session.cut, "turns were left out, the session is too large to be held"),
-            (session.skipped, "lines were not understood"),
-        )
-        cut = tuple(f"{count} {what}" for count, what in left_out if count)
-        turns, again = len(session.turns) - first, bool(first or position)
-        head = Learned(session.id, session.name, session.format, turns, cut=cut)
-        said = any(t.text.strip() and (t.human or spoken(t)) for t in session.turns[first:])
-        unsure = self.llm and first and position is None and not self.request.again
-        if said and not unsure:
-            return self._learn(head, session, first, task, home)
-        note = "nothing new" if again else "nothing was said"
-        if said:
-            note = "learned from before; --again asks the model about the rest"
-        self.learned.append(head._replace(known=again, note=note))
+        cut = [f"{session.cut} turns were left out, the session is too large to be held"]
+        cut = cut[: session.cut] + [
+            f"{n} lines were not understood" for n in [session.skipped] if n
+        ]
+        turns = session.turns[first:]
+        head = Learned(session.id, session.name, session.format, len(turns), cut=tuple(cut))
+        said = any(turn.text.strip() and (turn.human or spoken(turn)) for turn in turns)
+        asked = self.llm and first and position is None and not self.request.again
+        if said and not asked:
+            whole = self._learn(head, session, first, home, task)
+            return (session, task) if whole else None
+        note = "nothing new" if first or position else "nothing was said"
+        note = "learned from before; --again asks the model about the rest" if said else note
+        self.learned.append(head._replace(known=bool(first or position), note=note))
         return session, task
 
-    def _learn(
-        self, head: Learned, session: Session, first: int, task: str, home: Home
-    ) -> tuple[Session, str] | None:
-        turns, today = session.turns[first:], self.project.now.isoformat()
-        inputs, config = self._inputs(session, home), self.project.config
-        runs, skipped = scopes.chosen(
-            self.request.scopes, inputs, home, llm=self.llm, global_on=config.extract_global
-        )
-        left = max(0, rules.MOST - placement.lessons_of(session, self._known(home)))
-        stretches, name = episodes.segments(turns, first), self.root.name
-        given = EngineInput(session, first, stretches, inputs, home.job_folder, name, today, left)
+    def _learn(self, head: Learned, session: Session, first: int, home: Home, task: str) -> bool:
+        """Learn from what is new in a session; whether nothing has to be tried again."""
+        project, today, known = self.project, self.project.now.isoformat(), self._known(home)
+        inputs, left = self._inputs(session, home, known), placement.lessons_of(session, known)
+        stretches = episodes.segments(session.turns[first:], first)
+        place = (home.job_folder, self.root.name, today)
+        given = EngineInput(session, first, stretches, inputs, *place, max(0, rules.MOST - left))
+        wanted, general = self.request.scopes, project.config.extract_global
+        runs, skipped = scopes.chosen(wanted, inputs, home, llm=self.llm, global_on=general)
+        head = head._replace(skipped=skipped)
         if self.request.show_prompt:
             self.shown += engines.sent(given, runs) if self.llm else []
-            self.learned.append(head._replace(skipped=skipped))
-            return None
+            self.learned.append(head)
+            return False
         found = engines.find(given, runs, self.model)
-        phase, targets = current_stage(self.project, home.job), targets_of(session.id, home)
-        context = placement.Context(session, task, phase, today, targets, config.episodes_keep)
+        phase, targets = current_stage(project, home.job), targets_of(session.id, home)
+        keep = project.config.episodes_keep
+        context = placement.Context(session, task, phase, today, targets, keep)
         outcome = self._write(found.drafts, context, home)
-        ended = [item.outcome for item in found.drafts if item.finding.scope == "episode"]
-        self.turns[session.id] = turns
-        done = head._replace(
-            events=outcome.events,
-            dropped=dict(Counter(found.dropped) + Counter(outcome.dropped)),
-            skipped=skipped,
-            failed=found.failed,
-            cut=(*head.cut, *found.cut),
-            outcome=ended[-1] if ended else "",
-            more=found.more,
-        )
-        self.learned.append(done)
-        return (session, task) if found.drafts or not found.failed else None
+        self.turns[session.id] = session.turns[first:]
+        self.learned.append(_told(head, found, outcome))
+        return bool(found.drafts) or not found.failed
 
     def _home(self, session: Session) -> Home:
         """The job and task whose directory the session worked in, else those named."""
@@ -240,11 +229,9 @@ class _Extraction:
             view = context.view_of(cwd, self.root, project.jobs_dirs)
         if not any((self.root / jobs / view.job).is_dir() for jobs in project.jobs_dirs):
             view = context.View()
-        job = view.job or request.job
-        if not job:
+        if not (job := view.job or request.job):
             return Home()
-        folder = job_folder(project, job)
-        task = (view.task if view.job else "") or request.task
+        folder, task = job_folder(project, job), (view.task if view.job else "") or request.task
         if task and (task == request.task or (self.root / folder / "tasks" / task).is_dir()):
             return Home(job, task, folder, task_folder(project, folder, task))
         return Home(job, "", folder)
@@ -274,18 +261,17 @@ class _Extraction:
         problem = Problem(name, error.line, str(error), "unreadable")
         self.problems += [problem] if problem not in self.problems else []
 
-    def _inputs(self, session: Session, home: Home) -> dict[str, str]:
+    def _inputs(
+        self, session: Session, home: Home, known: Sequence[placement.KnownFile]
+    ) -> dict[str, str]:
         """What the scopes read beside the turns, by its name; what is not there is left out."""
         human = any(turn.human and turn.text.strip() for turn in session.turns)
         inputs = {"transcript": "yes", "human turns": "yes" if human else ""}
         inputs |= {name: self._notes(home, name) for name in scopes.FILES}
-        known = self._known(home)
         for level in LEVELS:
-            texts = [
-                f"({entry.kind or entry.type}) {entry.body}"
-                for entry in _live(known, level, home.job)
-                if level != "project" or entry.extra.get("session_id")
-            ]
+            live = _live(known, level, home.job)
+            told = [e for e in live if level != "project" or e.extra.get("session_id")]
+            texts = [f"({entry.kind or entry.type}) {entry.body}" for entry in told]
             inputs[f"{level} memories"] = prompts.memories(texts)
         if self.llm:
             related = placement.related(session, _live(known, "project", home.job))
@@ -305,9 +291,9 @@ class _Extraction:
         except Unreadable as error:
             self._unreadable(f"{home.job_folder}/{name}".lstrip("/"), error)
             return ""
-        if lines:
-            return clean.clean_text(text[-FILE_LENGTH * 4 :])
-        return clean.clean_text(text[: FILE_LENGTH * 4])[:FILE_LENGTH]
+        most = FILE_LENGTH * 4
+        text = clean.clean_text(text[-most:] if lines else text[:most])
+        return text if lines else text[:FILE_LENGTH]
 
     # --- writing
 
@@ -319,13 +305,13 @@ class _Extraction:
         def plan() -> placement.Outcome:
             known = self._known(home)
             outcome = placement.plan(items, context, known)
-            texts = sorted(outcome.texts.items())
-            patches = tuple(self._patch(name, text, known) for name, text in texts)
             if not self.dry_run and any(name.startswith(PRIVATE) for name in outcome.texts):
                 # Private files are kept out of git before they are made.
                 inner = os.path.relpath(self.root, git.work_tree(self.root) or self.root)
-                base = "/" if inner == "." else f"/{inner}/"
+                base = f"/{inner}/".replace("/./", "/")
                 git.exclude(self.root, [base + name for name in PRIVATE])
+            texts = sorted(outcome.texts.items())
+            patches = tuple(self._patch(name, text, known) for name, text in texts)
             return outcome._replace(patches=patches)
 
         outcome = self.app.write(plan, "extract", dry_run=self.dry_run)
@@ -342,6 +328,14 @@ class _Extraction:
             raise DataError(f"{name}:{line}: has conflict markers; {nothing}", "resolve them first")
         self.before.setdefault(name, before)
         return Patch(path, before, text)
+
+
+def _told(head: Learned, found: engines.Findings, outcome: placement.Outcome) -> Learned:
+    dropped = Counter(found.dropped) + Counter(outcome.dropped)
+    ended = [item.outcome for item in found.drafts if item.finding.scope == "episode"]
+    end, cut = (ended or [""])[-1], (*head.cut, *found.cut)
+    told = head._replace(events=outcome.events, dropped=dict(dropped), outcome=end, cut=cut)
+    return told._replace(failed=found.failed, more=found.more)
 
 
 def _live(known: Iterable[placement.KnownFile], level: str, job: str) -> list[Entry]:

@@ -5,7 +5,7 @@ What other sessions taught already is reinforced; what a person threw out stays 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memcli.extraction.drafts import FindingDraft, guarded
@@ -34,29 +34,25 @@ class KnownFile(NamedTuple):
     memory: MemoryFile
     writable: bool = True
 
-    @property
-    def archived(self) -> bool:
-        return self.place.store == "archive"
-
 
 def receipt(session: Session, known: Iterable[KnownFile]) -> int:
     """The index of the first turn that no `source` of an entry tells to have been read. Turns that
     a fork copied from another session count as read, too: event uuids are unique.
     """
     keys = set()
-    for entry in _entries(known):
+    for entry in (entry for file in known for entry in file.memory.entries):
         own = str(entry.extra.get("session_id", "")) == session.id
         for named in listed(entry, "source"):
             name, _, key = named.rpartition("#")
-            if name and key and ((own and name == session.name) or _UUID.match(key)):
+            if name and ((own and name == session.name) or _UUID.match(key)):
                 keys.add(key)
     return max((i for i, turn in enumerate(session.turns, 1) if turn.key in keys), default=0)
 
 
 def lessons_of(session: Session, known: Iterable[KnownFile]) -> int:
     """How many lessons a session has left in files and archives."""
-    mine = (e for e in _entries(known) if str(e.extra.get("session_id", "")) == session.id)
-    return sum(entry.kind != "episode" for entry in mine)
+    lessons = (e for file in known for e in file.memory.entries if e.kind != "episode")
+    return sum(str(entry.extra.get("session_id", "")) == session.id for entry in lessons)
 
 
 def related(session: Session, entries: Sequence[Entry], most: int = 12) -> list[Entry]:
@@ -65,10 +61,6 @@ def related(session: Session, entries: Sequence[Entry], most: int = 12) -> list[
     shares = [(len(said & rough(entry.body)), entry) for entry in entries]
     best = sorted((one for one in shares if one[0] >= 3), key=lambda one: -one[0])
     return [entry for _, entry in best[:most]]
-
-
-def _entries(known: Iterable[KnownFile]) -> Iterator[Entry]:
-    return (entry for file in known for entry in file.memory.entries)
 
 
 class Context(NamedTuple):
@@ -107,7 +99,11 @@ def plan(drafts: Sequence[FindingDraft], context: Context, known: Sequence[Known
     """The changes that make `drafts` known. `known`: all files and archives that may know them."""
     work = _Placement(context, known)
     for draft in drafts:
-        work.place(*guarded(draft, context.session))
+        safe, why = guarded(draft, context.session)
+        if safe is None:
+            work.dropped[why] += 1
+        else:
+            work.place(safe)
     return work.outcome()
 
 
@@ -117,6 +113,7 @@ class _Alike(NamedTuple):
     file: KnownFile
     at: int
     entry: Entry
+    archived: bool
     rough: frozenset[str]
 
 
@@ -132,29 +129,22 @@ class _Placement:
         self.dropped: Counter[str] = Counter()
         self.fresh: list[tuple[str, Claim]] = []
         self.touched: set[str] = set()
-        self.ids: set[str] = set()
-        self.live: dict[str, _Alike] = {}
-        self.survivors: dict[str, str] = {}
         self.alike = [
-            _Alike(file, at, entry, rough(entry.body))
+            _Alike(file, at, entry, file.place.store == "archive", rough(entry.body))
             for file in known
             for at, entry in enumerate(file.memory.entries)
         ]
-        norms = (f.memory.text for f in known if f.place.store == "institutional")
-        self.bullets = [row for text in norms for row in text.splitlines() if row.strip()]
-        for one in self.alike:
-            merged = listed(one.entry, "merged_from")
-            self.ids |= {one.entry.id, *merged}
-            if not one.file.archived:
-                if one.entry.id not in self.live or one.file.writable:
-                    self.live[one.entry.id] = one
-                self.survivors.update(dict.fromkeys(merged, one.entry.id))
+        texts = (f.memory.text for f in known if f.place.store == "institutional")
+        self.bullets = [row for text in texts for row in text.splitlines() if row.strip()]
+        live = sorted((o for o in self.alike if not o.archived), key=lambda one: one.file.writable)
+        self.live = {one.entry.id: one for one in live}
+        merged = {one.entry.id: listed(one.entry, "merged_from") for one in live}
+        self.survivors = {name: now for now, names in merged.items() for name in names}
+        mine = (listed(one.entry, "merged_from") for one in self.alike)
+        self.ids = {one.entry.id for one in self.alike}.union(*mine)
 
-    def place(self, draft: FindingDraft | None, why: str) -> None:
+    def place(self, draft: FindingDraft) -> None:
         """Decide what becomes of one guarded finding."""
-        if draft is None:
-            self.dropped[why] += 1
-            return
         finding, scope = draft.finding, BY_NAME[draft.finding.scope]
         told = self.live.get(self.survivors.get(finding.reinforces, finding.reinforces))
         if draft.id in self.ids:
@@ -200,11 +190,11 @@ class _Placement:
 
     def _rank(self, one: _Alike) -> int:
         entry = one.entry
-        if not one.file.archived and entry.status != "retired":
+        if not one.archived and entry.status != "retired":
             return _LIVE if one.file.writable else _FOREIGN
-        if one.file.archived and entry.id in self.live:
+        if one.archived and entry.id in self.live:
             return _LIVE
-        because = str(entry.extra.get("archived_because", "retired")) if one.file.archived else ""
+        because = str(entry.extra.get("archived_because", "retired")) if one.archived else ""
         if because == "merged":
             return _LIVE if self.survivors.get(entry.id) in self.live else _IGNORED
         stage = str(entry.extra.get("retired_because", "")).startswith("stage ")
@@ -215,46 +205,34 @@ class _Placement:
         """Note that this session said it, too; once in a session. A reminder resets the clock
         alone.
         """
-        restored = self._rank(same) == _STALE
+        restored, session = self._rank(same) == _STALE, self.context.session
         if not restored:
             same = self.live[self.survivors.get(same.entry.id, same.entry.id)]
-        entry, session = same.entry, self.context.session
+        entry, spot = same.entry, (same.file.memory.path, same.at)
         known = not asked and not restored and {session.name, session.id} & sessions_of(entry)
         if entry.id in self.touched or known or not (restored or same.file.writable):
             why = TWICE if entry.id in self.touched else LEARNED if known else ELSEWHERE
             self.dropped[why] += 1
             return
         self.touched.add(entry.id)
-        reminder = draft.finding.kind == "fact" and draft.finding.priority == "high"
+        reminder = asked or (draft.finding.kind, draft.finding.priority) == ("fact", "high")
         mine = f"{session.name}#{draft.key}"
         values = {
-            "reinforcement_count": entry.reinforcement_count + (not asked and not reminder),
+            "reinforcement_count": entry.reinforcement_count + (not reminder),
             "last_reinforced": max(self.context.today, entry.last_reinforced),
             "source": [*(s for s in listed(entry, "source") if s != mine), mine][-SOURCES:],
         }
-        spot = (same.file.memory.path, same.at)
-        change = self.changes.restore if restored else self.changes.set
-        path = change(spot, **values) or spot[0]
+        path = (self.changes.restore if restored else self.changes.set)(spot, **values) or spot[0]
         self._note("restored" if restored else "reinforced", entry.id, path, entry.title, draft)
 
     def _add(self, draft: FindingDraft, scope: ExtractionScope, target: str) -> None:
-        path, finding = self.context.targets[target][0], draft.finding
-        values = new_values(
-            draft.id,
-            draft.day or self.context.today,
-            **_judged(finding, scope),
-            domain=scope.domain,
-            phase=self.context.phase,
-            scope=scope.name,
-            tags=list(finding.tags),
-            paths=list(finding.paths),
-            commands=list(finding.commands),
-            session_id=self.context.session.id,
-            session_task=self.context.task,
-            source=[f"{self.context.session.name}#{draft.key}"],
-            outcome=draft.outcome,
-            **draft.extra,
-        )
+        path, finding, context = self.context.targets[target][0], draft.finding, self.context
+        lists = {key: list(getattr(finding, key)) for key in ("tags", "paths", "commands")}
+        ours = {"domain": scope.domain, "phase": context.phase, "scope": scope.name, **lists}
+        ours |= {"session_id": context.session.id, "session_task": context.task}
+        ours |= {"source": [f"{context.session.name}#{draft.key}"], "outcome": draft.outcome}
+        more = {**_judged(finding, scope), **ours, **draft.extra}
+        values = new_values(draft.id, draft.day or context.today, **more)
         given = {key: value for key, value in values.items() if value not in (None, [], "")}
         self.changes.add(path, given, _body(draft))
         self.ids.add(draft.id)

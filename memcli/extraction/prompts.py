@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from memcli.extraction.episodes import moments
 from memcli.extraction.rules.commands import command_of, edited_by, essence
 from memcli.extraction.rules.words import kinds_of, sentences, spoken
 from memcli.extraction.scopes import BY_NAME, TEXTS, ExtractionScope
-from memcli.extraction.episodes import moments
 from memcli.memory.values import KINDS, TYPES
 from memcli.providers.llm.replies import read_items
 from memcli.sessions.model import Finding, Stretch, Turn

@@ -62,7 +62,6 @@ class Finding(NamedTuple):
     tags: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
-    surprise: float | None = None
     tainted: bool = False  # its advice comes from tool output, a file or the web
     reinforces: str = ""  # the entry that it confirms instead of saying something new
 
