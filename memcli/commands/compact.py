@@ -16,8 +16,6 @@ from memcli.memory.values import PHASES, Patch, Problem
 from memcli.project.context import Project, job_folder, need_root, text_to_write, write_blocker
 from memcli.storage.files import SMALL_BYTES, Unreadable
 from memcli.storage.state import SessionLog, Telling
-from memcli.text.controls import strip_private
-from memcli.text.secrets import redact_secrets
 
 __all__ = ["CompactReport", "CompactRequest", "compact_due", "run"]
 
@@ -115,13 +113,7 @@ def _folder(project: Project, job: str) -> Path:
 def _by_text(project: Project, folder: Path) -> tuple[str, str, str]:
     """INTENT.md, the stage that it names ("" when it does not say), and what told it."""
     text = text_to_write(project, folder / "INTENT.md", most=SMALL_BYTES) or ""
-    for by, detect in (
-        ("front matter", job_files.stage_in_front_matter),
-        ("rules", job_files.stage_by_rules),
-    ):
-        if found := detect(text):
-            return text, found, by
-    return text, "", "rules"
+    return text, *job_files.stage_of(text)
 
 
 def _detect(app: App, folder: Path) -> StageReport:
@@ -136,8 +128,7 @@ def _detect(app: App, folder: Path) -> StageReport:
     if model is not None:
         by = "model"
         try:
-            safe = redact_secrets(strip_private(text[: job_files.INTENT_LENGTH]))
-            found = job_files.stage_in_reply(model.ask(job_files.ask_stage(safe)).text)
+            found = job_files.ask_stage(model, text)
         except MemError as error:
             notes = (f"the model could not be asked: {error.what}",)
     return StageReport(found or "unknown", by, notes=notes)

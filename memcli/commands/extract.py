@@ -75,8 +75,9 @@ def _risks(app: App, task: str, known: list[str]) -> tuple[tuple[tuple[str, str]
 
     model = app.providers.model or app.providers.model_of("anthropic")
     assert model is not None
-    schema = prompts.schema(prompts.RISK)
-    ask = Ask(prompts.RISKS, prompts.risks(task, known), schema=schema, purpose="premortem")
+    schema, pitfalls = prompts.schema(prompts.RISK), "\n".join(f"- {text}" for text in known)
+    asked = f"{prompts.fenced('task', task)}\n{prompts.fenced('pitfalls', pitfalls or 'none')}"
+    ask = Ask(prompts.RISKS, asked, schema=schema, purpose="premortem")
     try:
         return prompts.parse_risks(model.ask(ask).text), ""
     except ProviderError as error:

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from memcli.extraction.episodes import EpisodeDraft
@@ -63,10 +64,8 @@ def episode(session: Session, segment: Stretch, told: EpisodeDraft, today: str) 
     finding = Finding("episode", title, summary, segment.start, tags=told.tags)
     name = derived_id(session.id, "episode", turns[0].key, "0")
     for row in told.key_text.splitlines():
-        try:
+        with suppress(model_output.Refused):
             kept.append(model_output.safe_line(clean_text(row), longest=DETAIL_LENGTH))
-        except model_output.Refused:
-            continue
     day, detail = day_of(times[-1], today), "\n".join(filter(None, kept))[:DETAIL_LENGTH]
     return FindingDraft(name, finding, turns[-1].key, day, told.outcome, extra, detail)
 
@@ -111,12 +110,9 @@ def moved_assumptions(text: str, folder: str, today: str) -> list[FindingDraft]:
 
 def _records(text: str) -> Iterator[dict[str, Any]]:
     for row in text.splitlines():
-        try:
-            raw = json.loads(row)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(raw, dict):
-            yield raw
+        with suppress(ValueError, RecursionError):
+            if isinstance(raw := json.loads(row), dict):
+                yield raw
 
 
 def _noted(finding: Finding, folder: str, raw: Mapping[str, Any], today: str) -> FindingDraft:
@@ -129,13 +125,11 @@ def _noted(finding: Finding, folder: str, raw: Mapping[str, Any], today: str) ->
 
 
 def guarded(draft: FindingDraft, session: Session) -> tuple[FindingDraft | None, str]:
-    """The draft with clean and bounded texts, or why it is dropped; taint is noted. Of an episode,
-    which is also the receipt of its session, the day at least is told.
-    """
+    """The draft with safe texts, else why it is dropped; an episode is a receipt and stays."""
     finding = draft.finding
     try:
         title, body = model_output.safe_text(clean_text(finding.title), clean_text(finding.body))
-        tags, paths, commands = map(_listed, (finding.tags, finding.paths, finding.commands))
+        tags, paths, commands = map(_safe_lines, (finding.tags, finding.paths, finding.commands))
     except model_output.Refused as refused:
         if finding.scope != "episode":
             return None, REFUSED[refused.why]
@@ -149,15 +143,13 @@ def guarded(draft: FindingDraft, session: Session) -> tuple[FindingDraft | None,
     return draft._replace(finding=safe._replace(tainted=tainted)), ""
 
 
-def _listed(values: Iterable[str]) -> tuple[str, ...]:
+def _safe_lines(values: Iterable[str]) -> tuple[str, ...]:
     lines = (model_output.safe_line(clean_text(value), longest=WORD_LENGTH) for value in values)
     return tuple(dict.fromkeys(filter(None, lines)))[:MOST_WORDS]
 
 
 def is_tainted(finding: Finding, session: Session) -> bool:
-    """Whether the advice is in words of tool output, a file or the web, not in the session's own;
-    quoted code and short errors are no advice.
-    """
+    """Whether advice is in words of a tool, a file or the web; quotes and short errors aside."""
     if not 0 <= finding.turn < len(session.turns):
         return False
     turn = session.turns[finding.turn]

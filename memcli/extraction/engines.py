@@ -11,7 +11,7 @@ from memcli.extraction import drafts, episodes, prompts, rules
 from memcli.extraction.drafts import FindingDraft
 from memcli.extraction.episodes import EpisodeDraft
 from memcli.extraction.scopes import ExtractionScope
-from memcli.providers.llm.replies import ReplyError
+from memcli.providers.llm.replies import ReplyError, read_items
 from memcli.sessions.model import Finding, Session, Stretch
 
 if TYPE_CHECKING:
@@ -23,9 +23,7 @@ REPLY_TOKENS = 4000
 
 
 class EngineInput(NamedTuple):
-    """What an engine looks at: the turns from `first` on. `folder` is the job's, relative to the
-    root; `left` is how many lessons by rules the session may still leave.
-    """
+    """What an engine looks at: the turns from `first` on; by rules, `left` lessons may be left."""
 
     session: Session
     first: int
@@ -53,9 +51,7 @@ class Findings(NamedTuple):
 
 
 def find(given: EngineInput, runs: Sequence[ExtractionScope], model: Model | None) -> Findings:
-    """What the scopes find: by the model; by rules without one, and when its reply is of no use;
-    nothing when no reply came.
-    """
+    """What the scopes find: by the model, else, or where its reply is of no use, by rules."""
     asked = [scope for scope in runs if scope.looks_for]
     answers, names = Findings(), {scope.name for scope in runs}
     if model is not None and asked:
@@ -69,7 +65,6 @@ def find(given: EngineInput, runs: Sequence[ExtractionScope], model: Model | Non
 
 
 def _drafts(given: EngineInput, names: set[str], answers: Findings) -> Iterator[FindingDraft]:
-    """All that is to be placed: what was found, what the job noted, the episodes."""
     session, folder, today = given.session, given.folder, given.today
     yield from drafts.drafts_of(session, answers.findings, today)
     if "interventions" in names:
@@ -84,7 +79,6 @@ def _drafts(given: EngineInput, names: set[str], answers: Findings) -> Iterator[
 
 
 def _by_rules(given: EngineInput, wanted: set[str]) -> Findings:
-    """The findings behind turn `first`; the whole session is evidence for them."""
     found, more = rules.find(given.session)
     fresh = [f for f in found if f.scope in wanted and f.turn >= given.first]
     more = (*(f.title for f in fresh[given.left :]), *more)
@@ -101,7 +95,6 @@ def sent(given: EngineInput, runs: Sequence[ExtractionScope]) -> list[str]:
 def _asks(
     given: EngineInput, runs: Sequence[ExtractionScope]
 ) -> list[tuple[Ask, prompts.CondensedPart]]:
-    """One call for all scopes; for a session over the bound, one for each part of it."""
     from memcli.providers.llm import Ask
 
     prompt = prompts.instruction(runs, given.inputs, given.segments)
@@ -139,13 +132,12 @@ def _general(model: Model, given: EngineInput, findings: Sequence[Finding]) -> l
     if not asked:
         return []
     ask = Ask(prompts.JUDGE, prompts.judgement(asked), schema=prompts.VERDICTS, purpose="judge")
-    good = prompts.parse_verdicts(model.ask(ask).text, len(asked))
-    told = [f for i, f in enumerate(asked) if i in good]
+    numbers, _ = read_items(model.ask(ask).text, prompts.VERDICTS, "general")
+    told = [f for i, f in enumerate(asked, 1) if i in numbers]
     return [f for f in told if len(name) < 3 or name not in f"{f.title} {f.body}".casefold()]
 
 
 def _told(given: EngineInput, parsed: prompts.Parsed) -> dict[int, EpisodeDraft]:
-    """What the model told of each segment; outcome and key turns are the session's own."""
     told: dict[int, EpisodeDraft] = {}
     for at, segment in enumerate(given.segments):
         for finding, ended in zip(parsed.findings, parsed.outcomes, strict=True):

@@ -49,8 +49,16 @@ def segments(turns: Sequence[Turn], at: int = 0) -> tuple[Stretch, ...]:
     held = Counter(word for _, said in units for word in said)
     rare = {word: math.log((len(units) + 0.5) / count) for word, count in held.items()}
     valleys = _valleys(units, {*gaps}, rare) if len(units) >= LEAST else []
-    edges = pairwise([0, *sorted([*gaps, *valleys][: MOST - 1]), len(turns)] if turns else [])
-    return tuple(_segment(turns, start, end, at, rare, heard) for start, end in edges)
+    edges = [0, *sorted([*gaps, *valleys][: MOST - 1]), len(turns)] if turns else []
+    found = []
+    for start, end in pairwise(edges):
+        said = moments(turns, start, end)
+        surprises = surprises_of([set(heard(i)) for i in said], rare)
+        best = sorted(zip(surprises, said, strict=True), key=lambda one: -one[0])[:6]
+        keys = {i for surprise, i in best if surprise >= KEY} | {*said[:1], *said[-1:]}
+        spots = tuple(sorted(key + at for key in keys))
+        found.append(Stretch(start + at, end + at, _on_scale(surprises[1:]), spots))
+    return tuple(found)
 
 
 def _gaps(turns: Sequence[Turn]) -> Iterator[tuple[float, int]]:
@@ -115,18 +123,10 @@ def _cosine(a: Mapping[str, float], b: Mapping[str, float]) -> float:
     return dot / math.sqrt(sizes) if sizes else 0.0
 
 
-def _segment(
-    turns: Sequence[Turn], start: int, end: int, at: int, rare: Mapping[str, float], heard: _Heard
-) -> Stretch:
-    said = moments(turns, start, end)
-    surprises = surprises_of([set(heard(i)) for i in said], rare)
-    order = sorted(range(len(said)), key=lambda n: (-surprises[n], n))
-    keys = {said[n] for n in order[:6] if surprises[n] >= KEY} | {*said[:1], *said[-1:]}
-    spots = tuple(sorted(key + at for key in keys))
-    mean = sum(surprises[1:]) / max(1, len(surprises) - 1)
+def _on_scale(surprises: Sequence[float]) -> float:
+    mean = sum(surprises) / max(1, len(surprises))
     (low, least), (high, most) = next(pair for pair in pairwise(SCALE) if mean <= pair[1][0])
-    surprise = least + (mean - low) * (most - least) / (high - low)
-    return Stretch(start + at, end + at, round(surprise, 3), spots)
+    return round(least + (mean - low) * (most - least) / (high - low), 3)
 
 
 def moments(turns: Sequence[Turn], start: int, end: int) -> list[int]:
@@ -148,12 +148,12 @@ def surprises_of(said: Sequence[set[str]], rare: Mapping[str, float]) -> list[fl
     """
     event: dict[str, tuple[float, int]] = {}  # the weight of a word when it was last said, and when
     found = []
-    for now, words in enumerate(said):
-        held = {word: event.get(word, (0.0, now)) for word in words}
+    for now, bag in enumerate(said):
+        held = {word: event.get(word, (0.0, now)) for word in bag}
         left = {word: weight * DECAY ** (now - 1 - at) for word, (weight, at) in held.items()}
-        total = sum(rare.get(word, 1.0) for word in words)
+        total = sum(rare.get(word, 1.0) for word in bag)
         known = sum(rare.get(word, 1.0) * min(1.0, 2 * weight) for word, weight in left.items())
-        fresh = (1 - known / total) * min(1.0, len(words) / 8) if event and total else 0.0
+        fresh = (1 - known / total) * min(1.0, len(bag) / 8) if event and total else 0.0
         found.append(min(1.0, max(0.0, fresh)))
         for word, weight in left.items():
             event[word] = (min(1.0, weight * DECAY + (1 - DECAY) * 4), now)
@@ -200,7 +200,6 @@ def _changes(turn: Turn) -> bool:
 
 
 def _title(turns: Sequence[Turn]) -> str:
-    """The sentence that tells best what was done."""
     said = (turns[i] for i in moments(turns, 0, len(turns)))
     closings = [turn for turn in said if not turn.human][-EXCHANGES:]
     often = Counter(w for turn in closings for w in content(turn.text[:4000].lower()))
@@ -221,7 +220,6 @@ def _title(turns: Sequence[Turn]) -> str:
 def _tellings(
     turns: Sequence[Turn], closings: Sequence[Turn]
 ) -> Iterator[tuple[float, SpokenSentence]]:
-    """(worth, sentence) of all that may tell what was done."""
     for turn in turns:
         if turn.tool and (found := words.pattern("commit").search(command_of(turn))):
             subject = found[1] or found[2]
@@ -260,7 +258,6 @@ def _reported(one: SpokenSentence) -> float:
 
 
 def _tells(one: SpokenSentence) -> bool:
-    """Whether a sentence stands for itself."""
     ends = one.text.rstrip("*_ ").endswith((":", "：", "?", "？", "吗", "か", "{", "(", "["))
     tells = not ends and 4 <= _count(one) <= 40 and len(content(one.low)) >= 3
     return tells and "[secret removed" not in one.text
@@ -272,7 +269,6 @@ def _count(one: SpokenSentence) -> int:
 
 
 def _clause(text: str) -> str:
-    """A text of more than 15 words, cut where a clause ends."""
     if len(text.split()) <= WORDS[1]:
         return text
     ends = regex(r"[,;:(—–]| - | so that | which | because ").finditer(text)
@@ -283,7 +279,6 @@ def _clause(text: str) -> str:
 
 
 def _summary(turns: Sequence[Turn], taught: Sequence[Finding]) -> str:
-    """What decided: the lessons, then the agent's closing words, at most four sentences."""
     last = next((turn.text for turn in reversed(turns) if spoken(turn)), "")
     closing = [one for one in sentences(last) if len(content(one.low)) >= 3 and _is_open(one)]
     lessons = [finding.body for finding in taught if len(finding.body) <= 300][:2]

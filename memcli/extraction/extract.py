@@ -36,9 +36,8 @@ NO_MODEL = 'no language model is enabled (llm = "anthropic" in the user file, or
 
 
 class ExtractRequest(NamedTuple):
-    """What to learn from: `transcripts` are files ("-" is `text`), none discovers this repository's
-    sessions, with `finished` those that have ended. `again` asks the model also about a session
-    that was learned from and is not known to the state file.
+    """What to learn from: files ("-" is `text`), else this repository's sessions, with `finished`
+    those that have ended. `again` asks the model also where only memory knows of a session.
     """
 
     transcripts: tuple[str, ...] = ()
@@ -75,9 +74,7 @@ class Learned(NamedTuple):
 
 
 class ExtractReport(NamedTuple):
-    """What was learned, session by session. `more` names sessions that were found but not read,
-    `prompts` is what would be sent (--show-prompt), `turns` maps sessions to what was new in them.
-    """
+    """What was learned; `more` are sessions not read, `turns` what was new in those that were."""
 
     engine: str
     why: str
@@ -119,9 +116,7 @@ def _engine(app: App, request: ExtractRequest) -> tuple[str, str, Model | None]:
 
 
 class _Extraction:
-    """One run over several sessions. With `dry_run` the texts that would be written lie over the
-    files: a later session sees what an earlier one would leave.
-    """
+    """One run over several sessions; with `dry_run` each sees what the earlier ones would leave."""
 
     def __init__(
         self, app: App, request: ExtractRequest, model: Model | None, *, llm: bool, dry_run: bool
@@ -155,7 +150,6 @@ class _Extraction:
         return more
 
     def _transcript(self, path: str, name: str) -> None:
-        """Learn from the sessions of one transcript, and remember how far it was read."""
         sessions, position = self.transcripts.read(path, name, self._has_receipt)
         done = [self._session(session, position) for session in sessions]
         reached = [each for each in done if each is not None]
@@ -280,9 +274,7 @@ class _Extraction:
         return {name: text for name, text in inputs.items() if text}
 
     def _notes(self, home: Home, name: str) -> str:
-        """A file of the job's directory, cleaned, "" without one; of notes that a repository brings
-        nothing: nobody here has said it.
-        """
+        """A file of the job's directory, cleaned; "" without one, and of notes that git tracks."""
         path, lines = self.root / home.job_folder / name, name.endswith(".jsonl")
         if lines and os.path.lexists(path) and not git.own_files(self.root, [str(path)]):
             return ""
@@ -339,7 +331,6 @@ def _told(head: Learned, found: engines.Findings, outcome: placement.Outcome) ->
 
 
 def _live(known: Iterable[placement.KnownFile], level: str, job: str) -> list[Entry]:
-    """The live entries of a level (of this job), the latest first."""
     found = [
         entry
         for file in known

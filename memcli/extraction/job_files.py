@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from memcli.errors import RefusedError, UsageError
@@ -15,11 +16,12 @@ from memcli.memory import front_matter
 from memcli.memory.values import PHASES
 from memcli.sessions.clean import clean_text, line
 from memcli.text import model_output
+from memcli.text.controls import strip_private
 from memcli.text.injections import neutralise
-from memcli.text.secrets import find_secrets
+from memcli.text.secrets import find_secrets, redact_secrets
 
 if TYPE_CHECKING:
-    from memcli.providers.llm import Ask
+    from memcli.providers.llm import Model
 
 ASSUMPTIONS = ("complexity", "approach_viability", "preference_model", "scope")
 VALUE_LENGTH = 300
@@ -89,14 +91,11 @@ def premortem(
 
 
 def _listed(risks: Sequence[tuple[str, str]]) -> list[str]:
-    """Bullets; what holds a secret or a command is left out."""
     rows = []
     for title, text in risks:
-        try:
+        with suppress(model_output.Refused):
             head, body = model_output.safe_text(clean_text(title), clean_text(text), longest=600)
-        except model_output.Refused:
-            continue
-        rows.append(f"- **{head}**" + (f": {' '.join(body.split())}" if body else ""))
+            rows.append(f"- **{head}**" + (f": {' '.join(body.split())}" if body else ""))
     return rows
 
 
@@ -124,24 +123,22 @@ _CLAUSE = re.compile(r"[.;:!?]\s|[。；！？，、\n]|,\s| (?:and|but|und|aber
 LIST = 4  # so many items, some done and some open, tell that the work is under way
 
 
-def stage_in_front_matter(text: str) -> str:
-    """`stage:` of the front matter, or "" when there is none that is known."""
+def stage_of(text: str) -> tuple[str, str]:
+    """The stage that INTENT.md names ("" when it does not say), and what told it."""
     front = _FRONT.match(text)
     try:
-        return _named(str(front_matter.read(front[1]).values.get("stage", ""))) if front else ""
+        given = front_matter.read(front[1]).values.get("stage", "") if front else ""
     except front_matter.Malformed:
-        return ""
-
-
-def stage_by_rules(text: str) -> str:
-    """The stage that a line names, else that of today's clauses when they agree, else of a list."""
+        given = ""
+    if found := _named(str(given)):
+        return found, "front matter"
     text = _FRONT.sub("", text, count=1)
     told = next(filter(None, (_named(found[1]) for found in _NAMED.finditer(text))), "")
     now, other = _sections(text)
     done = [found[1] != " " for found in _ITEM.finditer(text)]
     under_way = len(done) >= LIST and any(done) and not all(done)
     by_list = "implementation" if under_way else ""
-    return told or _agreed(now) or _agreed(other, marked=True) or by_list
+    return told or _agreed(now) or _agreed(other, marked=True) or by_list, "rules"
 
 
 def _named(word: str) -> str:
@@ -153,7 +150,6 @@ def _named(word: str) -> str:
 
 
 def _sections(text: str) -> tuple[list[str], list[str]]:
-    """The lines below headings that mean today, and those that may tell of it all the same."""
     now: list[str] = []
     other: list[str] = []
     taken: list[str] | None = other
@@ -169,29 +165,20 @@ def _sections(text: str) -> tuple[list[str], list[str]]:
 def _agreed(lines: Sequence[str], *, marked: bool = False) -> str:
     """The one stage of all clauses, with `marked` of those that speak of today."""
     stages: set[str] = set()
-    for clause in _clauses("\n".join(lines)):
-        if not marked or _SEEN["today"].search(clause):
-            stages.update(stage for stage in STAGES if _SEEN[stage].search(clause))
+    for paragraph in "\n".join(lines).split("\n\n"):
+        for clause in _CLAUSE.split(re.sub(r"\n(?![ \t]*[-*+>#])", " ", paragraph) + "\n"):
+            elsewhen = any(_SEEN[name].search(clause) for name in ("elsewhen", "over"))
+            if not elsewhen and (not marked or _SEEN["today"].search(clause)):
+                stages.update(stage for stage in STAGES if _SEEN[stage].search(clause))
     return stages.pop() if len(stages) == 1 else ""
 
 
-def _clauses(text: str) -> Iterator[str]:
-    """The clauses of paragraphs, without those that speak of another time."""
-    for paragraph in text.split("\n\n"):
-        for clause in _CLAUSE.split(re.sub(r"\n(?![ \t]*[-*+>#])", " ", paragraph) + "\n"):
-            if not any(_SEEN[name].search(clause) for name in ("elsewhen", "over")):
-                yield clause
-
-
-def ask_stage(text: str) -> Ask:
-    """What a language model is asked."""
+def ask_stage(model: Model, text: str) -> str:
+    """The stage that a model names, unknown when it says anything else."""
     from memcli.providers.llm import Ask
 
-    prompt = f"One of: {', '.join(STAGES)}, unknown.\n{QUESTION}\n\n<intent>\n{text}\n</intent>"
-    return Ask(SYSTEM, prompt, purpose="stage")
-
-
-def stage_in_reply(reply: str) -> str:
-    """The first word of a reply that is a stage; anything else is unknown."""
+    shown = redact_secrets(strip_private(text[:INTENT_LENGTH]))
+    asked = f"One of: {', '.join(STAGES)}, unknown.\n{QUESTION}\n\n<intent>\n{shown}\n</intent>"
+    reply = model.ask(Ask(SYSTEM, asked, purpose="stage")).text
     words = re.findall(r"[a-z]+", reply.lower())
     return next((word for word in words if word in STAGES), "unknown")

@@ -36,9 +36,7 @@ class KnownFile(NamedTuple):
 
 
 def receipt(session: Session, known: Iterable[KnownFile]) -> int:
-    """The index of the first turn that no `source` of an entry tells to have been read. Turns that
-    a fork copied from another session count as read, too: event uuids are unique.
-    """
+    """The first turn that was not read yet, here or in a fork, by the `source` of entries."""
     keys = set()
     for entry in (entry for file in known for entry in file.memory.entries):
         own = str(entry.extra.get("session_id", "")) == session.id
@@ -64,9 +62,7 @@ def related(session: Session, entries: Sequence[Entry], most: int = 12) -> list[
 
 
 class Context(NamedTuple):
-    """What every entry of a session names, where things go (`scopes.targets_of`), and how many
-    episodes stay live in a file.
-    """
+    """What a session's entries name, where things go, how many episodes stay live in a file."""
 
     session: Session
     task: str
@@ -176,16 +172,16 @@ class _Placement:
 
     def _same(self, draft: FindingDraft, place: Place, mine: Claim) -> _Alike | None:
         """What says the same and decides: a live entry, else one thrown out, else a stale one."""
-        words = rough(_body(draft))
-        found = [
-            one
-            for one in self.alike
-            if one.entry.kind != "episode"
-            and _is_around(one.file.place, place)
-            and len(words & one.rough) >= max(1, ROUGH * len(words | one.rough))
-            and self._rank(one) < _IGNORED
-            and near_duplicate(mine, claim(one.entry.body))
-        ]
+        words, found = rough(_body(draft)), []
+        jobs, tasks = ("", place.job), ("", place.task)
+        for one in self.alike:
+            at = one.file.place  # readers of a place see its level and those around it
+            outer = at.of == place.of and OUTERMOST[at.level] <= OUTERMOST[place.level]
+            alike = len(words & one.rough) >= max(1, ROUGH * len(words | one.rough))
+            if outer and alike and at.job in jobs and at.task in tasks:
+                counts = one.entry.kind != "episode" and self._rank(one) < _IGNORED
+                if counts and near_duplicate(mine, claim(one.entry.body)):
+                    found.append(one)
         return min(found, key=self._rank, default=None)
 
     def _rank(self, one: _Alike) -> int:
@@ -202,9 +198,7 @@ class _Placement:
         return _STALE if because == "stale" else _IGNORED if over else _THROWN
 
     def _strengthen(self, same: _Alike, draft: FindingDraft, *, asked: bool = False) -> None:
-        """Note that this session said it, too; once in a session. A reminder resets the clock
-        alone.
-        """
+        """Note once that this session said it, too. A reminder resets the clock alone."""
         restored, session = self._rank(same) == _STALE, self.context.session
         if not restored:
             same = self.live[self.survivors.get(same.entry.id, same.entry.id)]
@@ -270,7 +264,6 @@ class _Placement:
 
 
 def _judged(finding: Finding, scope: ExtractionScope) -> dict[str, Any]:
-    """Type, importance, kind and priority: the finding's, else the scope's; less for taint."""
     kind, type_ = finding.kind or scope.kind, finding.type or scope.type
     if kind == "fact" and not finding.type:
         type_ = "declarative"
@@ -284,7 +277,6 @@ def _judged(finding: Finding, scope: ExtractionScope) -> dict[str, Any]:
 
 
 def _body(draft: FindingDraft) -> str:
-    """Heading, body and detail. What the title says word for word is left out of the body."""
     title, body = draft.finding.title, draft.finding.body
     first, _, rest = body.partition(". ")
     bare = [" ".join(text.casefold().split()).strip(" .!:") for text in (title, body, first)]
@@ -292,13 +284,6 @@ def _body(draft: FindingDraft) -> str:
         body = rest.lstrip() if bare[0] != bare[1] else ""
     detail = f"### Detail\n{draft.detail}" if draft.detail else ""
     return "\n".join(filter(None, (f"## [{draft.day}] {title}", body, detail)))
-
-
-def _is_around(place: Place, target: Place) -> bool:
-    """Whether readers of the target see what stands at `place`: its level and those around it."""
-    if place.of != target.of or OUTERMOST[place.level] > OUTERMOST[target.level]:
-        return False
-    return place.job in ("", target.job) and place.task in ("", target.task)
 
 
 def with_bullets(memory: MemoryFile, rows: Sequence[str]) -> str:

@@ -43,30 +43,25 @@ class CondensedPart(NamedTuple):
 def transcript(
     turns: Sequence[Turn], first: int = 0, *, tokens: int = TOKENS
 ) -> list[CondensedPart]:
-    """The turns from index `first` on, numbered from 1 within the whole session, in parts of at
-    most `tokens`, each of them to be asked in turn.
-    """
+    """The turns from index `first` on, numbered in the session, in parts of at most `tokens`."""
     parts: list[list[tuple[int, str]]] = []
     size = 0
     for number, line in _lines(turns, first):
         if not parts or size + len(line) > tokens * CHARACTERS:
-            parts.append([])
-            size = 0
+            parts, size = [*parts, []], 0
         parts[-1].append((number, line))
         size += len(line) + 1
     found = []
     for at, part in enumerate(parts, 1):
         cut = f"part {at} of {len(parts)}: the session is too long for one call"
-        said = [line for _, line in part]
-        text = redact_secrets("\n".join([f"({cut})", *said] if len(parts) > 1 else said))
+        lines = [f"({cut})"][: len(parts) - 1] + [line for _, line in part]
+        shown = f"<transcript>\n{redact_secrets(chr(10).join(lines))}\n</transcript>\n"
         numbers = frozenset(range(part[0][0], part[-1][0] + 1))
-        shown = f"<transcript>\n{text}\n</transcript>\n"
         found.append(CondensedPart(shown, numbers, (cut,) if len(parts) > 1 else ()))
     return found
 
 
 def _lines(turns: Sequence[Turn], first: int) -> Iterator[tuple[int, str]]:
-    """(number, line) of what is shown; calls in a row share a line."""
     closing = set(moments(turns, 0, len(turns)))
     calls: dict[str, int] = {}
     for number, turn in enumerate(turns[first:], first + 1):
@@ -93,14 +88,12 @@ def _called(calls: dict[str, int]) -> Iterator[tuple[int, str]]:
 
 def _call(turn: Turn) -> str:
     text = " ".join(essence(command_of(turn)).split())
-    shown = (
-        f"`{text if len(text) <= CALL else text[: CALL - 1] + '…'}`" if text else edited_by(turn)
-    )
+    short = text if len(text) <= CALL else text[: CALL - 1] + "…"
+    shown = f"`{short}`" if text else edited_by(turn)
     return f"{turn.tool} {shown}" if shown else ""
 
 
 def _words(turn: Turn, *, closing: bool) -> str:
-    """What is shown of a turn; "" for nothing."""
     text = turn.text.strip()
     if turn.role == "tool" and not turn.human:
         return _ends(" ".join(text.split()), FAILED) if turn.error else ""
@@ -143,13 +136,13 @@ def instruction(
         parts.append(f"Segments for episodes: turns {spans}.")
     shown = dict.fromkeys([*(name for scope in scopes for name in scope.shows), "known memories"])
     for name in (name for name in shown if inputs.get(name)):
-        parts.append(
-            _fenced(name.strip(".").replace(" ", "-").replace(".", "-").lower(), inputs[name])
-        )
+        tag = name.strip(".").replace(" ", "-").replace(".", "-").lower()
+        parts.append(fenced(tag, inputs[name]))
     return "\n".join(parts)
 
 
-def _fenced(tag: str, text: str) -> str:
+def fenced(tag: str, text: str) -> str:
+    """A text between tags, which it cannot close."""
     return f"<{tag}>\n{fence_safe(text, tag)}\n</{tag}>"
 
 
@@ -163,22 +156,14 @@ def memories(texts: Sequence[str]) -> str:
 def judgement(findings: Sequence[Finding]) -> str:
     """Which of these are project-agnostic: the question to the judge."""
     listed = "\n".join(f"[{i}] {f.title}: {f.body}" for i, f in enumerate(findings, 1))
-    return f"{_fenced('lessons', listed)}\ngeneral: the numbers of those that do."
-
-
-def risks(task: str, pitfalls: Sequence[str]) -> str:
-    """The question of a pre-mortem."""
-    known = "\n".join(f"- {text}" for text in pitfalls) or "none"
-    return f"{_fenced('task', task)}\n{_fenced('pitfalls', known)}"
+    return f"{fenced('lessons', listed)}\ngeneral: the numbers of those that do."
 
 
 # --- replies
 
 
 class Parsed(NamedTuple):
-    """The findings of a reply and their outcomes, what was wrong with other items, and how many
-    named no turn that was shown.
-    """
+    """The findings of a reply, their outcomes, odd items, how many named no turn that was shown."""
 
     findings: tuple[Finding, ...]
     outcomes: tuple[str, ...]
@@ -190,41 +175,26 @@ def parse_reply(text: str, scopes: Sequence[str], numbers: frozenset[int]) -> Pa
     """The findings of a reply. Raises ProviderError when it is no list; one odd item is dropped."""
     items, odd = read_items(text, schema(ITEM, scopes))
     # What is drawn from memories or files comes from no turn.
-    turns = [i["turn"] if BY_NAME[i["scope"]].turns else max(numbers, default=1) for i in items]
-    placed = [(i, n) for i, n in zip(items[:ITEMS], turns, strict=False) if n in numbers]
+    last, items = max(numbers, default=1), items[:ITEMS]
+    turns = [item["turn"] if BY_NAME[item["scope"]].turns else last for item in items]
+    placed = [(i, n) for i, n in zip(items, turns, strict=True) if n in numbers]
     ends = tuple(item.get("outcome", "") for item, _ in placed)
     findings = tuple(_finding(item, number - 1) for item, number in placed)
-    return Parsed(findings, ends, odd, len(items[:ITEMS]) - len(placed))
+    return Parsed(findings, ends, odd, len(items) - len(placed))
 
 
 def _finding(item: Mapping[str, Any], turn: int) -> Finding:
-    scope = BY_NAME[item["scope"]]
-    lists: dict[str, Any] = {key: tuple(item.get(key, ())) for key in ("tags", "paths", "commands")}
-    return Finding(
-        scope=scope.name,
-        title=_cut(item["title"], TITLE),
-        body=_cut(item["text"], TEXT),
-        turn=turn,
-        kind=item["kind"],
-        type=item.get("type", ""),
-        importance=item.get("importance"),
-        about_person=item.get("person", False),
-        institutional=item.get("norm", False) and scope.norms,
-        tainted=item.get("outside", False),
-        reinforces=item.get("known", ""),
-        **lists,
-    )
+    scope, title, body = item["scope"], _cut(item["title"], TITLE), _cut(item["text"], TEXT)
+    said: dict[str, Any] = {key: tuple(item.get(key, ())) for key in ("tags", "paths", "commands")}
+    renamed = {"person": "about_person", "outside": "tainted", "known": "reinforces"}
+    said |= {renamed.get(k, k): item[k] for k in ("type", "importance", *renamed) if k in item}
+    norm = item.get("norm", False) and BY_NAME[scope].norms
+    return Finding(scope, title, body, turn, item["kind"], institutional=norm, **said)
 
 
 def _cut(text: str, longest: int) -> str:
     # Redacted before it is cut: half a credential is not recognised.
     return redact_secrets(text[: 8 * longest])[:longest]
-
-
-def parse_verdicts(text: str, count: int) -> frozenset[int]:
-    """The indexes, from 0, that a judge calls project-agnostic. Raises ProviderError."""
-    numbers, _ = read_items(text, VERDICTS, "general")
-    return frozenset(number - 1 for number in numbers) & frozenset(range(count))
 
 
 def parse_risks(text: str) -> tuple[tuple[str, str], ...]:

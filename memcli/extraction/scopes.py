@@ -12,9 +12,9 @@ from memcli.text.matching import table
 
 
 class ExtractionScope(NamedTuple):
-    """A row of the table. `writes` is a key of `targets_of`. `needs` names inputs without which
-    there is nothing to look at, `shows` those put beside the transcript. `norms`: it may write to
-    institutional.md; `rules`: it needs no model; `turns`: what it finds comes from turns.
+    """A row of the table. `writes` is a key of `targets_of`; `needs` and `shows` name inputs.
+
+    `norms`: it may write to institutional.md; `rules`: it needs no model; `turns`: it reads turns.
     """
 
     name: str

@@ -12,6 +12,7 @@ from memcli.app import App
 from memcli.errors import DataError, UsageError
 from memcli.extraction import rules
 from memcli.memory.values import Problem
+from memcli.project.context import need_root
 from memcli.sessions.discover import agents_of, discover, is_agent
 from memcli.sessions.model import Session
 from memcli.sessions.reader import Position, joined, read_all
@@ -23,9 +24,7 @@ QUIET, AGENTS = 1800, 64 << 20  # seconds until a session is finished, bytes of 
 
 
 class Transcripts:
-    """The transcripts of one run; without `whole` only with what the rules look at. `problems`
-    names those that cannot be read.
-    """
+    """The transcripts of one run; without `whole` only with what the rules look at."""
 
     def __init__(self, app: App, form: str, stdin: bytes, *, whole: bool) -> None:
         self.app, self.form, self.stdin = app, form, stdin
@@ -41,23 +40,19 @@ class Transcripts:
         return name if name == "-" else path
 
     def discovered(self, *, every: bool, finished: bool) -> tuple[list[str], tuple[str, ...]]:
-        """This repository's sessions that were not read to their end, without those of sub-agents:
-        the latest few, and the rest.
-        """
+        """This repository's unread sessions, none of sub-agents: the latest few, and the rest."""
         project = self.app.project
-        assert project.root is not None
-        found, unread, _ = discover(project.environ, [project.root])
+        found, unread, _ = discover(project.environ, [need_root(project)])
         self.problems += [Problem(str(path), 1, why, "unreadable") for path, why in unread]
         chosen: list[str] = []
         more: list[str] = []
         for file in found:
-            known = self.position(str(file.path))
+            known, changed = self.position(str(file.path)), file.mtime / 1e9
             read = known is not None and (known.size, known.mtime) == (file.size, file.mtime)
-            if file.parent or read or (finished and time.time() - file.mtime / 1e9 < QUIET):
-                continue
-            age = project.now - datetime.date.fromtimestamp(file.mtime / 1e9)
-            few = len(chosen) + len(more) < MOST and age.days <= DAYS
-            (chosen if every or few else more).append(str(file.path))
+            if not (file.parent or read or (finished and time.time() - changed < QUIET)):
+                age = project.now - datetime.date.fromtimestamp(changed)
+                few = len(chosen) + len(more) < MOST and age.days <= DAYS
+                (chosen if every or few else more).append(str(file.path))
         return chosen[::-1], tuple(more)
 
     def read(

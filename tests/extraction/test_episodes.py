@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memcli.extraction import rules
-from memcli.extraction.episodes import DETAIL, EpisodeDraft, outcome, told
-from memcli.extraction.episodes import segments
+from memcli.extraction.episodes import DETAIL, EpisodeDraft, outcome, segments, told
 from memcli.sessions.model import Session, Turn
 from tests.extraction.turns import agent, human, ran
 

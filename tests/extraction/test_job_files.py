@@ -8,8 +8,15 @@ from pathlib import Path
 import pytest
 
 from memcli.errors import RefusedError, UsageError
-from memcli.extraction import job_files
-from memcli.extraction.job_files import Checkpoint, checkpoint_line, parse_checkpoint, premortem
+from memcli.extraction.job_files import (
+    Checkpoint,
+    ask_stage,
+    checkpoint_line,
+    parse_checkpoint,
+    premortem,
+    stage_of,
+)
+from memcli.providers.llm.scripted import Scripted
 
 TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 
@@ -68,38 +75,29 @@ def test_a_risk_that_commands_the_agent_is_left_out_and_a_secret_is_masked() -> 
 @pytest.mark.parametrize(("text", "found"), [
     ("---\nstage: Designing\n---\n", "design"),
     ("---\nstage: party\n---\n", ""),
-    ("---\nstage:\n---\n", ""),
-    ("---\nother: 1\n---\n", ""),
-    ("---\nstage: [broken\n---\nStage: review\n", ""),
-    ("Stage: review\n", ""),
-])  # fmt: skip
-def test_front_matter_names_a_stage_or_none(text: str, found: str) -> None:
-    """What cannot be read names none; it is no error."""
-    assert job_files.stage_in_front_matter(text) == found
-
-
-@pytest.mark.parametrize(("text", "found"), [
+    ("---\nstage: [broken\n---\nStage: review\n", "review"),
     ("Status: green\nPhase: **building**\n", "implementation"),
     ("Status: green\nWe are now planning.\n", "planning"),
     ("Status: green\nAll is well.\n", ""),
     ("We are designing. Currently testing.\n", ""),
     ("## Status\nNot yet testing. We are designing.\n", "design"),
-    ("---\nstage: [broken\n---\nStage: review\n", "review"),
 ])  # fmt: skip
-def test_a_line_that_names_no_stage_is_passed_over(text: str, found: str) -> None:
-    """The next one may; two stages that are both under way are none."""
-    assert job_files.stage_by_rules(text) == found
+def test_intent_names_a_stage_or_none(text: str, found: str) -> None:
+    """In its front matter, else in a line, else in today's clauses; two of today are none."""
+    assert stage_of(text)[0] == found
 
 
 def test_plain_intents_tell_their_stage_or_are_unknown() -> None:
     """Prose in nine languages, a third of it adapted from public projects: none is told wrongly."""
     intents = json.loads(Path(__file__).with_name("intents.json").read_text("utf-8"))
-    told = [(job_files.stage_by_rules(text) or "unknown", wanted) for wanted, text in intents]
+    told = [(stage_of(text)[0] or "unknown", wanted) for wanted, text in intents]
     assert [pair for pair in told if pair[0] not in ("unknown", pair[1])] == []
     assert sum(found == wanted for found, wanted in told) >= 0.85 * len(intents)
 
 
-def test_a_reply_is_the_first_stage_that_it_names() -> None:
+def test_a_reply_is_the_first_stage_that_it_names(tmp_path: Path) -> None:
     """Whatever else a model says is unknown."""
-    assert job_files.stage_in_reply("I think: Review, or design") == "review"
-    assert job_files.stage_in_reply("unknown") == job_files.stage_in_reply("rm -rf /") == "unknown"
+    replies = tmp_path / "replies.jsonl"
+    replies.write_text('"I think: Review, or design"\n"rm -rf /"\n')
+    model = Scripted(str(replies), {})
+    assert [ask_stage(model, "We test.") for _ in range(2)] == ["review", "unknown"]

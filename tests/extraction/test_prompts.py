@@ -124,7 +124,6 @@ def test_texts_are_bounded_and_hold_no_secret() -> None:
     )
 
 
-def test_verdicts_and_risks_are_read() -> None:
-    """Numbers of what was shown; titles with texts."""
-    assert prompts.parse_verdicts('{"general": [1, 3, 9]}', 3) == {0, 2}
+def test_risks_are_read() -> None:
+    """Titles with texts."""
     assert prompts.parse_risks(reply({"title": "A", "text": "b"})) == (("A", "b"),)

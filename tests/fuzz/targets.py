@@ -19,7 +19,7 @@ from memcli.errors import DataError, MemError, ProviderError, UsageError
 from memcli.exchange import exporter
 from memcli.exchange.importers import claude_mem, markdown
 from memcli.exchange.importers.markdown import split_front
-from memcli.extraction import drafts, episodes, job_files, prompts, rules, scopes
+from memcli.extraction import drafts, episodes, prompts, rules, scopes
 from memcli.hooks import before_tool, calls
 from memcli.index import chunks, lexical, terms
 from memcli.index.lexical import quoted
@@ -190,7 +190,7 @@ def _consolidated(text: str) -> None:
         lambda: consolidate.read_verdicts(text, _pairs(), "2026-11-21"),
         lambda: consolidate.read_judgement(text, ()),
         lambda: consolidate.read_ratings(text, ()),
-        lambda: prompts.parse_verdicts(text, 2),
+        lambda: replies.read_items(text, prompts.VERDICTS, "general"),
         lambda: prompts.parse_risks(text),
         lambda: replies.parse_json(text, prompts.schema(prompts.ITEM, scopes.NAMES)),
     )

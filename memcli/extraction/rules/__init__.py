@@ -18,9 +18,7 @@ _MARKUP = re.compile(r"\*\*|__|^[\s>*_\d.)(-]+(?=\w)")
 
 
 def find(session: Session) -> tuple[list[Finding], tuple[str, ...]]:
-    """What in `session` is worth remembering, in order of its turns, and the titles of what is over
-    the most of a session. Deterministic, never raises.
-    """
+    """What is worth remembering, in order of its turns, and the titles of what is over the most."""
     turns = session.turns
     reminders, used = _reminders(turns)
     lessons = [_finding(*one, turns) for one in evidence.chosen(turns, used=used)]
@@ -36,17 +34,15 @@ def _reminders(turns: Sequence[Turn]) -> tuple[list[Finding], set[tuple[int, int
     one = Finding("observations", "", "", 0, "fact", type="declarative", priority="high")
     before, reminds = "", words.pattern("remember")
     for i, turn in enumerate(turns):
-        if turn.human:
-            said = sentences(turn.text, typed=True)
-            told = [n for n, each in enumerate(said) if each.text[-1] not in "?？"]
-            asks = [n for n in told if reminds.match(said[n].text)][:REMINDERS]
-            facts = [text for n in asks if (text := _fact(said, n, before))]
-            used |= {(i, n) for n, each in enumerate(said) if n in asks or each.text in facts}
-            for text in facts:
-                body = text[:1].upper() + text[1:]
-                found.append(one._replace(title=title(text), body=body, turn=i))
-        elif spoken(turn):
-            before = turn.text
+        before = turn.text if spoken(turn) else before
+        said = sentences(turn.text, typed=True) if turn.human else []
+        told = [n for n, each in enumerate(said) if each.text[-1] not in "?？"]
+        asks = [n for n in told if reminds.match(said[n].text)][:REMINDERS]
+        facts = [text for n in asks if (text := _fact(said, n, before))]
+        used |= {(i, n) for n, each in enumerate(said) if n in asks or each.text in facts}
+        for text in facts:
+            body = text[:1].upper() + text[1:]
+            found.append(one._replace(title=title(text), body=body, turn=i))
     return found, used
 
 
@@ -71,7 +67,6 @@ def title(text: str, longest: int = TITLE) -> str:
 
 
 def _finding(body: str, found: Remark, turns: Sequence[Turn]) -> Finding:
-    """The lesson as a finding of the scope that it belongs to."""
     shown = found.evidence
     one = Finding("project", title(found.sentence.text), body, found.turn)
     if not found.human:
@@ -107,9 +102,7 @@ def of_manner(text: str) -> bool:
 
 
 def _about(turns: Sequence[Turn], turn: int, body: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The files and commands that a correction is about: what it names of what the agent just did,
-    else the last thing that was done.
-    """
+    """The files and commands that a correction names of what the agent just did, else its last."""
     done: list[tuple[str, str]] = []  # (file, command) of what the agent did, the latest first
     for one in reversed(turns[max(0, turn - NEAR) : turn]):
         if one.human:

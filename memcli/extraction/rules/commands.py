@@ -13,6 +13,12 @@ from memcli.text.secrets import redact_secrets
 ERROR, OUTPUT = 200, 8000  # characters of an error, of the end of an output that is searched
 FAILURES, REACH = 3, 80  # recovered errors of a session, turns within which a fix must come
 
+_SET = r"[A-Za-z_]\w*="  # a variable that is set
+# What stands before the program: wrappers, and what runs it in an environment or as a module.
+_BEFORE = (
+    r"(?:(?:sudo|time|npx|env|timeout \S+)(?: |\Z))*"
+    r"(?:(?:uv|poetry) run(?: |\Z))?(?:python\S* -m (?=\S))?"
+)
 _SHELL_KEYS = ("command", "cmd", "script")
 _PATH_KEYS = ("file_path", "path", "filePath", "notebook_path", "absolute_path")
 ARGUMENTS = frozenset({*_SHELL_KEYS, *_PATH_KEYS, "input"})  # all that is looked at of a call
@@ -35,12 +41,13 @@ def recoveries(turns: Sequence[Turn]) -> list[Finding]:
     calls: list[_Call] = []
     for call, at, error in results(turns, calls):
         name = family(call.command)
+        since, failure = failed.get(name, (-REACH - 1, call))
         if not name or name.split()[0] in listed("looking"):
             continue
-        if error and (name not in failed or at - failed[name][0] > REACH):
+        if error and at - since > REACH:
             failed[name] = (at, call)
         elif not error and name in failed:
-            since, failure = failed.pop(name)
+            del failed[name]
             between = [one for one in calls[-REACH:] if since < one.turn < call.turn]
             near = turns[since : at + 3] if at - since <= REACH else ()
             one = _recovered(near, since, failure, call, between) if near else None
@@ -49,9 +56,7 @@ def recoveries(turns: Sequence[Turn]) -> list[Finding]:
 
 
 def results(turns: Sequence[Turn], calls: list[_Call]) -> Iterator[tuple[_Call, int, bool]]:
-    """(call, index of its result, whether it failed), by id, else in order, tool by tool; every
-    call is also appended to `calls`.
-    """
+    """(call, index of its result, whether it failed) by id or order; `calls` gets every call."""
     waiting: defaultdict[str, deque[_Call]] = defaultdict(deque)
     for i, turn in enumerate(turns):
         asked = waiting[turn.call or f"tool {turn.tool}"]
@@ -99,15 +104,8 @@ def essence(command: str) -> str:
 @lru_cache(maxsize=4096)
 def family(command: str) -> str:
     """What makes two calls the same command: its program, and its sub-command if it has such."""
-    tokens = [token for token in essence(command).split()[:12] if not _is_variable(token)]
-    while len(tokens) > 1 and tokens[0] in ("sudo", "time", "npx", "env", "timeout"):
-        tokens = tokens[2 if tokens[0] == "timeout" else 1 :]
-    if tokens[1:2] == ["run"] and tokens[0] in ("uv", "poetry"):
-        tokens = tokens[2:]
-    if len(tokens) > 2 and tokens[0].startswith("python") and tokens[1] == "-m":
-        tokens = tokens[2:]
-    if not tokens:
-        return ""
+    line = " ".join(each for each in essence(command).split()[:12] if not regex(_SET).match(each))
+    tokens = regex(_BEFORE).sub("", line, count=1).split() or [""]
     name = tokens[0].rsplit("/", 1)[-1]
     plain = [token for token in tokens[1:3] if regex(r"[a-z][a-z0-9:_-]*\Z").match(token)]
     if name in listed("sub-commanded"):
@@ -117,12 +115,7 @@ def family(command: str) -> str:
     return name[:60]
 
 
-def _is_variable(token: str) -> bool:
-    return regex(r"[A-Za-z_]\w*=").match(token) is not None
-
-
 def _error_line(text: str) -> str:
-    """The line of a tool's output that names the error, without secrets, at most 200 characters."""
     lines = [line.strip() for line in text.splitlines()[-200:]]
     named = [line for line in lines if len(line) < 1000 and pattern("error").search(line.lower())]
     typed = [line for line in named if pattern("typed error").search(line.lower())]
@@ -148,28 +141,25 @@ def _recovered(
     edited = tuple(dict.fromkeys(one.edited for one in between if one.edited))[:4]
     cause, error = _cause(turns, success.turn - start), _error_line(turns[0].text[-OUTPUT:])
     before, after = ({*essence(one.command).split()} for one in (failure, success))
-    options = all(one.startswith("-") or _is_variable(one) for one in before ^ after)
+    options = all(regex(f"-|{_SET}").match(one) for one in before ^ after)
     explained = (cause and (ran or edited)) or (after - before and options)
     if not error or not (explained or (ran and not edited)):
         return None
     steps = [*(f"ran {_code(one)}" for one in ran), *(f"edited {_code(path)}" for path in edited)]
     recovery = f"Recovery: {', '.join([*steps, f'then {_code(success.command)} passed'])}."
-    rows = (f"{_code(failure.command)} failed: `{error}`", cause, recovery)
-    short, body = _cut(f"{name} failed: {error}", 100), "\n".join(filter(None, rows))
-    found = Finding("corrective", short, body, start, "pitfall", "corrective")
+    rows = filter(None, (f"{_code(failure.command)} failed: `{error}`", cause, recovery))
+    short = _cut(f"{name} failed: {error}", 100)
+    found = Finding("corrective", short, "\n".join(rows), start, "pitfall", "corrective")
     return found._replace(paths=edited, commands=(f"{name}*",))
 
 
 def _cause(turns: Sequence[Turn], end: int) -> str:
     """The agent's last sentence that says why, from the error to its next words after the fix."""
-    found = ""
-    for i, turn in enumerate(turns):
-        if i > end and turn.human:
-            break
-        for one in sentences(turn.text) if spoken(turn) else ():
-            if "finding" in kinds_of(one.low) and 20 < len(one.text) <= 300:
-                found = one.text
-    return found
+    later = (i for i, turn in enumerate(turns) if i > end and turn.human)
+    near = turns[: next(later, len(turns))]
+    said = (one for turn in reversed(near) if spoken(turn) for one in sentences(turn.text)[::-1])
+    why = (one.text for one in said if "finding" in kinds_of(one.low))
+    return next((text for text in why if 20 < len(text) <= 300), "")
 
 
 def _code(text: str) -> str:

@@ -49,10 +49,8 @@ class Heard(NamedTuple):
     head: str
 
 
-TALK, PONDERED = (
-    8,
-    0.25,
-)  # a person's sentences of a talk, and which part of them ask, doubt or muse
+TALK, PONDERED = 8, 0.25  # a person's sentences of a talk, and which part of them ask or doubt
+_DOUBTS = {"hedge", "musing"}
 _NOBODY = Heard(-1, False, [], [], frozenset(), "", "")
 
 
@@ -80,24 +78,21 @@ def by_words(turns: Sequence[Turn], heard: Sequence[Heard]) -> Iterator[Remark]:
         around |= {"long turn"} if count > 6 else {"only sentence"} if count == 1 else set()
         around |= {"very long turn"} if count > 20 else set()
         around |= {"first turn"} if one.turn == first else set()
-        shown = [_of_words(*each) for each in zip(one.said, one.abouts, strict=True)]
+        shown = [_of_words(*each) | around for each in zip(one.said, one.abouts, strict=True)]
         for before, after in pairwise(shown):
             if "forbid" in before and are_halves(before, after):
                 before.add("both halves")
                 after.add("both halves")
-        for at, sentence in enumerate(one.said):
-            found = frozenset(around | shown[at])
-            yield Remark(one.turn, at, one.human, sentence, one.abouts[at], found)
+        rows = enumerate(zip(one.said, one.abouts, map(frozenset, shown), strict=True))
+        yield from (Remark(one.turn, at, one.human, *row) for at, row in rows)
 
 
 def _is_pondered(turns: Sequence[Turn], heard: Sequence[Heard]) -> bool:
     """Whether nothing was run or shown, and the person rather thinks aloud than says what is so."""
     if any(turn.tool or "```" in turn.text for turn in turns if not turn.human):
         return False
-    said = [sentence for one in heard if one.human for sentence in one.said]
-    doubts = [
-        {"hedge", "musing"} & words.kinds_of(one.low) or one.text[-1] in "?？" for one in said
-    ]
+    said = [each for one in heard if one.human for each in one.said]
+    doubts = (each.text[-1] in "?？" or _DOUBTS & words.kinds_of(each.low) for each in said)
     return len(said) >= TALK and sum(map(bool, doubts)) > PONDERED * len(said)
 
 
@@ -148,27 +143,32 @@ class Surroundings:
 
     def judged(self, found: Remark) -> Remark:
         """The candidate with the evidence of the session around it."""
-        at, counts = self.at[found.turn], Counter[int]()
+        at, counts, size = self.at[found.turn], Counter[int](), len(found.content)
+        after = next(iter(self.heard[at + 1 : at + 2]), _NOBODY)
+        near = self.turns[self.heard[at - 1].turn if at else 0 : found.turn]
         for word in found.content:
             counts.update(self.holding[word])
         # Which part of the sentence's words each other turn has, by its place.
-        size = len(found.content)
         shares = {i: n / size for i, n in counts.items() if 3 * n >= size and i != at}
-        more = self._to_agent(found, at) if found.human else self._by_agent(found, at)
-        if len(found.content) >= 3:
-            same = [i for i, share in shares.items() if share >= SAME]
-            agents = [i for i in same if i > at and not self.heard[i].human]
-            asked = max((n for i, n in shares.items() if i < at and self.heard[i].human), default=0)
-            more |= {
-                "said by the person elsewhere": any(self.heard[i].human for i in same),
-                "said by the agent later": bool(agents),
-                "said by the agent thrice": len(agents) >= 3,
-                "in the closing summary": self.last != at and shares.get(self.last, 0) >= 0.5,
-                "taken back": found.human
-                and any(i > at for i in self.corrections.intersection(same)),
-                "about what was asked": not found.human and asked >= 0.34,
-            }
+        agreed = after.human and words.pattern("agreed").match(after.head) is not None
+        more = {"agreed to": agreed, "after an error": any(turn.error for turn in near)}
+        more = self._to_agent(found, at) if found.human else more
+        if size >= 3:
+            more |= self._elsewhere(found, at, shares)
         return found._replace(evidence=found.evidence | _true(more))
+
+    def _elsewhere(self, found: Remark, at: int, shares: Mapping[int, float]) -> dict[str, bool]:
+        same = {i for i, share in shares.items() if share >= SAME}
+        agents = [i for i in same if i > at and not self.heard[i].human]
+        asked = max((n for i, n in shares.items() if i < at and self.heard[i].human), default=0)
+        return {
+            "said by the person elsewhere": any(self.heard[i].human for i in same),
+            "said by the agent later": bool(agents),
+            "said by the agent thrice": len(agents) >= 3,
+            "in the closing summary": self.last != at and shares.get(self.last, 0) >= 0.5,
+            "taken back": found.human and any(i > at for i in self.corrections & same),
+            "about what was asked": not found.human and asked >= 0.34,
+        }
 
     def _to_agent(self, found: Remark, at: int) -> dict[str, bool]:
         """Of a person's sentence: what the agent asked or did before, and said after."""
@@ -185,13 +185,6 @@ class Surroundings:
             "conceded": words.says("conceding", after.head),
         }
 
-    def _by_agent(self, found: Remark, at: int) -> dict[str, bool]:
-        after = self.heard[at + 1] if at + 1 < len(self.heard) else _NOBODY
-        agreed = after.human and words.pattern("agreed").match(after.head) is not None
-        start = self.heard[at - 1].turn if at else 0
-        error = any(turn.error for turn in self.turns[start : found.turn])
-        return {"agreed to": agreed, "after an error": error}
-
 
 def _true(holds: Mapping[str, bool]) -> set[str]:
     return {name for name, is_so in holds.items() if is_so}
@@ -202,7 +195,6 @@ def _true(holds: Mapping[str, bool]) -> set[str]:
 
 @cache
 def _weights() -> Mapping[bool, Mapping[str, float]]:
-    """The weights by whether a person speaks."""
     _, person, agent = table(WEIGHTS).replace("\n", " ").split("[")
     found = {}
     for human, text in ((True, person), (False, agent)):
@@ -232,19 +224,18 @@ def chosen(
     worth: Callable[[Remark], float] = by_weights,
     used: Collection[tuple[int, int]] = (),
 ) -> list[tuple[str, Remark]]:
-    """The lessons of a session, each with the sentence that it rests on, the best first, none twice
-    and none of sentences (turn, place) that are `used` already.
-    """
+    """The lessons, each with the sentence it rests on, the best first, none of what is `used`."""
     heard = hear(turns)
-    found = {(one.turn, one.at): one._replace(worth=worth(one)) for one in remarks(turns, heard)}
+    free = {(one.turn, one.at): one._replace(worth=worth(one)) for one in remarks(turns, heard)}
+    found = sorted(free.items(), key=lambda each: (-each[1].worth, each[0]))
+    for spot in used:
+        free.pop(spot, None)
     kept: list[tuple[str, Remark]] = []
-    free = {spot: one for spot, one in found.items() if spot not in used}
-    for spot, one in sorted(found.items(), key=lambda each: (-each[1].worth, each[0])):
-        if one.worth < 0:
-            break
-        if spot in free and not any(_same(one, other) for _, other in kept):
+    for spot, one in found:
+        if one.worth >= 0 and spot in free and not any(_same(one, other) for _, other in kept):
             together = sorted(_together(one, free), key=lambda each: each.at)
-            free = {spot: one for spot, one in free.items() if one not in together}
+            for each in together:
+                del free[each.turn, each.at]
             lead = _lead(together[0], heard)
             if lead is not None:
                 said = [*lead, *(each.sentence.text for each in together)]
@@ -258,9 +249,7 @@ def _same(one: Remark, other: Remark) -> bool:
 
 
 def _together(one: Remark, free: Mapping[tuple[int, int], Remark]) -> list[Remark]:
-    """A sentence and those that go with it: both halves of "don't … . Use … .", and neighbours in
-    the same paragraph that are worth something themselves.
-    """
+    """A sentence, its other half, and neighbours in the paragraph that are worth something."""
     found = [one]
     for step in (1, -1):
         last = one
@@ -277,9 +266,7 @@ def _together(one: Remark, free: Mapping[tuple[int, int], Remark]) -> list[Remar
 
 
 def _lead(first: Remark, heard: Sequence[Heard]) -> list[str] | None:
-    """What must stand before a lesson that points back: the question it answers, or the sentence
-    before. None when it points at nothing.
-    """
+    """What must stand before a lesson that points back; None when it points at nothing."""
     at = next(i for i, one in enumerate(heard) if one.turn == first.turn)
     before = heard[at - 1].said if at else []
     if "chosen" in first.evidence:

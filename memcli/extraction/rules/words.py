@@ -48,25 +48,20 @@ def fold(text: str) -> str:
 
 
 def sentences(text: str, *, typed: bool = False) -> list[SpokenSentence]:
-    """The sentences of a turn, without code, tables, quotes and logs; of one that was `typed`, up
-    to what the person pasted.
-    """
+    """The sentences of a turn, without code, quotes and logs; if `typed`, nor what is pasted."""
     if len(text) > sum(READ):
         text = f"{text[: READ[0]]}\n{text[-READ[1] :]}"
-    return list(_sentences(text, typed=typed))
-
-
-def _sentences(text: str, *, typed: bool) -> Iterator[SpokenSentence]:
-    fence, logged, pasted = "", pattern("logged"), pattern("pasted")
+    fence, found, logged, pasted = "", list[SpokenSentence](), pattern("logged"), pattern("pasted")
     for line in text.split("\n"):
-        if found := _FENCE.match(line):
-            fence = "" if found[1][:3] == fence else fence or found[1][:3]
+        if begun := _FENCE.match(line):
+            fence = "" if begun[1][:3] == fence else fence or begun[1][:3]
         elif not fence and line.strip() and not logged.match(line) and len(line) < 4 * LONGEST:
             mark = _MARK.match(line)
             kind = "" if mark is None else "#" if mark[1] else "-"
-            yield from _split(" ".join(line[mark.end() if mark else 0 :].split()), kind)
+            found += _split(" ".join(line[mark.end() if mark else 0 :].split()), kind)
             if typed and pasted.search(line):
-                return
+                break
+    return found
 
 
 def _split(line: str, mark: str) -> Iterator[SpokenSentence]:
@@ -83,7 +78,6 @@ def _split(line: str, mark: str) -> Iterator[SpokenSentence]:
 
 @cache
 def _cues() -> dict[str, list[str]]:
-    """The cues of each kind, from the table beside this module."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     kinds: list[str] = []
     for row in table("extraction/rules/cues.txt").splitlines():
@@ -123,10 +117,7 @@ def says(name: str, low: str) -> bool:
 
 @cache
 def _index(prefix: str) -> tuple[dict[str, set[str]], dict[str, list[tuple[str, str]]]]:
-    """Of the cues whose kinds have a prefix: kinds by whole word, slips of the pen among them; and
-    (cue, kind) of phrases by their first word, of stems by three letters and `*`, of parts of
-    scripts without spaces by "".
-    """
+    """Kinds by whole word, and (cue, kind) of longer cues by what they begin with."""
     whole: defaultdict[str, set[str]] = defaultdict(set)
     longer: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     kinds_there = (each for each in _cues().items() if each[0].rpartition(": ")[0] == prefix)
@@ -139,18 +130,19 @@ def _index(prefix: str) -> tuple[dict[str, set[str]], dict[str, list[tuple[str, 
             longer[cue.split(" ", 1)[0]].append((f" {cue} ", kind))
         else:
             whole[cue].add(kind)
-    known = {*whole, *listed("stop")}
-    for cue, kinds in [each for each in whole.items() if len(each[0]) > 5]:
-        for i in range(1, len(cue)):  # a letter left out, or two exchanged, behind the first
-            for slip in (cue[:i] + cue[i + 1 :], cue[:i] + cue[i : i + 2][::-1] + cue[i + 2 :]):
-                if slip not in known:
-                    whole[slip] = kinds
-    return dict(whole), dict(longer)
+    slips = {slip: kinds for cue, kinds in whole.items() if len(cue) > 5 for slip in _slips(cue)}
+    known = {word: set[str]() for word in listed("stop")} | whole
+    return {**slips, **known}, dict(longer)
+
+
+def _slips(cue: str) -> Iterator[str]:
+    """A letter left out, or two exchanged, behind the first."""
+    for i in range(1, len(cue)):
+        yield from (cue[:i] + cue[i + 1 :], cue[:i] + cue[i : i + 2][::-1] + cue[i + 2 :])
 
 
 @lru_cache(maxsize=1 << 16)
 def _of_word(prefix: str, word: str) -> tuple[frozenset[str], tuple[tuple[str, str], ...]]:
-    """The kinds that a word shows, and the phrases that it may begin."""
     whole, longer = _index(prefix)
     stems = {kind for cue, kind in longer.get(f"{word[:3]}*", ()) if word.startswith(cue)}
     return frozenset(whole.get(word, set()) | stems), tuple(longer.get(word, ()))
