@@ -30,6 +30,7 @@ _BOT: Final = re.compile(
     r"|github-actions|web-flow-bot|allcontributors|mergify|bors)\b",
     re.IGNORECASE,
 )
+_WITH: Final = re.compile(r"(?im)^Co-authored-by:(?!.*\[bot\]).*\S")
 _BUMP: Final = re.compile(
     r"(?:(?:chore|build|ci|release)(?:\([^)]*\))?!?:\s*)?(?:release|bump(?:ed|ing|s)?|version"
     r"|prepare|tag|cut"
@@ -216,7 +217,10 @@ def _doc(raw: str) -> Doc | None:
     commit, date, name, mail, parents, message, files = fields[:7]
     subject, _, body = message.strip().partition("\n")
     body = "\n".join(row for row in body.strip().splitlines() if not _TRAILER.match(row)).strip()
-    if is_noise(subject, body, f"{name} <{mail}>", merge=" " in parents):
+    author = f"{name} <{mail}>"
+    if _WITH.search(message):  # an agent that wrote code for somebody: no robot
+        author = author.replace("[bot]", "")
+    if is_noise(subject, body, author, merge=" " in parents):
         return None
     text = clean_text(f"{subject}\n\n{body[:_BODY]}".strip())
     earlier = [found[1] for found in _EARLIER.finditer(message)]

@@ -236,6 +236,9 @@ def test_commits_that_say_something_are_kept_as_they_come(
     commit(repo, "Another way for the backoff", "c.py")
     assert backfill.add_commits(record, repo, most=100)[0] == 1
     assert len(record.by_handle(f"c:{first[:9]}")) == 1 and record.counts()["commits"] == 3
+    for robot in ("Tidy the lock file", "Fall back to LOW\n\nCo-authored-by: Ana <a@x>"):
+        git(repo, "commit", "-qm", robot, "--allow-empty", "--author", "agent[bot] <b@x>")
+    assert backfill.add_commits(record, repo, most=100)[0] == 1  # what it wrote with a person
     assert not any(
         "Revert" in hit.doc.title for hit in search(record, "revert the backoff of the gateway")[1]
     )
