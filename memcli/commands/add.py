@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError, one_of
 from memcli.index import terms, view
-from memcli.memory.editor import EntryChange, edited, render_entry
+from memcli.memory.changes import EntryChange, edited, render_entry
 from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import conflict_lines, eol_of
 from memcli.memory.parser import MemoryFile, parse

@@ -10,8 +10,7 @@ from memcli.compaction.consolidate.questions import due
 from memcli.compaction.plan import CompactRequest, StageEnd, Steps, read_files
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError, one_of
 from memcli.extraction import job_files
-from memcli.memory.changes import Event
-from memcli.memory.editor import EntryChange, edited
+from memcli.memory.changes import EntryChange, Event, edited
 from memcli.memory.values import PHASES, Patch, Problem
 from memcli.project.context import Project, job_folder, need_root, text_to_write, write_blocker
 from memcli.storage.files import SMALL_BYTES, Unreadable

@@ -13,8 +13,7 @@ from memcli.app import App
 from memcli.compaction.reinforce import adopt_hint
 from memcli.errors import DataError, MemError, RefusedError, UsageError, one_of
 from memcli.index.upkeep import Located, locate_one
-from memcli.memory.changes import ChangeSet, Spot
-from memcli.memory.editor import EntryChange, edited
+from memcli.memory.changes import ChangeSet, EntryChange, Spot, edited
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.values import ARCHIVE, KINDS, Entry, Patch, source_of
 from memcli.project.context import nothing_written

@@ -12,7 +12,7 @@ from memcli.errors import UsageError, one_of
 from memcli.exchange import importers
 from memcli.exchange.importers import claude_mem
 from memcli.exchange.importers.markdown import ImportDraft, headline, shortened
-from memcli.memory import editor, entry_values, grammar, parser
+from memcli.memory import changes, entry_values, grammar, parser
 from memcli.memory.values import LEVEL_WORDS, LEVELS, Patch, Problem
 from memcli.project.context import Project
 from memcli.similarity.claims import claim
@@ -169,8 +169,8 @@ def _plan(project: Project, level: str, drafts: Sequence[ImportDraft]) -> Import
     name, path = target(project, level)
     memory = read_target(project, path, name)
     eol = grammar.eol_of(memory.text)
-    texts = [editor.render_entry(_values(one, today), _body(one, today), eol) for one in kept]
-    after = editor.edited(memory, [editor.EntryChange(text=text) for text in texts])
+    texts = [changes.render_entry(_values(one, today), _body(one, today), eol) for one in kept]
+    after = changes.edited(memory, [changes.EntryChange(text=text) for text in texts])
     before = memory.text if os.path.lexists(path) else None
     refused, injected, private = (
         tuple(draft.source for draft in judged[fate]) for fate in ("refused", "injected", "private")

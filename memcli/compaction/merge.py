@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from memcli.errors import MemError
 from memcli.memory import front_matter
-from memcli.memory.editor import EntryChange, edited
+from memcli.memory.changes import EntryChange, edited
 from memcli.memory.entry_values import read_values
 from memcli.memory.grammar import derived_id, with_line_feeds
 from memcli.memory.parser import MemoryFile, parse

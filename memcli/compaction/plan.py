@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from memcli.errors import UsageError
 from memcli.index import view
-from memcli.memory.changes import ChangeSet, Event, Spot, new_values
-from memcli.memory.editor import adopted
+from memcli.memory.changes import ChangeSet, Event, Spot, adopted, new_values
 from memcli.memory.grammar import conflict_lines, derived_id
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.values import ARCHIVE, Entry, Patch, Place, Problem, archive_of, place, source_of

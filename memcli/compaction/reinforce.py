@@ -14,7 +14,7 @@ from memcli.index.upkeep import Located, locate
 from memcli.memory import prominence
 from memcli.memory.changes import ChangeSet, Spot
 from memcli.memory.parser import MemoryFile, sections
-from memcli.memory.prominence import is_reviewed, is_used, reviewed, stronger, weaker
+from memcli.memory.prominence import is_reviewed, is_used, reviewed, stronger
 from memcli.memory.values import Entry, Patch, Problem, listed
 from memcli.storage.files import Unreadable
 from memcli.storage.state import SessionLog
@@ -230,7 +230,8 @@ class _Reinforcement:
         if request.mode == "rated":
             return self._rated(entry, place)
         if request.mode == "aligned" and not is_used(entry, request.spoken or ""):
-            return "weakened", weaker(entry)
+            less = entry.reinforcement_count - 1
+            return "weakened", {"reinforcement_count": less} if less >= 0 else {}
         return "reinforced", stronger(entry, today)
 
     def _rated(self, entry: Entry, place: Located) -> tuple[str, dict[str, Any]]:

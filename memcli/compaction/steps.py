@@ -21,9 +21,8 @@ from memcli.memory.grammar import derived_id
 from memcli.memory.prominence import age_days, half_life_decay
 from memcli.memory.values import Entry, Place, sessions_of
 from memcli.providers.embed import SCALE
-from memcli.similarity.contradictions import contradictions
 from memcli.similarity.differences import guard
-from memcli.similarity.duplicates import clusters, near_duplicate
+from memcli.similarity.duplicates import clusters, contradictions, near_duplicate
 
 STALE_DAYS = 90
 STALE_BELOW = 0.1

@@ -21,7 +21,7 @@ from memcli.diagnostics.scene import (
     shown_name,
 )
 from memcli.errors import DataError, MemError, RefusedError
-from memcli.memory.editor import EntryChange, edited
+from memcli.memory.changes import EntryChange, edited
 from memcli.memory.grammar import conflict_lines, derived_id
 from memcli.memory.values import Patch
 from memcli.project import git

@@ -11,7 +11,7 @@ from memcli.diagnostics.scene import Check, Scene, count
 from memcli.index import anchors, codebase
 from memcli.index.codebase import MOVED, Anchor, Fate
 from memcli.index.filters import gone_text
-from memcli.memory.editor import EntryChange, edited
+from memcli.memory.changes import EntryChange, edited
 from memcli.memory.parser import MemoryFile
 from memcli.memory.values import Entry, Patch
 from memcli.storage.files import ONE_OF

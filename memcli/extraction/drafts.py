@@ -132,7 +132,7 @@ def guarded(draft: FindingDraft, session: Session) -> tuple[FindingDraft | None,
         tags, paths, commands = map(_safe_lines, (finding.tags, finding.paths, finding.commands))
     except model_output.Refused as refused:
         if finding.scope != "episode":
-            return None, REFUSED[refused.why]
+            return None, REFUSED[str(refused)]
         bland = Finding("episode", f"A session of {draft.day}", "", -1)
         return draft._replace(finding=bland, detail=""), ""
     below = [p for p in paths if not p.startswith(("/", "~")) and ".." not in p.split("/")]

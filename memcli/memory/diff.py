@@ -1,5 +1,6 @@
 """A patch as text: apply splices, and say in git's words what they change."""
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,7 +9,6 @@ from memcli.errors import BugError
 from memcli.memory.values import Edit, Patch
 
 CONTEXT = 3
-
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 Span = tuple[int, int, int, int]
 
@@ -27,31 +27,21 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> str:
 
 def unified_diff(patch: Patch, path: str) -> str:
     """The patch as a diff of `path` that `git apply` accepts, "" when nothing changes."""
-    if patch.before == patch.after:
+    texts = (patch.before, patch.after)
+    if texts[0] == texts[1]:
         return ""
-    old = _lines(patch.before or "")
-    new = _lines(patch.after or "")
-    return "".join([*_header(patch, path, bool(old or new)), *_hunks(old, new)])
-
-
-def _header(patch: Patch, path: str, has_lines: bool) -> Iterator[str]:
-    yield f"diff --git {_quoted('a/' + path)} {_quoted('b/' + path)}\n"
-    if patch.before is None:
-        yield "new file mode 100644\n"
-    if patch.after is None:
-        yield "deleted file mode 100644\n"
-    if has_lines:
-        yield f"--- {_file_name('a', path, patch.before)}\n"
-        yield f"+++ {_file_name('b', path, patch.after)}\n"
-
-
-def _file_name(side: str, path: str, text: str | None) -> str:
-    if text is None:
-        return "/dev/null"
-    name = f"{side}/{path}"
-    # Git ends a bare name with blanks by a tab, so that what follows is no time stamp.
-    quoted = _quoted(name)
-    return quoted + "\t" if " " in name and quoted == name else quoted
+    # Lines as git has them; str.splitlines splits at CR, FF and U+2028, too.
+    old, new = (re.findall(r"[^\n]*\n|[^\n]+", text or "") for text in texts)
+    names = (f"a/{path}", f"b/{path}")
+    parts = ["diff --git {} {}\n".format(*map(_quoted, names))]
+    modes = zip(("new", "deleted"), texts, strict=True)
+    parts += [f"{what} file mode 100644\n" for what, text in modes if text is None]
+    for sign, name, text in zip(("---", "+++"), names, texts, strict=True) if old or new else ():
+        quoted = _quoted(name)
+        # Git ends a bare name with blanks by a tab, so that what follows is no time stamp.
+        quoted += "\t" if " " in name and quoted == name else ""
+        parts.append(f"{sign} {'/dev/null' if text is None else quoted}\n")
+    return "".join([*parts, *_hunks(old, new)])
 
 
 _ESCAPES = {byte: f"\\{byte:03o}" for byte in (*range(32), *range(127, 256))}
@@ -65,35 +55,18 @@ def _quoted(name: str) -> str:
     return name if text == data else f'"{text}"'
 
 
-def _lines(text: str) -> list[str]:
-    # As git does; str.splitlines splits at CR, FF and U+2028, too.
-    *lines, last = text.split("\n")
-    return [*(line + "\n" for line in lines), *([last] if last else [])]
-
-
 def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
     for group in _grouped(_changes(old, new, (0, len(old), 0, len(new)))):
-        first, last = group[0], group[-1]
-        start = max(first[0] - CONTEXT, 0)
-        shift = first[2] - first[0]
-        end = min(last[1] + CONTEXT, len(old))
-        new_end = end + last[3] - last[1]
-        yield f"@@ -{_range(start, end)} +{_range(start + shift, new_end)} @@\n"
-        yield from _body(old, new, group, start, end)
-
-
-def _range(start: int, end: int) -> str:
-    return f"{start + 1 if end > start else start},{end - start}"
-
-
-def _body(old: list[str], new: list[str], group: list[Span], start: int, end: int) -> Iterator[str]:
-    at = start
-    for old_start, old_end, new_start, new_end in [*group, (end, end, 0, 0)]:
-        stretches = ((" ", old[at:old_start]), ("-", old[old_start:old_end]))
-        for sign, lines in (*stretches, ("+", new[new_start:new_end])):
-            for line in lines:
-                yield sign + line if line.endswith("\n") else f"{sign}{line}{_NO_NEWLINE}"
-        at = old_end
+        at, end = max(group[0][0] - CONTEXT, 0), min(group[-1][1] + CONTEXT, len(old))
+        spans = ((at, end), (at + group[0][2] - group[0][0], end + group[-1][3] - group[-1][1]))
+        ours, theirs = (f"{one + 1 if two > one else one},{two - one}" for one, two in spans)
+        yield f"@@ -{ours} +{theirs} @@\n"
+        for old_start, old_end, new_start, new_end in [*group, (end, end, 0, 0)]:
+            stretches = ((" ", old[at:old_start]), ("-", old[old_start:old_end]))
+            for sign, lines in (*stretches, ("+", new[new_start:new_end])):
+                for line in lines:
+                    yield sign + line if line.endswith("\n") else f"{sign}{line}{_NO_NEWLINE}"
+            at = old_end
 
 
 def _grouped(changes: Iterable[Span]) -> list[list[Span]]:

@@ -21,8 +21,6 @@ PRIORITY_OF_KIND |= {"policy": "critical"}
 PRIORITY_OF_KIND |= dict.fromkeys(("decision", "preference"), "medium")
 IMPORTANCE_FLOOR = {"pin": 0.80, "high": 0.85, "critical": 0.90, "permanent": 0.95}
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9A-SU-Za-su-z])")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-
 _TOPIC = re.compile(r"---[ \t]*\r?\n((?:[^\n]{0,1000}\n){1,40}?)---[ \t]*\r?(?:\n|\Z)")
 _TOPIC_KEY = re.compile(r"(?m)^(title|description|name):[ \t]*([^\r\n]+)")
 _LISTS = frozenset(
@@ -76,9 +74,8 @@ class _Given:
 
     def identifier(self) -> str:
         value = self.raw.get("id")
-        usable = isinstance(value, (str, int)) and not isinstance(value, bool)
-        text = str(value).strip() if usable else ""
-        if text and len(text) <= 200 and not _CONTROL.search(text):
+        text = str(value).strip() if type(value) in (str, int) else ""
+        if re.fullmatch(r"[^\x00-\x1f\x7f]{1,200}", text):
             return text
         if value is not None:
             self.fault("id", "cannot be an id; one is derived from the place")
@@ -87,13 +84,11 @@ class _Given:
     def importance(self) -> float:
         value = self.raw.get("importance")
         number = 0.5 if value is None else _number(value)
-        if math.isnan(number):
-            self.fault("importance", "is no number; 0.5 is used")
-            return 0.5
-        clamped = min(1.0, max(0.0, number))
-        if number != clamped:
-            self.fault("importance", f"is outside 0 to 1; {clamped} is used")
-        return clamped
+        used = 0.5 if math.isnan(number) else min(1.0, max(0.0, number))
+        if number != used:
+            why = "is no number" if math.isnan(number) else "is outside 0 to 1"
+            self.fault("importance", f"{why}; {used} is used")
+        return used
 
     def count(self, key: str) -> int:
         value = self.raw.get(key)
@@ -113,21 +108,20 @@ class _Given:
         return ""
 
     def extra(self) -> dict[str, Any]:
-        extra: dict[str, Any] = {}
-        for key, value in self.raw.items():
-            if key in _EFFECTIVE or value is None:
-                continue
-            if key not in _TOPS:
-                extra[key] = _list(value) if key in _LISTS else value
-            elif 0.0 <= (number := _number(value)) <= _TOPS[key]:
-                extra[key] = number
-            else:
-                self.fault(key, f"is no number from 0 to {_TOPS[key]:g}; it is left out")
-        if "success_count" in extra:
-            extra["success_count"] = self.count("success_count")
+        given = {k: v for k, v in self.raw.items() if v is not None and k not in _EFFECTIVE}
         if self.raw.get("priority") in PRIORITIES:
-            extra["priority"] = self.raw["priority"]
-        return extra
+            given["priority"] = self.raw["priority"]
+        for key in _LISTS.intersection(given):
+            given[key] = _list(given[key])
+        for key in _TOPS.keys() & given.keys():
+            if not 0.0 <= _number(given[key]) <= _TOPS[key]:
+                self.fault(key, f"is no number from 0 to {_TOPS[key]:g}; it is left out")
+                del given[key]
+            else:
+                given[key] = _number(given[key])
+        if "success_count" in given:
+            given["success_count"] = self.count("success_count")
+        return given
 
 
 def _number(value: Any) -> float:
@@ -187,13 +181,11 @@ def _first_line(body: str) -> str:
     """A title for what has none: that of a topic file's own front matter, else the first line."""
     head = _TOPIC.match(body)
     found = dict(_TOPIC_KEY.findall(head[1])) if head else {}
-    line = next((found[key] for key in ("title", "description", "name") if found.get(key)), "")
+    line = found.get("title") or found.get("description") or found.get("name")
     line = line or _line(body[head.end() if head else 0 :][:2000]).strip()
     line = re.sub(r"^[#>*\-\s]+", "", line).strip("\"'")
     return line if len(line) <= 120 else line[:119] + "…"
 
-
-# --- calendar dates in headings, first lines and file names
 
 _NO_VERSION = r"(?<![\w.=@^~-])(?<!version )(?<!release )"
 _ENDS = r"(?![\w-]|[.,:]\d)"
@@ -204,7 +196,6 @@ _MAYBE = re.compile(rf"{_YEAR}[./年]|[\W_]{_YEAR}(?!\d)")
 
 @cache
 def _month_of() -> dict[str, int]:
-    """In English, German, Spanish, French, Italian, Portuguese, Russian."""
     lines = table("memory/months.txt").splitlines()
     return {name: number for number, line in enumerate(lines, 1) for name in line.split()}
 

@@ -28,7 +28,7 @@ _FLOAT = re.compile(r"[0-9]+\.[0-9]+\Z")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 _DIGEST = re.compile(r"[0-9a-f]{8}\Z")  # always in quotes: half of them begin with a digit
-_WORDS = frozenset(["true", "false", "yes", "no", "on", "off", "null", "y", "n"])
+_WORDS = frozenset("true false yes no on off null y n".split())
 _QUOTE_FREE = re.compile(r"[A-Za-z_][A-Za-z0-9_./@+-]*(?: [A-Za-z0-9_./@+(),-]+)*\Z")
 _BREAK = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]")
 
@@ -45,16 +45,27 @@ class FrontMatter(NamedTuple):
     """The values of one front matter block, and the keys that stand in it twice."""
 
     values: dict[str, Any]
-    repeated: tuple[str, ...]
+    repeated: list[str]
 
 
 def read(block: str) -> FrontMatter:
     """The mapping between two delimiters. Dates stay text. Raises `Malformed`."""
     fast = _read_lines(block)
-    return fast if fast is not None else _read_yaml(block)
+    return FrontMatter(fast, []) if fast else _read_yaml(block)
 
 
-def _read_lines(block: str) -> FrontMatter | None:
+def _read_yaml(block: str) -> FrontMatter:
+    values: dict[str, Any] = {}
+    repeated: list[str] = []
+    for key_node, value_node in _compose(block).value:
+        key = _key(key_node)
+        if key in values and key not in repeated:
+            repeated.append(key)
+        values[key] = _value(value_node)
+    return FrontMatter(values, repeated)
+
+
+def _read_lines(block: str) -> dict[str, Any] | None:
     values: dict[str, Any] = {}
     last, indent = "", ""  # the key that list items belong to, and how far they are indented
     for line in block.split("\n"):
@@ -72,7 +83,7 @@ def _read_lines(block: str) -> FrontMatter | None:
                 return None
             values[key] = list(value) if type(value) is tuple else value
             last = key if value is None else ""
-    return FrontMatter(values, ()) if values else None
+    return values
 
 
 @lru_cache(maxsize=2048)
@@ -105,16 +116,10 @@ def _one_of(single: str | None, double: str | None, plain: str | None) -> Any:
 
 
 def _items(flow: str) -> tuple[str, ...] | None:
-    items: list[str] = []
-    at = 0
-    while at < len(flow):
-        found = _ITEM.match(flow, at)
-        item = _one_of(*found.groups()) if found else None
-        if found is None or item is None:
-            return None
-        items.append(item)
-        at = found.end()
-    return tuple(items)
+    found = list(_ITEM.finditer(flow))
+    items = tuple(_one_of(*item.groups()) for item in found)
+    whole = sum(len(item[0]) for item in found) == len(flow)
+    return items if whole and None not in items else None
 
 
 def _compose(block: str) -> Any:
@@ -153,31 +158,16 @@ def _refuse_unsafe(events: Any) -> None:
             depth -= 1
 
 
-def _read_yaml(block: str) -> FrontMatter:
-    values: dict[str, Any] = {}
-    repeated: dict[str, None] = {}
-    for key_node, value_node in _compose(block).value:
-        key = _key(key_node)
-        if key in values:
-            repeated[key] = None
-        values[key] = _value(value_node)
-    return FrontMatter(values, tuple(repeated))
-
-
 def _key(node: Any) -> str:
     return str(_value(node)) if isinstance(node.value, str) else ""
 
 
 def _value(node: Any) -> Any:
-    if isinstance(node.value, str):
-        return _scalar(node)
-    if node.id == "sequence":
-        return [_value(item) for item in node.value]
-    return {_key(key): _value(value) for key, value in node.value}
-
-
-def _scalar(node: Any) -> Any:
     kind, text = node.tag.rpartition(":")[2], node.value
+    if kind == "seq":
+        return [_value(item) for item in text]
+    if kind == "map":
+        return {_key(key): _value(value) for key, value in text}
     try:
         if kind in ("int", "float") and len(text) > MAX_DIGITS:
             return text
@@ -190,9 +180,6 @@ def _scalar(node: Any) -> Any:
     if kind == "bool":
         return text.lower() in ("true", "yes", "on", "y")
     return None if kind == "null" else text
-
-
-# --- writing
 
 
 def as_written(value: Any) -> Any:
@@ -238,12 +225,12 @@ def render(values: Mapping[str, Any], eol: str = "\n") -> str:
 def plan_values(block: str, changes: Mapping[str, Any], eol: str) -> list[Edit]:
     """Edits within `block` that set each key to its value, or remove it where that is None."""
     node = _compose(block)
-    pairs = {_key(key): (key, value) for key, value in node.value}
     edits = list(_removals(block, node, {key for key, value in changes.items() if value is None}))
     set_to = {key: value for key, value in changes.items() if value is not None}
-    for key in set_to.keys() & pairs.keys():
-        replacement = _Replacement(block, *pairs[key], eol, bool(node.flow_style))
-        edits += replacement.edits(set_to.pop(key))
+    for key, (at, value) in {_key(pair[0]): pair for pair in node.value}.items():
+        if key in set_to:
+            replacement = _Replacement(block, at, value, eol, bool(node.flow_style))
+            edits += replacement.edits(set_to.pop(key))
     return edits + _addition(block, node, set_to, eol)
 
 

@@ -145,11 +145,5 @@ def conflict_lines(text: str) -> list[int]:
     """The line of each conflict's first marker."""
     if "<<<<<<< " not in text or ">>>>>>> " not in text:
         return []
-    found, opened = [], 0
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.startswith("<<<<<<< "):
-            opened = number
-        elif opened and line.startswith(">>>>>>> "):
-            found.append(opened)
-            opened = 0
-    return found
+    conflicts = re.finditer(r"(?m)^<<<<<<< (?:(?!^<<<<<<< )[^\n]*\n)*?>>>>>>> ", text)
+    return [text.count("\n", 0, found.start()) + 1 for found in conflicts]

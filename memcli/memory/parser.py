@@ -2,7 +2,8 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -45,7 +46,7 @@ class EntryBlock(NamedTuple):
     close: int
     body: int
     values: dict[str, Any] | None
-    repeated: tuple[str, ...] = ()
+    repeated: Sequence[str] = ()
     damage: tuple[int, str] = (0, "")
 
 
@@ -60,7 +61,7 @@ class _Reader:
         self.top = int(text.startswith("\ufeff"))
         self.marks = list(grammar.MARK.find(self.scan, self.top, len(text)))
         self.rules = [i for i, mark in enumerate(self.marks) if mark[1]]
-        self.memo: dict[int, EntryBlock | None] = {}
+        self._block = cache(self._find_block)
         self.problems: list[Problem] = []
         self.line = grammar.line_numbers(self.scan)
 
@@ -154,40 +155,34 @@ class _Reader:
                 return i + 1
         if first is None:
             return len(self.marks)
-        end = self._example_end(at, behind)
-        if not end:
-            self._problem(self.marks[at].start(2), "code fence is not closed before the next entry")
-        return end or first
+        marks = [self.marks[i] for i in behind]
+        closing = (n for n, mark in enumerate(marks) if grammar.closes(mark, self.marks[at][2]))
+        end = next(closing, None)
+        if end is not None and grammar.pair_up(marks[end + 1 :]) and not grammar.pair_up(marks):
+            return behind[end] + 1
+        self._problem(self.marks[at].start(2), "code fence is not closed before the next entry")
+        return first
 
-    def _example_end(self, at: int, behind: list[int]) -> int:
-        """The mark after the one that closes the fence at `at`; 0 where the rest needs none."""
-        if grammar.pair_up([self.marks[i] for i in behind]):
-            return 0
-        for place, i in enumerate(behind):
-            if grammar.closes(self.marks[i], self.marks[at][2]):
-                return i + 1 if grammar.pair_up([self.marks[k] for k in behind[place + 1 :]]) else 0
-        return 0
-
-    def _block(self, at: int) -> EntryBlock | None:
-        if at not in self.memo:
-            self.memo[at] = self._try_block(at)
-        return self.memo[at]
-
-    def _try_block(self, at: int) -> EntryBlock | None:
+    def _find_block(self, at: int) -> EntryBlock | None:
         start = self.marks[at].start(1)
         line = self.scan.rfind("\n", 0, max(start - 1, 0)) + 1
         if start != self.top and self.scan[max(line, self.top) : start].strip():
             return None  # not after a blank line
-        inner = self._next_line(self.marks[at].end())
+        inner, stop, why = self._next_line(self.marks[at].end()), len(self.scan), ""
+        place = (start, inner, stop, stop)
         rule = bisect_right(self.rules, at)
         if rule == len(self.rules):
-            place = (start, inner, len(self.scan), len(self.scan))
-            return self._meant(place, "front matter is not closed by a line of ---")
-        closing = self.marks[self.rules[rule]]
-        place = (start, inner, closing.start(1), self._next_line(closing.end()))
-        if place[2] - inner > front_matter.MAX_BLOCK:
-            why = f"front matter cannot be read: longer than {front_matter.MAX_BLOCK} characters"
-            return self._meant(place, why)
+            why = "front matter is not closed by a line of ---"
+        else:
+            closing = self.marks[self.rules[rule]]
+            place = (start, inner, closing.start(1), self._next_line(closing.end()))
+            if place[2] - inner > front_matter.MAX_BLOCK:
+                why = (
+                    f"front matter cannot be read: longer than {front_matter.MAX_BLOCK} characters"
+                )
+        if why:  # what was meant as an entry stays apart from its neighbours, as prose
+            meant = _MEANT.match(self.scan, inner)
+            return EntryBlock(*place, None, damage=(start, why)) if meant else None
         block = self.scan[inner : place[2]]
         if not _MAYBE.search(block):
             return None
@@ -200,11 +195,6 @@ class _Reader:
         if not named and sum(key in values for key in CORE_KEYS) < 3:
             return None
         return EntryBlock(*place, values, repeated)
-
-    def _meant(self, place: tuple[int, int, int, int], why: str) -> EntryBlock | None:
-        """A block that was meant as an entry stays apart from its neighbours, as prose."""
-        meant = _MEANT.match(self.scan, place[1])
-        return EntryBlock(*place, None, damage=(place[0], why)) if meant else None
 
     def _next_line(self, end: int) -> int:
         stop = self.scan.find("\n", end)

@@ -4,6 +4,7 @@ import datetime
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from memcli.memory.values import Entry
@@ -59,14 +60,11 @@ def prominence(
 
 
 def _decay(kind: str, age: float, rule: Rule, stability: float) -> float:
-    if rule.decay == "none":
+    own = rule.half_life_by_kind.get(kind)
+    if rule.decay == "none" or (own is None and kind in UNFADING):
         return 1.0
-    if kind in rule.half_life_by_kind:
-        return half_life_decay(age, rule.half_life_by_kind[kind])
-    if kind in UNFADING:
-        return 1.0
-    if rule.decay == "half-life":
-        return half_life_decay(age, rule.half_life)
+    if rule.decay == "half-life" or own is not None:
+        return half_life_decay(age, rule.half_life if own is None else own)
     if rule.decay == "linear":
         return max(FLOOR, 1 - max(age, 0) / 180)
     return retrievability(age, stability)
@@ -112,20 +110,15 @@ def review(stability: float, difficulty: float, days: float, rating: str) -> tup
 
 def growth(n: int, mode: str = "log") -> float:
     """The factor of `n` reinforcements: linear 1 + n, log 1 + log2(n+1)/8, none 1."""
-    if mode == "none":
-        return 1.0
-    count = max(n, 0)
+    count = max(n, 0) if mode != "none" else 0
     return 1.0 + count if mode == "linear" else 1 + math.log2(count + 1) / 8
 
 
 def age_days(last_reinforced: str, created_at: str, date: str, now: datetime.date) -> int:
     """Whole days since the first of the three that is an ISO date, 30 if none is; future is 0."""
     for text in (last_reinforced, created_at, date):
-        try:
-            then = type(now).fromisoformat(text[:10])
-        except ValueError:
-            continue
-        return max(0, now.toordinal() - then.toordinal())
+        with suppress(ValueError):
+            return max(0, now.toordinal() - type(now).fromisoformat(text[:10]).toordinal())
     return UNKNOWN_AGE
 
 
@@ -138,23 +131,15 @@ def stronger(entry: Entry, today: str) -> dict[str, Any]:
     return {"reinforcement_count": entry.reinforcement_count + 1, "last_reinforced": today}
 
 
-def weaker(entry: Entry) -> dict[str, Any]:
-    """One count less, not below 0; nothing for an entry without counts."""
-    count = entry.reinforcement_count
-    return {"reinforcement_count": count - 1} if count > 0 else {}
-
-
 def reviewed(entry: Entry, rating: str, now: datetime.date) -> dict[str, Any]:
     """FSRS-6 review of an entry, at most once a day; `again` does not count as a reinforcement."""
     if is_reviewed(entry, now):
         return {}
-    extra = entry.extra
-    initial = initial_stability(float(extra.get("surprise", 0)))
+    initial = initial_stability(float(entry.extra.get("surprise", 0)))
+    known = {"stability": initial, "difficulty": INITIAL_DIFFICULTY, **entry.extra}
+    days = age_days(entry.last_reinforced, entry.created_at, entry.date, now)
     stability, difficulty = review(
-        float(extra.get("stability", initial)),
-        float(extra.get("difficulty", INITIAL_DIFFICULTY)),
-        age_days(entry.last_reinforced, entry.created_at, entry.date, now),
-        rating,
+        float(known["stability"]), float(known["difficulty"]), days, rating
     )
     return {
         "reinforcement_count": entry.reinforcement_count + (rating != "again"),

@@ -11,7 +11,6 @@ LONGEST = 32
 
 # This one and _SPACELESS are compiled when the first text needs them.
 _CONTROL = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]"
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 _WORD = re.compile(r"[^\W_]+")
 # Where one hump of an identifier ends and one begins: at a capital letter, of which a text has few.
 _JOINT = re.compile(r"[A-Z](?:(?<=[a-z0-9][A-Z])|(?=[A-Z][a-z]))")
@@ -83,10 +82,7 @@ def spaceless_runs(text: str) -> list[str]:
 @lru_cache(maxsize=1024)
 def is_day(text: str) -> bool:
     """Whether `text` is a calendar date written YYYY-MM-DD."""
-    if len(text) != 10 or not _DAY.match(text):
-        return False
     try:
-        datetime.date.fromisoformat(text)
+        return datetime.date.fromisoformat(text).isoformat() == text
     except ValueError:
         return False
-    return True

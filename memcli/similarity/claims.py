@@ -1,7 +1,7 @@
 """What a text asserts: its phrases, and the words and values that are compared."""
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from collections import defaultdict
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -24,11 +24,12 @@ class Phrase(NamedTuple):
 class _Phrases:
     """Collects phrases while the tokens of one body pass by."""
 
+    clause = 0
+    governor = joined = head = ""
+    negated = trailing = False
+
     def __init__(self) -> None:
         self.done: list[Phrase] = []
-        self.clause = 0
-        self.governor = self.joined = self.head = ""
-        self.negated = self.trailing = False
         self.terms: list[str] = []
         self.commas: set[int] = set()
         self.joins: set[int] = set()
@@ -95,7 +96,7 @@ class _Phrases:
     def word(self, token: Token, previous: str, following: str) -> None:
         """Take a word: a content term, or one that negates, joins, governs or says nothing."""
         word = token.text
-        if token.code or _is_content(word):
+        if token.code:
             self.add(canonical(word))
         elif _negates(word, previous, following):
             self.negate(refusal=word not in _PARTICLES, trailing=word in WORDS["trailing"])
@@ -162,13 +163,6 @@ def _phrases_of(tokens: Sequence[Token]) -> tuple[Phrase, ...]:
     return state.lists()
 
 
-@lru_cache(maxsize=16_384)
-def _is_content(word: str) -> bool:
-    """Whether a word only ever adds a term: no particle, conjunction, preposition or adverb."""
-    special = (_PARTICLES, _REFUSALS, WORDS["joiners"], GOVERNORS, WORDS["transparent"])
-    return word != "stop" and not (_adverb(word) or any(word in s for s in special))
-
-
 def _adverb(word: str) -> bool:
     """An English manner adverb: its place in the sentence is free."""
     return len(word) > 6 and word.endswith("ly") and word not in WORDS["not adverbs"]
@@ -199,12 +193,10 @@ class Claim(NamedTuple):
 def claim(text: str) -> Claim:
     """What `text` asserts; heading marks, dates of headings and bullets, emphasis do not count."""
     tokens = list(lexer.tokenize(text))
-    kinds: dict[str, set[str]] = {}
-    for token in tokens:
-        kinds.setdefault(token.kind, set()).add(token.text)
-    found = {kind: frozenset(texts) for kind, texts in kinds.items()}
-    none: frozenset[str] = frozenset()
-    plain, runs = found.get("word", none), found.get("run", none)
+    found: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
+    for kind in {token.kind for token in tokens}:
+        found[kind] = frozenset(token.text for token in tokens if token.kind == kind)
+    runs = found["run"]
     words = set[str]().union(*map(lexer.pairs_of, runs))
     for token, after in pairwise([*tokens, Token("", "")]):
         if token.kind == "word" and (token.code or (token.text, after.text) != ("do", "not")):
@@ -213,12 +205,12 @@ def claim(text: str) -> Claim:
         words.update(map(str.casefold, found[kind]))
     return Claim(
         words=frozenset(words),
-        spoken=plain,
+        spoken=found["word"],
         phrases=_phrases_of(tokens),
-        numbers=found.get("number", none) | found.get("date", none),
-        paths=found.get("path", none) | found.get("url", none),
-        flags=found.get("flag", none),
-        names=found.get("name", none),
+        numbers=found["number"] | found["date"],
+        paths=found["path"] | found["url"],
+        flags=found["flag"],
+        names=found["name"],
         code=frozenset(token.text for token in tokens if token.code and token.kind == "word"),
         proper=frozenset(canonical(token.text) for token in tokens if token.proper),
         limits=_limits([token.text for token in tokens if token.kind == "word"], runs),
@@ -244,20 +236,3 @@ def literals_of(a: Claim) -> tuple[frozenset[str], ...]:
 def content_terms(a: Claim) -> list[str]:
     """The terms of all phrases, in the order of the text."""
     return [term for phrase in a.phrases for term in phrase.terms]
-
-
-def by_claim(claims: Sequence[Claim]) -> dict[Claim, list[int]]:
-    """The different claims that have words, each with the places where it stands."""
-    indices: dict[Claim, list[int]] = {}
-    for i, a in enumerate(claims):
-        if a.words:
-            indices.setdefault(a, []).append(i)
-    return indices
-
-
-def grouped_by(claims: Iterable[Claim], key: Callable[[Claim], object]) -> Iterable[list[Claim]]:
-    """The claims of each value of `key`, in the order they came in."""
-    groups: dict[object, list[Claim]] = {}
-    for a in claims:
-        groups.setdefault(key(a), []).append(a)
-    return groups.values()

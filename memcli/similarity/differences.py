@@ -1,7 +1,9 @@
 """What keeps two claims apart although they are alike: every doubt says "different"."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import combinations
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations, pairwise
 
 from memcli.similarity.claims import Claim, Phrase, content_terms, literals_of
 from memcli.similarity.tokens import GOVERNORS, WORDS, against, canonical
@@ -24,20 +26,17 @@ def only_in_one(a: Claim, b: Claim) -> tuple[frozenset[str], frozenset[str]]:
     return ours - theirs, theirs - ours
 
 
-def differing_phrases(a: Claim, b: Claim) -> tuple[list[Phrase], list[Phrase]]:
+def differing_phrases(a: Claim, b: Claim) -> list[list[Phrase]]:
     """The phrases that only the one and only the other has, wherever they stand."""
-
-    def lacking(one: Claim, other: Claim) -> list[Phrase]:
-        known = {phrase[1:] for phrase in other.phrases}
-        return [phrase for phrase in one.phrases if phrase[1:] not in known]
-
-    return lacking(a, b), lacking(b, a)
+    known = [{phrase[1:] for phrase in one.phrases} for one in (b, a)]
+    pairs = zip((a, b), known, strict=True)
+    return [[phrase for phrase in one.phrases if phrase[1:] not in other] for one, other in pairs]
 
 
-def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
-    groups: dict[str, set[str]] = {}
+def _by_first(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
+    groups: defaultdict[str, set[str]] = defaultdict(set)
     for key, value in pairs:
-        groups.setdefault(key, set()).add(value)
+        groups[key].add(value)
     return {key: frozenset(values) for key, values in groups.items()}
 
 
@@ -48,36 +47,33 @@ def governed(phrases: Iterable[Phrase]) -> set[tuple[str, str]]:
 
 def _ordered(phrases: Iterable[Phrase], reach: int) -> set[tuple[str, str]]:
     """The terms (y, x) where y follows x, at most `reach` places on in one phrase."""
-    pairs: set[tuple[str, str]] = set()
-    for phrase in phrases:
-        for distance in range(1, reach + 1):
-            pairs.update(zip(phrase.terms[distance:], phrase.terms, strict=False))
-    return pairs
+    terms = ((each.terms, by) for each in phrases for by in range(1, reach + 1))
+    return {pair for each, by in terms for pair in zip(each[by:], each, strict=False)}
 
 
 def swaps(ours: set[tuple[str, str]], theirs: set[tuple[str, str]]) -> set[frozenset[str]]:
     """The values that two keys have exchanged: what x had, y has now, and the other way round."""
-    before, after = _grouped(ours - theirs), _grouped(theirs - ours)
+    before, after = _by_first(ours - theirs), _by_first(theirs - ours)
     moved = {(before[key], after[key]) for key in before.keys() & after.keys()}
     return {x | y for x, y in moved if (y, x) in moved}
 
 
-def _clauses(a: Claim, only: frozenset[str] | None = None) -> Iterator[list[str]]:
-    """The distinct terms (`only` these) of each clause, at most `_LONG_CLAUSE` together."""
+def _mates(a: Claim) -> dict[str, frozenset[str]]:
+    """For each term the terms of its clauses, itself among them; of long ones a part at a time."""
     clauses: dict[int, dict[str, None]] = {}
     for phrase in a.phrases:
         clauses.setdefault(phrase.clause, {}).update(dict.fromkeys(phrase.terms))
-    for terms in clauses.values():
-        distinct = [term for term in terms if only is None or term in only]
-        yield from (distinct[i : i + _LONG_CLAUSE] for i in range(0, len(distinct), _LONG_CLAUSE))
+    parts = (
+        list(terms)[i : i + _LONG_CLAUSE]
+        for terms in clauses.values()
+        for i in range(0, len(terms), _LONG_CLAUSE)
+    )
+    return _by_first((term, mate) for part in parts for term in part for mate in part)
 
 
 def _rebound(a: Claim, b: Claim) -> bool:
     """Two terms have exchanged the words they belong to: "connect 5 s, read 9 s"."""
-    ours, theirs = (  # for each term, the terms of its clauses, itself among them
-        _grouped((term, mate) for terms in _clauses(one) for term in terms for mate in terms)
-        for one in (a, b)
-    )
+    ours, theirs = _mates(a), _mates(b)
     changed = sorted(x for x in ours.keys() & theirs.keys() if ours[x] != theirs[x])
     if len(changed) > _LONG_CLAUSE:
         return True  # too much to compare in pairs: kept apart
@@ -86,15 +82,6 @@ def _rebound(a: Claim, b: Claim) -> bool:
         and (ours[y] - ours[x] - {y}) & (theirs[x] - theirs[y] - {x})
         for x, y in combinations(changed, 2)
     )
-
-
-def _literal_pairs(a: Claim) -> set[tuple[str, str]]:
-    literals = frozenset[str]().union(*literals_of(a))
-    return {pair for part in _clauses(a, literals) for pair in combinations(part, 2)}
-
-
-def _turned(ours: set[tuple[str, str]], theirs: set[tuple[str, str]]) -> bool:
-    return any(x != y and (y, x) in theirs and (y, x) not in ours for x, y in ours - theirs)
 
 
 def _exchanged(terms: Sequence[str], others: Sequence[str]) -> bool:
@@ -124,8 +111,9 @@ def reordered(a: Claim, b: Claim) -> bool:
         return False
     if swaps(_ordered(ours, 1), _ordered(theirs, 1)) or _exchanged(terms, others):
         return True
-    near = _turned(_ordered(ours, 5), _ordered(theirs, 5))
-    return near or _turned(_literal_pairs(a), _literal_pairs(b)) or _rebound(a, b)
+    near, other = _ordered(ours, 5), _ordered(theirs, 5)
+    turned = (x != y and (y, x) in other - near for x, y in near - other)
+    return any(turned) or _rebound(a, b)
 
 
 def negated_terms(a: Claim) -> set[str]:
@@ -174,8 +162,8 @@ def _prefixed(ours: frozenset[str], theirs: frozenset[str]) -> bool:
 
 def _turned_round(a: Claim, b: Claim) -> bool:
     """ "A before B" and "B after A" say the same: what `before` governs, `after` does not."""
-    before = {term for phrase in a.phrases if phrase.governor == "before" for term in phrase.terms}
-    after = {term for phrase in b.phrases if phrase.governor == "after" for term in phrase.terms}
+    before = {term for term, by in governed(a.phrases) if by == "before"}
+    after = {term for term, by in governed(b.phrases) if by == "after"}
     return bool(before and after) and not before & after
 
 
@@ -198,55 +186,46 @@ def _letter(a: Claim, b: Claim) -> bool:
     return bool(ours and theirs) or any("a" <= x <= "z" and x not in spoken for x in ours | theirs)
 
 
-def _undigited(a: Claim, b: Claim) -> set[str]:
-    words = (a.words - b.words).difference(*literals_of(a))
-    counted = (word for word in words if any(map(str.isdecimal, word)))
-    return {"".join(c for c in word if not c.isdecimal()) for word in counted} - {""}
-
-
 def _number(a: Claim, b: Claim) -> bool:
     """Other numbers, other magnitudes, or one word with other digits in it (sha1, sha256)."""
+    ours, theirs = (
+        {re.sub(r"\d", "", word) for word in words if re.search(r"\d", word)} - {""}
+        for words in (
+            (one.words - other.words).difference(*literals_of(one))
+            for one, other in ((a, b), (b, a))
+        )
+    )
     scaled = (a.words ^ b.words) & WORDS["magnitudes"]
-    return a.numbers != b.numbers or bool(scaled or _undigited(a, b) & _undigited(b, a))
-
-
-def _beginnings(word: str) -> Iterator[str]:
-    """What a word of the same family begins with; of what is too long for a word, nothing."""
-    least = max(5, int(0.6 * len(word)) + 1)
-    return (word[:size] for size in range(least, len(word) + 1) if len(word) <= _LONG_WORD)
+    return a.numbers != b.numbers or bool(scaled or ours & theirs)
 
 
 def _without_kin(ours: set[str], theirs: set[str]) -> set[str]:
     """`ours` but for the words of whose family `theirs` has one: configure, configuration."""
-    known = {beginning for word in theirs for beginning in _beginnings(word)}
-    return {word for word in ours if known.isdisjoint(_beginnings(word))}
+
+    def beginnings(word: str) -> list[str]:
+        sizes = range(max(5, int(0.6 * len(word)) + 1), len(word) + 1)
+        return [word[:size] for size in sizes if len(word) <= _LONG_WORD]
+
+    known = {beginning for word in theirs for beginning in beginnings(word)}
+    return {word for word in ours if known.isdisjoint(beginnings(word))}
 
 
 def _slots(terms: Sequence[str], own: set[str]) -> set[tuple[str, str]]:
     """The neighbours (before, after) of each run of `own` terms; "" at the ends."""
-    slots, before, inside = set(), "", False
-    for term in (*terms, ""):
-        if term not in own:
-            if inside:
-                slots.add((before, term))
-            before = term
-        inside = term in own
-    return slots
+    places = [i for i, term in enumerate(("", *terms, "")) if term not in own]
+    return {(("", *terms)[i], (*terms, "")[j - 1]) for i, j in pairwise(places) if j - i > 1}
 
 
-def _beyond(ours: set[str], theirs: set[str]) -> set[str]:
-    """Without the pairs of characters that close a gap where the other text has more."""
-    characters = set("".join(theirs))
-    return {term for term in ours if term < _FIRST_UNSPACED or not characters.issuperset(term)}
-
-
-def _own_terms(a: Claim, b: Claim) -> tuple[set[str], set[str]]:
+def _own_terms(a: Claim, b: Claim) -> list[set[str]]:
     ours, theirs = set(content_terms(a)), set(content_terms(b))
     ours, theirs = ours - theirs, theirs - ours
     opposed = _facing(frozenset(ours), frozenset(theirs), "opposites")
     mine = _without_kin(ours, theirs) - {x for x, _ in opposed}
     other = _without_kin(theirs, ours) - {y for _, y in opposed}
-    return _beyond(mine, other), _beyond(other, mine)
+    return [  # without the pairs of characters that close a gap where the other text has more
+        {term for term in one if term < _FIRST_UNSPACED or not set("".join(two)).issuperset(term)}
+        for one, two in ((mine, other), (other, mine))
+    ]
 
 
 def _replaced(a: Sequence[str], b: Sequence[str], ours: set[str], theirs: set[str]) -> bool:

@@ -1,14 +1,15 @@
-"""Near-duplicates and their clusters among entry bodies: lexical, exact, order-independent."""
+"""Near-duplicates, their clusters, and contradictions: lexical, exact, order-independent."""
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, combinations, product
 from math import ceil
 from typing import NamedTuple
 
-from memcli.similarity.claims import Claim, by_claim, content_terms, grouped_by, literals_of
-from memcli.similarity.differences import guard
+from memcli.similarity import differences as differ
+from memcli.similarity.claims import Claim, content_terms, literals_of
+from memcli.similarity.tokens import WORDS, against
 
 
 def overlap(a: frozenset[str], b: frozenset[str]) -> float:
@@ -62,6 +63,25 @@ _ALIKE = 0.8
 _MAYBE, _SAME = 0.6, 0.9
 """With words in common above the first, content in common above the second, the rest is wording."""
 _CROWD = 256  # so many different bodies in one component come from a template
+_SAME_SUBJECT = 0.6
+_SERIES = 8  # so many values of one number are a log
+
+
+def _by_claim(claims: Sequence[Claim]) -> dict[Claim, list[int]]:
+    """The different claims that have words, each with the places where it stands."""
+    indices: dict[Claim, list[int]] = {}
+    for i, a in enumerate(claims):
+        if a.words:
+            indices.setdefault(a, []).append(i)
+    return indices
+
+
+def _by(claims: Iterable[Claim], key: Callable[[Claim], object]) -> Iterable[list[Claim]]:
+    """The claims of each value of `key`, in the order they came in."""
+    groups: dict[object, list[Claim]] = {}
+    for a in claims:
+        groups.setdefault(key(a), []).append(a)
+    return groups.values()
 
 
 class Cluster(NamedTuple):
@@ -73,7 +93,7 @@ class Cluster(NamedTuple):
 
 def near_duplicate(a: Claim, b: Claim) -> bool:
     """Whether the two say the same: by Jaccard of words or of content, and no guard."""
-    return _alike(a, b) and guard(a, b) is None
+    return _alike(a, b) and differ.guard(a, b) is None
 
 
 def _alike(a: Claim, b: Claim) -> bool:
@@ -87,11 +107,11 @@ def _content(a: Claim) -> frozenset[str]:
 
 def clusters(claims: Sequence[Claim], more: Iterable[tuple[int, int]] = ()) -> list[Cluster]:
     """The connected components, of two or more, of near-duplicates and of the pairs in `more`."""
-    distinct = by_claim(claims)
+    distinct = _by_claim(claims)
     pairs = [(claims[i], claims[j]) for i, j in more]
     found = [
         _cluster(component, distinct)
-        for bucket in grouped_by(distinct, literals_of)
+        for bucket in _by(distinct, literals_of)
         for component in _components(bucket, pairs)
         if sum(len(distinct[a]) for a in component) > 1
     ]
@@ -111,7 +131,7 @@ def _components(
     alike = ((i, j) for i, j, _ in near if _alike(claims[i], claims[j]))
     for i, j in chain(alike, also):
         x, y = _root(parent, i), _root(parent, j)
-        if x != y and guard(claims[i], claims[j]) is None:
+        if x != y and differ.guard(claims[i], claims[j]) is None:
             parent[max(x, y)] = min(x, y)
     components: dict[int, list[Claim]] = {}
     for i, a in enumerate(claims):
@@ -131,5 +151,63 @@ def _cluster(component: Sequence[Claim], distinct: dict[Claim, list[int]]) -> Cl
     firsts = sorted(((distinct[a][0], a) for a in component), key=lambda first: first[0])
     if len(firsts) > _CROWD:
         return Cluster(members, ((firsts[0][0], firsts[1][0], "crowd"),))
-    guarded = ((i, j, guard(a, b)) for (i, a), (j, b) in combinations(firsts, 2))
+    guarded = ((i, j, differ.guard(a, b)) for (i, a), (j, b) in combinations(firsts, 2))
     return Cluster(members, tuple((i, j, reason) for i, j, reason in guarded if reason))
+
+
+def _subject(a: Claim) -> frozenset[str]:
+    # What a claim is about: its content terms but numbers and words that have an opposite.
+    return frozenset(content_terms(a)) - a.numbers - frozenset(against("opposites"))
+
+
+def _masked(a: Claim) -> tuple[object, ...]:
+    """Everything but the values of its numbers; units, dates and issue numbers stay."""
+    values = {
+        n: n if n.count("-") > 1 else "# " + "".join(c for c in n if c.isalpha() or c == "%")
+        for n in a.numbers
+    }
+    phrases = tuple((*p[1:3], tuple(values.get(t, t) for t in p.terms)) for p in a.phrases)
+    return (a.words.difference(values), phrases, a.paths, a.flags, a.names)
+
+
+def _opposed(a: Claim, b: Claim) -> bool:
+    """Same literals and conditions; exactly one of order, negation, antonym turned round."""
+    ours, theirs = ({*WORDS["conditions"]} & {p.governor for p in one.phrases} for one in (a, b))
+    if (literals_of(a), a.limits, ours) != (literals_of(b), b.limits, theirs):
+        return False
+    polar, negates = differ.opposing(a, b), differ.denies(a, b) != differ.denies(b, a)
+    alike = bool(differ.negated_terms(a)) == bool(differ.negated_terms(b))
+    if polar == negates:
+        return not polar and alike and _turned(a, b)
+    apart = differ.contrasted(a, b) or differ.reordered(a, b) or differ.word_for_word(a, b)
+    return not apart and (alike or not polar)
+
+
+def _turned(a: Claim, b: Claim) -> bool:
+    """Two terms have changed places around a "before", "not", "over" or their like."""
+    ours, theirs = map(differ.governed, differ.differing_phrases(a, b))
+    swapped = (governors - {""} for governors in differ.swaps(ours, theirs))
+    directed = any(governors and governors <= WORDS["directed"] for governors in swapped)
+    return directed and not differ.word_for_word(a, b)
+
+
+def contradiction(a: Claim, b: Claim) -> bool:
+    """Whether the two make opposite claims about the same thing; unsure is False."""
+    if _masked(a) == _masked(b):
+        return bool(_subject(a)) and a.numbers != b.numbers
+    return overlap(_subject(a), _subject(b)) > _SAME_SUBJECT and _opposed(a, b)
+
+
+def contradictions(claims: Sequence[Claim]) -> list[tuple[int, int]]:
+    """The contradicting pairs (i < j), sorted; many values of one number are a series, no pairs."""
+    distinct = _by_claim(claims)
+    found = []
+    for group in _by((a for a in distinct if a.numbers), _masked):
+        if len(group) <= _SERIES:
+            found += [pair for pair in combinations(group, 2) if contradiction(*pair)]
+    for bucket in _by(distinct, literals_of):
+        near = similar_pairs([_subject(a) for a in bucket], _SAME_SUBJECT)
+        alike = ((bucket[i], bucket[j]) for i, j, _ in near)
+        found += [pair for pair in alike if _opposed(*pair)]
+    pairs = ((distinct[a][0], distinct[b][0]) for a, b in found)
+    return sorted({(min(pair), max(pair)) for pair in pairs})

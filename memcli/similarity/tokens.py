@@ -2,6 +2,7 @@
 
 import re
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache, lru_cache, partial
 from typing import NamedTuple
@@ -44,27 +45,25 @@ EQUIVALENTS = {word: group[0] for group in _GROUPS["equivalents"] for word in gr
 _PHRASES = {" ".join(words): short for short, _, *words in _GROUPS["phrases"]}
 
 
-@cache
-def _synonyms() -> dict[str, str]:
-    return {_stem(word): _stem(group[0]) for group in _GROUPS["synonyms"] for word in group}
+_SYNONYMS = {_stem(word): _stem(group[0]) for group in _GROUPS["synonyms"] for word in group}
 
 
 @lru_cache(maxsize=1 << 16)
 def canonical(word: str) -> str:
     """The word's stem, or the first of its synonyms."""
     stem = _stem(EQUIVALENTS.get(word, word))
-    return _synonyms().get(stem, stem)
+    return _SYNONYMS.get(stem, stem)
 
 
 @cache
 def against(name: str) -> dict[str, frozenset[str]]:
     """For each term the others of its groups, of "opposites" (cannot both hold) or "contrasts"."""
-    table: dict[str, set[str]] = {}
+    table: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     for group in _GROUPS[name]:
         terms = set(map(canonical, group))
         for term in terms:
-            table.setdefault(term, set()).update(terms - {term})
-    return {term: frozenset(others) for term, others in table.items()}
+            table[term] |= terms - {term}
+    return dict(table)
 
 
 class Token(NamedTuple):
@@ -101,11 +100,10 @@ def _plain(text: str) -> str:
 def tokenize(text: str) -> Iterator[Token]:
     """The tokens of a body in order; code spans differ from prose only by their mark."""
     start, plain = 0, _plain(text)
-    for begin, end, code in _code_spans(plain):
+    for begin, end, code in (*_code_spans(plain), (len(plain), len(plain), "")):
         yield from _scan(plain[start:begin], code=False, fresh=start == 0)
         yield from _scan(code, code=True, fresh=False)
         start = end
-    yield from _scan(plain[start:], code=False, fresh=start == 0)
 
 
 def _code_spans(text: str) -> Iterator[tuple[int, int, str]]:

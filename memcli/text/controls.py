@@ -1,7 +1,6 @@
 """Text without what hides or steers: control characters, <private> parts, the fence of a block."""
 
 import re
-from functools import cache
 
 from memcli.text.matching import pattern, regex
 
@@ -52,16 +51,9 @@ def strip_private(text: str) -> str:
     return result[: again.start()] if again else result
 
 
-@cache
-def _fence_letter(char: str) -> str:
-    if char == "-":
-        return "[-_ \u2010-\u2015\u2212\ufe63\uff0d]?"
-    plain = char.isalnum() and char.isascii()
-    return f"[{char}{chr(ord(char) + 0xFEE0)}]" if plain else re.escape(char)
-
-
 def fence_safe(text: str, tag: str = "recalled-memory") -> str:
-    """`text` in which nothing opens or closes `<tag>`: the bracket becomes `&lt;`."""
-    name = "".join(map(_fence_letter, tag))
+    """`text` in which nothing opens or closes `<tag>`, letters and dashes, wide ones too."""
+    dash = "[-_ \u2010-\u2015\u2212\ufe63\uff0d]?"
+    name = "".join(dash if char == "-" else f"[{char}{chr(ord(char) + 0xFEE0)}]" for char in tag)
     # A dangling "<" at the end could open the tag together with whatever is printed next.
     return regex(rf"[<＜﹤](?=[\s/\\／]*+(?:{name}|\Z))", re.IGNORECASE).sub("&lt;", text)

@@ -32,11 +32,7 @@ def _shape(char: str) -> str:
 def _folded(text: str) -> str:
     """`text` with the characters that are imitated; one for one, so that positions hold."""
     odd = {c: new for c in set(text) if not c.isascii() and (new := _shape(c)) != c}
-    if len(odd) > 20:
-        return text.translate({ord(c): new for c, new in odd.items()})
-    for char, shape in odd.items():  # quicker where few characters change
-        text = text.replace(char, shape)
-    return text
+    return text.translate({ord(char): new for char, new in odd.items()}) if odd else text
 
 
 def neutralise(text: str) -> str:
@@ -51,10 +47,8 @@ def neutralise_once(text: str) -> str:
 
 def find_injections(text: str) -> list[Span]:
     """The sentences of `text` that try to command the reading agent: ascending and disjoint."""
-    found = list(_commands(text))
-    if not text.isascii():
-        folded = _folded(text)
-        found += _commands(folded) if folded != text else []
+    folded = text if text.isascii() else _folded(text)
+    found = [span for each in {text, folded} for span in _commands(each)]
     return _sentences(text, sorted(found, key=lambda span: span.start)) if found else []
 
 

@@ -18,11 +18,7 @@ _TITLE_MARKUP = re.compile(r"^(?:[#>*\s-]+|\[\d{4}-\d{2}-\d{2}\]\s*)+")
 
 
 class Refused(Exception):
-    """A text that must not be written. `why` is "secret", "injection" or "empty"."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
+    """A text that must not be written, for what it says: "secret", "injection" or "empty"."""
 
 
 def safe_text(title: str, body: str, *, longest: int = BODY_LENGTH) -> tuple[str, str]:
@@ -32,9 +28,8 @@ def safe_text(title: str, body: str, *, longest: int = BODY_LENGTH) -> tuple[str
     body = _cut("\n".join(_harmless(_plain(body))).strip(), longest)
     if not title and not body:
         raise Refused("empty")
-    if not title:
-        first = _TITLE_MARKUP.sub("", body.split("\n")[0])
-        title = safe_line(first, longest=TITLE_LENGTH) or "Note"
+    first = _TITLE_MARKUP.sub("", body.split("\n")[0])
+    title = title or safe_line(first, longest=TITLE_LENGTH) or "Note"
     check(f"{title}\n{body}")
     return title, body
 

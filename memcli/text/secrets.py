@@ -73,9 +73,6 @@ def find_secrets(text: str, among: Groups = ()) -> list[Span]:
     return result
 
 
-# --- values that only look like a secret
-
-
 def _is_masked(value: str) -> bool:
     """The drawing of a token (`ghp_xxxxxxxx`, `sk-ant-your-key-here`), not a token."""
     several = len(regex(r"[A-Za-z0-9]+").findall(value[:400])) >= 3
@@ -127,9 +124,6 @@ def _is_word(part: str) -> bool:
     return max(humps) <= 15 and sum(humps) / len(humps) >= (3.5 if digits else 2.5)
 
 
-# --- values that are given to a name: `password = "..."`, `API_KEY: ...`, `--token ...`
-
-
 def _assigned(text: str, low: str) -> Iterator[Span]:
     covered = 0
     for at in sorted(m.start() for word in _NAME_WORDS for m in regex(word).finditer(low)):
@@ -179,9 +173,6 @@ def _holds_a_secret(match: re.Match[str], group: str, text: str) -> bool:
     if password and not value.startswith(("/", "~/", "./")):
         return len(value) >= 4
     return len(value) >= 8 and not _is_wordlike(value)
-
-
-# --- PEM, OpenSSH and PGP private keys
 
 
 def _private_keys(text: str) -> Iterator[Span]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import accumulate, islice
 from pathlib import Path
 
-from memcli.memory.editor import render_entry
+from memcli.memory.changes import render_entry
 
 LAYOUTS = ("many", "one", "prose")
 """A hundred entries a file, one a file, and files of prose sections."""

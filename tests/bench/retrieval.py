@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from memcli.app import App, Options
 from memcli.commands.recall import recall
-from memcli.memory.editor import render_entry
+from memcli.memory.changes import render_entry
 from memcli.recall.answer import RecallRequest
 
 METRICS = ("recall@5", "recall@10", "hit@1", "hit@5", "nDCG@10", "MRR")

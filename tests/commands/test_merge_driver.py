@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memcli.commands import merge_driver
-from memcli.memory.editor import EntryChange, edited, render_entry
+from memcli.memory.changes import EntryChange, edited, render_entry
 from memcli.memory.grammar import derived_id
 from memcli.memory.parser import parse
 from tests.conftest import Project

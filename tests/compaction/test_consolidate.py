@@ -23,7 +23,7 @@ from memcli.compaction.consolidate.questions import (
 from memcli.compaction.plan import MemoryInput
 from memcli.compaction.steps import Pair
 from memcli.errors import ProviderError
-from memcli.memory.editor import render_entry
+from memcli.memory.changes import render_entry
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import Entry, place
 

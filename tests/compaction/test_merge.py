@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memcli.compaction.merge import Unmergeable, merge
 from memcli.memory import front_matter
-from memcli.memory.editor import EntryChange, edited, render_entry
+from memcli.memory.changes import EntryChange, edited, render_entry
 from memcli.memory.grammar import derived_id
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import Entry

@@ -14,8 +14,7 @@ from memcli.compaction.plan import (
     outcome_of,
 )
 from memcli.compaction.steps import is_stale, take_steps
-from memcli.memory.changes import ChangeSet
-from memcli.memory.editor import render_entry
+from memcli.memory.changes import ChangeSet, render_entry
 from memcli.memory.parser import parse
 from memcli.memory.prominence import is_used
 from memcli.memory.values import Entry, Patch, Place, place

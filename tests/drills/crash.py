@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memcli.app import App, Options
-from memcli.memory.editor import render_entry
+from memcli.memory.changes import render_entry
 from memcli.memory.parser import parse
 from memcli.storage.state import Spool, Spooled, State
 from tests.drills import forge

@@ -25,16 +25,15 @@ from memcli.index import chunks, lexical, terms
 from memcli.index.lexical import quoted
 from memcli.install import agent_settings, git_hooks
 from memcli.memory import front_matter
-from memcli.memory.editor import EntryChange, edited, render_entry, safe_body
+from memcli.memory.changes import EntryChange, edited, render_entry, safe_body
 from memcli.memory.parser import parse, sections
 from memcli.memory.values import place
 from memcli.project import config
 from memcli.providers.llm import replies
 from memcli.sessions import reader
 from memcli.similarity.claims import claim
-from memcli.similarity.contradictions import contradiction
 from memcli.similarity.differences import guard as guard_of_claims
-from memcli.similarity.duplicates import near_duplicate
+from memcli.similarity.duplicates import contradiction, near_duplicate
 from memcli.text import model_output
 from memcli.text.controls import for_display
 from memcli.text.injections import neutralise

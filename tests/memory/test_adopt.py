@@ -1,6 +1,6 @@
 """Sections of prose become entries in place."""
 
-from memcli.memory.editor import adopted
+from memcli.memory.changes import adopted
 from memcli.memory.parser import parse, sections
 
 

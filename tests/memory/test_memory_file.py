@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from memcli.errors import DataError
-from memcli.memory.editor import EntryChange, edited, render_entry
+from memcli.memory.changes import EntryChange, edited, render_entry
 from memcli.memory.entry_values import read_values
 from memcli.memory.grammar import body_digest, eol_of
 from memcli.memory.parser import MemoryFile, parse, sections

@@ -13,7 +13,7 @@ pytest.importorskip("numpy")
 
 from memcli.app import App, Options
 from memcli.commands.recall import recall
-from memcli.memory.editor import render_entry
+from memcli.memory.changes import render_entry
 from memcli.recall.answer import RecallRequest
 from tests.bench import feedback
 from tests.bench.feedback import PURE, TODAY, Histories, Plan, Question, Setting

@@ -10,9 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memcli.similarity.claims import Claim, claim
-from memcli.similarity.contradictions import contradiction, contradictions
 from memcli.similarity.differences import guard
-from memcli.similarity.duplicates import clusters, near_duplicate, overlap, similar_pairs
+from memcli.similarity.duplicates import (
+    clusters,
+    contradiction,
+    contradictions,
+    near_duplicate,
+    overlap,
+    similar_pairs,
+)
 
 ROWS = [
     json.loads(line)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memcli.memory.editor import render_entry
+from memcli.memory.changes import render_entry
 from memcli.memory.parser import parse
 from memcli.text.model_output import BODY_LENGTH, TITLE_LENGTH, Refused, check, safe_line, safe_text
 
@@ -73,7 +73,7 @@ def test_a_secret_refuses_the_whole_text(title: str, body: str) -> None:
     """Nothing of it is kept, and it does not stand in the error."""
     with pytest.raises(Refused) as error:
         safe_text(title, body)
-    assert error.value.why == "secret" and TOKEN not in str(error.value)
+    assert str(error.value) == "secret"
 
 
 def test_a_command_to_the_agent_refuses_the_whole_text() -> None:

@@ -126,7 +126,7 @@ def ask_the_judge(
         try:
             model_output.check(copied_text(item.entry))
         except model_output.Refused as error:
-            found.append(Event("not shown", item.path, (item.entry.id,), f"a {error.why}"))
+            found.append(Event("not shown", item.path, (item.entry.id,), f"a {error}"))
             continue
         if _of_judge(item) not in known:
             shown.append(item)

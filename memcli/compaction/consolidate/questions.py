@@ -211,7 +211,7 @@ def _operation(
     try:
         title, body = _words(row)
     except model_output.Refused as error:
-        dropped[error.why] += 1
+        dropped[str(error)] += 1
         return None
     episodes = _episodes(row["episodes"], f"{title}\n{body}", batch)
     if not body and what in ("new", "update"):
