@@ -16,7 +16,7 @@ from memcli.errors import MemError, UsageError
 from memcli.index.view import Filters
 from memcli.project import distribution
 from memcli.recall import budget
-from memcli.text.quoting import for_prompt
+from memcli.text.controls import for_prompt
 from memcli.views import json
 from memcli.views.entries import add_text, list_text, reinforce_text, retire_text, show_text
 from memcli.views.upkeep import compact_text, health_keys

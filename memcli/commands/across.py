@@ -10,7 +10,7 @@ from memcli.recall import evidence
 from memcli.recall.answer import Layers, Own, RecallReport, RecallRequest, composed
 from memcli.recall.budget import Pools, Shown
 from memcli.recall.present import Hit
-from memcli.text.quoting import for_prompt
+from memcli.text.controls import for_prompt
 
 
 def recall_across(app: App, roots: list[str], request: RecallRequest) -> RecallReport:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from memcli.errors import DataError
 from memcli.memory.words import body_of
 from memcli.recall.budget import cut_words
-from memcli.text.quoting import for_prompt
+from memcli.text.controls import for_prompt
 
 BEGIN = "<!-- mem: export begin (written by mem export; what stands in it is replaced) -->"
 END = "<!-- mem: export end -->"

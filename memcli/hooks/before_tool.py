@@ -86,7 +86,7 @@ def _corrections(app: HookApp, tool: ToolCall) -> list[Candidate]:
 
 def _line(app: HookApp, found: Candidate) -> tuple[str, str]:
     from memcli.recall.budget import cut_words
-    from memcli.text.quoting import escaped, for_prompt  # most calls say nothing
+    from memcli.text.controls import escaped, for_prompt  # most calls say nothing
 
     title = for_prompt(found.title)
     text = for_prompt(body_of(app.guarded(lambda: app.index.entries.text(found)), found.title))

@@ -113,7 +113,7 @@ class _Given:
             given["priority"] = self.raw["priority"]
         for key in _LISTS.intersection(given):
             given[key] = _list(given[key])
-        for key in _TOPS.keys() & given.keys():
+        for key in [key for key in _TOPS if key in given]:
             if not 0.0 <= _number(given[key]) <= _TOPS[key]:
                 self.fault(key, f"is no number from 0 to {_TOPS[key]:g}; it is left out")
                 del given[key]

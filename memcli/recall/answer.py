@@ -19,7 +19,7 @@ from memcli.recall.budget import Budget, Pools, Shown
 from memcli.recall.present import Hit, Showing
 from memcli.recall.search import WORKFLOWS, OwnIndex, Search
 from memcli.storage.files import Unreadable, read_text
-from memcli.text.quoting import for_prompt
+from memcli.text.controls import for_prompt
 
 if TYPE_CHECKING:
     from memcli.index.database import Index

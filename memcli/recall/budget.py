@@ -7,7 +7,7 @@ from typing import Protocol
 
 from memcli.memory.words import spaceless_runs
 from memcli.named import NamedTuple
-from memcli.text.quoting import escaped, quoted
+from memcli.text.controls import escaped, quoted
 
 OPEN = "<recalled-memory>"
 CLOSE = "</recalled-memory>"

@@ -15,7 +15,7 @@ from memcli.project import git
 from memcli.recall import present
 from memcli.recall.budget import Shown, cost, heading, tokens
 from memcli.recall.evidence import COMMON
-from memcli.text.quoting import for_prompt
+from memcli.text.controls import for_prompt
 
 if TYPE_CHECKING:
     from memcli.index.database import Index

@@ -14,8 +14,7 @@ from memcli.recall import ranking as rank
 from memcli.recall.budget import Shown, tokens
 from memcli.recall.ranking import Scored
 from memcli.recall.search import Search
-from memcli.text.controls import for_display
-from memcli.text.quoting import for_prompt, quoter
+from memcli.text.controls import for_display, for_prompt, quoter
 
 _TOPIC_MATTER = r"\A---[ \t]*\n(?:[A-Za-z_][\w-]*:.*\n|[ \t]+\S.*\n)+---[ \t]*(?:\n|\Z)"
 """The front matter of a topic file: its title says it."""

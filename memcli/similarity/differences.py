@@ -204,7 +204,7 @@ def _without_kin(ours: set[str], theirs: set[str]) -> set[str]:
 
     def beginnings(word: str) -> list[str]:
         sizes = range(max(5, int(0.6 * len(word)) + 1), len(word) + 1)
-        return [word[:size] for size in sizes if len(word) <= _LONG_WORD]
+        return [word[:size] for size in sizes if len(word) <= 64]
 
     known = {beginning for word in theirs for beginning in beginnings(word)}
     return {word for word in ours if known.isdisjoint(beginnings(word))}
@@ -254,13 +254,11 @@ def word_for_word(a: Claim, b: Claim) -> bool:
         sum(1.0 if term < _FIRST_UNSPACED else 0.5 for term in set(each))
         for each in (terms, others)
     )
-    return min(weights) < _LONG or bool(ours & a.proper and theirs & b.proper)
+    return min(weights) < 24 or bool(ours & a.proper and theirs & b.proper)
 
 
 _PAIRS = (("before", "after"), ("from", "to"), ("over", "under"))
 _ACROSS = dict(_PAIRS) | {right: left for left, right in _PAIRS}
-_LONG = 24
-_LONG_WORD = 64
 _FIRST_UNSPACED = "\u0e00"
 _GUARDS: tuple[tuple[str, Callable[[Claim, Claim], bool]], ...] = (
     ("order", reordered),

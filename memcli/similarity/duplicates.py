@@ -191,20 +191,13 @@ def _turned(a: Claim, b: Claim) -> bool:
     return directed and not differ.word_for_word(a, b)
 
 
-def contradiction(a: Claim, b: Claim) -> bool:
-    """Whether the two make opposite claims about the same thing; unsure is False."""
-    if _masked(a) == _masked(b):
-        return bool(_subject(a)) and a.numbers != b.numbers
-    return overlap(_subject(a), _subject(b)) > _SAME_SUBJECT and _opposed(a, b)
-
-
 def contradictions(claims: Sequence[Claim]) -> list[tuple[int, int]]:
     """The contradicting pairs (i < j), sorted; many values of one number are a series, no pairs."""
     distinct = _by_claim(claims)
     found = []
     for group in _by((a for a in distinct if a.numbers), _masked):
-        if len(group) <= _SERIES:
-            found += [pair for pair in combinations(group, 2) if contradiction(*pair)]
+        if len(group) <= _SERIES and _subject(group[0]):
+            found += [(a, b) for a, b in combinations(group, 2) if a.numbers != b.numbers]
     for bucket in _by(distinct, literals_of):
         near = similar_pairs([_subject(a) for a in bucket], _SAME_SUBJECT)
         alike = ((bucket[i], bucket[j]) for i, j, _ in near)

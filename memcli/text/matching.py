@@ -106,11 +106,6 @@ def due(hints: Iterable[Hint], text: str) -> Iterator[TextRule]:
             yield rule
 
 
-def occurring(hints: Iterable[Hint], text: str) -> tuple[Hint, ...]:
-    """The hints that occur in `text`: no other can in a part of it."""
-    return tuple(each for each in hints if each[0] in text)
-
-
 def settle(change: Callable[[str], str], text: str) -> str:
     """Apply `change` until nothing changes: a removal may join what then reads as another."""
     for _ in range(8):

@@ -42,7 +42,11 @@ def _groups() -> Groups:
         (known["tokens"], False, _is_masked),  # shapes that speak for themselves
         (matching.shapes("text/token_shapes.txt"), False, _is_masked),
         (known["credentials"], True, _is_filler),  # may also be a placeholder or an ordinary word
-        (known["told"], True, _is_ordinary),  # any word: only a value that looks chosen counts
+        (
+            known["told"],
+            True,
+            lambda value: _is_drawn(value.rstrip(_STOPS)) or not _is_random(value, password=True),
+        ),  # any word: only what looks chosen counts
     )
 
 
@@ -50,7 +54,8 @@ def groups_in(text: str) -> Groups:
     """The groups of rules with the hints alone that occur in `text`."""
     low = lowered(text)
     return [
-        (matching.occurring(own, low if small else text), small, ok) for own, small, ok in _groups()
+        (tuple(each for each in own if each[0] in (low if small else text)), small, innocent)
+        for own, small, innocent in _groups()
     ]
 
 
@@ -88,10 +93,6 @@ def _is_filler(value: str) -> bool:
     return not bare or _is_drawn(bare) or _is_wordlike(bare)
 
 
-def _is_ordinary(value: str) -> bool:
-    return _is_drawn(value.rstrip(_STOPS)) or not _is_random(value, password=True)
-
-
 def _is_random(value: str, *, password: bool) -> bool:
     """An unquoted value that looks chosen rather than written: letters with digits, no words."""
     bare = value.rstrip(_STOPS + "*")
@@ -121,7 +122,9 @@ def _is_word(part: str) -> bool:
     if not digits and len(part) <= 4:
         return True
     humps = list(map(len, regex(r"[A-Z]?[a-z]+|[A-Z]+").findall(part)))
-    return max(humps) <= 15 and sum(humps) / len(humps) >= (3.5 if digits else 2.5)
+    return max(humps) <= 15 and sum(humps) / len(humps) >= (
+        3.5 if digits or len(part) > 24 else 2.5
+    )
 
 
 def _assigned(text: str, low: str) -> Iterator[Span]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from memcli.text import controls, quoting, secrets
+from memcli.text import controls, secrets
 from memcli.views import json
 from memcli.views.entries import ENTRY_KEYS, Keys, added, named
 from memcli.views.text import count, first, hung, styled
@@ -148,5 +148,5 @@ def _totals(report: DiffReport) -> str:
 
 def _code(text: str) -> str:
     """A code span: in it nothing is a mention, a link or markup."""
-    line = " ".join(quoting.for_prompt(text).replace("`", "'").split())
+    line = " ".join(controls.for_prompt(text).replace("`", "'").split())
     return f"`{line}`" if line else ""

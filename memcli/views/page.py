@@ -20,8 +20,8 @@ from memcli.diagnostics import metrics
 from memcli.diagnostics.health import ARCHIVED, EntryNote, Snapshot
 from memcli.diagnostics.metrics import Metric
 from memcli.memory.values import LEVELS
+from memcli.text.controls import for_prompt
 from memcli.text.matching import table
-from memcli.text.quoting import for_prompt
 from memcli.views.text import count
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from memcli.text.controls import for_display, strip_controls
-from memcli.text.quoting import for_prompt
+from memcli.text.controls import for_display, for_prompt, strip_controls
 from memcli.text.secrets import redact_secrets
 from memcli.views.entries import Keys
 from memcli.views.text import MOST_LINES, count

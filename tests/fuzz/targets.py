@@ -33,11 +33,10 @@ from memcli.providers.llm import replies
 from memcli.sessions import reader
 from memcli.similarity.claims import claim
 from memcli.similarity.differences import guard as guard_of_claims
-from memcli.similarity.duplicates import contradiction, near_duplicate
+from memcli.similarity.duplicates import contradictions, near_duplicate
 from memcli.text import model_output
-from memcli.text.controls import for_display
+from memcli.text.controls import for_display, for_prompt
 from memcli.text.injections import neutralise
-from memcli.text.quoting import for_prompt
 from memcli.text.secrets import redact_secrets
 from tests.install import is_installed
 
@@ -299,7 +298,7 @@ def _guarded(text: str) -> None:
 def _similar(text: str) -> None:
     one, other = claim(text), claim(text[: len(text) // 2])
     near_duplicate(one, other)
-    contradiction(one, other)
+    contradictions([one, other])
     guard_of_claims(one, claim(text[::-1]))
 
 

@@ -65,9 +65,6 @@ def with_eol(text: str, eol: str) -> str:
     return text.replace("\n", eol)
 
 
-# --- lossless
-
-
 @given(st.one_of(texts(), st.text()))
 @settings(max_examples=500, deadline=None)
 def test_segments_joined_are_the_file(text: str) -> None:
@@ -107,9 +104,6 @@ def test_line_ends_do_not_change_the_meaning(text: str, eol: str) -> None:
     assert [(e.line, e.body) for e in here.entries] == bodies
     assert here.problems == there.problems
     assert [s.line for s in sections(here)] == [s.line for s in sections(there)]
-
-
-# --- grammar
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
@@ -239,9 +233,6 @@ def test_front_matter_that_is_never_closed_is_named() -> None:
     assert file.problems == (Problem("x", 7, why, "unreadable"),)
 
 
-# --- values
-
-
 def test_missing_keys_are_defaulted() -> None:
     """Procedural, team, 0.5, unknown, active, 0: without a problem."""
     file = parse("---\nid: a\n---\nBody.\n", "x")
@@ -334,11 +325,17 @@ def test_written_priority_floors_importance(priority: str, floor: float) -> None
 def test_optional_keys() -> None:
     """Lists are lists of text however written, numbers are checked, unknown keys are kept."""
     written = {"tags": "a, b", "paths": ["x", 3, None, {}], "supports": "id-1", "stability": "2.5"}
-    written |= {"difficulty": -1, "success_count": "2", "mine": {"deep": [1]}, "outcome": None}
+    written |= {
+        "difficulty": -1,
+        "surprise": [2],
+        "success_count": "2",
+        "mine": {"deep": [1]},
+        "outcome": None,
+    }
     values, faults = read_values(written)
     wanted = {"tags": ["a", "b"], "paths": ["x", "3"], "supports": ["id-1"], "stability": 2.5}
     assert values["extra"] == {**wanted, "success_count": 2, "mine": {"deep": [1]}}
-    assert [key for key, _ in faults] == ["difficulty"]
+    assert [key for key, _ in faults] == ["surprise", "difficulty"]
 
 
 @pytest.mark.parametrize(
@@ -360,9 +357,6 @@ def test_titles_and_dates_of_entries(body: str, title: str, date: str) -> None:
     """The first heading outside code is the title, else the first line; its date beats the path's."""
     (found,) = parse(entry("a", body), "notes/2025-01-02.md").entries
     assert (found.title, found.date) == (title, date)
-
-
-# --- prose
 
 
 def test_sections_have_the_heading_path_as_title() -> None:
@@ -388,8 +382,6 @@ def test_prose_around_entries() -> None:
     assert [segment.kind for segment in file.segments] == ["prose", "entry", "prose"]
     assert [s.body for s in sections(file)] == ["# Notes\nLead.", "---\nid: [\n---\nRest."]
 
-
-# --- changes
 
 FILES = {
     "empty": "",
@@ -457,26 +449,6 @@ def test_replacing_a_body(old: str, tail: str) -> None:
         assert after.text == wanted.replace("id: a\n---\n", head, 1)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        EntryChange(0, {"id": None, "type": None}),
-        EntryChange(0, {"id": "\ud800"}),
-        EntryChange(text="prose\n"),
-        EntryChange(0, body="\x00\r"),
-    ],
-)
-def test_a_change_that_does_not_read_back_is_refused(change: EntryChange) -> None:
-    """Whatever would come out otherwise than planned is a DataError, or exactly the plan."""
-    file = parse(entry("a") + entry("b"), "x")
-    try:
-        after = edited(file, [change])
-    except DataError as error:
-        assert "x:" in error.what
-    else:
-        assert after.entries[0].body == "\x00"
-
-
 @given(texts(), st.one_of(texts(), st.text()))
 @settings(max_examples=500, deadline=None)
 def test_an_appended_body_never_becomes_another_entry(text: str, body: str) -> None:
@@ -536,8 +508,6 @@ def test_a_planned_edit_changes_what_it_says_and_no_byte_more(
             assert new.body == old.body
 
 
-# --- size
-
 ADVERSARIES: dict[str, Callable[[int], str]] = {
     "open fences": lambda n: "```x\n~~~y\n" * n,
     "open fences between entries": lambda n: "".join(
@@ -553,6 +523,8 @@ ADVERSARIES: dict[str, Callable[[int], str]] = {
     "blanks behind a rule": lambda n: "---" + " " * (20 * n) + "x\n",
     "remark": lambda n: "---\n#" + "a" * (20 * n) + "\n---\n",
     "brackets": lambda n: "\n---\nid: " + "[" * 1000 + "\n---\n" * (n // 100),
+    "items": lambda n: "\n---\nid: [" + "a," * 1000 + "!]\n---\n" * (n // 100),
+    "words": lambda n: "\n---\nid: " + "a " * 1000 + "!\n---\n" * (n // 100),
     "many keys": lambda n: "---\nid: a\n" + "key:\n" * n + "---\n",
     "equal sections": lambda n: "# a\nb\n" * n,
     "lone carriage returns": lambda n: "\r---\rid: a\r---\rb\r" * n,
@@ -574,20 +546,6 @@ def test_reading_is_linear(name: str) -> None:
         return best
 
     assert cost(8000) < 10 * cost(2000) + 0.05
-
-
-def test_a_number_that_is_a_list_is_named_and_left_out() -> None:
-    """It neither stops the reading nor passes for a number."""
-    [found] = parse(
-        "---\nid: a\ntype: procedural\nstability: [1]\nsurprise: [2]\n---\n## T\nB.\n", "m.md"
-    ).entries
-    assert not {"stability", "surprise"} & found.extra.keys() and found.id == "a"
-    problems = parse("---\nid: a\nstability: [1]\n---\n## T\nB.\n", "m.md").problems
-    assert [(p.line, p.severity) for p in problems] == [(3, "defaulted")]
-    assert "stability" in problems[0].message
-
-
-# --- data safety
 
 
 def test_derived_ids_are_those_of_every_release() -> None:
@@ -614,14 +572,3 @@ def test_changing_many_entries_of_a_file_is_linear() -> None:
         return time.process_time() - started
 
     assert cost(2000) < 10 * cost(500) + 0.05
-
-
-@pytest.mark.long
-def test_fifty_megabytes_are_read_and_changed() -> None:
-    """One value of one entry among fifty thousand, and no other byte."""
-    body = "words of a body " * 60
-    text = "".join(entry(f"e{i}", body) for i in range(51_000))
-    assert len(text) > 50_000_000
-    after = edited(parse(text, "x"), [EntryChange(25_000, {"status": "retired"})])
-    old = "id: e25000\ntype: corrective\n"
-    assert after.text == text.replace(old, old + "status: retired\n")

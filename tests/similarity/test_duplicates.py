@@ -13,7 +13,6 @@ from memcli.similarity.claims import Claim, claim
 from memcli.similarity.differences import guard
 from memcli.similarity.duplicates import (
     clusters,
-    contradiction,
     contradictions,
     near_duplicate,
     overlap,
@@ -29,6 +28,10 @@ MERGE, APART, CONTRADICT, AGREE = (
     for kind in ("merge", "apart", "contradict", "agree")
 )
 """The same lesson as two sessions word it; alike but different, and why; opposites; both can hold."""
+
+
+def contradiction(a: Claim, b: Claim) -> bool:
+    return contradictions([a, b]) == [(0, 1)]
 
 
 def near(a: str, b: str) -> bool:
@@ -65,9 +68,6 @@ def test_opposite_claims_contradict_each_other(a: str, b: str) -> None:
 def test_unsure_is_no_contradiction(a: str, b: str) -> None:
     """Claims that can both hold are no contradiction."""
     assert not contradiction(claim(a), claim(b)) and not contradiction(claim(b), claim(a))
-
-
-# -- what a claim holds
 
 
 def test_the_date_of_a_heading_is_no_word() -> None:
@@ -108,8 +108,6 @@ def test_paths_are_told_from_words_with_a_stroke(text: str, paths: set[str]) -> 
     """Files, globs, dotted names and URLs are paths; "and/or" is not."""
     assert claim(text).paths == paths
 
-
-# -- properties
 
 SENTENCES = [text for rows in (MERGE, APART, CONTRADICT, AGREE) for row in rows for text in row[:2]]
 TEXTS = st.one_of(st.sampled_from(SENTENCES), st.text(max_size=60))
@@ -182,9 +180,6 @@ def test_clusters_are_the_components_of_the_near_duplicates(texts: list[str]) ->
     assert [c.members for c in clusters(claims)] == sorted(
         group for group in groups if len(group) > 1
     )
-
-
-# -- many claims
 
 
 def test_a_chain_is_one_cluster() -> None:
@@ -272,3 +267,31 @@ def test_a_series_of_numbers_is_no_contradiction() -> None:
 def test_single_letters_and_turned_orders(one: str, other: str, why: str | None) -> None:
     """A letter is a name, before is not after; an article more is neither."""
     assert guard(claim(one), claim(other)) == guard(claim(other), claim(one)) == why
+
+
+@pytest.mark.parametrize(("text", "denied", "told"), [
+    ("Don't use unittest and use pytest.", "unittest", "pytest"),
+    ("Never commit secrets and always review code.", "secret", "review"),
+])  # fmt: skip
+def test_the_verb_again_ends_a_negation(text: str, denied: str, told: str) -> None:
+    """Otherwise what is asked for would read as forbidden."""
+    negated = {term for phrase in claim(text).phrases if phrase.negated for term in phrase.terms}
+    plain = {term for phrase in claim(text).phrases if not phrase.negated for term in phrase.terms}
+    assert denied in negated and told in plain and not {denied} & plain and not {told} & negated
+
+
+def test_another_version_is_another_claim() -> None:
+    """v2 and 2 are one number, v3 is another."""
+    two, three = "Send every payment through version v2 of the billing API.", "v3"
+    assert claim(two).numbers == {"2"}
+    assert near_duplicate(claim(two), claim(two.replace("v2", "2")))
+    assert not near_duplicate(claim(two), claim(two.replace("v2", three)))
+
+
+def test_what_stands_in_a_fence_is_part_of_the_claim() -> None:
+    """One flag in a block of code keeps two texts apart; a fence that nothing closes hides nothing."""
+    text = "Run the long build before each commit that you push.\n```\nmake build --fast\n```\nThen rest."
+    assert near_duplicate(claim(text), claim(text.replace("Then rest", "then, rest")))
+    assert not near_duplicate(claim(text), claim(text.replace("--fast", "--slow")))
+    torn = text.replace("```\nThen", "Then")
+    assert claim(torn).flags == {"--fast"} and "rest" in claim(torn).words

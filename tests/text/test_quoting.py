@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memcli.text.quoting import escaped, for_prompt, quoted, quoter
+from memcli.text.controls import escaped, for_prompt, quoted, quoter
 
 pytestmark = pytest.mark.unit
 

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memcli.text import controls
-from memcli.text.controls import fence_safe, for_display, strip_controls, strip_private
+from memcli.text.controls import fence_safe, for_display, for_prompt, strip_controls, strip_private
 from memcli.text.injections import INJECTION_NOTICE, find_injections, neutralise
 from memcli.text.matching import pattern
-from memcli.text.quoting import for_prompt
 from memcli.text.secrets import find_secrets, redact_secrets
 
 # Put together here, so that no scanner takes this file for a leak.

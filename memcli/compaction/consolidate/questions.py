@@ -14,9 +14,8 @@ from memcli.memory.values import Entry
 from memcli.providers.llm.replies import parse_json
 from memcli.similarity.claims import claim
 from memcli.text import model_output
-from memcli.text.controls import strip_controls, strip_private
+from memcli.text.controls import for_prompt, strip_controls, strip_private
 from memcli.text.matching import table
-from memcli.text.quoting import for_prompt
 from memcli.text.secrets import redact_secrets
 
 SHOWN_LENGTH = 1200
