@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from memcli.app import App, Options, opened
 from memcli.errors import BugError, MemError, RefusedError, UsageError
 from memcli.storage import files
 from memcli.views.text import Unread, say
@@ -15,6 +16,7 @@ from memcli.views.text import Unread, say
 T = TypeVar("T")
 Parser = Callable[[Any], Any]  # an option's text to its value; a UsageError says what is allowed
 MOST_BYTES = 64 << 10  # the longest text of an entry that is taken without a word
+SETTINGS = ("limit", "max_tokens", "walk")  # options that are keys of the configuration for one run
 
 
 def guarded(work: Callable[[], Any]) -> int:
@@ -27,29 +29,36 @@ def guarded(work: Callable[[], Any]) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
         return result if isinstance(result, int) else 0
-    except (Unread, BrokenPipeError, SystemExit):  # Typer exits when it cannot print its help
-        silence()
-        return 141
-    except KeyboardInterrupt:
-        silence()
-        return 130
     except Exception as error:
         return failed(error)
+    except (KeyboardInterrupt, SystemExit) as ended:  # Typer exits when it cannot print its help
+        silence()
+        return 130 if isinstance(ended, KeyboardInterrupt) else 141
+
+
+def in_app(options: Options, work: Callable[[App], int | None]) -> int:
+    """Do what a command does in an open App, and say its notes."""
+    with opened(options) as mem:
+        code = work(mem)
+        for note in mem.notes:
+            say(f"mem: {note}", quiet=options.quiet)
+        return code or 0
 
 
 def failed(error: Exception) -> int:
     """Say what went wrong and return the exit code it owns."""
     if isinstance(error, MemError):
         return fail(error.code, error.what, error.hint)
-    if isinstance(error, OSError):
+    if isinstance(error, (Unread, OSError)):
         silence()  # what could not be printed is not tried again
+    if isinstance(error, (Unread, BrokenPipeError)):
+        return 141
+    if isinstance(error, OSError):
         name = f" ({error.filename})" if error.filename else ""
         what = f"{(error.strerror or str(error)).lower()}{name}"
         return fail(RefusedError.code, what, "mem doctor")
     if os.environ.get("MEM_DEBUG"):
-        import traceback
-
-        traceback.print_exception(error)
+        sys.excepthook(type(error), error, error.__traceback__)
     what = f"internal error: {type(error).__name__}: {error}"
     return fail(BugError.code, what, "please report it; MEM_DEBUG=1 shows where it happened")
 
@@ -82,6 +91,8 @@ def key(option: str) -> Parser:
 
 def number(option: str, low: float, high: float | None = None, *, whole: bool = False) -> Parser:
     """The parser of an option that takes a number (a whole one) from `low` to `high`."""
+    bounds = f"from {low}" + (f" to {high}" if high is not None else "")
+    allowed = f"a {'whole ' if whole else ''}number {bounds}"
 
     def check(value: Any) -> float:
         given = int(value) if whole else float(value)
@@ -89,8 +100,7 @@ def number(option: str, low: float, high: float | None = None, *, whole: bool = 
             raise ValueError
         return given
 
-    bounds = f"from {low}" + (f" to {high}" if high is not None else "")
-    return _parser(option, check, f"a {'whole ' if whole else ''}number {bounds}")
+    return _parser(option, check, allowed)
 
 
 def _parser(option: str, check: Parser, allowed: str = "") -> Parser:
@@ -112,21 +122,17 @@ def read_words(words: Sequence[str]) -> str:
 
 def read_entry(words: Sequence[str], *, allow_long: bool = False) -> str:
     """The text of an entry: words, or standard input for a lone `-`, which must be text."""
-    if list(words) != ["-"]:
-        text = read_words(words)
-    else:
-        data = read_stdin()
-        at, why = data.find(0), "is no text: it has a NUL byte"
-        try:
-            text = data.decode()
-        except UnicodeDecodeError as error:
-            at, why = error.start, "is not UTF-8 text"
-        if at >= 0:
-            line = data.count(b"\n", 0, at) + 1
-            what = f"standard input {why} (line {line}, byte {at})"
-            raise UsageError(what, "give UTF-8 text")
-    if (size := len(text.encode())) > MOST_BYTES and not allow_long:
-        what = f"the text has {size:,} bytes, more than a memory is worth"
+    piped = list(words) == ["-"]
+    data = read_stdin() if piped else read_words(words).encode()
+    try:
+        text = data.decode()
+        at, why = data.find(0) if piped else -1, "is no text: it has a NUL byte"
+    except UnicodeDecodeError as error:
+        at, why = error.start, "is not UTF-8 text"
+    if at >= 0:
+        raise UsageError(f"standard input {why} (byte {at})", "give UTF-8 text")
+    if len(data) > MOST_BYTES and not allow_long:
+        what = f"the text has {len(data):,} bytes, more than a memory is worth"
         raise RefusedError(what, f"say it in {MOST_BYTES:,} bytes, or --allow-long")
     return text
 
@@ -151,7 +157,6 @@ def opened_file(path: str, read: Callable[[Any], T]) -> T:
 
 def read_file(path: str) -> str:
     """A file that was named on the command line, or standard input for `-`."""
-    data = (
-        read_stdin() if path == "-" else opened_file(path, lambda name: files.read_file(name).data)
-    )
-    return data.decode("utf-8", "replace")
+    if path == "-":
+        return read_words(["-"])
+    return opened_file(path, lambda name: files.read_file(name).data).decode("utf-8", "replace")

@@ -109,7 +109,7 @@ def test_text_comes_from_stdin(project: Project) -> None:
     """`-` reads it, with CRLF; what is no text, or nothing to remember, is refused."""
     project.mem("add", "-", input="Title here\r\nBody é line\r\n".encode())
     assert last(project).body == f"## [{TODAY}] Title here\nBody é line"
-    said = {b"a\nb \xff": "is not UTF-8 text (line 2, byte 4)", b"a\0": "NUL byte"}
+    said = {b"a\nb \xff": "is not UTF-8 text (byte 4)", b"a\0": "NUL byte"}
     nothing = dict.fromkeys((b" \n ", b"<private>all of it</private>"), "hint: mem add")
     for data, why in (said | nothing).items():
         got = project.mem("add", "-", input=data)
