@@ -163,21 +163,11 @@ class Verb(NamedTuple):
 
     def read(self, arguments: Sequence[str]) -> Given | None:
         """What a line gives, None when it asks for help. Raises UsageError."""
-        options = {name: row for row in (*self.rows, *rows_of(HELP)) for name in row.names}
-        ends = [name + "=" * bool(row.takes) for name, row in options.items()]
-        short = "".join(name[1:].replace("=", ":") for name in ends if name[1] != "-")
-        hint = f"mem {self.name} --help"
-        try:
-            found, words = gnu_getopt(arguments, short, [end[2:] for end in ends if end[1] == "-"])
-        except GetoptError as error:
-            raise UsageError(error.msg, hint) from None
         given: dict[str, Any] = {row.name: row.unset for row in self.rows}
-        for name, given_text in found:
-            row, value = options[name], options[name].read(given_text)
-            given[row.name] = (*given[row.name], value) if row.many else value
+        words = list(arguments) if self._only_words(arguments) else self._options(arguments, given)
         if given.get("help"):
             return None
-        takes = next((row for row in self.rows if not row.names), None)
+        takes, hint = next((r for r in self.rows if not r.names), None), f"mem {self.name} --help"
         if takes and not words and takes.takes[0] != "[":
             raise UsageError(f"{takes.takes} is missing", hint)
         if takes and words:
@@ -185,6 +175,24 @@ class Verb(NamedTuple):
         if words:
             raise UsageError(f"{' '.join(words)}: one word too many", hint)
         return Given(**given)
+
+    def _only_words(self, arguments: Sequence[str]) -> bool:
+        """Whether it takes no options: what looks like one belongs to whoever calls mem."""
+        return not any(row.names for row in self.rows) and not {"-h", "--help"} & set(arguments)
+
+    def _options(self, arguments: Sequence[str], given: dict[str, Any]) -> list[str]:
+        """Read the options of a line into `given`; the words that are left."""
+        options = {name: row for row in (*self.rows, *rows_of(HELP)) for name in row.names}
+        short = "".join(f"{n[1]}{':' * bool(options[n].takes)}" for n in options if n[1] != "-")
+        long = [f"{n[2:]}{'=' * bool(options[n].takes)}" for n in options if n[1] == "-"]
+        try:
+            found, words = gnu_getopt(arguments, short, long)
+        except GetoptError as error:
+            raise UsageError(error.msg, f"mem {self.name} --help") from None
+        for name, written in found:
+            row, value = options[name], options[name].read(written)
+            given[row.name] = (*given[row.name], value) if row.many else value
+        return words
 
 
 COMMANDS: dict[str, Verb] = {}  # of the modules that were imported so far
