@@ -22,7 +22,7 @@ from memcli.storage.system import folder_of
 
 if TYPE_CHECKING:
     from memcli.index.vectors import Chosen
-    from memcli.providers.configured import Providers
+    from memcli.providers import Providers
     from memcli.providers.llm.ledger import Call
     from memcli.storage.state import State
     from memcli.storage.workspace import Workspace
@@ -121,7 +121,7 @@ class App:
 
     @cached_property
     def providers(self) -> Providers:
-        from memcli.providers.configured import Providers
+        from memcli.providers import Providers
 
         today, unknown = self.project.now.isoformat(), "what was spent today is not known"
 

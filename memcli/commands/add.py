@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError, one_of
-from memcli.index import terms, view
+from memcli.index import lexical, view
 from memcli.memory.changes import EntryChange, edited, render_entry
 from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import conflict_lines, eol_of
@@ -226,7 +226,7 @@ def _nearest(app: App, request: AddRequest, body: str) -> tuple[str, str]:
         and is_around(project, row.place, request.level, request.job, request.task)
     }
     where = view.select(list(near.values()), view.Filters())
-    words = terms.build(body, index.words.counts).terms
+    words = lexical.build(body, index.words.counts).terms
     found = index.words.best(words, None, index.words.denied(where.files.keys()), pool=50)
     candidates = index.entries.candidates(found)
     for one in sorted(candidates, key=lambda c: (-found[c.rowid], c.source, c.offset)):

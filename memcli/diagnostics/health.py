@@ -11,7 +11,7 @@ from memcli.compaction.steps import LASTING_KINDS, LASTING_PRIORITIES, has_faded
 from memcli.diagnostics import metrics
 from memcli.diagnostics.metrics import EVIDENCE, Health, Indexed, LiveEntry, LoggedHit
 from memcli.errors import MemError
-from memcli.index import terms, view
+from memcli.index import lexical, view
 from memcli.index import vectors as neighbours
 from memcli.index.view import Candidate, FileRow
 from memcli.memory.prominence import Rule, prominence
@@ -128,7 +128,7 @@ def _health(app: App, page: bool) -> HealthReport:
     linked = _linked(live, {entry.entry for entry in (*held.entries, *held.archived)})
     alone = {e.entry for e in held.entries} if page else {e.entry for e in live} - linked
     similar = neighbours.similar(app.index.db, alone)
-    items = _items(app, live, held, texts, linked | {edge.entry for edge in similar})
+    items = _items(app, live, held, texts, linked | {entry for entry, *_ in similar})
     promoted = {item.id for item in items if item.promoted}
     asked = live if len(shown) < EVIDENCE and not held.broken else ()
     places = None if held.broken else _places(app, asked, held, promoted)
@@ -156,7 +156,7 @@ def _held(app: App) -> _Held:
     rows = view.visible(known.values(), every, view.Filters())
     files = {row.id: row for row in rows if "proxy" not in (row.place.store, row.place.of)}
     stores: dict[str, dict[str, list[Candidate]]] = {"memory": {}, "archive": {}}
-    for candidate in app.index.entries.every():
+    for candidate in app.index.entries.copies():
         store = files[candidate.source].place.store if candidate.source in files else ""
         if store in stores:
             stores[store].setdefault(candidate.entry, []).append(candidate)
@@ -249,8 +249,8 @@ def _notes(
     similar: Iterable[neighbours.Edge],
 ) -> tuple[EntryNote, ...]:
     near: dict[str, list[tuple[str, str]]] = {}
-    for edge in similar:
-        near.setdefault(edge.entry, []).append(("similar", edge.other))
+    for one, other, _ in similar:
+        near.setdefault(one, []).append(("similar", other))
     notes = []
     for entry in entries:
         row, values = held.files[entry.source], entry.values
@@ -272,7 +272,7 @@ def _places(app: App, live: Sequence[Candidate], held: _Held, promoted: set[str]
     memory = [source for source, row in held.files.items() if row.place.store == "memory"]
     denied, places = app.index.words.denied(memory), []
     for name in metrics.sample(titled, ASKED):
-        scores = app.index.words.best(terms.build(titled[name].title).terms, None, denied, FIRST)
+        scores = app.index.words.best(lexical.build(titled[name].title).terms, None, denied, FIRST)
         best: dict[str, float] = {}
         for candidate in app.index.entries.candidates(scores):
             if candidate.entry not in promoted:

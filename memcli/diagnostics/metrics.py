@@ -11,7 +11,7 @@ from statistics import mean, median
 from typing import NamedTuple
 
 from memcli.diagnostics.scene import count
-from memcli.index.terms import STOP_WORDS
+from memcli.index.lexical import STOP_WORDS
 from memcli.providers.embed import SCALE
 from memcli.recall import ranking
 

@@ -11,7 +11,7 @@ from memcli.extraction import drafts, episodes, prompts, rules
 from memcli.extraction.drafts import FindingDraft
 from memcli.extraction.episodes import EpisodeDraft
 from memcli.extraction.scopes import ExtractionScope
-from memcli.providers.llm.replies import ReplyError, read_items
+from memcli.providers.llm.ledger import ReplyError, read_items
 from memcli.sessions.model import Finding, Session, Stretch
 
 if TYPE_CHECKING:

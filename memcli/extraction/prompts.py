@@ -11,7 +11,7 @@ from memcli.extraction.rules.commands import command_of, edited_by, essence
 from memcli.extraction.rules.words import kinds_of, sentences, spoken
 from memcli.extraction.scopes import BY_NAME, TEXTS, ExtractionScope
 from memcli.memory.values import KINDS, TYPES
-from memcli.providers.llm.replies import read_items
+from memcli.providers.llm.ledger import read_items
 from memcli.sessions.model import Finding, Stretch, Turn
 from memcli.text.controls import fence_safe, strip_private
 from memcli.text.secrets import redact_secrets

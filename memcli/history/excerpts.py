@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from memcli.history.docs import Doc
 from memcli.history.search import AFTER, Asked, HistoryHit, stem
-from memcli.index.terms import STOP_WORDS
+from memcli.index.lexical import STOP_WORDS
 
 LONGEST: Final = 420  # characters of the longest sentence that is shown whole
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from memcli.history.docs import PARTS, Doc, DocPlace, idf
 from memcli.history.record import HistoryRecord
-from memcli.index import terms
+from memcli.index import lexical
 from memcli.named import NamedTuple
 
 NEAR: Final = 4
@@ -102,7 +102,7 @@ def _scored(record: HistoryRecord, task: str) -> tuple[Asked, dict[int, dict[int
                 counted[word] = record.count(word, common + 1)
         return [counted[word] for word in words]
 
-    query = terms.build(task, rarity)
+    query = lexical.build(task, rarity)
     rarity(query.terms)
     known = sorted((counted[term], term) for term in query.terms if counted[term])
     weights = [idf(n, total) for n, _ in known]
@@ -214,7 +214,7 @@ def _newer_first(
 def words_of(hit: HistoryHit) -> set[str]:
     """The words of a hit, cut to what most of their forms share."""
     words = _WORD.findall("\n".join(doc.text for doc in hit.docs[hit.best :])[:3000].lower())
-    return {stem(word) for word in words if word not in terms.STOP_WORDS}
+    return {stem(word) for word in words if word not in lexical.STOP_WORDS}
 
 
 @lru_cache(maxsize=20_000)

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from memcli.hooks.calls import HookApp, HookCall, Told
-from memcli.index import occasions, view
+from memcli.index import view
+from memcli.index.filters import code_spans, keys_of_commands, keys_of_files
 from memcli.index.view import Candidate, Filters, Scope
 from memcli.memory.words import body_of
 from memcli.named import NamedTuple
@@ -99,9 +100,9 @@ def _line(app: HookApp, found: Candidate) -> tuple[str, str]:
 def _found(app: HookApp, scope: Scope, tool: ToolCall) -> list[Candidate]:
     root, run = app.project.root or app.project.cwd, tool.command
     names = [name for path in tool.files for name in names_of(root, path)]
-    keys = occasions.of_files(names) if names else set()
+    keys = keys_of_files(names) if names else set()
     if run.whole:
-        keys |= occasions.of_commands(run.whole, run.simple)
+        keys |= keys_of_commands(run.whole, run.simple)
 
     def is_about(candidate: Candidate) -> bool:
         paths, commands = (candidate.values.get(key) or () for key in ("paths", "commands"))
@@ -224,5 +225,5 @@ def runs(command: Command, patterns: Sequence[str], body: str) -> bool:
         # It neither begins nor ends within a word.
         span in command.whole
         and re.search(rf"(?<![\w./-]){re.escape(span)}(?![\w-])", command.whole)
-        for span in occasions.code_spans(body)
+        for span in code_spans(body)
     )

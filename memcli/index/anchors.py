@@ -16,8 +16,12 @@ from memcli.project import git
 from memcli.storage.files import ONE_OF, transaction
 
 _SAME = {"pnpm": "npm", "yarn": "npm", "bun": "npm", "gmake": "make"}
-_BEFORE = {"npm": "run run-script", "composer": "run run-script", "nox": "-s --session --sessions",
-           "tox": "-e run"}  # fmt: skip
+_BEFORE = {
+    "npm": "run run-script",
+    "composer": "run run-script",
+    "nox": "-s --session",
+    "tox": "-e",
+}
 _ALONE = frozenset({"test", "start"})  # targets of npm that need no `run`
 
 _FENCE = r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)"
@@ -102,11 +106,7 @@ class Checked(NamedTuple):
 
 
 def update(index: Index, root: Path, *, seconds: float = 20, again: bool = False) -> Checked:
-    """Hold what entries name against the work tree; what cannot be told in `seconds` waits.
-
-    It waits for another commit, or for `again`. Nothing is done outside of git; the network is
-    never asked.
-    """
+    """Hold what entries name against the work tree; what git cannot tell in `seconds` is untold."""
     top = git.work_tree(root)
     head = git.head_of(top) if top is not None else ""
     if top is None or not head:
@@ -114,36 +114,39 @@ def update(index: Index, root: Path, *, seconds: float = 20, again: bool = False
     db, deadline = index.db, time.monotonic() + seconds
     found = db.execute("SELECT value FROM meta WHERE key = 'anchors'").fetchone()
     seen: dict[str, Any] = json.loads(found[0]) if found else {"head": "", "chunk": 0}
-    fresh = _named_since(index, seen["chunk"])
-    before = db.execute("SELECT entry, kind, name FROM anchored")
-    living = {row[0] for row in db.execute("SELECT entry FROM chunks")}
-    pairs = {(e, Anchor(*rest)) for e, *rest in before if e in living and e not in fresh}
-    pairs |= {(entry, anchor) for entry, anchors in fresh.items() for anchor in anchors}
+    pairs, fresh = _named(db, seen["chunk"])
     named = {anchor for _, anchor in pairs}
     select = "SELECT kind, name, state, witness, removed, day, now FROM anchors"
     known = {Anchor(*row[:2]): Fate(*row[2:]) for row in db.execute(select)}
-    again = again and any(fate.state == UNTOLD for fate in known.values())
-    if head != seen["head"] or again or named - known.keys():
+    due = head != seen["head"] or (again and UNTOLD in (fate.state for fate in known.values()))
+    if due or named - known.keys():
         known = Codebase(top, root, deadline).fates(named, known, seen["head"])
-    top_chunk = db.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0]
-    if fresh or head != seen["head"] or again:
+    if due or fresh:
         with suppress(sqlite3.OperationalError), transaction(db):  # busy: the next one does it
-            db.execute("DELETE FROM anchored")
-            db.execute("DELETE FROM anchors")
-            db.executemany("INSERT INTO anchored VALUES (?, ?, ?)", ((e, *a) for e, a in pairs))
-            kept = [(*anchor, *known[anchor]) for anchor in named]
-            db.executemany("INSERT INTO anchors VALUES (?, ?, ?, ?, ?, ?, ?)", kept)
-            now = json.dumps({"head": head, "chunk": top_chunk})
-            db.execute("INSERT OR REPLACE INTO meta VALUES ('anchors', ?)", (now,))
+            _keep(db, pairs, {anchor: known[anchor] for anchor in named}, head)
     states = [known[anchor].state for anchor in named]
     lost = sum(state in (GONE, MOVED) for state in states)
     return Checked(len({entry for entry, _ in pairs}), len(named), lost, states.count(UNTOLD))
 
 
-def _named_since(index: Index, chunk: int) -> dict[str, set[Anchor]]:
+def _keep(
+    db: sqlite3.Connection, pairs: set[tuple[str, Anchor]], fates: Mapping[Anchor, Fate], head: str
+) -> None:
+    db.execute("DELETE FROM anchored")
+    db.execute("DELETE FROM anchors")
+    db.executemany("INSERT INTO anchored VALUES (?, ?, ?)", ((e, *a) for e, a in pairs))
+    kept = [(*anchor, *fate) for anchor, fate in fates.items()]
+    db.executemany("INSERT INTO anchors VALUES (?, ?, ?, ?, ?, ?, ?)", kept)
+    top = db.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0]
+    now = json.dumps({"head": head, "chunk": top})
+    db.execute("INSERT OR REPLACE INTO meta VALUES ('anchors', ?)", (now,))
+
+
+def _named(db: sqlite3.Connection, chunk: int) -> tuple[set[tuple[str, Anchor]], set[str]]:
+    """What each entry names, and the entries that are new since a chunk."""
     parts = defaultdict[str, list[str]](list)
     values = dict[str, str]()
-    for entry, metadata, text in index.db.execute(
+    for entry, metadata, text in db.execute(
         "SELECT entry, metadata, text FROM chunks JOIN file_meta ON file_meta.id = source"
         " WHERE live = 1 AND path NOT LIKE '~/%' AND entry IN"
         " (SELECT entry FROM chunks WHERE id > ?) ORDER BY entry, part",
@@ -151,10 +154,14 @@ def _named_since(index: Index, chunk: int) -> dict[str, set[Anchor]]:
     ):
         values.setdefault(entry, metadata)
         parts[entry].append(text)
-    return {
-        entry: anchors_of(json.loads(values[entry]), "\n".join(texts))
-        for entry, texts in parts.items()
-    }
+    before = db.execute(
+        "SELECT entry, kind, name FROM anchored WHERE entry IN (SELECT entry FROM chunks)"
+    )
+    pairs = {(entry, Anchor(*rest)) for entry, *rest in before if entry not in parts}
+    for entry, texts in parts.items():
+        found = anchors_of(json.loads(values[entry]), "\n".join(texts))
+        pairs |= {(entry, anchor) for anchor in found}
+    return pairs, set(parts)
 
 
 def gone(

@@ -1,7 +1,6 @@
 """Which of the names in memory the work tree has, and what became of the others.
 
-Files are listed by git, an identifier is looked for in the file where it was seen last and, when
-that changed, in what else changed: after a commit only changed files are read.
+After a commit an identifier is looked for in the file that had it and in what changed.
 """
 
 import os
@@ -9,6 +8,7 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -19,8 +19,7 @@ from memcli.storage.files import SMALL_BYTES, Unreadable, read_file
 MOST_FILES: Final = 50_000
 MOST_BYTES: Final = 300_000_000
 BATCH: Final = 50  # names that one question to git is about
-_PROSE = (".md", ".mdx", ".rst", ".txt", ".adoc", ".markdown")
-"""Where an identifier is only spoken of."""
+_PROSE = (".md", ".mdx", ".rst", ".txt", ".adoc", ".markdown")  # identifiers are only spoken of
 _CODE: Final = (".", *(f":(exclude,glob)**/*{ending}" for ending in _PROSE))
 _WORD = re.compile(rb"[A-Za-z_$][\w$]{3,}")
 HERE, GONE, MOVED, NEVER, UNTOLD = "here", "gone", "moved", "never", "untold"
@@ -48,10 +47,8 @@ class Anchor(NamedTuple):
 
 
 class Fate(NamedTuple):
-    """What is known of an anchor. `witness` is the file where an identifier stands.
-
-    `state` is here, gone, moved (to `now`), never (in this history) or untold; `commit`, of `day`,
-    removed it.
+    """`state` is here, gone, moved (to `now`), never (in this history) or untold; `commit` removed
+    it; an identifier stands in `witness`.
     """
 
     state: str
@@ -68,11 +65,7 @@ def has_target(script: str, manifest: str) -> bool:
 
 
 class Codebase:
-    """A work tree at `top` and its history, asked with git until `deadline` (monotonic, seconds).
-
-    What git cannot tell in time, or in a shallow clone, is untold. With a `revision` its files are
-    looked at instead of the work tree's.
-    """
+    """A work tree at `top`, or a `revision` of it, asked with git until `deadline` (monotonic)."""
 
     def __init__(self, top: Path, root: Path, deadline: float, revision: str = "") -> None:
         self.top, self.root, self.deadline, self.revision = top, root, deadline, revision
@@ -86,16 +79,14 @@ class Codebase:
         settled = {
             a: fate
             for a, fate in known.items()
-            if fate.state == NEVER or fate.state == GONE or (fate.now and self._has_path(fate.now))
+            if fate.state in (NEVER, GONE) or (fate.now and self._has_path(fate.now))
         }
         missing = [a for a in named if a not in there and a not in settled]
         history = {**self._removed_files(missing), **self._removed_words(missing)}
-        common = git.common_dir(self.top) or self.top
-        if (
-            common / "shallow"
-        ).is_file():  # what is not in this part of the history may be in the other
+        if ((git.common_dir(self.top) or self.top) / "shallow").is_file():
+            # What is not in this part of the history may be in the other.
             history = {a: fate for a, fate in history.items() if fate.state != NEVER}
-        return {a: there.get(a) or settled.get(a) or history.get(a, Fate(UNTOLD)) for a in named}
+        return dict.fromkeys(named, Fate(UNTOLD)) | history | settled | there
 
     @cached_property
     def files(self) -> frozenset[str]:
@@ -116,7 +107,10 @@ class Codebase:
     def has(self, anchor: Anchor) -> bool:
         """Whether a path, a glob or a target is there."""
         if anchor.kind == "glob":
-            return any(globs.covers([anchor.text], path) for path in self._below_root)
+            below = os.path.relpath(self.root, self.top).removeprefix(".") + "/"
+            cut = 0 if below == "/" else len(below)
+            inside = (path[cut:] for path in self.files if not cut or path.startswith(below))
+            return any(globs.covers([anchor.text], path) for path in inside)
         if anchor.kind == "script":
             names = MANIFESTS[anchor.text.split(" ", 1)[0]][0]
             texts = (self.read(path) for name in names for path in self._ends.get(name, ()))
@@ -133,28 +127,22 @@ class Codebase:
             for full in self._ends.get(end.rpartition("/")[2], ())
         ) or (not self.revision and os.path.lexists(self.root / path))
 
-    @cached_property
-    def _below_root(self) -> list[str]:
-        prefix = os.path.relpath(self.root, self.top) + "/"
-        return [path.removeprefix(prefix) for path in self.files if f"./{path}".startswith(prefix)
-                or path.startswith(prefix)]  # fmt: skip
-
     def read(self, path: str) -> bytes:
         """The bytes of a file, none of one that is no regular file or too large."""
         if self.revision:
             text = self.git("show", f"{self.revision}:{path}") or ""
             return text.encode("utf-8", "surrogateescape")
-        try:
+        with suppress(Unreadable):
             return read_file(self.top / path, self.top, most=SMALL_BYTES).data
-        except Unreadable:
-            return b""
+        return b""
 
     def _names(
         self, wanted: set[Anchor], known: Mapping[Anchor, Fate], head: str
     ) -> dict[Anchor, Fate]:
-        touched = self._touched(head) if head else None
-        if touched is None:
+        out = self.git("diff", "--name-only", "--no-renames", "-z", head) if head else None
+        if out is None:
             return self._seen_in(self.files, wanted)
+        touched = set(out.split("\0"))
         there = {
             a: known[a]
             for a in wanted
@@ -163,10 +151,6 @@ class Codebase:
         there |= self._seen_in(touched & self.files, wanted - there.keys())
         lost = {a for a in wanted - there.keys() if a not in known or known[a].witness}
         return there | (self._seen_in(self.files, lost) if lost else {})
-
-    def _touched(self, head: str) -> set[str] | None:
-        out = self.git("diff", "--name-only", "--no-renames", "-z", head)
-        return None if out is None else set(filter(None, out.split("\0")))
 
     def _seen_in(self, files: Iterable[str], wanted: Collection[Anchor]) -> dict[Anchor, Fate]:
         """What of `wanted` stands in these files; all of it, as untold, when time runs out."""
@@ -191,13 +175,11 @@ class Codebase:
     def git(self, *arguments: str) -> str | None:
         """What git says; None when it fails or the time is up."""
         left = self.deadline - time.monotonic()
-        if left <= 0:
-            return None
-        try:
-            done = git.run(arguments, self.top, timeout=left)
-        except OSError:
-            return None
-        return done.stdout if done.returncode == 0 else None
+        with suppress(OSError):
+            if left > 0:
+                done = git.run(arguments, self.top, timeout=left)
+                return done.stdout if done.returncode == 0 else None
+        return None
 
     def _removed_files(self, missing: Sequence[Anchor]) -> dict[Anchor, Fate]:
         wanted = [a for a in missing if a.kind in ("path", "glob")]
@@ -209,7 +191,10 @@ class Codebase:
                 "-z", "--format=%x1e%h%x1f%cs%x1f", "--", *(s for a in some for s in _specs(a)),
             )  # fmt: skip
             if out is not None:
-                deleted = list(_deletions(out))
+                heads = [each.split("\x1f") for each in out.split("\x1e")[1:]]
+                deleted = [
+                    (c, d, n.strip("\n")) for c, d, names in heads for n in names.split("\0")
+                ]
                 fates |= {a: self._fate(a, deleted) for a in some}
         return fates
 
@@ -222,12 +207,11 @@ class Codebase:
 
     def _renamed(self, anchor: Anchor, commit: str, path: str) -> str:
         """Where a file, or the folder it was in, has gone since a commit; "" for nowhere."""
+        options = "-M70% --diff-filter=R --name-status -z -m --first-parent --format=".split()
         for _ in range(5):
-            out = self.git("show", "-M70%", "--diff-filter=R", "--name-status", "-z", "-m",
-                            "--first-parent", "--format=", commit)  # fmt: skip
-            fields = (out or "").strip("\n").split("\0")
-            new = next((fields[i + 2] for i in range(0, len(fields) - 2, 3)
-                        if fields[i + 1] == path), "")  # fmt: skip
+            fields = (self.git("show", *options, commit) or "").strip("\n").split("\0")
+            pairs = zip(fields[1::3], fields[2::3], strict=False)
+            new = next((new for old, new in pairs if old == path), "")
             if not new or anchor.kind == "glob":
                 return ""
             if new in self.files:
@@ -241,14 +225,13 @@ class Codebase:
 
     def _removed_words(self, missing: Sequence[Anchor]) -> dict[Anchor, Fate]:
         """What stood in the code, or a manifest, at the time of some commit of a memory file."""
-        wanted = {a for a in missing if a.kind in ("name", "script")}
-        if not wanted:
+        left = {a for a in missing if a.kind in ("name", "script")}
+        out = self.git("log", "--format=%H", "--max-count=2000", "--", ":(glob)**/*.md")
+        if not left or out is None:
             return {}
-        commits = self._moments()
-        if commits is None:
-            return {}
-        fates, left = dict[Anchor, Fate](), set(wanted)
-        for commit in commits:
+        commits, fates = out.split(), dict[Anchor, Fate]()
+        step = max(1, len(commits) // 7)
+        for commit in dict.fromkeys([*commits[::step], *commits[-1:]]):
             was = set(self._at(commit, left))
             left -= was
             fates |= self._last_seen(was, commit)
@@ -257,14 +240,6 @@ class Codebase:
     @property
     def _in_time(self) -> bool:
         return time.monotonic() < self.deadline
-
-    def _moments(self) -> list[str] | None:
-        out = self.git("log", "--format=%H", "--max-count=2000", "--", ":(glob)**/*.md")
-        if out is None:
-            return None
-        commits = out.split()
-        step = max(1, len(commits) // 7)
-        return list(dict.fromkeys([*commits[::step], *commits[-1:]]))
 
     def _at(self, commit: str, wanted: Collection[Anchor]) -> Iterator[Anchor]:
         names = [a for a in wanted if a.kind == "name"]
@@ -281,16 +256,15 @@ class Codebase:
 
     def _last_seen(self, words: set[Anchor], commit: str) -> dict[Anchor, Fate]:
         """The commits that took these away after one that had them, found by halving the line."""
-        line = (
-            self.git("rev-list", "--reverse", "--first-parent", f"{commit}..HEAD") or ""
-        ).split()
+        out = self.git("rev-list", "--reverse", "--first-parent", f"{commit}..HEAD")
+        line = (out or "").split()
         fates = {a: Fate(GONE) for a in words}
         spans = [(-1, len(line) - 1, words - set(self._at("HEAD", words)))] if line else []
         while spans:
             there, gone, some = spans.pop()
             if gone - there == 1 and some and self._in_time:
-                told = (self.git("show", "-s", "--format=%h %cs", line[gone]) or " ").strip()
-                removed, _, day = told.partition(" ")
+                told = self.git("show", "-s", "--format=%h %cs", line[gone]) or ""
+                removed, _, day = told.strip().partition(" ")
                 fates |= {a: Fate(GONE, "", removed, day) for a in some}
             elif some:
                 half = (there + gone) // 2
@@ -309,14 +283,6 @@ def _specs(anchor: Anchor) -> tuple[str, ...]:
         return (f":(glob){anchor.text.lstrip('/')}", f":(glob)**/{anchor.text.lstrip('/')}")
     path = re.sub(r"([*?\[\\])", r"\\\1", anchor.text.removeprefix("./").rstrip("/"))
     return (f":(glob)**/{path}", f":(glob)**/{path}/**")
-
-
-def _deletions(out: str) -> Iterator[tuple[str, str, str]]:
-    """(commit, day, path) of every deletion, the newest first."""
-    for each in out.split("\x1e")[1:]:
-        commit, day, names = each.split("\x1f")
-        for path in names.strip("\0\n").split("\0"):
-            yield commit, day, path.strip("\n")
 
 
 def _is_of(anchor: Anchor, path: str) -> bool:

@@ -1,7 +1,6 @@
-"""The index, `.memory.db`, derived from the memory files: opened, made, repaired; its files.
+"""The index, `.memory.db`, derived from the memory files: opened, made, repaired.
 
-It holds a random token that this user's state folder knows: one that came with a repository, a copy
-or a cache of another machine is neither used nor replaced.
+Its random token is known to this user's state folder: another's is neither used nor replaced.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from memcli.errors import DataError, RefusedError
 from memcli.index.filters import FORGED, Entries
+from memcli.index.lexical import Lexical
 from memcli.index.view import FileRow
 from memcli.memory.values import Place, Problem
 from memcli.named import NamedTuple
@@ -28,7 +28,6 @@ from memcli.storage.sqlite import all_rows, opened
 from memcli.text.matching import table
 
 if TYPE_CHECKING:
-    from memcli.index.lexical import Lexical
     from memcli.index.vectors import Vectors
 
 SCHEMA_VERSION = 12
@@ -41,8 +40,7 @@ TABLES = frozenset(
     anchored anchors""".split()
 )
 _HINT = "delete it: mem index makes another"
-FOREIGN = frozenset(["<view>", "<trigger>"])
-"""What would run when the index is read or written, and no index of mem has."""
+FOREIGN = frozenset(["<view>", "<trigger>"])  # what would run, and no index of mem has
 
 
 class Refreshed(NamedTuple):
@@ -59,10 +57,8 @@ class Unusable(Exception):
 
 
 class Index:
-    """An open index. `notes` collects what the user should be told once.
-
-    One that cannot be used is moved aside and made anew; with `look` nothing is changed or made and
-    `Unusable` is raised. `IN_MEMORY` as the path makes one that lives as long as the process.
+    """An open index; one that cannot be used is moved aside, with a note, and made anew. With
+    `look` nothing is changed and `Unusable` is raised; `IN_MEMORY` lives as long as the process.
     """
 
     def __init__(self, path: Path, notes: list[str], *, look: bool = False) -> None:
@@ -82,8 +78,6 @@ class Index:
     @property
     def words(self) -> Lexical:
         """Its full text."""
-        from memcli.index.lexical import Lexical
-
         return Lexical(self.db)
 
     @property
@@ -121,32 +115,13 @@ class Index:
                 os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             self._seen, why = _inode(self.path), "no regular file"
             if os.path.isfile(self.path) or os.path.islink(self.path):
-                db = self._connect()
-                why = self._made(db)
+                db = sqlite3.connect(self.path, timeout=10, isolation_level=None)
+                why = _made(db)
                 if not why:
                     return db
                 db.close()
             self._aside(why)
         raise RefusedError(f"the index cannot be opened: {why} ({self.path})", "mem doctor")
-
-    def _connect(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self.path, timeout=10, isolation_level=None)
-        with contextlib.suppress(sqlite3.Error):  # a file that is no database is found out later
-            db.execute("PRAGMA trusted_schema = 0")  # a repository may bring the file
-            db.execute("PRAGMA synchronous = NORMAL")  # a lost commit costs only a refresh
-        return db
-
-    def _made(self, db: sqlite3.Connection) -> str:
-        try:
-            why = _fault(db)
-            if not why and not _names(db)[2]:
-                _create(db)
-        except sqlite3.OperationalError:
-            db.close()
-            raise
-        except sqlite3.DatabaseError as error:
-            why = f"damaged ({error})"
-        return why
 
     def _aside(self, why: str) -> None:
         if _inode(self.path) == self._seen != (0, 0):  # else another process was quicker
@@ -172,7 +147,9 @@ class Index:
         for number, path, placed, *state, problems in self.db.execute(f"{select} ORDER BY path"):
             try:
                 place, tree = _placed(placed)
-                told = _problems(path, problems) if problems != "[]" else ()
+                told = tuple(Problem(path, *item) for item in json.loads(problems))
+                if any((type(one.line), type(one.message)) != (int, str) for one in told):
+                    raise ValueError
             except (TypeError, ValueError, RecursionError):
                 raise sqlite3.DatabaseError(FORGED) from None
             found[path] = FileRow._make((number, path, place, tree, *state, told))
@@ -218,6 +195,22 @@ def _names(db: sqlite3.Connection) -> tuple[int, int, set[str]]:
         application = int(db.execute("PRAGMA application_id").fetchone()[0])
         version = int(db.execute("PRAGMA user_version").fetchone()[0])
         return application, version, {row[0] for row in db.execute(names)}
+
+
+def _made(db: sqlite3.Connection) -> str:
+    """Why this is no index that can be used, "" when it is one; made where there was nothing."""
+    try:
+        db.execute("PRAGMA trusted_schema = 0")  # a repository may bring the file
+        db.execute("PRAGMA synchronous = NORMAL")  # a lost commit costs only a refresh
+        why = _fault(db)
+        if not why and not _names(db)[2]:
+            _create(db)
+    except sqlite3.OperationalError:
+        db.close()
+        raise
+    except sqlite3.DatabaseError as error:
+        return f"damaged ({error})"
+    return why
 
 
 def _fault(db: sqlite3.Connection) -> str:
@@ -281,10 +274,3 @@ def place_text(place: Place, tree: str) -> str:
 def _placed(text: str) -> tuple[Place, str]:
     *where, work_tree = json.loads(text)
     return Place(*where), work_tree
-
-
-def _problems(path: str, text: str) -> tuple[Problem, ...]:
-    found = tuple(Problem(path, *item) for item in json.loads(text))
-    if any((type(line), type(message)) != (int, str) for _, line, message, _ in found):
-        raise ValueError(FORGED)
-    return found

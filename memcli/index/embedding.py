@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from memcli.errors import ProviderError
@@ -35,16 +36,11 @@ Weighted = Mapping[str, tuple[int, bytes]]  # word -> (weight, vector)
 
 
 class Missing(NamedTuple):
-    """A chunk that has no vector yet."""
+    """A chunk that has no vector yet; `embedded` is the text of its vector."""
 
     rowid: int
     digest: bytes
-    title: str
-    text: str
-
-    @property
-    def embedded(self) -> str:
-        return embedded_text(self.title, self.text)
+    embedded: str
 
 
 def fill(
@@ -55,28 +51,19 @@ def fill(
     wait: float,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> int:
-    """Embed what has no vector yet, and return how many chunks that were.
-
-    No transaction is open while vectors are made. Raises ProviderError, and OperationalError when
-    another process keeps the index for longer than `wait` seconds.
+    """Embed what has no vector yet; how many chunks that were. Raises ProviderError, and
+    OperationalError when another process keeps the index for longer than `wait` seconds.
     """
     vectors.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
     state = vectors.state()
-    if state is None or not state.fits(embedder, chosen):
-        _begin(vectors, embedder, chosen)
-    try:
-        return _fill(vectors, embedder, chosen, progress)
-    except Damaged:
-        _begin(vectors, embedder, chosen)
-        return _fill(vectors, embedder, chosen, progress)
-
-
-def _begin(vectors: Vectors, embedder: Embedder, chosen: Chosen) -> None:
+    if state is not None and state.fits(embedder, chosen):
+        with suppress(Damaged):
+            return _fill(vectors, embedder, chosen, progress)
     with transaction(vectors.db):
         vectors.clear()
-        vectors.keep(
-            VectorState(embedder.provider, embedder.model, json.dumps(chosen), whole=False)
-        )
+        begun = VectorState(embedder.provider, embedder.model, json.dumps(chosen), whole=False)
+        vectors.keep(begun)
+    return _fill(vectors, embedder, chosen, progress)
 
 
 def _fill(
@@ -91,7 +78,7 @@ def _fill(
             f"SELECT id, digest, title, {_EMBEDDED} FROM chunks WHERE id {ONE_OF}",
             (json.dumps(missing[start : start + size]),),
         )
-        batch = [Missing(*row) for row in rows]
+        batch = [Missing(i, key, embedded_text(*texts)) for i, key, *texts in rows]
         if batch and local:
             _embed_words(vectors, cast("Local", embedder), batch)
         elif batch:
@@ -118,23 +105,17 @@ def _missing(vectors: Vectors, chosen: Chosen, upto: int) -> list[int]:
 
 
 def _write(
-    vectors: Vectors,
-    embedder: Embedder,
-    batch: Sequence[Missing],
-    made: Sequence[bytes],
+    vectors: Vectors, embedder: Embedder, batch: Sequence[Missing], made: Sequence[bytes],
     words: Sequence[bytes] = (),
-) -> None:
+) -> None:  # fmt: skip
     """Nothing is written when another process has begun with another model meanwhile."""
     state = vectors.state()
     if state is None or (state.provider, state.model) != (embedder.provider, embedder.model):
         return
     select = f"SELECT id, digest FROM chunks WHERE id {ONE_OF}"
     now = dict(vectors.db.execute(select, (json.dumps([item.rowid for item in batch]),)).fetchall())
-    rows = [
-        (item.rowid, data, own)
-        for item, data, own in zip(batch, made, words or [b""] * len(batch), strict=True)
-        if now.get(item.rowid) == item.digest
-    ]
+    every = zip(batch, made, words or [b""] * len(batch), strict=True)
+    rows = [(i.rowid, data, own) for i, data, own in every if now.get(i.rowid) == i.digest]
     insert = "INSERT OR REPLACE INTO vectors (chunk, vector, words) VALUES (?, ?, ?)"
     vectors.db.executemany(insert, rows)
     vectors.mark({rowid: vector.signs(data) for rowid, data, _ in rows})
@@ -216,30 +197,20 @@ def _weighted(vectors: Vectors, local: Local, words: Collection[str]) -> Weighte
 
 
 def _numbered(vectors: Vectors, weighted: Weighted) -> dict[str, int]:
-
-    def known() -> dict[str, int]:
-        select = f"SELECT word, id FROM words WHERE word {ONE_OF}"
-        return dict(vectors.db.execute(select, (json.dumps(sorted(weighted)),)).fetchall())
-
-    there = known()
-    new = sorted(weighted.keys() - there.keys())
-    if new:
-        vectors.db.executemany(
-            "INSERT INTO words (word, weight, vector) VALUES (?, ?, ?)",
-            [(word, *weighted[word]) for word in new],
-        )
-        there = known()
-        vectors.mark({there[word]: vector.signs(weighted[word][1]) for word in new}, first=WORDS)
+    there = {word: row[0] for word, row in vectors.words(weighted).items()}
+    if new := sorted(weighted.keys() - there.keys()):
+        insert = "INSERT INTO words (word, weight, vector) VALUES (?, ?, ?)"
+        vectors.db.executemany(insert, [(word, *weighted[word]) for word in new])
+        added = {word: row[0] for word, row in vectors.words(new).items()}
+        bits = {i: vector.signs(weighted[word][1]) for word, i in added.items()}
+        vectors.mark(bits, first=WORDS)
+        there |= added
     return there
 
 
 def _sums(forms: Sequence[Sequence[str]], weighted: Weighted) -> list[bytes]:
-    return [
-        vector.quantise(vector.weighted_sum(weighted[word] for word in words))
-        if words
-        else bytes(DIM)
-        for words in forms
-    ]
+    sums = (vector.weighted_sum(weighted[word] for word in words) for words in forms)
+    return [vector.quantise(total or [0.0] * DIM) for total in sums]
 
 
 def _many_sums(forms: Sequence[Sequence[str]], weighted: Weighted) -> list[bytes]:

@@ -1,14 +1,69 @@
 """What the index holds of entries: which pass the filters of a search, and their values."""
 
 import json
+import re
 import sqlite3
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from memcli.index.view import Candidate, Filters, Scope
 from memcli.memory.words import join
 from memcli.named import NamedTuple
 from memcli.storage.files import ONE_OF
+
+CORRECTIVE = "corrective"  # the type of the entries that are told before a tool runs
+_SPAN = r"(?<!`)`([^`\n]{3,200})`(?!`)"
+_TOKEN = r"[\w./-]+"
+_MAGIC = frozenset("*?[\\")
+
+
+def keys_of_entry(values: Mapping[str, Any], text: str) -> set[tuple[str, str]]:
+    """(what, key) of every path, command and code span that an entry names."""
+    globs = {
+        what: [glob for glob in given if isinstance(glob, str)]
+        for what in ("paths", "commands")
+        if isinstance(given := values.get(what), (list, tuple))
+    }
+    commands = globs.get("commands", [])
+    found = {("path", _key_of_glob(glob)) for glob in globs.get("paths", ())}
+    for glob in commands:
+        first = "".join(glob.split(None, 1)[:1])
+        found.add(("command", "" if _MAGIC & set(first) else first))
+    if not commands and "`" in text:
+        found |= {
+            ("span", key) for span in code_spans(text) for key in re.findall(_TOKEN, span)[:1]
+        }
+    return found
+
+
+def _key_of_glob(glob: str) -> str:
+    last = next((part for part in reversed(glob.split("/")) if part not in ("", "*", "**")), "")
+    if not _MAGIC & set(last):
+        return last
+    dot, ending = last[: last.rfind(".")], last[last.rfind(".") :]
+    whole = dot and glob.endswith(last) and not _MAGIC & set(ending) and ending.startswith(".")
+    return ending if whole else ""
+
+
+def keys_of_files(names: Iterable[str]) -> set[tuple[str, str]]:
+    """The keys under which entries about these files (relative to the root) are found."""
+    parts = {part for name in names for part in name.split("/")}
+    endings = {part[part.rfind(".") :] for part in parts if "." in part}
+    return {("path", key) for key in ("", *parts, *endings)}
+
+
+def keys_of_commands(whole: str, simple: Iterable[str]) -> set[tuple[str, str]]:
+    """The keys under which entries about a command line, and the commands in it, are found."""
+    first = {("command", each.split(None, 1)[0]) for each in simple if each.split()}
+    return {("command", ""), *first, *(("span", token) for token in re.findall(_TOKEN, whole))}
+
+
+def code_spans(body: str) -> list[str]:
+    """The code spans of a text that have two or more words."""
+    found = (" ".join(match[1].split()) for match in re.finditer(_SPAN, body))
+    return [span for span in found if " " in span]
+
 
 FORGED = "a value is not what was written"
 _TYPES = (int, int, str, int, int, int, str, str, str, str, str)
@@ -27,8 +82,7 @@ class Lost(NamedTuple):
 
 def gone_text(name: str, commit: str, now: str) -> str:
     """A name that is gone, as recall shows it: `names a.py, gone since 9f1c2d3, now b.py`."""
-    since = f" since {commit}" if commit else ""
-    return f"names {name}, gone{since}" + (f", now {now}" if now else "")
+    return f"names {name}, gone{commit and f' since {commit}'}{now and f', now {now}'}"
 
 
 class Entries:
@@ -44,19 +98,17 @@ class Entries:
         memory, others, archives = of("memory"), of("institutional", "proxy"), of("archive")
         every = [row[0] for row in self.db.execute("SELECT id FROM file_meta")]
         hidden = [i for i in every if i not in scope.files]
+        where, given = f"live = 1 AND source {ONE_OF}", memory
         if scope.filters.archived:
-            where, given = f"source {ONE_OF}", memory
+            where = f"source {ONE_OF}"
         elif len(hidden) < len(memory):  # the shorter of two lists that say the same
             where, given = f"live = 1 AND source NOT {ONE_OF}", hidden
-        else:
-            where, given = f"live = 1 AND source {ONE_OF}", memory
-        values: list[Any] = [json.dumps(given)]
+        values = [json.dumps(given)]
         if others or archives:
             standing = "json_extract(metadata, '$.status') != 'retired'"
             where += f" OR source {ONE_OF} AND {standing} OR source {ONE_OF}"
             values += [json.dumps(others), json.dumps(archives)]
-        if scope.filters.path:
-            self.db.create_function("about_path", 2, scope.about, deterministic=True)
+        self.db.create_function("about_path", 2, scope.about, deterministic=True)
         conditions = _by_values(scope.filters)
         return " AND ".join([f"({where})", *conditions]), (*values, *conditions.values())
 
@@ -111,12 +163,10 @@ class Entries:
         """The chunks with these ids."""
         return _found(self.db, f"id {ONE_OF}", json.dumps(list(rowids)))
 
-    def every(self) -> list[Candidate]:
-        """The first chunk of every entry there is, in whatever file."""
-        return _found(self.db, "part = 0")
-
-    def copies(self, entries: Iterable[str]) -> list[Candidate]:
-        """The first chunk of every place where these entries stand."""
+    def copies(self, entries: Iterable[str] | None = None) -> list[Candidate]:
+        """The first chunk of every place where these entries, or any, stand."""
+        if entries is None:
+            return _found(self.db, "part = 0")
         return _found(self.db, f"part = 0 AND entry {ONE_OF}", json.dumps(sorted(entries)))
 
     def places(self, entries: Iterable[str]) -> list[tuple[int, int]]:
@@ -205,23 +255,20 @@ class Entries:
 
 
 def _by_values(filters: Filters) -> dict[str, str]:
-    conditions = {
-        f"{column} {ONE_OF}": json.dumps(given)
-        for column, given in (("type", filters.type), ("kind", filters.kind))
-        if given
+    tags = f"SELECT 1 FROM json_each(metadata, '$.tags') AS t WHERE lower(t.value) {ONE_OF}"
+    lists = {
+        f"type {ONE_OF}": filters.type,
+        f"kind {ONE_OF}": filters.kind,
+        f"EXISTS ({tags})": [tag.lower() for tag in filters.tag],
+        f"json_extract(metadata, '$.scope') {ONE_OF}": filters.scope,
+        "about_path(json_extract(metadata, '$.paths'), ?)": filters.path,
     }
-    if filters.tag:
-        tags = f"SELECT 1 FROM json_each(metadata, '$.tags') AS t WHERE lower(t.value) {ONE_OF}"
-        conditions[f"EXISTS ({tags})"] = json.dumps([tag.lower() for tag in filters.tag])
-    if filters.scope:
-        conditions[f"json_extract(metadata, '$.scope') {ONE_OF}"] = json.dumps(filters.scope)
-    if filters.path:
-        conditions["about_path(json_extract(metadata, '$.paths'), ?)"] = json.dumps(filters.path)
-    if filters.since:
-        conditions["substr(moment, 1, 10) >= ?"] = filters.since
-    if filters.until:
-        conditions[f"substr({_START}, 1, 10) BETWEEN '0' AND ?"] = filters.until
-    return conditions
+    days = {
+        "substr(moment, 1, 10) >= ?": filters.since,
+        f"substr({_START}, 1, 10) BETWEEN '0' AND ?": filters.until,
+    }
+    found = {condition: json.dumps(given) for condition, given in lists.items() if given}
+    return found | {condition: day for condition, day in days.items() if day}
 
 
 def _found(
@@ -232,10 +279,9 @@ def _found(
 
 
 def _candidate(row: tuple[Any, ...]) -> Candidate:
-    try:
+    values = None
+    with suppress(TypeError, ValueError, RecursionError):
         values = json.loads(row[11])
-    except (TypeError, ValueError, RecursionError):
-        values = None
     if tuple(map(type, row[:11])) != _TYPES or type(values) is not dict:
         raise sqlite3.DatabaseError(FORGED)
     return Candidate._make((*row[:11], values, row[12]))

@@ -1,26 +1,124 @@
-"""Which chunks have the words of a task, and how well: the full-text table."""
-
-from __future__ import annotations
+"""The words of a task, never FTS5 syntax, and which chunks have them: the full-text table."""
 
 import json
 import math
+import re
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from heapq import nlargest
-from typing import cast
+from itertools import chain
 
+from memcli.memory.words import bigrams, clean, humps, spaceless_runs
+from memcli.named import NamedTuple
 from memcli.storage.files import ONE_OF
+from memcli.text.matching import table
+
+MAX_TERMS = 64
+MAX_LENGTH = 200_000  # characters of a task: more adds no term that would still count
+PHRASE_WORDS = 3  # up to so many words in a row count extra when they stand so in an entry
+MAX_PARTS = 16  # of a phrase: the time of matching one grows with its length and repetitions
+BEGINNING, ENDING = 5, 3  # letters that a word keeps, and that its ending has at most
 
 COLUMN_WEIGHTS = (1.5, 1.0, 1.0, 1.0, 0.7, 0.5)
 """BM25 weights of title, text, tags, date, parts, around (docs/benchmarks.md)."""
-COVERAGE = 0.3
-"""Share of a lexical score that depends on how much of the query, by idf, a chunk covers."""
+COVERAGE = 0.3  # share of a score that depends on how much of the query, by idf, a chunk covers
 POOL = 200  # how many best-matching chunks are weighed
-SCORED = 5000
-"""Up to so many matches are all scored; beyond, the `LEADERS` that cover most of the query."""
+SCORED = 5000  # so many matches are all scored; beyond, the `LEADERS` that cover most of the query
 LEADERS = 1000
+MOST_WEIGHT = 20
+_SCORES = (
+    f"SELECT rowid, -bm25(chunks_fts, {', '.join(map(str, COLUMN_WEIGHTS))})"
+    " FROM chunks_fts WHERE chunks_fts MATCH ?"
+)
+_AMONG = f" AND +rowid {ONE_OF}"  # the plus keeps SQLite from asking FTS5 anew for each row
+
+_WORD = re.compile(r"[^\W_]+(?:[_./:+#'’-]+[^\W_]+)*", re.UNICODE)
+_PIECE = re.compile(r"[^\W_]+")
+# Words that join others, of eight languages, without those that mean something in English.
+STOP_WORDS = frozenset(table("index/stop_words.txt").split())
+# Characters that only join words or point.
+_FILLERS = frozenset("的了吗呢吧着过们么很我你他她它您这那哪")
+
+
+class Query(NamedTuple):
+    """`terms` are the words that count, the rarest of too many; `phrases` count extra."""
+
+    terms: tuple[str, ...]
+    phrases: tuple[str, ...]
+
+
+def build(task: str, rarity: Callable[[Sequence[str]], Sequence[int]] | None = None) -> Query:
+    """The query for any task; of too many words the rarest by `rarity` are kept."""
+    words = _WORD.findall(clean(task[:MAX_LENGTH]).replace("’", "'"))
+    content = [word for word in words if word.lower() not in STOP_WORDS] or words
+    terms = list(dict.fromkeys(term for word in content for term in _terms(word)))
+    if len(terms) > MAX_TERMS:
+        if rarity is not None:
+            ranked = sorted((count, i) for i, count in enumerate(rarity(terms)) if count)
+            terms = [terms[i] for _, i in ranked]
+        return Query(tuple(terms[:MAX_TERMS]), ())
+    phrases = dict.fromkeys(_phrases(words))
+    return Query(tuple(terms), tuple(phrase for phrase in phrases if phrase not in terms))
+
+
+def widened(query: Query, counts: Callable[[Sequence[str]], Sequence[int]]) -> Query:
+    """The query with the beginning of each longer word that stands nowhere as it is written: the
+    full text knows the endings of English alone.
+    """
+    found = []
+    for term, count in zip(query.terms, counts(query.terms), strict=True):
+        ends = range(1, min(ENDING, len(term) - BEGINNING) + 1)
+        unknown = not count and term.isalpha() and not spaceless_runs(term)
+        shorter = [f"{term[:-end]}*" for end in ends] if unknown else []
+        known = zip(shorter, counts(shorter), strict=True)
+        found.append(next((beginning for beginning, n in known if n), term))
+    return query._replace(terms=tuple(found))
+
+
+def _terms(word: str) -> list[str]:
+    pieces = _PIECE.findall(word)
+    whole = _distinct(pieces)
+    found = [" ".join(whole)] if len(whole) > 1 else []
+    for piece in dict.fromkeys(pieces):
+        runs = spaceless_runs(piece)
+        for run in runs:
+            pairs = [pair for pair in bigrams(run) if len(pair) == 2]
+            found += [pair for pair in pairs if not is_filler(pair)] or pairs or [run + "*"]
+        if not runs or "".join(runs) != piece:
+            parts = (part.lower() for part in humps(piece) if len(part) > 1)
+            found += [piece.lower(), *(part for part in parts if part not in STOP_WORDS)]
+    return found
+
+
+def _distinct(pieces: Sequence[str]) -> list[str]:
+    found: dict[str, None] = {}
+    for piece in pieces[:MAX_PARTS]:
+        if piece.lower() in found:
+            break
+        found[piece.lower()] = None
+    return list(found)
+
+
+def is_filler(pair: str) -> bool:
+    """Whether two characters of a script without spaces say as little as a stop word."""
+    return all("\u3041" <= char <= "\u309f" for char in pair) or not _FILLERS.isdisjoint(pair)
+
+
+def _phrases(words: Sequence[str]) -> list[str]:
+    found: list[list[str]] = []
+    run: list[list[str]] = []
+    for word in [*words, ""]:
+        if word and word.lower() not in STOP_WORDS and not spaceless_runs(word):
+            pieces = _PIECE.findall(word.lower())
+            if len(pieces) == len(_distinct(pieces)):
+                run.append(pieces)
+                continue
+        for size in range(2, PHRASE_WORDS + 1):
+            found += [[*chain(*run[i : i + size])] for i in range(len(run) - size + 1)]
+        run = []
+    return [" ".join(parts) for parts in found if len(parts) <= MAX_PARTS]
 
 
 def idf(n: int, total: int) -> float:
@@ -40,14 +138,6 @@ def top(scores: Mapping[int, float], pool: int) -> dict[int, float]:
         last = nlargest(pool, kept.values())[-1] * (1 - 1e-9)
         kept = {i: score for i, score in kept.items() if score >= last}
     return dict(sorted(kept.items(), key=lambda item: -item[1]))
-
-
-MOST_WEIGHT = 20
-_SCORES = (
-    f"SELECT rowid, -bm25(chunks_fts, {', '.join(map(str, COLUMN_WEIGHTS))})"
-    " FROM chunks_fts WHERE chunks_fts MATCH ?"
-)
-_AMONG = f" AND +rowid {ONE_OF}"  # the plus keeps SQLite from asking FTS5 anew for each row
 
 
 class Lexical:
@@ -86,59 +176,50 @@ class Lexical:
         denied: frozenset[int],
         pool: int = POOL,
     ) -> dict[int, float]:
-        """BM25 of the best-matching chunks, and of all that tie with the last of them.
-
-        FTS5's bm25 is additive over terms; asked term by term, the idf can be kept positive.
-        `allowed` None: all chunks but the `denied` ones.
+        """BM25 of the best-matching chunks, and of all that tie with the last of them; `allowed`
+        None: of all but the `denied`. The idf is kept positive, which is possible when asked term
+        by term.
         """
-        terms = list(dict.fromkeys(terms))
-        total = self.size()
+        terms, total = list(dict.fromkeys(terms)), self.size()
         counted = sorted((n, term) for n, term in zip(self.counts(terms), terms, strict=True) if n)
-        among = self._leaders(counted, total, allowed, denied)
-        scores: dict[int, float] = {}
-        covered: dict[int, float] = {}
-        for n, term in counted:
-            rarity = idf(n, total)
+        rare = [(idf(n, total), n, term) for n, term in counted]
+        many = sum(n for n, _ in counted) > SCORED
+        among = [json.dumps(self._leaders(rare, allowed, denied))] if many else []
+        scores, covered = dict[int, float](), dict[int, float]()
+        for rarity, n, term in rare:
             rows = self._matching(quoted(term)) if self._has_passages else n
             factor = rarity / _fts_idf(rows, total)
-            for rowid, points in self._postings(term, among):
+            select = _SCORES + _AMONG if among else _SCORES
+            for rowid, points in self.db.execute(select, (quoted(term), *among)):
                 if (allowed is None or rowid in allowed) and rowid not in denied:
                     scores[rowid] = scores.get(rowid, 0.0) + points * factor
                     covered[rowid] = covered.get(rowid, 0.0) + rarity
-        every = sum(idf(n, total) for n, _ in counted)
+        every = sum(rarity for rarity, *_ in rare)
         return top({i: discounted(s, covered[i], every) for i, s in scores.items()}, pool)
 
     def _leaders(
         self,
-        counted: Sequence[tuple[int, str]],
-        total: int,
+        rare: Sequence[tuple[float, int, str]],
         allowed: frozenset[int] | None,
         denied: frozenset[int],
-    ) -> str | None:
-        """The chunks that cover most of the query where common words match very many; None: all."""
-        if sum(n for n, _ in counted) <= SCORED:
-            return None
-        common = min(idf(n, total) for n, _ in counted)
+    ) -> list[int]:
+        """The chunks that cover most of the query, where common words match very many."""
         covered: Counter[int] = Counter()
-        for n, term in counted:
-            found = self._rowids(term)
-            for _ in range(min(round(idf(n, total) / common), MOST_WEIGHT)):
+        select = "SELECT json_group_array(rowid) FROM chunks_fts WHERE chunks_fts MATCH ?"
+        for rarity, _, term in rare:
+            found = json.loads(self.db.execute(select, (quoted(term),)).fetchone()[0])
+            for _ in range(min(round(rarity / rare[-1][0]), MOST_WEIGHT)):
                 covered.update(found)  # counting whole numbers is done in C
         seen: Mapping[int, int] = covered
         if allowed is not None:
             seen = {i: n for i, n in covered.items() if i in allowed and i not in denied}
         elif denied:
             seen = {i: n for i, n in covered.items() if i not in denied}
-        return json.dumps(_foremost(seen))
-
-    def _rowids(self, term: str) -> list[int]:
-        select = "SELECT json_group_array(rowid) FROM chunks_fts WHERE chunks_fts MATCH ?"
-        return cast("list[int]", json.loads(self.db.execute(select, (quoted(term),)).fetchone()[0]))
-
-    def _postings(self, term: str, among: str | None) -> Iterator[tuple[int, float]]:
-        if among is None:
-            return self.db.execute(_SCORES, (quoted(term),))
-        return self.db.execute(_SCORES + _AMONG, (quoted(term), among))
+        if len(seen) <= LEADERS:
+            return list(seen)
+        last = nlargest(LEADERS, seen.values())[-1]
+        above = [i for i, count in seen.items() if count > last]
+        return above if len(above) >= POOL else [i for i, count in seen.items() if count >= last]
 
     def denied(self, sources: Collection[int]) -> frozenset[int]:
         """Chunks that no plain search shows: not live, or of a file that is not in view."""
@@ -160,13 +241,3 @@ def _fts_idf(n: int, total: int) -> float:
     """The idf inside FTS5's bm25: floored where a term stands in more than half of the rows."""
     share = (total - n + 0.5) / (n + 0.5)  # not above 0 where rows were lost that FTS5 still has
     return math.log(share) if share > 1 else 1e-6
-
-
-def _foremost(covered: Mapping[int, int]) -> list[int]:
-    if len(covered) <= LEADERS:
-        return list(covered)
-    last = nlargest(LEADERS, covered.values())[-1]
-    above = [i for i, count in covered.items() if count > last]
-    if len(above) >= POOL:
-        return above
-    return [i for i, count in covered.items() if count >= last]

@@ -1,4 +1,4 @@
-"""Bringing an index up to the state of the files."""
+"""Entries and sections as the rows that are indexed; an index brought up to the files."""
 
 import contextlib
 import json
@@ -6,22 +6,171 @@ import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
+from itertools import chain
+from math import isfinite
 from posixpath import dirname, normpath
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from memcli.index import occasions
-from memcli.index.chunks import Row, passages, rows, ruled_out
 from memcli.index.database import Index, Refreshed, place_text
+from memcli.index.filters import CORRECTIVE, keys_of_entry
+from memcli.index.view import AROUND
+from memcli.memory.grammar import DETAIL
 from memcli.memory.parser import MemoryFile, parse, sections
-from memcli.memory.values import Problem
-from memcli.memory.words import clean
+from memcli.memory.values import Entry, Problem
+from memcli.memory.words import OVERLAP, SIZE, clean, sub_words
 from memcli.project.levels_on_disk import FoundFile
 from memcli.storage.files import ONE_OF, Unreadable, decode, digest, read_file, transaction
+
+PASSAGE = 1200  # characters of bullets that are searched and shown together
+_LINKED = re.compile(r"[-*+] +\[[^\]\n]*\]\([^)\n]*\.md")
+PRESSING = frozenset({"permanent", "critical"})  # written priorities that no answer goes without
+INDEXED = frozenset(
+    """
+    priority paths commands tags scope session_id session_task source promoted_from promoted_to
+    merged_from supports contradicts superseded_by retired_because consolidated_at started_at
+    ended_at outcome surprise stability difficulty success_count embed archived_at archived_from
+    archived_because ruled_out
+    """.split()
+)
+"""Optional keys that the index carries; unknown ones stay in the file alone."""
+RANKS = {"permanent": 0, "critical": 1, "high": 2, "pin": 2}
+"""How pressing priorities are; what has none of them is never shown unasked for its priority."""
+_RECORDS = frozenset({"adr", "adrs", "decisions", "decision-records"})
+_STATUS = re.compile(
+    r"(?im)^(?:[-*+] {1,4})?(?:#{1,6} {1,4})?[*_]{0,2}status[*_:]{0,4}[ \t]{0,8}\r?\n?\r?\n?"
+    r"[ \t]{0,8}[\"'*_~\[]{0,4}(superseded|rejected|deprecated)\b"
+)
+_as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+class Row(NamedTuple):
+    """One row of `chunks` without its file. `digest` covers all that is searched or weighed."""
+
+    entry: str
+    part: int
+    offset: int
+    line: int
+    live: int
+    type: str
+    kind: str
+    date: str
+    title: str
+    text: str
+    tags: str
+    parts: str
+    around: str
+    digest: bytes
+    metadata: str
+    rank: int
+    importance: float
+    moment: str
+
+
+def rows(entry: Entry, around: str = "", linked: str = "", *, live: bool) -> list[Row]:
+    """The rows of one entry: one, or overlapping ones for a text longer than `SIZE`."""
+    text, detail = searchable(entry)
+    metadata = _as_json(_metadata(entry, detail))
+    name, title = clean(entry.id), clean(entry.title)
+    tags = clean(" ".join((*entry.extra.get("tags", ()), linked)).strip())
+    day = entry.created_at or entry.date
+    flag = int(live and entry.status != "retired")
+    moment = str(entry.extra.get("ended_at") or entry.extra.get("started_at") or day)
+    order = (RANKS.get(entry.priority, len(RANKS)), entry.importance, clean(moment))
+    found = []
+    for part, start in enumerate(range(0, max(len(text) - OVERLAP, 1), SIZE - OVERLAP)):
+        window = text[start : start + SIZE]
+        weighed = (
+            name, str(part), str(flag), entry.type, entry.kind, day, title, window, tags, metadata,
+            around,
+        )  # fmt: skip
+        digest = blake2b("\0".join(weighed).encode(), digest_size=12).digest()
+        found.append(Row(
+            name, part, entry.start, entry.line, flag, entry.type, entry.kind, day, title, window,
+            tags, sub_words(f"{title} {tags} {window}"), around, digest, metadata, *order,
+        ))  # fmt: skip
+        if len(text) <= SIZE:
+            break
+    return found
+
+
+def passages(units: Sequence[Entry]) -> dict[str, str]:
+    """Id of a bullet -> what it stands among, itself included, as it is searched and shown."""
+    runs: list[list[Entry]] = []
+    for unit in units:
+        last = runs[-1] if runs else []
+        size = sum(len(other.body) for other in last) + len(unit.body)
+        if last and size <= PASSAGE and _joins(last[-1], unit):
+            last.append(unit)
+        else:
+            runs.append([unit])
+    found: dict[str, str] = {}
+    for run in runs:
+        if len(run) > 1:
+            text = clean("\n".join(unit.body for unit in run))
+            found |= dict.fromkeys((unit.id for unit in run), f"{text}{AROUND}{sub_words(text)}")
+    return found
+
+
+def _joins(before: Entry, unit: Entry) -> bool:
+    same = (before.end, before.date, before.extra.get("title"))
+    if same != (unit.start, unit.date, unit.extra.get("title")) or unit.body.startswith("#"):
+        return False
+    return not _LINKED.match(before.body) and not _LINKED.match(unit.body)
+
+
+def ruled_out(path: str, text: str) -> str:
+    """Of the record of a decision, the word of its status by which it does not hold; else ""."""
+    folder, _, name = path.lower().rpartition("/")
+    if not _RECORDS.isdisjoint(folder.split("/")) or name.startswith("adr"):
+        found = _STATUS.search(text[:4000])
+        return found[1].lower() if found else ""
+    return ""
+
+
+def searchable(entry: Entry) -> tuple[str, str]:
+    """The body that is indexed, and the detail of an episode, which is only kept."""
+    body = clean(entry.body)
+    cut = DETAIL.search(body) if entry.kind == "episode" else None
+    return (body[: cut.start()].rstrip(), body[cut.end() :].strip()) if cut else (body, "")
+
+
+def _metadata(entry: Entry, detail: str) -> dict[str, Any]:
+    values: dict[str, Any] = {
+        "domain": entry.domain,
+        "importance": entry.importance,
+        "phase": entry.phase,
+        "status": entry.status,
+        "count": entry.reinforcement_count,
+        "reinforced": entry.last_reinforced,
+        "created": entry.created_at,
+        "date": entry.date,
+        "priority": entry.priority,
+        "pressing": "priority" in entry.extra and entry.priority in PRESSING,
+        "written": entry.written,
+    }
+    values |= {key: _plain(value) for key, value in entry.extra.items() if key in INDEXED}
+    return values | ({"detail": detail} if detail else {})
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case str():
+            return clean(value)
+        case list():
+            return [_plain(item) for item in value]
+        case dict():
+            return {clean(str(key)): _plain(item) for key, item in value.items()}
+        case float():
+            return value if isfinite(value) else None
+    return value
+
 
 _INDEX_LINE = re.compile(
     r"(?m)^ {0,3}[-*+] {1,4}[^\[\n]{0,80}\[[^\]\n]{0,400}\]\(([^)\s#]{1,400}\.md)[^\n]{0,1000}"
 )
+_SEARCHED = "title, text, tags, date, parts, around"
 _COLUMNS = ", ".join(("source", *Row._fields))
 _INSERT = f"INSERT INTO chunks ({_COLUMNS}) VALUES ({','.join('?' * (len(Row._fields) + 1))})"
 _META = (
@@ -41,8 +190,6 @@ def refresh(
     rebuild: bool = False,
 ) -> Refreshed:
     """Bring the index to the state of the files; `wait` seconds for another writer at most."""
-    if not rebuild and not any(index.stale(found)):
-        return Refreshed()
     index.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
     with contextlib.ExitStack() as inside:
         try:
@@ -51,59 +198,55 @@ def refresh(
             if "locked" in str(error) or "busy" in str(error):
                 return Refreshed(busy=True)
             raise
-        writer = _Writer(index)
-        if rebuild:
-            writer.clear()
-        changed, gone = index.stale(found)  # another process may have done it meanwhile
-        done = writer.write(changed, gone, progress)
-        writer.link({file.name: file for file in found})
-        return done
+        return _Writer(index).bring(found, progress, rebuild=rebuild)
 
 
 def differing(index: Index, found: Sequence[FoundFile]) -> tuple[list[str], list[str]]:
     """Names of the files whose content differs from the index, and of those that are gone."""
     suspects, gone = index.stale(found)
     known = {row.path: row.hash for row in index.files().values()}
-    return [file.name for file in suspects if _identity(file) != known.get(file.name)], gone
-
-
-def _identity(file: FoundFile) -> str:
-    try:
-        return digest(read_file(file.path, file.base).data)
-    except Unreadable:
-        return ""
+    changed = []
+    for file in suspects:
+        identity = ""
+        with contextlib.suppress(Unreadable):
+            identity = digest(read_file(file.path, file.base).data)
+        if identity != known.get(file.name):
+            changed.append(file.name)
+    return changed, gone
 
 
 class _Writer:
     """Writes files into the index, in the running transaction."""
 
     def __init__(self, index: Index) -> None:
-        self.db, self.vectors = index.db, index.vectors
-        self.fts = not index.empty()
-        """Whether words are added row by row; into an empty index they go at once."""
+        self.index, self.db, self.vectors = index, index.db, index.vectors
+        self.fts = not index.empty()  # words are added row by row; into an empty index, at once
 
-    def clear(self) -> None:
-        self.db.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('delete-all')")
-        for table in ("chunks", "occasions", "relations", "file_meta"):
-            self.db.execute(f"DELETE FROM {table}")
-        self.vectors.clear()
-        self.fts = False
-
-    def write(
-        self, changed: Sequence[FoundFile], gone: Sequence[str], progress: Callable[[int], None]
+    def bring(
+        self, found: Sequence[FoundFile], progress: Callable[[int], None], *, rebuild: bool
     ) -> Refreshed:
-        read = rewritten = 0
+        """Write what changed, forget what is gone, finish the words."""
+        if rebuild:
+            self.db.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('delete-all')")
+            for table in ("chunks", "occasions", "relations", "file_meta"):
+                self.db.execute(f"DELETE FROM {table}")
+            self.vectors.clear()
+            self.fts = False
+        changed, gone = self.index.stale(found)  # another process may have done it meanwhile
         for path in gone:
             self._forget(path)
+        outcomes = []
         for i, file in enumerate(changed):
-            outcome = self._write_file(file)
-            read += outcome is not None
-            rewritten += bool(outcome)
+            outcomes.append(self._write_file(file))
             progress(i + 1)
-        return Refreshed(read, rewritten, len(gone))
+        self._link({file.name: file for file in found})
+        if not self.fts:
+            self.db.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('rebuild')")
+        read = [one for one in outcomes if one is not None]
+        return Refreshed(len(read), sum(read), len(gone))
 
-    def link(self, files: Mapping[str, FoundFile]) -> None:
-        """Search the words of index lines with the files that they link to; finish the words."""
+    def _link(self, files: Mapping[str, FoundFile]) -> None:
+        """Search the words of index lines with the files that they link to."""
         lines = defaultdict[str, dict[str, None]](dict)
         select = (
             "SELECT path, text FROM chunks INDEXED BY chunks_linking"
@@ -119,8 +262,6 @@ class _Writer:
             now = " ".join(lines.get(path, ()))
             if now != linked and path in files:
                 self._write_file(files[path], now)
-        if not self.fts:
-            self.db.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('rebuild')")
 
     def _forget(self, path: str) -> None:
         row = self.db.execute("SELECT id FROM file_meta WHERE path = ?", (path,)).fetchone()
@@ -149,74 +290,57 @@ class _Writer:
             self._note(file, (mtime, size, identity, 0, ""), [problem])
             return None
         memory = parse(text, file.name)
-        prose = sections(memory)
-        if status := ruled_out(file.name, text):
-            prose = [unit._replace(extra={**unit.extra, "ruled_out": status}) for unit in prose]
-        entries, around = [*prose, *memory.entries], passages(prose)
+        entries, around = _units(memory, ruled_out(file.name, text))
         state = (mtime, size, identity, len(entries), linked)
         source = self._note(file, state, memory.problems)
         live = file.place.store == "memory"
-        wanted = [
-            row
-            for entry in entries
-            for row in rows(entry, around.get(entry.id, ""), linked, live=live)
-        ]
+        made = (rows(each, around.get(each.id, ""), linked, live=live) for each in entries)
+        wanted = list(chain.from_iterable(made))
         self._relate(source, memory)
-        self._insert(source, self._keep(source, wanted) if known else wanted)
+        if new := self._keep(source, wanted) if known else wanted:
+            self._insert(source, new)
         return True
 
-    def _note(
-        self, file: FoundFile, state: tuple[int, int, str, int, str], problems: Iterable[Problem]
-    ) -> int:
+    def _note(self, file: FoundFile, state: tuple[Any, ...], problems: Iterable[Problem]) -> int:
         listed = json.dumps([item[1:] for item in problems])
         values = (file.name, place_text(file.place, file.tree), *state, listed)
         return int(self.db.execute(_META, values).fetchone()[0])
 
     def _insert(self, source: int, wanted: Sequence[Row]) -> None:
-        if not wanted:
-            return
         top = self.db.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0]
         self.db.executemany(_INSERT, [(source, *row) for row in wanted])
         self.vectors.outdate()
-        self._note_occasions(top)
-        if self.fts:
-            self.db.execute(
-                "INSERT INTO chunks_fts (rowid, title, text, tags, date, parts, around)"
-                " SELECT id, title, text, tags, date, parts, around FROM chunks WHERE id > ?",
-                (top,),
-            )
-
-    def _note_occasions(self, top: int) -> None:
-        found = self.db.execute(
+        corrections = self.db.execute(
             "SELECT id, metadata, text FROM chunks WHERE id > ? AND type = ? AND part = 0",
-            (top, occasions.TYPE),
+            (top, CORRECTIVE),
         ).fetchall()
-        noted = (
+        occasions = (
             (*key, rowid)
-            for rowid, metadata, text in found
-            for key in occasions.keys(json.loads(metadata), text)
+            for rowid, metadata, text in corrections
+            for key in keys_of_entry(json.loads(metadata), text)
         )
-        self.db.executemany("INSERT INTO occasions VALUES (?, ?, ?)", noted)
+        self.db.executemany("INSERT INTO occasions VALUES (?, ?, ?)", occasions)
+        if self.fts:
+            columns = f"SELECT id, {_SEARCHED} FROM chunks WHERE id > ?"
+            self.db.execute(f"INSERT INTO chunks_fts (rowid, {_SEARCHED}) {columns}", (top,))
 
     def _keep(self, source: int, wanted: list[Row]) -> list[Row]:
         """Drop what is no longer wanted, move what only moved; return the rows that are new."""
-        known: dict[tuple[bytes, str, str], list[tuple[int, int, int]]] = {}
-        for rowid, content, type_, kind, offset, line in self.db.execute(
-            "SELECT id, digest, type, kind, offset, line FROM chunks WHERE source = ?", (source,)
-        ):
-            known.setdefault((content, type_, kind), []).append((rowid, offset, line))
+        known = defaultdict[tuple[bytes, str, str], list[tuple[int, int, int]]](list)
+        columns = "digest, type, kind, id, offset, line"
+        select = f"SELECT {columns} FROM chunks WHERE source = ?"
+        for *key, rowid, offset, line in self.db.execute(select, (source,)):
+            known[tuple(key)].append((rowid, offset, line))
         new, moved = [], []
         for row in wanted:
-            same = known.get((row.digest, row.type, row.kind))
-            if not same:
+            if same := known.get((row.digest, row.type, row.kind)):
+                rowid, *place = same.pop()
+                if place != [row.offset, row.line]:
+                    moved.append((row.offset, row.line, rowid))
+            else:
                 new.append(row)
-                continue
-            rowid, *place = same.pop()
-            if place != [row.offset, row.line]:
-                moved.append((row.offset, row.line, rowid))
         self.db.executemany("UPDATE chunks SET offset = ?, line = ? WHERE id = ?", moved)
-        rest = [rowid for same in known.values() for rowid, _, _ in same]
-        if rest:
+        if rest := [rowid for same in known.values() for rowid, _, _ in same]:
             self._delete_chunks(f"id {ONE_OF}", (json.dumps(rest),))
         return new
 
@@ -225,11 +349,9 @@ class _Writer:
         ids = [row[0] for row in found]
         self.vectors.forget(ids)
         if self.fts:
-            columns = "title, text, tags, date, parts, around"
+            columns = f"SELECT 'delete', id, {_SEARCHED} FROM chunks WHERE {where}"
             self.db.execute(
-                f"INSERT INTO chunks_fts (chunks_fts, rowid, {columns})"
-                f" SELECT 'delete', id, {columns} FROM chunks WHERE {where}",
-                values,
+                f"INSERT INTO chunks_fts (chunks_fts, rowid, {_SEARCHED}) {columns}", values
             )
         self.db.execute(f"DELETE FROM occasions WHERE chunk {ONE_OF}", (json.dumps(ids),))
         self.db.execute(f"DELETE FROM chunks WHERE {where}", values)
@@ -243,3 +365,10 @@ class _Writer:
             for other in entry.extra.get(relation, ())
         ]
         self.db.executemany("INSERT OR IGNORE INTO relations VALUES (?, ?, ?, 1.0, ?)", edges)
+
+
+def _units(memory: MemoryFile, status: str) -> tuple[list[Entry], dict[str, str]]:
+    prose = sections(memory)
+    if status:
+        prose = [unit._replace(extra={**unit.extra, "ruled_out": status}) for unit in prose]
+    return [*prose, *memory.entries], passages(prose)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -20,17 +21,15 @@ from memcli.storage.files import MAGIC, digest, open_file, transaction
 
 if TYPE_CHECKING:
     from memcli.index.vectors import Chosen
+    from memcli.project.levels_on_disk import FoundFile
     from memcli.providers.embed import Embedder
 
 T = TypeVar("T")
-RECALL_WAIT = 0.2
-"""Seconds that a recall waits for a busy index before it answers from what is there."""
+RECALL_WAIT = 0.2  # seconds for a busy index; then the answer comes from what is there
 BUILD_WAIT = 10.0
-_NO_ROOM = (
-    *(sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL),
-    *(sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY),
-)
-"""What SQLite says of a disk that is full or may not be written, not of one that is busy."""
+_NO_ROOM = {
+    getattr(sqlite3, f"SQLITE_{name}") for name in ("CANTOPEN", "FULL", "IOERR", "READONLY")
+}
 FOREIGN = (
     "the index beside the memory was not made by you here, and is not used:"
     " mem index --trust takes over what it paid for"
@@ -69,7 +68,7 @@ class ProjectIndex:
             try:
                 self._open = Index(path, self.notes)
             except sqlite3.OperationalError as error:
-                self._open = self._of_this_run(error, path)
+                return self._of_this_run(error, path)
         return self._open
 
     @property
@@ -97,17 +96,7 @@ class ProjectIndex:
     ) -> Refreshed:
         """Bring the index up to the files; a busy one is left as it is, with a note."""
         root, files = self.project.root, self.project.listing.files
-
-        def work() -> Refreshed:
-            usual = BUILD_WAIT if self.index.empty() else RECALL_WAIT
-            if not rebuild and not any(self.index.stale(files)):
-                return Refreshed()
-            from memcli.index.refresh import refresh  # it reads files: not loaded without need
-
-            patience = usual if wait is None else wait
-            return refresh(self.index, files, wait=patience, progress=progress, rebuild=rebuild)
-
-        done = self.guarded(work)
+        done = self.guarded(lambda: self._refresh(files, wait, progress, rebuild=rebuild))
         if done.busy and self.index.empty():
             what = f"the index is being built by another process ({self.index.path})"
             raise RefusedError(what, "run again")
@@ -118,6 +107,22 @@ class ProjectIndex:
 
             exclude(root)
         return done
+
+    def _refresh(
+        self,
+        files: Sequence[FoundFile],
+        wait: float | None = BUILD_WAIT,
+        progress: Callable[[int], None] = lambda done: None,
+        *,
+        rebuild: bool = False,
+    ) -> Refreshed:
+        if not rebuild and not any(self.index.stale(files)):
+            return Refreshed()
+        from memcli.index.refresh import refresh  # it reads files: not loaded without need
+
+        if wait is None:
+            wait = BUILD_WAIT if self.index.empty() else RECALL_WAIT
+        return refresh(self.index, files, wait=wait, progress=progress, rebuild=rebuild)
 
     def looked(self, work: Callable[[], T]) -> T | None:
         """Run `work` on the index unchanged; None, with a note, when it cannot be used."""
@@ -136,10 +141,10 @@ class ProjectIndex:
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError) and "no such" not in str(error):
                 self.close()
-                self._open = self._of_this_run(error, self.index.path)
+                self._of_this_run(error, self.index.path)
                 return work()
             self.index.repair(error)
-            self._fill(self.index)
+            self._refresh(self.project.listing.files)
             return work()
 
     def _cached(self, *, make: bool) -> Path:
@@ -162,14 +167,9 @@ class ProjectIndex:
         if path == IN_MEMORY or error.sqlite_errorcode & 0xFF not in _NO_ROOM:
             raise RefusedError(why, "mem doctor") from None
         self.notes.append(f"{why}; one was made for this run alone: free some space")
-        index = Index(IN_MEMORY, self.notes)
-        self._fill(index)
-        return index
-
-    def _fill(self, index: Index) -> None:
-        from memcli.index.refresh import refresh
-
-        refresh(index, self.project.listing.files, wait=BUILD_WAIT)
+        self._open = Index(IN_MEMORY, self.notes)
+        self._refresh(self.project.listing.files)
+        return self._open
 
 
 def _beside(project: Project) -> Path | None:
@@ -229,28 +229,20 @@ class Located(NamedTuple):
 def locate(
     index: Index, project: Project, ids: Sequence[str], *, archived: bool | None = False
 ) -> dict[str, Located]:
-    """Where each id stands: the nearest copy that may be written, else the nearest.
-
-    `archived` None: archives too, when the id stands nowhere else; True: in archives alone.
+    """Where each id stands: the nearest copy that may be written, else the nearest. `archived`
+    None: in archives too, when it stands nowhere else; True: in archives alone.
     """
     merged = index.entries.survivors(ids)
     files = {row.id: row for row in index.files().values()}
     writable = {file.name for file in project.listing.files if project.may_write(file)}
-    copies: dict[tuple[str, bool], list[Candidate]] = {}
+    copies = defaultdict[tuple[str, bool], list[Candidate]](list)
     for copy in index.entries.copies({*ids, *merged.values()}):
-        kept = files[copy.source].place.store == "archive"
-        copies.setdefault((copy.entry, kept), []).append(copy)
-
-    def places(name: str) -> Iterator[list[Candidate]]:
-        if not archived:
-            yield copies.get((name, False), [])
-            yield copies.get((merged.get(name, name), False), [])
-        if archived is not False:
-            yield copies.get((name, True), [])
-
+        copies[copy.entry, files[copy.source].place.store == "archive"].append(copy)
     found = {}
     for name in ids:
-        there = next(filter(None, places(name)), [])
+        living = copies[name, False] or copies[merged.get(name, name), False]
+        there = living if not archived else []
+        there = there or (copies[name, True] if archived is not False else [])
         own = [copy for copy in there if files[copy.source].path in writable]
         if there:
             best = view.nearest(own or there, files, project.view)

@@ -1,7 +1,6 @@
 """The vectors of an index: what they are of, and finding what is near and similar.
 
-Every chunk that is chosen has a row in `vectors`; its sign bits also stand in `signs`, 1,024 chunks
-to a row, so that a search reads a few blobs. With the local embedder words have vectors (`words`).
+Sign bits also stand in `signs`, 1,024 chunks (or words) to a row: a search reads a few blobs.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from memcli.index.terms import STOP_WORDS
+from memcli.index.lexical import STOP_WORDS
 from memcli.memory.words import body_of
 from memcli.named import NamedTuple
 from memcli.providers import embed as vector
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
 
 
 BLOCK = vector.BLOCK  # how many chunks share a row of sign bits
-WORDS = -1
-"""Blocks of sign bits of words are numbered downward from here, those of chunks upward from 0."""
+WORDS = -1  # blocks of words are numbered downward from here, those of chunks upward from 0
 _WIDTH = DIM // 8  # bytes of the sign bits of a word
 
 
@@ -87,10 +85,9 @@ class Vectors:
     def state(self) -> VectorState | None:
         """None before anything was embedded."""
         row = self.db.execute("SELECT value FROM meta WHERE key = 'vectors'").fetchone()
-        try:
+        with suppress(TypeError, ValueError):
             return VectorState(*json.loads(row[0])) if row else None
-        except (TypeError, ValueError):
-            return None
+        return None
 
     def keep(self, state: VectorState) -> None:
         """Write down what the vectors are, in the running transaction."""
@@ -109,8 +106,10 @@ class Vectors:
 
     def dimension(self) -> int:
         """The dimension of the vectors, 0 where there are none."""
-        row = self.db.execute("SELECT length(vector) FROM vectors LIMIT 1").fetchone()
-        return int(row[0] or 0) if row else 0
+        row = self.db.execute(
+            "SELECT max(length(vector)) FROM (SELECT vector FROM vectors LIMIT 1)"
+        )
+        return row.fetchone()[0] or 0
 
     def count(self, chosen: Chosen) -> tuple[int, int]:
         """(chunks that have a vector, chunks that should)."""
@@ -163,10 +162,9 @@ class Vectors:
         for block, data in self.db.execute("SELECT block, bits FROM signs WHERE block >= 0"):
             apart = vector.distances(bits, _sound(data, len(data) // width * width), width)
             found.update(enumerate(apart, block * BLOCK))
-            if empty in apart:
-                for place in range(len(apart)):
-                    if apart[place] == empty and not any(data[place * width : (place + 1) * width]):
-                        del found[block * BLOCK + place]
+            for place in (i for i, far in enumerate(apart) if far == empty):
+                if not any(data[place * width : (place + 1) * width]):
+                    del found[block * BLOCK + place]
         if allowed is not None:
             found = {rowid: found[rowid] for rowid in allowed if rowid in found}
         for rowid in denied:
@@ -194,10 +192,10 @@ class Vectors:
 
     def word_bits(self, ids: Sequence[int]) -> list[int]:
         """The sign bits of words, as numbers. Raises Damaged where there are none."""
-        blocks = {WORDS - number // BLOCK for number in ids}
-        select = f"SELECT block, bits FROM signs WHERE block {ONE_OF}"
-        data = dict(self.db.execute(select, (json.dumps(list(blocks)),)).fetchall())
         places = [(WORDS - i // BLOCK, i % BLOCK * _WIDTH) for i in ids]
+        select = f"SELECT block, bits FROM signs WHERE block {ONE_OF}"
+        blocks = json.dumps(sorted({block for block, _ in places}))
+        data = dict(self.db.execute(select, (blocks,)).fetchall())
         if any(place + _WIDTH > len(data.get(block, b"")) for block, place in places):
             raise Damaged
         number = int.from_bytes
@@ -206,9 +204,8 @@ class Vectors:
     def word_vectors(self, ids: Collection[int]) -> dict[int, bytes]:
         """The vectors of words by their ids. Raises Damaged where there are none."""
         select = f"SELECT id, vector FROM words WHERE id {ONE_OF}"
-        found = {
-            i: _sound(data, DIM) for i, data in self.db.execute(select, (json.dumps(list(ids)),))
-        }
+        rows = self.db.execute(select, (json.dumps(list(ids)),))
+        found = {i: _sound(data, DIM) for i, data in rows}
         if len(found) < len(ids):
             raise Damaged
         return found
@@ -233,24 +230,22 @@ def is_content(word: str) -> bool:
 NEIGHBOURS = 3
 LEAST = 0.80  # the cosine from which two entries are similar
 FEW = 64  # up to so many entries are looked at without numpy, whose import would cost more
-CLOSE = 200
-"""So many of the nearest by sign bits are compared exactly where only a few are asked for."""
+CLOSE = 200  # of so many of the nearest by sign bits each of a few is compared exactly
 TILE = 128  # rows whose products with all entries are held at a time
-
-
-class Edge(NamedTuple):
-    """Two entries and the cosine of their vectors."""
-
-    entry: str
-    other: str
-    cosine: float
+Edge = tuple[str, str, float]  # two entries and the cosine of their vectors
 
 
 def similar(db: sqlite3.Connection, entries: Collection[str]) -> list[Edge]:
     """The edges that lead from these entries to what is similar to them, the nearest first."""
     if len(entries) > FEW:
         return list(_at_once(db, entries))
-    return [edge for name, own in copies(db, entries) for edge in _best(name, _near(db, own))]
+    edges = []
+    for name, own in copies(db, entries):
+        close = Vectors(db).nearest(own, CLOSE, allowed=None, denied=()) if any(own) else []
+        names = f"SELECT DISTINCT entry FROM chunks WHERE part = 0 AND id {ONE_OF}"
+        rows = db.execute(names, (json.dumps(close),)).fetchall()
+        edges += _best(name, vector.cosines(own, dict(copies(db, [row[0] for row in rows]))))
+    return edges
 
 
 def copies(
@@ -265,42 +260,23 @@ def copies(
     )
 
 
-def _near(db: sqlite3.Connection, own: bytes) -> dict[str, float]:
-    if not any(own):
-        return {}
-    close = Vectors(db).nearest(own, CLOSE, allowed=None, denied=())
-    names = f"SELECT DISTINCT entry FROM chunks WHERE part = 0 AND id {ONE_OF}"
-    rows = db.execute(names, (json.dumps(close),)).fetchall()
-    return vector.cosines(own, dict(copies(db, [row[0] for row in rows])))
-
-
 def _best(entry: str, cosines: Mapping[str, float]) -> list[Edge]:
-    edges = [
-        Edge(entry, other, min(cosine, 1.0))
-        for other, cosine in cosines.items()
-        if cosine >= LEAST and other != entry
-    ]
-    return sorted(edges, key=lambda edge: (-edge.cosine, edge.other))[:NEIGHBOURS]
+    close = [(-min(c, 1.0), o) for o, c in cosines.items() if c >= LEAST and o != entry]
+    return [(entry, other, -apart) for apart, other in sorted(close)[:NEIGHBOURS]]
 
 
 def _at_once(db: sqlite3.Connection, entries: Collection[str]) -> Iterator[Edge]:
     import numpy as np
 
-    names, data = [], bytearray()
-    for name, own in copies(db):
-        names.append(name)
-        data += own
-    if not names:
-        return
-    table = np.frombuffer(data, np.int8).reshape(len(names), -1)
-    asked = set(entries)
-    rows = np.array([i for i, name in enumerate(names) if name in asked], np.int64)
+    known, entries = dict(copies(db)), set(entries)
+    names = list(known)
+    table = np.frombuffer(b"".join(known.values()), np.int8).reshape(len(names) or 1, -1)
+    rows = [i for i, name in enumerate(names) if name in entries]
     for start in range(0, len(rows), TILE):
         some = rows[start : start + TILE]
         mine = table[some].astype(np.float32)
-        parts = [
-            mine @ table[i : i + 8192].astype(np.float32).T for i in range(0, len(table), 8192)
-        ]
-        for i, products in zip(some.tolist(), np.concatenate(parts, axis=1), strict=True):
+        tiles = (table[i : i + 8192].astype(np.float32) for i in range(0, len(table), 8192))
+        parts = np.concatenate([mine @ tile.T for tile in tiles], axis=1)
+        for i, products in zip(some, parts, strict=True):
             near = np.flatnonzero(products >= LEAST * vector.FULL).tolist()
             yield from _best(names[i], {names[j]: float(products[j]) / vector.FULL for j in near})

@@ -6,10 +6,10 @@ import datetime
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from memcli.errors import UsageError
-from memcli.index.terms import Query
+from memcli.index.lexical import Query
 from memcli.memory.values import (
     KINDS,
     LEVEL_WORDS,
@@ -24,6 +24,9 @@ from memcli.memory.words import is_day
 from memcli.named import NamedTuple
 from memcli.project.context import View
 from memcli.project.globs import covers
+
+if TYPE_CHECKING:
+    from memcli.project.levels_on_disk import FoundFile
 
 AROUND = "\f"  # stands between the text of a passage and its sub-words
 
@@ -195,10 +198,7 @@ About = Callable[[str | None, str], bool]
 
 
 class Scope(NamedTuple):
-    """The files in view, by number, and the filters on what stands in them.
-
-    `plain`: no entry of memory files is filtered by its own values.
-    """
+    """The files in view, by number, and filters; `plain`: none is by values of entries."""
 
     files: Mapping[int, FileRow]
     filters: Filters
@@ -206,22 +206,21 @@ class Scope(NamedTuple):
     about: About
 
 
-class Placed(Protocol):
-    """Anything with a place: a file on disk or a row of the index."""
-
-    @property
-    def place(self) -> Place: ...
-
-
-F = TypeVar("F", bound=Placed)
+F = TypeVar("F", FileRow, "FoundFile")
 
 
 def visible(files: Iterable[F], view: View, filters: Filters) -> list[F]:
     """The files in view of a working directory that pass the filters on files."""
     files = list(files)
     inside = [row for row in files if not filters.job or row.place.job in filters.job]
-    _require("job", filters.job, {row.place.job for row in files})
-    _require("task", filters.task, {row.place.task for row in inside})
+    for what, names, there in (
+        ("job", filters.job, {row.place.job for row in files}),
+        ("task", filters.task, {row.place.task for row in inside}),
+    ):
+        for name in (name for name in names if name not in there):
+            listed = ", ".join(sorted(there - {""})) or "there is none here"
+            why = f"--{what} {name}: no such {what} with memory files"
+            raise UsageError(why, f"{what}s: {listed}")
     jobs, tasks = _chosen(files, view, filters)
 
     def seen(place: Place) -> bool:
@@ -235,7 +234,7 @@ def visible(files: Iterable[F], view: View, filters: Filters) -> list[F]:
     return [row for row in files if seen(row.place) and row.place.level in levels]
 
 
-def _chosen(files: Sequence[Placed], view: View, filters: Filters) -> tuple[set[str], set[str]]:
+def _chosen(files: Sequence[Any], view: View, filters: Filters) -> tuple[set[str], set[str]]:
     """The jobs and tasks in view; empty: all of them. A legacy session has the job ""."""
     here = {view.job} if view.inside else set()
     if filters.job:
@@ -244,14 +243,6 @@ def _chosen(files: Sequence[Placed], view: View, filters: Filters) -> tuple[set[
         jobs = {row.place.job for row in files if row.place.task in filters.task}
         return jobs & here or jobs, set(filters.task)
     return here, {view.task} if view.task else set()
-
-
-def _require(what: str, names: Sequence[str], there: set[str]) -> None:
-    for name in names:
-        if name not in there:
-            listed = ", ".join(sorted(there - {""})) or "there is none here"
-            why = f"--{what} {name}: no such {what} with memory files"
-            raise UsageError(why, f"{what}s: {listed}")
 
 
 def select(

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import sqlite3
 from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from memcli.errors import ProviderError, RefusedError, UsageError
-from memcli.index.terms import Query
-from memcli.index.vectors import Damaged, Near, embedded_text, is_content
+from memcli.errors import ProviderError, UsageError
+from memcli.index.database import IN_MEMORY, Index
+from memcli.index.embedding import learn
+from memcli.index.lexical import Query
+from memcli.index.vectors import Near, embedded_text, is_content
 from memcli.index.view import Lane, Signals
 from memcli.memory.words import word_forms
 from memcli.postgres.store import SharedIndex
 from memcli.project.config import Config
 from memcli.recall import vector_lane
-from memcli.storage.files import cache_dir, private_dir
 
 if TYPE_CHECKING:
-    from memcli.index.database import Index
     from memcli.index.view import VectorLane
     from memcli.providers.embed import Embedder
     from memcli.providers.embed.local import Local
-
-MOST = 200_000  # how many words are kept; beyond, they are begun anew
 
 
 def lane(
@@ -112,38 +109,11 @@ def _signals(
         for c in index.candidates(list(cosine))
     }
     distinct = {word for own in forms.values() for word in own}
-    with closing(met_words(cast("Local", embedder), distinct)) as met:
+    with closing(Index(IN_MEMORY, [])) as met:
+        learn(met.vectors, cast("Local", embedder), distinct)
         ids = {word: row[0] for word, row in met.vectors.words(distinct).items()}
         by_id = {i: Near(b"", array("I", [ids[word] for word in own])) for i, own in forms.items()}
         return Signals(lexical, cosine, *vector_lane.by_words(met.vectors, meaning, by_id))
-
-
-def met_words(local: Local, words: Collection[str]) -> Index:
-    """An index of the vectors of words that shared searches met, these included: in the cache
-    folder, since making them takes longer than the whole search; else in memory.
-    """
-    from memcli.index.database import IN_MEMORY, Index
-    from memcli.index.embedding import learn
-
-    path = cache_dir() / f"words-{local.model}.db"
-    with suppress(OSError, sqlite3.Error, RefusedError):
-        private_dir(path.parent)
-        for _ in range(2):
-            index = Index(path, [])
-            index.db.execute("PRAGMA busy_timeout = 200")
-            try:
-                if index.db.execute("SELECT coalesce(max(id), 0) FROM words").fetchone()[0] > MOST:
-                    index.vectors.discard(wait=0.2)
-                learn(index.vectors, local, words)
-                return index
-            except (sqlite3.DatabaseError, Damaged) as error:
-                index.close()
-                if isinstance(error, sqlite3.OperationalError):
-                    break
-                path.unlink()
-    index = Index(IN_MEMORY, [])
-    learn(index.vectors, local, words)
-    return index
 
 
 def _content(text: str, known: dict[str, list[str]]) -> list[str]:

@@ -1,7 +1,4 @@
-"""The connection to the shared index, within a time limit, with errors that say what to do.
-
-Every call runs in a thread, so that a server which accepts and then says nothing is given up.
-"""
+"""The connection to the shared index, given up after a time, with errors that say what to do."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError
 from memcli.project import distribution
-from memcli.providers.within import within
+from memcli.providers import within
 from memcli.text.matching import table
 
 if TYPE_CHECKING:
@@ -22,11 +19,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-PATIENCE = 1.5
-"""Seconds of waiting, all calls together and with what it takes to load the driver, after which a
-search gives a server up: with its own start and the answer from here, it is told within two.
-"""
-
+PATIENCE = 1.5  # seconds of waiting for all calls, the driver's loading included, in a search
 LEAST = 0.05  # seconds that any call has
 
 
@@ -103,10 +96,7 @@ def shown(url: str, environ: Mapping[str, str]) -> str:
         with suppress(ProgrammingError):
             parts = conninfo_to_dict(url)
     if parts is None or not re.fullmatch(r"[\d,]*", str(parts.get("port") or "")):
-        hint = (
-            "write it as postgresql://user@host:5432/database; the password goes to ~/.pgpass or "
-            "PGPASSWORD"
-        )
+        hint = "write postgresql://user@host:5432/database; the password goes to ~/.pgpass"
         raise UsageError("store_url is no PostgreSQL URL", hint)
     host = parts.get("host") or environ.get("PGHOST", "localhost")
     port = parts.get("port") or environ.get("PGPORT", "5432")
@@ -134,10 +124,8 @@ def explained(error: BaseException, where: str) -> BaseException:
     elif isinstance(error, psycopg.OperationalError) and "does not exist" in text:
         what, hint = "no such database or role", "check store_url"
     elif isinstance(error, psycopg.OperationalError):
-        what, hint = (
-            "the shared index cannot be reached",
-            "check that the server runs, and store_url",
-        )
+        what = "the shared index cannot be reached"
+        hint = "check that the server runs, and store_url"
     return ProviderError(f"{what} ({where})", hint)
 
 
@@ -147,11 +135,9 @@ _LOCK = 0x6D656D
 
 def version(connection: psycopg.Connection[Any]) -> int:
     """The version of the tables, 0 without any."""
-    there = connection.execute("SELECT to_regclass('mem.version') IS NOT NULL").fetchone()
-    if there is None or not there[0]:
-        return 0
-    row = connection.execute("SELECT version FROM mem.version").fetchone()
-    return int(row[0]) if row else 0
+    [(there,)] = connection.execute("SELECT to_regclass('mem.version') IS NOT NULL").fetchall()
+    rows = connection.execute("SELECT version FROM mem.version").fetchall() if there else []
+    return int(rows[0][0]) if rows else 0
 
 
 def require(found: int) -> None:
@@ -161,9 +147,7 @@ def require(found: int) -> None:
     what, older = f"the shared index is of version {found}", found < VERSION
     if not found:
         what = "the server has no shared index yet"
-        hint = (
-            "make its tables by a first push, as a role that may create a schema: mem index --push"
-        )
+        hint = "make its tables by a first push, by a role that may: mem index --push"
     elif older:
         hint = "DROP SCHEMA mem CASCADE, as the owner, then mem index --push in each project"
     else:
@@ -205,10 +189,8 @@ def index_vectors(connection: psycopg.Connection[Any], model: str, dim: int) -> 
 
     from psycopg import sql
 
-    owner = connection.execute(
-        "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'mem.chunks'::regclass"
-    ).fetchone()
-    if owner is None or not owner[0]:
+    asked = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'mem.chunks'::regclass"
+    if connection.execute(asked).fetchone() != (True,):
         return
     name = f"chunks_near_{blake2b(f'{model}/{dim}'.encode(), digest_size=6).hexdigest()}"
     connection.execute(

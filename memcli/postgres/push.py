@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,8 +14,8 @@ from memcli.index.view import FileRow
 from memcli.memory.parser import parse
 from memcli.memory.values import Problem
 from memcli.postgres import link, writer
-from memcli.postgres.identity import Identity, identify
 from memcli.postgres.tokens import Tokenizer
+from memcli.postgres.writer import Identity, identify
 from memcli.project import git
 from memcli.project.context import base_of
 from memcli.providers import embed as arithmetic
@@ -58,21 +59,15 @@ def push(app: App, *, archived: bool = False) -> PushReport:
     if app.project.root is None:
         what = "only a project can be pushed: the global level stays here"
         raise UsageError(what, "run it in a repository")
-    identity = identify(app.project.root)
-    wanted = _wanted(app, archived)
-    server = link.Link(url, environ)
-    try:
+    identity, wanted = identify(app.project.root), _wanted(app, archived)
+    with closing(link.Link(url, environ)) as server:
         made = not server.ask(link.version) and server.ask(link.make)
         link.require(server.ask(link.version))
         for _ in range(TRIES):
-            try:
+            with suppress(writer.Stale):
                 known = server.ask(lambda c: writer.known(c, identity.key))
                 target = _with_model(_Target(app, server, identity, known))
                 return _push(target, *wanted, archived)._replace(made=made)
-            except writer.Stale:
-                continue
-    finally:
-        server.close()
     what = f"this project is being pushed by others all the time ({where})"
     raise RefusedError(what, "run again")
 
@@ -94,8 +89,7 @@ def _wanted(app: App, archived: bool) -> tuple[dict[str, FileRow], tuple[str, ..
 
 
 def _git(root: Path, names: Iterable[str], *command: str) -> list[str]:
-    found: list[str] = []
-    listed = sorted(names)
+    found, listed = list[str](), sorted(names)
     for start in range(0, len(listed), ARGUMENTS):
         done = git.run([*command, "--", *listed[start : start + ARGUMENTS]], root, timeout=120)
         if done.returncode:
@@ -141,16 +135,17 @@ def _push(
 def _read(app: App, row: FileRow, identity: str, problems: list[Problem]) -> writer.FileChange:
     file = app.project.found(row.path)
     path = file.path if file else app.project.path_of(row.path)
+    changed = writer.FileChange(writer.number(row.path), row.path, identity, row.place, ())
     try:
         data = read_file(path, base_of(app.project, path)).data
         text = writer.public_text(decode(data))
     except Unreadable as error:
         problems.append(Problem(row.path, error.line, str(error), "unreadable"))
-        return writer.FileChange(writer.number(row.path), row.path, identity, row.place, ())
+        return changed
     if digest(data) != row.hash:
         raise RefusedError(f"{row.path} is being changed", "run again")
     sent = writer.chunks(parse(text, row.path), row.path, live=row.place.store == "memory")
-    return writer.FileChange(writer.number(row.path), row.path, identity, row.place, sent)
+    return changed._replace(chunks=sent)
 
 
 def _new(

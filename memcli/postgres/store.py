@@ -6,15 +6,17 @@ An entry is called `id@project` here; chunks and files have numbers that hold fo
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
+from memcli.errors import UsageError
 from memcli.index import lexical as bm25
 from memcli.index.view import Candidate, FileRow, Filters
 from memcli.memory.values import Place
 from memcli.memory.words import SIZE, join
 from memcli.postgres import link
-from memcli.postgres.identity import SharedProject, as_json, blob_url, named
 from memcli.postgres.link import Link
 from memcli.postgres.tokens import Leader, Term, Tokenizer, frequency, gate
 from memcli.providers import embed as arithmetic
@@ -22,8 +24,7 @@ from memcli.providers import embed as arithmetic
 if TYPE_CHECKING:
     import psycopg
 
-MET = 20_000
-"""Of so many that meet them the best are taken, where words stand together more than by chance."""
+MET = 20_000  # of so many that meet the words the best are taken
 K1, B = 1.2, 0.75  # the constants of BM25, as in FTS5
 
 OPENING = """
@@ -38,6 +39,8 @@ SELECT project::text, name, team, remote, path, commit, model, dim, chunks, leng
 """One state for all questions of a search, in one message: each costs the way there and back."""
 
 Key = tuple[str, int]  # (project, chunk or file)
+_PAGE = r"(?:https?://|ssh://(?:[^@/]*@)?|(?:[\w.-]+@))([\w.-]+(?::\d+)?)[:/](.+?)(?:\.git)?/?$"
+_PLACES = {"bitbucket": "src", "gitlab": "-/blob", "gitea": "src/commit", "codeberg": "src/commit"}
 
 
 class SharedIndex:
@@ -74,11 +77,9 @@ class SharedIndex:
         return self.link.ask(lambda c: c.execute(statement, values).fetchall())
 
     def size(self) -> int:
-        """How many chunks there are."""
         return self.total
 
     def counts(self, words: Sequence[str]) -> list[int]:
-        """In how many chunks each word stands; a phrase, in at most so many."""
         with Tokenizer() as tokenizer:
             terms = tokenizer.terms(words)
         self._learn(terms)
@@ -104,7 +105,6 @@ class SharedIndex:
             self._counts[head] = int(n)
 
     def lexical(self, terms: Sequence[str], pool: int) -> dict[int, float]:
-        """BM25 of the best-matching chunks, the same sum over terms as in `Lexical.best`."""
         with Tokenizer() as tokenizer:
             asked = tokenizer.terms(list(dict.fromkeys(terms)))
         self._learn(asked)
@@ -185,7 +185,6 @@ class SharedIndex:
         return number
 
     def candidates(self, rowids: Iterable[int]) -> list[Candidate]:
-        """The chunks with these numbers."""
         wanted = list(dict.fromkeys(rowids))
         missing = [number for number in wanted if number not in self._loaded]
         if missing:
@@ -224,7 +223,6 @@ class SharedIndex:
         return number
 
     def places(self, entries: Collection[str]) -> list[tuple[int, int]]:
-        """(chunk, file) of the first chunk of every place where these entries stand and pass."""
         named = [entry.rpartition("@") for entry in entries]
         projects, names = [project for *_, project in named], [entry for entry, *_ in named]
         asked = "SELECT project::text, id FROM mem.standing(%s::uuid[], %s, %s)"
@@ -236,7 +234,6 @@ class SharedIndex:
         return True
 
     def text(self, candidate: Candidate) -> str:
-        """The whole indexed text of the entry that a chunk belongs to."""
         key = self._heads[candidate.rowid]
         if candidate.part == 0 and len(candidate.text) < SIZE:
             return candidate.text
@@ -251,7 +248,6 @@ class SharedIndex:
         return self._whole[key]
 
     def beside(self, candidates: Sequence[Candidate]) -> list[Sequence[Sequence[str]]]:
-        """For each, the two entries before it in its file and the two after, nearest first."""
         keys = [self._heads[c.rowid] for c in candidates]
         rows = self._ask(
             "WITH near AS MATERIALIZED ("
@@ -277,7 +273,6 @@ class SharedIndex:
         return []
 
     def located(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """The same, with the first body line of each known."""
         heads = {c.rowid: self._heads[c.rowid] for c in candidates}
         rows = self._ask(
             "SELECT c.project::text, c.id, f.lines[array_position(f.heads, c.id)]"
@@ -292,7 +287,6 @@ class SharedIndex:
         return {}
 
     def origin(self, candidate: Candidate) -> tuple[str, str]:
-        """(name of the project, where the line can be read as of the commit that was pushed)."""
         key, path = self._project_of[candidate.source], self.files[candidate.source].path
         project = self.projects[key]
         whole = path if project.path == "." else f"{project.path}/{path}"
@@ -327,3 +321,57 @@ def _opened(connection: psycopg.Connection[Any]) -> list[tuple[Any, ...]]:
     link.require(int(row[0]) if row else 0)
     cursor.nextset()
     return cursor.fetchall()
+
+
+def blob_url(remote: str, commit: str, path: str, line: int) -> str:
+    """Where a file can be read at a commit: a page of the remote, else `path@commit`."""
+    found = re.match(_PAGE, remote)
+    if not found or remote.startswith("file:"):
+        return f"{path}@{commit[:12]}"
+    host = found[1].split(":")[0] if remote.startswith("ssh://") else found[1]
+    scheme = "http" if remote.startswith("http://") else "https"
+    middle = next((place for word, place in _PLACES.items() if word in host), "blob")
+    mark = f"lines-{line}" if "bitbucket" in host else f"L{line}"
+    return f"{scheme}://{host}/{quote(found[2])}/{middle}/{commit}/{quote(path)}#{mark}"
+
+
+class SharedProject(NamedTuple):
+    """What a hit says of the project it comes from."""
+
+    key: str
+    name: str
+    team: str
+    remote: str
+    path: str
+    commit: str
+    model: str
+    dim: int
+    chunks: int
+    length: int
+
+
+def named(projects: Iterable[SharedProject], names: Sequence[str]) -> list[SharedProject]:
+    """The projects that are named: by name, by its last part, or by their key."""
+    projects = list(projects)
+    found: dict[str, SharedProject] = {}
+    for name in names:
+        fit = {p.key: p for p in projects if name in (p.name, p.name.rpartition("/")[2], p.key)}
+        if not fit:
+            known = ", ".join(sorted(p.name for p in projects)[:8])
+            hint = f"projects: {known or 'there is none that you may read'}"
+            raise UsageError(f"--project {name}: not in the shared index", hint)
+        found |= fit
+    return list(found.values())
+
+
+def as_json(filters: Filters, projects: Sequence[str] | None) -> str:
+    """The filters as the searches on the server take them."""
+    stores = {*(filters.store or ("memory",)), *(("archive",) if filters.archived else ())}
+    given: dict[str, Any] = {
+        "project": projects, "level": filters.level, "job": filters.job, "task": filters.task,
+        "type": filters.type, "kind": filters.kind, "tag": [tag.lower() for tag in filters.tag],
+        "scope": filters.scope, "path": bool(filters.path),
+        "since": filters.since, "until": filters.until,
+    }  # fmt: skip
+    kept = {key: value for key, value in given.items() if value}
+    return json.dumps({"store": sorted(stores), **kept})

@@ -1,6 +1,5 @@
-"""Words as the local index sees them: SQLite's own tokenizer, so that both indexes find the same.
-
-A text becomes a tsvector: positions are counted per column, weights say which column.
+"""Words as the local index sees them, by SQLite's own tokenizer, as a tsvector: positions are
+counted per column, weights say which column.
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ from typing import NamedTuple
 
 COLUMNS = ("title", "text", "tags", "date", "parts")
 MARKS = "ABBBC"  # the tsvector weight of each column
-WEIGHTS: Mapping[str, float] = {"A": 1.5, "B": 1.0, "C": 0.7}
-"""bm25 weights by mark; those of `store.COLUMN_WEIGHTS`."""
+WEIGHTS: Mapping[str, float] = {"A": 1.5, "B": 1.0, "C": 0.7}  # as `lexical.COLUMN_WEIGHTS`
 LAST = 16_383  # the last position that a tsvector tells from others
 LONGEST = 1000  # bytes of a word; a longer one is no word, and a lexeme may have 2 kB
 
@@ -126,9 +124,8 @@ class Leader(NamedTuple):
 
 
 def gate(asked: Sequence[Term], bound: Mapping[str, int], total: int) -> str:
-    """The tsquery that brings candidates: any of the rarest terms, or two rare enough together.
-
-    Where all are too common, as many must stand together as make it rare if they were independent.
+    """The tsquery that brings candidates: any of the rarest terms, or two rare enough together, or
+    as many common ones as would be rare together if they were independent.
     """
     single = [term for term in asked if len(term.words) == 1 or term.open] or list(asked)
     single.sort(key=lambda term: bound[term.text])

@@ -1,26 +1,76 @@
-"""What of a project leaves the machine, and writing it to the shared index. SQL."""
+"""A project of the shared index: its identity, what of it leaves the machine, how it is written."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
-from memcli.index.chunks import Row, rows
+from memcli.errors import UsageError
+from memcli.index.refresh import Row, rows
 from memcli.memory.parser import MemoryFile, sections
 from memcli.memory.values import Place
+from memcli.project import git
 from memcli.text.controls import PRIVATE_TAG, strip_controls, strip_private
 from memcli.text.secrets import redact_secrets
 
 if TYPE_CHECKING:
     import psycopg
 
-    from memcli.postgres.identity import Identity
     from memcli.postgres.tokens import Words
+
+
+class Identity(NamedTuple):
+    """A project at a commit. `key` depends on `root_commit` and `path`; `remote` "" is none."""
+
+    key: UUID
+    name: str
+    root_commit: str
+    path: str
+    commit: str
+    remote: str
+
+
+def identify(root: Path) -> Identity:
+    """The identity of the project at `root`. Raises UsageError where it has none."""
+    top = git.work_tree(root)
+    if top is None:
+        what = "the shared index knows projects by their first commit"
+        raise UsageError(f"{what}: {root} is in no git repository", "run it in a repository")
+    ask = partial(_ask, top)
+    if ask("rev-parse", "--is-shallow-repository") == "true":
+        what = f"the history of {top} is cut off, so its first commit is not known"
+        raise UsageError(what, "git fetch --unshallow (in CI: fetch the whole history)")
+    commit = ask("rev-parse", "--verify", "--quiet", "HEAD")
+    first = ask("rev-list", "--max-parents=0", "--first-parent", "HEAD").split("\n")[-1]
+    if not commit or not first:
+        raise UsageError(f"{top} has no commit yet", "commit the memory files first")
+    path = Path(os.path.relpath(os.path.realpath(root), os.path.realpath(top))).as_posix()
+    remote = re.sub(r"^([a-z+]+://)[^/@]*@", r"\1", ask("remote", "get-url", "origin"))
+    parts = [
+        part for part in re.split(r"[/:\\]", remote.removesuffix("/").removesuffix(".git")) if part
+    ]
+    name = "/".join(parts[-2:] if ":" in remote else parts[-1:])
+    name = name or os.path.basename(os.path.realpath(top))
+    name = name if path == "." else f"{name}/{path}"
+    return Identity(key_of(first, path), name, first, path, commit, remote)
+
+
+def key_of(root_commit: str, path: str) -> UUID:
+    """The key of a project."""
+    return UUID(bytes=blake2b(f"{root_commit}\0{path}".encode(), digest_size=16).digest())
+
+
+def _ask(top: Path, *arguments: str) -> str:
+    done = git.run(arguments, top)
+    return done.stdout.strip() if done.returncode == 0 else ""
 
 
 class Sent(NamedTuple):
@@ -209,15 +259,7 @@ def write(
         cursor.execute("SELECT version FROM mem.projects WHERE project = %s", (key,))
         if (cursor.fetchone() or (0,))[0] != version:
             raise Stale
-        for table in ("projects", "files", "chunks", "terms") if change.anew else ():
-            cursor.execute(f"DELETE FROM mem.{table} WHERE project = %s", (key,))
-        removed = cursor.execute(
-            "DELETE FROM mem.chunks WHERE project = %s AND id = ANY (%s)"
-            " RETURNING length, tsvector_to_array(words)",
-            (key, list(change.dropped)),
-        ).fetchall()
-        delete = "DELETE FROM mem.files WHERE project = %s AND file = ANY (%s)"
-        cursor.execute(delete, (key, list(change.gone)))
+        removed = _remove(cursor, key, change)
         cursor.executemany(FILE, [_file(key, facts, file) for file in change.files])
         marks = ", ".join(["%s"] * 25)
         chunks = [_chunk(key, facts, chunk) for chunk in new]
@@ -230,6 +272,18 @@ def write(
             version + 1,
         )  # fmt: skip
         cursor.execute(PROJECT, values)
+
+
+def _remove(cursor: psycopg.Cursor[Any], key: UUID, change: Change) -> list[tuple[int, list[str]]]:
+    for table in ("projects", "files", "chunks", "terms") if change.anew else ():
+        cursor.execute(f"DELETE FROM mem.{table} WHERE project = %s", (key,))
+    delete = "DELETE FROM mem.files WHERE project = %s AND file = ANY (%s)"
+    cursor.execute(delete, (key, list(change.gone)))
+    return cursor.execute(
+        "DELETE FROM mem.chunks WHERE project = %s AND id = ANY (%s)"
+        " RETURNING length, tsvector_to_array(words)",
+        (key, list(change.dropped)),
+    ).fetchall()
 
 
 def _file(key: UUID, facts: Facts, file: FileChange) -> tuple[Any, ...]:

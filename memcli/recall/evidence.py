@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from memcli.index import terms as query
+from memcli.index import lexical as query
 from memcli.index.lexical import idf
 from memcli.memory.words import word_forms
 from memcli.named import NamedTuple

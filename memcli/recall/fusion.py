@@ -7,7 +7,7 @@ weights are the same for every memory; docs/benchmarks.md has the measurements b
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeVar
 
-from memcli.index.terms import STOP_WORDS
+from memcli.index.lexical import STOP_WORDS
 from memcli.index.view import Signals
 from memcli.memory.words import word_forms
 

@@ -6,10 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from memcli.index import terms as query
+from memcli.index import lexical as query
 from memcli.index import view as scope
-from memcli.index.lexical import POOL
-from memcli.index.terms import Query
+from memcli.index.lexical import POOL, Query
 from memcli.index.view import Candidate, FileRow, Lane, Scope, Signals, Source, VectorLane
 from memcli.memory.prominence import UNKNOWN_AGE, Rule
 from memcli.memory.words import SIZE

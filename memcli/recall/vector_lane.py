@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from memcli.errors import ProviderError, UsageError
-from memcli.index.terms import Query
+from memcli.index.lexical import Query
 from memcli.index.vectors import Damaged, Near, is_content
 from memcli.index.view import Lane, Signals
 from memcli.memory.words import word_forms

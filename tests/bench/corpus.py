@@ -1,7 +1,5 @@
 """Memory as it looks: entries of 200 to 1,500 characters with kinds and priorities, in three layouts."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 from collections.abc import Iterator

@@ -9,8 +9,6 @@ and compared with the same ranking by relevance alone. Relevance comes from the 
 each question; it is weighed anew for every setting, without diversification.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

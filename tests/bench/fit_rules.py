@@ -7,8 +7,6 @@ CHATS is a folder of chats (JSON with `messages` of `role` and `text`) in which 
 learned: every second one is fitted on, the others are counted.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import io

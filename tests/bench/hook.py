@@ -4,8 +4,6 @@ python -m tests.bench.hook [--entries 10000] [--runs 15] [--embedders none,local
     [--mem PROGRAM]...
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

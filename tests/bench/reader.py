@@ -14,7 +14,7 @@ from memcli.extraction import engines, episodes, placement, prompts, scopes
 from memcli.extraction.engines import EngineInput
 from memcli.extraction.scopes import ExtractionScope, Home
 from memcli.memory.parser import parse
-from memcli.providers.llm.scripted import Scripted
+from memcli.providers.llm import Scripted
 from memcli.sessions.clean import task_of
 from memcli.sessions.model import Session
 from tests.bench import fit_rules
@@ -34,7 +34,7 @@ def asked(session: Session) -> tuple[EngineInput, tuple[ExtractionScope, ...]]:
 def replayed(session: Session, replies: Path) -> tuple[list[tuple[str, str]], placement.Outcome]:
     """The lessons (title, body) that these replies leave, and all that became of them."""
     given, runs = asked(session)
-    found = engines.find(given, runs, Scripted(str(replies), {}))
+    found = engines.find(given, runs, Scripted(str(replies)))
     targets = scopes.targets_of(session.id, Home())
     context = placement.Context(session, task_of(session.turns), "unknown", TODAY, targets)
     outcome = placement.plan(found.drafts, context, [])

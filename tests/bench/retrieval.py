@@ -12,8 +12,6 @@ real index and the real recall (ranked layer, no token limit). Category "adversa
 answer and is reported apart.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

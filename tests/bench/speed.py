@@ -9,8 +9,6 @@ plain FTS5 build. Milliseconds are of the clock, with `--cpu` of the processor, 
 the machine changes less.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

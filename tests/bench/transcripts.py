@@ -1,7 +1,5 @@
 """A long session, always the same, and the memory that a process takes to read it."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

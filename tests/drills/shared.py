@@ -28,9 +28,9 @@ from memcli.errors import ProviderError, RefusedError, UsageError
 from memcli.memory.parser import parse
 from memcli.memory.values import Place
 from memcli.postgres import link, writer
-from memcli.postgres.identity import Identity, key_of
 from memcli.postgres.push import literal, push
 from memcli.postgres.tokens import Tokenizer
+from memcli.postgres.writer import Identity, key_of
 from memcli.providers.embed import DIM
 from memcli.recall.answer import RecallRequest
 from tests.bench import retrieval

@@ -16,7 +16,7 @@ from memcli.extraction.job_files import (
     premortem,
     stage_of,
 )
-from memcli.providers.llm.scripted import Scripted
+from memcli.providers.llm import Scripted
 
 TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 

@@ -21,7 +21,7 @@ from memcli.exchange.importers import claude_mem, markdown
 from memcli.exchange.importers.markdown import split_front
 from memcli.extraction import drafts, episodes, prompts, rules, scopes
 from memcli.hooks import before_tool, calls
-from memcli.index import chunks, lexical, terms
+from memcli.index import lexical, refresh
 from memcli.index.lexical import quoted
 from memcli.install import agent_settings, git_hooks
 from memcli.memory import front_matter
@@ -29,7 +29,7 @@ from memcli.memory.changes import EntryChange, edited, render_entry, safe_body
 from memcli.memory.parser import parse, sections
 from memcli.memory.values import place
 from memcli.project import config
-from memcli.providers.llm import replies
+from memcli.providers.llm import ledger
 from memcli.sessions import reader
 from memcli.similarity.claims import claim
 from memcli.similarity.differences import guard as guard_of_claims
@@ -73,7 +73,7 @@ def _memory(text: str) -> None:
     found = [*file.entries, *sections(file)]
     for entry in found:
         assert 0.0 <= entry.importance <= 1.0 and entry.type and entry.status
-        chunks.rows(entry, live=True)
+        refresh.rows(entry, live=True)
 
 
 def _front(text: str) -> None:
@@ -138,7 +138,7 @@ def _learned(text: str) -> None:
 
 @cache
 def _fts() -> sqlite3.Connection:
-    schema = (Path(terms.__file__).parent / "schema.sql").read_text(encoding="utf-8")
+    schema = (Path(lexical.__file__).parent / "schema.sql").read_text(encoding="utf-8")
     db = sqlite3.connect(":memory:", isolation_level=None)
     db.executescript(schema)
     db.execute(
@@ -148,8 +148,8 @@ def _fts() -> sqlite3.Connection:
 
 
 def _asked(text: str) -> None:
-    asked = terms.build(text, lambda words: [1] * len(words))
-    assert len(asked.terms) <= terms.MAX_TERMS
+    asked = lexical.build(text, lambda words: [1] * len(words))
+    assert len(asked.terms) <= lexical.MAX_TERMS
     weights = ", ".join(map(str, lexical.COLUMN_WEIGHTS))
     for term in (*asked.terms, *asked.phrases[:32]):
         sql = f"SELECT bm25(chunks_fts, {weights}) FROM chunks_fts WHERE chunks_fts MATCH ?"
@@ -188,9 +188,9 @@ def _consolidated(text: str) -> None:
         lambda: consolidate.read_verdicts(text, _pairs(), "2026-11-21"),
         lambda: consolidate.read_judgement(text, ()),
         lambda: consolidate.read_ratings(text, ()),
-        lambda: replies.read_items(text, prompts.VERDICTS, "general"),
+        lambda: ledger.read_items(text, prompts.VERDICTS, "general"),
         lambda: prompts.parse_risks(text),
-        lambda: replies.parse_json(text, prompts.schema(prompts.ITEM, scopes.NAMES)),
+        lambda: ledger.parse_json(text, prompts.schema(prompts.ITEM, scopes.NAMES)),
     )
     for read in readers:
         try:

@@ -1,7 +1,5 @@
 """What of an entry is indexed, and when its digest changes."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -9,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memcli.index.chunks import Row, rows, searchable
+from memcli.index.refresh import Row, rows, searchable
 from memcli.memory.parser import parse
 from memcli.memory.values import Entry
 from memcli.memory.words import OVERLAP, SIZE, join
@@ -83,27 +81,21 @@ def test_detail_of_an_episode_is_kept_but_not_searched(eol: str) -> None:
     "changed",
     [
         read(KEYS.replace("pitfall", "decision") + "type: corrective\npriority: high\n"),
-        read(KEYS + "type: directive\n"),
         read(KEYS.replace("0.8", "0.7")),
         read(KEYS.replace("cart]", "basket]")),
         read(KEYS.replace("02-10", "02-11")),
-        read(KEYS + "status: retired\n"),
-        read(KEYS + "status: compacted\n"),
-        read(KEYS + "phase: review\n"),
-        read(KEYS + "domain: task\n"),
-        read(KEYS + "reinforcement_count: 1\n"),
-        read(KEYS + "last_reinforced: 2026-03-01\n"),
-        read(KEYS + "priority: critical\n"),
-        read(KEYS + "paths: ['tests/**']\n"),
-        read(KEYS + "surprise: 0.9\n"),
-        read(KEYS + "embed: false\n"),
-        read(KEYS + "title: Other\n"),
+        *(read(f"{KEYS}{line}\n") for line in (
+            "type: directive", "status: retired", "status: compacted", "phase: review",
+            "domain: task", "reinforcement_count: 1", "last_reinforced: 2026-03-01",
+            "priority: critical", "paths: ['tests/**']", "surprise: 0.9", "embed: false",
+            "title: Other",
+        )),
         read(body="## Freeze time\nIn all tests."),
         read()._replace(id="b"),
         read()._replace(type="directive"),
         read()._replace(kind=""),
     ],
-)
+)  # fmt: skip
 def test_digest_changes_with_what_is_searched_or_weighed(changed: Entry) -> None:
     """A row whose digest is known is not written again, so that every value must count."""
     assert digests(changed) != digests(read()) != digests(read(), live=False)

@@ -1,7 +1,5 @@
 """What an index line says is searched with the file it links to; decisions that do not hold."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.conftest import Project

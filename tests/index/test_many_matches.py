@@ -1,7 +1,5 @@
 """When the words of a task stand nearly everywhere, not every match is scored."""
 
-from __future__ import annotations
-
 import random
 from itertools import combinations
 

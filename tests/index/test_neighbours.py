@@ -1,7 +1,5 @@
 """What is similar to an entry: the three nearest, computed when asked for."""
 
-from __future__ import annotations
-
 import random
 import sqlite3
 import subprocess
@@ -40,9 +38,7 @@ def nearest(project: Project) -> list[Edge]:
         if cosine >= 0.80:
             found[a].append((-cosine, b))
             found[b].append((-cosine, a))
-    return sorted(
-        Edge(a, b, -cosine) for a, near in found.items() for cosine, b in sorted(near)[:3]
-    )
+    return sorted((a, b, -cosine) for a, near in found.items() for cosine, b in sorted(near)[:3])
 
 
 def some(project: Project, count: int, seed: int = 1) -> list[str]:
@@ -54,7 +50,7 @@ def some(project: Project, count: int, seed: int = 1) -> list[str]:
     return [project.entry("Note", text, id=f"n{i:03d}") for i, text in enumerate(texts)]
 
 
-@pytest.mark.parametrize(("count", "few"), [(40, 64), (150, 200), (150, 64)])
+@pytest.mark.parametrize(("count", "few"), [(150, 200), (150, 64)])
 def test_edges_are_exactly_the_nearest(
     project: Project, vectors: None, monkeypatch: pytest.MonkeyPatch, count: int, few: int
 ) -> None:
@@ -63,7 +59,7 @@ def test_edges_are_exactly_the_nearest(
     project.write("MEMORY.md", "".join(some(project, count)))
     assert project.mem("index").code == 0
     assert len(edges(project)) > count and edges(project) == nearest(project)
-    assert edges(project, ["n007"]) == [edge for edge in nearest(project) if edge.entry == "n007"]
+    assert edges(project, ["n007"]) == [edge for edge in nearest(project) if edge[0] == "n007"]
 
 
 @pytest.mark.parametrize("few", [0, 64])

@@ -1,7 +1,5 @@
 """A real PostgreSQL server for the tests of the shared index, and a database of its own for each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path

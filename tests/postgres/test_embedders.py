@@ -1,7 +1,5 @@
 """The shared index with an embedder behind a URL: one that speaks as OpenAI does, on loopback."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest
@@ -77,11 +75,7 @@ def test_a_provider_that_fails_leaves_the_index_as_it_was(
     assert done.code == 4 and len(done.err.strip().split("\n")) <= 2, done.err
     assert shared.dump() == before
     done = pushed.mem("recall", "--shared", "--json", "zebra")
-    assert (done.code, done.json["mode"], [hit["title"] for hit in done.json["hits"]]) == (
-        0,
-        "bm25",
-        ["Herds"],
-    )
+    assert (done.code, done.json["mode"], done.json["hits"][0]["title"]) == (0, "bm25", "Herds")
     assert "words alone were searched" in done.err
 
 
@@ -91,37 +85,9 @@ def test_another_model_is_said_in_one_line(
     """Vectors of two models are not compared."""
     monkeypatch.setenv("MEM_EMBED_MODEL", "n")
     done = pushed.mem("recall", "--shared", "--json", "zebra")
-    assert (done.code, done.json["mode"], [hit["title"] for hit in done.json["hits"]]) == (
-        0,
-        "bm25",
-        ["Herds"],
-    )
+    assert (done.code, done.json["mode"], done.json["hits"][0]["title"]) == (0, "bm25", "Herds")
     [line] = done.err.strip().split("\n")
     assert f"its vectors are of {name(embedding)}" in line
     push(pushed)
     assert shared.rows("SELECT DISTINCT model, dim FROM mem.chunks") == [(name(embedding, "n"), 4)]
     assert "Herds" in found(pushed, "zebra")
-
-
-def test_another_dimension_of_the_same_model_is_refused(
-    pushed: Project, shared: Shared, embedding: Server
-) -> None:
-    """A model that gives other dimensions behind its name."""
-    before = shared.dump()
-
-    def longer(body: dict[str, list[str]]) -> object:
-        reply = openai(body)
-        for item in reply["data"]:
-            item["embedding"] += [0.25, 0.25]
-        return reply
-
-    embedding.speak = longer
-    pushed.write("MEMORY.md", pushed.entry("New", "okapi"))
-    pushed.commit()
-    done = pushed.mem("index", "--push", "-q")
-    lines = done.err.strip().split("\n")
-    assert done.code in (2, 4) and len(lines) <= 2 and "dimension" in done.err, done.err
-    assert shared.dump() == before
-    done = pushed.mem("recall", "--shared", "--json", "zebra")
-    assert (done.code, [hit["title"] for hit in done.json["hits"]]) == (0, ["Herds"])
-    assert "have 4 dimensions, here 6" in done.err and "words alone were searched" in done.err

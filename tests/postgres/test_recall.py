@@ -1,7 +1,5 @@
 """mem recall --shared: the same ranking over many projects, and what happens without a server."""
 
-from __future__ import annotations
-
 import random
 import socket
 import time
@@ -46,13 +44,7 @@ def filled(project: Project, entries: int, seed: int = 1) -> None:
     project.write("institutional.md", "# Norms\n\nEvery deploy has a token.\n")
 
 
-TASKS = (
-    "cart payment retry",
-    "the vpn token",
-    "invoice refund order stock supplier",
-    "docker",
-    "retry timeout 1-3",
-)
+TASKS = ("cart payment retry", "invoice refund order stock supplier", "retry timeout 1-3")
 
 
 @pytest.mark.parametrize("embedded", [False, True])
@@ -82,10 +74,9 @@ def test_the_ranking_is_the_local_one(
 @pytest.mark.parametrize(
     "filters",
     [
-        ["--level", "task"], ["--level", "job"], ["--job", "j1"], ["--task", "t1"], ["--type", "corrective"],
-        ["--kind", "pitfall", "--kind", "policy"], ["--store", "institutional"], ["--store", "archive"],
-        ["--archived"], ["--tag", "db"], ["--path", "src/a.py"], ["--since", "2026-06-01"],
-        ["--until", "2026-03-20"], ["--since", "90d", "--tag", "web", "--type", "directive"],
+        ["--level", "task"], ["--job", "j1"], ["--task", "t1"], ["--kind", "pitfall", "--kind", "policy"],
+        ["--store", "institutional"], ["--archived"], ["--path", "src/a.py"], ["--until", "2026-03-20"],
+        ["--since", "90d", "--tag", "web", "--type", "directive"],
     ],
     ids=" ".join,
 )  # fmt: skip
@@ -94,13 +85,10 @@ def test_filters_are_the_local_ones(project: Project, shared: Shared, filters: l
     filled(project, 120)
     push(project, "--archived")
     options = ["--set", "limit=200", "--set", "mmr_lambda=1", "--max-tokens", "0", *filters]
-    own = project.mem("recall", "--ranked", "--json", *options, "cart token deploy cache").json[
-        "hits"
-    ]
+    task = "cart token deploy cache"
+    own = project.mem("recall", "--ranked", "--json", *options, task).json["hits"]
     assert own, "the filter lets something through"
-    assert sorted(found(project, "cart token deploy cache", *options)) == sorted(
-        hit["title"] for hit in own
-    )
+    assert sorted(found(project, task, *options)) == sorted(hit["title"] for hit in own)
 
 
 def test_projects_are_told_apart(
@@ -134,19 +122,7 @@ def test_nothing_found_is_no_failure(project: Project, shared: Shared) -> None:
     push(project)
     assert project.mem("recall", "--shared", "--json", "xylophone").json["hits"] == []
     assert project.mem("recall", "--shared", "--exit-code", "xylophone").code == 1
-    for task in (
-        "'",
-        "a' | 'b",
-        "\\",
-        ":*",
-        "!!! & |",
-        "NEAR(",
-        "\u0000x",
-        "'; DROP TABLE mem.chunks; --",
-        "=t:postgres",
-        "🦓" * 50,
-        "%s %(x)s {0}",
-    ):
+    for task in ("a' | 'b", "\\", ":* & |", "\u0000x", "=t:postgres", "🦓" * 50, "%s %(x)s {0}"):
         assert project.mem("recall", "--shared", "--json", "--", task).code == 0, task
     assert found(project, "zebra '; DROP TABLE mem.chunks; --") == ["Herds"]
 

@@ -1,7 +1,5 @@
 """The tables of the shared index, and what many projects and a storm do to them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 

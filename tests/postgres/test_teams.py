@@ -1,13 +1,10 @@
 """A reader of one team never sees a row of another."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
 
-from memcli.postgres import link
 from tests.conftest import Project
 from tests.postgres.conftest import Shared, found, push
 
@@ -109,53 +106,20 @@ def test_the_searches_on_the_server_know_the_reader(
             assert shared.rows(counts, projects, role=role) == [(count,)], role
 
 
-def test_a_small_team_finds_all_its_vectors(teams: Project, shared: Shared) -> None:
-    """Vectors of other teams do not crowd out those of a small one."""
-    for team, vector in (("team_a", "[3,1,-2]"), ("team_b", "[1,2,3]")):
-        shared.do(
-            f"UPDATE mem.chunks SET model = 'm', dim = 3, vector = '{vector}' WHERE team = '{team}'"
-        )
-    with shared.connect() as connection:
-        link.index_vectors(connection, "m", 3)
-    nearest = "SELECT id FROM mem.nearest('[1,2,3]', 'm', 3, 9, %s)"
-    everything = '{"store": ["memory", "archive"]}'
-    with shared.connect("reader_a") as connection:
-        connection.execute("SET enable_seqscan = off")
-        connection.execute("SET enable_sort = off")
-        connection.execute("SET hnsw.ef_search = 1")
-        found_by = {}
-        for chunks in (2, 1_000_000):
-            shared.do(f"UPDATE mem.projects SET chunks = {chunks}")
-            found_by[chunks] = len(connection.execute(nearest, (everything,)).fetchall())
-    assert found_by == {2: 2, 1_000_000: 0}
-
-
 @pytest.mark.parametrize("chunks", [2, 1_000_000], ids=["few", "many"])
 def test_a_model_name_is_no_sql(teams: Project, shared: Shared, chunks: int) -> None:
     """What a reader hands to the searches that run with the owner's rights is a value."""
     shared.do(f"UPDATE mem.projects SET chunks = {chunks}")
+    nearest = "SELECT * FROM mem.nearest('[1]', %s, 1, 9, '{\"store\": [\"memory\"]}')"
     for model in ("x' OR true --", "x'; DELETE FROM mem.chunks; --", "%s", "$1"):
-        assert (
-            shared.rows(
-                "SELECT * FROM mem.nearest('[1]', %s, 1, 9, '{\"store\": [\"memory\"]}')",
-                model,
-                role="reader_a",
-            )
-            == []
-        )
+        assert shared.rows(nearest, model, role="reader_a") == []
+    lexical = (
+        "SELECT * FROM mem.lexical(%s::tsquery, ARRAY[%s::tsquery], '{1}', ARRAY[%s], '{}', 9, 9, 9,"
+        ' \'{"store": ["memory"]}\')'
+    )
     for word in ("'", "a') IS NOT NULL OR true --", "%s $1 %I"):
         quoted = "'" + word.replace("'", "''") + "'"
-        assert (
-            shared.rows(
-                "SELECT * FROM mem.lexical(%s::tsquery, ARRAY[%s::tsquery], '{1}', ARRAY[%s], '{}', 9, 9, 9,"
-                ' \'{"store": ["memory"]}\')',
-                quoted,
-                quoted,
-                word,
-                role="reader_a",
-            )
-            == []
-        )
+        assert shared.rows(lexical, quoted, quoted, word, role="reader_a") == []
 
 
 def test_the_role_that_was_set_counts(teams: Project, shared: Shared) -> None:
@@ -163,38 +127,31 @@ def test_the_role_that_was_set_counts(teams: Project, shared: Shared) -> None:
     shared.do("CREATE ROLE member LOGIN PASSWORD 'pw' IN ROLE team_a, team_b")
     try:
         with shared.connect("member") as connection:
-            assert sorted(connection.execute("SELECT mem.teams()").fetchall()[0][0]) == [
-                "team_a",
-                "team_b",
-            ]
             connection.execute("SET ROLE team_b")
             assert connection.execute("SELECT mem.teams()").fetchall() == [(["team_b"],)]
-            assert connection.execute("SELECT DISTINCT team FROM mem.chunks").fetchall() == [
-                ("team_b",)
-            ]
+            seen = connection.execute("SELECT DISTINCT team FROM mem.chunks").fetchall()
+            assert seen == [("team_b",)]
         with shared.connect("reader_a") as connection:
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 connection.execute("SET ROLE team_b")
             with pytest.raises(psycopg.Error):
                 connection.execute("SELECT set_config('role', 'team_b', false)")
-            assert connection.execute("SELECT mem.teams()").fetchall() == [(["team_a"],)]
     finally:
         shared.do("DROP ROLE member")
 
 
 def test_readers_do_not_write(teams: Project, shared: Shared) -> None:
     """A reader may change nothing; a pusher nothing of another team, nor give rows away to it."""
-    for role, team in (("reader_a", "team_a"), ("pusher_a", "team_b")):
+    for role in ("reader_a", "pusher_a"):
         with shared.connect(role) as connection:
             for table in TABLES:
-                for statement in (
-                    f"DELETE FROM mem.{table}",
+                update, delete = (
                     f"UPDATE mem.{table} SET team = 'team_b'",
-                ):
-                    if role == "reader_a" or statement.startswith("UPDATE"):
-                        with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                            connection.execute(statement)
-            assert team
+                    f"DELETE FROM mem.{table}",
+                )
+                for statement in (update, delete) if role == "reader_a" else (update,):
+                    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                        connection.execute(statement)
         assert shared.rows("SELECT count(*) FROM mem.chunks WHERE team = 'team_b'") == [(2,)]
 
 

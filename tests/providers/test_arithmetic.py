@@ -1,12 +1,9 @@
 """Arithmetic on vectors of signed bytes."""
 
-from __future__ import annotations
-
 import math
 from array import array
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,20 +35,6 @@ def test_numpy_quantises_to_the_same_bytes(rows: list[list[int]]) -> None:
     assert lengths.tolist() == [math.sqrt(sum(value * value for value in row)) for row in rows]
 
 
-@given(
-    st.integers(8, 64).flatmap(
-        lambda n: st.tuples(*[st.lists(st.integers(-99, 99), min_size=n, max_size=n)] * 2)
-    )
-)
-def test_the_cosine_is_near_the_true_one(pair: tuple[list[int], list[int]]) -> None:
-    """Symmetric, and off by no more than the rounding of both sides."""
-    a, b = (arithmetic.quantise(numbers) for numbers in pair)
-    lengths = [math.sqrt(sum(value * value for value in numbers)) for numbers in pair]
-    true = sum(map(int.__mul__, *pair)) / (lengths[0] * lengths[1]) if all(lengths) else 0.0
-    assert arithmetic.cosines(a, {0: b}) == arithmetic.cosines(b, {0: a})
-    assert arithmetic.cosines(a, {0: b})[0] == pytest.approx(true, abs=0.01 * math.sqrt(len(a)))
-
-
 @given(st.dictionaries(st.integers(), st.integers(0, 9)), st.integers(1, 5))
 def test_the_nearest_are_the_same_however_things_are_numbered(
     distance: dict[int, int], most: int
@@ -64,14 +47,3 @@ def test_the_nearest_are_the_same_however_things_are_numbered(
         last = max(distance[key] for key in got)
         assert last < min(distance[key] for key in rest)
         assert sum(distance[key] < last for key in got) < most
-
-
-@given(
-    st.lists(
-        st.tuples(st.integers(1, 1023), st.binary(min_size=16, max_size=16)), min_size=1, max_size=9
-    )
-)
-def test_a_weighted_sum_of_whole_numbers_is_exact(parts: list[tuple[int, bytes]]) -> None:
-    """It does not depend on the order of its parts."""
-    wanted = [sum(weight * values(data)[i] for weight, data in parts) for i in range(16)]
-    assert arithmetic.weighted_sum(parts) == wanted == arithmetic.weighted_sum(parts[::-1])

@@ -11,7 +11,7 @@ from memcli.compaction.consolidate.apply import is_refuted
 from memcli.compaction.consolidate.questions import EpisodeBatch, Lesson, QuotedEntry, due
 from memcli.compaction.plan import EVERYWHERE, CompactFiles, MemoryInput
 from memcli.compaction.steps import Pair, Verdict
-from memcli.index import terms
+from memcli.index import lexical
 from memcli.index.database import Index
 from memcli.memory.changes import Event
 from memcli.memory.grammar import derived_id
@@ -79,7 +79,7 @@ def _with_related(index: Index, batch: EpisodeBatch, files: CompactFiles) -> Epi
         == (home.job, home.task, home.level)
     }
     names = {row.id: row.path for row in index.files().values() if row.path in near}
-    wanted = terms.build("\n".join(i.words for i in batch.episodes), index.words.counts).terms
+    wanted = lexical.build("\n".join(i.words for i in batch.episodes), index.words.counts).terms
     found = index.words.best(wanted, None, index.words.denied(names.keys()), pool=POOL)
     candidates = index.entries.candidates(found)
     ranked = sorted(candidates, key=lambda c: (-found[c.rowid], c.source, c.offset))

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from memcli.compaction.plan import MemoryInput
 from memcli.compaction.steps import Pair, Verdict
-from memcli.index.terms import STOP_WORDS
+from memcli.index.lexical import STOP_WORDS
 from memcli.memory.grammar import DETAIL
 from memcli.memory.values import Entry
-from memcli.providers.llm.replies import parse_json
+from memcli.providers.llm.ledger import parse_json
 from memcli.similarity.claims import claim
 from memcli.text import model_output
 from memcli.text.controls import for_prompt, strip_controls, strip_private

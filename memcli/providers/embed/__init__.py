@@ -1,7 +1,4 @@
-"""Embedders, one method wide, chosen by name; arithmetic on vectors of small whole numbers.
-
-A vector is kept as signed bytes of a unit vector times 127; sums are exact, with numpy or without.
-"""
+"""Embedders, one method wide; arithmetic on vectors as signed bytes of a unit vector times 127."""
 
 from __future__ import annotations
 
@@ -15,16 +12,13 @@ from pathlib import Path
 from struct import unpack
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from memcli.errors import UsageError
-
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from memcli.project.config import Config
+
     Matrix = NDArray[np.float32]
-
-
-PROVIDERS = ("auto", "none", "local", "openai", "gemini", "ollama", "openai-compatible", "onnx")
 
 
 LOCAL_TABLE = "l2_supercat_256.safetensors"
@@ -38,9 +32,7 @@ def local_package() -> Path | None:
 
 
 class Embedder(Protocol):
-    """What turns texts into vectors. `provider` and `model` are the key of the cache: `model` tells
-    apart whatever makes two vectors incomparable.
-    """
+    """What turns texts into vectors; `provider` and `model` tell apart what cannot be compared."""
 
     provider: str
     model: str
@@ -48,21 +40,15 @@ class Embedder(Protocol):
     def embed(
         self, texts: Sequence[str], *, query: bool = False, deadline: float | None = None
     ) -> Matrix:
-        """One row for each text: float32 (n, dim), finite, none all zero, and NOT normalised.
-
-        `query` is for what is looked for, which some models tell apart; `deadline`: seconds for
-        the whole call. Raises ProviderError, and then nothing is returned.
+        """One row for each text: float32 (n, dim), finite, none all zero, NOT normalised. `query`:
+        what is looked for; `deadline`: seconds for the whole call. Raises ProviderError.
         """
         ...
 
 
-def make_embedder(
-    name: str, *, model: str, url: str, folder: str, dimensions: int, environ: Mapping[str, str]
-) -> Embedder | None:
-    """The embedder of that name; None for "none". Empty and zero mean the provider's defaults.
-
-    Raises UsageError where a key, a URL or a folder is missing; keys come from `environ` alone.
-    """
+def make_embedder(config: Config, environ: Mapping[str, str]) -> Embedder | None:
+    """The embedder of the configuration, None for none. Raises UsageError for what is missing."""
+    name = config.embedder
     if name == "auto":
         name = "local" if local_package() is not None else "none"
     if name == "none":
@@ -75,14 +61,11 @@ def make_embedder(
     if name == "onnx":
         from memcli.providers.embed.onnx import Onnx
 
-        return Onnx(folder, model=model)
-    if name in PROVIDERS:
-        from memcli.providers.embed.http import HttpEmbedder
-        from memcli.providers.embed.wire import make_wire
+        return Onnx(config.embed_folder, model=config.embed_model)
+    from memcli.providers.embed.http import HttpEmbedder
+    from memcli.providers.embed.wire import make_wire
 
-        wire = make_wire(name, model=model, url=url, dimensions=dimensions, environ=environ)
-        return HttpEmbedder(wire)
-    raise UsageError(f"embedder = {name!r}: unknown embedder", "one of " + ", ".join(PROVIDERS))
+    return HttpEmbedder(make_wire(config, environ))
 
 
 K = TypeVar("K")

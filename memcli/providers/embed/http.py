@@ -1,7 +1,4 @@
-"""Embedders behind a URL: batches, retries, the deadline, checked replies.
-
-HTTP is spoken by the client that the Anthropic SDK brings. Keys and secrets leave in headers alone.
-"""
+"""Embedders behind a URL: batches, retries, the deadline, checked replies."""
 
 from __future__ import annotations
 
@@ -11,13 +8,13 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from memcli.errors import ProviderError
+from memcli.providers import within
 from memcli.providers.embed.wire import Wire, shown
-from memcli.providers.within import within
 from memcli.text.controls import strip_controls, strip_private
 from memcli.text.secrets import redact_secrets
 
@@ -39,22 +36,14 @@ _TOO_LONG = re.compile(
 )
 _QUOTA = re.compile(r"insufficient_quota|billing_(?:hard_limit|not_active)|credit balance|PerDay")
 _BAD_KEY = re.compile(r"API_KEY_INVALID|API key not valid|API key expired", re.IGNORECASE)
-_GOOGLE_DELAY = re.compile(r'"retryDelay": "(\d{1,9}(?:\.\d{1,9})?)s"')
-
-
-_NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
+_NUMBER = r"\d{1,9}(?:\.\d{1,9})?"
+_GOOGLE_DELAY = re.compile(rf'"retryDelay": "({_NUMBER})s"')
+_Answer = tuple[int, Mapping[str, str], Any]
+"""(status, headers, reply) of what came back; status 0: the connection was lost."""
 
 
 class _TooLongError(Exception):
     """A text is over the limit of the model."""
-
-
-class _Answer(NamedTuple):
-    """What came back; status 0: the connection was lost."""
-
-    status: int
-    headers: Mapping[str, str]
-    reply: Any
 
 
 class HttpEmbedder:
@@ -107,7 +96,11 @@ class HttpEmbedder:
 
     def _ask(self, client: Any, content: bytes, until: float) -> Any:
         for number in range(TRIES):
-            status, headers, reply = self._within(client, content, until)
+            limit = min(REQUEST, until - time.monotonic())
+            try:  # no limit of the client's is for looking a name up
+                status, headers, reply = within(limit, partial(self._post, client, content, limit))
+            except TimeoutError:
+                raise self._failed("no answer in time", self.wire.hint_down) from None
             if status == 200 and reply is not None:
                 return reply
             whole, said = json.dumps(reply), self._said(reply)
@@ -116,21 +109,13 @@ class HttpEmbedder:
             spent = status == 402 or (status == 429 and _QUOTA.search(whole))
             passes = (status in _PASSING or status >= 500) and not spent
             google = _GOOGLE_DELAY.search(whole)
-            told = float(google[1]) if google else _asked_to_wait(headers)
-            wait = PAUSE * 2**number if told is None else told
+            told = google[1] if google else headers.get("retry-after", "")
+            wait = float(told) if re.fullmatch(_NUMBER, told) else PAUSE * 2**number
             left = min(LONGEST_PAUSE, until - time.monotonic())
             if not passes or number + 1 == TRIES or wait > left:
                 raise self._refused(status, said, spent=bool(spent), key=_BAD_KEY.search(whole))
             time.sleep(wait)
         raise AssertionError("the last try ends")
-
-    def _within(self, client: Any, content: bytes, until: float) -> _Answer:
-        """An error when the time is up: no limit of the client's is for looking a name up."""
-        limit = min(REQUEST, until - time.monotonic())
-        try:
-            return within(limit, lambda: self._post(client, content, limit))
-        except TimeoutError:
-            raise self._failed("no answer in time", self.wire.hint_down) from None
 
     def _post(self, client: Any, content: bytes, limit: float) -> _Answer:
         http, data = _library(), bytearray()
@@ -146,12 +131,12 @@ class HttpEmbedder:
             passing = (http.ReadError, http.WriteError, http.RemoteProtocolError)
             reason = self._line(str(error)) or type(error).__name__
             if isinstance(error, passing):
-                return _Answer(0, {}, f"no connection ({reason})")
+                return 0, {}, f"no connection ({reason})"
             raise self._failed(f"no connection ({reason})", self.wire.hint_down) from None
         reply = None
         with suppress(ValueError, RecursionError):
             reply = json.loads(data)
-        return _Answer(response.status_code, response.headers, reply)
+        return response.status_code, response.headers, reply
 
     def _refused(self, status: int, said: str, *, spent: bool, key: object) -> ProviderError:
         variable = self.wire.key.variable
@@ -225,17 +210,6 @@ class HttpEmbedder:
             what = f"the HTTP client cannot start ({self._line(str(error))})"
             hint = "check the proxy and SSL variables of the environment"
             raise self._failed(what, hint) from None
-
-
-def _asked_to_wait(headers: Mapping[str, str]) -> float | None:
-    """Seconds by `retry-after-ms` or `retry-after` (a number or a date), else None."""
-    told = headers.get("retry-after", "")
-    for text, unit in ((headers.get("retry-after-ms", ""), 1000), (told, 1)):
-        if _NUMBER.fullmatch(text):
-            return float(text) / unit
-    with suppress(ValueError, OverflowError):
-        return max(0.0, parsedate_to_datetime(told).timestamp() - time.time())
-    return None
 
 
 def fault_of(vectors: Matrix) -> str:

@@ -1,7 +1,6 @@
 """Static word vectors, computed here: no network, no model to run.
 
-The table of token vectors of `wordllama` (extra `local`) is turned once into a small SQLite file in
-the user's cache: a word is cut into pieces by look-up, its vector is the sum of those.
+The token vectors of `wordllama` become an SQLite file in the cache; a word is a sum of pieces.
 """
 
 from __future__ import annotations
@@ -28,14 +27,13 @@ if TYPE_CHECKING:
 MODEL = f"wordllama-{DIM}"
 MANY = 256  # from so many words on numpy is worth loading
 _WEIGHT = 16
-_MOST_WEIGHT = 1023
-"""Weights are whole: 16 for a token vector of length 1. Bounded so that sums fit into 64 bits."""
+_MOST_WEIGHT = 1023  # weights are whole and bounded, so that sums fit into 64 bits
 _TOKENIZER = "l2_supercat_tokenizer_config.json"
 _BLANK = "\u2581"
 _VERSION = 1
-CRUMB = 2.5  # A word with fewer characters a piece on average is none (a hash, keyboard mash)
-
-
+_NEVER = 1 << 30
+_BYTE = "<0x{:02X}>".format  # a piece that stands for one byte
+CRUMB = 2.5  # a word with fewer characters a piece on average is none (a hash, keyboard mash)
 _Rows = list[tuple[int, str, int, bytes]]  # (id, piece, weight, vector) of pieces of words
 
 
@@ -59,10 +57,6 @@ class Local:
     def _db(self) -> sqlite3.Connection:
         return _open(self._folder())
 
-    @cached_property
-    def _ids(self) -> dict[str, int]:
-        return dict(self._select("SELECT piece, id FROM pieces"))
-
     def close(self) -> None:
         """Close the table; it is opened again when it is needed."""
         if "_db" in self.__dict__:
@@ -71,16 +65,13 @@ class Local:
     def embed(
         self, texts: Sequence[str], *, query: bool = False, deadline: float | None = None
     ) -> NDArray[np.float32]:
-        """One unit row for each text: the sum of its words; one without words points anywhere."""
+        """One row for each text: the sum of its words; one without words points anywhere."""
         import numpy as np
 
         forms = [list(word_forms(text)) or ["-"] for text in texts]
         known = self.words({word for words in forms for word in words})
-        rows = [quantise(weighted_sum(known[word] for word in words)) for words in forms]
-        matrix = np.frombuffer(b"".join(rows), np.int8).reshape(len(texts), DIM).astype(np.float32)
-        lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
-        unit: NDArray[np.float32] = (matrix / np.maximum(lengths, 1.0)).astype(np.float32)
-        return unit
+        rows = [weighted_sum(known[word] for word in words) for words in forms]
+        return np.array(rows, np.float32).reshape(len(texts), DIM)
 
     def words(self, words: Iterable[str]) -> dict[str, WordVector]:
         """The vector of each word. Many are computed with numpy, few without: to the same bytes."""
@@ -105,7 +96,7 @@ class Local:
 
     def _cut(self, words: Sequence[str]) -> dict[str, list[str]]:
         if len(words) >= MANY:
-            known = self._ids
+            known = dict(self._select("SELECT piece, id FROM pieces"))
         else:
             parts = {part for word in words for part in _parts(_BLANK + word)}
             known = dict(self._rows("piece, id", parts))
@@ -158,17 +149,12 @@ def _parts(text: str) -> Iterable[str]:
         for end in range(start + 1, len(text) + 1):
             yield text[start:end]
     if not text[1:].isascii():
-        yield from (_byte(value) for value in text.encode())
-
-
-def _byte(value: int) -> str:
-    return f"<0x{value:02X}>"
+        yield from map(_BYTE, text.encode())
 
 
 def cut(text: str, known: Mapping[str, int]) -> list[str]:
-    """The pieces of a word, by merging neighbours: of known pieces the earliest learned.
-
-    This is byte pair encoding (Sennrich et al. 2016): the id of a piece is the order of learning.
+    """The pieces of a word, by merging neighbours: of known pieces the earliest learned, whose id
+    is lowest. This is byte pair encoding (Sennrich et al. 2016).
     """
     parts = list(text)
     while len(parts) > 1:
@@ -177,11 +163,8 @@ def cut(text: str, known: Mapping[str, int]) -> list[str]:
         if rank == _NEVER:
             break
         parts[at : at + 2] = [parts[at] + parts[at + 1]]
-    whole = ([part] if part in known else map(_byte, part.encode()) for part in parts)
+    whole = ([part] if part in known else map(_BYTE, part.encode()) for part in parts)
     return [piece for pieces in whole for piece in pieces]
-
-
-_NEVER = 1 << 30
 
 
 def _open(folder: Path, *, anew: bool = False) -> sqlite3.Connection:
@@ -214,7 +197,6 @@ def _opened(path: Path) -> sqlite3.Connection | None:
 
 
 def _make(path: Path, rows: _Rows) -> None:
-    """Build beside, then swap: another process may be at it too. What killed ones left is swept."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     beside = path.with_name(f"{path.name}.{os.getpid()}")
     beside.unlink(missing_ok=True)
@@ -240,22 +222,21 @@ def _fill(db: sqlite3.Connection, rows: _Rows) -> None:
 def _rows() -> _Rows:
     from memcli.project import distribution
 
-    folder, missing = local_package(), "embedder = local: its extra is not installed"
+    folder = local_package()
     if folder is None:
+        missing = "embedder = local: its extra is not installed"
         raise UsageError(missing, distribution.hint("local"))
     try:
         import numpy as np
         from safetensors.numpy import load_file
 
         vocabulary = json.loads((folder / "tokenizers" / _TOKENIZER).read_bytes())["model"]["vocab"]
-        (table,) = load_file(folder / "weights" / LOCAL_TABLE).values()
-        table = table.astype(np.float32)
+        table = load_file(folder / "weights" / LOCAL_TABLE).popitem()[1].astype(np.float32)
         lengths = np.linalg.norm(table, axis=1)
         vectors = np.rint(table / np.maximum(lengths, 1e-9)[:, None] * SCALE).astype(np.int8)
         weights = [min(round(float(length) * _WEIGHT), _MOST_WEIGHT) for length in lengths]
         return [(i, piece, weights[i], vectors[i].tobytes()) for piece, i in vocabulary.items()]
     except Exception as error:  # that of safetensors has no other base
-        raise ProviderError(
-            f"the table of wordllama cannot be read: {error} ({folder})",
-            f"reinstall it: {distribution.hint('local', anew=True)}, or --set embedder=none",
-        ) from None
+        hint = f"reinstall it: {distribution.hint('local', anew=True)}, or --set embedder=none"
+        what = f"the table of wordllama cannot be read: {error} ({folder})"
+        raise ProviderError(what, hint) from None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Sequence
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memcli.errors import ProviderError, UsageError
 from memcli.project import distribution
@@ -18,6 +19,7 @@ from memcli.providers.embed.wire import prefix_of
 if TYPE_CHECKING:
     from memcli.providers.embed import Matrix
 
+T = TypeVar("T", list[Any], dict[str, Any])
 BATCH = 32
 MOST_TOKENS = 512
 POOLING = "1_Pooling/config.json"
@@ -25,10 +27,7 @@ _MODELS = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_
 
 
 class Onnx:
-    """An embedder that runs in this process; a deadline is looked at between batches.
-
-    `model` names a file in the folder, where it is not the usual one.
-    """
+    """An embedder that runs in this process; `model` names a file that is not the usual one."""
 
     provider = "onnx"
 
@@ -36,7 +35,7 @@ class Onnx:
         if not folder:
             raise UsageError("embedder = onnx needs a folder with a model", "set embed_folder")
         for name in ("onnxruntime", "tokenizers"):
-            if not _is_there(name):
+            if sys.modules.get(name) is None and (name in sys.modules or not find_spec(name)):
                 raise UsageError(f"embedder = onnx needs {name}", distribution.hint("onnx"))
         self.folder = Path(folder).expanduser()
         self.file = _model_file(self.folder, model)
@@ -77,16 +76,16 @@ class Onnx:
             "token_type_ids": [one.type_ids for one in encoded],
         }
         fed = {}
-        for wanted in session.get_inputs():
-            if wanted.name not in columns:
-                raise self._failed(f"the model wants an input {wanted.name!r}, which is not known")
-            kind = "int32" if "int32" in wanted.type else "int64"
-            fed[wanted.name] = np.array(columns[wanted.name], kind)
+        for asked in session.get_inputs():
+            if asked.name not in columns:
+                raise self._failed(f"the model wants an input {asked.name!r}, which is not known")
+            kind = "int32" if "int32" in asked.type else "int64"
+            fed[asked.name] = np.array(columns[asked.name], kind)
         # The sentence vectors where the model makes them, else those of the tokens.
         names = [output.name for output in session.get_outputs()]
-        known = ("sentence_embedding", "last_hidden_state", "token_embeddings")
+        wanted = "sentence_embedding" if "sentence_embedding" in names else names[0]
         try:
-            made = session.run([next((n for n in known if n in names), names[0])], fed)[0]
+            made = session.run([wanted], fed)[0]
         except Exception as error:  # the runtime's own errors have no common base
             raise self._failed(f"the model cannot run ({_first_line(error)})") from None
         vectors = _pooled(made, np.array(columns["attention_mask"], np.float32), self.pooling)
@@ -106,22 +105,13 @@ class Onnx:
             token = known.get("pad_token") or next(usual, "[PAD]")
             pad = known.get("pad_id", tokenizer.token_to_id(token) or 0)
             tokenizer.enable_padding(pad_id=pad, pad_token=token)
-            options = onnxruntime.SessionOptions()
-            options.log_severity_level = 4
-            given = {"sess_options": options, "providers": ["CPUExecutionProvider"]}
-            return tokenizer, onnxruntime.InferenceSession(str(self.file), **given)
+            session = onnxruntime.InferenceSession
+            return tokenizer, session(str(self.file), providers=["CPUExecutionProvider"])
         except Exception as error:  # both raise bare errors for a file that they cannot read
             raise self._failed(f"the model cannot be loaded ({_first_line(error)})") from None
 
     def _failed(self, what: str) -> ProviderError:
         return ProviderError(f"onnx embeddings: {what} ({self.file})", "check embed_folder")
-
-
-def _is_there(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ValueError:
-        return False
 
 
 def _model_file(folder: Path, name: str) -> Path:
@@ -138,34 +128,28 @@ def _model_file(folder: Path, name: str) -> Path:
 
 def read_pooling(folder: Path) -> str:
     """How token vectors become one: mean or cls. Raises UsageError for any other way."""
-    listed = _json(folder / "modules.json")
-    kinds = [str(_object(m).get("type", "")) for m in (listed if type(listed) is list else ())]
-    if any(kind.endswith(".Dense") for kind in kinds):
+    if any(".Dense" in str(module) for module in _json(folder / "modules.json", list)):
         hint = f"choose another model ({folder})"
         raise UsageError("a model with a Dense layer cannot be used", hint)
-    path = folder / POOLING
-    settings = _object(_json(path))
-    chosen = [name.removeprefix("pooling_mode_") for name, on in settings.items() if on is True]
-    names = {"cls_token": "cls", "mean_tokens": "mean"}
-    modes = [names.get(mode, mode) for mode in chosen if mode != "include_prompt"] or ["mean"]
-    if modes not in (["cls"], ["mean"]):
-        asked = ", ".join(modes)
-        raise UsageError(f"pooling by {asked} cannot be used, only mean or cls ({path})", "")
-    return modes[0]
+    settings = _json(folder / POOLING, dict)
+    chosen = {name.removeprefix("pooling_mode_") for name, on in settings.items() if on is True}
+    modes = chosen - {"include_prompt"} or {"mean_tokens"}
+    if modes not in ({"cls_token"}, {"mean_tokens"}):
+        asked = f"pooling by {', '.join(sorted(modes))} cannot be used, only mean or cls"
+        raise UsageError(f"{asked} ({folder / POOLING})", "")
+    return "cls" if "cls_token" in modes else "mean"
 
 
-def _json(path: Path) -> Any:
+def _json(path: Path, kind: type[T]) -> T:
+    """The value of a settings file, an empty one where it is missing or of another kind."""
     try:
-        return json.loads(path.read_bytes())
+        value = json.loads(path.read_bytes())
     except FileNotFoundError:
-        return None
+        return kind()
     except (OSError, ValueError, RecursionError):
         what = f"a setting of the model cannot be read ({path})"
         raise UsageError(what, "mend or remove it") from None
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+    return value if isinstance(value, kind) else kind()
 
 
 def _digest(folder: Path, file: Path) -> str:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from memcli.errors import UsageError
+from memcli.project.config import Config
 
 OPENAI = "https://api.openai.com/v1"
 OLLAMA = "http://127.0.0.1:11434"
@@ -15,9 +16,7 @@ MODELS = {
     "ollama": "nomic-embed-text",
     "gemini": "gemini-embedding-001",
 }
-"""The model of a provider that has a default one."""
-GEMINI_DIMENSIONS = 768
-"""The model's own 3072 make a cache four times as big for a third of a point."""
+GEMINI_DIMENSIONS = 768  # 3072 make a cache four times as big for a third of a point
 _SENTENCE = "Represent this sentence for searching relevant passages: "
 _TASK, _TITLE = "task: search result | query: ", "title: none | text: "
 _PREFIXES = (
@@ -47,9 +46,8 @@ class ApiKey(NamedTuple):
 
 
 class Wire(NamedTuple):
-    """How one provider is spoken to. `model` is its name in the cache, `body` makes a request of
-    texts (and whether they are a query), `rows` gives the vectors of a reply in the order of the
-    texts and may raise anything that a reply of another shape makes it raise.
+    """How one provider is spoken to: `body` makes a request of texts (are they a query?), `rows`
+    gives the vectors of a reply in their order, or raises anything.
     """
 
     provider: str
@@ -61,47 +59,40 @@ class Wire(NamedTuple):
     dimensions: int = 0
     most_texts: int = 128
     most_bytes: int = 100_000
-    longest: int = 8_000
-    """Bytes of one text. A byte is at least a token, so a limit in tokens always holds."""
+    longest: int = 8_000  # bytes of one text, never fewer than its tokens
     hint_missing: str = "check embed_model and embed_url"
     hint_down: str = "check the network and embed_url"
 
 
-def make_wire(
-    name: str, *, model: str, url: str, dimensions: int, environ: Mapping[str, str]
-) -> Wire:
-    """The wire of `gemini` or `openai` (key needed), `ollama` (OLLAMA_HOST, no key) or
-    `openai-compatible` (URL and model needed, key where the server wants one).
-
-    A base URL that is not OpenAI's own is part of the model's name in the cache.
-    """
-    model = model or MODELS.get(name, "")
+def make_wire(config: Config, environ: Mapping[str, str]) -> Wire:
+    """The wire of a provider. A base URL that is not OpenAI's own is part of the model's name."""
+    name, dimensions = config.embedder, config.embed_dimensions
+    model = config.embed_model or MODELS.get(name, "")
     if name == "gemini":
-        return _gemini(model.removeprefix("models/"), url, dimensions, environ)
-    base = _base(name, url, environ)
+        return _gemini(model.removeprefix("models/"), config, environ)
+    base = _base(name, config.embed_url, environ)
     if not model:
         raise UsageError("embedder = openai-compatible needs a model", "set embed_model")
-    own = name == "ollama" or base == OPENAI
-    extra = {"dimensions": dimensions} if dimensions else {}
     key = ApiKey("OLLAMA_HOST" if name == "ollama" else "MEM_EMBED_KEY", "")
     if name == "openai":
         key = _read_key(environ, "OPENAI_API_KEY")
     elif name == "openai-compatible" and environ.get("MEM_EMBED_KEY", "").strip():
         key = _read_key(environ, "MEM_EMBED_KEY")
+    fixed: dict[str, Any] = {"model": model, "encoding_format": "float"}
+    fixed |= {"dimensions": dimensions} if dimensions else {}
     wire = Wire(
-        name, model if own else f"{model} at {shown(base)}", _add_path(base, "embeddings"), key,
-        body=lambda texts, query: {
-            "model": model,
-            "input": [prefix_of(model, query) + text for text in texts],
-            "encoding_format": "float",
-            **extra,
-        },
-        rows=_by_index, dimensions=dimensions, most_texts=256 if name == "openai" else 128,
-    )  # fmt: skip
-    if name != "ollama":
-        return wire
-    pull, start = f"ollama pull {model}", "ollama serve"
-    return wire._replace(most_texts=32, longest=6_000, hint_missing=pull, hint_down=start)
+        name,
+        model if name == "ollama" or base == OPENAI else f"{model} at {shown(base)}",
+        _add_path(base, "embeddings"),
+        key,
+        lambda texts, query: {**fixed, "input": [prefix_of(model, query) + t for t in texts]},
+        _by_index,
+        dimensions,
+    )
+    if name == "ollama":
+        pull, start = f"ollama pull {model}", "ollama serve"
+        return wire._replace(most_texts=32, longest=6_000, hint_missing=pull, hint_down=start)
+    return wire._replace(most_texts=256) if name == "openai" else wire
 
 
 def _by_index(reply: Any) -> list[Any]:
@@ -113,8 +104,8 @@ def _by_index(reply: Any) -> list[Any]:
     return [order[number] for number in range(len(items))]
 
 
-def _gemini(model: str, url: str, dimensions: int, environ: Mapping[str, str]) -> Wire:
-    dimensions = dimensions or GEMINI_DIMENSIONS
+def _gemini(model: str, config: Config, environ: Mapping[str, str]) -> Wire:
+    dimensions = config.embed_dimensions or GEMINI_DIMENSIONS
     path = f"models/{quote(model, safe='')}:batchEmbedContents"
 
     def request(text: str, query: bool) -> dict[str, Any]:
@@ -128,12 +119,12 @@ def _gemini(model: str, url: str, dimensions: int, environ: Mapping[str, str]) -
         }
 
     return Wire(
-        "gemini", model, _add_path(parse_url(url or GEMINI, "embed_url"), path),
+        "gemini", model, _add_path(parse_url(config.embed_url or GEMINI, "embed_url"), path),
         # In a header, not in the URL: a URL is logged.
         _read_key(environ, "GEMINI_API_KEY", "GOOGLE_API_KEY", header="x-goog-api-key"),
-        body=lambda texts, query: {"requests": [request(text, query) for text in texts]},
-        rows=lambda reply: [item["values"] for item in reply["embeddings"]],
-        dimensions=dimensions, most_texts=100, longest=6_000,
+        lambda texts, query: {"requests": [request(text, query) for text in texts]},
+        lambda reply: [item["values"] for item in reply["embeddings"]],
+        dimensions, most_texts=100, longest=6_000,
     )  # fmt: skip
 
 

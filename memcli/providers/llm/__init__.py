@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from memcli.errors import UsageError
+from memcli.errors import ProviderError
 from memcli.project.config import Config
 
 if TYPE_CHECKING:
     from memcli.providers.llm.ledger import Ledger
 
-PLACES = {
-    "anthropic": "anthropic:Anthropic",
-    "claude": "command:Claude",
-    "codex": "command:Codex",
-    "scripted": "scripted:Scripted",
-}
-"""Where the provider of each name stands; it is made of a model's name and the environment."""
+
 TIMEOUT = 120.0  # seconds that a question may take
 
 
@@ -31,8 +26,7 @@ class Ask(NamedTuple):
     prompt: str
     shared: str = ""
     schema: Mapping[str, Any] | None = None
-    by_item: bool = False
-    """Whether the items of lists in the reply are left to the caller, who drops odd ones."""
+    by_item: bool = False  # the items of lists are left to the caller, who drops odd ones
     max_tokens: int = 4000
     purpose: str = ""  # A word for the ledger: the scope or the verb that asks
     timeout: float = TIMEOUT  # seconds the answer may take, retries included
@@ -49,10 +43,8 @@ class Usage(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The text of a reply (JSON text when a schema was asked for) and what it cost.
-
-    `stop` is what befell a reply that is not whole ("was cut off …"); callers of a `Model` never
-    see one. `cost` is in USD where the provider names it itself, else None.
+    """The text of a reply (JSON when a schema was asked for). `stop` is what befell one that is not
+    whole ("was cut off …"), which callers of a `Model` never see; `cost` is in USD where known.
     """
 
     text: str
@@ -65,10 +57,7 @@ class Model(Protocol):
     """What a language model does here."""
 
     def ask(self, ask: Ask) -> Reply:
-        """The whole reply to one question, valid by its schema. Raises ProviderError.
-
-        Call it while no lock is held and no transaction is open: it may take minutes.
-        """
+        """The whole reply, valid by its schema. Raises ProviderError. Hold no lock meanwhile."""
         ...
 
     def close(self) -> None:
@@ -77,9 +66,7 @@ class Model(Protocol):
 
 
 class Provider(Model, Protocol):
-    """What answers behind a `Model`: secrets, budget, ledger and checks are not its business. Its
-    replies may have a `stop`; it raises TimeoutError when it took too long.
-    """
+    """What answers behind a `Model`; it raises TimeoutError when it took too long."""
 
     name: str
     model: str
@@ -91,12 +78,56 @@ def make_model(config: Config, environ: Mapping[str, str], ledger: Ledger) -> Mo
 
     if config.llm == "none":
         return None
-    if config.llm not in PLACES:
-        hint = f"one of none, {', '.join(PLACES)}"
-        raise UsageError(f"llm = {config.llm!r}: unknown model", hint)
-    module, _, name = PLACES[config.llm].partition(":")
-    made = getattr(import_module(f"memcli.providers.llm.{module}"), name)
-    model = config.llm_replies if config.llm == "scripted" else config.model
-    provider: Provider = made(model, environ)
+    provider: Provider
+    if config.llm == "scripted":
+        provider = Scripted(config.llm_replies)
+    elif config.llm == "anthropic":
+        from memcli.providers.llm.anthropic import Anthropic
+
+        provider = Anthropic(config.model, environ)
+    else:
+        from memcli.providers.llm.command import COMMANDS
+
+        provider = COMMANDS[config.llm](config.model, environ)
     limits = {key: getattr(config, key) for key in ("max_cost", "max_cost_day", "max_calls")}
     return Guarded(provider, limits, ledger)
+
+
+class Scripted:
+    """Answers with the lines of a file (JSON) in turn; the last one stays. `{"match": …, "reply":
+    …}` or `{…, "error": …}` goes first where the purpose or prompt has that text in it.
+    """
+
+    name = model = "scripted"
+
+    def __init__(self, path: str) -> None:
+        try:
+            lines = Path(path).read_text(encoding="utf-8").splitlines()
+            self._lines = [json.loads(line) for line in lines if line.strip()]
+        except (OSError, ValueError) as error:
+            what = f"the scripted replies cannot be read: {error} ({path})"
+            raise ProviderError(what, "check llm_replies") from None
+        self._used: set[int] = set()
+
+    def close(self) -> None:
+        pass
+
+    def ask(self, ask: Ask) -> Reply:
+        words = f"{ask.purpose}\0{ask.prompt}"
+        named = {i: line for i, line in enumerate(self._lines) if _matches(line)}
+        fitting = [i for i, line in named.items() if str(line["match"]) in words]
+        fitting = fitting or [i for i in range(len(self._lines)) if i not in named]
+        if not fitting:
+            what = f"the scripted model has no reply{f' for {ask.purpose}' if ask.purpose else ''}"
+            raise ProviderError(what, "add a line to the file of llm_replies")
+        at = next((at for at in fitting if at not in self._used), fitting[-1])
+        self._used.add(at)
+        line = self._lines[at]
+        if at in named and line.get("error"):
+            raise ProviderError(str(line["error"]), "the scripted replies say so")
+        reply = line.get("reply", "") if at in named else line
+        return Reply(reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False))
+
+
+def _matches(line: Any) -> bool:
+    return isinstance(line, dict) and "match" in line and line.keys() <= {"match", "reply", "error"}

@@ -7,15 +7,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from memcli.errors import ProviderError, UsageError
+from memcli.providers import within
 from memcli.providers.llm import Ask, Reply, Usage
-from memcli.providers.llm.replies import excerpt
-from memcli.providers.within import within
+from memcli.providers.llm.ledger import excerpt
 
 if TYPE_CHECKING:
     import anthropic
 
 URL = "https://api.anthropic.com"
-RETRIES = 4
 _HINTS = {
     **dict.fromkeys((401, 403), "check ANTHROPIC_API_KEY and what it may be used for"),
     404: "check the model with --set model=…",
@@ -49,7 +48,7 @@ class Anthropic:
         token = None if self._key else self._token
         try:
             return anthropic.Anthropic(
-                api_key=self._key, auth_token=token, base_url=self._url, max_retries=RETRIES
+                api_key=self._key, auth_token=token, base_url=self._url, max_retries=4
             )
         except Exception as error:
             what = f"ANTHROPIC_BASE_URL cannot be used: {excerpt(str(error))}"

@@ -9,42 +9,35 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from memcli.errors import ProviderError
 from memcli.providers.llm import Ask, Reply, Usage
-from memcli.providers.llm.replies import excerpt
+from memcli.providers.llm.ledger import excerpt
 from memcli.storage.durable import write_output
 from memcli.storage.files import read_file
 
 OPTIONS = (
-    *("--print", "--output-format", "json", "--tools", "", "--strict-mcp-config"),
-    "--no-session-persistence",
+    "--print --output-format json --strict-mcp-config --no-session-persistence --tools".split()
 )
+OPTIONS += [""]
 """One answer and nothing else: no tools, no servers, no transcript to learn from."""
-SAFE = ("--safe-mode",)  # nothing of the user's own: no CLAUDE.md, skills, plug-ins, hooks
-OLDER = (
-    *("--setting-sources", "", "--disable-slash-commands"),
-    *("--settings", '{"disableAllHooks": true}'),
-)
+SAFE = ["--safe-mode"]  # nothing of the user's own: no CLAUDE.md, skills, plug-ins, hooks
+OLDER = ["--setting-sources", "", "--disable-slash-commands", "--settings"]
+OLDER += ['{"disableAllHooks": true}']
 OFF = ("hooks", "apps", "plugins", "shell_tool", "multi_agent", "goals")
-CODEX = (
-    *("exec", "--skip-git-repo-check", "--ephemeral", "--json", "-s", "read-only"),
-    *(part for name in OFF for part in ("--disable", name)),
-    *("-c", "web_search=disabled", "-c", "project_doc_max_bytes=0"),
-    *("-c", "model_reasoning_effort=low"),
-)
-TOKENS = (
-    *("input_tokens", "cache_read_input_tokens"),
-    *("cache_creation_input_tokens", "output_tokens"),
-)
+CODEX = """exec --skip-git-repo-check --ephemeral --json -s read-only -c web_search=disabled
+    -c project_doc_max_bytes=0 -c model_reasoning_effort=low""".split()
+CODEX += [part for name in OFF for part in ("--disable", name)]
+TOKENS = "input_tokens cache_read_input_tokens cache_creation_input_tokens output_tokens".split()
 """The counts of a result in the order of `Usage`."""
-INSIDE = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT")
-"""Marks of a running session, in which the command refuses to start another."""
-MARK = {"MEM_HOOK": "off", "MAX_THINKING_TOKENS": "0"}
-"""Tells our own hooks to do nothing, should the nested agent call them all the same."""
+INSIDE = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT")  # inside a session no other is started
+MARK = {"MEM_HOOK": "off", "MAX_THINKING_TOKENS": "0"}  # should hooks be called all the same
+
+
+_folder = partial(tempfile.TemporaryDirectory, "", "mem-model-", ignore_cleanup_errors=True)
 
 
 class AgentCommand:
@@ -59,11 +52,13 @@ class AgentCommand:
         self._running: subprocess.Popen[str] | None = None
 
     def close(self) -> None:
+        """End what runs with all that it has started: it leads a group of its own."""
         if self._running is not None:
-            _kill(self._running)
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._running.pid, signal.SIGKILL)
 
     def ask(self, ask: Ask) -> Reply:
-        with tempfile.TemporaryDirectory("", "mem-model-", ignore_cleanup_errors=True) as folder:
+        with _folder() as folder:
             return self.answer(self._program(), ask, folder)
 
     def answer(self, program: str, ask: Ask, folder: str) -> Reply:
@@ -74,10 +69,9 @@ class AgentCommand:
         found = shutil.which(self.name, path=self._environ.get("PATH", ""))
         # A relative entry in PATH would start what lies in the repository.
         if found is None or not os.path.isabs(found):
-            raise ProviderError(
-                f"llm = {self.name}, but there is no {self.name} command on PATH",
-                f"install {self.install} and log in once, or use a key with --set llm=anthropic",
-            )
+            what = f"llm = {self.name}, but there is no {self.name} command on PATH"
+            hint = f"install {self.install} and log in once, or use a key with --set llm=anthropic"
+            raise ProviderError(what, hint)
         return found
 
     def _run(
@@ -100,9 +94,9 @@ class AgentCommand:
             except subprocess.TimeoutExpired:
                 raise TimeoutError from None
             finally:
-                self._running = None
                 if process.returncode is None:
-                    _kill(process)
+                    self.close()
+                self._running = None
 
 
 class Claude(AgentCommand):
@@ -111,9 +105,9 @@ class Claude(AgentCommand):
     name, install = "claude", "Claude Code"
 
     @cached_property
-    def _safe(self) -> tuple[str, ...]:
+    def _safe(self) -> list[str]:
         """The options that leave out all that is the user's own, as this version has them."""
-        with tempfile.TemporaryDirectory("", "mem-model-", ignore_cleanup_errors=True) as folder:
+        with _folder() as folder:
             _, out, _ = self._run([self._program(), "--help"], "", folder, 20)
         return SAFE if "--safe-mode" in out else OLDER
 
@@ -152,10 +146,7 @@ class Codex(AgentCommand):
         return Reply(_unfenced(text), usage, "", 0.0)
 
 
-def _kill(process: subprocess.Popen[str]) -> None:
-    """End a process with all that it has started: it leads a group of its own."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+COMMANDS = {"claude": Claude, "codex": Codex}
 
 
 def question(ask: Ask) -> str:
@@ -193,6 +184,6 @@ def _result(out: str) -> Mapping[str, Any] | None:
         found = json.loads(out)
     except (ValueError, RecursionError):
         return None
-    events = [e for e in (found if isinstance(found, list) else [found]) if isinstance(e, dict)]
-    results = [event for event in events if event.get("type", "result") == "result"]
+    events = found if isinstance(found, list) else [found]
+    results = [e for e in events if isinstance(e, dict) and e.get("type", "result") == "result"]
     return results[-1] if results else None

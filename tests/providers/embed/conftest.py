@@ -1,7 +1,5 @@
 """What the tests of embedders share: no keys of the caller, and no pauses between tries."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """An HTTP server on loopback that speaks the wire formats of the providers."""
 
-from __future__ import annotations
-
 import json
 import socket
 import struct
@@ -35,8 +33,6 @@ HANG = Answer(-1)
 """Accept the request and never answer."""
 DRIP = Answer(-2)
 """Answer with a body that comes a byte at a time and never ends."""
-DRIP_HEAD = Answer(-4)
-"""Answer with headers that come a byte at a time and never end."""
 CLOSE = Answer(-3)
 """Close the connection without an answer."""
 
@@ -48,16 +44,8 @@ def vector_of(text: str) -> list[float]:
 
 def openai(body: Any) -> Any:
     """OpenAI's reply; its items come in reverse, as the index and not the place counts."""
-    items = [
-        {"object": "embedding", "index": i, "embedding": vector_of(text)}
-        for i, text in enumerate(body["input"])
-    ]
-    return {
-        "object": "list",
-        "data": items[::-1],
-        "model": body["model"],
-        "usage": {"total_tokens": 1},
-    }
+    items = [{"index": i, "embedding": vector_of(text)} for i, text in enumerate(body["input"])]
+    return {"object": "list", "data": items[::-1], "model": body["model"]}
 
 
 def gemini(body: Any) -> Any:
@@ -103,8 +91,6 @@ class _Handler(BaseHTTPRequestHandler):
             self._hang()
         elif answer is DRIP:
             self._drip()
-        elif answer is DRIP_HEAD:
-            self._drip_head()
         elif answer is CLOSE:
             self._close()
         else:
@@ -129,12 +115,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         while not self.talks.stop.wait(0.01):
             self.wfile.write(b" ")
-        self._close()
-
-    def _drip_head(self) -> None:
-        self.wfile.write(b"HTTP/1.1 200 OK\r\nx-slow: ")
-        while not self.talks.stop.wait(0.01):
-            self.wfile.write(b"x")
         self._close()
 
     def _close(self) -> None:
@@ -176,10 +156,3 @@ def serving(speak: Callable[[Any], Any] = openai) -> Iterator[Server]:
         http.server_close()
         for left in set(threading.enumerate()) - before:
             left.join(10)
-
-
-def free_port() -> int:
-    """A port of loopback where nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -1,23 +1,21 @@
 """What holds for every provider behind a URL."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from email.utils import formatdate
 from typing import Any
 
 import pytest
 
 from memcli.errors import ProviderError
+from memcli.project.config import Config
 from memcli.providers.embed import http, make_embedder
 from memcli.providers.embed.http import HttpEmbedder, shorten
-from tests.providers.embed.server import CLOSE, DRIP, DRIP_HEAD, HANG, Answer, Server, vector_of
+from tests.providers.embed.server import CLOSE, DRIP, HANG, Answer, Server, vector_of
 
 
 def made(server: Server, **options: Any) -> HttpEmbedder:
-    given = {"model": "m", "url": server.url, "folder": "", "dimensions": 0, **options}
-    found = make_embedder("openai-compatible", **given, environ={})
+    config = Config(embedder="openai-compatible", embed_model="m", embed_url=server.url)
+    found = make_embedder(config._replace(**options), {})
     assert isinstance(found, HttpEmbedder)
     return found
 
@@ -25,8 +23,6 @@ def made(server: Server, **options: Any) -> HttpEmbedder:
 GOOGLE = {"error": {"message": "Quota per minute", "details": [{"retryDelay": "0s"}]}}
 PASSING = {
     "seconds": Answer(429, {"error": {"message": "slow down"}}, {"retry-after": "0"}),
-    "milliseconds": Answer(429, {}, {"retry-after-ms": "1.5"}),
-    "a date that is past": Answer(429, {}, {"retry-after": formatdate(0, usegmt=True)}),
     "an odd date": Answer(429, {}, {"retry-after": "soon"}),
     "a delay of Google": Answer(429, GOOGLE),
     "500": Answer(500, b"<html>oops</html>"),
@@ -46,16 +42,15 @@ def test_what_may_pass_is_tried_again(name: str, server: Server) -> None:
     assert len(server.asked) == http.TRIES
 
 
-@pytest.mark.parametrize("wait", ["30", formatdate(4e9)])
-def test_nobody_waits_longer_than_there_is_time(wait: str, server: Server) -> None:
+def test_nobody_waits_longer_than_there_is_time(server: Server) -> None:
     """A pause that ends after the deadline is not begun."""
-    server.answers = [Answer(429, {"error": "later"}, {"retry-after": wait})]
+    server.answers = [Answer(429, {"error": "later"}, {"retry-after": "30"})]
     with pytest.raises(ProviderError, match="HTTP 429: later"):
         made(server).embed(["alpha"], deadline=5)
     assert len(server.asked) == 1
 
 
-@pytest.mark.parametrize("answer", [HANG, DRIP, DRIP_HEAD])
+@pytest.mark.parametrize("answer", [HANG, DRIP])
 def test_a_slow_server_is_left_at_the_deadline(answer: Answer, server: Server) -> None:
     """A reply that does not come, or drips, ends in an error while the server is still at it."""
     server.answers = [answer]
@@ -72,15 +67,6 @@ def test_redirects_are_not_followed(server: Server) -> None:
     assert len(server.asked) == 1
 
 
-def test_a_proxy_is_not_asked_for_this_machine(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The proxy of the environment cannot reach loopback."""
-    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
-        monkeypatch.setenv(name, "http://proxy.invalid:1")
-    assert len(made(server).embed(["alpha"])) == 1
-
-
 def data(*vectors: Any, indices: list[Any] | None = None) -> dict[str, Any]:
     numbers = indices or list(range(len(vectors)))
     return {"data": [{"index": i, "embedding": v} for i, v in zip(numbers, vectors, strict=True)]}
@@ -89,18 +75,13 @@ def data(*vectors: Any, indices: list[Any] | None = None) -> dict[str, Any]:
 RUBBISH: dict[str, Any] = {
     "no JSON": b"<html>",
     "deep": b"[" * 100_000,
-    "no UTF-8": b'{"data": "\xff\xfe"}',
     "another shape": {"embeddings": [[1, 2], [3, 4]]},
-    "items are numbers": {"data": [1, 2]},
     "too few": data([1, 2]),
     "an index twice": data([1, 2], [3, 4], indices=[0, 0]),
     "dimensions differ": data([1, 2], [3, 4, 5]),
     "dimension 0": data([], []),
-    "nested": data([[1], [2]], [[3], [4]]),
-    "text for numbers": data(["1", "2"], ["3", "4"]),
     "base64": data("AACAPwAAAEA=", "AACAPwAAAEA="),
     "null in a vector": data([1, None], [3, 4]),
-    "NaN": b'{"data": [{"embedding": [1, NaN]}, {"embedding": [3, 4]}]}',
     "over float32": data([1, 2], [3, 1e300]),
     "all zero": data([1, 2], [0, 0.0]),
 }
@@ -120,7 +101,7 @@ def test_rubbish_is_refused_as_a_whole(name: str, server: Server) -> None:
 def test_another_dimension_than_asked_for_is_refused(server: Server) -> None:
     """A server that does not know the option gives its own dimension."""
     with pytest.raises(ProviderError, match="dimension 4, not 256") as caught:
-        made(server, dimensions=256).embed(["x"])
+        made(server, embed_dimensions=256).embed(["x"])
     assert "embed_dimensions" in caught.value.hint
 
 
@@ -158,19 +139,18 @@ def test_requests_are_bounded_in_bytes_too(server: Server) -> None:
     assert max(map(sum, sizes)) <= embedder.wire.most_bytes
 
 
-TOO_LONG = [
-    Answer(400, {"error": "the input length exceeds the context length"}),
-    Answer(413, {"error": "`inputs` must have less than 512 tokens. Given: 527"}),
-    Answer(500, {"error": {"message": "input (600 tokens) is too large to process."}}),
-]
-
-
-@pytest.mark.parametrize("answer", TOO_LONG)
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (400, "the input length exceeds the context length"),
+        (500, "input (600 tokens) is too large"),
+    ],
+)
 def test_a_text_over_the_models_own_limit_is_halved_until_it_fits(
-    answer: Answer, server: Server
+    status: int, said: str, server: Server
 ) -> None:
     """A model's limit is not known beforehand; short texts of the batch stay as they are."""
-    server.answers = [answer, answer]
+    server.answers = [Answer(status, {"error": said})] * 2
     made(server).embed(["short", "word " * 1000])
     sent = [[len(text) for text in body["input"]] for body in server.bodies]
     assert sent == [[5, 4999], [5, 2499], [5, 1249]]
@@ -192,9 +172,10 @@ def test_making_an_embedder_loads_nothing_heavy() -> None:
     """The HTTP client, numpy and the runtimes are imported when something is embedded, not before."""
     script = (
         "import sys, memcli.providers.embed.onnx; from memcli.providers.embed import make_embedder\n"
+        "from memcli.project.config import Config\n"
         "for name in ('openai', 'gemini', 'ollama', 'openai-compatible'):\n"
-        "    make_embedder(name, model='m', url='http://a', folder='', dimensions=0, environ=dict.fromkeys(\n"
-        "        ('OPENAI_API_KEY', 'GEMINI_API_KEY'), 'k'))\n"
+        "    config = Config(embedder=name, embed_model='m', embed_url='http://a')\n"
+        "    make_embedder(config, dict.fromkeys(('OPENAI_API_KEY', 'GEMINI_API_KEY'), 'k'))\n"
         "heavy = ('numpy', 'httpx2', 'httpx', 'anthropic', 'asyncio', 'onnxruntime', 'tokenizers')\n"
         "print([name for name in heavy if name in sys.modules])"
     )

@@ -1,7 +1,5 @@
 """A sentence-transformer from a folder: a real, tiny model run by the real runtime."""
 
-from __future__ import annotations
-
 import json
 import struct
 import sys
@@ -13,6 +11,7 @@ import numpy as np
 import pytest
 
 from memcli.errors import ProviderError, UsageError
+from memcli.project.config import Config
 from memcli.providers.embed import make_embedder
 from memcli.providers.embed.onnx import Onnx
 
@@ -138,7 +137,7 @@ def test_what_is_missing_is_named(folder: Path) -> None:
     missing = [("", "needs a folder"), (str(folder / "no"), "is no folder")]
     for given, words in missing:
         with pytest.raises(UsageError, match=words) as caught:
-            make_embedder("onnx", model="", url="", folder=given, dimensions=0, environ={})
+            make_embedder(Config(embedder="onnx", embed_folder=given), {})
         assert "embed_folder" in caught.value.hint
     with pytest.raises(UsageError, match=r"no other\.onnx"):
         Onnx(str(folder), model="other.onnx")

@@ -1,7 +1,5 @@
 """The Messages API on loopback: real HTTP, its checks, its errors, its counting of tokens."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import threading

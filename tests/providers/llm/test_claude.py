@@ -1,7 +1,5 @@
 """The `claude` and `codex` commands, with stand-ins on PATH that note how they were called."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os
@@ -141,20 +139,11 @@ def test_codex_answers_by_its_last_message(fake: Fake) -> None:
     assert "not logged in" in refused(fake.model("codex"), ask).what
 
 
-def test_secrets_stay_here(fake: Fake) -> None:
-    """As for any provider: neither on standard input nor in an argument."""
-    fake.says(RESULT)
-    key = "sk-ant-api03-" + "a1B2c3D4" * 5
-    fake.model().ask(Ask(f"s {key}", f"p {key}", f"t {key} <private>x9</private>"))
-    assert "a1B2" not in fake.notes.read_text() and "x9" not in fake.seen["stdin"]
-
-
 def test_a_schema_is_asked_for_in_words_and_checked(fake: Fake) -> None:
     """A code fence around the whole reply is taken off, anything else is refused."""
     schema = {"type": "array", "items": {"type": "string"}}
-    for text in ('["a"]', '```json\n["a"]\n```', '\n```\n["a"]```\n'):
-        fake.says({**RESULT, "result": text})
-        assert json.loads(fake.model().ask(Ask("s", "p", schema=schema)).text) == ["a"]
+    fake.says({**RESULT, "result": '\n```json\n["a"]\n```\n'})
+    assert json.loads(fake.model().ask(Ask("s", "p", schema=schema)).text) == ["a"]
     assert json.dumps(schema) in fake.seen["stdin"]
     fake.says({**RESULT, "result": 'Sure:\n```json\n["a"]\n```'})
     assert "no JSON" in refused(fake.model(), Ask("s", "p", schema=schema)).what
@@ -163,9 +152,7 @@ def test_a_schema_is_asked_for_in_words_and_checked(fake: Fake) -> None:
 FAILING = [
     ("sys.exit('not logged in')", "not logged in"),
     ("print('[' * 99999)", "gave no result"),
-    ("sys.stdout.buffer.write(b'\\xff\\xfe')", "gave no result"),
     ("", "said nothing"),
-    ("print(json.dumps({'type': 'result', 'subtype': 'error_max_turns'}))", "error_max_turns"),
     ("print(json.dumps({'result': 'yes'})); sys.exit(1)", "is an error"),
 ]
 
@@ -177,20 +164,15 @@ def test_a_failing_command_says_why(code: str, word: str, fake: Fake) -> None:
     assert word in refused(fake.model(), Ask("s", "p")).what
 
 
-def alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except (OSError, IndexError):
-        return False
-    return state != "Z"
-
-
 def gone(pid: int) -> bool:
     """Whether a process ends soon."""
     until = time.monotonic() + 10
-    while alive(pid) and time.monotonic() < until:
+    while time.monotonic() < until:
+        stat = Path(f"/proc/{pid}/stat")
+        if not stat.exists() or ") Z " in stat.read_text():
+            return True
         time.sleep(0.01)
-    return not alive(pid)
+    return False
 
 
 SLEEPER = """

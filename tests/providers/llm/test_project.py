@@ -1,8 +1,5 @@
 """A language model in a project."""
 
-from __future__ import annotations
-
-import json
 from collections.abc import Iterator
 
 import pytest
@@ -43,14 +40,6 @@ def test_a_repository_may_not_spend_money(line: str, project: Project, api: Api)
     project.write(".mem.toml", line + "\n")
     found = project.mem(*STAGE)
     assert found.code == 2 and ".mem.toml:1" in found.err and not api.seen
-
-
-@pytest.mark.parametrize("model", ["--dangerously", "", "a b", "x\n"])
-def test_a_model_is_a_name(model: str, project: Project) -> None:
-    """It becomes an argument of a command, so it can be no option."""
-    project.write("~/x", "")
-    found = project.mem("list", "--set", f"model={json.dumps(model)}")
-    assert found.code == 2 and "claude-haiku-4-5" in found.err
 
 
 def test_the_ledger_is_shown_by_health(project: Project, api: Api) -> None:

@@ -1,14 +1,12 @@
 """Replies are data: strict JSON, checked by the schema."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
 import pytest
 
 from memcli.errors import ProviderError
-from memcli.providers.llm.replies import excerpt, parse_json
+from memcli.providers.llm.ledger import excerpt, parse_json
 
 ITEM = {
     "type": "object",
