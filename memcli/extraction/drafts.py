@@ -70,9 +70,6 @@ def episode(session: Session, segment: Stretch, told: EpisodeDraft, today: str) 
     return FindingDraft(name, finding, turns[-1].key, day, told.outcome, extra, detail)
 
 
-# --- what a job noted for itself
-
-
 def interventions(text: str, folder: str, session: str, today: str) -> list[FindingDraft]:
     """One draft a line of `.interventions.jsonl`, those that name another session left out."""
     found = []
@@ -88,7 +85,7 @@ def interventions(text: str, folder: str, session: str, today: str) -> list[Find
 
 def moved_assumptions(text: str, folder: str, today: str) -> list[FindingDraft]:
     """One draft for each pair of checkpoints between which an assumption changed."""
-    found = []
+    found: list[FindingDraft] = []
     before: dict[str, Any] = {}
     last = "the start"
     for raw in _records(text):
@@ -96,14 +93,14 @@ def moved_assumptions(text: str, folder: str, today: str) -> list[FindingDraft]:
         after = given if isinstance(given, dict) else {}
         milestone = line(str(raw.get("milestone", "")), VALUE_LENGTH) or "a checkpoint"
         if moved := [name for name in after if name in before and before[name] != after[name]]:
-            rows = [f"Between {last} and {milestone}:"]
-            for name in moved:
-                old, new = (line(str(of[name]), VALUE_LENGTH) for of in (before, after))
-                rows.append(f"- {name}: {old} -> {new}")
-            rows += [f"Recommendation: {line(str(advice), VALUE_LENGTH)}"] if advice else []
             title = f"Assumptions moved at {milestone}: {', '.join(moved)}"
-            finding = Finding("in-flight", title, "\n".join(rows), -1)
-            found.append(_noted(finding, folder, raw, today))
+            told = [(line(str(of[name]), VALUE_LENGTH) for of in (before, after)) for name in moved]
+            rows = [
+                f"- {name}: {' -> '.join(both)}" for name, both in zip(moved, told, strict=True)
+            ]
+            rows += [f"Recommendation: {line(str(advice), VALUE_LENGTH)}"] if advice else []
+            body = "\n".join([f"Between {last} and {milestone}:", *rows])
+            found.append(_noted(Finding("in-flight", title, body, -1), folder, raw, today))
         before, last = {**before, **after}, milestone
     return found
 
@@ -119,9 +116,6 @@ def _noted(finding: Finding, folder: str, raw: Mapping[str, Any], today: str) ->
     name = derived_id(finding.scope, folder, json.dumps(raw, sort_keys=True))
     day = day_of(str(next(filter(None, map(raw.get, _WHEN)), "")), today)
     return FindingDraft(name, finding, finding.scope, day)
-
-
-# --- what may be written
 
 
 def guarded(draft: FindingDraft, session: Session) -> tuple[FindingDraft | None, str]:

@@ -105,17 +105,16 @@ def _asks(
 
 
 def _by_model(model: Model, given: EngineInput, runs: Sequence[ExtractionScope]) -> Findings:
-    found = Findings()
-    dropped: Counter[str] = Counter()
+    found, dropped = Findings(), Counter[str]()
+    names = [scope.name for scope in runs]
     for ask, part in _asks(given, runs):
         cut = (*found.cut, *part.cut)
         try:
-            reply = model.ask(ask).text
-            parsed = prompts.parse_reply(reply, [scope.name for scope in runs], part.numbers)
+            parsed = prompts.parse_reply(model.ask(ask).text, names, part.numbers)
             general = _general(model, given, parsed.findings)
         except ProviderError as error:
-            failed = tuple((scope.name, error.what) for scope in runs)
             replied = isinstance(error, ReplyError) or bool(found.findings or found.told)
+            failed = tuple((name, error.what) for name in names)
             return found._replace(failed=failed, replied=replied, cut=cut)
         dropped += Counter({UNPLACED: parsed.unplaced, ODD: len(parsed.odd)})
         kept = [f for f in parsed.findings if f.scope not in ("global", "episode") or f in general]

@@ -33,8 +33,7 @@ _Exchange = tuple[int, Counter[str]]  # a person's turn and the answers: its sta
 
 
 def segments(turns: Sequence[Turn], at: int = 0) -> tuple[Stretch, ...]:
-    """`turns` cut into at most 12 stretches, in order, without holes; one for a short session, ()
-    for none. `at` is the place of the first turn in its session.
+    """`turns`, of which the first is at `at` in its session, cut into at most 12 stretches.
 
     They are cut at gaps over 3 h and at the deepest valleys of the similarity of neighbouring
     windows (after Hearst's TextTiling): the cosine of their words weighed by rarity.
@@ -142,9 +141,8 @@ def moments(turns: Sequence[Turn], start: int, end: int) -> list[int]:
 
 
 def surprises_of(said: Sequence[set[str]], rare: Mapping[str, float]) -> list[float]:
-    """How far each text, given as its words, is from the running event, the exponential mean of
-    what was said so far: the share of words, weighed by rarity, that are new; less for under 8
-    words.
+    """How far each text, given as its words, is from the exponential mean of those before it: the
+    share of words, weighed by rarity, that are new; less for under 8 words.
     """
     event: dict[str, tuple[float, int]] = {}  # the weight of a word when it was last said, and when
     found = []
@@ -159,8 +157,6 @@ def surprises_of(said: Sequence[set[str]], rare: Mapping[str, float]) -> list[fl
             event[word] = (min(1.0, weight * DECAY + (1 - DECAY) * 4), now)
     return found
 
-
-# --- telling a stretch
 
 DETAIL, TITLE, WORDS = 2000, 110, (5, 15)  # characters of detail and title, words of a title
 WORKED_OVER = 4  # turns of a person from which a talk that changed nothing is an episode

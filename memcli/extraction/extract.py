@@ -160,13 +160,10 @@ class _Extraction:
     def _has_receipt(self, known: Extraction) -> bool:
         """Whether an episode in memory says that the session was read up to there."""
         entries = (entry for file in self._known(Home()) for entry in file.memory.entries)
-        mine = (entry for entry in entries if entry.extra.get("session_id") == known.session)
         told = (
-            each for entry in mine if entry.kind == "episode" for each in listed(entry, "source")
+            e for e in entries if e.kind == "episode" and e.extra.get("session_id") == known.session
         )
-        return any(each.endswith(f"#{known.last}") for each in told)
-
-    # --- one session
+        return any(key.endswith(f"#{known.last}") for e in told for key in listed(e, "source"))
 
     def _session(self, raw: Session, position: Extraction | None) -> tuple[Session, str] | None:
         """Learn from one session; it and its task, None when nothing is to be remembered."""
@@ -176,12 +173,11 @@ class _Extraction:
         home = self._home(session)
         first = placement.receipt(session, self._known(home))
         task = position.task if position is not None else clean.task_of(session.turns)
-        cut = [f"{session.cut} turns were left out, the session is too large to be held"]
-        cut = cut[: session.cut] + [
-            f"{n} lines were not understood" for n in [session.skipped] if n
-        ]
+        why = {"turns were left out, the session is too large to be held": session.cut}
+        why |= {"lines were not understood": session.skipped}
+        cut = tuple(f"{count} {what}" for what, count in why.items() if count)
         turns = session.turns[first:]
-        head = Learned(session.id, session.name, session.format, len(turns), cut=tuple(cut))
+        head = Learned(session.id, session.name, session.format, len(turns), cut=cut)
         said = any(turn.text.strip() and (turn.human or spoken(turn)) for turn in turns)
         asked = self.llm and first and position is None and not self.request.again
         if said and not asked:
@@ -230,8 +226,6 @@ class _Extraction:
             return Home(job, task, folder, task_folder(project, folder, task))
         return Home(job, "", folder)
 
-    # --- what there is
-
     def _known(self, home: Home) -> list[placement.KnownFile]:
         """Every memory file and archive, as it is or would be; the unreadable are named."""
         project, found = self.project, []
@@ -239,17 +233,16 @@ class _Extraction:
         for file in project.listing.files:
             own = bool(home.job) and (file.place.job, file.place.task) == (home.job, home.task)
             try:
-                laid = self.after.get(file.name)
-                memory = parse(laid, file.name) if laid is not None else project.read(file)
+                text = self.after.get(file.name)
+                memory = project.read(file) if text is None else parse(text, file.name)
             except Unreadable as error:
                 self._unreadable(file.name, error)
                 continue
             writable = (project.may_write(file) or own) and not conflict_lines(memory.text)
             found.append(placement.KnownFile(file.place, memory, writable))
-        listed = {file.memory.path for file in found}
-        for name in self.after.keys() - listed if self.dry_run else ():
-            found.append(placement.KnownFile(place_of(name, home), parse(self.after[name], name)))
-        return found
+        fresh = self.after.keys() - {file.memory.path for file in found} if self.dry_run else set()
+        laid = ((place_of(name, home), parse(self.after[name], name)) for name in fresh)
+        return [*found, *(placement.KnownFile(*each) for each in laid)]
 
     def _unreadable(self, name: str, error: Unreadable) -> None:
         problem = Problem(name, error.line, str(error), "unreadable")
@@ -286,8 +279,6 @@ class _Extraction:
         most = FILE_LENGTH * 4
         text = clean.clean_text(text[-most:] if lines else text[:most])
         return text if lines else text[:FILE_LENGTH]
-
-    # --- writing
 
     def _write(
         self, items: Sequence[FindingDraft], context: placement.Context, home: Home

@@ -29,9 +29,6 @@ SYSTEM, JUDGE, RISKS = (TEXTS[name] for name in ("system", "judge", "risks"))
 ITEM, VERDICTS, RISK = (TEXTS["schemas"][name] for name in ("item", "verdicts", "risk"))
 
 
-# --- the transcript: what people said whole, what the agent concludes or found out, tools a line
-
-
 class CondensedPart(NamedTuple):
     """A part of a transcript as it is sent, the numbers of its turns, and what was left out."""
 
@@ -40,14 +37,12 @@ class CondensedPart(NamedTuple):
     cut: tuple[str, ...]
 
 
-def transcript(
-    turns: Sequence[Turn], first: int = 0, *, tokens: int = TOKENS
-) -> list[CondensedPart]:
-    """The turns from index `first` on, numbered in the session, in parts of at most `tokens`."""
+def transcript(turns: Sequence[Turn], first: int = 0) -> list[CondensedPart]:
+    """The turns from index `first` on, numbered in the session, in parts that fit a call."""
     parts: list[list[tuple[int, str]]] = []
     size = 0
     for number, line in _lines(turns, first):
-        if not parts or size + len(line) > tokens * CHARACTERS:
+        if not parts or size + len(line) > TOKENS * CHARACTERS:
             parts, size = [*parts, []], 0
         parts[-1].append((number, line))
         size += len(line) + 1
@@ -113,9 +108,6 @@ def _ends(text: str, limits: tuple[int, int]) -> str:
     return f"{text[:head]}\n[… {len(text) - head - tail} characters left out …]\n{text[-tail:]}"
 
 
-# --- the instruction
-
-
 def schema(item: Mapping[str, Any], scopes: Sequence[str] = ()) -> dict[str, Any]:
     """The schema of a reply with a list of items, of these scopes."""
     known = {"scope": scopes, "kind": KINDS, "type": TYPES}
@@ -157,9 +149,6 @@ def judgement(findings: Sequence[Finding]) -> str:
     """Which of these are project-agnostic: the question to the judge."""
     listed = "\n".join(f"[{i}] {f.title}: {f.body}" for i, f in enumerate(findings, 1))
     return f"{fenced('lessons', listed)}\ngeneral: the numbers of those that do."
-
-
-# --- replies
 
 
 class Parsed(NamedTuple):

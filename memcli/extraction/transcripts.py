@@ -15,7 +15,7 @@ from memcli.memory.values import Problem
 from memcli.project.context import need_root
 from memcli.sessions.discover import agents_of, discover, is_agent
 from memcli.sessions.model import Session
-from memcli.sessions.reader import Position, joined, read_all
+from memcli.sessions.reader import START, Position, joined, read_all
 from memcli.storage.files import digest
 from memcli.storage.state import Extraction
 
@@ -61,7 +61,7 @@ class Transcripts:
         """The sessions of a transcript, from where reading stopped when memory has the receipt."""
         known = self.position(path) if path != "-" else None
         known = known if known is not None and known.end and has_receipt(known) else None
-        start = Position(*(known.size, known.mtime, known.end, known.head) if known else ())
+        start = Position(*known[:4]) if known else START
         try:
             found = read_all(
                 io.BytesIO(self.stdin) if path == "-" else path, format=self.form, start=start,
@@ -89,8 +89,6 @@ class Transcripts:
                 why = getattr(error, "what", str(error))
                 self.problems.append(Problem(agent.name, 1, why, "unreadable"))
         return session
-
-    # --- how far one has got: file names can hold secrets, so the state file has their digests
 
     def position(self, path: str) -> Extraction | None:
         """How far a transcript was read."""

@@ -46,10 +46,11 @@ def test_a_transcript_is_condensed() -> None:
     assert prompts.transcript(TURNS, 5)[0].numbers == {6}
 
 
-def test_a_session_over_the_bound_is_asked_in_parts() -> None:
+def test_a_session_over_the_bound_is_asked_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is lost: the parts follow one another, and each says so."""
     turns = tuple(Turn("user", "word " * 100, "user", str(i)) for i in range(10))
-    parts = prompts.transcript(turns, tokens=400)
+    monkeypatch.setattr(prompts, "TOKENS", 400)
+    parts = prompts.transcript(turns)
     assert len(parts) > 2 and frozenset().union(*(p.numbers for p in parts)) == set(range(1, 11))
     assert all(f"of {len(parts)}" in part.cut[0] and part.cut[0] in part.text for part in parts)
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from memcli.extraction.rules import commands, evidence, words
-from memcli.extraction.rules.commands import ARGUMENTS, command_of, edited_by, family
+from memcli.extraction.rules.commands import ARGUMENTS, command_of, cut, edited_by, family
 from memcli.extraction.rules.evidence import Remark
 from memcli.extraction.rules.words import SpokenSentence, content, fold, sentences, spoken
 from memcli.sessions.model import Finding, Session, Turn
@@ -21,7 +21,9 @@ def find(session: Session) -> tuple[list[Finding], tuple[str, ...]]:
     """What is worth remembering, in order of its turns, and the titles of what is over the most."""
     turns = session.turns
     reminders, used = _reminders(turns)
-    lessons = [_finding(*one, turns) for one in evidence.chosen(turns, used=used)]
+    worth = {True: lambda _: -99.0, False: evidence.by_weights}
+    chosen = evidence.chosen(turns, lambda one: worth[(one.turn, one.at) in used](one))
+    lessons = [_finding(*one, turns) for one in chosen]
     found = [*reminders, *lessons, *commands.recoveries(turns)]
     kept = sorted(found[:MOST], key=lambda one: one.turn)
     return kept, tuple(one.title for one in found[MOST:])
@@ -59,11 +61,7 @@ def title(text: str, longest: int = TITLE) -> str:
     bare = _MARKUP.sub("", text).strip()
     lead = words.pattern("opening").match(bare)
     rest = bare[lead.end() :] if lead and len(bare) - lead.end() > 12 else bare
-    rest = rest[:1].upper() + rest[1:]
-    if len(rest) > longest:
-        blank = rest.rfind(" ", longest // 2, longest)
-        rest = rest[: blank if blank > 0 else longest - 1].rstrip(" ,;:.(") + "…"
-    return rest.rstrip(" .!,;:。！，；")
+    return cut(rest[:1].upper() + rest[1:], longest).rstrip(" .!,;:。！，；")
 
 
 def _finding(body: str, found: Remark, turns: Sequence[Turn]) -> Finding:

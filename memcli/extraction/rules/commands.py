@@ -31,10 +31,8 @@ class _Call(NamedTuple):
 
 
 def recoveries(turns: Sequence[Turn]) -> list[Finding]:
-    """Errors of commands that were got over in a way worth knowing, the first few of a session.
-
-    Worth knowing: the agent says why, something else had to be run first, or the command needs
-    another option or variable. Edit, run again, passes is daily work.
+    """The first errors that were got over in a way worth knowing: the agent says why, something
+    else had to be run first, or the command needs another option or variable.
     """
     found: dict[str, Finding] = {}
     failed: dict[str, tuple[int, _Call]] = {}
@@ -121,14 +119,15 @@ def _error_line(text: str) -> str:
     typed = [line for line in named if pattern("typed error").search(line.lower())]
     line = (typed or named[:1] or [""])[-1]
     line = regex(r"^(?:E\s+|npm ERR! |error: (?=error))").sub("", line)
-    return _cut(redact_secrets(line).replace("`", "'"), ERROR)
+    return cut(redact_secrets(line).replace("`", "'"), ERROR)
 
 
-def _cut(text: str, size: int) -> str:
+def cut(text: str, size: int) -> str:
+    """At most `size` characters of a text, cut at the end of a word."""
     if len(text) <= size:
         return text
     blank = text.rfind(" ", size // 2, size)
-    return text[: blank if blank > 0 else size - 1].rstrip(" ,;:.") + "…"
+    return text[: blank if blank > 0 else size - 1].rstrip(" ,;:.(") + "…"
 
 
 def _recovered(
@@ -148,7 +147,7 @@ def _recovered(
     steps = [*(f"ran {_code(one)}" for one in ran), *(f"edited {_code(path)}" for path in edited)]
     recovery = f"Recovery: {', '.join([*steps, f'then {_code(success.command)} passed'])}."
     rows = filter(None, (f"{_code(failure.command)} failed: `{error}`", cause, recovery))
-    short = _cut(f"{name} failed: {error}", 100)
+    short = cut(f"{name} failed: {error}", 100)
     found = Finding("corrective", short, "\n".join(rows), start, "pitfall", "corrective")
     return found._replace(paths=edited, commands=(f"{name}*",))
 
@@ -163,4 +162,4 @@ def _cause(turns: Sequence[Turn], end: int) -> str:
 
 
 def _code(text: str) -> str:
-    return f"`{_cut(redact_secrets(essence(text) or text).replace('`', chr(39)), 160)}`"
+    return f"`{cut(redact_secrets(essence(text) or text).replace('`', chr(39)), 160)}`"

@@ -113,10 +113,10 @@ def _of_words(sentence: SpokenSentence, about: frozenset[str]) -> set[str]:
     found |= {name for sign, name in _ENDS if text.endswith(sign)}
     found |= {name for sign, name in _SIGNS if sign in text}
     found |= {name for name in ("identifier", "place in code") if words.pattern(name).search(text)}
-    found |= {"what was done"} if words.pattern("what was done").match(low) else set()
-    found |= {"now"} if " now " in low else set()
     found |= words.kinds_of(low) | words.begins(low)
     holds = {
+        "what was done": words.pattern("what was done").match(low) is not None,
+        "now": " now " in low,
         "about nothing": len(about) < 3,
         "heading": sentence.mark == "#",
         "in a list": sentence.mark == "-",
@@ -190,9 +190,6 @@ def _true(holds: Mapping[str, bool]) -> set[str]:
     return {name for name, is_so in holds.items() if is_so}
 
 
-# --- the choice
-
-
 @cache
 def _weights() -> Mapping[bool, Mapping[str, float]]:
     _, person, agent = table(WEIGHTS).replace("\n", " ").split("[")
@@ -220,24 +217,19 @@ def remarks(turns: Sequence[Turn], heard: Sequence[Heard]) -> Iterator[Remark]:
 
 
 def chosen(
-    turns: Sequence[Turn],
-    worth: Callable[[Remark], float] = by_weights,
-    used: Collection[tuple[int, int]] = (),
+    turns: Sequence[Turn], worth: Callable[[Remark], float] = by_weights
 ) -> list[tuple[str, Remark]]:
-    """The lessons, each with the sentence it rests on, the best first, none of what is `used`."""
+    """The lessons, each with the sentence that it rests on, the best first, none twice."""
     heard = hear(turns)
     free = {(one.turn, one.at): one._replace(worth=worth(one)) for one in remarks(turns, heard)}
     found = sorted(free.items(), key=lambda each: (-each[1].worth, each[0]))
-    for spot in used:
-        free.pop(spot, None)
     kept: list[tuple[str, Remark]] = []
     for spot, one in found:
         if one.worth >= 0 and spot in free and not any(_same(one, other) for _, other in kept):
             together = sorted(_together(one, free), key=lambda each: each.at)
             for each in together:
                 del free[each.turn, each.at]
-            lead = _lead(together[0], heard)
-            if lead is not None:
+            if (lead := _lead(together[0], heard)) is not None:
                 said = [*lead, *(each.sentence.text for each in together)]
                 kept.append((" ".join(said)[: words.LONGEST], one))
     return kept

@@ -73,9 +73,6 @@ def _split(line: str, mark: str) -> Iterator[SpokenSentence]:
         start = end
 
 
-# --- cues
-
-
 @cache
 def _cues() -> dict[str, list[str]]:
     found: defaultdict[str, list[str]] = defaultdict(list)
