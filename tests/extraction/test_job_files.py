@@ -1,13 +1,11 @@
 """Checkpoints, pre-mortems and the stage of a job."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import pytest
 
-from memcli.errors import RefusedError, UsageError
+from memcli.errors import MemError, RefusedError, UsageError
 from memcli.extraction.job_files import (
     Checkpoint,
     ask_stage,
@@ -32,23 +30,18 @@ def test_values_of_a_checkpoint_are_texts(text: str) -> None:
         parse_checkpoint(text)
 
 
-@pytest.mark.parametrize("found", [
-    Checkpoint("", {"complexity": "low"}, "go on"), Checkpoint("design", {}, "  "), Checkpoint(" ", {}, ""),
+@pytest.mark.parametrize(("found", "error", "why"), [
+    (Checkpoint("", {"complexity": "low"}, "go on"), UsageError, "needs a milestone and"),
+    (Checkpoint("design", {}, "  "), UsageError, "needs a milestone and an assumption"),
+    (Checkpoint(f"use {TOKEN}", {"complexity": "low"}, ""), RefusedError, "holds a secret"),
+    (Checkpoint("design", {"complexity": TOKEN}, ""), RefusedError, "holds a secret"),
+    (Checkpoint("design", {}, f"log in with {TOKEN}"), RefusedError, "holds a secret"),
 ])  # fmt: skip
-def test_a_checkpoint_that_says_nothing_is_refused(found: Checkpoint) -> None:
-    """It needs a milestone, and an assumption or a recommendation."""
-    with pytest.raises(UsageError, match="needs a milestone and an assumption"):
-        checkpoint_line(found, "2026-11-21T00:00:00Z")
-
-
-@pytest.mark.parametrize("found", [
-    Checkpoint(f"use {TOKEN}", {"complexity": "low"}, ""),
-    Checkpoint("design", {"complexity": TOKEN}, ""),
-    Checkpoint("design", {"complexity": "low"}, f"log in with {TOKEN}"),
-])  # fmt: skip
-def test_a_secret_in_any_field_refuses_the_checkpoint(found: Checkpoint) -> None:
-    """The file is committed with the work; the message does not repeat it."""
-    with pytest.raises(RefusedError, match="holds a secret") as refused:
+def test_a_checkpoint_says_something_and_no_secret(
+    found: Checkpoint, error: type[MemError], why: str
+) -> None:
+    """A milestone, and an assumption or a recommendation; the message repeats no secret."""
+    with pytest.raises(error, match=why) as refused:
         checkpoint_line(found, "2026-11-21T00:00:00Z")
     assert TOKEN not in refused.value.what
 

@@ -1,7 +1,5 @@
 """The plan: what becomes of findings in view of what is known."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -55,32 +53,32 @@ def test_ids_do_not_depend_on_words() -> None:
     assert one.id == again.id and len({one.id, two.id, three.id}) == 3
 
 
-def test_a_merged_id_is_not_written_again() -> None:
-    """Whatever was merged lives on in its survivor."""
-    name = drafts_of(SESSION, [SAID], TODAY)[0].id
-    done = planned(SAID, files=(known(entry("Other.", merged_from=f"[{name}]")),))
-    assert done.texts == {} and done.dropped == {placement.LEARNED: 1}
+NAMED = drafts_of(SESSION, [SAID], TODAY)[0].id
+OTHER, LIVE = "Other words, written by hand.", known(entry(SAID.body))
+MERGED = known(entry(OTHER, id="alive", merged_from="[e-1]"))
 
 
-def test_equal_findings_of_one_session_are_one() -> None:
-    """Two scopes that find the same write it once."""
-    done = planned(SAID, SAID._replace(scope="observations"))
-    assert [event.what for event in done.events] == ["learned"]
-    assert done.dropped == {placement.TWICE: 1}
-
-
-def test_the_survivor_of_a_merge_is_reinforced() -> None:
-    """What says the same as an archived original counts for what it was merged into."""
-    live = known(entry("Quite different words stand here now.", id="alive", merged_from="[e-1]"))
-    archive = archived("merged")
-    done = planned(SAID, files=(live, archive))
-    assert [(e.what, e.id) for e in done.events] == [("reinforced", "alive")]
-
-
-def test_a_superseded_claim_is_dropped() -> None:
-    """It lost once; saying it again does not bring it back."""
-    archive = archived("superseded")
-    assert planned(SAID, files=(archive,)).dropped == {placement.THROWN: 1}
+@pytest.mark.parametrize(("said", "files", "done", "dropped"), [
+    ((SAID,), (known(entry(OTHER, merged_from=f"[{NAMED}]")),), "", placement.LEARNED),
+    ((SAID, SAID._replace(scope="observations")), (), "learned", placement.TWICE),
+    ((SAID, AGAIN), (LIVE,), "reinforced", placement.TWICE),
+    ((SAID,), (MERGED, archived("merged")), "reinforced", ""),  # the survivor of a merge
+    ((SAID,), (archived("superseded"),), "", placement.THROWN),
+    ((SAID,), (known(entry(OTHER)), archived("superseded")), "reinforced", ""),  # it came back
+    ((SAID, AGAIN), (archived("stale"),), "restored", placement.TWICE),
+    ((SAID._replace(reinforces="gone"),), (known(entry(OTHER)),), "learned", ""),
+    ((SAID,), (LIVE._replace(writable=False),), "", placement.ELSEWHERE),  # another work tree
+])  # fmt: skip
+def test_what_is_known_is_strengthened_once_and_what_was_thrown_out_stays_out(
+    said: tuple[Finding, ...], files: tuple[placement.KnownFile, ...], done: str, dropped: str
+) -> None:
+    """However many turns and scopes say it, in view of live entries, archives and merges."""
+    found = planned(*said, files=files)
+    assert [event.what for event in found.events] == [done][: bool(done)]
+    assert found.dropped == {dropped: 1} if dropped else not found.dropped
+    if done == "reinforced":
+        after = parse(found.texts["MEMORY.md"], "MEMORY.md").entries
+        assert [one.reinforcement_count for one in after] == [1]
 
 
 def test_remember_this_resets_the_clock() -> None:
@@ -120,40 +118,6 @@ def test_bullets_go_to_the_end_of_the_prose() -> None:
     assert after.startswith("# Norms\r\n\r\nText.\r\n\r\n- [2026-11-21] A norm.\r\n\r\n---\r\n")
     assert [e.id for e in parse(after, "institutional.md").entries] == ["e-1"]
     assert placement.with_bullets(parse("", "x"), ["- a"]) == "- a\n"
-
-
-# --- what is known elsewhere, twice, or not at all
-
-
-def test_a_session_strengthens_an_entry_once() -> None:
-    """However many turns say it."""
-    done = planned(SAID, AGAIN, files=(known(entry(SAID.body)),))
-    assert [event.what for event in done.events] == ["reinforced"]
-    assert done.dropped == {placement.TWICE: 1}
-    assert parse(done.texts["MEMORY.md"], "x").entries[0].reinforcement_count == 1
-
-
-def test_a_reminder_of_what_nobody_knows_is_learned() -> None:
-    """`reinforces` names an entry that is gone: then the words are new."""
-    done = planned(SAID._replace(reinforces="gone"), files=(known(entry("Other words.")),))
-    assert [event.what for event in done.events] == ["learned"]
-
-
-def test_an_archived_copy_of_a_live_entry_does_not_speak_against_it() -> None:
-    """What left once and came back is alive: it is reinforced, not dropped as thrown out."""
-    live = known(entry("The words it was given later on, by hand."))
-    archive = archived("superseded")
-    done = planned(SAID, files=(live, archive))
-    assert [(event.what, event.id) for event in done.events] == [("reinforced", "e-1")]
-
-
-def test_a_stale_entry_that_is_said_twice_comes_back_once() -> None:
-    """The second time it is known already."""
-    archive = archived("stale")
-    done = planned(SAID, AGAIN, files=(archive,))
-    assert [event.what for event in done.events] == ["restored"]
-    assert done.dropped == {placement.TWICE: 1}
-    assert len(parse(done.texts["MEMORY.md"], "x").entries) == 1
 
 
 def test_a_norm_that_stands_there_already_is_not_written_twice() -> None:

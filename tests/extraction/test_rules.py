@@ -1,7 +1,5 @@
 """Rules: what a person says and an agent finds out, judged by evidence; silence otherwise."""
 
-from __future__ import annotations
-
 import pytest
 
 from memcli.extraction import rules
@@ -124,9 +122,8 @@ def test_a_turn_that_says_remember_this_teaches_the_rest_as_well() -> None:
     """One lesson does not hide another."""
     rule = "From now on always write money as Decimal, never as float."
     fact = "Remember this: the invoice numbers come from the ERP."
-    assert [one.body for one in found(human(f"{rule} {fact}"))] == [
-        "The invoice numbers come from the ERP.", rule
-    ]  # fmt: skip
+    bodies = ["The invoice numbers come from the ERP.", rule]
+    assert [one.body for one in found(human(f"{rule} {fact}"))] == bodies
 
 
 def test_a_session_leaves_the_best_and_names_the_others() -> None:
@@ -135,7 +132,6 @@ def test_a_session_leaves_the_best_and_names_the_others() -> None:
         "We must never touch the cart module by hand, because it is generated.",
         "Our invoices should always be rounded half up, since auditors check them.",
         "The login page has to keep its old address, otherwise bookmarks break.",
-        "We always deploy on Mondays, because support is there.",
         "Never retry a payment without its key, so that nobody pays twice.",
         "Our mailer should never run in tests, because it broke production last time.",
         "The search index needs to be rebuilt every time the schema changes.",
@@ -168,14 +164,6 @@ def test_errors_that_were_got_over_are_learned_with_their_cause() -> None:
                      call("Bash", command="pytest"), good)  # fmt: skip
 
 
-def test_titles_end_at_a_word() -> None:
-    """Without what leads into them, and not cut in the middle."""
-    (one,) = found(
-        human("Ok so, we must never " + "extraordinarily " * 12 + "deploy, because it broke.")
-    )
-    assert len(one.title) <= 101 and one.title.startswith("We must") and one.title.endswith("…")
-
-
 PONDERED = [
     "Hey, I was looking at the parser the other day. I wonder if it could be simpler?",
     "Makes sense. Maybe we should check the header there, because it broke in the past?",
@@ -200,6 +188,13 @@ def test_what_an_agent_found_out_is_learned() -> None:
     (one,) = found(call("Edit", file_path="/repo/a.py"), agent(text))
     assert one.kind == "pitfall" and "silently" in one.body
     assert found(human("Remember the fix of the login page?"), agent("Yes.")) == []
+
+
+def test_titles_end_at_a_word() -> None:
+    """Without what leads into them, and not cut in the middle."""
+    long = "Ok so, we must never " + "extraordinarily " * 12 + "deploy, because it broke."
+    (one,) = found(human(long))
+    assert len(one.title) <= 101 and one.title.startswith("We must") and one.title.endswith("…")
 
 
 def test_cues_of_one_language_mean_nothing_else_in_another() -> None:

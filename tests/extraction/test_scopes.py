@@ -1,7 +1,5 @@
 """The table of scopes: who takes part in a session, and where its lessons go."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -31,14 +29,10 @@ def test_team_needs_a_task_and_its_memories() -> None:
     assert "team" in names(home=Home("j", "t"), inputs={**INPUTS, "task memories": "x"})
 
 
-def test_only_what_is_wanted_runs() -> None:
-    """Others are not even named as skipped."""
+def test_only_what_is_wanted_runs_and_what_is_skipped_has_a_reason() -> None:
+    """Others are not even named; no scope vanishes."""
     runs, skipped = scopes.chosen(["corrective"], INPUTS, Home(), llm=True, global_on=False)
     assert [scope.name for scope in runs] == ["corrective"] and skipped == ()
-
-
-def test_every_skipped_scope_has_a_reason() -> None:
-    """No scope vanishes."""
     runs, skipped = scopes.chosen((), {}, Home(), llm=False, global_on=False)
     assert len(runs) + len(skipped) == len(scopes.SCOPES) and all(one.why for one in skipped)
 

@@ -1,7 +1,5 @@
 """Turns of sessions, as the tests of extraction build them."""
 
-from __future__ import annotations
-
 from memcli.sessions.model import Turn
 
 
