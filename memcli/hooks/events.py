@@ -233,10 +233,14 @@ def _history(app: HookApp, text: str) -> HistoryLayer | None:
 def _decided(layer: HistoryLayer, text: str, room: int, seen: set[str]) -> Shown | None:
     """The best excerpt of what was said or committed, when it is clearly about a prompt."""
     best = layer.hits[0] if layer.hits and room >= LEAST_EXCERPT else None
-    if best is None or best.strength < CLEAR or layer.evidence(best, text) < MET:
+    if best is None or best.strength < CLEAR or (met := layer.evidence(best, text)) < MET:
         return None
     item = layer.shown(best, room, short=True) if layer.gone(best.doc) is None else None
-    return item if item and item.text and item.key not in seen else None
+    if item is None or item.key in seen:
+        return None
+    # A subject alone must bear on the prompt clearly, and say more than that does.
+    enough = item.text or ((layer.strong or met > MET) and layer.adds(best, text))
+    return item if enough else None
 
 
 TOLD = {"session-start": session_start, "subagent-start": subagent_start, "prompt": prompt}

@@ -94,6 +94,10 @@ class HistoryLayer:
         words = self._words("\n".join((hit.doc.title, *(doc.text for doc in hit.docs))))
         return len((plain - named) & words)
 
+    def adds(self, hit: HistoryHit, text: str) -> bool:
+        """Whether the title of a hit has more than a word that a text has not."""
+        return len(self._words(hit.doc.title) - self._words(text) - COMMON) > 1
+
     def shown(
         self, hit: HistoryHit, room: int, *, short: bool = False, known: Sequence[str] = ()
     ) -> Shown:

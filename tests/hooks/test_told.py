@@ -207,13 +207,15 @@ WHY = (
      "exactly seven attempts"),
     ("", WHY, "thanks, that looks lovely", ""),
     ("", "src/shop/core.py: make messages verbose", "rename foo to bar in src/shop/core.py", ""),
+    ("", "Quarterly invoices of dormant tenants fall back to the yearly table",
+     "quarterly invoices fail for dormant tenants: which table?", "yearly table"),
     ("", "Quarterly invoices skip dormant tenants entirely",
      "why do quarterly invoices skip dormant tenants entirely?", ""),
 ])  # fmt: skip
 def test_history_is_told_when_it_is_clearly_about_a_prompt(
     shop: Project, entry: str, commit: str, asked: str, said: str
 ) -> None:
-    """An excerpt of a commit, once, and before entries; never a bare subject or for a file name."""
+    """An excerpt of a commit, once, and before entries; no subject that says no more, no file name."""
     for i in range(30):
         shop.write(f"src/part{i}.py", f"value = {i}\n")
         shop.commit(f"Part {i}: widget number {i} is drawn from its own table")
