@@ -64,17 +64,23 @@ def build(task: str, rarity: Callable[[Sequence[str]], Sequence[int]] | None = N
 
 
 def widened(query: Query, counts: Callable[[Sequence[str]], Sequence[int]]) -> Query:
-    """The query with the beginning of each longer word that stands nowhere as it is written: the
-    full text knows the endings of English alone.
+    """The query with a part of each word that stands nowhere as it is written.
+
+    Of a longer word its beginning: the full text knows the endings of English alone, up to three
+    letters are an ending. Of a pair of characters each that says something.
     """
-    found = []
+    found: list[str] = []
     for term, count in zip(query.terms, counts(query.terms), strict=True):
-        ends = range(1, min(ENDING, len(term) - BEGINNING) + 1)
-        unknown = not count and term.isalpha() and not spaceless_runs(term)
-        shorter = [f"{term[:-end]}*" for end in ends] if unknown else []
-        known = zip(shorter, counts(shorter), strict=True)
-        found.append(next((beginning for beginning, n in known if n), term))
-    return query._replace(terms=tuple(found))
+        if count or not term.isalpha():
+            found.append(term)
+        elif spaceless_runs(term):
+            found += [f"{char}*" for char in term if not is_filler(char)]
+        else:
+            ends = range(1, min(ENDING, len(term) - BEGINNING) + 1)
+            shorter = [f"{term[:-end]}*" for end in ends]
+            known = zip(shorter, counts(shorter), strict=True)
+            found.append(next((beginning for beginning, n in known if n), term))
+    return query._replace(terms=tuple(dict.fromkeys(found)))
 
 
 def _terms(word: str) -> list[str]:

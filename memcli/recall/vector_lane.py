@@ -14,7 +14,7 @@ from memcli.errors import ProviderError, UsageError
 from memcli.index.lexical import Query
 from memcli.index.vectors import Damaged, Near, is_content
 from memcli.index.view import Lane, Signals
-from memcli.memory.words import word_forms
+from memcli.memory.words import spaceless_runs, word_forms
 from memcli.named import NamedTuple
 from memcli.providers import embed as vector
 from memcli.recall import fusion as blend
@@ -108,7 +108,8 @@ def understand(
 def _understand_words(
     vocabulary: Vocabulary, rare: Rarity, local: Local, task: str, asked: Query
 ) -> Task:
-    written = list(word_forms(task[: 100 * MOST_WORDS]))
+    # The table has no words of scripts without spaces, only their characters: they would be noise.
+    written = [w for w in word_forms(task[: 100 * MOST_WORDS]) if not spaceless_runs(w)]
     distinct = list(dict.fromkeys(word for word in written if is_content(word)))
     if len(distinct) > MOST_WORDS:
         distinct = [word for word in distinct if word.lower() in asked.terms][:MOST_WORDS]

@@ -71,6 +71,12 @@ def test_a_word_that_stands_nowhere_is_asked_by_its_beginning() -> None:
     assert got.terms == ("verbindung*", "model*", "author", "proxy")
 
 
+def test_a_pair_of_characters_that_stands_nowhere_is_asked_by_each() -> None:
+    """What only joins words is left out; a pair that occurs stays as it is."""
+    got = widened(build("更新次数的"), lambda words: [int(word == "次数") for word in words])
+    assert got.terms == ("更*", "新*", "次*", "次数")
+
+
 def test_a_long_task_counts_by_its_rarest_terms() -> None:
     """Of more than 64 terms the 64 rarest that occur at all are kept, the rarest first."""
     words = [f"w{i}x" for i in range(200)]

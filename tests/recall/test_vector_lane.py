@@ -54,6 +54,13 @@ def test_a_paraphrase_is_found_by_its_vector_alone(garage: Project) -> None:
     assert (got.json["mode"], got.json["hits"]) == ("bm25", [])
 
 
+def test_scripts_without_spaces_are_searched_by_words_alone(garage: Project) -> None:
+    """The table knows their characters, not their words: all their texts would be near."""
+    garage.write("tasks/ui.md", garage.entry("界面规则", "每天刷新预算约五十次。"))
+    (hit,) = garage.mem("recall", "--ranked", "--json", "--explain", "多久更新一次").json["hits"]
+    assert (hit["title"], hit["factors"]["vector"]) == ("界面规则", None)
+
+
 def test_explain_shows_the_cosine(garage: Project) -> None:
     """`vector` is the cosine, `lexical` 0 where no word is shared; relevance of the best is 1."""
     (hit,) = garage.mem("recall", "--ranked", "--json", "--explain", "car").json["hits"]
