@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager as Opened
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from memcli.errors import ProviderError, RefusedError, UsageError
 from memcli.index.database import Index, Refreshed
@@ -64,7 +64,7 @@ class App:
         self.kept = ProjectIndex(self.project, self.notes)
         self.guarded = self.kept.guarded
 
-    def __enter__(self) -> App:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -16,7 +16,7 @@ from memcli.memory.values import Patch
 from memcli.project import git
 from memcli.project.context import job_folder, moment, need_root, text_to_write
 from memcli.recall.answer import RecallRequest
-from memcli.sessions import clean
+from memcli.sessions import speakers
 from memcli.storage.files import SMALL_BYTES
 
 __all__ = ["AfterSession", "ExtractReport", "ExtractRequest", "Learned", "MomentReport", "extract"]
@@ -49,9 +49,9 @@ def premortem(
         hint = 'mem extract --premortem "what you are about to do"'
         raise UsageError("there is no task to foresee", hint)
     hits = recall(app, RecallRequest(task, Filters(type=("corrective",)), ranked_only=True)).hits
-    path, safe = _folder(app, job) / ".premortem.md", clean.clean_text(task)
+    path, safe = _folder(app, job) / ".premortem.md", speakers.clean_text(task)
     pitfalls = [(hit.title, hit.text, f"{hit.path}:{hit.line}") for hit in hits]
-    known = [clean.clean_text(f"{title}: {text}") for title, text, _ in pitfalls]
+    known = [speakers.clean_text(f"{title}: {text}") for title, text, _ in pitfalls]
     risks, failed = _risks(app, safe, known) if llm else ((), "")
     text = job_files.premortem(safe, pitfalls, risks, app.project.now.isoformat())
     report = MomentReport("premortem", "", len(pitfalls) + len(risks), failed, ())

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from memcli.extraction.episodes import EpisodeDraft
 from memcli.memory.grammar import derived_id
-from memcli.sessions.clean import clean_text, day_of, key_of, line, rough
 from memcli.sessions.model import Finding, Session, Stretch, Turn
+from memcli.sessions.speakers import clean_text, day_of, key_of, line, rough
 from memcli.text import model_output
 from memcli.text.injections import neutralise
 

@@ -21,7 +21,7 @@ from memcli.memory.parser import parse
 from memcli.memory.values import Entry, Patch, Problem, listed
 from memcli.project import context, git
 from memcli.project.context import current_stage, job_folder, need_root, task_folder, text_of
-from memcli.sessions import clean
+from memcli.sessions import speakers
 from memcli.sessions.model import Session, Turn
 from memcli.storage.files import Unreadable, digest
 from memcli.storage.state import Extraction
@@ -167,12 +167,12 @@ class _Extraction:
 
     def _session(self, raw: Session, position: Extraction | None) -> tuple[Session, str] | None:
         """Learn from one session; it and its task, None when nothing is to be remembered."""
-        session = clean.clean_session(raw)
+        session = speakers.clean_session(raw)
         seed = "\n".join(turn.text for turn in session.turns[:20]).encode("utf-8", "replace")
         session = session._replace(id=session.id or f"session-{digest(seed)[:16]}")
         home = self._home(session)
         first = placement.receipt(session, self._known(home))
-        task = position.task if position is not None else clean.task_of(session.turns)
+        task = position.task if position is not None else speakers.task_of(session.turns)
         why = {"turns were left out, the session is too large to be held": session.cut}
         why |= {"lines were not understood": session.skipped}
         cut = tuple(f"{count} {what}" for what, count in why.items() if count)
@@ -277,7 +277,7 @@ class _Extraction:
             self._unreadable(f"{home.job_folder}/{name}".lstrip("/"), error)
             return ""
         most = FILE_LENGTH * 4
-        text = clean.clean_text(text[-most:] if lines else text[:most])
+        text = speakers.clean_text(text[-most:] if lines else text[:most])
         return text if lines else text[:FILE_LENGTH]
 
     def _write(

@@ -14,7 +14,7 @@ from memcli.errors import RefusedError, UsageError
 from memcli.extraction.scopes import TEXTS
 from memcli.memory import front_matter
 from memcli.memory.values import PHASES
-from memcli.sessions.clean import clean_text, line
+from memcli.sessions.speakers import clean_text, line
 from memcli.text import model_output
 from memcli.text.controls import strip_private
 from memcli.text.injections import neutralise

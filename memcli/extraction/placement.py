@@ -15,8 +15,8 @@ from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import eol_of
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import OUTERMOST, Entry, Patch, Place, listed, sessions_of
-from memcli.sessions.clean import line, rough
 from memcli.sessions.model import Finding, Session
+from memcli.sessions.speakers import line, rough
 from memcli.similarity.claims import Claim, claim
 from memcli.similarity.duplicates import near_duplicate
 

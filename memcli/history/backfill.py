@@ -14,10 +14,9 @@ from memcli.history.docs import Doc
 from memcli.history.ingest import ARGUMENTS, exchanges
 from memcli.history.record import HistoryRecord
 from memcli.project import git
-from memcli.sessions.clean import clean_text, line
 from memcli.sessions.discover import FoundSession
 from memcli.sessions.reader import Position, read_all
-from memcli.sessions.speakers import when
+from memcli.sessions.speakers import clean_text, line, when
 from memcli.storage.files import transaction
 
 BATCH: Final = 2000

@@ -5,8 +5,8 @@ from itertools import groupby
 from typing import Final
 
 from memcli.history.docs import Doc
-from memcli.sessions.clean import clean_text, key_of, line
 from memcli.sessions.model import Session, Turn
+from memcli.sessions.speakers import clean_text, key_of, line
 from memcli.text.injections import neutralise
 
 ARGUMENTS: Final = frozenset(

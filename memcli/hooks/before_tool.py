@@ -40,24 +40,17 @@ _SCRIPT = r"-[a-zA-Z0]*[ef]|--(?:expression|file).*"
 _BEFORE = r"(?:[A-Za-z_]\w*=\S*|sudo|env|time|nohup|exec|command|then|do|else|!|\{)\s+"
 
 
-class Command(NamedTuple):
-    """A shell command as a whole, with single blanks, and the simple commands in it."""
-
-    whole: str = ""
-    simple: tuple[str, ...] = ()
-
-
 class ToolCall(NamedTuple):
-    """The files that a tool will change, absolute, and the shell command that it will run."""
+    """The files that a tool will change, absolute; its shell command, and each simple one in it."""
 
     files: tuple[str, ...] = ()
-    command: Command = Command()
+    commands: tuple[str, ...] = ()
 
 
 def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
     """Corrections about what is at hand: at most three lines, each once in a context."""
     tool = tool_call(call.input, call.cwd)
-    if not (tool.files or tool.command.whole) or not app.is_ready():
+    if not any(tool) or not app.is_ready():
         return Told()
     found = app.guarded(lambda: _corrections(app, tool))
     log = SessionLog(state)
@@ -98,17 +91,16 @@ def _line(app: HookApp, found: Candidate) -> tuple[str, str]:
 
 
 def _found(app: HookApp, scope: Scope, tool: ToolCall) -> list[Candidate]:
-    root, run = app.project.root or app.project.cwd, tool.command
+    root = app.project.root or app.project.cwd
     names = [name for path in tool.files for name in names_of(root, path)]
     keys = keys_of_files(names) if names else set()
-    if run.whole:
-        keys |= keys_of_commands(run.whole, run.simple)
+    if tool.commands:
+        keys |= keys_of_commands(tool.commands[0], tool.commands)
 
     def is_about(candidate: Candidate) -> bool:
         paths, commands = (candidate.values.get(key) or () for key in ("paths", "commands"))
-        if paths and any(globs.covers(paths, name) for name in names):
-            return True
-        return bool(run.whole) and runs(run, commands, candidate.text)
+        about = paths and any(globs.covers(paths, name) for name in names)
+        return bool(about) or runs(tool.commands, commands, candidate.text)
 
     return [each for each in app.index.entries.about(scope, keys) if is_about(each)]
 
@@ -196,15 +188,15 @@ def _plain(word: str) -> str:
     return re.sub(_PIECE, lambda piece: piece[1] or piece[2] or piece[3] or "", word)
 
 
-def parse_command(command: str) -> Command:
-    """A shell command and each simple command in it; what is quoted is not taken apart."""
-    found = [" ".join(part.split()) for part in _parts(command[:LONGEST])]
-    whole, bare = " ".join(command[:LONGEST].split()), []
-    for part in found:
+def parse_command(command: str) -> tuple[str, ...]:
+    """A shell command as a whole and each simple one in it; what is quoted is not taken apart."""
+    found = [" ".join(part.split()) for part in (command[:LONGEST], *_parts(command[:LONGEST]))]
+    bare = []
+    for part in found[1:]:
         while before := re.match(_BEFORE, part):
             part = part[before.end() :]
         bare.append(part)
-    return Command(whole, tuple(dict.fromkeys(filter(None, (whole, *found, *bare)))))
+    return tuple(dict.fromkeys(filter(None, (*found, *bare))))
 
 
 def _parts(command: str) -> Iterator[str]:
@@ -216,14 +208,13 @@ def _parts(command: str) -> Iterator[str]:
     yield command[at:]
 
 
-def runs(command: Command, patterns: Sequence[str], body: str) -> bool:
+def runs(commands: Sequence[str], patterns: Sequence[str], body: str) -> bool:
     """Whether an entry is about a shell command: by its globs, else by a code span of its body."""
-    if patterns:
+    if patterns or not commands:
         known = patterns[: globs.MOST]
-        return any(globs.matches(glob, each) for glob in known for each in command.simple)
+        return any(globs.matches(glob, each) for glob in known for each in commands)
     return "`" in body and any(
         # It neither begins nor ends within a word.
-        span in command.whole
-        and re.search(rf"(?<![\w./-]){re.escape(span)}(?![\w-])", command.whole)
+        span in commands[0] and re.search(rf"(?<![\w./-]){re.escape(span)}(?![\w-])", commands[0])
         for span in code_spans(body)
     )

@@ -8,10 +8,9 @@ import re
 import time
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-from memcli.app import App, Options
+from memcli.app import App
 from memcli.named import NamedTuple
 from memcli.project.config import Config
 from memcli.project.context import Project
@@ -135,12 +134,6 @@ class HookApp(App):
     late = False
     embeds_here = False
     """Vectors are made by mem index, recall and the worker; a hook only uses them."""
-
-    def __init__(self, options: Options, environ: Mapping[str, str], cwd: Path) -> None:
-        super().__init__(options, environ, cwd, HookProject)
-
-    def __enter__(self) -> HookApp:
-        return self
 
     def is_ready(self) -> bool:
         """Bring the index up to the files where that takes no time; False when it is empty."""

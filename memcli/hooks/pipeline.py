@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from memcli.app import App
 from memcli.commands import compact
@@ -17,8 +17,7 @@ from memcli.compaction.compact import count_uses
 from memcli.compaction.reinforce import ReinforceRequest, reinforce
 from memcli.errors import MemError
 from memcli.extraction.extract import ExtractReport, ExtractRequest, Learned, extract
-from memcli.hooks.before_tool import Command, names_of, runs, tool_call
-from memcli.memory.changes import Event
+from memcli.hooks.before_tool import names_of, runs, tool_call
 from memcli.memory.prominence import USED, long_words
 from memcli.project.globs import covers
 from memcli.sessions.model import Turn
@@ -26,6 +25,7 @@ from memcli.similarity.claims import claim
 from memcli.similarity.differences import negated_terms
 from memcli.storage.state import SessionLog
 
+T = TypeVar("T")
 _TICK = timedelta(seconds=1)  # what is told is dated to the second
 _SENTENCES = re.compile(r"(?<=[.;!?])\s+|\n")
 
@@ -40,63 +40,56 @@ def run(
     report = extract(app, request, dry_run=dry_run)
     if not writes:
         return AfterSession(report, (), (), report.patches)
-    reinforced: list[str] = []
-    compacted: list[Event] = []
-    if strengthen:
-        for learned in report.sessions:
-            _tried(app, partial(_reinforce, app, report, learned, reinforced))
-        if report.patches:  # the files are written anyway: what waited is written, too
-            paths = [patch.path for patch in report.patches]
-            _tried(app, lambda: reinforced.extend(count_uses(app, paths)))
+    used: list[str] = []
+    for learned in report.sessions if strengthen else ():
+        used += _tried(app, partial(_reinforce, app, report, learned)) or ()
+    if strengthen and report.patches:  # what waited for these files to be written is written, too
+        used += _tried(app, lambda: count_uses(app, [patch.path for patch in report.patches])) or ()
     # What is due is a matter of days and stages, too; but a commit alone is no end of a session.
-    if app.project.config.compact_after_extract and report.sessions:
-        _tried(app, lambda: compacted.extend(compact.compact_due(app).done))
+    due = app.project.config.compact_after_extract and report.sessions
+    compacted = _tried(app, lambda: compact.compact_due(app).done) if due else None
     note_sessions(app, request.transcripts)
-    return AfterSession(report, tuple(reinforced), tuple(compacted), report.patches)
+    return AfterSession(report, tuple(used), tuple(compacted or ()), report.patches)
 
 
-def _tried(app: App, work: Callable[[], object]) -> None:
+def _tried(app: App, work: Callable[[], T]) -> T | None:
     try:
-        work()
+        return work()
     except MemError as error:
         app.notes.append(f"{error.what} ({error.hint})" if error.hint else error.what)
+        return None
 
 
-def _reinforce(app: App, report: ExtractReport, learned: Learned, reinforced: list[str]) -> None:
-    turns = report.turns.get(learned.session)
+def _reinforce(app: App, report: ExtractReport, learned: Learned) -> tuple[str, ...]:
+    turns, session = report.turns.get(learned.session), learned.session
     if learned.known or turns is None:
-        return
+        return ()
     spoken = "\n".join(turn.text for turn in turns if turn.role != "tool")
-    note_uses(app, learned.session, spoken, turns)
+    note_uses(app, session, spoken, turns)
     with app.state() as history:
-        recalled = history.recalled(learned.session)
+        recalled = history.recalled(session)
     if not recalled:
-        return
-    mode, workflows = app.project.config.reinforce_mode, set()
-    if learned.outcome == "success":
-        app.project.relist()
-        app.refresh()
-        copies = app.index.entries.copies(recalled)
-        workflows = {each.entry for each in copies if each.kind == "workflow"}
-    request = ReinforceRequest(
-        session=learned.session,
-        mode=mode,
-        spoken=spoken if mode != "retrieved" else None,
-        succeeded=tuple(sorted(workflows & set(recalled))),
+        return ()
+    mode, worked = app.project.config.reinforce_mode, learned.outcome == "success"
+    app.refresh()
+    copies = app.index.entries.copies(recalled) if worked else ()
+    flows = tuple(sorted({copy.entry for copy in copies if copy.kind == "workflow"}))
+    said = spoken if mode != "retrieved" else None
+    done = reinforce(
+        app, ReinforceRequest(session=session, mode=mode, spoken=said, succeeded=flows)
     )
-    done = reinforce(app, request)
-    reinforced += [*done.reinforced, *done.rated]
+    return (*done.reinforced, *done.rated)
 
 
 # --- which of what hooks told was used
 
 
 class Deed(NamedTuple):
-    """A call of a tool: when, the files it changed (from the root), the command, its words."""
+    """A call of a tool: when, the files it changed (from the root), the commands, its words."""
 
     at: datetime
     files: tuple[str, ...]
-    command: Command
+    commands: tuple[str, ...]
     words: str
 
 
@@ -104,27 +97,23 @@ def note_uses(app: App, session: str, said: str, turns: Sequence[Turn]) -> None:
     """Note which of the entries that a session was told it used."""
     heard = "\n".join(turn.text for turn in turns if turn.role == "user")
     with app.state() as state:
-        log = SessionLog(state)
-        told: dict[str, datetime] = {}
+        log, told = SessionLog(state), dict[str, datetime]()
         for each in log.told(session):
             told.setdefault(each.entry, datetime.fromisoformat(each.at).astimezone(UTC) + _TICK)
-        copies = app.index.entries.copies(told) if told else ()
-        deeds = list(_deeds(turns, app.project.root or app.project.cwd)) if copies else []
-        used = {}
-        for copy in copies:
+        deeds = list(_deeds(turns, app.project.root or app.project.cwd)) if told else []
+        used = set()
+        for copy in app.index.entries.copies(told) if told else ():
             text = f"{copy.title}\n{copy.text}"
             later = [deed for deed in deeds if deed.at > told[copy.entry]]
             known = "\n".join([heard, *(deed.words for deed in deeds if deed not in later)])
             if is_used(copy.entry, text, said, known) or is_followed(text, copy.values, later):
-                used[copy.entry] = text
+                used.add(copy.entry)
         with state.transaction():
             log.wait(session, used, app.project.now.isoformat())
 
 
 def is_used(entry_id: str, text: str, said: str, heard: str) -> bool:
-    """Whether an agent's words show that it used an entry: its id, or words that it had from there
-    and not from what was `heard` before.
-    """
+    """Whether an agent used an entry: it says its id, or words from there that it had not heard."""
     own = long_words(text) - long_words(heard)
     taken = bool(own) and len(own & long_words(said)) >= USED * len(own)
     return taken or entry_id[:8] in said
@@ -134,18 +123,18 @@ def is_followed(text: str, values: Mapping[str, Any], deeds: Sequence[Deed]) -> 
     """Whether what was done is what an entry is about: a file where it forbids nothing; a command
     also where it names it in a sentence without a negation, never where in one with one.
     """
-    sentences = _SENTENCES.split(text)
-    refusing = [each for each in sentences if negated_terms(claim(each))]
-    open_ones = [each for each in sentences if each not in refusing]
-    paths, commands = (values.get(key) or () for key in ("paths", "commands"))
+    kinds: tuple[list[str], list[str]] = [], []
+    for sentence in _SENTENCES.split(text):
+        kinds[bool(negated_terms(claim(sentence)))].append(sentence)
+    (asking, refusing), globs = kinds, [values.get(key) or () for key in ("paths", "commands")]
 
     def is_advised(deed: Deed) -> bool:
-        if any(runs(deed.command, (), each) for each in refusing):
+        if any(runs(deed.commands, (), each) for each in refusing):
             return False
-        if any(runs(deed.command, (), each) for each in open_ones):
+        if any(runs(deed.commands, (), each) for each in asking):
             return True
-        about = any(covers(paths, name) for name in deed.files)
-        return not refusing and (about or runs(deed.command, commands, ""))
+        about = any(covers(globs[0], name) for name in deed.files)
+        return not refusing and (about or runs(deed.commands, globs[1], ""))
 
     return any(map(is_advised, deeds))
 
@@ -158,5 +147,5 @@ def _deeds(turns: Sequence[Turn], root: Path) -> Iterator[Deed]:
             files = tuple(name for path in call.files for name in names(path))
             at = datetime.fromisoformat(turn.time)
             words = f"{turn.text} {' '.join(map(str, turn.input.values()))}"
-            if call.files or call.command.whole:
-                yield Deed(at.replace(tzinfo=at.tzinfo or UTC), files, call.command, words)
+            if any(call):
+                yield Deed(at.replace(tzinfo=at.tzinfo or UTC), files, call.commands, words)

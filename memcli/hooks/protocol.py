@@ -150,10 +150,10 @@ def _log(line: str) -> None:
 
 def _event(verb: str, call: HookCall) -> str:
     from memcli.app import Options
-    from memcli.hooks.calls import HookApp, answer, has_memory
+    from memcli.hooks.calls import HookApp, HookProject, answer, has_memory
 
     cwd = Path(os.path.realpath(call.cwd))
-    with HookApp(Options(quiet=True), os.environ, cwd) as app:
+    with HookApp(Options(quiet=True), os.environ, cwd, HookProject) as app:
         if not has_memory(app):
             return ""
         told = _with_state(app, verb, call)

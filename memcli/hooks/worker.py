@@ -3,12 +3,12 @@
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from memcli.app import App, Options
 from memcli.errors import MemError
-from memcli.hooks.calls import HookApp, has_memory, learns_here, notes
+from memcli.hooks.calls import HookApp, HookProject, learns_here, notes
 from memcli.memory.values import ARCHIVE
 from memcli.project import git
 from memcli.storage.files import digest, state_dir
@@ -18,12 +18,8 @@ from memcli.text.controls import for_display
 
 TRIES = 5  # so often a session that cannot be learned from is tried; then it is given up
 PATIENCE = 600.0  # seconds that one worker waits for another of the same project
-LARGE = 2_000_000
-"""Bytes of memory files up to which it is looked whether there is work for mem compact."""
+LARGE = 2_000_000  # bytes of memory files above which git does not wait for a look at mem compact
 COMMAND = 15.0  # seconds that a worker waits for a running git command
-
-
-GIT_EVENTS = ("post-merge", "post-rewrite", "post-commit")
 
 
 def start(app: App, *, wait: bool) -> None:
@@ -51,35 +47,29 @@ def work(root: str, environ: Mapping[str, str], *, wait: bool) -> str:
     """Learn from what is spooled, then from finished sessions; a line for the log."""
     if hasattr(os, "nice"):
         os.nice(10)
-    from memcli.index import anchors
-
     with App(Options(root=root, quiet=True), environ, Path(root)) as app:
         name = f"worker-{digest(app.project.key.encode('utf-8', 'surrogateescape'))}"
         with alone(state_dir(), name, wait=PATIENCE if wait else 0.0) as mine:
             if not mine:
                 return "another worker is at it"
-            if has_memory(app):
-                app.refresh()
+            app.refresh()
             if not learns_here(app):
                 return "nothing to learn here"
             with app.state() as history:
                 spool = Spool(history)
                 done = [*(_told(app, spool, item) for item in spool.waiting()), _learn(app, ())]
-            if has_memory(app):  # what entries name is held against the new commits
-                app.guarded(lambda: anchors.update(app.index, Path(root), seconds=60))
+            from memcli.index import anchors
+
+            # What entries name is held against the new commits.
+            app.guarded(lambda: anchors.update(app.index, Path(root), seconds=60))
             return "; ".join(filter(None, done)) or "nothing to learn"
 
 
 def _told(app: App, spool: Spool, item: Spooled) -> str:
     from memcli.extraction.transcripts import QUIET
-    from memcli.sessions.discover import discover
 
-    path = item.path
-    if not path and app.project.root is not None:  # its agent did not name it
-        found = discover(app.project.environ, [app.project.root]).found
-        own = [each for each in found if (each.session, each.parent) == (item.session, "")]
-        path = str(own[0].path) if own else ""
-    if not path or not os.path.isfile(path):
+    path = item.path or _transcript(app, item.session)
+    if not os.path.isfile(path):
         spool.remove(item)
         return f"{item.session}: the transcript is gone"
     if not item.ended and time.time() - os.stat(path).st_mtime < QUIET:
@@ -93,6 +83,15 @@ def _told(app: App, spool: Spool, item: Spooled) -> str:
         return f"{item.session}: {fault}"
     spool.remove(item)
     return f"{item.session}: given up, {fault}" if fault else f"{item.session}: learned from"
+
+
+def _transcript(app: App, session: str) -> str:
+    """The file of a session whose agent did not name it."""
+    from memcli.sessions.discover import discover
+
+    found = discover(app.project.environ, [app.project.root] if app.project.root else []).found
+    own = (str(each.path) for each in found if (each.session, each.parent) == (session, ""))
+    return next(own, "")
 
 
 def _hindered(app: App) -> str:
@@ -114,17 +113,21 @@ def _learn(app: App, paths: tuple[str, ...]) -> str:
     try:
         request = ExtractRequest(transcripts=paths, finished=not paths)
         sessions = pipeline.run(app, request).extract.sessions
-        events = (event for session in sessions for event in session.events)
-        if titles := [event.title for event in events if event.what == "learned"]:
-            named = for_display("; ".join(titles[:3]))
-            named += f"; {len(titles) - 3} more" if len(titles) > 3 else ""
-            line = f"{notes(len(titles))} learned ({named}): mem list --recent 5"
-            with app.state() as history, history.transaction():
-                SessionLog(history).note("news", [(line,)])  # told at the next start
+        events = [event for session in sessions for event in session.events]
+        _announce(app, [event.title for event in events if event.what == "learned"])
     except (MemError, OSError) as error:
         return f"{type(error).__name__}: {getattr(error, 'what', error)}"
     failed = {scope for session in sessions for scope, _ in session.failed}
     return f"scopes failed: {', '.join(sorted(failed))}" if failed else ""
+
+
+def _announce(app: App, titles: Sequence[str]) -> None:
+    """Have the next start say what was learned."""
+    named = for_display("; ".join(titles[:3]))
+    named += f"; {len(titles) - 3} more" if len(titles) > 3 else ""
+    line = f"{notes(len(titles))} learned ({named}): mem list --recent 5"
+    with app.state() as history, history.transaction():
+        SessionLog(history).note("news", [(line,)] if titles else [])
 
 
 # --- git
@@ -132,23 +135,19 @@ def _learn(app: App, paths: tuple[str, ...]) -> str:
 
 def after_git(event: str, environ: Mapping[str, str], cwd: Path) -> tuple[str, str]:
     """Do what an event of git asks for; a line for the person, and one for the log."""
-    if event not in GIT_EVENTS:
-        return "", "unknown event of git"
     environ = {key: value for key, value in environ.items() if not key.startswith("GIT_")}
-    with HookApp(Options(quiet=True), environ, cwd.resolve()) as app:
+    with HookApp(Options(quiet=True), environ, cwd.resolve(), HookProject) as app:
         if not learns_here(app) or app.project.root is None:
             return "", ""
         app.from_state(lambda state: Spool(state).beat(event, int(time.time())), None)
-        if event != "post-commit":
-            done = app.refresh(wait=1)
-            busy = " (busy)" if done.busy else ""
-            return _work(app), f"{done.changed} changed, {done.removed} removed{busy}"
-        top = git.work_tree(app.project.root)
-        word = git.under_way(top) if top is not None else ""
-        if word in ("", "command"):
-            start(app, wait=False)
+        if event == "post-commit":
+            top = git.work_tree(app.project.root)
+            if top is None or git.under_way(top) in ("", "command"):  # else git goes on after it
+                start(app, wait=False)
             return "", ""
-        return "", f"waits: {word}"  # git goes on after this commit
+        done = app.refresh(wait=1)
+        busy = " (busy)" if done.busy else ""
+        return _work(app), f"{done.changed} changed, {done.removed} removed{busy}"
 
 
 def _work(app: App) -> str:

@@ -19,7 +19,6 @@ from memcli.storage.files import SMALL_BYTES, read_text, state_dir
 from memcli.storage.sqlite import Owner, Owners, remembered
 
 FAR: Final = 1 << 20  # bytes at the head of a file in which the folder is looked for
-_AGENT = re.compile(r"agent-[\w-]{1,100}\.jsonl")
 
 
 class FoundSession(NamedTuple):
@@ -104,7 +103,7 @@ def agents_of(path: Path, session: str) -> list[Path]:
 
 def is_agent(path: Path) -> bool:
     """Whether a file is, by its name, that of a sub-agent."""
-    return _AGENT.fullmatch(path.name) is not None
+    return path.match("agent-*.jsonl")
 
 
 def _files(folder: Path, patterns: Sequence[str]) -> list[Path]:
@@ -130,7 +129,7 @@ def _by_records(path: Path, *_: object, session: Names, cwd: Names = ("cwd",)) -
             with suppress(ValueError):
                 record = parse(line.data) if b'"cwd"' in line.data else None
                 own = speakers.name(reduce(_under, session, record))
-                name, folder = name or own, speakers.line(reduce(_under, cwd, record))
+                name, folder = name or own, speakers.folder(reduce(_under, cwd, record))
                 if is_agent(path) and (agent := speakers.name(mapping(record).get("agentId"))):
                     name, parent = agent, parent or own
     return Owner(name, folder, parent)

@@ -135,7 +135,7 @@ class Gather:
     def where(self, *, session: Any = "", cwd: Any = "") -> None:
         """The session and folder from here on; what is not known stays as it was."""
         self._session = intern(speakers.name(session)) or self._session
-        self._cwd = intern(speakers.line(cwd)) or self._cwd
+        self._cwd = intern(speakers.folder(cwd)) or self._cwd
         self.cwd = self.cwd or self._cwd
         if self._session:
             self.names[self._session] += 1

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from memcli.extraction.rules import evidence
-from memcli.sessions import clean
+from memcli.sessions import speakers
 from memcli.sessions.model import Session
 from memcli.sessions.reader import read_all
 from memcli.text.matching import PACKAGE
@@ -92,7 +92,7 @@ def read(path: Path) -> Session:
     """A file's sessions as one, cleaned as `mem extract` does."""
     found = read_all(str(path))
     turns = tuple(turn for session in found for turn in session.turns)
-    return clean.clean_session(found[0]._replace(turns=turns))
+    return speakers.clean_session(found[0]._replace(turns=turns))
 
 
 def silent(folder: Path) -> dict[str, Session]:

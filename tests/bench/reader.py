@@ -15,8 +15,8 @@ from memcli.extraction.engines import EngineInput
 from memcli.extraction.scopes import ExtractionScope, Home
 from memcli.memory.parser import parse
 from memcli.providers.llm import Scripted
-from memcli.sessions.clean import task_of
 from memcli.sessions.model import Session
+from memcli.sessions.speakers import task_of
 from tests.bench import fit_rules
 
 TODAY = "2026-11-22"

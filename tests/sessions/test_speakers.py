@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from memcli.sessions import clean, speakers
+from memcli.sessions import speakers
 from memcli.sessions.model import Session, Turn
 
 TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 
 
 def cleaned(turn: Turn) -> Turn:
-    return clean.clean_session(Session("s", "claude", "x", (turn,))).turns[0]
+    return speakers.clean_session(Session("s", "claude", "x", (turn,))).turns[0]
 
 
 def test_credentials_leave_text_input_and_names() -> None:
@@ -17,7 +17,7 @@ def test_credentials_leave_text_input_and_names() -> None:
     given = {"a": [{"b": f"curl {TOKEN}"}], "password": "hunter2-Kq9", "n": 3}
     turn = cleaned(Turn("assistant", f"use {TOKEN}", "assistant", TOKEN, input=given))
     assert TOKEN not in repr(turn) and "hunter2-Kq9" not in repr(turn) and turn.input["n"] == 3
-    session = clean.clean_session(Session(TOKEN, "claude", f"{TOKEN}.jsonl", ()))
+    session = speakers.clean_session(Session(TOKEN, "claude", f"{TOKEN}.jsonl", ()))
     assert TOKEN not in repr(session)
 
 
@@ -25,7 +25,7 @@ def test_a_cut_leaves_no_half_of_a_credential() -> None:
     """A long text is cut at blanks: what is left of a token at the cut goes as a whole."""
     for shift in range(60):
         text = "w " * 975 + "x" * shift + f" {TOKEN} " + "w " * 1500 + f"{TOKEN} " + "w " * 480
-        kept = clean.clean_text(speakers.clean(text, speakers.RESULT))
+        kept = speakers.clean_text(speakers.clean(text, speakers.RESULT))
         assert not any(TOKEN[i : i + 12] in kept for i in range(len(TOKEN) - 12))
         assert "characters cut" in kept
 
@@ -33,7 +33,7 @@ def test_a_cut_leaves_no_half_of_a_credential() -> None:
 def test_the_task_is_the_first_human_turn() -> None:
     """In one line of at most 200 characters; what others said is passed over."""
     first = Turn("user", "Fix\nthe build " + "y" * 300, "user", "2")
-    task = clean.task_of([Turn("tool", "x", "tool:Bash", "1"), first])
+    task = speakers.task_of([Turn("tool", "x", "tool:Bash", "1"), first])
     assert task.startswith("Fix the build yyy") and len(task) == 200
 
 
@@ -41,6 +41,6 @@ def test_a_long_session_is_cleaned_to_its_end() -> None:
     """Turns are looked at in groups of 200: each is there once, in order, none is passed over."""
     texts = [f"turn {i}" + f" {TOKEN}" * (i in (0, 210, 449)) for i in range(450)]
     turns = [Turn("user", text, "user", f"@{i}") for i, text in enumerate(texts)]
-    found = clean.clean_session(Session("s", "claude", "x", tuple(turns))).turns
+    found = speakers.clean_session(Session("s", "claude", "x", tuple(turns))).turns
     assert [turn.key for turn in found] == [turn.key for turn in turns] and TOKEN not in repr(found)
     assert found[100] == turns[100] and found[449].text.startswith("turn 449")
