@@ -171,7 +171,8 @@ def add_commits(
         return 0, ""
     straight = bool(known) and _git(top, "merge-base", "--is-ancestor", known, head) is not None
     span = f"{known}..{head}" if straight else head
-    if only_few and (not straight or int(_git(top, "rev-list", "--count", span) or FEW + 1) > FEW):
+    few = "rev-list", "--count", f"--max-count={FEW + 1}", span
+    if only_few and ((known and not straight) or int(_git(top, *few) or FEW + 1) > FEW):
         return 0, "more commits than a recall adds: mem index --history"
     while start < most:
         bounds = f"--max-count={min(BATCH, most - start)}", f"--skip={start}"

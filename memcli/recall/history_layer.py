@@ -262,7 +262,7 @@ def with_new_commits(path: Path, root: Path, most: int) -> None:
     if top is None or not head:
         return
     with opened(path, wait=0.2) as record:
-        if record is not None and record.note("head") not in ("", head):
+        if record is not None and record.note("head") != head:
             from memcli.history.backfill import add_commits
 
             add_commits(record, top, most, only_few=True)

@@ -126,8 +126,8 @@ def history_text(report: HistoryReport) -> str:
     new, mb = report.added, report.added.bytes / (1 << 20)
     of = f" of {count(len(new.agents), 'agent')}" if new.agents else ""
     size = f"{mb:.0f} MB" if mb >= 1 else f"{mb * 1024:.0f} KB"
-    added = f"{new.sessions} sessions{of} and {new.commits} commits new"
-    kept = f"{report.sessions} sessions and {report.commits} commits, {size}"
+    added = f"{count(new.sessions, 'session')}{of} and {count(new.commits, 'commit')} new"
+    kept = f"{count(report.sessions, 'session')} and {count(report.commits, 'commit')}, {size}"
     return f"{kept} ({added}), in {report.seconds:.0f} s"
 
 

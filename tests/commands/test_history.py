@@ -154,6 +154,17 @@ def test_commits_that_have_only_a_subject_are_shown_side_by_side(
     assert "manual" not in found and "older than" not in found
 
 
+def test_the_first_commits_of_a_repository_are_found_by_recall(
+    shop: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It had none when the record was made."""
+    subprocess.run(["git", "checkout", "-q", "--orphan", "anew"], check=True)
+    said(capsys, "index", "--history")
+    command = ["git", "-c", "user.name=Ana", "-c", "user.email=a@x", "commit", "--allow-empty"]
+    subprocess.run([*command, "-qm", "Tombstones keep tags of higher sources"], check=True)
+    assert "c:" in said(capsys, "recall", "do tombstones keep tags?", "--history", "only")
+
+
 def test_what_is_forgotten_stays_forgotten(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The transcript is still there; a dry run deletes nothing."""
     said(capsys, "extract")
