@@ -230,12 +230,11 @@ _mem() {
         ;;
     import)
         case $prev in
-        --from) _mem_words "claude agents-md claude-mem" ;;
+        --from) _mem_words "claude agents-md" ;;
         --level) _mem_words "global project job task" ;;
-        --project) : ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--from --level --project --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--from --level --dry-run -n --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     export)

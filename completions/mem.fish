@@ -322,9 +322,8 @@ complete -c mem -n '__fish_seen_subcommand_from index' -l json -d 'Print one JSO
 complete -c mem -n '__fish_seen_subcommand_from index' -l quiet -s q -d 'Only errors and what was asked for'
 complete -c mem -n '__fish_seen_subcommand_from index' -l help -s h -d 'Show this message and exit'
 
-complete -c mem -n '__fish_seen_subcommand_from import' -l from -x -a 'claude agents-md claude-mem' -d 'claude, agents-md, claude-mem; found out without'
+complete -c mem -n '__fish_seen_subcommand_from import' -l from -x -a 'claude agents-md' -d 'claude or agents-md; found out without'
 complete -c mem -n '__fish_seen_subcommand_from import' -l level -x -a 'global project job task' -d 'project, job, task or global'
-complete -c mem -n '__fish_seen_subcommand_from import' -l project -x -d 'Of a claude-mem database; the root\'s name without'
 complete -c mem -n '__fish_seen_subcommand_from import' -l dry-run -s n -d 'Print the diff; write nothing'
 complete -c mem -n '__fish_seen_subcommand_from import' -l root -x -a '(__fish_complete_directories)' -d 'The project\'s root; found by itself without'
 complete -c mem -n '__fish_seen_subcommand_from import' -l set -x -a 'query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= max_tokens_by_type= level_weights= kind_weights= roots= found= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= extract_global= hook_proxy= hook_show= inject_min= history= history_days= history_commits= history_mb= embedder= embed_model= embed_url= embed_folder= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day= max_calls= store_url= store_team=' -d 'A setting for this run'

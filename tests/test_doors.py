@@ -28,7 +28,6 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "install/targets": ({"read_text"}, "lists and copies in the user's state folder"),
     "project/distribution": ({"read_text"}, "how this program was installed"),
     "cli/boundary": ({"open"}, "os.devnull"),
-    "cli/program": ({"write_text"}, "the formatter's own method"),
     "commands/edit": ({"mkdtemp"}, "a private copy for the user's editor"),
     "commands/history": ({"glob", "read_bytes"}, "git's own files; records in the state folder"),
     "diagnostics/installation": ({"glob"}, "records in the user's state folder"),
@@ -41,12 +40,12 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "providers/llm/__init__": ({"read_text"}, "the replies that the user's file names"),
     "sessions/discover": ({"glob"}, "the agents' own stores in the user's home"),
     "sessions/reader": ({"open"}, "decompresses what a door has opened"),
-    "exchange/importers/__init__": (
+    "exchange/importers": (
         {"walk"},
         "a folder that the user names; links are not followed",
     ),
     "exchange/past": (
-        {"mkdtemp", "open", "write_bytes"},
+        {"mkdtemp", "write_text"},
         "lays memory files of git out in the user's cache",
     ),
     "diagnostics/fixes": ({"glob"}, "journals in the user's state folder"),

@@ -165,16 +165,15 @@ def add_history(mem: App, key: str = "") -> int:
 
 @command("""import
     PATH...           Files or folders to read.
-    --from FORMAT     claude, agents-md, claude-mem; found out without.
+    --from FORMAT     claude or agents-md; found out without.
     --level LEVEL (project)  project, job, task or global.
-    --project NAME    Of a claude-mem database; the root's name without.
     --dry-run
 """)
 def import_(mem: App, given: Given) -> int:
     """Take over what other memories know.
 
-    Claude Code's auto memory, CLAUDE.md and its like, claude-mem. The sources
-    are only read; what is known already is not added, so running it twice is running it once.
+    Claude Code's auto memory, CLAUDE.md and its like. The sources are only read; what is known
+    already is not added, so running it twice is running it once.
     """
     from memcli.commands import import_ as command
 
@@ -184,7 +183,7 @@ def import_(mem: App, given: Given) -> int:
     wrote(mem, given, report, exchange.import_text, exchange.import_keys)
     if given.dry_run and not mem.options.json:
         say(exchange.import_text(report), quiet=mem.options.quiet)
-    return DataError.code if report.incomplete else 0
+    return DataError.code if report.refused or report.injected or report.skipped else 0
 
 
 @command("""export

@@ -141,19 +141,23 @@ def _title(text: str) -> tuple[str, str]:
 def _values(project: Project, request: AddRequest, today: str) -> dict[str, Any]:
     inside = project.view.job if request.level in ("job", "task") else ""
     worth = request.importance
-    values: dict[str, Any] = {
-        "id": str(uuid.uuid4()),
-        "type": request.type or TYPE_OF_KIND.get(request.kind, "declarative"),
-        "domain": "task",
-        "importance": IMPORTANCE_OF_KIND.get(request.kind, 0.5) if worth is None else float(worth),
-        "phase": context.current_stage(project, request.job or inside),
-        "status": "active",
-        "reinforcement_count": 0,
-        **dict.fromkeys(("last_reinforced", "created_at"), today),
-        **{key: getattr(request, key) for key in ("kind", "priority", "outcome")},
-        **{key: list(getattr(request, key)) for key in ("tags", "paths", "commands")},
-    }
-    return {key: value for key, value in values.items() if value not in ("", [])}
+    worth = IMPORTANCE_OF_KIND.get(request.kind, 0.5) if worth is None else float(worth)
+    more = {key: list(getattr(request, key)) for key in ("tags", "paths", "commands")}
+    return new_values(
+        request.kind, today, importance=worth, priority=request.priority, outcome=request.outcome,
+        phase=context.current_stage(project, request.job or inside),
+        **more, **({"type": request.type} if request.type else {}),
+    )  # fmt: skip
+
+
+def new_values(kind: str, today: str, **values: object) -> dict[str, Any]:
+    """The front matter of an entry of that day, with `values` that are not empty."""
+    known = {
+        "id": str(uuid.uuid4()), "type": TYPE_OF_KIND.get(kind, "declarative"), "domain": "task",
+        "importance": 0.5, "phase": "unknown", "status": "active", "reinforcement_count": 0,
+        "last_reinforced": today, "created_at": today, "kind": kind,
+    } | values  # fmt: skip
+    return {key: value for key, value in known.items() if value not in ("", [])}
 
 
 # --- where it goes

@@ -2,17 +2,17 @@
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from memcli.app import App
-from memcli.commands.add import in_line, in_lines, is_around, read_target, target
+from memcli.commands.add import in_line, in_lines, is_around, new_values, read_target, target
 from memcli.errors import UsageError, one_of
 from memcli.exchange import importers
-from memcli.exchange.importers import claude_mem
-from memcli.exchange.importers.markdown import ImportDraft, headline, shortened
-from memcli.memory import changes, entry_values, grammar, parser
+from memcli.exchange.importers import ImportDraft, headline, shortened
+from memcli.memory import changes, grammar, parser
 from memcli.memory.values import LEVEL_WORDS, LEVELS, Patch, Problem
 from memcli.project.context import Project
 from memcli.similarity.claims import claim
@@ -25,12 +25,11 @@ UNCONDITIONAL = ("policy", "architecture")
 
 
 class ImportRequest(NamedTuple):
-    """What to import. `form` "" is found out; `project` picks from a database of several."""
+    """What to import; `form` "" is found out."""
 
     paths: tuple[str, ...]
     form: str = ""
     level: str = "project"
-    project: str = ""
 
 
 class ImportReport(NamedTuple):
@@ -42,42 +41,27 @@ class ImportReport(NamedTuple):
     refused: tuple[str, ...]
     injected: tuple[str, ...]
     private: tuple[str, ...]
-    elsewhere: int
     skipped: tuple[Problem, ...]
     patches: tuple[Patch, ...]
-
-    @property
-    def incomplete(self) -> bool:
-        """Whether something was left out that its owner might miss."""
-        return bool(self.refused or self.injected or self.skipped)
 
 
 def run(app: App, request: ImportRequest, *, dry_run: bool = False) -> ImportReport:
     """Append what is not known yet; ids follow from the sources, so that twice is once."""
     level = LEVEL_WORDS.get(request.level, request.level)
     one_of("--level", level, LEVELS)
-    if request.form not in ("", *importers.FORMS):
-        hint = f"one of {', '.join(importers.FORMS)}"
-        raise UsageError(f"--from {request.form}: unknown format", hint)
+    one_of("format", request.form, ("", *importers.FORMS))
     target(app.project, level)  # raises where there is none
     sources = [_read(app.project, each, request.form) for each in request.paths]
-    drafts = [(source.form, draft) for source in sources for draft in source.drafts]
-    project = request.project or (app.project.root.name if app.project.root is not None else "")
-    ours = [  # only a database knows of several projects
-        draft
-        for form, draft in drafts
-        if form != claude_mem.FORM or not project or claude_mem.of_project(draft, project)
-    ]
-    report = app.write(lambda: _plan(app.project, level, ours), "import", dry_run=dry_run)
-    problems = tuple(problem for source in sources for problem in source.problems)
-    return report._replace(elsewhere=len(drafts) - len(ours), skipped=problems)
+    drafts = [draft for source in sources for draft in source.drafts]
+    report = app.write(lambda: _plan(app.project, level, drafts), "import", dry_run=dry_run)
+    return report._replace(skipped=tuple(each for one in sources for each in one.problems))
 
 
 def _read(project: Project, path: str, form: str) -> importers.ImportSource:
     full = Path(os.path.abspath(project.cwd / os.path.expanduser(path)))
     if os.path.realpath(full) in {os.path.realpath(file.path) for file in project.listing.files}:
         raise UsageError(f"{path}: is a memory file of mem already", "mem list shows what it holds")
-    return importers.read(full, form, str(project.root or ""))
+    return importers.read(full, form)
 
 
 # --- what is there already, and what is new
@@ -103,29 +87,18 @@ def _known(project: Project, level: str) -> tuple[dict[str, str], list[tuple[str
     return ids, live
 
 
-def _judged(
-    drafts: Iterable[ImportDraft], level: str, ids: Iterable[str]
-) -> dict[str, list[ImportDraft]]:
-    """The drafts by what becomes of them: private, refused, injected, known or fresh."""
-    judged: dict[str, list[ImportDraft]] = {
-        fate: [] for fate in ("private", "refused", "injected", "known", "fresh")
-    }
-    seen = set(ids)
-    for draft in map(_cleaned, drafts):
-        parts = (draft.title, draft.text, *draft.tags, *draft.paths)
-        if not draft.title and not draft.text:
-            continue
-        if draft.private and level != "global":
-            fate = "private"
-        elif any(map(secrets.find_secrets, parts)):
-            fate = "refused"
-        elif any(map(injections.find_injections, parts)):
-            fate = "injected"
-        else:
-            fate = "known" if draft.id in seen else "fresh"
-            seen.add(draft.id)
-        judged[fate].append(draft)
-    return judged
+def _fate(draft: ImportDraft, level: str, seen: set[str]) -> str:
+    """What becomes of a draft: private, refused, injected, known or fresh."""
+    parts = (draft.title, draft.text, *draft.tags, *draft.paths)
+    if draft.private and level != "global":
+        return "private"
+    if any(map(secrets.find_secrets, parts)):
+        return "refused"
+    if any(map(injections.find_injections, parts)):
+        return "injected"
+    known = draft.id in seen
+    seen.add(draft.id)
+    return "known" if known else "fresh"
 
 
 def _cleaned(draft: ImportDraft) -> ImportDraft:
@@ -164,7 +137,10 @@ def _unlike(
 def _plan(project: Project, level: str, drafts: Sequence[ImportDraft]) -> ImportReport:
     today = project.now.isoformat()
     known, live = _known(project, level)
-    judged = _judged(drafts, level, known)
+    judged, seen = defaultdict[str, list[ImportDraft]](list), set(known)
+    for draft in map(_cleaned, drafts):
+        if draft.title or draft.text:
+            judged[_fate(draft, level, seen)].append(draft)
     kept, same = _unlike(judged["fresh"], live, today)
     name, path = target(project, level)
     memory = read_target(project, path, name)
@@ -173,37 +149,26 @@ def _plan(project: Project, level: str, drafts: Sequence[ImportDraft]) -> Import
     after = changes.edited(memory, [changes.EntryChange(text=text) for text in texts])
     before = memory.text if os.path.lexists(path) else None
     refused, injected, private = (
-        tuple(draft.source for draft in judged[fate]) for fate in ("refused", "injected", "private")
+        tuple(each.source for each in judged[fate]) for fate in ("refused", "injected", "private")
     )
     return ImportReport(
         tuple((draft.id, name, draft.title) for draft in kept),
         tuple((draft.title, known.get(draft.id, draft.id)) for draft in judged["known"]),
-        tuple(same), refused, injected, private, elsewhere=0, skipped=(),
-        patches=(Patch(path, before, after.text),) if kept else (),
+        tuple(same), refused, injected, private, (),
+        (Patch(path, before, after.text),) if kept else (),
     )  # fmt: skip
 
 
 def _body(draft: ImportDraft, today: str) -> str:
-    heading = f"## [{draft.created or today}] {draft.title}"
-    return f"{heading}\n{draft.text}" if draft.text.strip() else heading
+    return f"## [{draft.created or today}] {draft.title}\n{draft.text}".rstrip("\n")
 
 
 def _values(draft: ImportDraft, today: str) -> dict[str, Any]:
     """Front matter. What comes from elsewhere is never shown unconditionally."""
-    values = {
-        "id": draft.id,
-        "type": entry_values.TYPE_OF_KIND.get(draft.kind, "declarative"),
-        "domain": "team" if draft.kind in ("policy", "preference") else "task",
-        "importance": 0.5 if draft.importance is None else draft.importance,
-        "phase": "unknown",
-        "status": "active",
-        "reinforcement_count": 0,
-        **dict.fromkeys(("last_reinforced", "created_at"), draft.created or today),
-        "kind": draft.kind,
-        "priority": "medium" if draft.kind in UNCONDITIONAL else None,
-        "tags": list(draft.tags),
-        "paths": list(draft.paths),
-        "session_id": draft.session,
-        "source": draft.source,
-    }
-    return {key: value for key, value in values.items() if value not in ("", None, [])}
+    priority = "medium" if draft.kind in UNCONDITIONAL else ""
+    domain = "team" if draft.kind in ("policy", "preference") else "task"
+    return new_values(
+        draft.kind, draft.created or today, id=draft.id, domain=domain, priority=priority,
+        tags=list(draft.tags), paths=list(draft.paths), session_id=draft.session,
+        source=draft.source,
+    )  # fmt: skip

@@ -3,7 +3,8 @@
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -61,7 +62,8 @@ def why(app: App, place: str) -> WhyReport:
     root = need_root(app.project)
     name, _, number = place.rpartition(":") if re.search(r":\d+$", place) else (place, "", "0")
     path, line = app.project.relative(name), int(number)
-    if not (root / path).exists() and not _existed(root, path):
+    existed = ["log", "-1", "--format=%h", "--", f":(literal){path}"]
+    if not (root / path).exists() and not git.run(existed, root).stdout:
         raise UsageError(f"{name}: there is no such file", "name it from where you are")
     within = _around(root, path, line) if line else ()
     top = git.work_tree(root)
@@ -71,12 +73,6 @@ def why(app: App, place: str) -> WhyReport:
     rows += _said(app, path)
     found = sorted(rows, key=lambda row: (row.line, row.date), reverse=True)
     return WhyReport(path, line, within, tuple(found))
-
-
-def _existed(root: Path, path: str) -> bool:
-    if git.work_tree(root) is None:
-        return False
-    return bool(git.run(["log", "-1", "--format=%h", "--", f":(literal){path}"], root).stdout)
 
 
 def _around(root: Path, path: str, line: int) -> tuple[str, ...]:
@@ -213,32 +209,17 @@ def _versions(root: Path, files: list[str], name: str) -> Iterator[tuple[Commit,
     touched = [each.split("\x1f") for each in done.stdout.split("\x1e")[1:]]
     wanted = [(row[0], path.strip("\n")) for row in touched for path in row[4].split("\0")]
     wanted = [(commit, path) for commit, path in wanted if path]
-    texts = dict(zip(wanted, _blobs(root, wanted), strict=True))
+    texts = dict(zip(wanted, branch_diff.blobs(root, wanted), strict=True))
     by_commit = defaultdict[str, dict[str, str]](dict)
     for (commit, path), text in texts.items():
         by_commit[commit][path] = _piece(text, name)
     for commit, short, day, author, _ in touched:
         yield (short, day, author), by_commit[commit]
-    yield ("", "", NOT_YET), {path: _piece(_now(root, path), name) for path in files}
-
-
-def _now(root: Path, path: str) -> str:
-    try:
-        return read_text(root / path, str(root)) if os.path.lexists(root / path) else ""
-    except Unreadable:
-        return ""
-
-
-def _blobs(root: Path, wanted: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """The text of each (commit, path), "" where it was not there."""
-    asked = "".join(f"{commit}:./{path}\n" for commit, path in wanted)
-    done = git.run(["cat-file", "--batch"], root, given=asked)
-    rest = done.stdout.encode("utf-8", "surrogateescape")
-    while rest:
-        head, _, rest = rest.partition(b"\n")
-        size = int(head.split()[-1]) if head.split()[1:2] == [b"blob"] else -1
-        yield rest[: max(size, 0)].decode("utf-8", "replace")
-        rest = rest[size + 1 :]
+    now = defaultdict[str, str](str)
+    for path in files:
+        with suppress(Unreadable):
+            now[path] = read_text(root / path, str(root)) if os.path.lexists(root / path) else ""
+    yield ("", "", NOT_YET), {path: _piece(now[path], name) for path in files}
 
 
 def _piece(text: str, name: str) -> str:

@@ -175,6 +175,18 @@ def _text(root: Path, commit: str, name: str) -> str:
     return read_text(path, root).replace("\r\n", "\n") if there else ""
 
 
+def blobs(root: Path, wanted: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """The text of each (commit, path), "" where it was not there."""
+    asked = "".join(f"{commit}:./{path}\n" for commit, path in wanted)
+    done = git.run(["cat-file", "--batch"], root, given=asked)
+    rest = done.stdout.encode("utf-8", "surrogateescape")
+    while rest:
+        head, _, rest = rest.partition(b"\n")
+        size = int(head.split()[-1]) if head.split()[1:2] == [b"blob"] else -1
+        yield rest[: max(size, 0)].decode("utf-8", "replace")
+        rest = rest[size + 1 :]
+
+
 # --- which files are memory
 
 _OWN = r"(?:MEMORY|institutional)(?:\.archive)?\.md"

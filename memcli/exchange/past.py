@@ -3,16 +3,14 @@
 import os
 import re
 import shutil
-import tarfile
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 from memcli.app import App
 from memcli.errors import UsageError
-from memcli.exchange.branch_diff import ask_git
+from memcli.exchange.branch_diff import ask_git, blobs
 from memcli.index.view import day_of
 from memcli.project import git
 from memcli.storage.files import cache_dir
@@ -73,17 +71,11 @@ def _laid_out(root: Path, commit: str) -> Path:
         return folder
     base.mkdir(mode=0o700, parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=".", dir=base))
-    archive = made / "files.tar"
-    names = _git(root, "ls-tree", "-r", "--name-only", "-z", commit, "--", ".").split("\0")
-    wanted = [name for name in names if name.endswith(".md") or name == ".mem.toml"]
-    if wanted:
-        specs = [f":(literal){name}" for name in wanted]
-        for start in range(0, len(specs), 1000):
-            _git(root, "archive", f"--output={archive}", tree, *specs[start : start + 1000])
-            with tarfile.open(archive) as tar:
-                for member in filter(tarfile.TarInfo.isfile, tar):
-                    _write(made, member.name, tar.extractfile(member))
-            archive.unlink()
+    listed = (row.partition("\t") for row in _git(root, "ls-tree", "-r", "-z", tree).split("\0"))
+    wanted = [(commit, name) for mode, _, name in listed if mode[:3] == "100" and _is_read(name)]
+    for (_, name), text in zip(wanted, blobs(root, wanted), strict=True):
+        (made / name).parent.mkdir(parents=True, exist_ok=True)
+        (made / name).write_text(text, encoding="utf-8", newline="")
     (made / ".mem.toml").touch()  # what makes it a root
     made.replace(folder)
     for old in sorted(base.iterdir(), key=lambda path: path.stat().st_mtime)[:-KEPT]:
@@ -91,9 +83,7 @@ def _laid_out(root: Path, commit: str) -> Path:
     return folder
 
 
-def _write(folder: Path, name: str, file: IO[bytes] | None) -> None:
-    """Lay one file out below a folder; a name that leads out of it is passed over."""
-    path = folder / name
-    if file is not None and ".." not in path.parts and not os.path.isabs(name):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(file.read())
+def _is_read(name: str) -> bool:
+    """Whether a file of a commit is looked at; none whose name leads out of its folder."""
+    safe = ".." not in name.split("/") and "\n" not in name and not os.path.isabs(name)
+    return safe and (name.endswith(".md") or name == ".mem.toml")

@@ -52,11 +52,6 @@ def all_rows(db: Database, query: str, path: Path) -> list[tuple[Any, ...]]:
     return found
 
 
-def columns(db: Database, table: str) -> frozenset[str]:
-    """The names of the columns of one table."""
-    return frozenset(row[1] for row in db.execute("SELECT * FROM pragma_table_info(?)", (table,)))
-
-
 def _connected(path: Path) -> Database:
     """A read-only connection; without its log where the folder allows no shared memory file."""
     uri = path.absolute().as_uri()

@@ -34,7 +34,6 @@ def import_text(report: ImportReport) -> str:
     counts = (
         (len(report.known), "imported before"),
         (len(report.similar), "known already"),
-        (report.elsewhere, "of other projects"),
     )
     totals = [f"{len(report.added)} added", *(f"{n} {what}" for n, what in counts if n)]
     return controls.for_display("\n".join([*lines, ", ".join(totals)]))

@@ -164,7 +164,7 @@ def test_a_poisoned_reply_writes_nothing_of_its_own(project: Project, reply: Any
 # --- what agents call, import and read
 
 
-@pytest.mark.parametrize("form", ["claude", "agents-md", "claude-mem", ""])
+@pytest.mark.parametrize("form", ["claude", "agents-md", ""])
 def test_a_hostile_import_is_taken_apart_or_refused(
     project: Project, tmp_path: Path, form: str
 ) -> None:
@@ -181,7 +181,6 @@ def test_a_hostile_import_is_taken_apart_or_refused(
         ),
         "deep.json": "[" * 100_000,
         "db.sqlite": "SQLite format 3\x00 and nothing",
-        "claude-mem.db": "no database",
     }
     for name, text in texts.items():
         project.write(name, text, at=folder)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -61,26 +57,6 @@ def auto_memory(project: Project, **topics: str) -> Path:
     return project.home / folder[2:]
 
 
-def claude_mem(path: Path, *rows: dict[str, Any]) -> Path:
-    """A database with the columns of claude-mem's observations."""
-    columns = (
-        "memory_session_id, project, text, type, title, subtitle, facts, narrative, concepts,"
-        " files_read, files_modified, prompt_number, created_at, created_at_epoch"
-    )
-    given = {"memory_session_id": "s-1", "project": "repo", "created_at": "2026-09-01T10:00:00Z"}
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute(f"CREATE TABLE observations (id INTEGER PRIMARY KEY AUTOINCREMENT, {columns})")
-        for row in rows:
-            values = given | row
-            places = ", ".join("?" * len(values))
-            names = ", ".join(values)
-            db.execute(
-                f"INSERT INTO observations ({names}) VALUES ({places})", tuple(values.values())
-            )
-    return path
-
-
 # --- formats
 
 
@@ -120,7 +96,7 @@ def test_rules_for_agents(project: Project) -> None:
         ("Shop", "fact declarative"),
         ("Never mock the payment gateway in contract tests.", "policy directive"),
         ("Prefer freezing the clock over sleeping in tests", "preference directive"),
-        ("Shop > Commands", "workflow procedural"),
+        ("Shop > Commands", "fact declarative"),
     ]
     assert "- fixtures: `freeze_time`" in entries(project)[2].body
     assert entries(project)[3].body.endswith("```\nmake serve\n```")
@@ -128,37 +104,6 @@ def test_rules_for_agents(project: Project) -> None:
     assert path.read_text() == RULES
     assert "payment gateway" in project.mem("recall", "payment gateway contract").out
     assert project.mem("recall", "css colours of the footer").out == ""
-
-
-def test_claude_mem_database(project: Project) -> None:
-    """Observations of this project, oldest first; the database stays as it was."""
-    cart = {
-        "type": "bugfix", "title": "Cart total was rounded twice", "subtitle": "In the checkout",
-        "facts": '["Rounding happens in Money.add"]', "narrative": "The second one lost a cent.",
-        "concepts": '["gotcha"]',
-        "files_modified": json.dumps([f"{project.root}/src/cart.py", "/etc/x"]),
-    }  # fmt: skip
-    ruby = {"type": "discovery", "title": "Another shop uses Ruby", "project": "ruby-shop"}
-    path = claude_mem(project.home / "claude-mem.db", cart, ruby)
-    before = path.read_bytes()
-    got = project.mem("import", str(path), "--json")
-    assert (got.code, got.json["elsewhere"]) == (0, 1)
-    (entry,) = entries(project)
-    assert (entry.title, entry.kind) == ("Cart total was rounded twice", "pitfall")
-    assert entry.created_at == "2026-09-01"
-    said = [
-        "In the checkout",
-        "",
-        "The second one lost a cent.",
-        "",
-        "- Rounding happens in Money.add",
-    ]
-    assert entry.body.splitlines()[1:] == said
-    assert entry.extra["source"] == "claude-mem:repo#1" and entry.extra["session_id"] == "s-1"
-    assert entry.extra["paths"] == ["src/cart.py"] and entry.extra["tags"] == ["bugfix", "gotcha"]
-    assert path.read_bytes() == before
-    other = project.mem("import", str(path), "--project", "ruby-shop", "--json")
-    assert [one["title"] for one in other.json["added"]] == ["Another shop uses Ruby"]
 
 
 # --- once
@@ -240,19 +185,13 @@ def test_what_cannot_be_imported_is_said(project: Project, arguments: list[str],
 
 
 def test_what_cannot_be_read_is_named_and_the_others_are_imported(project: Project) -> None:
-    """Exit 3 with the line; no link is followed; a damaged database is no traceback."""
+    """Exit 3 with the line; no link is followed."""
     folder = auto_memory(project, MEMORY="# Index\n", database=TOPIC)
     outside = project.write("~/outside.md", "# Outside\nA text from elsewhere.\n")
     (folder / "link.md").symlink_to(outside)
     (folder / "bad.md").write_bytes(b"ok\n\xff\xfe\n")
     got = project.mem("import", str(folder))
     assert got.code == 3 and "bad.md:2: is not UTF-8" in got.err and len(entries(project)) == 1
-    with closing(sqlite3.connect(project.root / "a.db")) as db:
-        db.execute("CREATE TABLE t (x)")
-    project.write("b.db", b"SQLite format 3\0" + b"x" * 5000)
-    for name, says in (("a.db", "no table of observations"), ("b.db", "cannot be read")):
-        got = project.mem("import", name)
-        assert got.code == 3 and says in got.err and "Traceback" not in got.err
 
 
 def test_what_was_archived_or_merged_is_not_written_again(project: Project) -> None:

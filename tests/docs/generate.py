@@ -46,7 +46,7 @@ VALUES: Mapping[str, Sequence[str]] = {
 }
 """The values that completions offer for a metavar, which test_completions holds to the program."""
 FORMATS: Mapping[str, Sequence[str]] = {
-    "import": ("claude", "agents-md", "claude-mem"),
+    "import": ("claude", "agents-md"),
     "diff": ("text", "markdown", "json"),
     "extract": (),
 }

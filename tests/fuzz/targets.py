@@ -16,9 +16,8 @@ from memcli.compaction.consolidate.questions import EpisodeBatch
 from memcli.compaction.steps import Pair
 from memcli.diagnostics import content as checks
 from memcli.errors import DataError, MemError, ProviderError, UsageError
-from memcli.exchange import exporter
-from memcli.exchange.importers import claude_mem, markdown
-from memcli.exchange.importers.markdown import split_front
+from memcli.exchange import exporter, importers
+from memcli.exchange.importers import split_front
 from memcli.extraction import drafts, episodes, prompts, rules, scopes
 from memcli.hooks import before_tool, calls
 from memcli.index import lexical, refresh
@@ -252,27 +251,9 @@ def _toml(text: str) -> None:
 
 
 def _imported(text: str) -> None:
-    list(markdown.topics({NAME: text}))
-    list(markdown.rules("AGENTS.md", text))
-    markdown.is_topic(split_front(text)[0])
-
-
-def _observed(text: str) -> None:
-    names = "project created_at type title text facts concepts files_modified priority"
-    columns = names.split()
-    shown = text.encode("utf-8", "replace").decode()
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "claude-mem.db"
-        with closing(sqlite3.connect(path)) as db:
-            db.executescript(_HASTY)
-            db.execute(f"CREATE TABLE observations (id, {', '.join(columns)})")
-            marks = ",".join("?" * len(columns))
-            values = (shown, as_bytes(text), json.dumps([text, [text], {text: text}]))
-            for i, value in enumerate(values):
-                row = f"INSERT INTO observations VALUES ({i}, {marks})"
-                db.execute(row, (value,) * len(columns))
-            db.commit()
-        assert len(list(claude_mem.drafts(path, "/r"))) == 3
+    list(importers.topics({NAME: text}))
+    list(importers.rules("AGENTS.md", text))
+    importers.is_topic(split_front(text)[0])
 
 
 def _noted(text: str) -> None:
@@ -357,7 +338,6 @@ TARGETS: Final = (
     Target("hand-out", _placed, (DataError,)),
     Target("configuration", _toml),
     Target("import markdown", _imported),
-    Target("import claude-mem", _observed, (DataError,)),
     Target("notes", _noted),
     Target("for_prompt", _prompt),
     Target("secrets", redact_secrets),

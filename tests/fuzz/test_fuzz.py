@@ -11,7 +11,7 @@ from tests.fuzz.hostile import CHARACTERS, FIXED, SEEDS, TOKENS, Family, mutated
 from tests.fuzz.patience import patience
 from tests.fuzz.targets import TARGETS, Target, tried
 
-_WITH_A_FILE = ("transcript opencode", "import claude-mem")
+_WITH_A_FILE = ("transcript opencode",)
 _each = pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 _pieces = st.one_of(st.sampled_from(TOKENS), st.sampled_from(CHARACTERS), st.text(max_size=8))
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from memcli.errors import DataError
-from memcli.exchange.importers import claude_mem
 from memcli.sessions.reader import read_all
 from memcli.storage import sqlite
 
@@ -19,25 +17,12 @@ OPENCODE = """
     CREATE TABLE message (id TEXT, session_id TEXT, time_created INT, data TEXT);
     CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, data TEXT);
 """
-OBSERVATIONS = (
-    "CREATE TABLE observations (id INTEGER PRIMARY KEY, project, title, text, created_at);"
-)
 ENDLESS = "CREATE VIEW {0} AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT {1} FROM n"
 VIEWS = {
     "session": "id, NULL AS parent_id, '/' AS directory, id AS time_created",
     "message": "'m' AS id, 's' AS session_id, id AS time_created, '{}' AS data",
     "part": "id, 'm' AS message_id, 's' AS session_id, '{}' AS data",
-    "observations": "id, 'p' AS project, 't' AS title, 'x' AS text, 'd' AS created_at",
 }
-Read = Callable[[Path], object]
-
-
-def _sessions(path: Path) -> object:
-    return read_all(path)
-
-
-def _observations(path: Path) -> object:
-    return list(claude_mem.drafts(path, ""))
 
 
 def made(path: Path, script: str) -> Path:
@@ -76,30 +61,24 @@ def _interior(child: int) -> bytes:
 @pytest.mark.parametrize("table", VIEWS)
 def test_a_view_without_an_end_is_no_table(tmp_path: Path, table: str) -> None:
     """A view in the place of a table is refused before it is read."""
-    read: Read = _observations if table == "observations" else _sessions
-    path = made(tmp_path / "x.db", OPENCODE if read is _sessions else OBSERVATIONS)
+    path = made(tmp_path / "x.db", OPENCODE)
     with closing(sqlite3.connect(path)) as db:
         db.execute(f"DROP TABLE {table}")
         db.execute(ENDLESS.format(table, VIEWS[table]))
         db.commit()
     with pytest.raises(DataError, match=f"no table of {table}"):
-        read(path)
+        read_all(path)
 
 
-@pytest.mark.parametrize(
-    ("read", "table"), [(_sessions, "session"), (_observations, "observations")]
-)
-def test_a_tree_that_bites_its_tail_is_given_up(tmp_path: Path, read: Read, table: str) -> None:
+def test_a_tree_that_bites_its_tail_is_given_up(tmp_path: Path) -> None:
     """A damaged file of a few kilobytes that seems to hold 40 to the 12th rows is an error in
     words.
     """
     script = f"{OPENCODE} INSERT INTO session VALUES ('s', NULL, '/', 1);"
-    if read is _observations:
-        script = f"{OBSERVATIONS} INSERT INTO observations VALUES (1, 'p', 't', 'x', '2026-01-01');"
     path = made(tmp_path / "x.db", script)
-    assert read(path) is not None
+    assert read_all(path) is not None
     with pytest.raises(DataError, match=r"takes too long|more rows than"):
-        read(_nested(path, table))
+        read_all(_nested(path, "session"))
 
 
 def test_the_budget_is_for_the_whole_database(

@@ -1,13 +1,18 @@
-"""Drafts of what other memories know; those of markdown: rules for agents, Claude's own memory."""
+"""What other memories know, as drafts: rules for agents, and Claude Code's own memory."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from memcli.errors import UsageError
 from memcli.memory import front_matter, grammar, parser
+from memcli.memory.values import Problem
 from memcli.memory.words import is_day
+from memcli.storage.files import Unreadable, read_text
 
 TITLE = 100
 _FRONT = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*\r?(?:\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -28,7 +33,6 @@ class ImportDraft(NamedTuple):
     session: str = ""
     tags: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
-    importance: float | None = None
     private: bool = False
 
     @property
@@ -92,20 +96,20 @@ def shortened(title: str) -> str:
     return title[: at if at > 0 else TITLE].rstrip(",;:") + " …"
 
 
-def day(value: Any) -> str:
+def day(value: object) -> str:
     """The date that a value begins with, "" for none."""
     text = str(value or "")[:10]
     return text if is_day(text) else ""
 
 
-def words(value: Any) -> tuple[str, ...]:
+def words(value: object) -> tuple[str, ...]:
     """A list, or a text with commas, as texts without blanks around them."""
     items = value if isinstance(value, (list, tuple)) else str(value or "").strip("[]").split(",")
     known = (str(item) for item in items if isinstance(item, (str, int, float)))
     return tuple(text for item in known if (text := item.strip().strip("'\"")))
 
 
-RULES, CLAUDE = "agents-md", "claude"
+FORMS = RULES, CLAUDE = "agents-md", "claude"
 NAMES = (
     "CLAUDE.md CLAUDE.local.md AGENTS.md AGENT.md GEMINI.md .cursorrules .windsurfrules .clinerules"
     " copilot-instructions.md"
@@ -121,10 +125,6 @@ _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 _ITEM = re.compile(r"(?:[-*+]|\d{1,3}[.)])[ \t]+")
 _STRICT = r"never|always|must(?:n't)?|do not|don't|cannot|required?|forbidden|mandatory|only"
 _WISH = r"prefer|avoid|should|use|keep|write|run|make|add|put|name|follow|ensure|check"
-_ABOUT = {
-    "architecture": r"architecture|structure|layout|overview|modules?|components?",
-    "workflow": r"commands?|build|setup|install\w*|workflow|how to|release|deploy\w*",
-}
 _POINTER = re.compile(r"^[ \t]*[-*][ \t]*\[[^\]\n]*\]\(([^)\n]+)\)[^\n]*(?:\n|\Z)", re.MULTILINE)
 
 
@@ -173,13 +173,10 @@ def _rule(name: str, part: Section, item: str) -> ImportDraft:
 
 
 def _whole(name: str, part: Section) -> ImportDraft:
-    heading = part.path[-1] if part.path else ""
     title = shortened(" > ".join(part.path[-2:])) or headline(part.text)[0]
     prose = re.sub(r"`[^`]*`", "", part.text)
-    kind = next((kind for kind, about in _ABOUT.items() if _says(about, heading)), "")
-    if not kind:
-        strict, wish = _says(_STRICT, prose), _says(_WISH, prose)
-        kind = "policy" if strict else "preference" if wish else "fact"
+    strict, wish = _says(_STRICT, prose), _says(_WISH, prose)
+    kind = "policy" if strict else "preference" if wish else "fact"
     key = key_of(RULES, name, " > ".join(part.path), part.text)
     tags = _tags(part.path[-2]) if len(part.path) > 1 else ()
     return ImportDraft(f"{RULES}:{name}", key, title, part.text, kind, tags=tags)
@@ -232,3 +229,82 @@ def _topic(name: str, values: Mapping[str, Any], body: str) -> ImportDraft:
         created=day(more.get("modified") or values.get("date")),
         session=str(more.get("originSessionId") or ""), tags=(kind,), private=kind == "user",
     )  # fmt: skip
+
+
+# --- a path, and what is read from it
+
+
+class ImportSource(NamedTuple):
+    """What one path holds: its format, its drafts in order, and files that could not be read."""
+
+    form: str
+    drafts: tuple[ImportDraft, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+def read(path: Path, form: str = "") -> ImportSource:
+    """All of `path`, in the format named or found. Raises UsageError."""
+    if not path.exists():
+        raise UsageError(f"{path}: there is no such file or folder", "name what is to be imported")
+    if path.name == "MEMORY.md" and path.parent.name == "memory" and form in ("", CLAUDE):
+        path = path.parent
+    files: dict[str, str] = {}
+    problems = []
+    for file, name in _files(path, form):
+        try:
+            files[name] = read_text(file, path if path.is_dir() else "")
+        except Unreadable as error:
+            problems.append(Problem(str(file), error.line, str(error), "unreadable"))
+    form = form or _form(path, files)
+    if form not in FORMS or not (files or problems):
+        raise UsageError(f"{path}: no known format", f"name it with --from: {', '.join(FORMS)}")
+    each = (draft for name, text in files.items() for draft in rules(name, text))
+    made = topics(files) if form == CLAUDE else each
+    return ImportSource(form, tuple(made), tuple(problems))
+
+
+def _files(path: Path, form: str) -> list[tuple[Path, str]]:
+    if not path.is_dir():
+        return [(path, path.name)]
+    if form in ("", RULES):
+        found = list(_rule_files(path))
+        if found or form:
+            return found
+    if (path / "memory" / "MEMORY.md").is_file() and form in ("", CLAUDE):
+        path = path / "memory"
+    return [(file, file.relative_to(path).as_posix()) for file in _below(path, (".md",))]
+
+
+def _rule_files(path: Path) -> Iterator[tuple[Path, str]]:
+    """The rules for agents in a project's folder, or in a folder of rules."""
+    inside = path.as_posix().endswith(FOLDERS)
+    folders = [path] if inside else [path / folder for folder in FOLDERS]
+    names = [path / name for name in NAMES] + [path / ".github" / NAMES[-1]]
+    files = [name for name in names if name.is_file()]
+    for folder in folders:
+        files += _below(folder, (".mdc", ".md"))
+    return ((file, file.relative_to(path).as_posix()) for file in dict.fromkeys(files))
+
+
+def _below(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
+    """The files below a folder, in order; links and hidden folders are not followed."""
+    found = []
+    for base, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        paths = (Path(base, name) for name in sorted(names) if name.endswith(suffixes))
+        found += [path for path in paths if not path.is_symlink()]
+    return found
+
+
+def _form(path: Path, files: dict[str, str]) -> str:
+    """The format that the names and contents of these files show, "" for none."""
+    for name in files:
+        folder = path.parent if path.is_file() else path / os.path.dirname(name)
+        in_folder = folder.as_posix().endswith(FOLDERS)
+        if name.rpartition("/")[2] in NAMES or name.endswith(".mdc") or in_folder:
+            return RULES
+    for name, text in files.items():
+        index = name == "MEMORY.md" and path.is_dir() and not parser.parse(text, name).entries
+        if index or is_topic(split_front(text)[0]):
+            return CLAUDE
+    return ""
