@@ -14,7 +14,6 @@ from memcli.storage import files
 from memcli.views.text import Unread, say
 
 T = TypeVar("T")
-Parser = Callable[[Any], Any]  # an option's text to its value; a UsageError says what is allowed
 MOST_BYTES = 64 << 10  # the longest text of an entry that is taken without a word
 SETTINGS = ("limit", "max_tokens", "walk")  # options that are keys of the configuration for one run
 
@@ -82,35 +81,18 @@ def silence() -> None:
 # --- what is given
 
 
-def key(option: str) -> Parser:
-    """The parser of an option that sets the configuration key of the same name."""
-    from memcli.project.keys import KEYS
+def read_number(option: str, value: str) -> float:
+    """The value of an option that takes a number. Raises UsageError."""
+    from memcli.project.keys import KEYS, number
 
-    return _parser(option, KEYS[option.removeprefix("--").replace("-", "_")])
-
-
-def number(option: str, low: float, high: float | None = None, *, whole: bool = False) -> Parser:
-    """The parser of an option that takes a number (a whole one) from `low` to `high`."""
-    bounds = f"from {low}" + (f" to {high}" if high is not None else "")
-    allowed = f"a {'whole ' if whole else ''}number {bounds}"
-
-    def check(value: Any) -> float:
-        given = int(value) if whole else float(value)
-        if not low <= given or (high is not None and not given <= high):
-            raise ValueError
-        return given
-
-    return _parser(option, check, allowed)
-
-
-def _parser(option: str, check: Parser, allowed: str = "") -> Parser:
-    def parse(value: Any) -> Any:
-        try:
-            return check(value)
-        except ValueError as error:
-            raise UsageError(f"{option} {value}: cannot be used", allowed or str(error)) from None
-
-    return parse
+    name = option.removeprefix("--").replace("-", "_")
+    own = {"importance": (0, 1), "min": (0, 100), "recent": (1, 1_000_000)}
+    check = number(*own[name], whole=name == "recent") if name in own else KEYS[name]
+    try:
+        given: float = check(value)
+    except ValueError as error:
+        raise UsageError(f"{option} {value}: cannot be used", str(error)) from None
+    return given
 
 
 def read_words(words: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple, TypeVar
 
 from memcli.app import App, Options, P
-from memcli.cli.boundary import SETTINGS, in_app, key, number
+from memcli.cli.boundary import SETTINGS, in_app, read_number
 from memcli.errors import DataError, UsageError, one_of
 from memcli.index.view import Filters
 from memcli.memory.values import Problem
@@ -58,11 +58,6 @@ FILTERS = """Filters:
     --no-global       Leave the global level out.
     --at MOMENT       As of a commit, a tag, a date, or 30d ago.
 """
-_NUMBERS = {
-    "--importance": number("--importance", 0, 1),
-    "--min": number("--min", 0, 100),
-    "--recent": number("--recent", 1, whole=True),
-}
 _ROW = re.compile(r"(?:(-\w), )?(--[\w-]+)? ?([^(]*?)(\.\.\.)? ?(?:\(([\w-]+)\))?  +(.+)")
 
 
@@ -97,12 +92,10 @@ class OptionRow(NamedTuple):
             return ()
         return None if self.takes == "N" else self.default if self.takes else False
 
-    def read(self, text: str) -> object:
+    def read(self, written: str) -> object:
         """What a text on the command line means. Raises UsageError."""
-        name = self.names[-1]
-        return (
-            (_NUMBERS.get(name) or key(name))(text) if self.takes == "N" else text or not self.takes
-        )
+        number = self.takes == "N"
+        return read_number(self.names[-1], written) if number else written or not self.takes
 
 
 def rows_of(table: str) -> Iterator[OptionRow]:

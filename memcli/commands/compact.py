@@ -22,8 +22,7 @@ __all__ = ["CompactReport", "CompactRequest", "compact_due", "run"]
 def run(app: App, request: CompactRequest, *, dry_run: bool = False) -> CompactReport:
     """Compact the files asked for; with `--adopt`, FILE#HEADING names one section of prose."""
     pairs = [name.partition("#") for name in request.files if request.steps.adopt]
-    units = tuple(heading.strip() for _, mark, heading in pairs if mark)
-    if units:
+    if units := tuple(heading.strip() for _, mark, heading in pairs if mark):
         steps = request.steps._replace(units=units)
         request = request._replace(files=tuple(name for name, _, _ in pairs), steps=steps)
     return compact(app, request, dry_run=dry_run)
@@ -105,8 +104,7 @@ def retire_stage(app: App, request: StageRequest, *, dry_run: bool = False) -> S
 
 
 def _folder(project: Project, job: str) -> Path:
-    root = need_root(project)
-    return root / job_folder(project, job) if job else root
+    return need_root(project) / (job_folder(project, job) if job else "")
 
 
 def _by_text(project: Project, folder: Path) -> tuple[str, str, str]:
@@ -175,17 +173,16 @@ def _retired(project: Project, folder: Path, report: StageReport) -> StageReport
         except Unreadable as error:
             skipped.append(Problem(file.name, error.line, str(error), "unreadable"))
             continue
-        changes = []
+        found = [
+            (at, one)
+            for at, one in enumerate(memory.entries)
+            if (one.domain, one.phase) == ("task", report.ended) and one.status != "retired"
+        ]
+        why = "{} was edited by hand: left in place (mem retire takes it)"
+        skipped += [Problem(file.name, e.line, why.format(e.id[:8])) for _, e in found if e.touched]
+        retired += [(e.id, file.name, e.title) for _, e in found if not e.touched]
         values = {"status": "retired", "retired_because": f"stage {report.ended}"}
-        for at, entry in enumerate(memory.entries):
-            ended = entry.domain == "task" and entry.phase == report.ended
-            if ended and entry.status != "retired" and entry.touched:
-                why = f"{entry.id[:8]} was edited by hand: left in place (mem retire takes it)"
-                skipped.append(Problem(file.name, entry.line, why))
-            elif ended and entry.status != "retired":
-                changes.append(EntryChange(at, values))
-                retired.append((entry.id, file.name, entry.title))
-        if changes:
+        if changes := [EntryChange(at, values) for at, entry in found if not entry.touched]:
             patches.append(Patch(file.path, memory.text, edited(memory, changes).text))
     return report._replace(retired=tuple(retired), skipped=tuple(skipped), patches=tuple(patches))
 

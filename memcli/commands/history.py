@@ -54,17 +54,15 @@ def add_history(app: App, progress: Progress = lambda what, done, of: None) -> H
     if path is None or root is None:
         why = "history = false" if not app.project.config.history else "no git repository here"
         raise UsageError(f"{why}: nothing of history is kept", "mem index --help")
-    begun = time.monotonic()
-    looked = _discovered(app, root)
+    begun, looked = time.monotonic(), _discovered(app, root)
     with _record(app, make=True) as record:
         added = history.backfill(
             record, root, looked.found, _bounds(app), app.project.now, progress
         )
         kept = record.counts()
-    return HistoryReport(
-        added, kept["exchanges"], kept["sessions"], kept["commits"], str(path),
-        round(time.monotonic() - begun, 1), looked,
-    )  # fmt: skip
+    took = round(time.monotonic() - begun, 1)
+    counts = (kept["exchanges"], kept["sessions"], kept["commits"])
+    return HistoryReport(added, *counts, str(path), took, looked)
 
 
 def _bounds(app: App) -> history.Bounds:
@@ -136,25 +134,30 @@ def forget(
     if before and not re.fullmatch(r"\d{4}-\d\d-\d\d", before):
         raise UsageError(f"--before {before}: a date like 2026-03-01", "mem forget --help")
     until = f"{app.project.now.isoformat()}T23:59:59Z" if all else ""
-    name = session.removeprefix("s:").removeprefix("c:").partition(".")[0]
     with _record(app) as record:
-        units = record.units(name) if session else record.units(before=before)
-        if session and len(units) > 1:
-            raise UsageError(f"{session}: {len(units)} begin so", "give more of it")
-        if session and not units and len(name) < 32:
-            raise UsageError(f"{session}: nothing of that name", HANDLES)
-        units = units or [name] * bool(session)
+        units = [_session(record, session)] if session else record.units(before=before)
         if not dry_run:
             record.forget(unit=units[0] if session else "", before=before, all_until=until)
-    learned: list[tuple[str, str, str]] = []
+    return ForgetReport(tuple(units), tuple(_learned(app, units)), dry_run)
+
+
+def _session(record: HistoryRecord, named: str) -> str:
+    """The one session or commit that is meant; one that is not there is forgotten beforehand."""
+    name = named.removeprefix("s:").removeprefix("c:").partition(".")[0]
+    units = record.units(name)
+    if len(units) > 1:
+        raise UsageError(f"{named}: {len(units)} begin so", "give more of it")
+    if not units and len(name) < 32:
+        raise UsageError(f"{named}: nothing of that name", HANDLES)
+    return units[0] if units else name
+
+
+def _learned(app: App, units: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     for file in app.project.listing.files:
         with suppress(Unreadable):
-            learned += (
-                (entry.id, file.name, entry.title)
-                for entry in app.project.read(file).entries
-                if str(entry.extra.get("session_id", "")) in units
-            )
-    return ForgetReport(tuple(units), tuple(learned), dry_run)
+            for entry in app.project.read(file).entries:
+                if str(entry.extra.get("session_id", "")) in units:
+                    yield entry.id, file.name, entry.title
 
 
 def take_over(app: App, key: str) -> int:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from memcli.app import App
 from memcli.errors import UsageError
 from memcli.index import view
+from memcli.index.upkeep import the_one
 from memcli.index.view import FileRow
 from memcli.memory import parser, prominence, words
 from memcli.memory.values import Entry
@@ -111,13 +112,10 @@ def show(app: App, prefix: str, *, proxy: bool = False) -> ShowReport:
 def _show(app: App, prefix: str, proxy: bool) -> ShowReport:
     index, rows = app.index, app.index.files().values()
     files = {row.id: row for row in rows if proxy or "proxy" not in (row.place.store, row.place.of)}
-    names = sorted({entry for entry, source in index.entries.ids(prefix) if source in files})
-    names = [prefix] if prefix in names else names
-    if len(names) != 1:
-        listed = ", ".join(name[: max(13, len(prefix) + 4)] for name in names[:8])
-        what = "several entries begin so" if names else "no entry has that id"
-        raise UsageError(f"{prefix}: {what}", f"one of {listed}" if names else "mem list shows ids")
-    copies = [copy for copy in index.entries.copies(names) if copy.source in files]
+    name = the_one(
+        prefix, {entry for entry, source in index.entries.ids(prefix) if source in files}
+    )
+    copies = [copy for copy in index.entries.copies([name]) if copy.source in files]
     best = view.nearest(copies, files, app.project.view)
     others = tuple(f"{files[c.source].path}:{c.line}" for c in copies if c is not best)
     row = files[best.source]
@@ -125,9 +123,9 @@ def _show(app: App, prefix: str, proxy: bool) -> ShowReport:
     with suppress(Unreadable):
         memory = app.project.read(file) if file is not None else parser.parse("", row.path)
         for entry in (*memory.entries, *parser.sections(memory)):
-            if entry.start == best.offset and words.clean(entry.id) == names[0]:
+            if entry.start == best.offset and words.clean(entry.id) == name:
                 return _report(app, entry, row, memory.text[entry.start : entry.end], others)
-    raise UsageError(f"{names[0]}: the file changed just now ({row.path})", "run again")
+    raise UsageError(f"{name}: the file changed just now ({row.path})", "run again")
 
 
 def _report(app: App, entry: Entry, row: FileRow, raw: str, copies: tuple[str, ...]) -> ShowReport:

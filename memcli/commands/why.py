@@ -18,6 +18,7 @@ from memcli.history.backfill import read_commits
 from memcli.history.docs import Doc
 from memcli.history.record import opened
 from memcli.index import anchors
+from memcli.index.upkeep import the_one
 from memcli.index.view import Filters
 from memcli.memory.parser import parse
 from memcli.memory.words import body_of
@@ -168,11 +169,7 @@ def log(app: App, prefix: str) -> LogReport:
         raise UsageError("there is no git repository here", "mem show tells what the file says")
     app.refresh(embed=False)
     known = app.index.entries.ids(prefix) if app.project.listing.files else []
-    names = sorted({entry for entry, _ in known})
-    if len(names) > 1 and prefix not in names:
-        listed = ", ".join(name[: len(prefix) + 4] for name in names[:8])
-        raise UsageError(f"{prefix}: several entries begin so", f"one of {listed}")
-    name = prefix if prefix in names or not names else names[0]
+    name = the_one(prefix, {entry for entry, _ in known}) if known else prefix
     rows, title = _life(project, root, name)
     if not rows:
         raise UsageError(f"{prefix}: no entry had that id", "mem list shows ids")

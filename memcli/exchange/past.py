@@ -71,7 +71,9 @@ def _laid_out(root: Path, commit: str) -> Path:
         return folder
     base.mkdir(mode=0o700, parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=".", dir=base))
-    listed = (row.partition("\t") for row in _git(root, "ls-tree", "-r", "-z", tree).split("\0"))
+    listed = (
+        row.partition("\t") for row in _git(root, "ls-tree", "-rz", "--full-tree", tree).split("\0")
+    )
     wanted = [(commit, name) for mode, _, name in listed if mode[:3] == "100" and _is_read(name)]
     for (_, name), text in zip(wanted, blobs(root, wanted), strict=True):
         (made / name).parent.mkdir(parents=True, exist_ok=True)

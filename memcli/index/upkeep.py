@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -256,9 +256,13 @@ def locate_one(
     """The one entry whose id is `prefix` or begins so. Raises UsageError for none or several."""
     names = sorted({entry for entry, _ in index.entries.ids(prefix)})
     places = locate(index, project, [prefix] if prefix in names else names, archived=archived)
-    if not places:
-        raise UsageError(f"{prefix}: no entry has that id", "mem list shows ids")
-    if len(places) > 1:
-        hint = f"one of {', '.join(sorted(places)[:8])}"
-        raise UsageError(f"{prefix}: several entries begin so", hint)
-    return next(iter(places.values()))
+    return places[the_one(prefix, places)]
+
+
+def the_one(prefix: str, names: Collection[str]) -> str:
+    """The id that is `prefix`, or the only one that begins so. Raises UsageError."""
+    if prefix in names or len(names) == 1:
+        return prefix if prefix in names else next(iter(names))
+    listed = ", ".join(name[: max(13, len(prefix) + 4)] for name in sorted(names)[:8])
+    what = "several entries begin so" if names else "no entry has that id"
+    raise UsageError(f"{prefix}: {what}", f"one of {listed}" if names else "mem list shows ids")

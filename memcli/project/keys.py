@@ -20,16 +20,18 @@ def _choice(*allowed: str) -> Check:
     return check
 
 
-def _number(low: float, high: float, *, whole: bool = False) -> Check:
+def number(low: float, high: float, *, whole: bool = False) -> Check:
+    """The check of a number in a range."""
+
     def check(value: Any) -> Any:
         try:
-            number = float("nan") if isinstance(value, (bool, list, dict)) else float(value)
+            given = float("nan") if isinstance(value, (bool, list, dict)) else float(value)
         except (TypeError, ValueError, OverflowError):
-            number = float("nan")
-        if not low <= number <= high or (whole and number != int(number)):
+            given = float("nan")
+        if not low <= given <= high or (whole and given != int(given)):
             kind = "a whole number" if whole else "a number"
             raise ValueError(f"{kind} from {low} to {high}")
-        return int(number) if whole else number
+        return int(given) if whole else given
 
     return check
 
@@ -95,22 +97,22 @@ OF_A_REPOSITORY = frozenset(
     " found jobs_dir memory_files reinforce_mode inject_min".split()
 )
 """What the configuration of a repository may set; all else is the user's."""
-_TOKENS = _number(0, 1_000_000, whole=True)
-_WEIGHT = _number(0, 10)
+_TOKENS = number(0, 1_000_000, whole=True)
+_WEIGHT = number(0, 10)
 KEYS: dict[str, Check] = {
     "query": _choice("plain", "llm"),
     "fusion": _choice("auto", "bm25", "linear", "rrf", "blend"),
-    "min_cosine": _number(-1, 1),
-    "context": _number(0, 2),
-    "walk": _number(0, 3, whole=True),
+    "min_cosine": number(-1, 1),
+    "context": number(0, 2),
+    "walk": number(0, 3, whole=True),
     "decay": _choice("half-life", "linear", "fsrs", "none"),
-    "half_life": _number(0.1, 36500),
-    "half_life_by_kind": _table(KINDS, _number(0.1, 1_000_000_000)),
+    "half_life": number(0.1, 36500),
+    "half_life_by_kind": _table(KINDS, number(0.1, 1_000_000_000)),
     "growth": _choice("log", "linear", "none"),
     "use_importance": _flag,
-    "prominence_weight": _number(0, 4),
-    "mmr_lambda": _number(0, 1),
-    "limit": _number(1, 1000, whole=True),
+    "prominence_weight": number(0, 4),
+    "mmr_lambda": number(0, 1),
+    "limit": number(1, 1000, whole=True),
     "max_tokens": _TOKENS,
     "max_tokens_by_type": _table(TYPES, _TOKENS),
     "level_weights": _table(LEVELS, _WEIGHT, LEVEL_WEIGHTS),
@@ -121,31 +123,31 @@ KEYS: dict[str, Check] = {
     "memory_files": _list(_glob, "a list of globs below the root"),
     "reinforce_mode": _choice("retrieved", "aligned", "rated"),
     "compact_after_extract": _flag,
-    "episodes_keep": _number(1, 10_000, whole=True),
+    "episodes_keep": number(1, 10_000, whole=True),
     "extract_global": _flag,
     "hook_proxy": _flag,
     "hook_show": _flag,
-    "inject_min": _number(0, 1),
+    "inject_min": number(0, 1),
     "history": _flag,
-    "history_days": _number(1, 36_500, whole=True),
-    "history_commits": _number(0, 1_000_000, whole=True),
-    "history_mb": _number(1, 100_000, whole=True),
+    "history_days": number(1, 36_500, whole=True),
+    "history_commits": number(0, 1_000_000, whole=True),
+    "history_mb": number(1, 100_000, whole=True),
     "embedder": _choice(
         "auto", "none", "local", "openai", "gemini", "ollama", "openai-compatible", "onnx"
     ),
     "embed_model": str,
     "embed_url": str,
     "embed_folder": str,
-    "embed_dimensions": _number(0, 100_000, whole=True),
+    "embed_dimensions": number(0, 100_000, whole=True),
     "embed_kinds": _names(KINDS),
     "embed_types": _names(TYPES),
-    "embed_min_importance": _number(0, 1),
+    "embed_min_importance": number(0, 1),
     "llm": _choice("none", "anthropic", "claude", "codex", "scripted"),
     "llm_replies": str,
     "model": _model,
-    "max_cost": _number(0, 1000),
-    "max_cost_day": _number(0, 10_000),
-    "max_calls": _number(0, 100_000, whole=True),
+    "max_cost": number(0, 1000),
+    "max_cost_day": number(0, 10_000),
+    "max_calls": number(0, 100_000, whole=True),
     "store_url": str,
     "store_team": str,
 }

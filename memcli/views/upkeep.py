@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from memcli.text.controls import for_display
+from memcli.text.secrets import redact_secrets
 from memcli.views.entries import Keys
 from memcli.views.text import columns, count, first, folded, hung, in_one_line, styled, table
 
@@ -158,7 +159,7 @@ def doctor_text(report: DoctorReport) -> str:
     """Aligned for a person at a terminal, a row a line and tabs between its cells elsewhere."""
     places = (f"{row.path}:{row.line}" if row.line else row.path for row in report.checks)
     rows = [
-        (row.status, row.name, place, row.detail, row.hint)
+        (row.status, row.name, place, redact_secrets(row.detail), redact_secrets(row.hint))
         for row, place in zip(report.checks, places, strict=True)
     ]
     if not columns(sys.stdout):

@@ -155,7 +155,7 @@ def test_the_help_lists_every_command_once_the_daily_ones_first(project: Project
         (["recall", "x", "--limit"], "a whole number from 1 to 1000"),
         (["recall", "x", "--json", "--max-tokens"], "a whole number from 0 to 1000000"),
         (["recall", "x", "--walk"], "a whole number from 0 to 3"),
-        (["list", "--recent"], "a whole number from 1"),
+        (["list", "--recent"], "a whole number from 1 to 1000000"),
         (["add", "x", "--importance"], "a number from 0 to 1"),
         (["health", "--min"], "a number from 0 to 100"),
     ],
