@@ -45,11 +45,7 @@ class FilterOptions(TypedDict, total=False):
 
 
 class RecallOptions(FilterOptions, total=False):
-    """What a recall takes besides its task.
-
-    `limit` bounds the ranked hits; norms, policies, workflows and episodes come in addition. With
-    `ranked` there are only ranked hits, of all kinds. `session` is remembered for `reinforce`.
-    """
+    """What a recall takes besides its task; `limit` bounds the ranked hits alone."""
 
     limit: int | None
     max_tokens: int | None
@@ -78,8 +74,7 @@ class AddOptions(TypedDict, total=False):
 class Memory:
     """The memory of one project (that of the working directory without `root`) and the global one.
 
-    Each call opens what it needs and closes it again, so an object may be kept for long and used
-    from several threads, one call at a time.
+    Each call opens what it needs and closes it again; threads may share one, a call at a time.
     """
 
     def __init__(self, root: str | os.PathLike[str] | None = None) -> None:

@@ -77,12 +77,10 @@ class App:
         from memcli.storage.workspace import Workspace
 
         root, home = self.project.root, self.project.home
-        names = ("MEMORY.md", "institutional.md", "MEMORY.archive.md", "institutional.archive.md")
-        return Workspace(
-            root, state_dir(), moment(self.project.now),
-            allowed=[root] if root is not None else [],
-            single=[home / name for name in names],
-        )  # fmt: skip
+        stems = [home / "MEMORY", home / "institutional"]
+        single = [stem.with_suffix(end) for stem in stems for end in (".md", ".archive.md")]
+        now, allowed = moment(self.project.now), [root] if root is not None else []
+        return Workspace(root, state_dir(), now, allowed=allowed, single=single)
 
     def write(
         self,
@@ -112,18 +110,16 @@ class App:
         self, work: Callable[[State], T], otherwise: T, why: str = "", *, make: bool = True
     ) -> T:
         """What `work` finds in the state, else `otherwise` (and a note); `make` the file or not."""
-        if not make and not (state_dir() / "state.db").exists():
-            return otherwise
-        found = [otherwise]
-        with self.state(wait=LOG_WAIT, best_effort=why) as state:
-            found = [work(state)]
-        return found[0]  # the block may have ended early
+        if make or (state_dir() / "state.db").exists():
+            with self.state(wait=LOG_WAIT, best_effort=why) as state:
+                return work(state)
+        return otherwise  # the block may have ended early
 
     @cached_property
     def providers(self) -> Providers:
         from memcli.providers import Providers
 
-        today, unknown = self.project.now.isoformat(), "what was spent today is not known"
+        today = self.project.now.isoformat()
 
         def note(call: Call) -> None:
             lost = f"a call of {call.cost:.4f} USD is missing in the ledger"
@@ -131,7 +127,8 @@ class App:
             self.from_state(lambda state: state.note("ledger", [row]), None, lost)
 
         def spent() -> tuple[float, int]:
-            return self.from_state(lambda state: state.spent(today), (0.0, 0), unknown)
+            why = "what was spent today is not known"
+            return self.from_state(lambda state: state.spent(today), (0.0, 0), why)
 
         return Providers(self.project, spent, note)
 

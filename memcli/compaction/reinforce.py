@@ -319,7 +319,7 @@ class WaitingUses:
         with self.app.state(best_effort=why) as state, state.transaction():
             for own, entry in self.settled:
                 state.note("reinforced", [(own, entry)], "OR IGNORE")
-                SessionLog(state).counted(own, [entry])
+                SessionLog(state).counted(own, entry)
 
 
 def _spots(sources: Sequence[MemoryInput]) -> dict[str, Spot]:

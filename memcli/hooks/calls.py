@@ -162,7 +162,8 @@ class HookApp(App):
         (context, event, why), day = told, self.project.now.isoformat()
         log.note("shown", ((context, event, key, day) for key in (*titles, *also)), "OR IGNORE")
         at = f"{day}{time.strftime('T%H:%M:%S')}"
-        log.tell(Telling(context, event, key, title, why, at) for key, title in titles.items())
+        told = (Telling(context, event, key, title, why, at) for key, title in titles.items())
+        log.note("told", told)
 
 
 def has_memory(app: App) -> bool:

@@ -15,9 +15,6 @@ WIRINGS = {
     "codex": "plugin/hooks/codex-hooks.json",
     "gemini": "templates/gemini-hooks.json",
 }
-"""The hooks of each agent: for two of them those of the plug-in. Gemini takes no context before a
-tool; behind it, the model reads it with the result.
-"""
 NAMES = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
 VERBS = "session-start|subagent-start|prompt|pre-tool|pre-compact|session-end"
 _COMMAND = re.compile(
@@ -28,12 +25,11 @@ _COMMAND = re.compile(
 
 
 class Handler(NamedTuple):
-    """A handler of ours that stands in a file: its event, command, program, and timeout."""
+    """A handler of ours that stands in a file."""
 
     event: str
     command: str
     program: str
-    timeout: object
 
 
 def groups(harness: str) -> dict[str, dict[str, Any]]:
@@ -52,7 +48,7 @@ def is_ours(handler: object) -> str:
 def handlers(text: str) -> list[Handler]:
     """Our handlers in a settings file, in order. Raises UsageError when it is no settings file."""
     return [
-        Handler(event, each["command"], is_ours(each), each.get("timeout"))
+        Handler(event, each["command"], is_ours(each))
         for event, listed in parse(text).get("hooks", {}).items()
         for each in chain.from_iterable(map(_handlers, listed))
         if is_ours(each)
@@ -114,7 +110,6 @@ def without_hooks(text: str) -> str | None:
 
 
 def _take_out(values: dict[str, Any]) -> bool:
-    """Remove our handlers and what holds nothing else; whether there were any."""
     hooks, before = values.get("hooks", {}), json.dumps(values)
     for event, listed in list(hooks.items()):
         left = [[each for each in _handlers(group) if not is_ours(each)] for group in listed]

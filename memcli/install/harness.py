@@ -24,7 +24,6 @@ from memcli.text.matching import table
 
 NAMES = {**agent_settings.NAMES, "opencode": "opencode"}
 OPENCODE_MARK = "// mem: written by mem init --opencode"
-
 LEFTHOOK = tuple(
     f"{folder}{name}.{ending}"
     for folder, name in (("", "lefthook"), ("", ".lefthook"), (".config/", "lefthook"))
@@ -46,13 +45,13 @@ def path_fault() -> str:
 
 def desktop_fault() -> str:
     """Why a client that is started from the desktop would not find mem, "" when it does."""
-    known = shutil.which("mem")
-    if known is not None and shutil.which("mem", path=BARE_PATH) is None:
-        how = f"start it from a shell, or: sudo ln -s {shlex.quote(known)} /usr/local/bin/mem"
-        if "/usr/local/bin" not in BARE_PATH:
-            how = "start it from a shell"
-        return f"an agent that is started from the desktop does not find {known}: {how}"
-    return ""
+    known, first = shutil.which("mem"), BARE_PATH.split(":")[0]
+    if known is None or shutil.which("mem", path=BARE_PATH) is not None:
+        return ""
+    how = "start it from a shell"
+    if first == "/usr/local/bin":
+        how += f", or: sudo ln -s {shlex.quote(known)} {first}/mem"
+    return f"an agent that is started from the desktop does not find {known}: {how}"
 
 
 class AgentSettings(NamedTuple):
@@ -64,41 +63,30 @@ class AgentSettings(NamedTuple):
     folder: Path
 
 
-class Layout(NamedTuple):
-    """Where an agent keeps its files: its home, what moves it; a person's own file is `local`."""
-
-    variable: str
-    home: str
-    folder: str
-    name: str
-    local: str = ""
-
-
 LAYOUTS = {
-    "claude": Layout(
-        "CLAUDE_CONFIG_DIR", "~/.claude", ".claude", "settings.json", "settings.local.json"
-    ),
-    "codex": Layout("CODEX_HOME", "~/.codex", ".codex", "hooks.json"),
-    "gemini": Layout("", "~/.gemini", ".gemini", "settings.json"),
-    "opencode": Layout("OPENCODE_CONFIG_DIR", "~/.config/opencode", ".opencode", "plugin/mem.js"),
+    "claude": ("CLAUDE_CONFIG_DIR", "~/.claude", ".claude", "settings.json"),
+    "codex": ("CODEX_HOME", "~/.codex", ".codex", "hooks.json"),
+    "gemini": ("", "~/.gemini", ".gemini", "settings.json"),
+    "opencode": ("OPENCODE_CONFIG_DIR", "~/.config/opencode", ".opencode", "plugin/mem.js"),
 }
+"""Of an agent: what moves its home, its home, its folder in a repository, the file in either."""
 
 
 def agent_home(harness: str, environ: Mapping[str, str]) -> Path:
     """The folder of a user in which an agent keeps its settings."""
-    layout = LAYOUTS[harness]
-    given = environ.get(layout.variable, "") if layout.variable else ""
-    return Path(os.path.expanduser(given or layout.home)).absolute()
+    variable, home, _, _ = LAYOUTS[harness]
+    return Path(os.path.expanduser(environ.get(variable) or home)).absolute()
 
 
 def settings_of(harness: str, scope: str, root: Path, environ: Mapping[str, str]) -> AgentSettings:
     """Where an agent reads its hooks. All but Claude Code have one file in a repository."""
-    layout = LAYOUTS[harness]
+    _, _, inner, name = LAYOUTS[harness]
     if scope == "user":
         folder = agent_home(harness, environ)
-        return AgentSettings(harness, scope, folder / layout.name, folder)
-    name = layout.local if scope == "local" and layout.local else layout.name
-    return AgentSettings(harness, scope, root / layout.folder / name, root)
+        return AgentSettings(harness, scope, folder / name, folder)
+    if (harness, scope) == ("claude", "local"):
+        name = "settings.local.json"
+    return AgentSettings(harness, scope, root / inner / name, root)
 
 
 def all_settings(root: Path | None, environ: Mapping[str, str]) -> list[AgentSettings]:

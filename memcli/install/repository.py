@@ -18,8 +18,7 @@ ATTRIBUTES = (
     "MEMORY.md institutional.md tasks/*.md .mem/jobs/*/tasks/*.md .teaparty/jobs/*/tasks/*.md"
     " *.archive.md"
 ).split()
-MEMORY = "# Memory\n"
-"""A new file is a heading alone: nothing in it is found before something is written."""
+MEMORY = "# Memory\n"  # nothing in it is found before something is written
 WORKFLOW = ".github/workflows/mem.yml"
 AGENT_FILES = ("AGENTS.md", "CLAUDE.md")
 

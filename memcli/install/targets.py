@@ -112,11 +112,16 @@ def _plan(targets: Iterable[Target], notes: list[str], *, remove: bool) -> list[
 
 
 def _check_place(target: Target) -> None:
-    """A link in a repository must not lead out of it; one of the user's may lead elsewhere."""
-    real = Path(os.path.realpath(target.path))
-    if not any(real.is_relative_to(os.path.realpath(folder)) for folder in target.within):
+    if not _place(target):  # a link in a repository must not lead out of it
+        real = os.path.realpath(target.path)
         what = f"{target.path}: leads to {real}, where mem does not write"
         raise RefusedError(what, "put the file itself there")
+
+
+def _place(target: Target) -> str:
+    """The first of the folders that a file may lie in which holds its real place, "" for none."""
+    within, real = map(os.path.realpath, target.within), Path(os.path.realpath(target.path))
+    return next((folder for folder in within if real.is_relative_to(folder)), "")
 
 
 def text_of(path: Path) -> str | None:
@@ -131,15 +136,10 @@ def _is_below(project: Project, path: str | Path) -> bool:
 def _by_workspace(
     project: Project, own: Workspace, targets: Sequence[Target]
 ) -> Iterator[tuple[Workspace, list[Target]]]:
-    """Targets by who may write them: the project (mem undo takes that back), or a place apart."""
     from memcli.storage.workspace import Workspace
 
     def apart(target: Target) -> str:
-        if _is_below(project, target.path):
-            return ""
-        real = Path(os.path.realpath(target.path))
-        within = (os.path.realpath(folder) for folder in target.within)
-        return next((folder for folder in within if real.is_relative_to(folder)), "")
+        return "" if _is_below(project, target.path) else _place(target)
 
     for name, group in groupby(sorted(targets, key=apart), key=apart):
         base, now = Path(name), moment(project.now)
@@ -175,7 +175,6 @@ def _kept(path: Path) -> Any:
 
 
 def _keep(path: Path, values: Any) -> None:
-    """Keep these values in the state folder; none of them, no file."""
     from memcli.storage.durable import write_output
 
     if values:
@@ -190,7 +189,6 @@ def _sha(text: str) -> str:
 
 
 def _remember(project: Project, folders: Iterable[str], *, remove: bool) -> None:
-    """Keep which folders came with our files; on removal those go that are empty."""
     path = state_dir() / "init" / f"{digest(os.fsencode(project.root or project.home))}.json"
     known = {*map(str, _kept(path) or ()), *folders}
     if remove:
@@ -204,7 +202,6 @@ def _remember(project: Project, folders: Iterable[str], *, remove: bool) -> None
 def _said(
     project: Project, targets: Sequence[Target], patches: Sequence[Patch], *, remove: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """A line for all files of one kind; and what is to be done next."""
     changed = {patch.path: patch for patch in patches}
     rows: dict[tuple[str, str], list[str]] = {}
     for target in targets:

@@ -19,10 +19,8 @@ from memcli.named import NamedTuple
 from memcli.storage.files import Unreadable, decode, read_file
 
 MOST_BYTES = 65_536  # A longer file is not read
-MOST_DOTS = 100
-"""A file with more dots in a line is not read: time grows with the square of a dotted key."""
-MOST_KEYS = 200
-"""A file with more keys is not judged: each unknown one costs a search for what was meant."""
+MOST_DOTS = 100  # of a line: time grows with the square of a dotted key
+MOST_KEYS = 200  # of a file: each unknown one costs a search for what was meant
 Where = Callable[[str], str]  # the place of a key: "path:line"
 
 
@@ -96,7 +94,6 @@ class Settings(NamedTuple):
 
 
 def _read_value(value: str) -> Any:
-    """A value as written on a command line or in the environment: TOML where it is, else text."""
     if re.fullmatch(r"[\w./*-]*", value) and not value[:1].isdigit():
         return {"true": True, "false": False}.get(value, value)
     if value[:1] not in "[{\"'":
@@ -150,7 +147,7 @@ def user_file(home: Path, environ: Mapping[str, str]) -> Path:
 
 
 class TomlFile(NamedTuple):
-    """The values of a configuration file, its text, and what is wrong with it."""
+    """A configuration file, and what is wrong with it."""
 
     path: str
     values: Mapping[str, Any] = {}

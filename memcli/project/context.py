@@ -15,7 +15,7 @@ from memcli.memory.values import JOBS_DIRS, PHASES
 from memcli.named import NamedTuple
 from memcli.project import config, git, levels_on_disk
 from memcli.project.git import may_be_root
-from memcli.project.levels_on_disk import FoundFile, Listing, shown
+from memcli.project.levels_on_disk import FoundFile, Listing, Names, shown
 from memcli.storage.files import MEMORY_BYTES, SMALL_BYTES, Unreadable, read_text, refuse_links
 
 if TYPE_CHECKING:
@@ -37,15 +37,13 @@ class Project:
         self,
         environ: Mapping[str, str],
         cwd: Path,
-        *,
         root: str = "",
-        sets: Sequence[str] = (),
-        tasks: Sequence[str] = (),
+        sets: Names = (),
+        tasks: Names = (),
     ) -> None:
         self.environ = environ
         self.cwd = cwd
-        self.tasks = tuple(tasks)
-        """Tasks named on the command line: their files may be written from outside."""
+        self.tasks = tuple(tasks)  # those named may be written from outside
         self._given = root or environ.get("MEM_ROOT", "")
         self._flags = config.parse_flags(sets)
 
@@ -57,12 +55,8 @@ class Project:
     def now(self) -> datetime.date:
         """Today; MEM_NOW (an ISO date) stands in for it."""
         given = self.environ.get("MEM_NOW")
-        if not given:
-            return datetime.date.today()
         try:
-            if given[10:11] not in ("", "T", " "):
-                raise ValueError
-            return datetime.date.fromisoformat(given[:10])
+            return datetime.datetime.fromisoformat(given).date() if given else datetime.date.today()
         except ValueError:
             raise UsageError(f"MEM_NOW is no date: {given}", "write it as 2026-03-01") from None
 
@@ -81,10 +75,8 @@ class Project:
     @cached_property
     def key(self) -> str:
         """The identity of this project for the state file: git common directory and root."""
-        if self.root is None:
-            return "~"
-        top = git.work_tree(self.root)
-        return f"{git.common_dir(top) if top else ''}\0{self.root}"
+        top = git.work_tree(self.root) if self.root is not None else None
+        return f"{git.common_dir(top) if top else ''}\0{self.root}" if self.root else "~"
 
     @cached_property
     def settings(self) -> config.Settings:
@@ -127,9 +119,7 @@ class Project:
     @cached_property
     def view(self) -> View:
         """The job and task that the working directory is in."""
-        if self.root is None:
-            return View()
-        return view_of(self.cwd, self.root, self.jobs_dirs)
+        return view_of(self.cwd, self.root, self.jobs_dirs) if self.root is not None else View()
 
     @cached_property
     def tree(self) -> str:
@@ -311,7 +301,6 @@ def _stands(parts: tuple[str, ...], jobs_dirs: Sequence[str]) -> tuple[str, int]
 
 
 def _holds_job(folder: Path, cwd: Path, jobs_dirs: Sequence[str]) -> bool:
-    """Whether `cwd` is at or below a job or a session of `folder`."""
     parts, own = cwd.parts[len(folder.parts) :], tuple[str, ...]()
     if os.path.exists(folder / ".mem.toml") and may_be_root(folder, ".mem.toml"):
         own = config.jobs_dirs(config.read_settings(folder / ".mem.toml", folder).values)

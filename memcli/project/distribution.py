@@ -65,7 +65,6 @@ def _origin() -> tuple[str, Path | None]:
 
 
 def _direct_url() -> dict[str, Any]:
-    """What the installer noted of where this came from (PEP 610), {} for an index or nothing."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:

@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     import subprocess
 
 
-EXCLUDED = (".memory.db*", ".*.mem-tmp-*")
-"""Derived and temporary files of ours, never to be committed."""
-MOMENTS = (".premortem.md", ".assumptions.jsonl", ".interventions.jsonl")
-"""What a job notes for itself while it runs."""
+EXCLUDED = (".memory.db*", ".*.mem-tmp-*")  # derived and temporary, never to be committed
+MOMENTS = (".premortem.md", ".assumptions.jsonl", ".interventions.jsonl")  # of a running job
+Text = str | None
 DRIVER = "merge.mem.driver"
 DRIVER_COMMAND = (
     "if command -v mem >/dev/null 2>&1; then mem merge-driver %O %A %B %P %L;"
@@ -47,19 +46,15 @@ def git_dir(top: Path) -> Path | None:
 
 def read_first_line(path: Path) -> str:
     """The first line of a small file of git's, "" where there is none."""
-    try:
-        data = read_file(path, most=SMALL_BYTES).data
-    except Unreadable:
-        return ""
-    return os.fsdecode(data.partition(b"\n")[0]).strip()
+    with suppress(Unreadable):
+        return os.fsdecode(read_file(path, most=SMALL_BYTES).data.partition(b"\n")[0]).strip()
+    return ""
 
 
 def common_dir(top: Path) -> Path | None:
     """The directory that all work trees of a repository share."""
     own = git_dir(top)
-    if own is None:
-        return None
-    return Path(os.path.normpath(own / read_first_line(own / "commondir")))
+    return Path(os.path.normpath(own / read_first_line(own / "commondir"))) if own else None
 
 
 _UNDER_WAY = {
@@ -89,20 +84,15 @@ def head_of(top: Path) -> str:
 def under_way(top: Path) -> str:
     """What git is in the middle of in a work tree ("merge", "rebase", ...), "" for nothing."""
     own = git_dir(top)
-    if own is None:
-        return ""
-    return next((word for name, word in _UNDER_WAY.items() if os.path.lexists(own / name)), "")
+    words = (word for name, word in _UNDER_WAY.items() if own and os.path.lexists(own / name))
+    return next(words, "")
 
 
 def points_back(top: Path) -> bool:
     """Whether the repository that a `.git` names knows it, by `gitdir` or core.worktree."""
-    dot = top / ".git"
-    if dot.is_dir() and not dot.is_symlink():
-        return True
-    folder = git_dir(top)
-    if folder is None or dot.is_symlink():
-        return False
-    here = os.path.realpath(top)
+    dot, folder, here = top / ".git", git_dir(top), os.path.realpath(top)
+    if folder is None or dot.is_symlink() or dot.is_dir():
+        return folder is not None and not dot.is_symlink()
     named = read_first_line(folder / "gitdir")
     if named and os.path.realpath(folder / named) == os.path.realpath(dot):
         return True
@@ -142,28 +132,21 @@ _PLAIN = {
 
 
 def run(
-    arguments: Sequence[str],
-    cwd: Path,
-    *,
-    timeout: float = 30,
-    hooks: bool = False,
-    given: str | None = None,
+    words: Sequence[str], cwd: Path, timeout: float = 30, *, hooks: bool = False, given: Text = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run git without the variables that a surrounding hook sets; never raises for its exit code.
-
-    One that takes longer than `timeout` seconds is ended: its exit code is 124.
+    """Run git; never raises for its exit code, which is 124 after so many seconds.
 
     Neither a program that the repository names is started nor the network asked. `hooks` leaves
     git's own answer to where its hooks are; `given` is its standard input.
     """
-    verb, *rest = arguments
+    verb, *rest = words
     none = () if hooks else ("-c", "core.hooksPath=/dev/null")
     command = [*_SAFE, *none, verb, *_PLAIN.get(verb, ()), *rest]
     return start(command, cwd, timeout, given, GIT_NO_LAZY_FETCH="1", GIT_ALLOW_PROTOCOL="")
 
 
 def start(
-    command: Sequence[str], cwd: Path, timeout: float, given: str | None = None, **environ: str
+    command: Sequence[str], cwd: Path, timeout: float, given: Text = None, **environ: str
 ) -> subprocess.CompletedProcess[str]:
     """Run git as its user has it, with these variables in place of those of a hook around it."""
     import subprocess  # most commands only read git's files
@@ -215,27 +198,19 @@ def may_be_root(folder: Path, *marks: str) -> bool:
 @lru_cache
 def _safe_directories() -> tuple[str, ...]:
     """What the user's and the system's git configuration say; a repository's own is not asked."""
-    import subprocess  # most calls start no git
-
-    environ = {n: v for n, v in os.environ.items() if n[:4] != "GIT_" or n[:10] == "GIT_CONFIG"}
-    command = ["git", "config", "--get-all", "safe.directory"]
-    try:
-        done = subprocess.run(
-            command, cwd="/", env=environ, capture_output=True, text=True, timeout=2, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ()
-    return tuple(done.stdout.splitlines())
+    kept = {name: value for name, value in os.environ.items() if name.startswith("GIT_CONFIG")}
+    with suppress(OSError):
+        asked = ["config", "--get-all", "safe.directory"]
+        lines = start(asked, Path("/"), 2, **kept).stdout.splitlines()
+        since = max((at for at, line in enumerate(lines, 1) if not line), default=0)  # "": anew
+        return tuple(map(os.path.expanduser, lines[since:]))
+    return ()
 
 
 def _is_safe(folder: str) -> bool:
-    lines = _safe_directories()
-    since = max((at for at, line in enumerate(lines, 1) if not line), default=0)  # "" starts anew
-    safe = map(os.path.expanduser, lines[since:])
-    return any(
-        name in ("*", folder) or (name.endswith("/*") and folder.startswith(name[:-1]))
-        for name in safe
-    )
+    known = _safe_directories()
+    parents = [name[:-1] for name in known if name.endswith("/*")]
+    return "*" in known or folder in known or folder.startswith(tuple(parents))
 
 
 def own_files(root: Path, paths: Sequence[str]) -> frozenset[str]:

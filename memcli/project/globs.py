@@ -37,6 +37,7 @@ class _Piece(NamedTuple):
 
 
 Pieces = tuple[_Piece, ...]
+Parts = Sequence[Pieces | None]  # None is `**`
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -103,7 +104,7 @@ def _piece(letters: Sequence[str]) -> _Piece:
 class _Rule(NamedTuple):
     """`hint` is a text that stands in every path that the rule covers."""
 
-    parts: tuple[Pieces | None, ...]  # None is `**`
+    parts: Parts
     folder: bool
     negated: bool
     hint: str
@@ -152,25 +153,25 @@ def _decided(rules: Iterable[_Rule | None], names: Sequence[str], *, decided: bo
 
 
 def _covers(rule: _Rule, names: Sequence[str]) -> bool:
-    """Step by step along the path, with all places of the pattern that can have been reached."""
-    parts, last = rule.parts, len(rule.parts)
-    reached = _past_stars({0}, parts)
+    reached = _past_stars({0}, rule.parts)
     for depth, name in enumerate(names, 1):
-        step = set()
-        for at in reached - {last}:
-            pieces = parts[at]
-            if pieces is None:
-                step.add(at)
-            elif _matches(pieces, name):
-                step.add(at + 1)
-        reached = _past_stars(step, parts)
-        if last in reached and (depth < len(names) or not rule.folder):
+        reached = _step(rule.parts, reached, name)
+        if len(rule.parts) in reached and (depth < len(names) or not rule.folder):
             return True
     return False
 
 
-def _past_stars(places: set[int], parts: Sequence[Pieces | None]) -> set[int]:
-    """`**` also stands for no folder at all."""
+def _step(parts: Parts, reached: set[int], name: str) -> set[int]:
+    """All places of a pattern that can have been reached one name further on the path."""
+    step = set()
+    for at in reached - {len(parts)}:
+        pieces = parts[at]
+        if pieces is None or _matches(pieces, name):
+            step.add(at + (pieces is not None))
+    return _past_stars(step, parts)
+
+
+def _past_stars(places: set[int], parts: Parts) -> set[int]:
     return places | {at + 1 for at in places if at < len(parts) and parts[at] is None}
 
 
@@ -212,47 +213,35 @@ class Walk:
 
     def find(self, pattern: str) -> list[str]:
         """The paths below the root that a pattern names, sorted; `**` stands for any folders."""
-        parts = tuple(part for part in pattern.split("/") if part not in ("", "."))
-        todo = [("", parts)] if len(pattern) <= LONGEST else []
-        seen: set[tuple[str, int]] = set()
-        found = set()
+        names = [part for part in pattern.split("/") if part not in ("", ".")]
+        parts = [None if name == "**" else _pieces(name, escapes=False) for name in names]
+        todo = [("", _past_stars({0}, parts))] if len(pattern) <= LONGEST else []
+        found = []
         while todo and not self.cut:
-            folder, rest = todo.pop()
-            if (folder, len(rest)) in seen:
-                continue
-            seen.add((folder, len(rest)))
-            if not rest:
-                found.add(folder.removesuffix("/"))
-            elif set(rest[0]) & {*"*?["}:
-                todo += self._matching(folder, rest)
-            elif len(rest) > 1 and os.path.islink(f"{self.root}/{folder}{rest[0]}"):
-                self.links.append(folder + rest[0])
-            elif os.path.lexists(f"{self.root}/{folder}{rest[0]}"):
-                todo.append((f"{folder}{rest[0]}/", rest[1:]))
+            folder, reached = todo.pop()
+            plain = [names[at] for at in reached - {len(names)} if not set(names[at]) & {*"*?["}]
+            known = len(plain) == len(reached)
+            for name, is_folder in self._named(folder, plain) if known else self._entries(folder):
+                path, after = f"{folder}{name}", _step(parts, reached, name)
+                if len(parts) in after:
+                    found.append(path)
+                if after - {len(parts)} and is_folder:
+                    todo.append((f"{path}/", after))
+                elif after - {len(parts)} and known:
+                    self.links.append(path)
         return sorted(name for name in found if not name.startswith(".git/"))
 
-    def _matching(
-        self, folder: str, rest: tuple[str, ...]
-    ) -> Iterator[tuple[str, tuple[str, ...]]]:
-        pieces = _pieces(rest[0], escapes=False)
-        deep, last = rest[0] == "**", len(rest) == 1
-        if deep:
-            yield folder, rest[1:]
-        for entry in self._entries(folder):
-            if (deep or not last) and not entry.is_dir(follow_symlinks=False):
-                continue
-            if deep or _matches(pieces, entry.name):
-                yield f"{folder}{entry.name}/", rest if deep else rest[1:]
+    def _named(self, folder: str, names: Iterable[str]) -> Iterator[tuple[str, bool]]:
+        for name in names:
+            path = f"{self.root}/{folder}{name}"
+            if os.path.lexists(path):
+                yield name, not os.path.islink(path)
 
-    def _entries(self, folder: str) -> Iterator[os.DirEntry[str]]:
-        """What lies in a folder below the root, as far as the bound allows; nothing of a link."""
-        path = f"{self.root}/{folder}"
-        if folder and os.path.islink(path[:-1]):
-            return
-        with suppress(OSError), os.scandir(path) as listing:
+    def _entries(self, folder: str) -> Iterator[tuple[str, bool]]:
+        with suppress(OSError), os.scandir(f"{self.root}/{folder}") as listing:
             for entry in listing:
                 self.cut = self._left <= 0
                 if self.cut:
                     return
                 self._left -= 1
-                yield entry
+                yield entry.name, entry.is_dir(follow_symlinks=False)

@@ -25,18 +25,15 @@ FOLDERS = (
     "memory", ".memory", ".claude/memory", "memory-bank", ".serena/memories", "docs/memory",
     ".learnings", "docs/decisions", "docs/lessons", "docs/adr",
 )  # fmt: skip
-"""Found folders: they count with their `*.md` and those of the folders in them."""
 WORDS = (
     "LEARNINGS", "LESSONS", "LESSONS_LEARNED", "DECISIONS", "PITFALLS", "ENTSCHEIDUNGEN",
     "ERKENNTNISSE", "DECISIONES", "LECCIONES", "DECISOES", "LICOES", "DECISIONI", "LEZIONI",
 )  # fmt: skip
-"""Found files: at the root or in `docs/`, in capitals, small letters, or with a capital letter."""
 NEVER = frozenset({"readme.md", "template.md", "proxy.md", "institutional.md"})
 MOST_FILES = 500
 MOST_BYTES = 1 << 20
 LINKS_WITHIN = 64 << 10  # so many bytes of a `MEMORY.md` are read for its links
-PRIVATE = "~claude"
-"""The `tree` of Claude Code's own memory: never exported, promoted, pushed or diffed."""
+PRIVATE = "~claude"  # the `tree` of Claude Code's own memory: never leaves this machine
 _LINK = rb"\]\(<?([^()<>\s#:]{1,200}\.md)>?(?:#[^()\s]*)?(?: \"[^\"\n]*\")?\)"
 _DATE = r"(?<!\d)(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)"
 

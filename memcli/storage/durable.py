@@ -9,7 +9,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from memcli.errors import RefusedError, UsageError
@@ -177,16 +177,12 @@ class LockNote(NamedTuple):
 
 
 class WriteLock:
-    """One lock file in the state folder; `held` is true between entering and leaving `taken`."""
+    """One lock file in the state folder; `fd` is its descriptor while it is held."""
 
     def __init__(self, path: Path, now: str) -> None:
         self.path = path
         self._now = now
-        self._fd: int | None = None
-
-    @property
-    def held(self) -> bool:
-        return self._fd is not None
+        self.fd: int | None = None
 
     @contextmanager
     def taken(self, verb: str, wait: float) -> Iterator[LockNote | None]:
@@ -197,33 +193,33 @@ class WriteLock:
         try:
             self._wait(fd, wait)
             dead = _read_note(fd)
-            self._fd = fd
+            self.fd = fd
             self.sign(verb, (), ())
             yield dead
         finally:
-            if self._fd is not None:
+            if self.fd is not None:
                 with suppress(OSError):
                     os.ftruncate(fd, 0)
-            self._fd = None
+            self.fd = None
             os.close(fd)
 
     def sign(self, verb: str, folders: Iterable[Path], made: Iterable[str]) -> None:
         """Say in the lock file who is writing, and where to sweep should we not come back."""
         note = LockNote(os.getpid(), verb, self._now, [*map(str, folders)], [*made])
-        if self._fd is not None:
+        if self.fd is not None:
             with refusing(self.path, UNCHANGED):
-                os.ftruncate(self._fd, 0)
-                os.lseek(self._fd, 0, os.SEEK_SET)
-                os.write(self._fd, json.dumps(note).encode())
+                os.ftruncate(self.fd, 0)
+                os.lseek(self.fd, 0, os.SEEK_SET)
+                os.write(self.fd, json.dumps(note).encode())
 
     def _wait(self, fd: int, wait: float) -> None:
         deadline = time.monotonic() + wait
         with refusing(self.path, "the state folder must allow file locks"):
             while not system.try_lock(fd):
                 if time.monotonic() >= deadline:
-                    holder, who = _read_note(fd), "another mem"
-                    if holder and holder.pid:
-                        who = f"pid {holder.pid}, mem {holder.verb}, since {holder.since}"
+                    note, who = _read_note(fd), "another mem"
+                    if note and note.pid:
+                        who = f"pid {note.pid}, mem {note.verb}, since {note.since}"
                     hint = f"{UNCHANGED}; run it again in a moment"
                     raise RefusedError(f"busy: {who} is writing", hint)
                 time.sleep(POLL)
@@ -257,12 +253,8 @@ def is_sound(path: Path) -> bool:
     """Whether SQLite finds nothing wrong with a state file (a busy one, or none, is sound)."""
     if not path.exists():
         return True
-    db = sqlite3.connect(path, timeout=BUSY)
-    try:
-        return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
-    except sqlite3.OperationalError:  # busy, or the disk is at fault
-        return True
-    except sqlite3.DatabaseError:
-        return False
-    finally:
-        db.close()
+    with closing(sqlite3.connect(path, timeout=BUSY)) as db:
+        try:
+            return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
+        except sqlite3.DatabaseError as error:  # busy, or the disk is at fault: that is no damage
+            return isinstance(error, sqlite3.OperationalError)

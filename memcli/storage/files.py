@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 MEMORY_BYTES = 16 << 20  # the largest memory file that is read
 SMALL_BYTES = 1 << 20  # the largest state, settings or notes file that is read
 ENTRIES = 50_000  # directory entries that one walk looks at
-RACY_NS = 50_000_000
-"""A file changed this short before it was read may change again without a new mtime."""
+RACY_NS = 50_000_000  # a file changed so lately may change again without a new mtime
 COARSE_NS = 2_000_000_000  # the same where the file system counts in whole seconds
 LEAVES = "is a link that leaves the root; it is not followed"
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -52,7 +51,9 @@ def open_file(path: str | Path, inside: str | Path = "") -> BinaryIO:
     `inside` names the folder that no link on the way may leave; without it (a file that the user
     named) links are followed. Raises `Unreadable` and OSError.
     """
-    fd = _below(os.fspath(path), os.fspath(inside)) if inside else _named(os.fspath(path))
+    if not inside and not stat.S_ISREG(os.stat(path).st_mode):
+        raise Unreadable("is no regular file")
+    fd = _below(os.fspath(path), os.fspath(inside)) if inside else os.open(path, _FLAGS)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
         raise Unreadable("is no regular file")
@@ -103,12 +104,6 @@ def digest(data: bytes, size: int = 16) -> str:
 def why(error: Exception) -> str:
     """What the system says of a file, in small letters."""
     return (getattr(error, "strerror", None) or str(error)).lower()
-
-
-def _named(path: str) -> int:
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        raise Unreadable("is no regular file")
-    return os.open(path, _FLAGS)
 
 
 def _below(path: str, inside: str) -> int:
@@ -195,8 +190,7 @@ def log_hook(folder: Path, line: str) -> None:
 
 
 MAGIC = b"SQLite format 3\0"
-ONE_OF = "IN (SELECT value FROM json_each(?))"
-"""SQL for one of the values of a JSON list, however many these are."""
+ONE_OF = "IN (SELECT value FROM json_each(?))"  # one of the values of a JSON list
 
 
 @contextmanager

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memcli.errors import DataError, RefusedError
+from memcli.memory.values import ARCHIVE
 from memcli.storage import durable, system
 from memcli.storage.durable import NO_STATE, UNCHANGED, is_plain, read_if_there, refusing
 from memcli.storage.files import private_dir
 
-ARCHIVE = ".archive.md"
 UNDO_RECORDS = 20
 UNDO_BYTES = 64 << 20
 
@@ -109,11 +109,15 @@ class Journals:
             if record.undoes:
                 (undo / os.path.basename(record.undoes)).unlink(missing_ok=True)
                 journal.unlink()
-            else:
-                private_dir(undo)
-                numbers = (int(path.stem) for path in _records(undo) if path.stem.isdecimal())
-                journal.replace(undo / f"{max(numbers, default=0) + 1:08}.json")
-                _prune(undo)
+                return
+            known = _records(private_dir(undo))
+            numbers = (int(path.stem) for path in known if path.stem.isdecimal())
+            journal.replace(undo / f"{max(numbers, default=0) + 1:08}.json")
+            total = 0
+            for rank, path in enumerate(reversed(_records(undo))):
+                total += path.stat().st_size
+                if rank and (rank >= UNDO_RECORDS or total > UNDO_BYTES):
+                    path.unlink()
 
     def legible(self, journal: Path) -> WriteRecord | None:
         """None after moving aside what is no journal: it must not block all later writes."""
@@ -213,17 +217,6 @@ def _key(root: str) -> str:
 
 
 def _records(folder: Path) -> list[Path]:
-    with refusing(folder, NO_STATE):
-        try:
-            names = [entry.name for entry in os.scandir(folder)]
-        except FileNotFoundError:
-            return []
-    return [folder / name for name in sorted(names) if name.endswith(".json")]
-
-
-def _prune(undo: Path) -> None:
-    total = 0
-    for rank, path in enumerate(reversed(_records(undo))):
-        total += path.stat().st_size
-        if rank and (rank >= UNDO_RECORDS or total > UNDO_BYTES):
-            path.unlink()
+    with refusing(folder, NO_STATE), suppress(FileNotFoundError):
+        return [folder / name for name in sorted(os.listdir(folder)) if name.endswith(".json")]
+    return []

@@ -15,8 +15,7 @@ from memcli.named import NamedTuple
 from memcli.storage.files import NO_LINK, private_dir, state_dir, transaction
 from memcli.text.matching import table
 
-Failed = sqlite3.Error
-"""What every method may raise, for those who can go on without the state file."""
+Failed = sqlite3.Error  # what every method may raise
 CONDENSED = 1000  # how many condensed tasks are kept
 LOG_WAIT = 0.2  # seconds a log entry may wait for another process; then it is skipped
 
@@ -191,7 +190,7 @@ def _kept(value: object) -> object:
 
 
 class Telling(NamedTuple):
-    """One thing that a session was told: the hook's event, the entry, why it was told, and when."""
+    """One thing that a session was told on an event of a hook."""
 
     session: str
     event: str
@@ -234,10 +233,6 @@ class SessionLog:
         """The context of a session is empty again: everything counts as untold."""
         for name in ("shown", "starts"):
             self.ask(f"DELETE FROM {name} WHERE project = ? AND session = ?", session)
-
-    def tell(self, tellings: Iterable[Telling]) -> None:
-        """Remember what was told, why and when."""
-        self.note("told", tellings)
 
     def told(self, session: str = "") -> list[Telling]:
         """What was told, of one session or of all, in order; a beginning of its id names one."""
@@ -283,17 +278,15 @@ class SessionLog:
             found.setdefault(session, []).append(entry)
         return found
 
-    def counted(self, session: str, entries: Iterable[str]) -> None:
-        """The uses of these entries by a session stand in their files now."""
-        for entry in entries:
-            where = "project = ? AND session = ? AND entry = ?"
-            self.ask(f"DELETE FROM waiting WHERE {where}", session, entry)
+    def counted(self, session: str, entry: str) -> None:
+        """The use of an entry by a session stands in its file now."""
+        where = "project = ? AND session = ? AND entry = ?"
+        self.ask(f"DELETE FROM waiting WHERE {where}", session, entry)
 
     def take_news(self) -> list[str]:
         """The lines that wait to be told to the person; they are told once."""
         lines = [str(row[0]) for row in self.ask("SELECT line FROM news WHERE project = ?")]
-        if lines:
-            self.ask("DELETE FROM news WHERE project = ?")
+        self.ask("DELETE FROM news WHERE project = ?")
         return lines
 
 

@@ -15,8 +15,7 @@ BARE_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
 """PATH as a client has it that was started from the desktop."""
 if sys.platform != "darwin":
     BARE_PATH = "/usr/local/bin:/usr/bin:/bin"
-DETACHED: dict[str, Any] = {"start_new_session": True}
-"""What makes a process outlive the one that starts it."""
+DETACHED: dict[str, Any] = {"start_new_session": True}  # it outlives who starts it
 if sys.platform == "win32":
     DETACHED = {"creationflags": 0x00000208}
 

@@ -97,7 +97,7 @@ class Workspace:
     @contextmanager
     def hold(self, verb: str, *, wait: float = 10.0) -> Iterator[None]:
         """Keep other writers out, after unfinished writes are finished. Raises RefusedError."""
-        if self._lock.held:
+        if self._lock.fd is not None:
             yield
             return
         self._trace("lock")
@@ -166,7 +166,6 @@ class Workspace:
         return tuple(sorted(steps.values(), key=lambda step: not is_archive(step.path)))
 
     def _target(self, name: str, root: str = "") -> Path:
-        """Where a write of this root, or one of another `root` that is to be finished, may go."""
         try:
             path = Path(os.path.abspath(name))
         except ValueError as error:
@@ -199,7 +198,6 @@ class Workspace:
         self._finish(record, record.steps, temps)
 
     def _stage(self, steps: Iterable[Step], temps: dict[Path, Path]) -> None:
-        """Write the new contents beside their targets, on disk before any of them is renamed."""
         for step in steps:
             if step.after is not None and step.path not in temps:
                 temps[step.path] = durable.temp_name(step.path)
@@ -297,7 +295,6 @@ class Workspace:
         return False
 
     def _keep(self, step: Step) -> Kept:
-        """Put the text that can no longer be written where its owner finds it."""
         if step.after is None:
             return Kept(step.name, "")
         copy = self._journals.aside(step.path.name)

@@ -188,7 +188,7 @@ def test_what_was_done_after_it_was_told_counts(
             tellings = (
                 Telling("one", "prompt", key, key, "why", "2026-11-20T10:00:00") for key in entries
             )
-            SessionLog(state).tell(tellings)
+            state.note("told", tellings)
         pipeline.note_uses(app, "one", "Done.", [turn])
         with app.state() as state:
             assert bool(SessionLog(state).uses()) == (used and late)

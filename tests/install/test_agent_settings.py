@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,22 +26,15 @@ THEIRS = {
 PREPARED = {
     "missing": None,
     "empty": "",
-    "blank": "\n",
     "braces": "{}",
-    "braces, newline": "{}\n",
-    "spaced braces": "{ }",
     "broken braces": "{\n}\n",
-    "broken, CRLF": "{\r\n\r\n}\r\n",
     "two blanks": json.dumps(THEIRS, indent=2) + "\n",
     "four blanks": json.dumps(THEIRS, indent=4) + "\n",
     "tabs": json.dumps(THEIRS, indent="\t", ensure_ascii=False) + "\n",
     "minified": json.dumps(THEIRS, separators=(",", ":")),
-    "one line": json.dumps(THEIRS, ensure_ascii=False) + "\n",
     "CRLF": json.dumps(THEIRS, indent=2).replace("\n", "\r\n") + "\r\n",
     "no newline": json.dumps(THEIRS, indent=2),
     "BOM": "\ufeff" + json.dumps(THEIRS, indent=2),
-    "empty, BOM": "\ufeff",
-    "empty hooks": '{"hooks": {}}\n',
     "empty hooks, broken": '{\n  "hooks": {\n  }\n}\n',
     "empty event": '{\n    "hooks": {"SessionStart": []}\n}\n',
     "odd": '{"a"  :1 ,\n\n  "b":[1,2\n ,3] , "hooks"\n:{ "SessionStart" : [ {"hooks":[]} ] }\t}   \n\n',
@@ -92,15 +84,10 @@ TRUSTED = {
 
 @pytest.mark.parametrize("harness", settings.WIRINGS)
 def test_the_wired_text_is_the_same_in_every_version(harness: str) -> None:
-    """Command, matcher, timeout and message of each hook; the plug-in brings the same."""
+    """Command, matcher, timeout and message of each hook."""
     wired = settings.groups(harness)
     text = json.dumps(wired, sort_keys=True)
     assert hashlib.sha256(text.encode()).hexdigest() == TRUSTED[harness]
-    name = {"claude": "hooks.json", "codex": "codex-hooks.json"}.get(harness)
-    if name:
-        plugin = Path(settings.__file__).parent / "plugin" / "hooks" / name
-        theirs = json.loads(plugin.read_text())["hooks"]
-        assert theirs == {event: [group] for event, group in wired.items()}
 
 
 def test_what_comes_out_is_theirs_alone() -> None:
@@ -115,18 +102,6 @@ def test_what_comes_out_is_theirs_alone() -> None:
     assert settings.without_hooks(settings.with_hooks(None, "codex")) is None
     untouched = '{ "hooks" :{"Stop": [ {"hooks":[]}]}}'
     assert settings.without_hooks(untouched) == untouched
-
-
-def test_an_older_wiring_is_replaced() -> None:
-    """Absolute paths, twice, or for an event that is no longer asked for: one set stands after."""
-    old = json.loads(OLD)
-    old["hooks"]["Stop"] = old["hooks"]["SessionEnd"]
-    old["hooks"]["SessionStart"] *= 2
-    assert all(each.program == "/old/place/mem" for each in settings.handlers(json.dumps(old)))
-    assert json.loads(settings.with_hooks(json.dumps(old), "claude")) == {"hooks": MEM_LISTS}
-
-
-MEM_LISTS = {event: [group] for event, group in MEM.items()}
 
 
 @pytest.mark.parametrize(
@@ -152,7 +127,7 @@ def test_what_is_no_settings_file_is_refused_with_its_line(text: str, line: int)
         (settings.groups("gemini")["SessionStart"]["hooks"][0]["command"], True),
         ("supermem hook prompt", False), ("mem recall x", False), ("echo mem hook prompt", False),
         ("mem hook prompt; rm -rf x", False), ("claude-mem hook session-start", False), ("", False),
-        ("python -m other hook prompt", False), ("mem hook something-else", False),
+        ("mem hook something-else", False),
     ],
 )  # fmt: skip
 def test_ours_is_known_by_the_shape_of_its_command(command: str, ours: bool) -> None:

@@ -15,13 +15,11 @@ THEIRS = {
     "none": None,
     "empty": "",
     "first line alone": "#!/bin/sh\n",
-    "first line without an end": "#!/bin/sh",
     "exec": '#!/usr/bin/env bash\n# made by a tool\nset -e\nexec other "$@"\n',
     "exec in a branch": '#!/bin/sh\nif true; then\n    exec other "$@"\nfi\nexit 1\n',
     "no first line": "npm test\n",
     "no last end": "#!/bin/sh\necho hi",
     "CRLF": "#!/bin/sh\r\necho hi\r\n",
-    "unicode": "#!/bin/sh\necho größer ✓\n",
 }
 
 

@@ -36,10 +36,8 @@ def _own_agents(monkeypatch: pytest.MonkeyPatch) -> None:
 def snapshot(*folders: Path) -> dict[str, tuple[int, bytes]]:
     """All below, with mode and content; objects of git and indexes left out."""
     paths = (path for folder in folders for path in sorted(folder.rglob("*")))
-    kept = (
-        path for path in paths if "/objects/" not in str(path) and ".memory.db" not in path.name
-    )
-    return {str(path): _state(path) for path in kept}
+    left = ("/objects/", ".memory.db")
+    return {str(p): _state(p) for p in paths if not any(part in str(p) for part in left)}
 
 
 def _state(path: Path) -> tuple[int, bytes]:
@@ -85,8 +83,6 @@ def test_remove_keeps_a_memory_that_was_written_to(project: Project) -> None:
     assert "?? .memory.db" not in project.git("status", "--porcelain")
     assert "Use uv" in (project.root / "MEMORY.md").read_text()
 
-
-# --- the settings of agents
 
 TEN = "empty|braces|broken braces|two blanks|four blanks|tabs|minified|CRLF|no newline|big"
 PLACES = {
@@ -282,9 +278,6 @@ def test_a_link_that_leaves_the_repository_is_refused(project: Project, tmp_path
         link.unlink()
 
 
-# --- git hooks
-
-
 def sections(folder: Path) -> dict[str, str | None]:
     """Which of the hooks call mem, and how."""
     paths = [folder / name for name in HOOKS]
@@ -303,12 +296,9 @@ def test_git_goes_on_whatever_mem_does(project: Project) -> None:
         project.mem("add", f"Lesson of branch {branch}, about {about}")
         project.commit(branch)
     project.git("checkout", "-q", "main")
-    for arguments in (
-        ("merge", "-q", "one"),
-        ("rebase", "-q", "main", "two"),
-        ("worktree", "add", "-q", "../linked", "-b", "three", "one"),
-    ):
-        done = subprocess.run(["git", *arguments], cwd=project.root, capture_output=True)
+    added = "worktree add -q ../linked -b three one"
+    for line in ("merge -q one", "rebase -q main two", added):
+        done = subprocess.run(["git", *line.split()], cwd=project.root, capture_output=True)
         assert (done.returncode, done.stdout) == (0, b""), done.stderr
     linked = project.root.parent / "linked"
     picked = subprocess.run(["git", "cherry-pick", "two"], cwd=linked, capture_output=True)
@@ -328,15 +318,13 @@ def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return out
 
 
-@pytest.mark.parametrize("layout", ["husky 9", "husky 8", "relative", "nested"])
+@pytest.mark.parametrize("layout", ["husky 9", "relative"])
 def test_hooks_that_are_committed_call_mem_by_name(
     project: Project, noted: Path, layout: str
 ) -> None:
     """In the folder that people write to, beside what they wrote; real git runs it."""
-    path, folder = {
-        "husky 9": (".husky/_", ".husky"), "husky 8": (".husky", ".husky"),
-        "relative": (".githooks", ".githooks"), "nested": ("tools/git/hooks", "tools/git/hooks"),
-    }[layout]  # fmt: skip
+    path = {"husky 9": ".husky/_", "relative": "tools/git/hooks"}[layout]
+    folder = path.removesuffix("/_")
     project.git("config", "core.hooksPath", path)
     head = "" if layout == "husky 9" else "#!/bin/sh\n"
     theirs = project.write(f"{folder}/post-commit", f"{head}touch theirs\n")
@@ -373,26 +361,19 @@ def test_hooks_for_all_repositories_are_left_alone(project: Project) -> None:
     assert not list(folder.iterdir())
 
 
-@pytest.mark.parametrize("bare", [False, True])
-def test_a_linked_work_tree_uses_the_common_hooks(
-    project: Project, tmp_path: Path, bare: bool
-) -> None:
-    """Also one of a bare clone; in the bare clone itself there is nothing to run."""
+def test_a_linked_work_tree_uses_the_common_hooks(project: Project, tmp_path: Path) -> None:
+    """Here one of a bare clone; in the bare clone itself there is nothing to run."""
     project.commit()
-    source = project.root
-    if bare:
-        source = tmp_path / "bare.git"
-        project.git("clone", "-q", "--bare", str(project.root), str(source))
-    linked = tmp_path / "linked"
+    source, linked = tmp_path / "bare.git", tmp_path / "linked"
+    project.git("clone", "-q", "--bare", str(project.root), str(source))
     project.git("worktree", "add", "-q", str(linked), "-b", "x", cwd=source)
     before = snapshot(linked, source)
     assert project.mem("init", "--git", cwd=linked).code == 0
-    assert len(sections((source if bare else source / ".git") / "hooks")) == 3
+    assert len(sections(source / "hooks")) == 3
     assert project.mem("init", "--remove", cwd=linked).code == 0
     assert snapshot(linked, source) == before
-    if bare:
-        told = project.mem("init", "--git", "--root", str(source))
-        assert told.code == 0 and "no hook that git would run" in told.out
+    told = project.mem("init", "--git", "--root", str(source))
+    assert told.code == 0 and "no hook that git would run" in told.out
 
 
 @pytest.mark.parametrize("text", [None, "pre-commit:\n  commands:\n    a:\n      run: true\n", ""])
@@ -411,9 +392,6 @@ def test_lefthook_is_told_in_its_own_words(project: Project, text: str | None) -
     project.mem("init", "--git")
     project.mem("init", "--remove")
     assert snapshot(project.root) == before
-
-
-# --- CI and instructions
 
 
 def test_the_workflow_is_what_github_reads(project: Project) -> None:
@@ -580,12 +558,8 @@ def test_the_hooks_for_pre_commit_are_commands_of_ours() -> None:
     assert [hook["id"] for hook in listed] == ["mem-check", "mem-index", "mem-compact"]
     for hook in listed:
         assert hook["entry"].split()[0] == "mem" and hook["entry"].split()[1] in commands()
-        assert not any(stage.startswith("post") for stage in hook.get("stages", ())) or (
-            hook["always_run"] and not hook["pass_filenames"]
-        )
-
-
-# --- what sessions are learned from with
+        late = any(stage.startswith("post") for stage in hook.get("stages", ()))
+        assert not late or (hook["always_run"] and not hook["pass_filenames"])
 
 
 def test_what_to_learn_with_is_written_to_the_users_configuration(project: Project) -> None:

@@ -12,11 +12,6 @@ from memcli.project import git
 from tests.conftest import Project
 
 
-def excluded(project: Project) -> list[str]:
-    text = (project.root / ".git/info/exclude").read_text()
-    return [line for line in text.splitlines() if not line.startswith("#")]
-
-
 def test_git_and_common_dir_are_those_that_git_names(project: Project) -> None:
     """In a checkout, a linked worktree with an odd name, and a submodule."""
     project.commit()
@@ -48,15 +43,6 @@ def test_a_broken_git_file_breaks_nothing(project: Project, content: bytes | Non
     done = project.mem("recall", "zebra", "--session", "s", cwd=plain)
     assert (done.code, "Zebra" in done.out, done.err) == (0, True, "")
     assert sorted(path.name for path in plain.iterdir()) == [".git", ".memory.db", "MEMORY.md"]
-
-
-def test_excluding_makes_the_file_and_works_from_below(project: Project) -> None:
-    """A repository without `info/`, and a root that is a folder of the repository."""
-    (project.root / ".git/info/exclude").unlink(missing_ok=True)
-    (project.root / ".git/info").rmdir()
-    (project.root / "package").mkdir()
-    git.exclude(project.root / "package")
-    assert excluded(project) == [".memory.db*", ".*.mem-tmp-*"]
 
 
 def test_git_runs_without_the_variables_of_a_hook(

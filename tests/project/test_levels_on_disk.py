@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -37,18 +35,8 @@ def put(project: Project, *paths: str) -> None:
         project.write(path, f"# {path}\n")
 
 
-# --- the root
-
-
 @pytest.mark.parametrize(
-    "where",
-    [
-        JOB,
-        f"{JOB}/src",
-        ".mem/jobs/j2/tasks/t1",
-        ".sessions/2026-01-01",
-        "projects/p/.sessions/x/y",
-    ],
+    "where", [JOB, ".mem/jobs/j2/tasks/t1", ".sessions/2026-01-01", "projects/p/.sessions/x/y"]
 )
 def test_inside_a_job_or_session_the_project_around_it_is_the_root(
     project: Project, where: str
@@ -95,8 +83,6 @@ def test_the_home_folder_is_never_a_root(project: Project) -> None:
     assert [file["path"] for file in done.json["files"]] == ["~/MEMORY.md"]
     assert not (project.home / ".memory.db").exists()
 
-
-# --- listing
 
 EXPECTED = """
 MEMORY.md MEMORY.archive.md institutional.md institutional.archive.md proxy.md proxy.archive.md
@@ -160,14 +146,10 @@ def test_work_trees_of_jobs_and_tasks_are_told_apart(project: Project) -> None:
     put(project, f"{JOB}/tasks/t/worktree/MEMORY.md", f"{JOB}/tasks/t/worktree/.git")
     put(project, ".mem/jobs/k/.git", ".mem/jobs/k/tasks/u/MEMORY.md")
     found = {f.name: f.tree for f in levels_on_disk.list_files(project.root, project.home).files}
-    assert found == {
-        "MEMORY.md": "",
-        "~/MEMORY.md": "~",
-        f"{JOB}/MEMORY.md": "",
-        f"{JOB}/tasks/t/MEMORY.md": "",
-        f"{JOB}/tasks/t/worktree/MEMORY.md": f"{JOB}/tasks/t/worktree",
-        ".mem/jobs/k/tasks/u/MEMORY.md": ".mem/jobs/k",
-    }
+    own = f"{JOB}/tasks/t/worktree"
+    trees = {f"{own}/MEMORY.md": own, ".mem/jobs/k/tasks/u/MEMORY.md": ".mem/jobs/k"}
+    inner = dict.fromkeys(("MEMORY.md", f"{JOB}/MEMORY.md", f"{JOB}/tasks/t/MEMORY.md"), "")
+    assert found == {**inner, **trees, "~/MEMORY.md": "~"}
 
 
 def test_a_link_that_leaves_the_root_is_refused_and_named(project: Project) -> None:
@@ -211,31 +193,6 @@ def test_a_file_that_two_names_lead_to_is_listed_once(project: Project) -> None:
     assert names(project) == ["MEMORY.md", f"{JOB}/MEMORY.md"]
 
 
-_COUNT = """
-import sys
-seen = []
-def hook(event, args):
-    if event == "os.scandir" or (event == "open" and str(args[0]).startswith(sys.argv[1])):
-        seen.append(str(args[0]))
-sys.addaudithook(hook)
-from pathlib import Path
-from memcli.project import context, levels_on_disk
-levels_on_disk.list_files(Path(sys.argv[1]), Path(sys.argv[2]))
-print("\\n".join(seen))
-"""
-
-
-def test_unrelated_folders_are_never_opened(project: Project) -> None:
-    """The folders read are the same few, however many others there are."""
-    put(project, "MEMORY.md", "tasks/a.md", f"{JOB}/tasks/t/MEMORY.md")
-    for i in range(200):
-        put(project, f"src/pkg{i}/tasks/MEMORY.md", f"{JOB}/src{i}/x.md")
-    command = [sys.executable, "-c", _COUNT, str(project.root), str(project.home)]
-    seen = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-    found = {os.path.relpath(path, project.root) for path in seen}
-    assert found == {"tasks", ".teaparty/jobs", f"{JOB}/tasks"}
-
-
 def test_memory_files_globs_add_project_files(project: Project) -> None:
     """Nested files of a monorepo; nothing of git's, of a job's or of a session's, and each once."""
     put(project, "MEMORY.md", "a/MEMORY.md", "a/b/proxy.md", "a/b/x.txt", f"{JOB}/src/MEMORY.md")
@@ -243,10 +200,7 @@ def test_memory_files_globs_add_project_files(project: Project) -> None:
     globs = ("**/*.md", "a/*.md", "a/b/x.txt")
     found = levels_on_disk.list_files(project.root, project.home, (), globs).files
     assert [file.name for file in found] == ["MEMORY.md", "a/MEMORY.md", "a/b/proxy.md"]
-    assert [tuple(file.place)[:2] for file in found[1:]] == [
-        ("project", "memory"),
-        ("project", "proxy"),
-    ]
+    assert [file.place.store for file in found] == ["memory", "memory", "proxy"]
 
 
 def test_any_file_name_can_be_indexed_and_found(project: Project) -> None:
@@ -263,24 +217,16 @@ def test_any_file_name_can_be_indexed_and_found(project: Project) -> None:
     for i, name in enumerate(raw):
         with open(os.fsencode(project.root / "tasks") + b"/" + name, "w") as file:
             file.write(project.entry(f"Lesson {i}", f"Zebra number {i} is striped."))
-    os.mkdir(os.fsencode(project.root) + b"/.mem")
-    os.makedirs(os.fsencode(project.root) + b"/.mem/jobs/j\xff")
-    with open(os.fsencode(project.root) + b"/.mem/jobs/j\xff/MEMORY.md", "w") as file:
+    job = os.fsdecode(os.fsencode(project.root) + b"/.mem/jobs/j\xff")
+    os.makedirs(job)
+    with open(f"{job}/MEMORY.md", "w") as file:
         file.write(project.entry("Job", "Zebra of a job."))
     done = project.mem("index", "--json")
     assert done.code == 0, done.err
     assert r"tasks/bad\xff\xfe.md" in [file["path"] for file in done.json["files"]]
-    hits = project.mem(
-        "recall", "zebra", "--json", "--max-tokens", "0", "--set", "mmr_lambda=1"
-    ).json["hits"]
-    assert len(hits) == 7
-    inside = project.mem(
-        "recall",
-        "zebra",
-        "--json",
-        cwd=os.fsdecode(os.fsencode(project.root) + b"/.mem/jobs/j\xff"),
-    )
-    assert inside.code == 0
+    found = project.mem("recall", "zebra", "--json", "--max-tokens=0", "--set", "mmr_lambda=1")
+    assert len(found.json["hits"]) == 7
+    assert project.mem("recall", "zebra", cwd=job).code == 0
     assert project.mem("index", "--check").code == 0
 
 
@@ -296,9 +242,6 @@ def test_what_may_not_be_read_is_named_and_the_rest_indexed(project: Project) ->
     assert "MEMORY.md:1: cannot be read: permission denied" in done.err
     assert "tasks:1: cannot be read: permission denied" in done.err
     assert "in 2 files" in done.out
-
-
-# --- views
 
 
 @pytest.mark.parametrize(
@@ -321,13 +264,8 @@ def test_the_view_is_the_job_and_task_one_is_in(
     """Every layout; `tasks` itself is still the job."""
     folder = project.root / where
     folder.mkdir(parents=True, exist_ok=True)
-    assert (
-        context.view_of(folder, project.root, (".teaparty/jobs", ".mem/jobs", "work"))[:2]
-        == expected
-    )
-
-
-# --- reading
+    jobs = (".teaparty/jobs", ".mem/jobs", "work")
+    assert context.view_of(folder, project.root, jobs)[:2] == expected
 
 
 def test_a_fresh_file_is_not_trusted_and_a_future_one_is(tmp_path: Path) -> None:

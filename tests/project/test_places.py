@@ -145,6 +145,7 @@ print("\\n".join(seen))
 def test_no_other_folder_is_opened(root: Path) -> None:
     """However large the tree is, only the folders of the table are listed."""
     put(root, "memory/a.md", *(f"src/p{i}/memory/x.md" for i in range(100)))
+    put(root, ".mem/jobs/j/tasks/t/MEMORY.md", *(f".mem/jobs/j/src{i}/x.md" for i in range(100)))
     command = [sys.executable, "-c", _COUNT, str(root), str(root.parent / "home")]
     seen = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert not [path for path in seen if "/src" in path or path == str(root)]

@@ -41,10 +41,8 @@ def test_projects_and_worktrees_do_not_see_each_other(project: Project) -> None:
     db = sqlite3.connect(files.state_dir() / "state.db")
     keys = [row[0] for row in db.execute("SELECT DISTINCT project FROM recalls ORDER BY 1")]
     db.close()
-    common = str(project.root / ".git")
-    assert sorted(keys) == sorted(
-        [f"{common}\0{project.root.parent}/linked", f"{common}\0{project.root}"]
-    )
+    tops = (project.root.parent / "linked", project.root)
+    assert set(keys) == {f"{project.root}/.git\0{top}" for top in tops}
 
 
 def test_the_state_file_is_private(tmp_path: Path) -> None:
@@ -66,18 +64,17 @@ def test_a_state_file_in_trouble_costs_a_note_not_the_answer(
 ) -> None:
     """Recall answers, says that the log was skipped, and leaves the file as it was."""
     project.write("MEMORY.md", project.entry("Zebra", "Stripes."))
-    path = files.state_dir() / "state.db"
-    lock = None
+    path, lock = files.state_dir() / "state.db", None
+    path.parent.parent.mkdir(parents=True)
     if kind == "no folder":
-        path.parent.parent.mkdir(parents=True)
         path.parent.write_text("in the way")
-    elif kind == "folder":
-        path.mkdir(parents=True)
-    elif kind == "noise":
-        path.parent.mkdir(parents=True)
-        path.write_text("noise " * 1000)
     else:
-        path.parent.mkdir(parents=True)
+        path.parent.mkdir()
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "noise":
+        path.write_text("noise " * 1000)
+    elif kind != "no folder":
         lock = sqlite3.connect(path, isolation_level=None)
         lock.execute("CREATE TABLE recalls (project, session)")
         if kind == "locked":

@@ -135,8 +135,6 @@ def wait_for(path: Path) -> None:
         time.sleep(0.002)
 
 
-# -- six files: three sources from which half the entries leave for their archives
-
 SOURCES = ("MEMORY.md", "tasks/c.md", "jobs/j/MEMORY.md")
 
 
@@ -196,9 +194,6 @@ def assert_settled(house: House, patches: list[Patch]) -> bool:
     return on_disk(patches) == after
 
 
-# -- the good day
-
-
 @pytest.mark.parametrize(
     "data", [b"\xef\xbb\xbfa\r\nb\r\n", b"a\rb\n\x0c\n", b"a", b"", "ä\u2028ö\n".encode()]
 )
@@ -226,11 +221,7 @@ def test_permissions_and_owner_stay(house: House) -> None:
     before = path.stat()
     house.workspace().write([house.patch("MEMORY.md", "new")], "add")
     after = path.stat()
-    assert (after.st_mode, after.st_uid, after.st_gid) == (
-        before.st_mode,
-        before.st_uid,
-        before.st_gid,
-    )
+    assert [after[i] for i in (0, 4, 5)] == [before[i] for i in (0, 4, 5)]
 
 
 def test_the_state_is_private_whatever_the_umask(house: House) -> None:
@@ -242,9 +233,6 @@ def test_the_state_is_private_whatever_the_umask(house: House) -> None:
         os.umask(old)
     for path in (house.state, *house.state.rglob("*")):
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
-
-
-# -- refused, with nothing changed
 
 
 def refused(
@@ -263,6 +251,8 @@ def test_a_file_that_changed_since_the_plan_stops_them_all(house: House) -> None
     patches = [house.patch("a.md", "A"), house.patch("b.md", "B")]
     house.put("b.md", b"edited")
     refused(house, patches, "b.md: changed while mem was at work", StaleError)
+    (house.root / "b.md").unlink()
+    refused(house, patches, "b.md: changed", StaleError)
 
 
 def test_a_directory_or_a_pipe_is_refused_without_waiting(house: House) -> None:
@@ -287,10 +277,7 @@ def test_single_files_are_written_and_nothing_beside_them(house: House) -> None:
 def test_a_journal_that_leads_outside_writes_nothing_there(house: House) -> None:
     """Planted, or made before its folder became a link."""
     house.put("a.md", b"a")
-    spawned = spawn(
-        lambda: house.workspace(at("rename", 1, die)).write([house.patch("a.md", "A")], "x")
-    )
-    assert outcome(spawned) < 0
+    crash(house, [house.patch("a.md", "A")], 1)
     (pending,) = house.pending()
     outside = house.folder.parent / f"{house.folder.name}-outside.md"
     pending.write_text(pending.read_text().replace(str(house.root / "a.md"), str(outside)))
@@ -299,31 +286,20 @@ def test_a_journal_that_leads_outside_writes_nothing_there(house: House) -> None
     assert (house.root / "a.md").read_bytes() == b"a"
 
 
-# -- links
-
-
 def test_no_link_is_written_through(house: House, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Neither one that leads outside, nor one inside, nor one to nothing or to itself."""
     outside = tmp_path_factory.mktemp("outside")
     (outside / "MEMORY.md").write_bytes(b"theirs")
     house.put("real/MEMORY.md", b"old")
-    for name, goal in (
-        ("MEMORY.md", str(outside / "MEMORY.md")),
-        ("tasks", str(outside)),
-        ("inside.md", "real/MEMORY.md"),
-        ("folder", "real"),
-        ("nothing.md", "real/none.md"),
-        ("loop.md", "loop.md"),
-    ):
+    goals = {"MEMORY.md": f"{outside}/MEMORY.md", "tasks": str(outside), "folder": "real"}
+    goals |= {"inside.md": "real/MEMORY.md", "nothing.md": "real/none.md", "loop.md": "loop.md"}
+    for name, goal in goals.items():
         (house.root / name).symlink_to(goal)
     for name in ("MEMORY.md", "tasks/new.md", "inside.md", "folder/x.md", "nothing.md", "loop.md"):
         refused(house, [Patch(str(house.root / name), None, "mine")], "is a link")
     assert (house.root / "real/MEMORY.md").read_bytes() == b"old"
     assert [path.name for path in outside.iterdir()] == ["MEMORY.md"]
     assert (outside / "MEMORY.md").read_bytes() == b"theirs"
-
-
-# -- the lock
 
 
 def test_a_busy_lock_names_its_holder_and_ends_with_it(house: House) -> None:
@@ -371,26 +347,6 @@ def test_twenty_processes_append_and_every_line_is_there(house: House) -> None:
         line for own in lines for line in own
     )
     assert list(house.listing()) == ["MEMORY.md"]
-
-
-def test_a_plan_made_while_holding_the_lock_is_never_stale(house: House) -> None:
-    house.put("MEMORY.md", b"0")
-
-    def count() -> None:
-        for _ in range(5):
-            workspace = house.workspace()
-            with workspace.hold("reinforce", wait=30):
-                patch = house.patch("MEMORY.md", None)
-                time.sleep(0.002)
-                workspace.write(
-                    [patch._replace(after=str(int(patch.before or "") + 1))], "reinforce"
-                )
-
-    assert [outcome(pid) for pid in [spawn(count) for _ in range(8)]] == [0] * 8
-    assert house.listing() == {"MEMORY.md": b"40"}
-
-
-# -- killed
 
 
 def kill_points(house: House, work: Callable[[Workspace], object]) -> list[tuple[str, int]]:
@@ -441,16 +397,6 @@ def test_killed_at_each_step_of_an_undo_nothing_is_lost(ram: Path) -> None:
         undone = number > points.index(("commit", 1))
         assert assert_settled(house, patches) == (not undone), (step, nth)
         assert (house.workspace().last_write() is None) == undone
-
-
-def test_with_nothing_to_recover_nobody_is_waited_for(house: House) -> None:
-    seen: list[str] = []
-    house.workspace(seen.append).recover()
-    house.workspace().write([house.patch("a.md", "A")], "add")
-    with pytest.raises(StaleError):
-        house.workspace().write([Patch(str(house.root / "a.md"), "B", "C")], "add")
-    house.workspace(seen.append).recover()
-    assert seen == []
 
 
 def test_a_recovery_that_is_killed_is_recovered_in_turn(ram: Path) -> None:
@@ -511,12 +457,9 @@ def test_a_source_waits_for_an_archive_that_could_not_be_written(ram: Path) -> N
     archive = house.put("MEMORY.archive.md", b"edited")
     kept = house.workspace().recover().kept
     assert {item.path for item in kept} == {str(archive), str(house.root / "MEMORY.md")}
-    assert (house.root / "MEMORY.md").read_text() == texts(patches)[0][
-        str(house.root / "MEMORY.md")
-    ]
-    assert (house.root / "tasks/c.md").read_text() == texts(patches)[1][
-        str(house.root / "tasks/c.md")
-    ]
+    for name, side in (("MEMORY.md", 0), ("tasks/c.md", 1)):
+        path = str(house.root / name)
+        assert Path(path).read_text() == texts(patches)[side][path]
 
 
 def test_a_text_set_aside_is_told_even_when_the_write_then_fails(ram: Path) -> None:
@@ -530,14 +473,7 @@ def test_a_text_set_aside_is_told_even_when_the_write_then_fails(ram: Path) -> N
 
 def test_a_journal_eaten_by_the_disk_is_moved_aside(house: House) -> None:
     house.put("a.md", b"a")
-    assert (
-        outcome(
-            spawn(
-                lambda: house.workspace(at("rename", 1, die)).write([house.patch("a.md", "A")], "x")
-            )
-        )
-        < 0
-    )
+    crash(house, [house.patch("a.md", "A")], 1)
     (journal,) = house.pending()
     journal.write_bytes(journal.read_bytes()[:50])
     house.workspace().write([house.patch("a.md", "B")], "add")
@@ -601,9 +537,6 @@ def test_files_of_living_writers_are_not_swept(house: House) -> None:
     assert set(house.root.iterdir()) == {house.root / "a.md", living, *foreign}
 
 
-# -- errors
-
-
 @pytest.mark.parametrize("act", [full, interrupt])
 def test_an_error_at_any_step_leaves_everything_as_it_was(
     ram: Path, act: Callable[[], None]
@@ -624,23 +557,6 @@ def test_an_error_at_any_step_leaves_everything_as_it_was(
         assert assert_settled(house, patches)
 
 
-def test_when_nothing_goes_neither_on_nor_back_the_next_write_finishes(ram: Path) -> None:
-    house, patches = six_files(ram / "one")
-    on, back = at("rename", 3, full), at("rename", 4, full)
-
-    def trace(step: str) -> None:
-        on(step)
-        back(step)
-
-    with pytest.raises(RefusedError) as caught:
-        house.workspace(trace).write(patches, "compact")
-    assert "the next write of mem will finish" in caught.value.hint
-    assert_each_whole(patches)
-    assert not list(house.root.rglob(".*"))
-    house.workspace().recover()
-    assert assert_settled(house, patches)
-
-
 def test_an_editor_that_saves_during_the_write_wins_and_nothing_else_changes(ram: Path) -> None:
     house, patches = six_files(ram / "one")
     trace = at("rename", 3, lambda: (house.root / "tasks/c.md").write_bytes(b"edited") and None)
@@ -653,17 +569,14 @@ def test_an_editor_that_saves_during_the_write_wins_and_nothing_else_changes(ram
 
 
 SCRIPT = """
-import resource, signal, sys
+import sys
 from datetime import datetime, UTC
 from pathlib import Path
 from memcli.errors import RefusedError
 from memcli.memory.values import Patch
 from memcli.storage.workspace import Workspace
-tree, state, limit = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+tree, state = Path(sys.argv[1]), Path(sys.argv[2])
 a, b = str(tree / "a.md"), str(tree / "b.md")
-if limit:
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 workspace = Workspace(tree, state, datetime(2026, 3, 1, tzinfo=UTC), allowed=[tree])
 try:
     workspace.write([Patch(a, "old a", "A" * 9000), Patch(b, "old b", "B" * 90000)], "add")
@@ -676,41 +589,25 @@ print(Path(a).read_text(), Path(b).read_text(), sep=", ")
 MOUNT = "mount -t tmpfs -o size=64k none {tree} && printf 'old a' >{tree}/a.md && printf 'old b' >{tree}/b.md"
 
 
-def run_script(house: House, setup: str, limit: int) -> list[str]:
-    """In a mount namespace of its own, as root or as root of a user namespace; [] where that is
-    forbidden.
-    """
-    house.put("a.md", b"old a")
-    house.put("b.md", b"old b")
-    command = [sys.executable, "-c", SCRIPT, str(house.root), str(house.state), str(limit)]
-    if setup:
-        script = f'{setup.format(tree=house.root)} || exit 99; exec "$@"'
-        command = ["unshare", "-rm", "sh", "-c", script, "sh", *command]
-    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
-    return done.stdout.splitlines() if done.returncode == 0 else []
-
-
 @pytest.mark.parametrize(
-    ("setup", "limit", "message"),
+    ("setup", "message"),
     [
-        ("", 20_000, "File too large"),
-        (MOUNT, 0, "No space left on device"),
-        (MOUNT + " && mount -o remount,ro {tree}", 0, "Read-only file system"),
+        (MOUNT, "No space left on device"),
+        (MOUNT + " && mount -o remount,ro {tree}", "Read-only file system"),
     ],
-    ids=["file size limit", "full disk", "read-only tree"],
+    ids=["full disk", "read-only tree"],
 )
-def test_the_kernel_refuses_and_both_files_stay(
-    house: House, setup: str, limit: int, message: str
-) -> None:
-    answer = run_script(house, setup, limit)
-    if not answer and setup:
-        answer, message = run_script(house, "", 20_000), "File too large"
-    assert message in answer[0]
-    assert "nothing was changed" in answer[0]
+def test_the_kernel_refuses_and_both_files_stay(house: House, setup: str, message: str) -> None:
+    """In a mount namespace of its own, as root or as root of a user namespace."""
+    script = f'{setup.format(tree=house.root)} || exit 99; exec "$@"'
+    command = ["unshare", "-rm", "sh", "-c", script, "sh", sys.executable, "-c", SCRIPT]
+    command += [str(house.root), str(house.state)]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip("no mount namespaces here")
+    answer = done.stdout.splitlines()
+    assert message in answer[0] and "nothing was changed" in answer[0]
     assert answer[1:] == ["a.md b.md", "old a, old b"]
-
-
-# -- undo
 
 
 def test_undo_takes_back_one_write_after_the_other(house: House) -> None:
@@ -754,9 +651,6 @@ def test_undo_is_refused_when_one_file_changed_since_and_names_it(house: House) 
     assert house.listing() == {"a.md": b"a"}
 
 
-# -- named output files
-
-
 def test_output_is_written_whole_with_the_usual_permissions(house: House) -> None:
     old = os.umask(0o022)
     try:
@@ -788,29 +682,3 @@ def test_output_to_a_stream_goes_through_it(house: House) -> None:
         subprocess.run([sys.executable, "-c", code], cwd=PROJECT, stdout=file, check=True)
     assert house.listing() == {"redirected": b"x"}
     write_output(Path("/dev/null"), "x")
-
-
-def test_the_order_on_disk_is_content_journal_archives_sources(house: House) -> None:
-    furnish(house)
-    seen: list[str] = []
-    house.workspace(seen.append).write(leaving(house)[:2], "compact")
-    contents = ["temp", "fsync"] * 2
-    swaps = ["rename", "sync", "rename", "sync"]
-    assert seen == ["lock", *contents, "journal", "fsync", "commit", "sync", *swaps, "done", "end"]
-
-
-def test_a_file_that_appeared_or_vanished_stops_them_all(house: House) -> None:
-    patch = house.patch("a.md", "A")
-    house.put("a.md", b"a")
-    refused(house, [patch], "a.md: changed", StaleError)
-    patch = house.patch("a.md", "A")
-    (house.root / "a.md").unlink()
-    refused(house, [patch], "a.md: changed", StaleError)
-
-
-def test_an_error_after_the_last_rename_says_that_all_is_written(house: House) -> None:
-    with pytest.raises(RefusedError) as caught:
-        house.workspace(at("done", 1, full)).write([house.patch("a.md", "A")], "add")
-    assert "the files are written" in caught.value.hint
-    house.workspace().recover()
-    assert (house.listing(), house.pending()) == ({"a.md": b"A"}, [])
