@@ -162,8 +162,8 @@ class HookApp(App):
         (context, event, why), day = told, self.project.now.isoformat()
         log.note("shown", ((context, event, key, day) for key in (*titles, *also)), "OR IGNORE")
         at = f"{day}{time.strftime('T%H:%M:%S')}"
-        told = (Telling(context, event, key, title, why, at) for key, title in titles.items())
-        log.note("told", told)
+        rows = (Telling(context, event, key, title, why, at) for key, title in titles.items())
+        log.note("told", rows)
 
 
 def has_memory(app: App) -> bool:
