@@ -59,7 +59,7 @@ def test_a_damaged_index_is_mended_in_the_middle_of_an_answer(project: Project) 
     with app_in(project) as app:
         app.refresh()
         app.index.db.execute("DROP TABLE chunks")
-        assert len(app.guarded(lambda: app.index.entries.every())) == 1
+        assert len(app.guarded(lambda: app.index.entries.copies())) == 1
         assert [note for note in app.notes if "built anew" in note]
         with pytest.raises(sqlite3.DatabaseError):
             app.guarded(lambda: app.index.db.execute("SELECT nonsense FROM chunks"))

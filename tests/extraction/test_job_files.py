@@ -92,5 +92,5 @@ def test_a_reply_is_the_first_stage_that_it_names(tmp_path: Path) -> None:
     """Whatever else a model says is unknown."""
     replies = tmp_path / "replies.jsonl"
     replies.write_text('"I think: Review, or design"\n"rm -rf /"\n')
-    model = Scripted(str(replies), {})
+    model = Scripted(str(replies))
     assert [ask_stage(model, "We test.") for _ in range(2)] == ["review", "unknown"]

@@ -168,8 +168,10 @@ def gone(pid: int) -> bool:
     """Whether a process ends soon."""
     until = time.monotonic() + 10
     while time.monotonic() < until:
-        stat = Path(f"/proc/{pid}/stat")
-        if not stat.exists() or ") Z " in stat.read_text():
+        try:
+            if ") Z " in Path(f"/proc/{pid}/stat").read_text():
+                return True
+        except (FileNotFoundError, ProcessLookupError):
             return True
         time.sleep(0.01)
     return False
