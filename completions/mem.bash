@@ -40,11 +40,11 @@ _mem() {
         ;;
     recall)
         case $prev in
-        --limit | --max-tokens | --walk | --session | --project | --agent | --job | --task | --tag | --since | --until | --at) : ;;
+        --limit | --max-tokens | --walk | --session | --project | --agent | --at | --job | --task | --tag | --since | --until) : ;;
         --format) _mem_words "auto text prompt json" ;;
         --detail) _mem_words "auto none high" ;;
-        --history) _mem_words "auto only off" ;;
         --ids-out | --path) _mem_files -f ;;
+        --history) _mem_words "auto only off" ;;
         --level) _mem_words "global project job task" ;;
         --type) _mem_words "declarative procedural directive corrective" ;;
         --kind) _mem_words "policy workflow pitfall architecture decision preference fact episode" ;;
@@ -52,7 +52,7 @@ _mem() {
         --scope) _mem_words "observations escalation intent-alignment team session project global prospective in-flight corrective episode interventions" ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--limit --max-tokens --walk --format --explain --ranked --detail --history --session --ids-out --no-refresh --exit-code --shared --project --agent --level --job --task --type --kind --store --tag --scope --path --since --until --proxy --archived --no-global --at --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--limit --max-tokens --walk --format --explain --ranked --detail --session --ids-out --no-refresh --exit-code --shared --project --history --agent --at --level --job --task --type --kind --store --tag --scope --path --since --until --proxy --archived --no-global --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     add)
@@ -85,7 +85,7 @@ _mem() {
         ;;
     list)
         case $prev in
-        --recent | --job | --task | --tag | --since | --until | --at) : ;;
+        --recent | --at | --job | --task | --tag | --since | --until) : ;;
         --level) _mem_words "global project job task" ;;
         --type) _mem_words "declarative procedural directive corrective" ;;
         --kind) _mem_words "policy workflow pitfall architecture decision preference fact episode" ;;
@@ -94,7 +94,7 @@ _mem() {
         --path) _mem_files -f ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--recent --level --job --task --type --kind --store --tag --scope --path --since --until --proxy --archived --no-global --at --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--recent --at --level --job --task --type --kind --store --tag --scope --path --since --until --proxy --archived --no-global --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     retire)
@@ -154,10 +154,10 @@ _mem() {
         case $prev in
         --scope) _mem_words "observations escalation intent-alignment team session project global prospective in-flight corrective episode interventions" ;;
         --engine) _mem_words "auto llm rules" ;;
-        --format | --job | --premortem | --checkpoint | --recommend | --task) : ;;
+        --format | --job | --task | --premortem | --checkpoint | --recommend) : ;;
         --assume | --set) _mem_words "$keys" ;;
         --root) _mem_files -d ;;
-        *) if [[ $cur == -* ]]; then _mem_words "--scope --engine --format --all --finished --again --job --show-prompt --list --no-reinforce --premortem --checkpoint --assume --recommend --verbose -v --task --dry-run -n --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--scope --engine --format --all --finished --again --job --task --show-prompt --list --show-turns --no-reinforce --premortem --checkpoint --assume --recommend --verbose -v --dry-run -n --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
         esac
         ;;
     reinforce)
@@ -265,9 +265,7 @@ _mem() {
         ;;
     merge-driver)
         case $prev in
-        --root) _mem_files -d ;;
-        --set) _mem_words "$keys" ;;
-        *) _mem_words "--root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--help -h" ;;
         esac
         ;;
     mcp)

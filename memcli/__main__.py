@@ -37,15 +37,21 @@ def _run(arguments: list[str]) -> int:
     verb, rest = arguments[:1], arguments[1:]
     helped = bool({"-h", "--help"} & set(rest))
     if verb == ["merge-driver"] and not helped:
-        from memcli.commands import merge_driver  # git waits for it in every merge
+        from memcli.commands import merge_driver  # git waits for it in every merge: no Typer
 
         return merge_driver.main(rest)
     if verb == ["hook"] and rest[:1] != ["worker"] and os.environ.get("MEM_HOOK") == "off":
         return 0  # an agent that mem itself has started: what it does is nobody's memory
     if verb == ["hook"] and not helped:
-        from memcli.hooks import protocol  # agents wait for it on every prompt
+        from memcli.hooks import protocol  # agents wait for it on every prompt: no Typer
 
         return protocol.main(rest)
+    if verb == ["recall"]:
+        from memcli.cli.fast import run_plain  # it runs on every prompt: no Typer for a plain line
+
+        code = run_plain(rest)
+        if code is not None:
+            return code
     from memcli.cli.program import run
 
     return run(arguments)

@@ -98,10 +98,12 @@ def test_failures_are_mem_errors(project: Project, memory: Memory) -> None:
 
 
 def test_importing_memcli_costs_nothing() -> None:
-    """`import memcli` loads no other module of the package; asking for Memory none that is slow."""
+    """`import memcli` loads no other module of the package; asking for Memory loads no Typer and no
+    rich.
+    """
     code = (
         "import sys, memcli; print(sorted(m for m in sys.modules if m.startswith('memcli')));"
-        "memcli.Memory; print({'numpy', 'anthropic', 'mcp'} & set(sys.modules))"
+        "memcli.Memory; print({'typer', 'rich', 'numpy', 'anthropic', 'mcp'} & set(sys.modules))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],

@@ -28,6 +28,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "install/targets": ({"read_text"}, "lists and copies in the user's state folder"),
     "project/distribution": ({"read_text"}, "how this program was installed"),
     "cli/boundary": ({"open"}, "os.devnull"),
+    "cli/program": ({"write_text"}, "the formatter's own method"),
     "commands/edit": ({"mkdtemp"}, "a private copy for the user's editor"),
     "commands/history": ({"glob", "read_bytes"}, "git's own files; records in the state folder"),
     "diagnostics/installation": ({"glob"}, "records in the user's state folder"),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests.conftest import Project
 
-HEAVY = "anthropic numpy httpx yaml frontmatter platformdirs pydantic asyncio psycopg".split()
+HEAVY = "anthropic numpy rich httpx yaml frontmatter platformdirs pydantic asyncio psycopg".split()
 
 
 def imported(project: Project, *args: str) -> list[str]:
@@ -44,6 +45,12 @@ def test_nothing_heavy_is_imported(project: Project, line: str) -> None:
 def test_plain_entries_are_indexed_without_yaml(project: Project) -> None:
     """Entries as mem writes them are read by the line splitter; only odd ones need a YAML parser."""
     project.write("MEMORY.md", project.entry("Herd", "zebra", tags=["x"]))
-    assert not {"yaml", "frontmatter", "numpy", "anthropic"} & set(
+    assert not {"yaml", "frontmatter", "numpy", "rich", "anthropic"} & set(
         imported(project, "recall", "zebra")
     )
+
+
+def test_click_is_never_imported_by_name() -> None:
+    """Typer brings its own copy of click from 0.29 on: no module of ours names click."""
+    for path in (Path(__file__).parent.parent / "memcli").rglob("*.py"):
+        assert "import click" not in path.read_text() and "from click" not in path.read_text(), path

@@ -8,14 +8,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from memcli.app import App, Options, opened
 from memcli.errors import BugError, MemError, RefusedError, UsageError
 from memcli.storage import files
 from memcli.views.text import Unread, say
 
 T = TypeVar("T")
+Parser = Callable[[Any], Any]  # an option's text to its value; a UsageError says what is allowed
 MOST_BYTES = 64 << 10  # the longest text of an entry that is taken without a word
-SETTINGS = ("limit", "max_tokens", "walk")  # options that are keys of the configuration for one run
 
 
 def guarded(work: Callable[[], Any]) -> int:
@@ -28,31 +27,22 @@ def guarded(work: Callable[[], Any]) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
         return result if isinstance(result, int) else 0
+    except (Unread, BrokenPipeError, SystemExit):  # Typer exits when it cannot print its help
+        silence()
+        return 141
+    except KeyboardInterrupt:
+        silence()
+        return 130
     except Exception as error:
         return failed(error)
-    except (KeyboardInterrupt, SystemExit) as ended:  # Typer exits when it cannot print its help
-        silence()
-        return 130 if isinstance(ended, KeyboardInterrupt) else 141
-
-
-def in_app(options: Options, work: Callable[[App], int | None]) -> int:
-    """Do what a command does in an open App, and say its notes."""
-    with opened(options) as mem:
-        code = work(mem)
-        for note in mem.notes:
-            say(f"mem: {note}", quiet=options.quiet)
-        return code or 0
 
 
 def failed(error: Exception) -> int:
     """Say what went wrong and return the exit code it owns."""
     if isinstance(error, MemError):
         return fail(error.code, error.what, error.hint)
-    if isinstance(error, (Unread, OSError)):
-        silence()  # what could not be printed is not tried again
-    if isinstance(error, (Unread, BrokenPipeError)):
-        return 141
     if isinstance(error, OSError):
+        silence()  # what could not be printed is not tried again
         name = f" ({error.filename})" if error.filename else ""
         what = f"{(error.strerror or str(error)).lower()}{name}"
         return fail(RefusedError.code, what, "mem doctor")
@@ -81,18 +71,28 @@ def silence() -> None:
 # --- what is given
 
 
-def read_number(option: str, value: str) -> float:
-    """The value of an option that takes a number. Raises UsageError."""
-    from memcli.project.keys import KEYS, number
+def key(option: str) -> Parser:
+    """The parser of an option that sets the configuration key of the same name."""
+    from memcli.project.keys import KEYS
 
-    name = option.removeprefix("--").replace("-", "_")
-    own = {"importance": (0, 1), "min": (0, 100), "recent": (1, 1_000_000)}
-    check = number(*own[name], whole=name == "recent") if name in own else KEYS[name]
-    try:
-        given: float = check(value)
-    except ValueError as error:
-        raise UsageError(f"{option} {value}: cannot be used", str(error)) from None
-    return given
+    return _parser(option, KEYS[option.removeprefix("--").replace("-", "_")])
+
+
+def number(option: str, low: float, high: float, *, whole: bool = False) -> Parser:
+    """The parser of an option that takes a number (a whole one) from `low` to `high`."""
+    from memcli.project import keys
+
+    return _parser(option, keys.number(low, high, whole=whole))
+
+
+def _parser(option: str, check: Parser) -> Parser:
+    def parse(value: Any) -> Any:
+        try:
+            return check(value)
+        except ValueError as error:
+            raise UsageError(f"{option} {value}: cannot be used", str(error)) from None
+
+    return parse
 
 
 def read_words(words: Sequence[str]) -> str:

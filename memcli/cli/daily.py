@@ -2,99 +2,163 @@
 
 import os
 
-from memcli.app import App
+from memcli.app import App, Options
 from memcli.cli import boundary
-from memcli.cli.options import Given, command, filters_of, show, wrote
+from memcli.cli.options import (
+    DRY_RUN,
+    FILTER,
+    SCRIPTS,
+    TAG,
+    TREES,
+    Names,
+    argument,
+    command,
+    flag,
+    many,
+    number,
+    option,
+    setting,
+    show,
+    wrote,
+)  # fmt: skip
+from memcli.exchange.past import seen_at
+from memcli.index.view import Filters
 from memcli.views import entries, sessions, text
 from memcli.views.text import HOW_TO_BEGIN, say
 
+Number = int | None
+AT = option("MOMENT", "As of a commit, a tag, a date, or 30d ago.", "--at", panel=FILTER)
 
-@command("""add
-    TEXT...             What you learned, first line the title; - reads stdin.
-    --level LEVEL       project, job, task or global.
-    --job NAME          The job to write to.
-    --task NAME         The task to write to.
-    --kind KIND         policy, workflow, pitfall, decision, ...
-    --type TYPE         By kind when not given.
-    --title TEXT        A title, instead of the first line.
-    --tag TAG...        A tag; may be given more than once.
-    --path GLOB...      Files it is about (gitignore syntax).
-    --command GLOB...   Shell commands it is about.
-    --importance N      0 to 1.
-    --priority PRIORITY  permanent, critical, high, pin, medium, normal.
-    --step TEXT...      A step of a workflow, in order.
-    --outcome TEXT      How it ended (episodes).
-    --allow-long        Take more than 64 KB of text.
-    --dry-run
-""")
-def add(mem: App, given: Given) -> None:
+
+@command("recall")
+def recall(
+    options: Options,
+    filters: Filters,
+    words: list[str] = argument("TASK", "What you are about to do; - reads it from stdin."),
+    limit: Number = setting("--limit", "Most ranked hits."),
+    max_tokens: Number = setting("--max-tokens", "Most tokens of all; 0: no limit."),
+    walk: Number = setting("--walk", "Add what is N edges away from hits."),
+    format: str = option("FORMAT", "auto, text, prompt or json.", default="auto"),
+    explain: bool = flag("--explain", "Show the factors of every score."),
+    ranked: bool = flag("--ranked", "Only ranked hits, of all kinds."),
+    detail: str = option("WHEN", "Details of episodes: auto, none or high.", default="auto"),
+    session: str = option("ID", "Log the hits for mem reinforce.", panel=SCRIPTS),
+    ids_out: str = option("FILE", "Write the shown ids, one a line.", panel=SCRIPTS),
+    no_refresh: bool = flag("--no-refresh", "Answer from the index as it is.", panel=SCRIPTS),
+    exit_code: bool = flag("--exit-code", "Exit 1 when nothing is ranked.", panel=SCRIPTS),
+    shared: bool = flag("--shared", "Search the shared index instead.", panel=SCRIPTS),
+    project: Names = many("NAME", "With --shared: only this project.", panel=SCRIPTS),
+    history: str = option("TIER", "Said and committed: auto, only or off.", default="auto"),
+    agent: Names = many("NAME", "Only sessions with claude, codex, ...", panel=FILTER),
+    at: str = AT,
+) -> int:
+    """Find what was learned that bears on TASK."""
+    from memcli.cli import fast
+    from memcli.recall.answer import RecallRequest
+
+    numbers = zip(fast.NUMBERS.values(), (limit, max_tokens, walk), strict=True)
+    sets = [f"{name}={value}" for name, value in numbers if value is not None]
+    request = RecallRequest(
+        boundary.read_words(words), filters, ranked, not no_refresh, detail, session, explain,
+        shared or bool(project), tuple(project or ()), history, tuple(agent or ()),
+    )  # fmt: skip
+    options = options._replace(sets=(*options.sets, *sets))
+    return fast.recall(options, request, fast.Output(format, ids_out, exit_code, at))
+
+
+@command("add")
+def add(
+    mem: App,
+    text: list[str] = argument("TEXT", "What you learned, first line the title; - reads stdin."),
+    level: str = option("LEVEL", "project, job, task or global."),
+    job: str = option("NAME", "The job to write to."),
+    task_name: str = option("NAME", "The task to write to.", "--task"),
+    kind: str = option("KIND", "policy, workflow, pitfall, decision, ..."),
+    type: str = option("TYPE", "By kind when not given."),
+    title: str = option("TEXT", "A title, instead of the first line."),
+    tag: Names = TAG,
+    path: Names = many("GLOB", "Files it is about (gitignore syntax)."),
+    about: Names = many("GLOB", "Shell commands it is about.", "--command"),
+    importance: float | None = number("--importance", "0 to 1.", 0, 1),
+    priority: str = option("PRIORITY", "permanent, critical, high, pin, medium, normal."),
+    step: Names = many("TEXT", "A step of a workflow, in order."),
+    outcome: str = option("TEXT", "How it ended (episodes)."),
+    allow_long: bool = flag("--allow-long", "Take more than 64 KB of text."),
+    dry_run: bool = DRY_RUN,
+) -> None:
     """Write down one thing that was learned. What is known already is reinforced instead."""
     from memcli.commands import add as command
 
-    request = given.to(
-        command.AddRequest, text=boundary.read_entry(given.words, allow_long=given.allow_long),
-        level=given.level or ("task" if given.task else "job" if given.job else "project"),
-        tags=tuple(",".join(given.tag).split(",")), paths=given.path, commands=given.command,
-        steps=given.step,
+    request = command.AddRequest(
+        boundary.read_entry(text, allow_long=allow_long),
+        level or ("task" if task_name else "job" if job else "project"),
+        job, task_name, type, kind, title, tuple(",".join(tag or ()).split(",")), tuple(path or ()),
+        tuple(about or ()), importance, priority, tuple(step or ()), outcome,
     )  # fmt: skip
-    report = command.add(mem, request, dry_run=given.dry_run)
+    report = command.add(mem, request, dry_run=dry_run)
     seen, project = report, mem.project
     if project.view.inside and not report.path.startswith("~/"):  # its name says little there
         seen = report._replace(path=os.path.relpath(project.path_of(report.path), project.cwd))
     line = entries.lines_of(report.patches).get(report.id)
-    wrote(mem, given, seen, entries.add_text, lambda done: {"line": line})
+    wrote(mem, seen, entries.add_text, lambda done: {"line": line}, dry_run=dry_run)
 
 
-@command("""edit
-    ID                  The entry, or section of prose, to change.
-    --title TEXT        Another title.
-    --body TEXT         Another text; - reads it from stdin.
-    --add-path GLOB...  A file more that it is about.
-    --kind KIND         Another kind.
-    --importance N      0 to 1.
-    --task --dry-run
-""")
-def edit(mem: App, given: Given) -> None:
+@command("edit")
+def edit(
+    mem: App,
+    id: str = argument("ID", "The entry, or section of prose, to change."),
+    title: str = option("TEXT", "Another title."),
+    body: str = option("TEXT", "Another text; - reads it from stdin."),
+    add_path: Names = many("GLOB", "A file more that it is about."),
+    kind: str = option("KIND", "Another kind."),
+    importance: float | None = number("--importance", "0 to 1.", 0, 1),
+    tasks: Names = TREES,
+    dry_run: bool = DRY_RUN,
+) -> None:
     """Change an entry in $VISUAL or $EDITOR, or by an option without one.
 
-    When the entry changed meanwhile nothing is written, and your text is kept and named.
-    """
+    When the entry changed meanwhile nothing is written, and your text is kept and named."""
     from memcli.commands import edit as command
 
-    body = boundary.read_entry([given.body]) if given.body else None
-    request = given.to(command.EditRequest, id=given.word, body=body, paths=given.add_path)
-    wrote(mem, given, command.edit(mem, request, dry_run=given.dry_run), entries.edit_text)
+    text = boundary.read_entry([body]) if body else None
+    request = command.EditRequest(id, title, text, tuple(add_path or ()), kind, importance)
+    wrote(mem, command.edit(mem, request, dry_run=dry_run), entries.edit_text, dry_run=dry_run)
 
 
-@command("""show
-    ID       An entry's id, or its beginning.
-    --proxy  An entry of the proxy store, too.
-    --raw    The bytes of the file, unsafe characters too.
-""")
-def show_entry(mem: App, given: Given) -> None:
+@command("show")
+def show_entry(
+    mem: App,
+    id: str = argument("ID", "An entry's id, or its beginning."),
+    proxy: bool = flag("--proxy", "An entry of the proxy store, too."),
+    raw: bool = flag("--raw", "The bytes of the file, unsafe characters too."),
+) -> None:
     """Show one entry and where it comes from."""
-    if given.word[:2] in ("s:", "c:"):
+    if id[:2] in ("s:", "c:"):
         from memcli.commands.history import show_handle
 
-        show(mem, show_handle(mem, given.word), sessions.doc_text, sessions.doc_keys)
+        show(mem, show_handle(mem, id), sessions.doc_text, sessions.doc_keys)
         return
     from memcli.commands import show as command
 
-    report = command.show(mem, given.word, proxy=given.proxy)
-    if given.raw:
+    report = command.show(mem, id, proxy=proxy)
+    if raw:
         text.put_bytes(report.raw.encode("utf-8", "surrogatepass"))
     else:
         show(mem, report, entries.show_text, entries.show_keys)
 
 
-@command("list\n--recent N  Only the newest N.\nFILTERS")
-def list_entries(mem: App, given: Given) -> None:
+@command("list")
+def list_entries(
+    mem: App,
+    filters: Filters,
+    recent: Number = number("--recent", "Only the newest N.", 1, 1_000_000, whole=True),
+    at: str = AT,
+) -> None:
     """List what is remembered, newest first."""
     from memcli.commands import show as command
-    from memcli.exchange.past import seen_at
 
-    with seen_at(mem, given.at) as then:
-        report = command.list_entries(then, filters_of(given), given.recent)
+    with seen_at(mem, at) as then:
+        report = command.list_entries(then, filters, recent)
         problems = then.problems if then.project.listing.files else then.project.listing.problems
     text.count_problems(problems, quiet=mem.options.quiet)
     keys = {"rows": ..., "found": ..., "entries": report.rows}
@@ -103,81 +167,87 @@ def list_entries(mem: App, given: Given) -> None:
     say("" if report.rows else none, quiet=mem.options.quiet)
 
 
-@command("why\nFILE[:LINE]  A file, or a line of it.")
-def why(mem: App, given: Given) -> None:
+@command("why")
+def why(mem: App, place: str = argument("FILE[:LINE]", "A file, or a line of it.")) -> None:
     """Say what memory, sessions and commits know of a file."""
     from memcli.commands import why as command
 
-    report = command.why(mem, given.word)
+    report = command.why(mem, place)
     show(mem, report, entries.why_text, lambda report: {"line": report.line or None})
 
 
-@command("log\nID  An entry's id, or its beginning.")
-def log(mem: App, given: Given) -> None:
+@command("log")
+def log(mem: App, id: str = argument("ID", "An entry's id, or its beginning.")) -> None:
     """Say what happened to an entry, commit by commit."""
     from memcli.commands import why as command
 
-    show(mem, command.log(mem, given.word), entries.log_text)
+    show(mem, command.log(mem, id), entries.log_text)
 
 
-@command("told\n--session ID  Only this session (or how its id begins).")
-def told(mem: App, given: Given) -> None:
+@command("told")
+def told(
+    mem: App, session: str = option("ID", "Only this session (or how its id begins).")
+) -> None:
     """Say what hooks told agents, when, and why."""
     from memcli.commands import compact as command
 
-    show(mem, command.told(mem, given.session), entries.told_text)
+    show(mem, command.told(mem, session), entries.told_text)
 
 
-@command("""retire
-    ID...  Entries to take out of recall.
-    --because TEXT  Why.
-    --task --dry-run
-""")
-def retire(mem: App, given: Given) -> None:
+@command("retire")
+def retire(
+    mem: App,
+    ids: list[str] = argument("ID...", "Entries to take out of recall."),
+    because: str = option("TEXT", "Why."),
+    tasks: Names = TREES,
+    dry_run: bool = DRY_RUN,
+) -> None:
     """Take entries out of recall.
 
-    They stay in their file, retired, until mem compact moves them to the archive.
-    """
+    They stay in their file, retired, until mem compact moves them to the archive."""
     from memcli.commands import edit as command
 
-    report = command.retire(mem, given.words, given.because, dry_run=given.dry_run)
-    wrote(mem, given, report, entries.retire_text, entries.retire_keys)
+    report = command.retire(mem, ids, because, dry_run=dry_run)
+    wrote(mem, report, entries.retire_text, entries.retire_keys, dry_run=dry_run)
 
 
-@command("restore\nID...  Retired or archived entries.\n--task --dry-run")
-def restore(mem: App, given: Given) -> None:
+@command("restore")
+def restore(
+    mem: App,
+    ids: list[str] = argument("ID...", "Retired or archived entries."),
+    tasks: Names = TREES,
+    dry_run: bool = DRY_RUN,
+) -> None:
     """Bring retired or archived entries back."""
     from memcli.commands import edit as command
 
-    report = command.restore(mem, given.words, dry_run=given.dry_run)
-    wrote(mem, given, report, entries.retire_text, entries.retire_keys)
+    report = command.restore(mem, ids, dry_run=dry_run)
+    wrote(mem, report, entries.retire_text, entries.retire_keys, dry_run=dry_run)
 
 
-@command("undo\n--dry-run")
-def undo(mem: App, given: Given) -> int:
+@command("undo")
+def undo(mem: App, dry_run: bool = DRY_RUN) -> int:
     """Take back the last write of mem."""
     from memcli.commands import edit as command
 
-    report = command.undo(mem, dry_run=given.dry_run)
+    report = command.undo(mem, dry_run=dry_run)
     root = str(mem.project.root or mem.project.home)
-    wrote(mem, given, report, lambda done: entries.undo_text(done, root, dry_run=given.dry_run))
+    wrote(mem, report, lambda done: entries.undo_text(done, root, dry_run=dry_run), dry_run=dry_run)
     return 0 if report.verb else 1
 
 
-@command("""forget
-    --session ID   A session (or s:HANDLE) or commit (c:HANDLE).
-    --before DATE  All from before that day.
-    --all          All of this repository.
-    --dry-run
-""")
-def forget(mem: App, given: Given) -> None:
+@command("forget")
+def forget(
+    mem: App,
+    session: str = option("ID", "A session (or s:HANDLE) or commit (c:HANDLE)."),
+    before: str = option("DATE", "All from before that day."),
+    all: bool = flag("--all", "All of this repository."),
+    dry_run: bool = DRY_RUN,
+) -> None:
     """Delete history, for good.
 
-    What was said and committed goes; what was learned stays.
-    """
+    What was said and committed goes; what was learned stays."""
     from memcli.commands import history as command
 
-    report = command.forget(
-        mem, session=given.session, before=given.before, all=given.all, dry_run=given.dry_run
-    )
+    report = command.forget(mem, session=session, before=before, all=all, dry_run=dry_run)
     show(mem, report, sessions.forget_text)

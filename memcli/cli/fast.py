@@ -1,81 +1,71 @@
-"""`mem recall` from its options to its output; it runs on every prompt, so it lies alone."""
+"""`mem recall` from its options to its output; a plain line without Typer, a third of its cost."""
 
 import sys
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
-from memcli.app import App
-from memcli.cli.boundary import read_words
-from memcli.cli.options import Given, command, filters_of
-from memcli.commands import recall as use
-from memcli.errors import one_of
+from memcli.app import App, Options, opened
+from memcli.cli.boundary import guarded, key, read_words
+from memcli.commands import recall as command
+from memcli.errors import UsageError, one_of
+from memcli.named import NamedTuple
 from memcli.recall.answer import RecallReport, RecallRequest
 from memcli.recall.present import block
 from memcli.views.text import HOW_TO_BEGIN, columns, count_problems, put, say
 
 
-@command("""recall
-    TASK...             What you are about to do; - reads it from stdin.
-    --limit N           Most ranked hits.
-    --max-tokens N      Most tokens of all; 0: no limit.
-    --walk N            Add what is N edges away from hits.
-    --format FORMAT (auto)  auto, text, prompt or json.
-    --explain           Show the factors of every score.
-    --ranked            Only ranked hits, of all kinds.
-    --detail WHEN (auto)    Details of episodes: auto, none or high.
-    --history TIER (auto)   Said and committed: auto, only or off.
-    Scripts and teams:
-    --session ID        Log the hits for mem reinforce.
-    --ids-out FILE      Write the shown ids, one a line.
-    --no-refresh        Answer from the index as it is.
-    --exit-code         Exit 1 when nothing is ranked.
-    --shared            Search the shared index instead.
-    --project NAME...   With --shared: only this project.
-    Filters:
-    --agent NAME...  Only sessions with claude, codex, ...
-    FILTERS
-""")
-def recall(mem: App, given: Given) -> int:
-    """Find what was learned that bears on TASK."""
-    one_of("--format", given.format, ("auto", "text", "prompt", "json"))
-    one_of("--detail", given.detail, ("auto", "none", "high"))
-    one_of("--history", given.history, ("auto", "only", "off"))
-    request = given.to(
-        RecallRequest, task=read_words(given.words), filters=filters_of(given),
-        ranked_only=given.ranked, refresh=not given.no_refresh, projects=given.project,
-        shared=given.shared or bool(given.project), agents=given.agent,
-    )  # fmt: skip
-    quiet = mem.options.quiet
-    drawn: AbstractContextManager[object] = nullcontext()
-    if not quiet and columns(sys.stderr):
-        from memcli.cli.progress import Progress  # the first one indexes a repository's files
+class Output(NamedTuple):
+    """How a recall is answered: its form, a file for ids, if no hit is exit code 1, and of when."""
 
-        drawn = Progress("recall")
-    with drawn:
-        report = _answered(mem, request, given.at)
-    if given.ids_out:
-        use.write_ids(given.ids_out, mem.project.root, report)
-    count_problems(report.problems, quiet=quiet)
-    _print(report, "json" if mem.options.json else given.format, explain=request.explain)
-    found = any(hit.layer in ("ranked", "history") for hit in report.hits)
-    say("" if found else _nothing(report), quiet=quiet)
-    return 1 if given.exit_code and not found else 0
+    form: str = "auto"
+    ids_out: str = ""
+    exit_code: bool = False
+    at: str = ""
 
 
-def _answered(mem: App, request: RecallRequest, at: str) -> RecallReport:
-    """From the project at hand, or as it was; from several that are named or, outside, listed."""
+def recall(options: Options, request: RecallRequest, output: Output) -> int:
+    """Answer, print, and return the exit code. A lone `-` as the task is standard input."""
+    one_of("--format", output.form, ("auto", "text", "prompt", "json"))
+    one_of("--detail", request.detail, ("auto", "none", "high"))
+    one_of("--history", request.history, ("auto", "only", "off"))
+    with opened(options) as mem:
+        drawn: AbstractContextManager[object] = nullcontext()
+        if not options.quiet and columns(sys.stderr):
+            from memcli.cli.progress import Progress  # the first one indexes a repository's files
+
+            drawn = Progress("recall")
+        with drawn, _then(mem, output.at) as then:
+            report = _answered(then, request)
+        if output.ids_out:
+            command.write_ids(output.ids_out, mem.project.root, report)
+        for note in mem.notes:
+            say(f"mem: {note}", quiet=options.quiet)
+        count_problems(report.problems, quiet=options.quiet)
+        _print(report, "json" if options.json else output.form, explain=request.explain)
+        found = any(hit.layer in ("ranked", "history") for hit in report.hits)
+        say("" if found else _nothing(report), quiet=options.quiet)
+        return 1 if output.exit_code and not found else 0
+
+
+def _answered(mem: App, request: RecallRequest) -> RecallReport:
+    """From the project at hand; from several where they are named or, outside of one, listed."""
     roots = [mem.options.root, *mem.options.others] if mem.options.others else []
     if not mem.options.root and mem.project.root is None:
         roots = list(mem.project.config.roots)
-    if roots and not at:
-        from memcli.commands.across import recall_across
+    if not roots:
+        return command.recall(mem, request)
+    from memcli.commands.across import recall_across
 
-        return recall_across(mem, roots, request)
+    return recall_across(mem, roots, request)
+
+
+def _then(mem: App, at: str) -> AbstractContextManager[App]:
     if not at:
-        return use.recall(mem, request)
+        return nullcontext(mem)
     from memcli.exchange.past import seen_at
 
-    with seen_at(mem, at) as then:
-        return use.recall(then, request)
+    return seen_at(mem, at)
 
 
 def _print(report: RecallReport, form: str, *, explain: bool) -> None:
@@ -93,3 +83,56 @@ def _nothing(report: RecallReport) -> str:
     if report.budget.more and report.matched:
         return f"mem: nothing ranked found room in {report.budget.limit} tokens: --max-tokens"
     return f"mem: nothing {'else ' if report.matched else ''}remembered matches this task"
+
+
+_FLAGS = {
+    "--json": "json", "--quiet": "quiet", "-q": "quiet", "--ranked": "ranked_only",
+    "--explain": "explain", "--shared": "shared",
+}  # fmt: skip
+_VALUES = {"--root": "root", "--format": "form", "--session": "session", "--history": "history"}
+NUMBERS = {"--limit": "limit", "--max-tokens": "max_tokens", "--walk": "walk"}
+"""Options that are keys of the configuration for one run."""
+
+
+def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
+    """The options of a line of words and everyday options by name; None: it needs Typer."""
+    words: list[str] = []
+    sets: list[str] = []
+    given: dict[str, Any] = {"words": words, "sets": sets}
+    rest = iter(arguments)
+    for argument in rest:
+        if argument == "--":
+            words += rest
+        elif not argument.startswith("-") or argument == "-":
+            words.append(argument)
+        elif argument in _FLAGS:
+            given[_FLAGS[argument]] = True
+        elif (value := next(rest, None)) is None or (argument == "--root" and "root" in given):
+            return None
+        elif argument in _VALUES:
+            given[_VALUES[argument]] = value
+        elif argument == "--set":
+            sets.append(value)
+        elif argument in NUMBERS and value.isdecimal():
+            try:
+                sets.append(f"{NUMBERS[argument]}={key(argument)(value)}")
+            except UsageError:
+                return None  # Typer says what is allowed
+        else:
+            return None
+    return given if words else None
+
+
+def run_plain(arguments: Sequence[str]) -> int | None:
+    """Run `mem recall` without Typer and return its exit code; None when the line needs Typer."""
+    given = plain(arguments)
+    if given is None:
+        return None
+    mine = [{n: given[n] for n in kind._fields if n in given} for kind in (Options, RecallRequest)]
+
+    def work() -> int:
+        options = Options(**{**mine[0], "sets": tuple(given["sets"])})
+        request = RecallRequest(read_words(given["words"]), **mine[1])
+        return recall(options, request, Output(given.get("form", "auto")))
+
+    return guarded(work)

@@ -1,26 +1,27 @@
-r"""What commands take, read and answer: tables of options, `@command`, `show` and `wrote`.
+"""What commands share: `@command`, the options of all of them, and how a report is answered.
 
-A command is a function of an open App and of what was given; it returns its exit code, or None for
-0. Its name and what it takes stand in a table, with the words that help has for them:
+A command is a function of an open App and its own options; it returns its exit code, or None for 0:
 
-    @command("retire\nID...  Entries to take out of recall.\n--because TEXT  Why.\n--dry-run")
-    def retire(mem: App, given: Given) -> int | None:
+    @command("undo")
+    def undo(mem: App, dry_run: bool = DRY_RUN) -> int | None:
+        "Take back the last write of mem."
 
-Words are `given.word` or, where there may be several (`...`), the tuple `given.words`; options have
-their own names. `N` is a number; `(auto)` holds without the option; what has no words is explained
-in SHARED. `Filters:` begins a panel, which the help of a command only names. A `bare` command has
-no App and no ALWAYS.
+It gets --root, --set, --json and --quiet besides (`mem.options`). A parameter of type `Filters`
+stands for the options that filter entries, one of type `Progress` for no option: work inside
+`with progress:` shows how far it is. A parameter called `tasks` names work trees to write to.
+Whoever takes `Options` instead of an App opens it alone; a `bare` command has its own options only.
 """
 
-import keyword
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from getopt import GetoptError, gnu_getopt
-from types import SimpleNamespace
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from memcli.app import App, Options, P
-from memcli.cli.boundary import SETTINGS, in_app, read_number
+import typer
+
+from memcli.app import App, Options, P, opened
+from memcli.cli import boundary
+from memcli.cli.progress import Progress
 from memcli.errors import DataError, UsageError, one_of
 from memcli.index.view import Filters
 from memcli.memory.values import Problem
@@ -28,196 +29,178 @@ from memcli.text.secrets import redact_secrets
 from memcli.views import json, text
 from memcli.views.text import put, say
 
+Work = Callable[..., int | None]
+W = TypeVar("W", bound=Work)
 R = TypeVar("R")
-Keys = Callable[[R], Mapping[str, object]]  # what differs from the fields of a report in its JSON
-SHARED = """
-    --task NAME...  Write to this task's own work tree, too.
-    -n, --dry-run   Print the diff; write nothing.
-"""
-ALWAYS = """Always:
-    --root DIR...       The project's root; found by itself without.
-    --set KEY=VALUE...  A setting for this run.
-    --json              Print one JSON document.
-    -q, --quiet         Only errors and what was asked for.
-"""
-HELP = "Always:\n    -h, --help          Show this message and exit."
-FILTERS = """Filters:
-    --level LEVEL...  global, project, job or task.
-    --job NAME...     Look at this job and its tasks.
-    --task NAME...    Look at this task.
-    --type TYPE...    declarative, procedural, directive, corrective.
-    --kind KIND...    policy, workflow, pitfall, decision, ...
-    --store STORE...  memory, institutional, proxy or archive.
-    --tag TAG...      A tag; may be given more than once.
-    --scope SCOPE...  What a scope of mem extract found.
-    --path FILE...    Entries about this file.
-    --since DATE      Since 2026-03-01, or 30d, 6w, 3m, 1y ago.
-    --until DATE      Until a date, or so long ago.
-    --proxy           The proxy store, too (one person's manner).
-    --archived        The archives, too.
-    --no-global       Leave the global level out.
-    --at MOMENT       As of a commit, a tag, a date, or 30d ago.
-"""
-_ROW = re.compile(r"(?:(-\w), )?(--[\w-]+)? ?([^(]*?)(\.\.\.)? ?(?:\(([\w-]+)\))?  +(.+)")
 
 
-class OptionRow(NamedTuple):
-    """One thing that a command takes: an option by its `names`, or a word; `takes` "": a switch."""
-
-    names: tuple[str, ...]
-    takes: str
-    many: bool
-    default: str
-    help: str
-    panel: str
-
-    @property
-    def name(self) -> str:
-        """Of `given`."""
-        if not self.names:
-            return "words" if self.many else "word"
-        name = self.names[-1].removeprefix("--").replace("-", "_")
-        return f"{name}_" if keyword.iskeyword(name) else name
-
-    @property
-    def left(self) -> str:
-        """As the help has it."""
-        many = "..." if self.many and not self.names else ""
-        return " ".join(filter(None, (", ".join(self.names), self.takes + many)))
-
-    @property
-    def unset(self) -> object:
-        """What holds without it."""
-        if self.many:
-            return ()
-        return None if self.takes == "N" else self.default if self.takes else False
-
-    def read(self, written: str) -> object:
-        """What a text on the command line means. Raises UsageError."""
-        number = self.takes == "N"
-        return read_number(self.names[-1], written) if number else written or not self.takes
-
-
-def rows_of(table: str) -> Iterator[OptionRow]:
-    """What a table says."""
-    panel = ""
-    for line in filter(None, map(str.strip, table.split("\n"))):
-        if found := _ROW.fullmatch(line):
-            short, name, takes, many, default, help = found.groups()
-            names = tuple(filter(None, (short, name)))
-            yield OptionRow(names, takes, bool(many), default or "", help, panel)
-        elif line == "FILTERS":
-            yield from rows_of(FILTERS)
-        elif line.endswith(":"):
-            panel = line.removesuffix(":")
-        else:
-            yield from (row for row in rows_of(SHARED) if row.names[-1] in line.split())
-
-
-class Given(SimpleNamespace):
-    """What was given to a command, by the names of its rows."""
-
-    def to(self, kind: type[R], **more: object) -> R:
-        """A named tuple with those of its fields that are called like rows, and `more`."""
-        names: Iterable[str] = getattr(kind, "_fields")  # noqa: B009
-        return kind(**{name: getattr(self, name) for name in names if hasattr(self, name)} | more)
-
-
-def filters_of(given: Given) -> Filters:
-    """The options of FILTERS."""
-    if given.scope:
-        from memcli.extraction.scopes import NAMES
-
-        for name in given.scope:
-            one_of("--scope", name, NAMES)
-    return given.to(Filters)
-
-
-class Verb(NamedTuple):
-    """What a command is called, does and takes."""
+class Made(NamedTuple):
+    """A command: what it is called, what it does, and Typer's settings for it."""
 
     name: str
-    work: Callable[..., int | None]
-    rows: tuple[OptionRow, ...]
+    work: Work
     bare: bool
-
-    def run(self, given: Given) -> int:
-        """Do it, in an open App."""
-        if self.bare:
-            return self.work(given) or 0
-        root, *others = given.root or [""]
-        if others and self.name != "recall":
-            raise UsageError("--root is given more than once", "only mem recall takes several")
-        numbers = {name: getattr(given, name, None) for name in SETTINGS}
-        sets = (*given.set, *(f"{key}={n}" for key, n in numbers.items() if n is not None))
-        trees = given.task if next(rows_of(SHARED)) in self.rows else ()
-        options = Options(root, sets, given.quiet, given.json, trees, tuple(others))
-        return in_app(options, lambda mem: self.work(mem, given))
-
-    def read(self, arguments: Sequence[str]) -> Given | None:
-        """What a line gives, None when it asks for help. Raises UsageError."""
-        given: dict[str, Any] = {row.name: row.unset for row in self.rows}
-        words = list(arguments) if self._only_words(arguments) else self._options(arguments, given)
-        if given.get("help"):
-            return None
-        takes, hint = next((r for r in self.rows if not r.names), None), f"mem {self.name} --help"
-        if takes and not words and takes.takes[0] != "[":
-            raise UsageError(f"{takes.takes} is missing", hint)
-        if takes and words:
-            given[takes.name], words = (tuple(words), []) if takes.many else (words[0], words[1:])
-        if words:
-            raise UsageError(f"{' '.join(words)}: one word too many", hint)
-        return Given(**given)
-
-    def _only_words(self, arguments: Sequence[str]) -> bool:
-        """Whether it takes no options: what looks like one belongs to whoever calls mem."""
-        return not any(row.names for row in self.rows) and not {"-h", "--help"} & set(arguments)
-
-    def _options(self, arguments: Sequence[str], given: dict[str, Any]) -> list[str]:
-        """Read the options of a line into `given`; the words that are left."""
-        options = {name: row for row in (*self.rows, *rows_of(HELP)) for name in row.names}
-        short = "".join(f"{n[1]}{':' * bool(options[n].takes)}" for n in options if n[1] != "-")
-        long = [f"{n[2:]}{'=' * bool(options[n].takes)}" for n in options if n[1] == "-"]
-        try:
-            found, words = gnu_getopt(arguments, short, long)
-        except GetoptError as error:
-            raise UsageError(error.msg, f"mem {self.name} --help") from None
-        for name, written in found:
-            row, value = options[name], options[name].read(written)
-            given[row.name] = (*given[row.name], value) if row.many else value
-        return words
+    settings: Mapping[str, Any]
 
 
-COMMANDS: dict[str, Verb] = {}  # of the modules that were imported so far
-Work = TypeVar("Work", bound=Callable[..., int | None])
+COMMANDS: dict[str, Made] = {}  # the commands of the modules that were imported so far
 
 
-def command(table: str, *, bare: bool = False) -> Callable[[Work], Work]:
+def command(name: str, *, bare: bool = False, **settings: Any) -> Callable[[W], W]:
     """Make a function a command of `mem`."""
-    name, _, takes = table.partition("\n")
 
-    def register(work: Work) -> Work:
-        COMMANDS[name] = Verb(name, work, tuple(rows_of(takes + "\n" + ALWAYS * (not bare))), bare)
+    def register(work: W) -> W:
+        COMMANDS[name] = Made(name, work, bare, settings)
         return work
 
     return register
 
 
+def option(metavar: str, help: str, *names: str, default: object = "", **more: Any) -> Any:
+    """An option with a value; one of a `panel` is only named in the help of its command."""
+    more["rich_help_panel"] = more.pop("panel", None)
+    return typer.Option(default, *names, metavar=metavar, help=help, **more)
+
+
+def setting(name: str, help: str) -> Any:
+    """An option that sets the configuration key of its name to a number."""
+    return option("N", help, name, parser=boundary.key(name), default=None)
+
+
+def number(name: str, help: str, low: float, high: float, **kind: bool) -> Any:
+    """An option that takes a number from `low` to `high`, a `whole` one when it says so."""
+    return option("N", help, name, parser=boundary.number(name, low, high, **kind), default=None)
+
+
+def many(metavar: str, help: str, *names: str, panel: str | None = None) -> Any:
+    """An option that may be given more than once."""
+    return option(metavar, help, *names, default=None, panel=panel)
+
+
+def flag(name: str, help: str, short: str = "", *, panel: str | None = None) -> Any:
+    """An option that takes no value."""
+    return typer.Option(False, name, *filter(None, [short]), help=help, rich_help_panel=panel)
+
+
+def argument(metavar: str, help: str, default: object = ...) -> Any:
+    """A word without an option."""
+    return typer.Argument(default, metavar=metavar, help=help)
+
+
+Names = list[str] | None
+DRY_RUN = flag("--dry-run", "Print the diff; write nothing.", "-n")
+LEVEL = many("LEVEL", "global, project, job or task.")
+JOB = many("NAME", "Look at this job and its tasks.")
+TREES = many("NAME", "Write to this task's own work tree, too.", "--task")
+TAG = many("TAG", "A tag; may be given more than once.")
+SCRIPTS, ALWAYS, FILTER = "Scripts and teams", "Always", "Filters"
+"""Panels: options that the help of a command only names."""
+
+
+def _shared(
+    root: Names = many("DIR", "The project's root; found by itself without.", panel=ALWAYS),
+    sets: Names = many("KEY=VALUE", "A setting for this run.", "--set", panel=ALWAYS),
+    json: bool = flag("--json", "Print one JSON document.", panel=ALWAYS),
+    quiet: bool = flag("--quiet", "Only errors and what was asked for.", "-q", panel=ALWAYS),
+) -> Options:
+    first, *others = root or [""]
+    return Options(first, tuple(sets or ()), quiet, json, others=tuple(others))
+
+
+def _filters(
+    level: Names = many("LEVEL", "global, project, job or task.", panel=FILTER),
+    job: Names = many("NAME", "Look at this job and its tasks.", panel=FILTER),
+    task: Names = many("NAME", "Look at this task.", "--task", panel=FILTER),
+    type: Names = many("TYPE", "declarative, procedural, directive, corrective.", panel=FILTER),
+    kind: Names = many("KIND", "policy, workflow, pitfall, decision, ...", panel=FILTER),
+    store: Names = many("STORE", "memory, institutional, proxy or archive.", panel=FILTER),
+    tag: Names = many("TAG", "A tag; may be given more than once.", panel=FILTER),
+    scope: Names = many("SCOPE", "What a scope of mem extract found.", panel=FILTER),
+    path: Names = many("FILE", "Entries about this file.", panel=FILTER),
+    since: str = option("DATE", "Since 2026-03-01, or 30d, 6w, 3m, 1y ago.", panel=FILTER),
+    until: str = option("DATE", "Until a date, or so long ago.", panel=FILTER),
+    proxy: bool = flag("--proxy", "The proxy store, too (one person's manner).", panel=FILTER),
+    archived: bool = flag("--archived", "The archives, too.", panel=FILTER),
+    no_global: bool = flag("--no-global", "Leave the global level out.", panel=FILTER),
+) -> Filters:
+    given = locals()  # lists that were not given become empty
+    if scope:
+        from memcli.extraction import scopes
+
+        for name in scope:
+            one_of("--scope", name, scopes.NAMES)
+    lists = (name for name in given if given[name] is None or isinstance(given[name], list))
+    return Filters(**{**given, **{name: tuple(given[name] or ()) for name in lists}})
+
+
+def _parameters(work: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    return dict(inspect.signature(work, eval_str=True).parameters)
+
+
+def callback(made: Made) -> Callable[..., Any]:
+    """The function whose signature Typer reads: the command's own options, filters, shared ones."""
+    if made.bare:
+        return made.work
+    first, *own = _parameters(made.work).values()
+    plain = [p for p in own if p.annotation not in (Filters, Progress)]
+    shared, filters = _parameters(_shared), _parameters(_filters)
+    stands = {p.name: p.annotation for p in own if p not in plain}
+    chosen = filters if Filters in stands.values() else {}
+    signature = [*plain, *chosen.values(), *shared.values()]
+
+    @functools.wraps(made.work)
+    def run(**values: Any) -> int:
+        tasks = values.get("tasks") or ()
+        options = _shared(**{name: values.pop(name) for name in shared})
+        options = options._replace(tasks=(tasks,) if isinstance(tasks, str) else tuple(tasks))
+        given = {name: values.pop(name) for name in chosen}
+        for name, kind in stands.items():
+            made_here = Progress(made.name, quiet=options.quiet)
+            values[name] = made_here if kind is Progress else _filters(**given)
+        if options.others and made.name != "recall":
+            raise UsageError("--root is given more than once", "only mem recall takes several")
+        if first.annotation is Options:
+            return made.work(options, **values) or 0
+        with opened(options) as mem:
+            code = made.work(mem, **values)
+            for note in mem.notes:
+                say(f"mem: {note}", quiet=options.quiet)
+            return code or 0
+
+    run.__signature__ = inspect.Signature(signature)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in signature}
+    return run
+
+
 # --- answers
 
 
-def show(mem: App, report: R, words: Callable[[R], str], keys: Keys[R] | None = None) -> None:
+def _as_it_is(report: object) -> Mapping[str, object]:
+    return {}
+
+
+def show(
+    mem: App,
+    report: R,
+    words: Callable[[R], str],
+    keys: Callable[[R], Mapping[str, object]] = _as_it_is,
+) -> None:
     """Answer what was asked: in words, or as JSON, where `keys` differ from the report's fields."""
-    put(json.of(report, **(keys(report) if keys else {})) if mem.options.json else words(report))
+    put(json.of(report, **keys(report)) if mem.options.json else words(report))
 
 
 def wrote(
-    mem: App, given: Given, report: P, words: Callable[[P], str], keys: Keys[P] | None = None
+    mem: App,
+    report: P,
+    words: Callable[[P], str],
+    keys: Callable[[P], Mapping[str, object]] = _as_it_is,
+    *,
+    dry_run: bool,
 ) -> None:
     """Answer what was written: in words (--quiet: in none) or as JSON; a dry run as its diff."""
     if mem.options.json:
-        put(json.of(report, **(keys(report) if keys else {}), dry_run=given.dry_run))
-    elif not given.dry_run:
+        put(json.of(report, **keys(report), dry_run=dry_run))
+    elif not dry_run:
         said = "" if mem.options.quiet else redact_secrets(words(report))
         put("\n".join(text.folded([said], more=2)))
     elif not text.put_diff(report.patches, str(mem.project.root or mem.project.home)):

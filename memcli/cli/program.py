@@ -1,121 +1,172 @@
 """The program `mem`: its commands by group, its help, and how one line runs."""
 
-import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
+from typing import Any
+
+import typer
+import typer.core
 
 from memcli import __version__
-from memcli.cli.boundary import guarded
-from memcli.cli.options import COMMANDS, HELP, Verb, rows_of
+from memcli.cli import options
+from memcli.cli.boundary import fail, guarded
 from memcli.errors import UsageError
-from memcli.views.text import columns, fold, put
+from memcli.views.text import columns, put
 
 GROUPS = {
-    "Everyday": "recall add edit show list retire restore undo told why log forget".split(),
-    "Maintenance": "extract reinforce compact retire-stage health doctor diff".split(),
-    "Setting up": "init index import export completion help".split(),
-    "Plumbing": "hook merge-driver mcp".split(),
+    "Everyday": ("daily", "recall add edit show list retire restore undo told why log forget"),
+    "Maintenance": ("upkeep", "extract reinforce compact retire-stage health doctor diff"),
+    "Setting up": ("setup", "init index import export completion help"),
+    "Plumbing": ("setup", "hook merge-driver mcp"),
 }
-MODULES = {"Everyday": "daily", "Maintenance": "upkeep"}  # of the other groups it is setup
-ABOUT = "Find, learn, strengthen and compact what a repository's MEMORY.md files know."
-NARROWEST, WIDEST = 52, 100  # columns that help is written for, unless a terminal is narrower
-SCREEN, LEFT = 24, 26  # so many lines and, on the left, columns a page of help has at most
+"""The commands as `mem --help` lists them, and the module of each group."""
+LEAST_HELP = 52  # help is written for this width at least, unless it is told another
 
 
-def commands() -> list[str]:
+def _root(version: bool = options.flag("--version", "Print the version.", "-V")) -> None:
+    if version:
+        print(f"mem {__version__}")
+        raise typer.Exit()
+
+
+def program(name: str = "") -> Any:
+    """The program with the one command asked for: to build all costs more than a recall."""
+    wanted = {name} if name in commands() else set(commands())
+    app = typer.Typer(
+        name="mem",
+        cls=ProgramHelp,
+        help="Find, learn, strengthen and compact what a repository's MEMORY.md files know.",
+        rich_markup_mode=None,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    app.callback(invoke_without_command=True)(_root)
+    for module, names in GROUPS.values():
+        for each in filter(wanted.__contains__, names.split()):
+            import_module(f"memcli.cli.{module}")
+            made = options.COMMANDS[each]
+            app.command(each, cls=CommandHelp, **made.settings)(options.callback(made))
+    made_app: Any = typer.main.get_command(app)
+    made_app.groups = {title: names.split() for title, (_, names) in GROUPS.items()}
+    return made_app
+
+
+def commands() -> Sequence[str]:
     """The names of all commands, in the order of the help."""
-    return [name for names in GROUPS.values() for name in names]
+    return [name for _, names in GROUPS.values() for name in names.split()]
 
 
-def find(name: str) -> Verb:
-    """The command of that name. Raises UsageError."""
-    for group, names in GROUPS.items():
-        if name in names:
-            import_module(
-                "memcli.cli." + ("fast" if name == "recall" else MODULES.get(group, "setup"))
-            )
-            return COMMANDS[name]
-    raise UsageError(f"{name}: no such command", "mem help")
+def write_help(name: str = "") -> str:
+    """The whole of the help: of all commands what they do, of one all that it takes."""
+    made = program(name)
+    ctx = typer.Context(made, info_name="mem", **made.context_settings)
+    page = ctx.make_formatter()
+    if not name:
+        made.write(page, len(GROUPS))
+    else:
+        one = made.commands[name]
+        one.write(typer.Context(one, info_name=name, parent=ctx), page, one.help, whole=True)
+    return str(page.getvalue()).rstrip("\n")
+
+
+_ClickException: Any = typer.BadParameter.__mro__[2]
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
 
-    def work() -> int:
-        name, *rest = arguments or ["--help"]
-        if name in ("-V", "--version"):
-            put(f"mem {__version__}")
-        elif name in ("-h", "--help"):
-            put(program_help())
-        elif name.startswith("-"):
-            raise UsageError(f"option {name} not recognized", "mem --help")
-        elif (given := (found := find(name)).read(rest)) is None:
-            put(command_help(found))
-        else:
-            return found.run(given)
-        return 0 if arguments else UsageError.code
+    def work() -> Any:
+        made = program(*arguments[:1])
+        width = columns(sys.stdout)
+        if 0 < width < LEAST_HELP:
+            made.context_settings = {**made.context_settings, "terminal_width": width - 1}
+        try:
+            return made.main(list(arguments), prog_name="mem", standalone_mode=False)
+        except _ClickException as error:
+            text = error.format_message()
+            if type(error).__name__ == "NoArgsIsHelpError":
+                put(text)
+                return UsageError.code
+            named = [name for name in arguments[:1] if name in commands()]
+            hint = " ".join(["mem", *named, "--help"])
+            return fail(UsageError.code, text[:1].lower() + text[1:].rstrip("."), hint)
+        except typer.Abort:
+            raise KeyboardInterrupt from None
 
     return guarded(work)
 
 
 # --- help: every page of it fits 24 lines of 80 columns; `mem help` says all
 
-
-def program_help(*, whole: bool = False) -> str:
-    """The commands by group: what is for every day with what it does."""
-    lines = ["Usage: mem COMMAND [OPTIONS]", "", *_folded(ABOUT), ""]
-    for title, names in GROUPS.items():
-        if whole or title == "Everyday":
-            lines += [f"{title}:", *_table([(name, short(find(name))) for name in names]), ""]
-        else:
-            lines += _folded(f"{title}: {' '.join(names)}")
-    more = "mem help explains every command, mem COMMAND --help one; mem --version"
-    return "\n".join(lines[:-1] if whole else [*lines, "", *_folded(more)])
+SCREEN = 24  # so many lines a page has at most; what would be longer says less
+HELP = "-h, --help"
 
 
-def command_help(one: Verb, *, whole: bool = False) -> str:
-    """What a command takes; a `whole` page explains the options that commands share, too."""
-    rows = (*one.rows, *rows_of(HELP))
-    below = _table([(row.left, row.help) for row in rows if whole or not row.panel])
-    for title in dict.fromkeys(row.panel for row in rows if row.panel and not whole):
-        named = "; ".join(row.left for row in rows if row.panel == title)
-        below += _folded(f"  {title}: {named}", 2)
-    parts = about(one)
-    while len(page := [usage(one), "", *_parted(parts), *below]) > SCREEN and len(parts) > 1:
-        parts = parts[:1]
-    return "\n".join(page)
+class ProgramHelp(typer.core.TyperGroup):
+    """`mem`, whose help lists its commands by group: what is for every day with what it does."""
+
+    groups: Mapping[str, Sequence[str]] = {}
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self.write(formatter, detailed=1)
+        more = "mem help explains every command, mem COMMAND --help one; mem --version"
+        formatter.write_paragraph()
+        formatter.write_text(more)
+
+    def write(self, formatter: Any, detailed: int) -> None:
+        """The page, with what each command does in the first `detailed` groups."""
+        formatter.write("Usage: mem COMMAND [OPTIONS]\n\n")
+        formatter.write_text(self.help)
+        for at, (title, names) in enumerate(self.groups.items()):
+            if at < detailed:
+                with formatter.section(title):
+                    rows = [(name, self.commands[name].get_short_help_str(200)) for name in names]
+                    formatter.write_dl(rows)
+            else:
+                formatter.write("\n" if at == detailed else "")
+                formatter.write_text(f"{title}: {' '.join(names)}")
 
 
-def usage(one: Verb) -> str:
-    """How a line of the command looks."""
-    words = (row.left for row in one.rows if not row.names)
-    return " ".join(("Usage: mem", one.name, "[OPTIONS]", *words))
+class CommandHelp(typer.core.TyperCommand):
+    """A command, whose own options have a line each; those it shares are only named."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        help = (self.help or "").strip()
+        for text in (help, help.split("\n\n")[0]):
+            page = ctx.make_formatter()
+            self.write(ctx, page, text)
+            if page.getvalue().rstrip("\n").count("\n") < SCREEN:
+                break
+        formatter.write(page.getvalue())
+
+    def write(self, ctx: Any, formatter: Any, text: str, *, whole: bool = False) -> None:
+        """The page; a `whole` one explains the options that commands share, too."""
+        self.format_usage(ctx, formatter)
+        rows: list[tuple[str, str]] = []
+        panels: dict[str, list[str]] = {}
+        for param in self.get_params(ctx):
+            left, right = record(param, ctx)
+            panel = getattr(param, "rich_help_panel", None) or ("Always" if left == HELP else "")
+            if panel and not whole:
+                panels.setdefault(panel, []).append(left)
+            else:
+                rows.append((left, right))
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(text)
+            formatter.write_paragraph()
+            formatter.write_dl(rows, col_max=26)
+            for title, names in panels.items():
+                formatter.write_text(f"{title}: {'; '.join(names)}")
 
 
-def about(one: Verb) -> list[str]:
-    """The paragraphs of what a command does."""
-    return [" ".join(part.split()) for part in (one.work.__doc__ or "").split("\n\n")]
-
-
-def short(one: Verb) -> str:
-    """Its first sentence."""
-    return about(one)[0].split(". ")[0].rstrip(".") + "."
-
-
-def _parted(parts: Sequence[str]) -> list[str]:
-    return [line for part in parts for line in (*_folded(f"  {part}", 2), "")]
-
-
-def _folded(text: str, hang: int = 0) -> list[str]:
-    told = columns(sys.stdout) or int(os.environ.get("COLUMNS") or 80)
-    return fold(text, told if told < NARROWEST else min(WIDEST, told) - 1, hang)
-
-
-def _table(rows: Sequence[tuple[str, str]]) -> list[str]:
-    lines, left = list[str](), min(LEFT, max((len(name) for name, _ in rows), default=0)) + 4
-    for name, text in rows:
-        wide = len(name) > left - 4
-        lines += [f"  {name}"] * wide
-        lines += _folded(f"  {'' if wide else name:<{left - 2}}{text}", left)
-    return lines
+def record(param: Any, ctx: Any) -> tuple[str, str]:
+    """What stands left and right of a parameter in the help."""
+    if param.param_type_name == "argument":
+        return str(param.metavar or param.make_metavar(ctx)), param.help or ""
+    names = ", ".join(sorted((*param.opts, *param.secondary_opts), key=len))
+    takes = "" if param.is_flag else f" {param.metavar or param.type.name.upper()}"
+    return names + takes, param.help or ""

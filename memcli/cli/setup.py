@@ -7,58 +7,58 @@ is imported, and only their help comes from here.
 import sys
 
 from memcli.app import App
-from memcli.cli.options import Given, command, name_problems, show, wrote
+from memcli.cli.options import DRY_RUN, argument, command, flag, name_problems, option, show, wrote
 from memcli.cli.progress import Progress
 from memcli.errors import DataError, ProviderError, UsageError
 from memcli.views import exchange, json, sessions, text, upkeep
 from memcli.views.text import HOW_TO_BEGIN, put, say
 
 
-@command("""init
-    --git              Hooks of git after merge, rebase and commit.
-    --claude           Let Claude Code call mem.
-    --codex            Let Codex call mem.
-    --gemini           Let Gemini CLI call mem.
-    --opencode         Let opencode call mem.
-    --ci               A workflow for GitHub that compacts after a merge.
-    --from SPEC        What CI installs, as pip takes it.
-    --agents           Tell agents in AGENTS.md or CLAUDE.md when to use mem.
-    --history          Find what was said in sessions and committed.
-    --all              All of these.
-    --learn-with NAME  Learn with claude, codex, anthropic or rules, everywhere.
-    --user             Hooks of agents in your own settings, for all repositories.
-    --shared           Hooks of agents in settings that are committed.
-    --remove           Take back what mem init did, or only what is named with it.
-    --git-dir DIR      The repository, where .git names a strange one.
-    --dry-run
-""")
-def init(mem: App, given: Given) -> None:
+@command("init")
+def init(
+    mem: App,
+    progress: Progress,
+    git: bool = flag("--git", "Hooks of git after merge, rebase and commit."),
+    claude: bool = flag("--claude", "Let Claude Code call mem."),
+    codex: bool = flag("--codex", "Let Codex call mem."),
+    gemini: bool = flag("--gemini", "Let Gemini CLI call mem."),
+    opencode: bool = flag("--opencode", "Let opencode call mem."),
+    ci: bool = flag("--ci", "A workflow for GitHub that compacts after a merge."),
+    source: str = option("SPEC", "What CI installs, as pip takes it.", "--from"),
+    agents: bool = flag("--agents", "Tell agents in AGENTS.md or CLAUDE.md when to use mem."),
+    history: bool = flag("--history", "Find what was said in sessions and committed."),
+    everything: bool = flag("--all", "All of these."),
+    learn_with: str = option("NAME", "Learn with claude, codex, anthropic or rules, everywhere."),
+    user: bool = flag("--user", "Hooks of agents in your own settings, for all repositories."),
+    shared: bool = flag("--shared", "Hooks of agents in settings that are committed."),
+    remove: bool = flag("--remove", "Take back what mem init did, or only what is named with it."),
+    git_dir: str = option("DIR", "The repository, where .git names a strange one."),
+    dry_run: bool = DRY_RUN,
+) -> None:
     """Make a repository ready.
 
     Creates MEMORY.md, ignores derived files, registers the merge driver for memory files; and on
-    request lets git, agents and CI call mem by themselves.
-    """
+    request lets git, agents and CI call mem by themselves."""
     from memcli.commands import init as command
-    from memcli.install.harness import NAMES
 
-    quiet, dry_run = mem.options.quiet, given.dry_run
-    learner = given.learn_with
-    if not (learner or dry_run or given.remove):
-        learner = _wanted_learner(mem)
-    request = given.to(
-        command.InitRequest, source=given.from_, everything=given.all, learn_with=learner,
-        instructions=given.agents,
-        agents=[name for name in NAMES if getattr(given, name)],
+    each = everything and not remove  # without a target named, --remove takes back all of them
+    wanted = {"claude": claude, "codex": codex, "gemini": gemini, "opencode": opencode}
+    named = tuple(name for name, on in wanted.items() if on or each)
+    if not (learn_with or dry_run or remove):
+        learn_with = _wanted_learner(mem)
+    request = command.InitRequest(
+        git or each, named, ci or each, agents or each, user, shared, remove, source, everything,
+        git_dir, learn_with,
     )  # fmt: skip
     report = command.run(mem, request, dry_run=dry_run)
     done = "\n".join(report.done or ("everything is in place already",))
-    wrote(mem, given, report, lambda report: done)
+    wrote(mem, report, lambda report: done, dry_run=dry_run)
     for line in report.done if dry_run else ():
-        say(f"mem: dry run, not done: {line}", quiet=quiet)
+        say(f"mem: dry run, not done: {line}", quiet=mem.options.quiet)
     for line in report.next if not dry_run and not mem.options.json else ():
-        say(f"next: {line}", quiet=quiet)
-    if not (dry_run or given.remove) and (given.history or _wants_history(mem)):
-        add_history(mem)
+        say(f"next: {line}", quiet=mem.options.quiet)
+    if not (dry_run or remove) and (history or _wants_history(mem)):
+        add_history(mem, progress)
 
 
 def _wants_history(mem: App) -> bool:
@@ -95,33 +95,34 @@ def _says_yes(mem: App, question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-@command("""index
-    --check     Write nothing; exit 1 when it is stale.
-    --rebuild   Start over from the files.
-    --trust     Take over the vectors of an index that you did not make.
-    --push      Send what changed to the shared index, too.
-    --archived  With --push: the archives, too.
-    --history   Add all that agents' sessions and commits say.
-    --from KEY  With --history: take over a moved repository's.
-""")
-def index(mem: App, given: Given) -> int:
+@command("index")
+def index(
+    mem: App,
+    progress: Progress,
+    check: bool = flag("--check", "Write nothing; exit 1 when it is stale."),
+    rebuild: bool = flag("--rebuild", "Start over from the files."),
+    trust: bool = flag("--trust", "Take over the vectors of an index that you did not make."),
+    push: bool = flag("--push", "Send what changed to the shared index, too."),
+    archived: bool = flag("--archived", "With --push: the archives, too."),
+    history: bool = flag("--history", "Add all that agents' sessions and commits say."),
+    key: str = option("KEY", "With --history: take over a moved repository's.", "--from"),
+) -> int:
     """Bring the index to the state of the memory files."""
     from memcli.commands import index as command
 
-    check, push, trust = given.check, given.push, given.trust
-    if (check and (push or trust)) or (given.archived and not push):
+    if (check and (push or trust)) or (archived and not push):
         what = "--archived goes with --push, --check with neither --push nor --trust"
         raise UsageError(what, "mem index --help")
-    if given.history or given.from_:
-        return add_history(mem, given.from_)
+    if history or key:
+        return add_history(mem, progress, key)
     if trust:
         taken = mem.kept.trust()
         none = "nothing to take over: no index of somebody else lies beside the memory"
         mem.notes.append(none if taken is None else f"vectors taken over: {taken:,}")
     files, sent, quiet = len(mem.project.listing.files), None, mem.options.quiet
-    with Progress("index", quiet=quiet) as progress:
+    with progress:
         report = command.check(mem) if check else command.index(
-            mem, rebuild=given.rebuild, progress=lambda done: progress.count("file", done, files),
+            mem, rebuild=rebuild, progress=lambda done: progress.count("file", done, files),
             embedding=lambda done, all: progress.count("vector", done, all),
         )  # fmt: skip
     unread = [problem for problem in report.problems if problem.severity == "unreadable"]
@@ -130,8 +131,8 @@ def index(mem: App, given: Given) -> int:
     if push:
         from memcli.postgres import push as pushing
 
-        with Progress("push", quiet=quiet):
-            sent = pushing.push(mem, archived=given.archived)
+        with progress:
+            sent = pushing.push(mem, archived=archived)
     if mem.options.json:
         put(json.of(report, **upkeep.index_keys(report, sent)))
     elif check:
@@ -148,14 +149,14 @@ def index(mem: App, given: Given) -> int:
     return DataError.code if unread else 0
 
 
-def add_history(mem: App, key: str = "") -> int:
+def add_history(mem: App, progress: Progress, key: str = "") -> int:
     """Add all of history that there is; what came of it in one line."""
     from memcli.commands import history as command
 
     quiet = mem.options.quiet
     if key:
         say(f"took over {command.take_over(mem, key)} exchanges and commits", quiet=quiet)
-    with Progress("index", quiet=quiet) as progress:
+    with progress:
         report = command.add_history(mem, progress.count)
     for path, why in report.added.problems:
         say(f"mem: {path}: {why}", quiet=quiet)
@@ -163,13 +164,14 @@ def add_history(mem: App, key: str = "") -> int:
     return DataError.code if report.added.problems else 0
 
 
-@command("""import
-    PATH...           Files or folders to read.
-    --from FORMAT     claude or agents-md; found out without.
-    --level LEVEL (project)  project, job, task or global.
-    --dry-run
-""")
-def import_(mem: App, given: Given) -> int:
+@command("import")
+def import_(
+    mem: App,
+    paths: list[str] = argument("PATH...", "Files or folders to read."),
+    form: str = option("FORMAT", "claude or agents-md; found out without.", "--from"),
+    level: str = option("LEVEL", "project, job, task or global.", default="project"),
+    dry_run: bool = DRY_RUN,
+) -> int:
     """Take over what other memories know.
 
     Claude Code's auto memory, CLAUDE.md and its like. The sources are only read; what is known
@@ -177,34 +179,33 @@ def import_(mem: App, given: Given) -> int:
     """
     from memcli.commands import import_ as command
 
-    request = given.to(command.ImportRequest, paths=given.words, form=given.from_)
-    report = command.run(mem, request, dry_run=given.dry_run)
+    request = command.ImportRequest(tuple(paths), form, level)
+    report = command.run(mem, request, dry_run=dry_run)
     name_problems(report.skipped)
-    wrote(mem, given, report, exchange.import_text, exchange.import_keys)
-    if given.dry_run and not mem.options.json:
+    wrote(mem, report, exchange.import_text, exchange.import_keys, dry_run=dry_run)
+    if dry_run and not mem.options.json:
         say(exchange.import_text(report), quiet=mem.options.quiet)
     return DataError.code if report.refused or report.injected or report.skipped else 0
 
 
-@command("""export
-    --target TARGET  claude, agents-md or json.
-    --out FILE       Write there; of a file that exists only our section changes.
-    --raw            With json: what looks like a secret, or is private, too.
-""")
-def export(mem: App, given: Given) -> None:
+@command("export")
+def export(
+    mem: App,
+    target: str = option("TARGET", "claude, agents-md or json."),
+    out: str = option("FILE", "Write there; of a file that exists only our section changes."),
+    raw: bool = flag("--raw", "With json: what looks like a secret, or is private, too."),
+) -> None:
     """Hand the memory to tools that read a file.
 
     For claude and agents-md a marked section with norms, rules and the strongest lessons; for json
-    every live entry. The proxy store is never exported.
-    """
+    every live entry. The proxy store is never exported."""
     from memcli.commands import export as command
 
-    quiet, out = mem.options.quiet, given.out
-    target = "json" if mem.options.json else given.target
+    quiet, target = mem.options.quiet, "json" if mem.options.json else target
     if not target:
         raise UsageError("export: for what?", f"--target {', '.join(command.TARGETS)}")
     report = command.export(mem, target)
-    written = exchange.export_text(report, raw=given.raw)
+    written = exchange.export_text(report, raw=raw)
     text.count_problems(report.problems, quiet=quiet)
     say("" if report.kept else HOW_TO_BEGIN, quiet=quiet)
     done = bool(out) and command.save(mem, report, written, out)
@@ -213,25 +214,25 @@ def export(mem: App, given: Given) -> None:
         say(f"mem: {more} more found no room in 200 lines and 25,000 bytes", quiet=quiet)
 
 
-@command("completion\nSHELL  bash, zsh or fish.")
-def completion(mem: App, given: Given) -> None:
+@command("completion")
+def completion(mem: App, shell: str = argument("SHELL", "bash, zsh or fish.")) -> None:
     """Print the script that completes commands and options in a shell.
 
     For bash into ~/.local/share/bash-completion/completions/mem, for zsh as _mem into a folder of
-    $fpath, for fish into ~/.config/fish/completions/mem.fish.
-    """
+    $fpath, for fish into ~/.config/fish/completions/mem.fish."""
     from memcli.commands.completion import script
 
-    made = script(given.word)
-    show(mem, made, str.rstrip, lambda made: {"shell": given.word, "script": made})
+    show(mem, script(shell), str.rstrip, lambda made: {"shell": shell, "script": made})
 
 
-@command("help\n[COMMAND]  The command to explain; without, all.", bare=True)
-def help_(given: Given) -> None:
+@command("help", bare=True)
+def help_(name: str = argument("[COMMAND]", "The command to explain; without, all.", "")) -> None:
     """Explain a command with all of its options, or list what every command does."""
-    from memcli.cli.program import command_help, find, program_help
+    from memcli.cli import program
 
-    put(command_help(find(given.word), whole=True) if given.word else program_help(whole=True))
+    if name and name not in program.commands():
+        raise UsageError(f"{name}: no such command", "mem help")
+    put(program.write_help(name))
 
 
 # --- plumbing
@@ -242,8 +243,8 @@ EVENTS = (
 )
 
 
-@command(f"hook\nEVENT [ARGUMENT]...  {EVENTS}", bare=True)
-def hook(given: Given) -> int:
+@command("hook", bare=True, context_settings={"ignore_unknown_options": True})
+def hook(event: list[str] = argument("EVENT [ARGUMENT]...", EVENTS)) -> int:
     """Serve an agent or git; mem init puts the calls in place.
 
     Reads the agent's JSON from standard input and prints JSON or nothing. The exit status is always
@@ -252,25 +253,24 @@ def hook(given: Given) -> int:
     """
     from memcli.hooks import protocol
 
-    return protocol.main(given.words)
+    return protocol.main(event)
 
 
-@command("""merge-driver
-    BASE OURS THEIRS [PATH [SIZE]]...  As git passes %O %A %B %P %L.
-""")
-def merge_driver(given: Given) -> int:
+@command("merge-driver", bare=True)
+def merge_driver(
+    files: list[str] = argument("BASE OURS THEIRS [PATH [SIZE]]", "As git passes %O %A %B %P %L."),
+) -> int:
     """Merge memory files by entry id, for git."""
     from memcli.commands import merge_driver as command
 
-    return command.main(given.words)
+    return command.main(files)
 
 
-@command("mcp\n--root DIR  The project's root; found by itself without.", bare=True)
-def mcp(given: Given) -> int:
+@command("mcp", bare=True)
+def mcp(root: str = option("DIR", "The project's root; found by itself without.")) -> int:
     """Serve agents over MCP (stdio); needs the extra mcp.
 
-    Tools: recall, list, show, health, add, episode, reinforce, retire, consolidate.
-    """
+    Tools: recall, list, show, health, add, episode, reinforce, retire, consolidate."""
     from memcli.cli import mcp as server
 
-    return server.serve(given.root)
+    return server.serve(root)

@@ -1,305 +1,350 @@
 """Maintenance: learn from sessions, strengthen, compact, check."""
 
+from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from memcli.app import App
 from memcli.cli import boundary
-from memcli.cli.options import Given, command, name_problems, show, wrote
+from memcli.cli.options import (
+    DRY_RUN,
+    JOB,
+    LEVEL,
+    TREES,
+    Names,
+    argument,
+    command,
+    flag,
+    many,
+    name_problems,
+    number,
+    option,
+    show,
+    wrote,
+)
 from memcli.cli.progress import Progress
 from memcli.errors import DataError, ProviderError, RefusedError, UsageError, one_of
-from memcli.project.context import need_root, write_blocker
+from memcli.project.context import need_root
 from memcli.views import entries, exchange, json, sessions, upkeep
 from memcli.views.text import HOW_TO_BEGIN, count_problems, folded, put, say
+
+if TYPE_CHECKING:
+    from memcli.extraction.job_files import Checkpoint
 
 # --- extract
 
 
-@command("""extract
-    [TRANSCRIPT]...  Session files, or -; without, the new ones.
-    --scope SCOPE...  Only this scope; may be given more than once.
-    --engine ENGINE (auto)  auto, llm or rules.
-    --format FORMAT  The transcript's format, if it does not tell.
-    --all            Every session not read yet, not only the latest.
-    --finished       Leave out what was written to just now.
-    --again          Ask the model anew about what left entries.
-    --job NAME       The job of sessions whose folder does not tell it; so --task.
-    --show-prompt    Print what a model would be sent.
-    --list           Where sessions are looked for, and what is there.
-    --no-reinforce   Do not strengthen what the sessions recalled.
-    --premortem TASK  Write .premortem.md from known pitfalls.
-    --checkpoint MILESTONE  Note assumptions; - reads JSON from stdin.
-    --assume KEY=VALUE...  An assumption at --checkpoint: scope, ...
-    --recommend TEXT  At --checkpoint: what to do about it.
-    -v, --verbose    Name the scopes that were skipped.
-    --task --dry-run
-""")
-def extract(mem: App, given: Given) -> int:
+@command("extract")
+def extract(
+    mem: App,
+    progress: Progress,
+    transcripts: Names = argument(
+        "[TRANSCRIPT]...", "Session files, or -; without, the new ones.", None
+    ),
+    scope: Names = many("SCOPE", "Only this scope; may be given more than once."),
+    engine: str = option("ENGINE", "auto, llm or rules.", default="auto"),
+    format: str = option("FORMAT", "The transcript's format, if it does not tell."),
+    all: bool = flag("--all", "Every session not read yet, not only the latest."),
+    finished: bool = flag("--finished", "Leave out what was written to just now."),
+    again: bool = flag("--again", "Ask the model anew about what left entries."),
+    job: str = option("NAME", "The job of sessions whose folder does not tell it."),
+    tasks: str = option("NAME", "The task of such sessions.", "--task"),
+    show_prompt: bool = flag("--show-prompt", "Print what a model would be sent."),
+    list_sessions: bool = flag("--list", "Where sessions are looked for, and what is there."),
+    show_turns: bool = flag("--show-turns", "Print who said what; learn nothing."),
+    no_reinforce: bool = flag("--no-reinforce", "Do not strengthen what the sessions recalled."),
+    premortem: str = option("TASK", "Write .premortem.md from known pitfalls."),
+    checkpoint: str = option("MILESTONE", "Note assumptions; - reads JSON from stdin."),
+    assume: Names = many("KEY=VALUE", "An assumption at --checkpoint: scope, ..."),
+    recommend: str = option("TEXT", "At --checkpoint: what to do about it."),
+    verbose: bool = flag("--verbose", "Name the scopes that were skipped.", "-v"),
+    dry_run: bool = DRY_RUN,
+) -> int:
     """Learn from finished sessions.
 
     Corrections, preferences, pitfalls and an episode of each session, by rules or by the language
     model that your own configuration enables. Secrets are taken out first. Nothing is learned
     twice.
     """
-    from memcli.extraction.extract import ExtractRequest
+    from memcli.commands import extract as command
     from memcli.hooks import pipeline
-    from memcli.sessions.discover import discover
+    from memcli.project.context import write_blocker
 
-    one_of("--engine", given.engine, ("auto", "llm", "rules"))
-    if (given.assume or given.recommend) and not given.checkpoint:
+    one_of("--engine", engine, ("auto", "llm", "rules"))
+    if (assume or recommend) and not checkpoint:
         what = "--assume and --recommend belong to a checkpoint"
         raise UsageError(what, "name it with --checkpoint MILESTONE")
-    if bool(given.words) + bool(given.premortem) + bool(given.checkpoint) > 1:
+    if bool(transcripts) + bool(premortem) + bool(checkpoint) > 1:
         what = "one at a time: transcripts, --premortem or --checkpoint"
         raise UsageError(what, "mem extract --help")
-    if given.list:
-        found = discover(mem.project.environ, [need_root(mem.project)])
-        show(mem, found, sessions.looked_text, sessions.looked_keys)
-        return 0
-    if given.premortem or given.checkpoint:
-        return _moment(mem, given)
-    request = given.to(
-        ExtractRequest, transcripts=given.words, scopes=given.scope,
-        text=boundary.read_stdin() if "-" in given.words else b"", task="".join(given.task[-1:]),
+    if list_sessions or show_turns:
+        return _look(mem, transcripts or [], format, turns=show_turns)
+    if premortem or checkpoint:
+        if premortem:
+            llm = engine == "llm" or (engine == "auto" and mem.project.config.llm != "none")
+            written = command.premortem(mem, premortem, job=job, llm=llm, dry_run=dry_run)
+        else:
+            given = _checkpoint(checkpoint, assume or (), recommend)
+            written = command.checkpoint(mem, given, job=job, dry_run=dry_run)
+        say(f"mem: premortem: {written.failed}" if written.failed else "")
+        wrote(mem, written, sessions.moment_text, dry_run=dry_run)
+        return ProviderError.code if written.failed else 0
+    request = command.ExtractRequest(
+        tuple(transcripts or ()), boundary.read_stdin() if "-" in (transcripts or ()) else b"",
+        tuple(scope or ()), engine, all, job, tasks, format, show_prompt, finished, again,
     )  # fmt: skip
-    blocked = mem.project.root is not None and given.finished and not given.dry_run
+    blocked = mem.project.root is not None and finished and not dry_run
     if why := blocked and write_blocker(mem.project):
         raise RefusedError(f"{why}: nothing is written", "it is learned from in the next run")
-    with Progress("extract", quiet=mem.options.quiet):
-        done = pipeline.run(mem, request, dry_run=given.dry_run, strengthen=not given.no_reinforce)
+    with progress:
+        done = pipeline.run(mem, request, dry_run=dry_run, strengthen=not no_reinforce)
     report = done.extract
     code = name_problems(report.problems)
     for line in sessions.extract_failures(report):
         say(line)
-    if given.show_prompt and not mem.options.json:
+    if show_prompt and not mem.options.json:
         put("\n".join(report.prompts))
         say("" if report.prompts else "mem: nothing would be sent", quiet=mem.options.quiet)
     else:
-        words = partial(sessions.extract_text, verbose=given.verbose)
-        wrote(mem, given, done, words, sessions.extract_keys)
+        words = partial(sessions.extract_text, verbose=verbose)
+        wrote(mem, done, words, sessions.extract_keys, dry_run=dry_run)
     return ProviderError.code if any(session.failed for session in report.sessions) else code
 
 
-def _moment(mem: App, given: Given) -> int:
-    """Note what is foreseen, or assumed."""
-    from memcli.commands import extract as command
+def _look(mem: App, transcripts: Sequence[str], format: str, *, turns: bool) -> int:
+    from memcli.sessions.discover import discover
+    from memcli.sessions.reader import read_all
+
+    if not turns:
+        found = discover(mem.project.environ, [need_root(mem.project)])
+        show(mem, found, sessions.looked_text, sessions.looked_keys)
+        return 0
+    if not transcripts:
+        raise UsageError("--show-turns needs a session", "mem extract --show-turns FILE")
+    of = partial(read_all, format=format)
+    told = [each for name in transcripts for each in boundary.opened_file(name, of)]
+    show(mem, told, sessions.turns_text, sessions.turns_keys)
+    return 0
+
+
+def _checkpoint(milestone: str, assume: Sequence[str], recommend: str) -> "Checkpoint":
     from memcli.extraction import job_files
 
-    if given.premortem:
-        llm = given.engine == "llm" or (given.engine == "auto" and mem.project.config.llm != "none")
-        done = command.premortem(
-            mem, given.premortem, job=given.job, llm=llm, dry_run=given.dry_run
-        )
-    else:
-        name = given.checkpoint
-        if given.assume or given.recommend:
-            assumed = job_files.parse_assumptions(given.assume)
-            found = job_files.Checkpoint(name, assumed, given.recommend)
-        else:
-            read = boundary.read_words(["-"])
-            found = job_files.parse_checkpoint(read, "" if name == "-" else name)
-        done = command.checkpoint(mem, found, job=given.job, dry_run=given.dry_run)
-    say(f"mem: premortem: {done.failed}" if done.failed else "")
-    wrote(mem, given, done, sessions.moment_text)
-    return ProviderError.code if done.failed else 0
+    if assume or recommend:
+        return job_files.Checkpoint(milestone, job_files.parse_assumptions(assume), recommend)
+    read = boundary.read_stdin().decode("utf-8", "replace")
+    return job_files.parse_checkpoint(read, "" if milestone == "-" else milestone)
 
 
 # --- reinforce, compact, retire-stage
 
 
-@command("""reinforce
-    [ID]...          Entries that were used.
-    --session ID     What that session was shown; once per session.
-    --ids FILE       Ids, one a line; - is stdin.
-    --mode MODE      retrieved, aligned or rated; see reinforce_mode.
-    --transcript FILE  The session, for aligned and rated.
-    --rate ID=RATING...  again, hard, good or easy (FSRS).
-    --success ID...  This workflow worked.
-    --failed ID...   This workflow failed.
-    --explicit       "Remember this": reset the decay clock, without a count.
-    --task --dry-run
-""")
-def reinforce_(mem: App, given: Given) -> int:
+@command("reinforce")
+def reinforce_(
+    mem: App,
+    ids: Names = argument("[ID]...", "Entries that were used.", None),
+    session: str = option("ID", "What that session was shown; once per session."),
+    ids_file: str = option("FILE", "Ids, one a line; - is stdin.", "--ids"),
+    mode: str = option("MODE", "retrieved, aligned or rated; see reinforce_mode."),
+    transcript: str = option("FILE", "The session, for aligned and rated."),
+    rate: Names = many("ID=RATING", "again, hard, good or easy (FSRS)."),
+    success: Names = many("ID", "This workflow worked."),
+    failed: Names = many("ID", "This workflow failed."),
+    explicit: bool = flag("--explicit", '"Remember this": reset the decay clock, without a count.'),
+    tasks: Names = TREES,
+    dry_run: bool = DRY_RUN,
+) -> int:
     """Strengthen what was used.
 
-    By id, from a file of ids, or what a session was shown (once per session).
-    """
+    By id, from a file of ids, or what a session was shown (once per session)."""
     from memcli.compaction.reinforce import ReinforceRequest, reinforce
     from memcli.sessions.reader import spoken
 
-    one_of("--mode", given.mode, ("", "retrieved", "aligned", "rated"))
-    sources = (given.words, given.session, given.ids, given.rate, given.success, given.failed)
-    if not any(sources):
+    if mode:
+        one_of("--mode", mode, ("retrieved", "aligned", "rated"))
+    if not (ids or session or ids_file or rate or success or failed):
         raise UsageError("there is nothing to reinforce", "name ids, --ids FILE, or --session ID")
-    rated = [item.split("=", 1) for item in given.rate]
+    rated = [item.split("=", 1) for item in rate or ()]
     if wrong := ["=".join(pair) for pair in rated if len(pair) < 2 or not pair[0]]:
         raise UsageError(f"--rate {wrong[0]}: needs an id and a rating", "write --rate ID=good")
-    listed = boundary.read_file(given.ids) if given.ids else ""
-    request = given.to(
-        ReinforceRequest, ids=given.words, rates=dict(rated), succeeded=given.success,
-        listed=tuple(dict.fromkeys(filter(None, map(str.strip, listed.splitlines())))),
-        spoken=boundary.opened_file(given.transcript, spoken) if given.transcript else None,
+    listed = boundary.read_file(ids_file) if ids_file else ""
+    spoken_text = boundary.opened_file(transcript, spoken) if transcript else None
+    request = ReinforceRequest(
+        tuple(ids or ()), tuple(dict.fromkeys(filter(None, map(str.strip, listed.splitlines())))),
+        session, mode, spoken_text, dict(rated),
+        tuple(success or ()), tuple(failed or ()), explicit,
     )  # fmt: skip
-    report = reinforce(mem, request, dry_run=given.dry_run)
+    report = reinforce(mem, request, dry_run=dry_run)
     told = " ".join(mem.notes)  # of prose it is said there what to do
     nowhere = [name for name in report.typed_unknown if name not in told]
     for name in nowhere:
         say(f"mem: {name}: no entry has that id")
     say("hint: mem list shows ids" if nowhere else "")
     code = name_problems(report.skipped)
-    wrote(mem, given, report, entries.reinforce_text)
+    wrote(mem, report, entries.reinforce_text, dry_run=dry_run)
     return DataError.code if report.typed_unknown else code
 
 
-@command("""compact
-    [FILE]...         Only these memory files.
-    --due             Do all that is due, as hooks and CI do.
-    --stale           Archive what is old and never mattered much.
-    --promote         Copy what recurs in 3 jobs or sessions up to the project.
-    --contradictions HOW (flag)  flag (name them), decay (weaken both) or resolve (ask the model).
-    --consolidate     Let the model make facts of new episodes.
-    --promote-global  Copy to ~/MEMORY.md what the model calls generic.
-    --semantic        Merge what says the same in other words, too.
-    --adopt           Make prose entries; FILE#HEADING: one section.
-    --check           Write nothing; exit 1 when there is work.
-    --allow-loss      Let over 25 % of a file's entries leave.
-    --level LEVEL...  global, project, job or task.
-    --job NAME...     Look at this job and its tasks.
-    --task --dry-run
-""")
-def compact(mem: App, given: Given) -> int:
+@command("compact")
+def compact(
+    mem: App,
+    progress: Progress,
+    files: Names = argument("[FILE]...", "Only these memory files.", None),
+    due: bool = flag("--due", "Do all that is due, as hooks and CI do."),
+    stale: bool = flag("--stale", "Archive what is old and never mattered much."),
+    promote: bool = flag("--promote", "Copy what recurs in 3 jobs or sessions up to the project."),
+    contradictions: str = option(
+        "HOW", "flag (name them), decay (weaken both) or resolve (ask the model).", default="flag"
+    ),
+    consolidate: bool = flag("--consolidate", "Let the model make facts of new episodes."),
+    promote_global: bool = flag(
+        "--promote-global", "Copy to ~/MEMORY.md what the model calls generic."
+    ),
+    semantic: bool = flag("--semantic", "Merge what says the same in other words, too."),
+    adopt: bool = flag("--adopt", "Make prose entries; FILE#HEADING: one section."),
+    check: bool = flag("--check", "Write nothing; exit 1 when there is work."),
+    allow_loss: bool = flag("--allow-loss", "Let over 25 % of a file's entries leave."),
+    level: Names = LEVEL,
+    job: Names = JOB,
+    tasks: Names = TREES,
+    dry_run: bool = DRY_RUN,
+) -> int:
     """Merge near-duplicates and archive what is retired.
 
     No network and no model, but where an option says so: the same on every machine, safe in CI.
-    What leaves a file is kept in its archive beside it. What agents used of it is counted, too.
-    """
+    What leaves a file is kept in its archive beside it. What agents used of it is counted, too."""
     from memcli.commands import compact as command
     from memcli.compaction.plan import Steps
 
-    one_of("--contradictions", given.contradictions, ("flag", "decay", "resolve"))
-    check, quiet = given.check, mem.options.quiet
-    dry_run = given.dry_run = given.dry_run or check
-    request = given.to(
-        command.CompactRequest, files=given.words, levels=given.level, jobs=given.job,
-        tasks=given.task, steps=given.to(Steps),
+    one_of("--contradictions", contradictions, ("flag", "decay", "resolve"))
+    request = command.CompactRequest(
+        tuple(files or ()), tuple(level or ()), tuple(job or ()), tuple(tasks or ()),
+        Steps(stale, promote, contradictions, adopt), allow_loss, consolidate, promote_global,
+        check, semantic,
     )  # fmt: skip
-    if given.due and request != command.CompactRequest(check=check):
+    if due and request != command.CompactRequest(check=check):
         raise UsageError("--due looks itself for what is due", "leave the other options out")
-    with Progress("compact", quiet=quiet):
-        if given.due:
-            report = command.compact_due(mem, check=check, dry_run=dry_run, uses=not check)
+    with progress:
+        if due:
+            report = command.compact_due(mem, check=check, dry_run=dry_run or check, uses=not check)
         else:
-            report = command.run(mem, request._replace(uses=not check), dry_run=dry_run)
+            request = request._replace(uses=not check)
+            report = command.run(mem, request, dry_run=dry_run or check)
     code = name_problems(report.skipped)
     for line in upkeep.event_lines(report.found) if not mem.options.json else ():
-        say(line, quiet=quiet)
+        say(line, quiet=mem.options.quiet)
     if not check or mem.options.json:
-        wrote(mem, given, report, upkeep.compact_text)
+        wrote(mem, report, upkeep.compact_text, dry_run=dry_run or check)
     else:
         put("\n".join(folded([upkeep.compact_text(report)], more=2)))
     return 1 if check and (report.patches or report.waiting) else code
 
 
-@command("""retire-stage
-    [STAGE]        The stage that ended; without, INTENT.md tells it.
-    --job NAME     The job whose stage ended.
-    --detect-only  Only tell the stage.
-    --task --dry-run
-""")
-def retire_stage(mem: App, given: Given) -> int:
+@command("retire-stage")
+def retire_stage(
+    mem: App,
+    stage: str = argument("[STAGE]", "The stage that ended; without, INTENT.md tells it.", ""),
+    job: str = option("NAME", "The job whose stage ended."),
+    detect_only: bool = flag("--detect-only", "Only tell the stage."),
+    tasks: Names = TREES,
+    dry_run: bool = DRY_RUN,
+) -> int:
     """Retire what was true for a stage that ended.
 
-    Task entries of that phase are retired; team entries stay. Without STAGE, INTENT.md tells it.
-    """
+    Task entries of that phase are retired; team entries stay. Without STAGE, INTENT.md tells it."""
     from memcli.commands import compact as command
 
-    request = given.to(command.StageRequest, stage=given.word)
-    report = command.retire_stage(mem, request, dry_run=given.dry_run)
+    request = command.StageRequest(stage, job, detect_only)
+    report = command.retire_stage(mem, request, dry_run=dry_run)
     code = name_problems(report.skipped)
-    if given.detect_only and not mem.options.json:
+    if detect_only and not mem.options.json:
         put(report.current)
     else:
-        wrote(mem, given, report, entries.retire_stage_text, entries.retire_stage_keys)
+        wrote(mem, report, entries.retire_stage_text, entries.retire_stage_keys, dry_run=dry_run)
     return code
 
 
 # --- health, doctor, diff
 
 
-@command("""health
-    --history    Draw the score by day.
-    --html FILE  Write one self-contained page, too.
-    --min N      Exit 1 when the score is below N.
-""")
-def health(mem: App, given: Given) -> int:
+@command("health")
+def health(
+    mem: App,
+    progress: Progress,
+    history: bool = flag("--history", "Draw the score by day."),
+    html: str = option("FILE", "Write one self-contained page, too."),
+    least: float | None = number("--min", "Exit 1 when the score is below N.", 0, 100),
+) -> int:
     """Say how good the memory is, in five metrics, and what would make it better."""
     from memcli.diagnostics import health as command
 
-    quiet, least = mem.options.quiet, given.min
-    with Progress("health", quiet=quiet):
-        report = command.health(mem, page=bool(given.html))
-    if given.html:
+    quiet = mem.options.quiet
+    with progress:
+        report = command.health(mem, page=bool(html))
+    if html:
         from memcli.views import page
 
-        page.write(mem.project, report, given.html)
+        page.write(mem.project, report, html)
     count_problems(report.problems, quiet=quiet)
     sparse = not mem.embeds
-    words = upkeep.trend_text if given.history else partial(upkeep.health_text, sparse=sparse)
-    show(mem, report, words, partial(upkeep.health_keys, sparse=sparse, history=given.history))
-    say(f"mem: wrote {given.html}" if given.html else "", quiet=quiet)
+    words = upkeep.trend_text if history else partial(upkeep.health_text, sparse=sparse)
+    show(mem, report, words, partial(upkeep.health_keys, sparse=sparse, history=history))
+    say(f"mem: wrote {html}" if html else "", quiet=quiet)
     say("" if report.found else HOW_TO_BEGIN, quiet=quiet)
     low = least is not None and report.health.score < least
     say(f"mem: the score {report.health.score:g} is below {least:g}" if low else "", quiet=quiet)
     return 1 if low else 0
 
 
-@command("""doctor
-    [FILE]...  Only the content of these files.
-    --fix      Mend what is derived or can be undone: ids, index, git settings.
-    --online   Ask the configured providers, too: it may cost a little.
-    --stale    Only entries that name what the code has no more.
-    --dry-run
-""")
-def doctor(mem: App, given: Given) -> int:
+@command("doctor")
+def doctor(
+    mem: App,
+    progress: Progress,
+    files: Names = argument("[FILE]...", "Only the content of these files.", None),
+    fix: bool = flag("--fix", "Mend what is derived or can be undone: ids, index, git settings."),
+    online: bool = flag("--online", "Ask the configured providers, too: it may cost a little."),
+    stale: bool = flag("--stale", "Only entries that name what the code has no more."),
+    dry_run: bool = DRY_RUN,
+) -> int:
     """Say what is broken, and mend it.
 
     Memory files, index, git settings, configuration: each finding with the command that mends it.
-    Exit 1 when something is broken.
-    """
+    Exit 1 when something is broken."""
     from memcli.commands import doctor as command
 
-    fix, dry_run, quiet = given.fix, given.dry_run, mem.options.quiet
     if dry_run and not fix:
         raise UsageError("--dry-run shows what --fix would do", "mem doctor --fix --dry-run")
-    with Progress("doctor", quiet=quiet):
-        if given.stale and not fix:
+    quiet = mem.options.quiet
+    with progress:
+        if stale and not fix:
             report = command.check_stale(mem)
         else:
-            report = command.run(mem, given.words, fix=fix, dry_run=dry_run, online=given.online)
+            report = command.run(mem, files or (), fix=fix, dry_run=dry_run, online=online)
     for line in report.fixed:
         say(f"mem: {'dry run, not done: ' if dry_run else ''}{line}", quiet=quiet)
     if dry_run or mem.options.json:
-        wrote(mem, given, report, upkeep.doctor_text, upkeep.doctor_keys)
+        wrote(mem, report, upkeep.doctor_text, upkeep.doctor_keys, dry_run=dry_run)
     else:
         put(upkeep.doctor_text(report))
     say(upkeep.doctor_summary(report), quiet=quiet)
     return 1 if report.failed else 0
 
 
-@command("""diff
-    [BASE..HEAD]     Without: where this branch began, and the files.
-    --format FORMAT (text)  text, markdown or json.
-    --exit-code      Exit 1 when something changes.
-""")
-def diff(mem: App, given: Given) -> int:
+@command("diff")
+def diff(
+    mem: App,
+    revisions: str = argument(
+        "[BASE..HEAD]", "Without: where this branch began, and the files.", ""
+    ),
+    format: str = option("FORMAT", "text, markdown or json.", default="text"),
+    exit_code: bool = flag("--exit-code", "Exit 1 when something changes."),
+) -> int:
     """Say what a branch adds to and takes from memory."""
     from memcli.exchange import branch_diff as command
 
-    one_of("--format", given.format, ("text", "markdown", "json"))
-    report = command.diff(mem, given.word)
+    one_of("--format", format, ("text", "markdown", "json"))
+    report = command.diff(mem, revisions)
     code = name_problems(report.problems)
-    words = exchange.diff_markdown if given.format == "markdown" else exchange.diff_text
-    if given.format == "json" or mem.options.json:
-        put(json.of(report))
-    else:
-        put(words(report))
-    return code or (1 if given.exit_code and not report.empty else 0)
+    words = exchange.diff_markdown if format == "markdown" else exchange.diff_text
+    put(json.of(report) if format == "json" or mem.options.json else words(report))
+    return code or (1 if exit_code and not report.empty else 0)

@@ -52,10 +52,6 @@ InitReport = Changes
 def run(app: App, request: InitRequest, *, dry_run: bool = False) -> InitReport:
     """Bring every file that was asked for to its new text, all or nothing; twice is once."""
     project, root = app.project, app.project.root
-    if request.everything and not request.remove:  # without a target, --remove takes back all
-        request = request._replace(
-            git=True, agents=tuple(harness.NAMES), ci=True, instructions=True
-        )
     _check(root, request)
     if not dry_run:  # what a killed run left: there may be nothing to write that would finish it
         app.workspace.recover()

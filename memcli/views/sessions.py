@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from memcli.text.controls import for_display, for_prompt
+from memcli.text.controls import for_display, for_prompt, strip_controls
+from memcli.text.secrets import redact_secrets
 from memcli.views.entries import Keys
 from memcli.views.text import MOST_LINES, count
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from memcli.commands.history import ForgetReport, HistoryReport
     from memcli.history.docs import Doc
     from memcli.sessions.discover import Discovery
+    from memcli.sessions.model import Session, Turn
 
 _SHOWN = 400
 _WHO = {"user": "person", "assistant": "agent", "agent": "another agent", "injected": "harness"}
@@ -92,6 +95,41 @@ def moment_text(report: MomentReport) -> str:
     if report.what == "checkpoint":
         return f"noted in {report.path}"
     return f"wrote {report.path}: {count(report.risks, 'risk')}"
+
+
+# --- who said what
+
+
+def turns_text(sessions: Iterable[Session]) -> str:
+    """Each turn with its line, its speaker and how it begins."""
+    lines = []
+    for each in sessions:
+        people = sum(turn.human for turn in each.turns)
+        about = f"{each.format}, {len(each.turns)} turns, {people} of a person"
+        lines.append(f"# {each.id}: {about}" + (f", {each.cut} left out" if each.cut else ""))
+        for turn in each.turns:
+            words = " ".join(_words(turn).split())
+            words = words if len(words) <= _SHOWN else words[: _SHOWN - 1] + "…"
+            lines.append(f"{turn.line or turn.offset:>6} {_speaker(turn):<13} {words}")
+    return "\n".join(lines)
+
+
+def turns_keys(sessions: Iterable[Session]) -> Keys:
+    def one(turn: Turn) -> dict[str, object]:
+        who = _speaker(turn)
+        return {"line": turn.line, "speaker": who, "time": turn.time, "text": _words(turn)}
+
+    told = [{"id": s.id, "format": s.format, "turns": list(map(one, s.turns))} for s in sessions]
+    return {"sessions": told}
+
+
+def _speaker(turn: Turn) -> str:
+    return turn.tool or _WHO.get(turn.origin, turn.origin)
+
+
+def _words(turn: Turn) -> str:
+    text = turn.text or ", ".join(f"{key}: {value}" for key, value in turn.input.items())
+    return redact_secrets(strip_controls(f"(failed) {text}" if turn.error else text))
 
 
 # --- history

@@ -7,7 +7,6 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TextIO
 from unicodedata import combining, east_asian_width
 
@@ -214,21 +213,26 @@ def table(rows: Sequence[Sequence[str]], heads: Sequence[str], spare: Sequence[s
     width = columns(sys.stdout)
     if not (width and rows):
         return "\n".join("\t".join(row) for row in rows)
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     widths = _fitting(rows, heads, spare, width)
-    lines = [styled(_in_columns(widths, widths.values()), "bold")]
+    bold, dim = ("bold", "dim") if styled("", "bold") else ("", "")
+    drawn = Table(box=None, pad_edge=False, header_style=bold)
+    for name, size in widths.items():
+        drawn.add_column(name, overflow="fold", width=size)
     for row in rows:
         named = dict(zip(heads, row, strict=True))
-        parts = [_cut(named[name], size) for name, size in widths.items()]
+        shown = {name: Text("\n".join(_cut(named[name], size))) for name, size in widths.items()}
         if "title" in widths and "where" not in widths:
-            place = _cut(named["where"], widths["title"])
-            parts[list(widths).index("title")] += [styled(part, "dim") for part in place]
-        lines += [_in_columns(line, widths.values()) for line in zip_longest(*parts, fillvalue="")]
-    return "\n".join(lines)
-
-
-def _in_columns(parts: Iterable[str], widths: Iterable[int]) -> str:
-    filled = (part + " " * (size - cells(part)) for part, size in zip(parts, widths, strict=True))
-    return "  ".join(filled).rstrip()
+            place = "\n".join(_cut(named["where"], widths["title"]))
+            shown["title"].append("\n" + place, style=dim)
+        drawn.add_row(*shown.values())
+    console = Console(highlight=False, width=width)
+    with console.capture() as capture:
+        console.print(drawn)
+    return "\n".join(line.rstrip() for line in capture.get().rstrip("\n").split("\n"))
 
 
 def _cut(text: str, width: int) -> list[str]:

@@ -114,7 +114,7 @@ def test_the_merge_driver_takes_memory_files_alone(
 
 
 def test_python_m_takes_no_module_from_the_working_directory(tmp_path: Path) -> None:
-    for name in ("__future__", "typing", "gc", "json", "getopt", "sqlite3", "datetime"):
+    for name in ("__future__", "typing", "gc", "json", "typer", "sqlite3", "datetime"):
         (tmp_path / f"{name}.py").write_text("open('ran', 'w').close()\nraise SystemExit(9)\n")
     command = [sys.executable, "-m", "memcli", "--version"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -235,7 +235,7 @@ def test_the_mode_stays_and_nothing_is_left(tmp_path: Path) -> None:
     assert merge_driver.main(given) > 128 and merge_driver.main(["a"]) == 2
 
 
-def test_it_starts_without_the_program(tmp_path: Path) -> None:
+def test_it_starts_without_typer(tmp_path: Path) -> None:
     """A merge of many files waits for no more than it needs."""
     given = files(tmp_path / "mem", SIDES)
     code = (
@@ -247,4 +247,4 @@ def test_it_starts_without_the_program(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert "memcli.compaction.merge" in loaded
-    assert not loaded & {"numpy", "anthropic", "memcli.cli.program"}
+    assert not loaded & {"typer", "rich", "numpy", "anthropic", "memcli.cli.program"}

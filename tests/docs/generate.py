@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import typer
+
 from memcli import errors
-from memcli.cli import options
 from memcli.cli import program as cli
 from memcli.extraction import scopes
 from memcli.memory.values import KINDS, LEVELS, PHASES, PRIORITIES, STORES, TYPES
@@ -51,6 +52,7 @@ FORMATS: Mapping[str, Sequence[str]] = {
     "extract": (),
 }
 """What FORMAT stands for in commands where it is no form of output of `mem recall`."""
+PROGRAM: Any = cli.program()
 SHARED = {"Always": "Options of every command", "Filters": "Options that filter entries"}
 """Panels whose options have a section of their own, for all commands that take them."""
 FILES = frozenset(["FILE", "TRANSCRIPT"])
@@ -64,21 +66,24 @@ class Option(NamedTuple):
     help: str
     takes: str
     values: tuple[str, ...]
-    row: options.OptionRow
+    many: bool
 
 
 class Command(NamedTuple):
-    """`takes` are the bare names of what it takes besides options."""
+    """`arguments` are the bare names of what it takes besides options."""
 
     name: str
-    one: options.Verb
-    arguments: tuple[options.OptionRow, ...]
+    usage: str
+    help: str
+    short: str
+    arguments: tuple[tuple[str, str], ...]
     options: tuple[Option, ...]
-    takes: frozenset[str]
+    records: Mapping[str, tuple[str, str]]
+    panels: Mapping[str, str]
 
     @property
-    def short(self) -> str:
-        return cli.short(self.one)
+    def takes(self) -> frozenset[str]:
+        return frozenset(bare(name) for name, _ in self.arguments)
 
 
 def bare(metavar: str) -> str:
@@ -88,27 +93,46 @@ def bare(metavar: str) -> str:
 
 def program() -> list[Command]:
     """Every command that is shown in `mem --help`, in its order."""
-    made = []
-    for name in cli.commands():
-        one = cli.find(name)
-        rows = (*one.rows, *options.rows_of(options.HELP))
-        words = tuple(row for row in rows if not row.names)
-        named = tuple(_option(row, name) for row in rows if row.names)
-        made.append(Command(name, one, words, named, frozenset(bare(row.takes) for row in words)))
-    return made
+    return [_command(name, item) for name, item in PROGRAM.commands.items() if not item.hidden]
 
 
 def own_options() -> tuple[Option, ...]:
     """The options of `mem` itself."""
-    rows = options.rows_of(f"-V, --version  Print the version.\n{options.HELP}")
-    return tuple(_option(row) for row in rows)
+    return _command("", PROGRAM).options
 
 
-def _option(row: options.OptionRow, command: str = "") -> Option:
-    values = VALUES.get(row.takes, ())
-    if row.takes == "FORMAT":
-        values = FORMATS.get(command, values)
-    return Option(row.names[::-1], row.help, row.takes, tuple(values), row)
+def _command(name: str, command: Any) -> Command:
+    parent = typer.Context(PROGRAM, info_name="mem", **PROGRAM.context_settings)
+    context = typer.Context(command, info_name=name, parent=parent) if name else parent
+    arguments, options, records, panels = [], [], {}, {}
+    for param in command.get_params(context):
+        record = param.get_help_record(context)
+        if param.param_type_name == "argument":
+            metavar = str(param.metavar or param.make_metavar(context))
+            arguments.append((metavar, str(param.help or "")))
+        elif record is not None:
+            option = _option(param, context)
+            options.append(option)
+            records[option.names[0]] = record
+            panels[option.names[0]] = getattr(param, "rich_help_panel", None) or (
+                "Always" if option.names[0] == "--help" else ""
+            )
+    usage = " ".join(command.get_usage(context).split()).removeprefix("Usage: ")
+    text = "\n".join(line.strip() for line in (command.help or "").strip().splitlines())
+    short = text.split("\n")[0].split(". ")[0].rstrip(".") + "."
+    return Command(name, usage, text, short, tuple(arguments), tuple(options), records, panels)
+
+
+def _option(param: Any, context: Any) -> Option:
+    names = tuple(sorted((*param.opts, *param.secondary_opts), key=len, reverse=True))
+    if param.is_flag or "--help" in names:
+        return Option(names, param.help or "", "", (), param.multiple)
+    takes = str(param.metavar or param.type.name.upper())
+    known = VALUES.get(takes, ())
+    if takes == "FORMAT":
+        known = FORMATS.get(context.info_name, known)
+    values = tuple(getattr(param.type, "choices", None) or known)
+    return Option(names, param.help or "", takes, values, param.multiple)
 
 
 # --- docs/commands.md
@@ -135,33 +159,34 @@ def commands() -> None:
         ("command", "what it does"), [(f"[`mem {c.name}`](#mem-{c.name})", c.short) for c in found]
     )
     for panel, title in SHARED.items():
-        rows = [option.row for option in found[0].options if option.row.panel == panel]
-        lines += ["", f"## {title}", "", *_options(rows)]
+        first = next(c for c in found if panel in c.panels.values() and "--root" in c.panels)
+        lines += ["", f"## {title}", "", *_options(first, _of_panel(first, [panel]))]
     for command in found:
-        usage = cli.usage(command.one).removeprefix("Usage: ")
-        lines += ["", f"## `mem {command.name}`", "", "```text", usage, "```", ""]
-        lines += ["\n\n".join(cli.about(command.one)), ""]
+        lines += ["", f"## `mem {command.name}`", "", "```text", command.usage, "```", ""]
+        lines += [command.help, ""]
         if command.arguments:
-            rows = [(f"`{row.left}`", row.help) for row in command.arguments]
+            rows = [(f"`{name}`", text) for name, text in command.arguments]
             lines += [*_table(("argument", "meaning"), rows), ""]
-        own = [option.row for option in command.options if option.row.panel not in SHARED]
-        lines += _options(own) if own else []
-        if any(option.row.panel == "Filters" for option in command.options):
+        own = [name for name in command.records if command.panels[name] not in SHARED]
+        lines += _options(command, own) if own else []
+        if "Filters" in command.panels.values():
             lines += ["", "And the [options that filter entries](#options-that-filter-entries)."]
     _say(lines)
 
 
-def _options(rows: Sequence[options.OptionRow]) -> list[str]:
-    told = [
-        (
-            f"`{row.left}`",
-            row.help
-            + f" Default: `{row.default}`." * bool(row.default)
-            + " Repeatable." * row.many,
-        )
-        for row in rows
-    ]
-    return _table(("option", "meaning"), told)
+def _of_panel(command: Command, panels: Sequence[str]) -> list[str]:
+    return [name for name, panel in command.panels.items() if panel in panels]
+
+
+def _options(command: Command, names: Sequence[str]) -> list[str]:
+    many = {option.names[0]: option.many for option in command.options}
+    rows = []
+    for name in names:
+        left, right = command.records[name]
+        text = re.sub(r"\s+\[default: (.+?)\]", r" Default: `\1`.", right)
+        text = re.sub(r"\s+\[x>=(\d+)\]", r" From \1.", text)
+        rows.append((f"`{left}`", text + (" Repeatable." if many[name] else "")))
+    return _table(("option", "meaning"), rows)
 
 
 def configuration() -> None:
@@ -321,7 +346,7 @@ def _zsh_option(option: Option) -> str:
         either = _single(f"({' '.join(option.names)})")
         return f"{either}{{{','.join(option.names)}}}{_single(f'[{text}]{value}')}"
     return _single(
-        f"{'*' if option.row.many else ''}{option.names[0]}{'=' if value else ''}[{text}]{value}"
+        f"{'*' if option.many else ''}{option.names[0]}{'=' if value else ''}[{text}]{value}"
     )
 
 

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings(
 PATIENT = 600
 """Seconds that a test waits for what takes a moment: only what is broken takes so long."""
 SESSION = "11111111-2222-4333-8444-555555555555"
-HEAVY = "numpy anthropic yaml frontmatter pydantic httpx asyncio platformdirs".split()
+HEAVY = "typer rich numpy anthropic yaml frontmatter pydantic httpx asyncio platformdirs".split()
 
 
 @pytest.fixture
@@ -585,7 +585,7 @@ def test_answers_are_safe(text: str) -> None:
 
 
 def test_nothing_heavy_is_imported(shop: Project) -> None:
-    """A hook imports nothing that is slow."""
+    """A hook imports neither Typer nor anything else that is slow."""
     for verb in ("session-start", "prompt", "pre-tool", "session-end"):
         said = {"session_id": "s", "cwd": str(shop.root), "prompt": "checkout tests fail at midnight",
                 "source": "startup", "tool_input": {"command": "git push"}}  # fmt: skip

@@ -208,7 +208,7 @@ def test_a_warm_recall_loads_nothing_heavy(garage: Project) -> None:
 
     code = (
         "import sys; from memcli.cli.program import run; code = run(['recall', '--ranked', 'car', 'vehicles']);"
-        "print([n for n in ('numpy', 'wordllama', 'tokenizers', 'yaml') if n in sys.modules])"
+        "print([n for n in ('numpy', 'wordllama', 'tokenizers', 'rich', 'yaml') if n in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
