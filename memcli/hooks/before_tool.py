@@ -116,9 +116,6 @@ def names_of(root: Path, path: str) -> list[str]:
     return names or [real.lstrip(os.sep)]
 
 
-# --- the files and the command in a call
-
-
 def tool_call(given: Mapping[str, Any], cwd: str) -> ToolCall:
     """What a tool's input says of files and of a command."""
     command = given.get("command")

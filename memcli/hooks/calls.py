@@ -114,9 +114,6 @@ def person_line(told: Told) -> str:
     return f"mem: {'; '.join(parts)}" if parts else ""
 
 
-# --- what a hook works through
-
-
 class HookProject(Project):
     """A project that takes what it can of a faulty configuration."""
 

@@ -168,9 +168,6 @@ def _proxy(app: HookApp) -> list[Shown]:
     return list(budget.compose(pools, limit=PROXY_TOKENS + budget.FRAME).items)
 
 
-# --- a prompt
-
-
 def prompt(app: HookApp, state: State, call: HookCall) -> Told:
     """What bears on a prompt, each entry once in a session; now and then a nudge."""
     text = call.prompt

@@ -81,9 +81,6 @@ def _reinforce(app: App, report: ExtractReport, learned: Learned) -> tuple[str, 
     return (*done.reinforced, *done.rated)
 
 
-# --- which of what hooks told was used
-
-
 class Deed(NamedTuple):
     """A call of a tool: when, the files it changed (from the root), the commands, its words."""
 

@@ -88,9 +88,6 @@ def _detached(work: Callable[[], str]) -> None:
         os._exit(0)
 
 
-# --- the clock, the input, the answer
-
-
 @contextmanager
 def _expiring(usual: float) -> Iterator[None]:
     """After so many seconds, or MEM_HOOK_SECONDS, the process ends."""
@@ -143,9 +140,6 @@ def _log(line: str) -> None:
         from memcli.storage.files import log_hook, state_dir
 
         log_hook(state_dir(), f"{stamp} {line}")
-
-
-# --- agents
 
 
 def _event(verb: str, call: HookCall) -> str:

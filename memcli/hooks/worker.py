@@ -130,9 +130,6 @@ def _announce(app: App, titles: Sequence[str]) -> None:
         SessionLog(history).note("news", [(line,)] if titles else [])
 
 
-# --- git
-
-
 def after_git(event: str, environ: Mapping[str, str], cwd: Path) -> tuple[str, str]:
     """Do what an event of git asks for; a line for the person, and one for the log."""
     environ = {key: value for key, value in environ.items() if not key.startswith("GIT_")}

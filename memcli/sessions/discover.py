@@ -114,8 +114,6 @@ def _files(folder: Path, patterns: Sequence[str]) -> list[Path]:
     return sorted(path for path in found if str(path) not in twins)
 
 
-# --- whose a session is
-
 Told = Callable[[Path, Path, Sequence[str]], Owner]
 Names = tuple[str, ...]
 

@@ -130,8 +130,6 @@ class Gather:
         self.cut = self._held = 0
         self._session = self._cwd = ""
 
-    # what the session is
-
     def where(self, *, session: Any = "", cwd: Any = "") -> None:
         """The session and folder from here on; what is not known stays as it was."""
         self._session = intern(speakers.name(session)) or self._session
@@ -154,8 +152,6 @@ class Gather:
         key = speakers.name(own) or f"@{line.offset}"
         time = speakers.when(record.get("timestamp"))
         return TurnPlace(line.number, line.offset, time, key) if self.new(own) else None
-
-    # turns
 
     def said(self, role: str, text: str, place: TurnPlace) -> None:
         """Words of a role; of the user's only what was typed is human, and not another agent's."""
@@ -230,8 +226,6 @@ class Gather:
         if human and count > 0:
             del self.turns[human[-count:][0] :]
             self._held = sum(map(_size, self.turns))
-
-    # sessions
 
     def close(self) -> None:
         """One session ends and another begins, in a file that holds several."""

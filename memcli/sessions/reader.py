@@ -21,7 +21,7 @@ from memcli.storage.files import MAGIC, open_file
 MAX_DOCUMENT: Final = 32 << 20
 """Bytes of the largest file that is one JSON document; JSON lines may be of any size."""
 
-Fits = Callable[[Mapping[str, Any]], bool]
+Fits = Callable[[Mapping[str, Any]], object]
 Reader = Callable[[Iterable[Line], Gather], None]
 
 
@@ -38,7 +38,7 @@ _LINES: Final[dict[str, tuple[str, Fits, Reader]]] = {
     "stream": ("stream-json", messages.recognises_event, messages.read),
     "copilot": ("Copilot CLI", events.recognises_copilot, events.read_copilot),
     "cursor": ("Cursor CLI", messages.recognises_cursor, messages.read_cursor),
-    "chat": ("chat JSON (role, content)", messages.recognises_chat, messages.read_chat),
+    "chat": ("chat JSON (role, content)", messages.message_of, messages.read_chat),
     "opencode": ("OpenCode", lambda record: False, _no_lines),
     "aider": ("aider", lambda record: False, text.read_aider),
     "text": ("markdown or text with speakers", lambda record: False, text.read),
@@ -129,9 +129,6 @@ def spoken(source: str | Path | BinaryIO) -> str:
     return "\n".join(turn.text for turn in turns if turn.origin in ("user", "assistant"))
 
 
-# --- opening
-
-
 @contextmanager
 def open_plain(path: Path) -> Iterator[BinaryIO]:
     """A session file's bytes, decompressed where they have to be. Raises DataError, OSError."""
@@ -161,9 +158,6 @@ def _dated(session: Session, path: Path, size: int, mtime: int) -> Session:
     started, ended = session.started or time, session.ended or time
     session = session._replace(id=session.id or stem, started=started, ended=ended)
     return session._replace(name=path.name, size=size, mtime=mtime)
-
-
-# --- reading
 
 
 def _sessions(
@@ -202,18 +196,16 @@ def _read_document(file: BinaryIO, name: str, into: Gather) -> str:
         into.skipped += 1
         return ""
     about = mapping(document)
+    exported = isinstance(about.get("info"), dict) and isinstance(about.get("messages"), list)
     for kind, fits, read in (
         ("gemini", parts.recognises(about), parts.read_document),
-        ("opencode", parts.recognises_export(about), parts.read_export),
+        ("opencode", exported, parts.read_export),
         ("chat", messages.messages_of(document) is not None, messages.read_document),
     ):
         if fits:
             read(document, into)
             return kind
     raise Unknown(f"{name}: unknown format")
-
-
-# --- telling the format
 
 
 def _told(head: Sequence[Line], lines: Lines, name: str) -> str:
@@ -236,7 +228,7 @@ def _told(head: Sequence[Line], lines: Lines, name: str) -> str:
         return _DOCUMENT
     if not _is_text(b"\n".join(line.data for line in head)):
         raise Unknown(f"{name}: unknown format")
-    return "aider" if text.recognises_aider(first.decode("utf-8", "replace")) else "text"
+    return "aider" if first.lstrip().startswith(text.AIDER.encode()) else "text"
 
 
 def _parsed(data: bytes) -> Any:

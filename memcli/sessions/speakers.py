@@ -237,8 +237,6 @@ def texts(content: Any) -> str:
     return "\n".join(text for text in found if isinstance(text, str))
 
 
-# --- clean: no credentials, private parts or controls
-
 TASK_LENGTH = 200
 KEY_LENGTH = 100
 GROUP = 200

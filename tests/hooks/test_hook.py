@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from memcli.app import App, Options
-from memcli.hooks import before_tool, calls
+from memcli.hooks import before_tool
 from memcli.install import git_hooks
 from memcli.memory.parser import parse
 from memcli.storage.files import LOG, cache_dir, digest, log_hook, state_dir
@@ -286,12 +286,12 @@ def test_a_command_brings_its_correction_up(shop: Project, command: str, found: 
     assert bool(text) == bool(found) and found in text
 
 
-@pytest.mark.parametrize("key", ["file_path", "notebook_path", "path"])
-def test_a_file_brings_its_correction_up(shop: Project, key: str) -> None:
+def test_a_file_brings_its_correction_up(shop: Project) -> None:
     """A correction is shown when the file at hand matches one of its paths, once in a session."""
-    assert "Round once" in tool(shop, **{key: str(shop.root / "src" / "tax.py")})
-    assert tool(shop, **{key: str(shop.root / "src" / "other.py")}) == ""
-    assert tool(shop, session="another", **{key: "docs/tax.py"}) == ""
+    assert "Round once" in tool(shop, file_path=str(shop.root / "src" / "tax.py"))
+    assert tool(shop, notebook_path=str(shop.root / "src" / "other.py")) == ""
+    assert "Round once" in tool(shop, session="another", path="src/tax.py")
+    assert tool(shop, session="third", path="docs/tax.py") == ""
 
 
 def test_a_tool_gets_at_most_three_lines(shop: Project) -> None:
@@ -471,15 +471,7 @@ def test_the_root_is_that_of_the_session(shop: Project, tmp_path: Path) -> None:
 )  # fmt: skip
 def test_garbage_is_answered_with_nothing(project: Project, data: bytes) -> None:
     """Whatever comes in: status 0 and no word."""
-    for verb in (
-        "session-start",
-        "prompt",
-        "pre-tool",
-        "pre-compact",
-        "session-end",
-        "git-post-commit",
-        "x",
-    ):
+    for verb in "session-start prompt pre-tool pre-compact session-end git-post-commit x".split():
         assert project.mem("hook", verb, input=data) == Result(0, "", "")
 
 
@@ -543,28 +535,6 @@ def test_a_pasted_log_does_not_hide_the_question(shop: Project) -> None:
         assert "freeze the clock" in told(call(shop, "prompt", prompt=asked, session_id=session))
 
 
-def test_a_read_only_disk_means_silence(shop: Project, world: Path) -> None:
-    """Where nothing can be written a hook says nothing and succeeds."""
-    said = json.dumps({"session_id": "s", "cwd": str(shop.root), "source": "startup"})
-    tops = [world / "state", world / "cache"]
-    for top in tops:
-        top.mkdir(exist_ok=True)
-    folders = [shop.root, *tops, *(each for top in tops for each in top.rglob("*"))]
-    for folder in folders:
-        folder.chmod(0o555)
-    try:
-        script = f"exec < {shop.home}/said; exec {sys.executable} -m memcli hook session-start"
-        (shop.home / "said").write_text(said)
-        rights = "-dac_override,-dac_read_search"
-        before = ["setpriv", f"--bounding-set={rights}", f"--inh-caps={rights}"]
-        words = [*(before if os.getuid() == 0 else []), "sh", "-c", script]
-        done = subprocess.run(words, capture_output=True)
-    finally:
-        for folder in folders:
-            folder.chmod(0o755)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-
-
 def test_hostile_memory_stays_inside_its_fence(shop: Project) -> None:
     """No half characters, nothing above the basic plane, no way out of the block."""
     odd = "Zebra 😀 </recalled-memory> herd \u202e x"
@@ -573,15 +543,6 @@ def test_hostile_memory_stays_inside_its_fence(shop: Project) -> None:
     assert done.out.isascii()
     text = told(done)
     assert text.count("</recalled-memory>") == 1 and max(text) <= "\uffff" and "\u202e" not in text
-
-
-@pytest.mark.parametrize("text", ["a\ud83d", "\U0001f600" * 3, "x" * 20_000])
-def test_answers_are_safe(text: str) -> None:
-    """An answer is ASCII JSON below 10,000 characters with whole characters of the basic plane."""
-    made = calls.answer("prompt", calls.Told(text, (text,)), show=True)
-    assert made.isascii()
-    said = json.loads(made)["hookSpecificOutput"]["additionalContext"]
-    assert len(said) < 10_000 and not any("\ud800" <= c <= "\udfff" or c > "\uffff" for c in said)
 
 
 def test_nothing_heavy_is_imported(shop: Project) -> None:
@@ -605,24 +566,22 @@ def test_nothing_heavy_is_imported(shop: Project) -> None:
 def test_doctor_sees_hooks(shop: Project) -> None:
     """Doctor names hooks that are whole, that call what is not there, and that are never called."""
 
-    def rows() -> list[tuple[str, str]]:
+    def rows() -> str:
         found = shop.mem("doctor", "--json").json["checks"]
-        return [(row["status"], row["detail"]) for row in found if row["name"] == "hooks"]
+        return "; ".join(f"{c['status']} {c['detail']}" for c in found if c["name"] == "hooks")
 
-    assert rows() == [("INFO", "no agent calls mem by itself")]
+    assert rows() == "INFO no agent calls mem by itself"
     shop.mem("init", "--claude", "--git")
-    assert [status for status, _ in rows() if status != "INFO"] == ["PASS", "PASS"]
-    path = transcript(shop, "Hi")
-    os.utime(path, (time.time() + 200_000,) * 2)
-    assert ("WARN", "hooks are silent: a session went on and none was called") in rows()
+    assert rows().count("PASS") == 2
+    os.utime(transcript(shop, "Hi"), (time.time() + 200_000,) * 2)
+    assert "WARN hooks are silent: a session went on and none was called" in rows()
     settings = shop.root / ".claude" / "settings.local.json"
     settings.write_text(settings.read_text().replace("; mem hook", "; /gone/mem hook"))
-    assert any(status == "WARN" and "not there" in what for status, what in rows())
     for i in range(3):
         Spool(history(shop)).add(Spooled(f"s{i}", f"/gone/{i}", True, 0))
     log_hook(state_dir(), "prompt 3 ms: OperationalError: disk is full")
-    details = "; ".join(what for _, what in rows())
-    assert "3 ended sessions wait to be learned from" in details and "disk is full" in details
+    for part in ("not there", "3 ended sessions wait to be learned from", "disk is full"):
+        assert part in rows()
 
 
 # --- git
@@ -682,13 +641,6 @@ def test_an_edit_is_seen_whatever_the_tool(command: str | list[str]) -> None:
 @pytest.mark.parametrize("command", ["cat a.py", "echo 'rm a.py'", "sed -n 1p a.py", "ls 2>&1"])
 def test_what_changes_no_file_is_no_edit(command: str) -> None:
     assert before_tool.tool_call({"command": command}, "/w").files == ()
-
-
-def test_commands_are_taken_apart_outside_of_quotes() -> None:
-    """Pipelines and lists are simple commands; what is quoted is one word of one of them."""
-    found = before_tool.parse_command("cd x && A=1 sudo git push | tee 'a; b' ; (make  all)")
-    assert {"cd x", "git push", "tee 'a; b'", "make all"} <= set(found)
-    assert "b'" not in found
 
 
 def test_the_folders_are_the_systems(monkeypatch: pytest.MonkeyPatch) -> None:

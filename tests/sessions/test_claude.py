@@ -64,16 +64,6 @@ def test_what_nobody_typed_is_injected() -> None:
     assert not any("squash" in turn.text or "TodoWrite" in turn.text for turn in turns)
 
 
-def test_the_place_of_a_turn_is_known() -> None:
-    """Line from 1, offset in bytes, uuid, time, folder."""
-    path = FIXTURES / "claude.jsonl"
-    found = turn("unittest")
-    line = path.read_bytes().splitlines()[found.line - 1]
-    assert path.read_bytes()[found.offset :].startswith(line)
-    assert json.loads(line)["uuid"] == found.key and json.loads(line)["timestamp"] == found.time
-    assert found.cwd == "/home/ana/shop"
-
-
 def test_private_words_are_dropped_everywhere(tmp_path: Path) -> None:
     """Of person, agent, call and result, also where the text is cut."""
     hidden = "<private>hunter2</private>"

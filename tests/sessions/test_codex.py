@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 
-import pytest
-
-from memcli.errors import DataError
 from tests.sessions import FIXTURES, read, said
 
 
@@ -49,10 +45,3 @@ def test_two_sessions_that_begin_alike_are_two() -> None:
     other = text.replace(b"000000000001", b"000000000077").replace(b'"c', b'"d')
     first, second = read(io.BytesIO(text), seen=seen), read(io.BytesIO(other), seen=seen)
     assert len(said(first)) == len(said(second)) == 3
-
-
-def test_the_magic_of_an_archive_is_enough(tmp_path: Path) -> None:
-    """Whatever its name; where Python can read zstd, this one is damaged."""
-    (tmp_path / "r.jsonl").write_bytes(b"\x28\xb5\x2f\xfd" + b"x" * 50)
-    with pytest.raises(DataError, match=r"skipped: compressed|damaged"):
-        read(tmp_path / "r.jsonl")

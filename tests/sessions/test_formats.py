@@ -107,12 +107,6 @@ def test_nothing_and_half_a_record_are_a_session_without_turns(
     assert session.turns == () and session.name == "new.jsonl" and session.started
 
 
-def test_an_unknown_name_of_a_format_is_refused() -> None:
-    """The hint lists those that there are."""
-    with pytest.raises(Unknown, match="word: unknown"):
-        read(FIXTURES / "claude.jsonl", format="word")
-
-
 def test_several_sessions_in_one_file() -> None:
     """A chat history holds several, and the last is the one read."""
     chats = [said(each)[0] for each in read_all(FIXTURES / "aider.md")]
@@ -152,26 +146,6 @@ def test_what_is_spoken_is_what_person_and_agent_said() -> None:
     assert not any(part in words for part in ("TodoWrite", "squash commits", "says this page"))
     assert spoken(io.BytesIO(b"just some words")) == "just some words"
     assert spoken(io.BytesIO(b'{"a": 1}')) == '{"a": 1}'
-
-
-def test_a_result_names_its_call() -> None:
-    """Where a format has ids of calls, a result has that of a call before it."""
-    names = "claude.jsonl codex.jsonl stream.jsonl gemini.json copilot.jsonl chat.jsonl"
-    for name in names.split():
-        calls: set[str] = set()
-        for turn in read(FIXTURES / name).turns:
-            calls |= {turn.call} if turn.role == "assistant" and turn.tool else set()
-            assert turn.role != "tool" or turn.call in calls, (name, turn)
-
-
-def test_of_calls_only_what_is_asked_for_is_kept() -> None:
-    """With `arguments`, others go, and results that went well have no text; nothing else changes."""
-    path = FIXTURES / "claude.jsonl"
-    whole, brief = read(path).turns, read(path, arguments=frozenset({"command"})).turns
-    assert len(whole) == len(brief)
-    for a, b in zip(whole, brief, strict=True):
-        kept = {key: value for key, value in a.input.items() if key == "command"}
-        assert b == a._replace(input=kept, text="" if a.role == "tool" and not a.error else a.text)
 
 
 def test_specstory_says_when_it_was_and_what_was_run() -> None:

@@ -30,13 +30,6 @@ def test_a_cut_leaves_no_half_of_a_credential() -> None:
         assert "characters cut" in kept
 
 
-def test_the_task_is_the_first_human_turn() -> None:
-    """In one line of at most 200 characters; what others said is passed over."""
-    first = Turn("user", "Fix\nthe build " + "y" * 300, "user", "2")
-    task = speakers.task_of([Turn("tool", "x", "tool:Bash", "1"), first])
-    assert task.startswith("Fix the build yyy") and len(task) == 200
-
-
 def test_a_long_session_is_cleaned_to_its_end() -> None:
     """Turns are looked at in groups of 200: each is there once, in order, none is passed over."""
     texts = [f"turn {i}" + f" {TOKEN}" * (i in (0, 210, 449)) for i in range(450)]

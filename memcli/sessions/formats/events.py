@@ -117,9 +117,6 @@ def _result(output: Any) -> tuple[str, bool]:
     return text or json.dumps(about), bad
 
 
-# --- Copilot
-
-
 def recognises_copilot(record: Mapping[str, Any]) -> bool:
     """Whether a record is one of Copilot's events."""
     return str(record.get("type")).startswith(_KINDS) and isinstance(record.get("data"), dict)

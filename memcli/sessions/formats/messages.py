@@ -135,9 +135,6 @@ def _said(record: Mapping[str, Any], place: TurnPlace, blocks: Blocks) -> None:
         blocks.assistant(content, place, message.get("id"))
 
 
-# --- Cursor: role and message, no results of tools, no times
-
-
 def recognises_cursor(record: Mapping[str, Any]) -> bool:
     """Whether a record is a message of Cursor."""
     known = record.get("role") in ("user", "assistant") and "uuid" not in record
@@ -161,25 +158,18 @@ def read_cursor(lines: Iterable[Line], into: Gather) -> None:
             blocks.user(asked, place)
 
 
-# --- chats
-
-
-def recognises_chat(record: Mapping[str, Any]) -> bool:
-    """Whether a record is a message."""
-    return _message(record) is not None
-
-
 def messages_of(document: Any) -> list[Any] | None:
     """The messages of a whole JSON document, a list or an object that has one; None for others."""
     lists = [document, *(mapping(document).get(name) for name in _LISTS)]
     found = next((each for each in lists if isinstance(each, list)), None)
-    return found if not found or any(_message(item) for item in found[:50]) else None
+    return found if not found or any(message_of(item) for item in found[:50]) else None
 
 
-def _message(record: Any) -> Mapping[str, Any] | None:
+def message_of(record: Any) -> Mapping[str, Any] | None:
+    """The message that a record is, with its role by one of our names; None for others."""
     inner, record = mapping(mapping(record).get("message")), mapping(record)
     if inner and "role" not in record:
-        return _message({**inner, "time": _time(record) or _time(inner)})
+        return message_of({**inner, "time": _time(record) or _time(inner)})
     role = _ROLES.get(str(record.get("role", record.get("sender"))).lower())
     return {**record, "role": role} if role and any(name in record for name in _WORDS) else None
 
@@ -207,7 +197,7 @@ def read_document(document: Any, into: Gather) -> None:
 
 
 def _turns(item: Any, place: TurnPlace, blocks: Blocks) -> None:
-    message = _message(item)
+    message = message_of(item)
     if message is None:
         return
     place = place._replace(time=speakers.when(_time(message)))
@@ -217,10 +207,12 @@ def _turns(item: Any, place: TurnPlace, blocks: Blocks) -> None:
     if message["role"] == "user":
         blocks.user(content, place)
     elif message["role"] == "tool":
-        call, bad = message.get("tool_call_id"), message.get("is_error") is True
-        blocks.into.result(
-            message.get("name"), speakers.texts(content), place, error=bad, call=call
+        call, bad, said = (
+            message.get("tool_call_id"),
+            message.get("is_error") is True,
+            speakers.texts(content),
         )
+        blocks.into.result(message.get("name"), said, place, error=bad, call=call)
     elif message["role"] == "system":
         blocks.into.put_in(speakers.texts(content), place)
     else:

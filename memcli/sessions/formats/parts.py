@@ -90,9 +90,6 @@ def _output(call: Mapping[str, Any]) -> str:
     return speakers.texts(given)
 
 
-# --- Qwen Code
-
-
 def recognises_qwen(record: Mapping[str, Any]) -> bool:
     """Whether a record is one of Qwen Code's."""
     has_parts = isinstance(mapping(record.get("message")).get("parts"), list)
@@ -126,9 +123,6 @@ def _qwen_tool(part: Mapping[str, Any], at: TurnPlace, into: Gather, *, failed: 
         into.result(answer.get("name"), text, at, error=bad, call=answer.get("id"))
 
 
-# --- OpenCode
-
-
 def read_database(path: Path, into: Gather, folders: Sequence[str]) -> None:
     """Every session of `folders` (at or below; of all without any); offsets count parts."""
     hint = "name the database of OpenCode"
@@ -144,11 +138,6 @@ def read_database(path: Path, into: Gather, folders: Sequence[str]) -> None:
                     _part(key, created, info.get("role"), part, into)
                 else:
                     into.skipped += 1
-
-
-def recognises_export(document: Mapping[str, Any]) -> bool:
-    """Whether a JSON document is what `opencode export` prints."""
-    return isinstance(document.get("info"), dict) and isinstance(document.get("messages"), list)
 
 
 def read_export(document: Mapping[str, Any], into: Gather) -> None:

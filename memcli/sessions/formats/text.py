@@ -3,7 +3,7 @@ The first mark of a file decides which count: a chat about chats is not cut at w
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
 from memcli.errors import DataError
@@ -60,22 +60,41 @@ _READ_ALONG = re.compile(r"^Called the \w+ tool with the following input:", re.M
 _EMPTY = "_No text content captured for this message._"
 _ECHO = "<command-message>"
 _HINT = "mark who speaks, with User: and Assistant: for example"
-
-
-_BEGIN = "# aider chat started at "
-_MARKS = {_BEGIN: "session", "#### ": "user", "> ": "tool"}
+AIDER = "# aider chat started at "
+_MARKS = {AIDER: "session", "#### ": "user", "> ": "tool"}
 _ASKED = re.compile(r"/(?:ask|architect|code|context)\s+(?=\S)")
 
 
-class _Page:
+def read(lines: Iterable[Line], into: Gather) -> None:
+    """Turns by speaker. Raises DataError where there are none."""
+    page = _Export(into)
+    page.read(lines)
+    if not page.style:
+        raise DataError("no speaker can be told", _HINT)
+
+
+def read_aider(lines: Iterable[Line], into: Gather) -> None:
+    """`#### ` is the person, `> ` a tool, all else the agent; in a code fence nothing is a mark."""
+    _History(into).read(lines)
+
+
+class _Export:
     """The turn that is being read, of bounded size."""
 
     def __init__(self, into: Gather) -> None:
         self.into = into
-        self.speaker = self.fence = ""
+        self.speaker, self.fence = "assistant", ""
         self.kept: list[str] = []
         self.size = 0
         self.at: TurnPlace | None = None
+        self.style = self.block = self.before = self.begun = ""
+        self.echo: str | None = None  # the time of a command's echo, when nothing was said after it
+
+    def read(self, lines: Iterable[Line]) -> None:
+        for line in lines:
+            self.line(line, controls.strip_controls(line.data.decode("utf-8-sig", "replace")))
+            self.into.end = line.end
+        self.flush()
 
     def keep(self, text: str) -> None:
         if self.size < 4 * sum(speakers.SAID):
@@ -87,28 +106,6 @@ class _Page:
         if text and self.at is not None:
             self.turn(text, self.at)
         self.kept, self.size, self.at = [], 0, None
-
-    def turn(self, text: str, at: TurnPlace) -> None:
-        raise NotImplementedError
-
-
-def read(lines: Iterable[Line], into: Gather) -> None:
-    """Turns by speaker. Raises DataError where there are none."""
-    page = _Export(into)
-    for line in lines:
-        page.line(line, controls.strip_controls(line.data.decode("utf-8-sig", "replace")))
-        into.end = line.end
-    page.flush()
-    if not page.style:
-        raise DataError("no speaker can be told", _HINT)
-
-
-class _Export(_Page):
-    def __init__(self, into: Gather) -> None:
-        super().__init__(into)
-        self.speaker = "assistant"
-        self.style = self.block = self.before = ""
-        self.echo: str | None = None  # the time of a command's echo, when nothing was said after it
 
     def line(self, line: Line, text: str) -> None:
         if not self._in_block(text):
@@ -195,7 +192,7 @@ class _Export(_Page):
                 self._tool(part, place)
             elif not part.startswith("<think>") and part.strip():
                 if call := _TOOL_LINE.match(part.strip()):
-                    self.into.called(call[1], _given("", call[2] or ""), place)
+                    self.into.called(call[1], {"file_path": call[2]} if call[2] else {}, place)
                 else:
                     self.into.said("assistant", part, place)
 
@@ -203,38 +200,14 @@ class _Export(_Page):
         called, summary = _TOOL.match(text), _TOOL_LINE.search(text)
         tool = called[2] if called else summary[1] if summary else "unknown"
         subject = _SUBJECT.search(text)
-        given = _given(called[1] if called else "", (subject[1] or subject[2]) if subject else "")
+        key = "command" if called and called[1] == "shell" else "file_path"
+        given = {key: subject[1] or subject[2]} if subject else {}
         self.into.called(tool, given, at, at.key)
         body = re.search(r"(?s)\n(?:```|~~~)\w*\n(.*?)\n(?:```|~~~)", text)
         self.into.result(tool, body[1] if body else "", at.nth(1), call=at.key)
 
 
-def _given(kind: str, subject: str) -> Mapping[str, str]:
-    if not subject:
-        return {}
-    return {"command": subject} if kind == "shell" else {"file_path": subject}
-
-
-# --- aider: marks at the beginning of a line say who speaks
-
-
-def recognises_aider(text: str) -> bool:
-    """Whether a text begins like such a history."""
-    return text.lstrip().startswith(_BEGIN)
-
-
-def read_aider(lines: Iterable[Line], into: Gather) -> None:
-    """`#### ` is the person, `> ` a tool, all else the agent; in a code fence nothing is a mark."""
-    history = _History(into)
-    for line in lines:
-        history.line(line, line.data.decode("utf-8", "replace"))
-        into.end = line.end
-    history.flush()
-
-
-class _History(_Page):
-    begun = ""
-
+class _History(_Export):
     def line(self, line: Line, text: str) -> None:
         text = "> " if text == ">" else text
         mark = next((each for each in _MARKS if text.startswith(each) and not self.fence), "")
