@@ -52,8 +52,7 @@ def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
     tool = tool_call(call.input, call.cwd)
     if not any(tool) or not app.is_ready():
         return Told()
-    found = app.guarded(lambda: _corrections(app, tool))
-    log = SessionLog(state)
+    log, found = SessionLog(state), app.guarded(lambda: _corrections(app, tool))
     seen = log.shown(call.context, "pre-tool") if found else set()
     fresh = [each for each in found if each.entry not in seen][:LINES]
     if not fresh:

@@ -1,7 +1,5 @@
 """What an agent says when it calls a hook, what it is answered, and what a hook works through."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -89,12 +89,10 @@ def _detached(work: Callable[[], str]) -> None:
 
 
 @contextmanager
-def _expiring(usual: float) -> Iterator[None]:
+def _expiring(seconds: float) -> Iterator[None]:
     """After so many seconds, or MEM_HOOK_SECONDS, the process ends."""
-    try:
+    with suppress(KeyError, ValueError):
         seconds = float(os.environ["MEM_HOOK_SECONDS"])
-    except (KeyError, ValueError):
-        seconds = usual
     running = _thread.allocate_lock()
     running.acquire()
 

@@ -4,8 +4,6 @@ Anthropic's Messages and OpenAI's Responses, both streamed. Every request is kep
 see what an agent put before its model.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Hooks as agents and git call them: real payloads through processes, in a real repository."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -138,9 +136,6 @@ def transcript(project: Project, *said: str, name: str = SESSION, agent: bool = 
 WISH = "No, don't use unittest here. Always use pytest for new tests, never unittest."
 
 
-# --- the start
-
-
 def test_a_session_starts_with_norms_and_lessons(shop: Project) -> None:
     """The start shows norms, then corrections and directives, those of the last two weeks first."""
     text = told(call(shop, "session-start", source="startup"))
@@ -225,9 +220,6 @@ def test_own_manner_is_shown_unless_tracked_or_switched_off(shop: Project) -> No
     assert tracked and "begin with the result" not in tracked
 
 
-# --- a prompt
-
-
 def test_a_prompt_recalls_each_entry_once_in_a_session(shop: Project) -> None:
     """What bears on a prompt is shown, once; another session is told anew."""
     asked = {"prompt": "why do the checkout tests fail around midnight?"}
@@ -260,9 +252,6 @@ def test_one_nudge_after_sixty_prompts(shop: Project) -> None:
     log.remember_turns(SESSION, log.turns(SESSION)._replace(prompts=59, nudged=False), "2026-11-21")
     shop.mem("add", "Zebras are striped")
     assert told(call(shop, "prompt", **go_on)) == ""
-
-
-# --- a tool
 
 
 def tool(project: Project, session: str = SESSION, **given: Any) -> str:
@@ -304,9 +293,6 @@ def test_a_tool_gets_at_most_three_lines(shop: Project) -> None:
     assert (len(first.split("\n")), len(second.split("\n"))) == (3, 2)
     assert all(len(line) < 420 and "Untrusted" in line for line in first.split("\n"))
     assert tool(shop, command="npm test") == ""
-
-
-# --- the end, and what is learned from it
 
 
 def test_played_twice_nothing_is_learned_twice(shop: Project) -> None:
@@ -428,9 +414,6 @@ def test_a_repository_without_memory_is_not_begun_in(project: Project) -> None:
     assert list(project.root.iterdir()) == [project.root / ".git"]
 
 
-# --- sub-agents, nested agents, roots
-
-
 def test_sub_agents_are_told_nothing_but_corrections(shop: Project) -> None:
     """Inside of a sub-agent only the moment of action counts; its end is none of the session's."""
     assert call(shop, "session-start", source="startup", agent_id="a1").out == ""
@@ -455,9 +438,6 @@ def test_the_root_is_that_of_the_session(shop: Project, tmp_path: Path) -> None:
     assert not told(call(shop, "session-start", cwd=str(tmp_path), session_id="b"))
     env = {"MEM_ROOT": str(shop.root)}
     assert told(call(shop, "session-start", cwd=str(tmp_path), session_id="c", env=env))
-
-
-# --- what must not happen
 
 
 @pytest.mark.parametrize(
@@ -560,9 +540,6 @@ def test_nothing_heavy_is_imported(shop: Project) -> None:
         assert bool(done.stdout) == (verb != "session-end")
 
 
-# --- the log and the signs of life
-
-
 def test_doctor_sees_hooks(shop: Project) -> None:
     """Doctor names hooks that are whole, that call what is not there, and that are never called."""
 
@@ -582,9 +559,6 @@ def test_doctor_sees_hooks(shop: Project) -> None:
     log_hook(state_dir(), "prompt 3 ms: OperationalError: disk is full")
     for part in ("not there", "3 ended sessions wait to be learned from", "disk is full"):
         assert part in rows()
-
-
-# --- git
 
 
 def with_hooks(project: Project) -> None:
@@ -621,9 +595,6 @@ def test_a_commit_learns_from_sessions_that_have_ended(shop: Project) -> None:
     shop.commit("code")
     settle(shop)
     assert "pytest" in (shop.root / "MEMORY.md").read_text()
-
-
-# --- what counts as being about something
 
 
 PATCH = "*** Begin Patch\n*** Update File: b.py\n*** Move to: a.py\n*** End Patch"

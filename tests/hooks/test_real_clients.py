@@ -6,8 +6,6 @@
 Without them, here or on PATH, every test says that it is skipped.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

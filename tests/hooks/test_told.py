@@ -1,7 +1,5 @@
 """What was told can be asked for, and counts when it was used."""
 
-from __future__ import annotations
-
 import json
 import os
 from datetime import UTC, datetime, timedelta

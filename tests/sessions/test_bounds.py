@@ -1,7 +1,5 @@
 """Whatever the bytes: documented errors only, bounded memory, linear time."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

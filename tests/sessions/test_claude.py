@@ -1,7 +1,5 @@
 """Claude Code's records: what becomes which turn."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

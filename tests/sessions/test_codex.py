@@ -1,7 +1,5 @@
 """Codex rollouts: words once, tools with their exit codes, forks, archives."""
 
-from __future__ import annotations
-
 import io
 
 from tests.sessions import FIXTURES, read, said

@@ -1,7 +1,5 @@
 """Which sessions are about a repository."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

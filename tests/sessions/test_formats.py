@@ -1,7 +1,5 @@
 """Every format: told from the content, and read so that human turns are exactly the labelled ones."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil

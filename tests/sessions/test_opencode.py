@@ -1,7 +1,5 @@
 """OpenCode's database: read as it is, never made, never written."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A session that grows is read on from where reading stopped."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Texts of a session are clean before anything looks at them."""
 
-from __future__ import annotations
-
 from memcli.sessions import speakers
 from memcli.sessions.model import Session, Turn
 
