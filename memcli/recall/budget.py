@@ -245,8 +245,10 @@ def _ranked(
     """The ranked layer, in order: what is too large for its share is shown by its best part.
 
     Each hit may take a share of the room that is left, and `SHARE` tokens anyway: an agent reads
-    the first hits first, and the answer may stand in any of them.
+    the first hits first, and the answer may stand in any of them. What is left in the end goes to
+    those that were cut, in the same order.
     """
+    whole = {item.key: item for item in pool}
     out: list[Shown] = []
     left = dict(by_type)
     for item in pool:
@@ -260,6 +262,12 @@ def _ranked(
         room -= size
         left[item.type] = left.get(item.type, 10**9) - size
         out.append(fitted)
+    for at, item in enumerate(out):
+        size = cost(item, first=not at, number=at + 1)
+        share = size + min(room, left[item.type])
+        out[at] = _squeezed(whole[item.key], share, first=not at, number=at + 1) or item
+        grown = cost(out[at], first=not at, number=at + 1) - size
+        room, left[item.type] = room - grown, left[item.type] - grown
     return out
 
 

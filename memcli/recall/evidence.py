@@ -116,16 +116,25 @@ def terms(weights: Mapping[str, float]) -> Terms:
 
 def paragraphs(text: str) -> list[str]:
     """The paragraphs, list items, headings and table rows that make up a text."""
-    ends = [0, *(mark.start() + 1 for mark in _BREAK.finditer(text)), len(text)]
-    return [text[start:end] for start, end in pairwise(ends)]
+    return _pieces(text, _BREAK)
+
+
+def _pieces(text: str, between: re.Pattern[str]) -> list[str]:
+    ends = [0, *(mark.end() for mark in between.finditer(text)), len(text)]
+    return [text[start:end] for start, end in pairwise(ends) if end > start]
 
 
 def best(text: str, asked: Terms, room: int) -> Excerpt:
-    """The run of paragraphs within `room` tokens that has most of what is asked.
+    """The run of paragraphs, of long ones of sentences, within `room` tokens that has most of what
+    is asked.
 
-    Where even one paragraph is too long, its beginning; "" when nothing fits.
+    Where even one sentence is too long, its beginning; "" when nothing fits.
     """
-    parts = paragraphs(text)
+    parts = [
+        piece
+        for part in paragraphs(text)
+        for piece in (_pieces(part, _SENTENCE) if 2 * tokens(part) > room else [part])
+    ]
     found = [_found(part, asked) for part in parts]
     sizes = [tokens(part) for part in parts]
     start, end = _run(found, sizes, room)
