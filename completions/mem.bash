@@ -36,7 +36,7 @@ _mem() {
     done
     case $command in
     "")
-        _mem_words "recall add edit show list retire restore undo told why log forget extract reinforce compact retire-stage health doctor diff init index import export completion help hook merge-driver mcp --version -V --help -h"
+        _mem_words "recall add edit show list retire restore undo told why log forget extract reinforce compact retire-stage health eval doctor diff init index import export completion help hook merge-driver mcp --version -V --help -h"
         ;;
     recall)
         case $prev in
@@ -197,6 +197,13 @@ _mem() {
         *) _mem_words "--history --html --min --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
+    eval)
+        case $prev in
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
     doctor)
         case $prev in
         --root) _mem_files -d ;;
@@ -255,7 +262,7 @@ _mem() {
         ;;
     help)
         case $prev in
-        *) _mem_words "recall add edit show list retire restore undo told why log forget extract reinforce compact retire-stage health doctor diff init index import export completion help hook merge-driver mcp --help -h" ;;
+        *) _mem_words "recall add edit show list retire restore undo told why log forget extract reinforce compact retire-stage health eval doctor diff init index import export completion help hook merge-driver mcp --help -h" ;;
         esac
         ;;
     hook)

@@ -22,6 +22,7 @@ complete -c mem -n __fish_use_subcommand -a reinforce -d 'Strengthen what was us
 complete -c mem -n __fish_use_subcommand -a compact -d 'Merge near-duplicates and archive what is retired'
 complete -c mem -n __fish_use_subcommand -a retire-stage -d 'Retire what was true for a stage that ended'
 complete -c mem -n __fish_use_subcommand -a health -d 'Say how good the memory is, in five metrics, and what would make it better'
+complete -c mem -n __fish_use_subcommand -a eval -d 'Say what memory was worth: replay the sessions in which a person corrected the agent'
 complete -c mem -n __fish_use_subcommand -a doctor -d 'Say what is broken, and mend it'
 complete -c mem -n __fish_use_subcommand -a diff -d 'Say what a branch adds to and takes from memory'
 complete -c mem -n __fish_use_subcommand -a init -d 'Make a repository ready'
@@ -269,6 +270,12 @@ complete -c mem -n '__fish_seen_subcommand_from health' -l json -d 'Print one JS
 complete -c mem -n '__fish_seen_subcommand_from health' -l quiet -s q -d 'Only errors and what was asked for'
 complete -c mem -n '__fish_seen_subcommand_from health' -l help -s h -d 'Show this message and exit'
 
+complete -c mem -n '__fish_seen_subcommand_from eval' -l root -x -a '(__fish_complete_directories)' -d 'The project\'s root; found by itself without'
+complete -c mem -n '__fish_seen_subcommand_from eval' -l set -x -a 'query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= max_tokens_by_type= level_weights= kind_weights= roots= found= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= extract_global= hook_proxy= hook_show= inject_min= history= history_days= history_commits= history_mb= embedder= embed_model= embed_url= embed_folder= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day= max_calls= store_url= store_team=' -d 'A setting for this run'
+complete -c mem -n '__fish_seen_subcommand_from eval' -l json -d 'Print one JSON document'
+complete -c mem -n '__fish_seen_subcommand_from eval' -l quiet -s q -d 'Only errors and what was asked for'
+complete -c mem -n '__fish_seen_subcommand_from eval' -l help -s h -d 'Show this message and exit'
+
 complete -c mem -n '__fish_seen_subcommand_from doctor' -F
 complete -c mem -n '__fish_seen_subcommand_from doctor' -l fix -d 'Mend what is derived or can be undone: ids, index, git settings'
 complete -c mem -n '__fish_seen_subcommand_from doctor' -l online -d 'Ask the configured providers, too: it may cost a little'
@@ -348,7 +355,7 @@ complete -c mem -n '__fish_seen_subcommand_from completion' -l json -d 'Print on
 complete -c mem -n '__fish_seen_subcommand_from completion' -l quiet -s q -d 'Only errors and what was asked for'
 complete -c mem -n '__fish_seen_subcommand_from completion' -l help -s h -d 'Show this message and exit'
 
-complete -c mem -n '__fish_seen_subcommand_from help' -a 'recall add edit show list retire restore undo told why log forget extract reinforce compact retire-stage health doctor diff init index import export completion help hook merge-driver mcp'
+complete -c mem -n '__fish_seen_subcommand_from help' -a 'recall add edit show list retire restore undo told why log forget extract reinforce compact retire-stage health eval doctor diff init index import export completion help hook merge-driver mcp'
 complete -c mem -n '__fish_seen_subcommand_from help' -l help -s h -d 'Show this message and exit'
 
 complete -c mem -n '__fish_seen_subcommand_from hook' -l help -s h -d 'Show this message and exit'

@@ -16,7 +16,7 @@ from memcli.views.text import columns, put
 
 GROUPS = {
     "Everyday": ("daily", "recall add edit show list retire restore undo told why log forget"),
-    "Maintenance": ("upkeep", "extract reinforce compact retire-stage health doctor diff"),
+    "Maintenance": ("upkeep", "extract reinforce compact retire-stage health eval doctor diff"),
     "Setting up": ("setup", "init index import export completion help"),
     "Plumbing": ("setup", "hook merge-driver mcp"),
 }

@@ -296,6 +296,20 @@ def health(
     return 1 if low else 0
 
 
+@command("eval")
+def eval_(mem: App, progress: Progress) -> int:
+    """Say what memory was worth: replay the sessions in which a person corrected the agent.
+
+    Was what would have prevented a correction there before that session began, and would a hook
+    have told it? Nothing is written."""
+    from memcli.hooks import replay
+
+    with progress:
+        report = replay.replay(mem, partial(progress.count, "sessions"))
+    show(mem, report, sessions.replay_text)
+    return 0
+
+
 @command("doctor")
 def doctor(
     mem: App,

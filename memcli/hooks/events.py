@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from memcli.hooks.calls import HookApp, HookCall, Told
+from memcli.hooks.calls import HookApp, HookCall, Told, has_memory
 from memcli.index import view
 from memcli.index.view import Candidate, Filters
+from memcli.named import NamedTuple
 from memcli.project.context import own_tokens
 from memcli.project.git import own_files
 from memcli.recall import budget
@@ -21,6 +22,7 @@ from memcli.storage.files import open_file, state_dir
 from memcli.storage.state import SessionLog, State, Turns
 
 if TYPE_CHECKING:
+    from memcli.history.docs import DocPlace
     from memcli.recall.history_layer import HistoryLayer
 
 START_TOKENS = 1500
@@ -176,10 +178,10 @@ def prompt(app: HookApp, state: State, call: HookCall) -> Told:
     if call.agent or not text.strip() or not app.is_ready():
         return Told()
     log, session = SessionLog(state), call.session
-    chosen = _chosen(app, text, log.shown(session))
+    found = chosen(app, text, log.shown(session), Past())
     with state.transaction():
         seen = log.shown(session)  # another process may have shown some meanwhile
-        items = tuple(item for item in chosen if item.key not in seen)
+        items = tuple(item for item in found if item.key not in seen)
         titles = _remember(app, log, (session, "prompt", "your prompt"), items)
         nudge = _nudge(app, log, session)
     block = budget.write(items, 0) if items else ""
@@ -196,22 +198,31 @@ def _nudge(app: HookApp, log: SessionLog, session: str) -> str:
     return NUDGE if nudge else ""
 
 
-def _chosen(app: HookApp, text: str, seen: set[str]) -> list[Shown]:
-    room, layer = app.room(PROMPT_TOKENS), _history(app, text)
+class Past(NamedTuple):
+    """What there was at a time: entries up to a day, exchanges and commits that pass."""
+
+    until: str = ""
+    only: Callable[[DocPlace], bool] | None = None
+
+
+def chosen(app: HookApp, text: str, seen: set[str], past: Past) -> list[Shown]:
+    """What a prompt is told, of what a session has not seen."""
+    room, layer = app.room(PROMPT_TOKENS), history_of(app, text, past)
     own = Own(app.project, app.index, lambda: app.providers.embedder, app.notes)
-    found = app.guarded(lambda: told(own, text, layer.amended if layer else ()))
+    amended = layer.amended if layer else ()
+    found = app.guarded(lambda: told(own, text, amended, past.until))
     fresh = [item for item in found if seen.isdisjoint((item.key, *item.also))]
     decided = _decided(layer, text, min(HISTORY_TOKENS, room), seen) if layer else None
     kept = budget.cost(decided) if layer and decided and layer.strong else 0
     limit, most = room - kept + budget.FRAME, PROMPT_HITS - bool(kept)
     made = budget.compose(Pools(ranked=fresh), limit=limit, most=most, share=1.0)
-    chosen, left = list(made.items), limit - made.budget.used if made.items else room
-    if decided and (kept or (len(chosen) < PROMPT_HITS and budget.cost(decided) <= left)):
-        chosen.append(decided)
-    return chosen
+    items, left = list(made.items), limit - made.budget.used if made.items else room
+    if decided and (kept or (len(items) < PROMPT_HITS and budget.cost(decided) <= left)):
+        items.append(decided)
+    return items
 
 
-def _history(app: HookApp, text: str) -> HistoryLayer | None:
+def history_of(app: HookApp, text: str, past: Past) -> HistoryLayer | None:
     """What was said or committed about a prompt."""
     root = app.project.root
     if root is None or not app.project.config.history:
@@ -223,8 +234,8 @@ def _history(app: HookApp, text: str) -> HistoryLayer | None:
         return None
     from memcli.recall import history_layer
 
-    gone = app.guarded(lambda: history_layer.gone_of(app.index))
-    return history_layer.ask(path, text, Filters(), gone=gone)
+    gone = app.guarded(lambda: history_layer.gone_of(app.index)) if has_memory(app) else {}
+    return history_layer.ask(path, text, Filters(), only=past.only, gone=gone)
 
 
 def _decided(layer: HistoryLayer, text: str, room: int, seen: set[str]) -> Shown | None:

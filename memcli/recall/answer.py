@@ -235,16 +235,16 @@ def from_history(
     return RecallReport("bm25", request.task, hits, shown.budget, (), len(hits), True)
 
 
-def told(own: Own, text: str, amended: Collection[str] = ()) -> list[Shown]:
+def told(own: Own, text: str, amended: Collection[str] = (), until: str = "") -> list[Shown]:
     """The hits for a prompt each of which bears on it by itself, by their evidence.
 
-    What was learned in a session among the `amended` is not told.
+    What was learned in a session among the `amended` is not told; with `until`, nothing newer.
     """
     least, words = own.project.config.inject_min, own.memory.words
     sought = evidence.focus(text, words.counts, words.size(), least * evidence.NEAR_WANTS)
     if not sought.text:
         return []  # most prompts: found out before ranking
-    layers = Layers(own, RecallRequest(text))
+    layers = Layers(own, RecallRequest(text, Filters(until=until)))
     asked = evidence.terms(sought.weights)
     hits = layers.search.ranked(sought.text, LOOKED_AT)
     found = []

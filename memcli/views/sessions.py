@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING
 from memcli.text.controls import for_display, for_prompt, strip_controls
 from memcli.text.secrets import redact_secrets
 from memcli.views.entries import Keys
-from memcli.views.text import MOST_LINES, count
+from memcli.views.text import MOST_LINES, count, in_one_line
 
 if TYPE_CHECKING:
     from memcli.commands.extract import AfterSession, ExtractReport, Learned, MomentReport
     from memcli.commands.history import ForgetReport, HistoryReport
     from memcli.history.docs import Doc
+    from memcli.hooks.replay import ReplayReport
     from memcli.sessions.discover import Discovery
     from memcli.sessions.model import Session, Turn
 
 _SHOWN = 400
+_NEWEST = 12  # corrections that fit a screen
 _WHO = {"user": "person", "assistant": "agent", "agent": "another agent", "injected": "harness"}
 _DONE = {"learned": "+", "reinforced": "=", "restored": "<", "noted": "+"}
 
@@ -65,6 +67,36 @@ def extract_text(done: AfterSession, *, verbose: bool = False) -> str:
         lines.append(f"engine {report.engine}: {report.why}")
     else:
         lines.insert(0, "no new sessions of this repository")
+    return for_display("\n".join(lines))
+
+
+def replay_text(report: ReplayReport) -> str:
+    """How many corrections could have been prevented, and each with what was known before."""
+    found = report.corrections
+    lines = [
+        f"{count(report.replayed, 'session')}, {report.corrected} of them corrected by a person,"
+        f" {count(len(found), 'correction')}"
+    ]
+    if report.replayed < report.sessions:
+        lines.append(f"of {report.sessions}, the newest: it ends after {report.seconds:.0f} s")
+    if not report.enough:
+        lines.append("too little history: shares say something from 20 sessions on")
+    counts = {
+        "findable before that session": sum(bool(one.memory or one.history) for one in found),
+        "  in memory": sum(bool(one.memory) for one in found),
+        "  in history": sum(bool(one.history) for one in found),
+        "told by a hook": sum(one.told for one in found),
+    }
+    for what, number in counts.items() if found else ():
+        share = f"{number / len(found):5.0%}" if report.enough else ""
+        lines.append(f"{what:<30}{number:>4} of {len(found)}{share}")
+    for one in found[:_NEWEST]:
+        known = one.memory or one.history
+        how = "told" if one.told else "findable" if known else "not known"
+        lines += [f"{one.date}  {how:<9}  {in_one_line(one.said)}"]
+        lines += [f"{'':<23}{known}"] if known else []
+    left = len(found) - _NEWEST
+    lines += [f"... and {left} more (--json lists all)"] if left > 0 else []
     return for_display("\n".join(lines))
 
 

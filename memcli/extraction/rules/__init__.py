@@ -14,6 +14,7 @@ __all__ = ["ARGUMENTS", "MOST", "find", "of_manner", "title"]
 MOST, REMINDERS = 7, 3  # lessons of a session, sentences of a turn that are to be remembered
 TITLE = 100
 NEAR = 12  # turns before a correction in which the edit or command it speaks of is looked for
+_NO_LESSON = {"question", "about nothing", "taken back"}
 _MARKUP = re.compile(r"\*\*|__|^[\s>*_\d.)(-]+(?=\w)")
 
 
@@ -76,7 +77,7 @@ def _finding(body: str, found: Remark, turns: Sequence[Turn]) -> Finding:
     # "Ask me before you run migrations" is a rule of this repository, not of the person.
     if "autonomy" in shown and not content(found.sentence.low) - words.listed("asking"):
         return one._replace(scope="escalation", kind="preference")
-    if {"conceded", "correct"} <= shown or {"begins: corrects", "interrupted"} & shown:
+    if _corrects(shown):
         paths, names = _about(turns, found.turn, body)
         one = one._replace(scope="corrective", kind="pitfall", type="corrective")
         return one._replace(paths=paths, commands=names)
@@ -86,6 +87,20 @@ def _finding(body: str, found: Remark, turns: Sequence[Turn]) -> Finding:
         return one._replace(scope="observations", kind="policy" if ordered else "preference")
     decided = {"settle", "instead", "chosen", "begins: tasks"} & shown
     return one._replace(kind="decision" if decided else "fact", type="declarative")
+
+
+def _corrects(shown: frozenset[str]) -> bool:
+    return {"conceded", "correct"} <= shown or bool({"begins: corrects", "interrupted"} & shown)
+
+
+def corrections(turns: Sequence[Turn]) -> list[tuple[int, str]]:
+    """(turn, sentence) of what a person said to put the agent right, the first of each turn."""
+    found: dict[int, str] = {}
+    remarks = evidence.remarks(turns, evidence.hear(turns))
+    for one in sorted(remarks, key=lambda one: (one.turn, one.at)):
+        if one.human and _corrects(one.evidence) and not _NO_LESSON & one.evidence:
+            found.setdefault(one.turn, one.sentence.text)
+    return list(found.items())
 
 
 def _is_manner(low: str) -> bool:

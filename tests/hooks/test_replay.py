@@ -1,0 +1,39 @@
+"""mem eval: what would have prevented a correction, was it there before, and was it told."""
+
+import pytest
+
+from memcli.hooks import replay
+from tests.commands.talk import Talk
+from tests.conftest import Project
+
+RULE = "From now on always use pnpm for packages of the web shop, because the CI has no npm."
+
+
+def said(project: Project, session: str, day: str, *texts: str) -> None:
+    talk = Talk(project.root, session, day)
+    for text in texts:
+        talk.user(text).agent("I changed it.")
+    talk.write(project.home / ".claude" / "projects" / "x" / f"{session}.jsonl")
+
+
+def test_what_was_known_before_a_session_is_told_apart_from_what_was_not(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither session is prevented by its own words; it ends after its time and says so."""
+    assert "mem index --history" in project.mem("eval").err
+    said(project, "s-old", "2026-10-01", "Look at the web shop, please.", RULE)
+    project.mem("extract", "--all")
+    said(project, "s-new", "2026-11-01", "Install packages of the web shop with npm, please.",
+         "No, always use pnpm for packages of the web shop.")  # fmt: skip
+    said(project, "s-odd", "2026-11-02", "Sort the invoices by customer, please.",
+         "No, never sort invoices on the server, sort them in the browser.")  # fmt: skip
+    project.mem("index", "--history")
+    got = project.mem("eval", "--json").json
+    odd, new = got["corrections"]
+    assert (got["sessions"], got["corrected"], got["enough"]) == (3, 2, False)
+    assert new["memory"] and new["history"] and new["told"]
+    assert (odd["memory"], odd["history"], odd["told"]) == ("", "", False)
+    text = project.mem("eval").out
+    assert "too little history" in text and "%" not in text and "not known" in text
+    monkeypatch.setattr(replay, "SECONDS", 0.0)
+    assert "of 3, the newest" in project.mem("eval").out
