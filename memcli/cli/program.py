@@ -158,7 +158,8 @@ class CommandHelp(typer.core.TyperCommand):
         with formatter.indentation():
             formatter.write_text(text)
             formatter.write_paragraph()
-            formatter.write_dl(rows, col_max=26)
+            if rows:
+                formatter.write_dl(rows, col_max=26)
             for title, names in panels.items():
                 formatter.write_text(f"{title}: {'; '.join(names)}")
 

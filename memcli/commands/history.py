@@ -42,6 +42,30 @@ class ForgetReport(NamedTuple):
     dry_run: bool
 
 
+class Correction(NamedTuple):
+    """What a person said to put the agent right, and what was known of it before that session:
+    the heading of an entry, of an exchange or commit, "" for nothing.
+    """
+
+    date: str
+    session: str
+    said: str
+    memory: str
+    history: str
+    told: bool
+
+
+class ReplayReport(NamedTuple):
+    """How many of so many sessions were replayed, the newest first, and how many were corrected."""
+
+    sessions: int
+    replayed: int
+    corrected: int
+    enough: bool
+    seconds: float
+    corrections: tuple[Correction, ...]
+
+
 def record_path(app: App) -> Path | None:
     """Where the record of this repository is, or would be; None where there is none to be."""
     root = app.project.root

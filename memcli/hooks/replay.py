@@ -3,10 +3,10 @@
 import datetime
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from memcli.app import App
-from memcli.commands.history import record_path
+from memcli.commands.history import Correction, ReplayReport, record_path
 from memcli.errors import UsageError
 from memcli.extraction.rules import corrections
 from memcli.extraction.rules.words import content, fold
@@ -27,30 +27,6 @@ PROMPTS: Final = 5  # prompts before a correction at which a hook could have tol
 BEST, ROOM = 5, 600  # entries, and tokens of history, that a recall would show
 SAYS: Final = 0.6  # share of a correction's words from which on something says the same
 _ORIGINS: Final = {"person": "user", "agent": "assistant", "error": "tool:Bash"}
-
-
-class Correction(NamedTuple):
-    """What a person said to put the agent right, and what was known of it before that session:
-    the heading of an entry, of an exchange or commit, "" for nothing.
-    """
-
-    date: str
-    session: str
-    said: str
-    memory: str
-    history: str
-    told: bool
-
-
-class ReplayReport(NamedTuple):
-    """How many of so many sessions were replayed, the newest first, and how many were corrected."""
-
-    sessions: int
-    replayed: int
-    corrected: int
-    enough: bool
-    seconds: float
-    corrections: tuple[Correction, ...]
 
 
 def replay(app: App, progress: Callable[[int, int], None]) -> ReplayReport:

@@ -13,9 +13,8 @@ from memcli.views.text import MOST_LINES, count, in_one_line
 
 if TYPE_CHECKING:
     from memcli.commands.extract import AfterSession, ExtractReport, Learned, MomentReport
-    from memcli.commands.history import ForgetReport, HistoryReport
+    from memcli.commands.history import ForgetReport, HistoryReport, ReplayReport
     from memcli.history.docs import Doc
-    from memcli.hooks.replay import ReplayReport
     from memcli.sessions.discover import Discovery
     from memcli.sessions.model import Session, Turn
 
