@@ -22,7 +22,7 @@ from memcli.storage.system import folder_of
 
 if TYPE_CHECKING:
     from memcli.index.vectors import Chosen
-    from memcli.providers import Providers
+    from memcli.providers.configured import Providers
     from memcli.providers.llm.ledger import Call
     from memcli.storage.state import State
     from memcli.storage.workspace import Workspace
@@ -117,7 +117,7 @@ class App:
 
     @cached_property
     def providers(self) -> Providers:
-        from memcli.providers import Providers
+        from memcli.providers.configured import Providers
 
         today = self.project.now.isoformat()
 
@@ -164,7 +164,8 @@ class App:
     @property
     def embeds_here(self) -> bool:
         """Whether vectors are made in this process, so that a refresh may make them."""
-        return self.providers.embeds_here
+        local = self.project.config.embedder in ("auto", "local")
+        return local and self.providers.embedder is not None
 
     @property
     def embeds(self) -> bool:
@@ -183,7 +184,7 @@ class App:
         except (ProviderError, UsageError) as error:
             hint = f" ({error.hint})" if error.hint else ""
             self.notes.append(f"words alone were searched: {error.what}{hint}")
-            self.providers.without_embedder()
+            self.providers.embedder = None
 
 
 @contextmanager

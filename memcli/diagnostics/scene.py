@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from memcli.app import App
-from memcli.index.database import IN_MEMORY, Index, Unusable
+from memcli.index.database import IN_MEMORY, Index
 from memcli.index.refresh import differing
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import Entry, Place, Problem, place
@@ -131,7 +131,7 @@ def read_index(app: App) -> IndexState:
             changed, gone = differing(index, app.project.listing.files)
             return IndexState(path, True, behind=(*changed, *gone))
     except Exception as error:  # whatever SQLite says of a file: it can be built anew
-        busy = not isinstance(error, Unusable) and bool(re.search("locked|busy", str(error)))
+        busy = bool(re.search("locked|busy", str(error)))
         return IndexState(path, True, "" if busy else str(error), busy)
 
 

@@ -29,12 +29,8 @@ MANIFESTS: dict[str, tuple[tuple[str, ...], str]] = {
     "make": (("Makefile", "makefile", "GNUmakefile"), r"^{}(?:[ \t][^:=\n]*)?:(?!=)"),
     "just": (("justfile", "Justfile", ".justfile"), r"^@?{}(?:[ \t][^:=\n]*)?:(?!=)"),
     "npm": (("package.json",), r'"{}"\s*:'),
-    "composer": (("composer.json",), r'"{}"\s*:'),
-    "nox": (("noxfile.py",), r"\b{}\b"),
     "tox": (("tox.ini", "tox.toml", "pyproject.toml", "setup.cfg"), r"\b{}\b"),
     "poe": (("pyproject.toml",), r"^{}\s*="),
-    "rake": (("Rakefile",), r"\b{}\b"),
-    "task": (("Taskfile.yml", "Taskfile.yaml"), r"^\s+{}:"),
 }
 """A tool -> the files that hold its targets, and what a target looks like there."""
 
@@ -195,15 +191,12 @@ class Codebase:
                 deleted = [
                     (c, d, n.strip("\n")) for c, d, names in heads for n in names.split("\0")
                 ]
-                fates |= {a: self._fate(a, deleted) for a in some}
+                for a in some:
+                    first = next((each for each in deleted if _is_of(a, each[2])), None)
+                    now = self._renamed(a, first[0], first[2]) if first else ""
+                    gone = Fate(MOVED if now else GONE, "", *first[:2], now) if first else None
+                    fates[a] = gone or Fate(NEVER)
         return fates
-
-    def _fate(self, anchor: Anchor, deleted: Sequence[tuple[str, str, str]]) -> Fate:
-        for commit, day, path in deleted:
-            if _is_of(anchor, path):
-                now = self._renamed(anchor, commit, path)
-                return Fate(MOVED if now else GONE, "", commit, day, now)
-        return Fate(NEVER)
 
     def _renamed(self, anchor: Anchor, commit: str, path: str) -> str:
         """Where a file, or the folder it was in, has gone since a commit; "" for nowhere."""
@@ -235,11 +228,7 @@ class Codebase:
             was = set(self._at(commit, left))
             left -= was
             fates |= self._last_seen(was, commit)
-        return fates | ({a: Fate(NEVER) for a in left} if self._in_time else {})
-
-    @property
-    def _in_time(self) -> bool:
-        return time.monotonic() < self.deadline
+        return fates | ({a: Fate(NEVER) for a in left} if time.monotonic() < self.deadline else {})
 
     def _at(self, commit: str, wanted: Collection[Anchor]) -> Iterator[Anchor]:
         names = [a for a in wanted if a.kind == "name"]
@@ -262,7 +251,7 @@ class Codebase:
         spans = [(-1, len(line) - 1, words - set(self._at("HEAD", words)))] if line else []
         while spans:
             there, gone, some = spans.pop()
-            if gone - there == 1 and some and self._in_time:
+            if gone - there == 1 and some and time.monotonic() < self.deadline:
                 told = self.git("show", "-s", "--format=%h %cs", line[gone]) or ""
                 removed, _, day = told.strip().partition(" ")
                 fates |= {a: Fate(GONE, "", removed, day) for a in some}

@@ -52,13 +52,9 @@ class Refreshed(NamedTuple):
     busy: bool = False
 
 
-class Unusable(Exception):
-    """A file that is no index of this version; says why."""
-
-
 class Index:
     """An open index; one that cannot be used is moved aside, with a note, and made anew. With
-    `look` nothing is changed and `Unusable` is raised; `IN_MEMORY` lives as long as the process.
+    `look` nothing is changed and DatabaseError is raised; `IN_MEMORY` lives as long as the process.
     """
 
     def __init__(self, path: Path, notes: list[str], *, look: bool = False) -> None:
@@ -91,14 +87,14 @@ class Index:
         from urllib.parse import quote
 
         if not self.path.is_file():
-            raise Unusable("no regular file")
+            raise sqlite3.DatabaseError("no regular file")
         address = f"file:{quote(os.fsencode(os.path.abspath(self.path)))}?mode=rw"
         db = sqlite3.connect(address, timeout=1, isolation_level=None, uri=True)
         try:
             db.execute("PRAGMA query_only = 1")
             db.execute("PRAGMA trusted_schema = 0")
             if why := _fault(db) or ("empty" if not _names(db)[2] else ""):
-                raise Unusable(why)
+                raise sqlite3.DatabaseError(why)
         except BaseException:
             db.close()
             raise

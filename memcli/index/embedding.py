@@ -9,15 +9,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from memcli.errors import ProviderError
-from memcli.index.vectors import (
-    WORDS,
-    Chosen,
-    Damaged,
-    Vectors,
-    VectorState,
-    embedded_text,
-    is_content,
-)
+from memcli.index import vectors as kept
+from memcli.index.vectors import WORDS, Chosen, Damaged, Vectors, VectorState
 from memcli.memory.words import word_forms
 from memcli.providers import embed as vector
 from memcli.providers.embed import DIM
@@ -32,6 +25,7 @@ PAID_BATCH = 128  # the same for a provider: what it gave before it failed is ke
 FEW = 64  # up to so many chunks are embedded without numpy, whose import would cost more
 _EMBEDDED = "CASE around WHEN '' THEN text ELSE substr(around, 1, instr(around, char(12)) - 1) END"
 """A bullet is embedded with what it stands among."""
+Progress = Callable[[int, int], None]
 Weighted = Mapping[str, tuple[int, bytes]]  # word -> (weight, vector)
 
 
@@ -44,12 +38,7 @@ class Missing(NamedTuple):
 
 
 def fill(
-    vectors: Vectors,
-    embedder: Embedder,
-    chosen: Chosen,
-    *,
-    wait: float,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    vectors: Vectors, embedder: Embedder, chosen: Chosen, wait: float, progress: Progress
 ) -> int:
     """Embed what has no vector yet; how many chunks that were. Raises ProviderError, and
     OperationalError when another process keeps the index for longer than `wait` seconds.
@@ -66,9 +55,7 @@ def fill(
     return _fill(vectors, embedder, chosen, progress)
 
 
-def _fill(
-    vectors: Vectors, embedder: Embedder, chosen: Chosen, progress: Callable[[int, int], None]
-) -> int:
+def _fill(vectors: Vectors, embedder: Embedder, chosen: Chosen, progress: Progress) -> int:
     state = vectors.state()
     missing = _missing(vectors, chosen, state.upto if state else 0)
     local = embedder.provider == "local"
@@ -78,7 +65,7 @@ def _fill(
             f"SELECT id, digest, title, {_EMBEDDED} FROM chunks WHERE id {ONE_OF}",
             (json.dumps(missing[start : start + size]),),
         )
-        batch = [Missing(i, key, embedded_text(*texts)) for i, key, *texts in rows]
+        batch = [Missing(i, key, kept.embedded_text(*texts)) for i, key, *texts in rows]
         if batch and local:
             _embed_words(vectors, cast("Local", embedder), batch)
         elif batch:
@@ -178,7 +165,7 @@ def _embed_words(vectors: Vectors, local: Local, batch: Sequence[Missing]) -> No
     made = (_sums if len(batch) <= FEW else _many_sums)(forms, weighted)
     with transaction(vectors.db):
         ids = _numbered(vectors, weighted)
-        content = {word: ids[word] for word in distinct if is_content(word)}
+        content = {word: ids[word] for word in distinct if kept.is_content(word)}
         own = [dict.fromkeys(content[word] for word in words if word in content) for words in forms]
         _write(vectors, local, batch, made, [array("I", numbers).tobytes() for numbers in own])
 

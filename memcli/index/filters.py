@@ -274,14 +274,12 @@ def _by_values(filters: Filters) -> dict[str, str]:
 def _found(
     db: sqlite3.Connection, where: str, *values: object, table: str = "chunks"
 ) -> list[Candidate]:
-    select = f"SELECT {_COLUMNS} FROM {table} WHERE {where}"
-    return [_candidate(row) for row in db.execute(select, values)]
-
-
-def _candidate(row: tuple[Any, ...]) -> Candidate:
-    values = None
-    with suppress(TypeError, ValueError, RecursionError):
-        values = json.loads(row[11])
-    if tuple(map(type, row[:11])) != _TYPES or type(values) is not dict:
-        raise sqlite3.DatabaseError(FORGED)
-    return Candidate._make((*row[:11], values, row[12]))
+    found = []
+    for row in db.execute(f"SELECT {_COLUMNS} FROM {table} WHERE {where}", values):
+        metadata = None
+        with suppress(TypeError, ValueError, RecursionError):
+            metadata = json.loads(row[11])
+        if tuple(map(type, row[:11])) != _TYPES or type(metadata) is not dict:
+            raise sqlite3.DatabaseError(FORGED)
+        found.append(Candidate._make((*row[:11], metadata, row[12])))
+    return found

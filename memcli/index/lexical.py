@@ -38,8 +38,8 @@ _WORD = re.compile(r"[^\W_]+(?:[_./:+#'’-]+[^\W_]+)*", re.UNICODE)
 _PIECE = re.compile(r"[^\W_]+")
 # Words that join others, of eight languages, without those that mean something in English.
 STOP_WORDS = frozenset(table("index/stop_words.txt").split())
-# Characters that only join words or point.
-_FILLERS = frozenset("的了吗呢吧着过们么很我你他她它您这那哪")
+# Two characters of a script without spaces that say as little as a stop word.
+_FILLER = re.compile("[\u3041-\u309f]{2}|.?[的了吗呢吧着过们么很我你他她它您这那哪]").match
 
 
 class Query(NamedTuple):
@@ -91,7 +91,7 @@ def _terms(word: str) -> list[str]:
         runs = spaceless_runs(piece)
         for run in runs:
             pairs = [pair for pair in bigrams(run) if len(pair) == 2]
-            found += [pair for pair in pairs if not is_filler(pair)] or pairs or [run + "*"]
+            found += [pair for pair in pairs if not _FILLER(pair)] or pairs or [run + "*"]
         if not runs or "".join(runs) != piece:
             parts = (part.lower() for part in humps(piece) if len(part) > 1)
             found += [piece.lower(), *(part for part in parts if part not in STOP_WORDS)]
@@ -105,11 +105,6 @@ def _distinct(pieces: Sequence[str]) -> list[str]:
             break
         found[piece.lower()] = None
     return list(found)
-
-
-def is_filler(pair: str) -> bool:
-    """Whether two characters of a script without spaces say as little as a stop word."""
-    return all("\u3041" <= char <= "\u309f" for char in pair) or not _FILLERS.isdisjoint(pair)
 
 
 def _phrases(words: Sequence[str]) -> list[str]:
@@ -146,6 +141,9 @@ def top(scores: Mapping[int, float], pool: int) -> dict[int, float]:
     return dict(sorted(kept.items(), key=lambda item: -item[1]))
 
 
+_Ids = frozenset[int]
+
+
 class Lexical:
     """The words of an index."""
 
@@ -176,11 +174,7 @@ class Lexical:
         return [idf(n, total) for n in self.counts(words)]
 
     def best(
-        self,
-        terms: Sequence[str],
-        allowed: frozenset[int] | None,
-        denied: frozenset[int],
-        pool: int = POOL,
+        self, terms: Sequence[str], allowed: _Ids | None, denied: _Ids, pool: int = POOL
     ) -> dict[int, float]:
         """BM25 of the best-matching chunks, and of all that tie with the last of them; `allowed`
         None: of all but the `denied`. The idf is kept positive, which is possible when asked term
@@ -194,7 +188,9 @@ class Lexical:
         scores, covered = dict[int, float](), dict[int, float]()
         for rarity, n, term in rare:
             rows = self._matching(quoted(term)) if self._has_passages else n
-            factor = rarity / _fts_idf(rows, total)
+            # The idf inside FTS5's bm25 is floored where a term stands in more than half of all.
+            own = max((total - rows + 0.5) / (rows + 0.5), 1.0)
+            factor = rarity / (math.log(own) or 1e-6)
             select = _SCORES + _AMONG if among else _SCORES
             for rowid, points in self.db.execute(select, (quoted(term), *among)):
                 if (allowed is None or rowid in allowed) and rowid not in denied:
@@ -204,10 +200,7 @@ class Lexical:
         return top({i: discounted(s, covered[i], every) for i, s in scores.items()}, pool)
 
     def _leaders(
-        self,
-        rare: Sequence[tuple[float, int, str]],
-        allowed: frozenset[int] | None,
-        denied: frozenset[int],
+        self, rare: Sequence[tuple[float, int, str]], allowed: _Ids | None, denied: _Ids
     ) -> list[int]:
         """The chunks that cover most of the query, where common words match very many."""
         covered: Counter[int] = Counter()
@@ -241,9 +234,3 @@ def quoted(term: str) -> str:
     """One term or phrase as FTS5 takes it; a trailing `*` asks for a prefix."""
     whole = '"' + term.removesuffix("*").replace('"', '""') + '"'
     return whole + "*" if term.endswith("*") else whole
-
-
-def _fts_idf(n: int, total: int) -> float:
-    """The idf inside FTS5's bm25: floored where a term stands in more than half of the rows."""
-    share = (total - n + 0.5) / (n + 0.5)  # not above 0 where rows were lost that FTS5 still has
-    return math.log(share) if share > 1 else 1e-6

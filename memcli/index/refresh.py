@@ -42,6 +42,7 @@ _STATUS = re.compile(
     r"(?im)^(?:[-*+] {1,4})?(?:#{1,6} {1,4})?[*_]{0,2}status[*_:]{0,4}[ \t]{0,8}\r?\n?\r?\n?"
     r"[ \t]{0,8}[\"'*_~\[]{0,4}(superseded|rejected|deprecated)\b"
 )
+Progress = Callable[[int], object]
 _as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -182,12 +183,7 @@ _META = (
 
 
 def refresh(
-    index: Index,
-    found: Sequence[FoundFile],
-    *,
-    wait: float,
-    progress: Callable[[int], None] = lambda done: None,
-    rebuild: bool = False,
+    index: Index, found: Sequence[FoundFile], *, wait: float, progress: Progress, rebuild: bool
 ) -> Refreshed:
     """Bring the index to the state of the files; `wait` seconds for another writer at most."""
     index.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
@@ -222,9 +218,7 @@ class _Writer:
         self.index, self.db, self.vectors = index, index.db, index.vectors
         self.fts = not index.empty()  # words are added row by row; into an empty index, at once
 
-    def bring(
-        self, found: Sequence[FoundFile], progress: Callable[[int], None], *, rebuild: bool
-    ) -> Refreshed:
+    def bring(self, found: Sequence[FoundFile], progress: Progress, *, rebuild: bool) -> Refreshed:
         """Write what changed, forget what is gone, finish the words."""
         if rebuild:
             self.db.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('delete-all')")
@@ -290,7 +284,10 @@ class _Writer:
             self._note(file, (mtime, size, identity, 0, ""), [problem])
             return None
         memory = parse(text, file.name)
-        entries, around = _units(memory, ruled_out(file.name, text))
+        prose = sections(memory)
+        if status := ruled_out(file.name, text):
+            prose = [unit._replace(extra={**unit.extra, "ruled_out": status}) for unit in prose]
+        entries, around = [*prose, *memory.entries], passages(prose)
         state = (mtime, size, identity, len(entries), linked)
         source = self._note(file, state, memory.problems)
         live = file.place.store == "memory"
@@ -309,7 +306,8 @@ class _Writer:
     def _insert(self, source: int, wanted: Sequence[Row]) -> None:
         top = self.db.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0]
         self.db.executemany(_INSERT, [(source, *row) for row in wanted])
-        self.vectors.outdate()
+        if (state := self.vectors.state()) is not None:
+            self.vectors.keep(state._replace(whole=False))
         corrections = self.db.execute(
             "SELECT id, metadata, text FROM chunks WHERE id > ? AND type = ? AND part = 0",
             (top, CORRECTIVE),
@@ -365,10 +363,3 @@ class _Writer:
             for other in entry.extra.get(relation, ())
         ]
         self.db.executemany("INSERT OR IGNORE INTO relations VALUES (?, ?, ?, 1.0, ?)", edges)
-
-
-def _units(memory: MemoryFile, status: str) -> tuple[list[Entry], dict[str, str]]:
-    prose = sections(memory)
-    if status:
-        prose = [unit._replace(extra={**unit.extra, "ruled_out": status}) for unit in prose]
-    return [*prose, *memory.entries], passages(prose)

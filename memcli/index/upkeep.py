@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from memcli.errors import RefusedError, UsageError
 from memcli.index import database, view
-from memcli.index.database import IN_MEMORY, Index, Refreshed, Unusable
+from memcli.index.database import IN_MEMORY, Index, Refreshed
 from memcli.index.view import Candidate
 from memcli.named import NamedTuple
 from memcli.project.config import Config
@@ -21,10 +21,10 @@ from memcli.storage.files import MAGIC, digest, open_file, transaction
 
 if TYPE_CHECKING:
     from memcli.index.vectors import Chosen
-    from memcli.project.levels_on_disk import FoundFile
     from memcli.providers.embed import Embedder
 
 T = TypeVar("T")
+Progress = Callable[[int], object]  # told how many are done
 RECALL_WAIT = 0.2  # seconds for a busy index; then the answer comes from what is there
 BUILD_WAIT = 10.0
 _NO_ROOM = {
@@ -91,12 +91,10 @@ class ProjectIndex:
             self.index.db.executemany(insert, rows)
         return len(rows)
 
-    def refresh(
-        self, wait: float | None, progress: Callable[[int], None], *, rebuild: bool
-    ) -> Refreshed:
+    def refresh(self, wait: float | None, progress: Progress, *, rebuild: bool) -> Refreshed:
         """Bring the index up to the files; a busy one is left as it is, with a note."""
-        root, files = self.project.root, self.project.listing.files
-        done = self.guarded(lambda: self._refresh(files, wait, progress, rebuild=rebuild))
+        root = self.project.root
+        done = self.guarded(lambda: self._refresh(wait, progress, rebuild=rebuild))
         if done.busy and self.index.empty():
             what = f"the index is being built by another process ({self.index.path})"
             raise RefusedError(what, "run again")
@@ -109,13 +107,9 @@ class ProjectIndex:
         return done
 
     def _refresh(
-        self,
-        files: Sequence[FoundFile],
-        wait: float | None = BUILD_WAIT,
-        progress: Callable[[int], None] = lambda done: None,
-        *,
-        rebuild: bool = False,
+        self, wait: float | None = BUILD_WAIT, progress: Progress = id, *, rebuild: bool = False
     ) -> Refreshed:
+        files = self.project.listing.files
         if not rebuild and not any(self.index.stale(files)):
             return Refreshed()
         from memcli.index.refresh import refresh  # it reads files: not loaded without need
@@ -130,7 +124,7 @@ class ProjectIndex:
             if self._open is None:
                 self._open = Index(self.path(make=False), self.notes, look=True)
             return work()
-        except (Unusable, sqlite3.DatabaseError) as error:
+        except sqlite3.DatabaseError as error:
             self.notes.append(f"the index cannot be used ({error}): mem index builds it anew")
             return None
 
@@ -144,7 +138,7 @@ class ProjectIndex:
                 self._of_this_run(error, self.index.path)
                 return work()
             self.index.repair(error)
-            self._refresh(self.project.listing.files)
+            self._refresh()
             return work()
 
     def _cached(self, *, make: bool) -> Path:
@@ -168,7 +162,7 @@ class ProjectIndex:
             raise RefusedError(why, "mem doctor") from None
         self.notes.append(f"{why}; one was made for this run alone: free some space")
         self._open = Index(IN_MEMORY, self.notes)
-        self._refresh(self.project.listing.files)
+        self._refresh()
         return self._open
 
 
@@ -211,11 +205,12 @@ def embed_chosen(
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> int:
     """Embed what has no vector yet; how many chunks that were. Raises ProviderError."""
-    if embedder is None or not index.vectors.due(embedder, chosen):
+    state = index.vectors.state()
+    if embedder is None or (state and state.whole and state.fits(embedder, chosen)):
         return 0
     from memcli.index.embedding import fill
 
-    return fill(index.vectors, embedder, chosen, wait=wait, progress=progress)
+    return fill(index.vectors, embedder, chosen, wait, progress)
 
 
 class Located(NamedTuple):

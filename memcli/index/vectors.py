@@ -93,17 +93,6 @@ class Vectors:
         """Write down what the vectors are, in the running transaction."""
         self.db.execute("INSERT OR REPLACE INTO meta VALUES ('vectors', ?)", (json.dumps(state),))
 
-    def outdate(self) -> None:
-        """Remember, in the running transaction, that chunks were added."""
-        state = self.state()
-        if state is not None and state.whole:
-            self.keep(state._replace(whole=False))
-
-    def due(self, embedder: Embedder, chosen: Chosen) -> bool:
-        """Whether anything has to be embedded."""
-        state = self.state()
-        return state is None or not state.whole or not state.fits(embedder, chosen)
-
     def dimension(self) -> int:
         """The dimension of the vectors, 0 where there are none."""
         row = self.db.execute(

@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from memcli.errors import UsageError
 from memcli.index.lexical import Query
-from memcli.memory.values import (
-    KINDS,
-    LEVEL_WORDS,
-    LEVELS,
-    OUTERMOST,
-    STORES,
-    TYPES,
-    Place,
-    Problem,
-)
+from memcli.memory import values
+from memcli.memory.values import LEVELS, OUTERMOST, Place, Problem
 from memcli.memory.words import is_day
 from memcli.named import NamedTuple
 from memcli.project.context import View
@@ -167,10 +159,10 @@ class Filters(NamedTuple):
 
 def check(filters: Filters, now: datetime.date) -> Filters:
     """`filters` with other names for levels resolved and dates made ISO. Raises UsageError."""
-    level = tuple(LEVEL_WORDS.get(name, name) for name in filters.level)
+    level = tuple(values.LEVEL_WORDS.get(name, name) for name in filters.level)
     for what, given, allowed in (
-        ("level", level, LEVELS), ("type", filters.type, TYPES),
-        ("kind", filters.kind, KINDS), ("store", filters.store, STORES),
+        ("level", level, LEVELS), ("type", filters.type, values.TYPES),
+        ("kind", filters.kind, values.KINDS), ("store", filters.store, values.STORES),
     ):  # fmt: skip
         extra = " (also team, dispatch, session)" if what == "level" else ""
         for name in (name for name in given if name not in allowed):
@@ -235,7 +227,6 @@ def visible(files: Iterable[F], view: View, filters: Filters) -> list[F]:
 
 
 def _chosen(files: Sequence[Any], view: View, filters: Filters) -> tuple[set[str], set[str]]:
-    """The jobs and tasks in view; empty: all of them. A legacy session has the job ""."""
     here = {view.job} if view.inside else set()
     if filters.job:
         return set(filters.job), set(filters.task)

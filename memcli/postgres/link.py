@@ -67,16 +67,10 @@ class Link:
             self._left = max(self._left - (time.monotonic() - began), LEAST)
 
 
-def _needed() -> UsageError:
-    return UsageError("the shared index needs the extra postgres", distribution.hint("postgres"))
-
-
 def connect(url: str, *, autocommit: bool = False) -> psycopg.Connection[Any]:
     """A connection to the server."""
-    try:
-        import psycopg
-    except ImportError:
-        raise _needed() from None
+    import psycopg
+
     logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it logs is raised, too
     return psycopg.connect(url, autocommit=autocommit, connect_timeout=10, application_name="mem")
 
@@ -87,7 +81,8 @@ def shown(url: str, environ: Mapping[str, str]) -> str:
         from psycopg import ProgrammingError
         from psycopg.conninfo import conninfo_to_dict
     except ImportError:
-        raise _needed() from None
+        hint = distribution.hint("postgres")
+        raise UsageError("the shared index needs the extra postgres", hint) from None
     if not url:
         hint = "set store_url in ~/.config/mem/config.toml, or MEM_STORE_URL"
         raise UsageError("no shared index is configured", hint)

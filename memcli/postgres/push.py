@@ -73,7 +73,6 @@ def push(app: App, *, archived: bool = False) -> PushReport:
 
 
 def _wanted(app: App, archived: bool) -> tuple[dict[str, FileRow], tuple[str, ...]]:
-    """The committed files that are sent, by path, and the names of memory files not in git."""
     wanted = {
         row.path: row
         for row in app.index.files().values()
@@ -151,7 +150,6 @@ def _read(app: App, row: FileRow, identity: str, problems: list[Problem]) -> wri
 def _new(
     to: _Target, team: str, added: Sequence[tuple[writer.FileChange, writer.Sent]]
 ) -> list[writer.NewChunk]:
-    """The chunks that the server does not have, with their words and vectors."""
     sent = [one for _, one in added]
     with Tokenizer() as tokenizer:
         labels = (f"=t:{team}", f"=p:{to.identity.key}")
@@ -183,7 +181,6 @@ def _with_model(to: _Target) -> _Target:
 
 
 def _chosen(app: App, sent: writer.Sent) -> bool:
-    """Whether a live chunk is to be embedded (`vectors.Chosen` says it in SQL)."""
     chosen, row, values = app.chosen, sent.row, json.loads(sent.row.metadata)
     if values.get("embed") is not None:
         return bool(values["embed"])
@@ -192,7 +189,6 @@ def _chosen(app: App, sent: writer.Sent) -> bool:
 
 
 def _vectors(to: _Target, texts: Sequence[str]) -> list[str | None]:
-    """The vectors of texts, as the server reads them; what is in the cache is not paid again."""
     embedder = to.app.providers.embedder
     if embedder is None or not texts:
         return [None] * len(texts)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from memcli.errors import UsageError
 from memcli.index import lexical as bm25
-from memcli.index.view import Candidate, FileRow, Filters
+from memcli.index.view import About, Candidate, FileRow, Filters
 from memcli.memory.values import Place
 from memcli.memory.words import SIZE, join
 from memcli.postgres import link
@@ -46,13 +46,7 @@ _PLACES = {"bitbucket": "src", "gitlab": "-/blob", "gitea": "src/commit", "codeb
 class SharedIndex:
     """One search over the shared index. Raises MemError when the server cannot answer."""
 
-    def __init__(
-        self,
-        server: Link,
-        filters: Filters,
-        names: Sequence[str],
-        about: Callable[[str | None, str], bool],
-    ) -> None:
+    def __init__(self, server: Link, filters: Filters, names: Sequence[str], about: About) -> None:
         self.link = server
         self._about = about
         self._paths = json.dumps(filters.path)
@@ -64,14 +58,10 @@ class SharedIndex:
         self.mean_length = sum(p.length for p in counted) / self.total if self.total else 1.0
         self._only = [p.key for p in chosen] if names else None
         self.files: dict[int, FileRow] = {}
-        self._file_of: dict[Key, int] = {}
-        self._project_of: dict[int, str] = {}
-        self._numbers: dict[Key, int] = {}
-        self._keys: dict[int, Key] = {}
-        self._heads: dict[int, Key] = {}
-        self._whole: dict[Key, str] = {}
-        self._loaded: dict[int, Candidate] = {}
-        self._counts: dict[str, int] = {}
+        self._file_of, self._project_of = dict[Key, int](), dict[int, str]()
+        self._numbers, self._keys = dict[Key, int](), dict[int, Key]()
+        self._heads, self._whole = dict[int, Key](), dict[Key, str]()
+        self._loaded, self._counts = dict[int, Candidate](), dict[str, int]()
 
     def _ask(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self.link.ask(lambda c: c.execute(statement, values).fetchall())
@@ -113,7 +103,12 @@ class SharedIndex:
         if not asked:
             return {}
         leaders = self._leaders(asked, bound)
-        counted = sorted((self._count(term, bound, leaders), term) for term in asked)
+        counted = sorted(
+            (sum(bool(frequency(t, each)) for each in leaders.values()), t)
+            if len(t.words) > 1
+            else (bound[t.text], t)
+            for t in asked
+        )
         rare = [(bm25.idf(n, self.total), term) for n, term in counted if n]
         every = sum(idf for idf, _ in rare)
         scores = {number: self._score(leader, rare, every) for number, leader in leaders.items()}
@@ -142,11 +137,6 @@ class SharedIndex:
 
     def _fits(self, paths: Any) -> bool:
         return self._paths == "[]" or self._about(json.dumps(paths) if paths else None, self._paths)
-
-    def _count(self, term: Term, bound: Mapping[str, int], leaders: Mapping[int, Leader]) -> int:
-        if len(term.words) == 1:
-            return bound[term.text]
-        return sum(bool(frequency(term, leader)) for leader in leaders.values())
 
     def _score(self, leader: Leader, rare: Sequence[tuple[float, Term]], every: float) -> float:
         score = covered = 0.0
@@ -194,7 +184,6 @@ class SharedIndex:
     def _load(
         self, keys: Iterable[Key], value: str = "NULL", values: Sequence[Any] = ()
     ) -> dict[int, float | None]:
-        """Fetch chunks with their files; what `value` (SQL) is for each, by number."""
         rows = self._ask(
             f"SELECT {value}, c.project::text, c.id, c.file, c.head, c.entry, c.part, c.type, "
             "c.kind, c.date,"
@@ -301,7 +290,6 @@ BY_KEY = (
 
 
 def _columns(keys: Iterable[Key]) -> tuple[list[str], list[int]]:
-    """Keys as two lists, each key once."""
     keys = list(dict.fromkeys(keys))
     return [key[0] for key in keys], [key[1] for key in keys]
 

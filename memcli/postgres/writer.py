@@ -293,7 +293,6 @@ def _file(key: UUID, facts: Facts, file: FileChange) -> tuple[Any, ...]:
 
 
 def _chunk(key: UUID, facts: Facts, chunk: NewChunk) -> tuple[Any, ...]:
-    """The values of `COLUMNS`."""
     file, sent, row, place = chunk.file, chunk.sent, chunk.sent.row, chunk.file.place
     model = (facts.model, facts.dim) if chunk.vector else ("", 0)
     return (

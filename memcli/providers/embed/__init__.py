@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memcli.project.config import Config
-
     Matrix = NDArray[np.float32]
 
 
@@ -44,28 +42,6 @@ class Embedder(Protocol):
         what is looked for; `deadline`: seconds for the whole call. Raises ProviderError.
         """
         ...
-
-
-def make_embedder(config: Config, environ: Mapping[str, str]) -> Embedder | None:
-    """The embedder of the configuration, None for none. Raises UsageError for what is missing."""
-    name = config.embedder
-    if name == "auto":
-        name = "local" if local_package() is not None else "none"
-    if name == "none":
-        return None
-    if name == "local":
-        from memcli.providers.embed.local import Local
-        from memcli.storage.files import cache_dir
-
-        return Local(cache_dir)
-    if name == "onnx":
-        from memcli.providers.embed.onnx import Onnx
-
-        return Onnx(config.embed_folder, model=config.embed_model)
-    from memcli.providers.embed.http import HttpEmbedder
-    from memcli.providers.embed.wire import make_wire
-
-    return HttpEmbedder(make_wire(config, environ))
 
 
 K = TypeVar("K")

@@ -222,15 +222,8 @@ def fault_of(vectors: Matrix) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """At most `limit` bytes of the text, cut at a word's end where its last half has one."""
-    data = text.encode("utf-8")
-    if len(data) <= limit:
-        return text
-    cut = data[:limit].decode("utf-8", "ignore")
-    if not text[len(cut)].isspace():
-        words = cut.rsplit(None, 1)[0]
-        cut = words if len(words) * 2 >= len(cut) else cut
-    return cut.rstrip()
+    """At most `limit` bytes of the text."""
+    return text.encode("utf-8")[:limit].decode("utf-8", "ignore")
 
 
 def _library() -> Any:

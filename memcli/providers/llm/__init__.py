@@ -5,14 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from memcli.errors import ProviderError
-from memcli.project.config import Config
-
-if TYPE_CHECKING:
-    from memcli.providers.llm.ledger import Ledger
-
 
 TIMEOUT = 120.0  # seconds that a question may take
 
@@ -70,27 +65,6 @@ class Provider(Model, Protocol):
 
     name: str
     model: str
-
-
-def make_model(config: Config, environ: Mapping[str, str], ledger: Ledger) -> Model | None:
-    """The model that `config.llm` names; None for "none". Raises UsageError for what is missing."""
-    from memcli.providers.llm.ledger import Guarded
-
-    if config.llm == "none":
-        return None
-    provider: Provider
-    if config.llm == "scripted":
-        provider = Scripted(config.llm_replies)
-    elif config.llm == "anthropic":
-        from memcli.providers.llm.anthropic import Anthropic
-
-        provider = Anthropic(config.model, environ)
-    else:
-        from memcli.providers.llm.command import COMMANDS
-
-        provider = COMMANDS[config.llm](config.model, environ)
-    limits = {key: getattr(config, key) for key in ("max_cost", "max_cost_day", "max_calls")}
-    return Guarded(provider, limits, ledger)
 
 
 class Scripted:

@@ -77,7 +77,6 @@ class AgentCommand:
     def _run(
         self, command: list[str], text: str, folder: str, seconds: float
     ) -> tuple[int, str, str]:
-        """Exit status, output and errors. Raises TimeoutError; then all of it is dead."""
         pipe = subprocess.PIPE
         try:
             process = self._running = subprocess.Popen(

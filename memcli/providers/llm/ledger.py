@@ -10,15 +10,8 @@ from memcli.providers.llm import Ask, Provider, Reply, Usage
 from memcli.text.controls import strip_private
 from memcli.text.secrets import redact_secrets
 
-TYPES: dict[str, Any] = {
-    "object": dict,
-    "array": list,
-    "string": str,
-    "boolean": bool,
-    "null": type(None),
-    "number": (int, float),
-    "integer": int,
-}
+TYPES: dict[str, Any] = {"object": dict, "array": list, "string": str, "boolean": bool}
+TYPES |= {"null": type(None), "number": (int, float), "integer": int}
 SHOWN = 80  # how many characters of a bad reply a message shows
 
 

@@ -8,8 +8,9 @@ import pytest
 
 from memcli.errors import ProviderError
 from memcli.project.config import Config
-from memcli.providers.embed import http, make_embedder
-from memcli.providers.embed.http import HttpEmbedder, shorten
+from memcli.providers.configured import make_embedder
+from memcli.providers.embed import http
+from memcli.providers.embed.http import HttpEmbedder
 from tests.providers.embed.server import CLOSE, DRIP, HANG, Answer, Server, vector_of
 
 
@@ -114,21 +115,6 @@ def test_texts_are_made_fit_to_send(server: Server) -> None:
     assert len(vectors) == 5
 
 
-CUTS = [
-    ("one two three", 13, "one two three"),
-    ("one two three", 12, "one two"),
-    ("a " + "b" * 50, 20, "a " + "b" * 18),
-    ("ÄÖÜÄÖÜ", 5, "ÄÖ"),
-]
-
-
-@pytest.mark.parametrize(("text", "limit", "expected"), CUTS)
-def test_a_long_text_is_cut_at_a_word(text: str, limit: int, expected: str) -> None:
-    """At most `limit` bytes, no half characters, no half words unless half of it would be lost."""
-    assert shorten(text, limit) == expected
-    assert len(expected.encode()) <= limit
-
-
 def test_requests_are_bounded_in_bytes_too(server: Server) -> None:
     """Long texts are cut to the limit of one, and go fewer at a time."""
     embedder = made(server)
@@ -171,7 +157,7 @@ def test_what_the_provider_says_is_shown_short_and_clean(server: Server) -> None
 def test_making_an_embedder_loads_nothing_heavy() -> None:
     """The HTTP client, numpy and the runtimes are imported when something is embedded, not before."""
     script = (
-        "import sys, memcli.providers.embed.onnx; from memcli.providers.embed import make_embedder\n"
+        "import sys, memcli.providers.embed.onnx; from memcli.providers.configured import make_embedder\n"
         "from memcli.project.config import Config\n"
         "for name in ('openai', 'gemini', 'ollama', 'openai-compatible'):\n"
         "    config = Config(embedder=name, embed_model='m', embed_url='http://a')\n"

@@ -12,7 +12,7 @@ import pytest
 
 from memcli.errors import ProviderError, UsageError
 from memcli.project.config import Config
-from memcli.providers.embed import make_embedder
+from memcli.providers.configured import make_embedder
 from memcli.providers.embed.onnx import Onnx
 
 pytest.importorskip("onnxruntime")

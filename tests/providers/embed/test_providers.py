@@ -7,7 +7,7 @@ import pytest
 
 from memcli.errors import ProviderError, UsageError
 from memcli.project.config import Config
-from memcli.providers.embed import make_embedder
+from memcli.providers.configured import make_embedder
 from memcli.providers.embed.http import HttpEmbedder
 from memcli.providers.embed.wire import parse_host
 from tests.providers.embed.server import Answer, Server, vector_of

@@ -9,7 +9,8 @@ import pytest
 
 from memcli.errors import ProviderError, UsageError
 from memcli.project.config import Config
-from memcli.providers.llm import Ask, Model, Reply, Usage, make_model
+from memcli.providers.configured import make_model
+from memcli.providers.llm import Ask, Model, Reply, Usage
 from memcli.providers.llm.anthropic import Anthropic
 from memcli.providers.llm.ledger import Call, Guarded, Ledger
 from tests.providers.llm.server import Api, Step, serve, tokens

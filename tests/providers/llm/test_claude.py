@@ -13,7 +13,8 @@ import pytest
 
 from memcli.errors import ProviderError
 from memcli.project.config import Config
-from memcli.providers.llm import Ask, Model, make_model
+from memcli.providers.configured import make_model
+from memcli.providers.llm import Ask, Model
 from memcli.providers.llm.ledger import Call, Ledger
 
 pytestmark = pytest.mark.process
