@@ -41,6 +41,11 @@ class Anchor(NamedTuple):
     kind: str
     text: str
 
+    @property
+    def end(self) -> str:
+        """A path as it stands in longer ones, between slashes."""
+        return f"/{self.text.removeprefix('./').rstrip('/')}/"
+
 
 class Fate(NamedTuple):
     """`state` is here, gone, moved (to `now`), never (in this history) or untold; `commit` removed
@@ -208,7 +213,7 @@ class Codebase:
             if not new or anchor.kind == "glob":
                 return ""
             if new in self.files:
-                inner = _below(anchor.text, path)
+                inner = f"/{path}/".partition(anchor.end)[2].rstrip("/")
                 return new.removesuffix(inner).rstrip("/") if new.endswith(inner) else ""
             out = self.git("log", "-1", "--diff-filter=D", "--no-renames", "--format=%h", "--", new)
             commit, path = (out or "").strip(), new
@@ -270,20 +275,14 @@ def is_prose(path: str) -> bool:
 def _specs(anchor: Anchor) -> tuple[str, ...]:
     if anchor.kind == "glob":
         return (f":(glob){anchor.text.lstrip('/')}", f":(glob)**/{anchor.text.lstrip('/')}")
-    path = re.sub(r"([*?\[\\])", r"\\\1", anchor.text.removeprefix("./").rstrip("/"))
-    return (f":(glob)**/{path}", f":(glob)**/{path}/**")
+    path = re.sub(r"([*?\[\\])", r"\\\1", anchor.end)
+    return (f":(glob)**{path[:-1]}", f":(glob)**{path}**")
 
 
 def _is_of(anchor: Anchor, path: str) -> bool:
     if anchor.kind == "glob":
         return globs.covers([anchor.text], path)
-    end = anchor.text.removeprefix("./").rstrip("/")
-    return f"/{path}/".find(f"/{end}/") >= 0
-
-
-def _below(name: str, path: str) -> str:
-    end = name.removeprefix("./").rstrip("/")
-    return f"/{path}/".partition(f"/{end}/")[2].rstrip("/")
+    return anchor.end in f"/{path}/"
 
 
 def rewritten(top: Path, day: str) -> dict[str, float]:

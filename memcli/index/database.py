@@ -177,11 +177,10 @@ def set_aside(path: Path) -> Path:
 
 
 def _inode(path: Path) -> tuple[int, int]:
-    try:
+    with contextlib.suppress(OSError):
         status = os.lstat(path)
-    except OSError:
-        return 0, 0
-    return status.st_dev, status.st_ino
+        return status.st_dev, status.st_ino
+    return 0, 0
 
 
 def _names(db: sqlite3.Connection) -> tuple[int, int, set[str]]:
@@ -240,16 +239,13 @@ def is_foreign(path: Path) -> bool:
     """Whether a file is an index of this version that another user or machine has made."""
     if not path.is_file():
         return False
-    try:
-        with opened(path, ("meta",), kind="index", hint=_HINT) as db:
-            if db.execute("PRAGMA user_version").fetchone()[0] != SCHEMA_VERSION:
-                return False
-            row = db.execute("SELECT value FROM meta WHERE key = 'token'").fetchone()
-    except DataError:
-        return False
-    token = str(row[0]) if row else ""
-    known = re.fullmatch("[0-9a-f]{32}", token)
-    return not known or not (state_dir() / "indexes" / token).exists()
+    select = "SELECT value FROM meta WHERE key = 'token'"
+    with contextlib.suppress(DataError), opened(path, ("meta",), kind="index", hint=_HINT) as db:
+        if db.execute("PRAGMA user_version").fetchone()[0] == SCHEMA_VERSION:
+            token = str((db.execute(select).fetchone() or [""])[0])
+            known = re.fullmatch("[0-9a-f]{32}", token)
+            return not known or not (state_dir() / "indexes" / token).exists()
+    return False
 
 
 def bought(path: Path) -> list[tuple[object, ...]]:

@@ -212,14 +212,11 @@ def differing(index: Index, found: Sequence[FoundFile]) -> tuple[list[str], list
 
 
 class _Writer:
-    """Writes files into the index, in the running transaction."""
-
     def __init__(self, index: Index) -> None:
         self.index, self.db, self.vectors = index, index.db, index.vectors
         self.fts = not index.empty()  # words are added row by row; into an empty index, at once
 
     def bring(self, found: Sequence[FoundFile], progress: Progress, *, rebuild: bool) -> Refreshed:
-        """Write what changed, forget what is gone, finish the words."""
         if rebuild:
             self.db.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('delete-all')")
             for table in ("chunks", "occasions", "relations", "file_meta"):
@@ -240,7 +237,6 @@ class _Writer:
         return Refreshed(len(read), sum(read), len(gone))
 
     def _link(self, files: Mapping[str, FoundFile]) -> None:
-        """Search the words of index lines with the files that they link to."""
         lines = defaultdict[str, dict[str, None]](dict)
         select = (
             "SELECT path, text FROM chunks INDEXED BY chunks_linking"

@@ -29,7 +29,7 @@ def lane(
 ) -> VectorLane:
     """The vector lane of searches over `index`; a note says why words alone are searched, if so."""
 
-    def look(task: str, asked: Query, lexical: Mapping[int, float]) -> Lane | None:
+    def look(task: str, asked: Query, lexical: Scores) -> Lane | None:
         try:
             made = embedder() if config.fusion != "bm25" else None
             if made is None:
@@ -59,18 +59,17 @@ def _require(index: SharedIndex, model: str, dim: int = 0) -> None:
         raise UsageError(what, f"set embed_dimensions = {min(dims)}")
 
 
-class _SharedWords(NamedTuple):
-    """As much of an index as `vector_lane.understand` asks."""
+Scores = Mapping[int, float]
 
+
+class _SharedWords(NamedTuple):
     shared: SharedIndex
     embedder: Embedder
 
     def dimension(self) -> int:
-        """Not known before the model is: `_require` asks."""
         return 0
 
     def words(self, words: Collection[str]) -> dict[str, tuple[int, int, bytes]]:
-        """(id, weight, vector) of the words that stand in the memory; ids count for nothing."""
         asked = sorted(words)
         counts = self.shared.counts([word.lower() for word in asked])
         there = [word for word, n in zip(asked, counts, strict=True) if n]
@@ -78,17 +77,11 @@ class _SharedWords(NamedTuple):
         return {word: (0, own.weight, own.vector) for word, own in found.items()}
 
     def idf(self, words: Sequence[str]) -> list[float]:
-        """How rare each word is."""
         return self.shared.idf(words)
 
 
 def _signals(
-    index: SharedIndex,
-    embedder: Embedder,
-    task: str,
-    asked: Query,
-    lexical: Mapping[int, float],
-    floor: float,
+    index: SharedIndex, embedder: Embedder, task: str, asked: Query, lexical: Scores, floor: float
 ) -> Signals:
     model = f"{embedder.provider}/{embedder.model}"
     _require(index, model)
@@ -103,9 +96,10 @@ def _signals(
     cosine = {i: value for i, value in cosine.items() if i in lexical or value >= floor}
     if embedder.provider != "local":
         return Signals(lexical, cosine)
-    known: dict[str, list[str]] = {}
     forms = {
-        c.rowid: _content(embedded_text(c.title, c.text), known)
+        c.rowid: [
+            w for w in dict.fromkeys(word_forms(embedded_text(c.title, c.text))) if is_content(w)
+        ]
         for c in index.candidates(list(cosine))
     }
     distinct = {word for own in forms.values() for word in own}
@@ -114,12 +108,3 @@ def _signals(
         ids = {word: row[0] for word, row in met.vectors.words(distinct).items()}
         by_id = {i: Near(b"", array("I", [ids[word] for word in own])) for i, own in forms.items()}
         return Signals(lexical, cosine, *vector_lane.by_words(met.vectors, meaning, by_id))
-
-
-def _content(text: str, known: dict[str, list[str]]) -> list[str]:
-    found: dict[str, None] = {}
-    for part in text.split():
-        if part not in known:
-            known[part] = [word for word in word_forms(part) if is_content(word)]
-        found.update(dict.fromkeys(known[part]))
-    return list(found)

@@ -42,8 +42,6 @@ class PushReport(NamedTuple):
 
 
 class _Target(NamedTuple):
-    """What is pushed where: the project as the server knows it, and the model of its vectors."""
-
     app: App
     server: link.Link
     identity: Identity
@@ -151,7 +149,7 @@ def _new(
     to: _Target, team: str, added: Sequence[tuple[writer.FileChange, writer.Sent]]
 ) -> list[writer.NewChunk]:
     sent = [one for _, one in added]
-    with Tokenizer() as tokenizer:
+    with closing(Tokenizer()) as tokenizer:
         labels = (f"=t:{team}", f"=p:{to.identity.key}")
         words = tokenizer.words(writer.searched(sent), labels)
     chosen = [one for one in sent if to.dim and one.row.live and _chosen(to.app, one)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
@@ -70,7 +71,7 @@ class SharedIndex:
         return self.total
 
     def counts(self, words: Sequence[str]) -> list[int]:
-        with Tokenizer() as tokenizer:
+        with closing(Tokenizer()) as tokenizer:
             terms = tokenizer.terms(words)
         self._learn(terms)
         found = {term.text: min(map(self._counts.__getitem__, term.words)) for term in terms}
@@ -95,7 +96,7 @@ class SharedIndex:
             self._counts[head] = int(n)
 
     def lexical(self, terms: Sequence[str], pool: int) -> dict[int, float]:
-        with Tokenizer() as tokenizer:
+        with closing(Tokenizer()) as tokenizer:
             asked = tokenizer.terms(list(dict.fromkeys(terms)))
         self._learn(asked)
         bound = {term.text: min(map(self._counts.__getitem__, term.words)) for term in asked}
@@ -228,9 +229,8 @@ class SharedIndex:
             return candidate.text
         if key not in self._whole:
             rows = self._ask(
-                "SELECT text FROM mem.chunks WHERE project = %s AND head = %s"
-                " AND file = (SELECT file FROM mem.chunks WHERE project = %s AND id = %s) ORDER "
-                "BY part",
+                "SELECT text FROM mem.chunks WHERE project = %s AND head = %s AND file ="
+                " (SELECT file FROM mem.chunks WHERE project = %s AND id = %s) ORDER BY part",
                 (*key, *key),
             )
             self._whole[key] = join([row[0] for row in rows]) if rows else candidate.text
@@ -245,8 +245,7 @@ class SharedIndex:
             " CROSS JOIN LATERAL (SELECT array_position(f.heads, c.id)) h(place)"
             " CROSS JOIN LATERAL generate_series(greatest(h.place - 2, 1), h.place + 2) s(place))"
             " SELECT near.project::text, near.id, near.apart, o.entry FROM near"
-            " JOIN mem.chunks o ON o.project = near.project AND o.id = near.other WHERE "
-            "near.apart <> 0",
+            " JOIN mem.chunks o ON o.project = near.project AND o.id = near.other WHERE apart <> 0",
             _columns(keys),
         )
         around: dict[Key, dict[int, str]] = {}

@@ -2,8 +2,6 @@
 counted per column, weights say which column.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, combinations
@@ -26,7 +24,7 @@ class Words(NamedTuple):
 
 
 class Tokenizer:
-    """The tokenizer of the local index, outside of it. Use as a context manager."""
+    """The tokenizer of the local index, outside of it."""
 
     def __init__(self) -> None:
         self.db = sqlite3.connect(":memory:", isolation_level=None)
@@ -36,10 +34,8 @@ class Tokenizer:
         )
         self.db.execute("CREATE VIRTUAL TABLE instances USING fts5vocab(texts, instance)")
 
-    def __enter__(self) -> Tokenizer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Let go of the tables."""
         self.db.close()
 
     def words(self, rows: Sequence[Sequence[str]], labels: Sequence[str] = ()) -> list[Words]:
@@ -79,7 +75,7 @@ class Tokenizer:
         place = {name: i for i, name in enumerate(COLUMNS)}
         return [(term, doc, place[column], offset) for term, doc, column, offset in rows]
 
-    def terms(self, terms: Sequence[str]) -> list[Term]:
+    def terms(self, terms: Sequence[str]) -> "list[Term]":
         """The terms of a query (see `query.build`) as the words they are made of."""
         self._fill([("", term.removesuffix("*"), "", "", "") for term in terms])
         words: list[dict[int, str]] = [{} for _ in terms]

@@ -76,17 +76,12 @@ TODAY = Setting()
 
 
 class Outcome(NamedTuple):
-    """Points of percent against relevance alone, with the half-width of the 95 % interval.
-
-    `start` is before the first session, `worst` the worst seed, `fresh` counts only relevant
-    entries that were written after the last session.
+    """Points of recall@5 against relevance alone, with the half-width of the 95 % interval; `fresh`
+    counts only relevant entries that were written after the last session.
     """
 
-    start: float
     recall: float
     spread: float
-    worst: float
-    ndcg: float
     fresh: float
 
 
@@ -272,51 +267,32 @@ class Histories:
 
     def outcome(self, setting: Setting) -> Outcome:
         """How a setting compares with relevance alone, over all seeds."""
-        start = [score(Memory(plan, setting), plan, 0) for plan in self.plans]
         after = [self._after(plan, setting) for plan in self.plans]
         fresh = [self._after(plan, setting, fresh=True) for plan in self.fresh]
-        per_seed = _gains(after, self.pure, "recall@5")
-        gains = [gain for one in per_seed for gain in one]
+        gains = _gains(after, self.pure)
         # Seeds share questions: the interval is that of one seed, rather too wide than too narrow.
-        questions = len(self.plans[0].last)
-        return Outcome(
-            start=_mean(_gains(start, self.pure, "recall@5")),
-            recall=fmean(gains),
-            spread=1.96 * pstdev(gains) / questions**0.5,
-            worst=min(fmean(one) for one in per_seed),
-            ndcg=_mean(_gains(after, self.pure, "nDCG@10")),
-            fresh=_mean(_gains(fresh, self.pure_fresh, "recall@5")),
-        )
+        spread = 1.96 * pstdev(gains) / len(self.plans[0].last) ** 0.5
+        late = _gains(fresh, self.pure_fresh)
+        return Outcome(fmean(gains), spread, fmean(late) if late else 0.0)
 
 
 Measured = Sequence[Sequence[Mapping[str, float]]]
 
 
-def _gains(got: Measured, pure: Measured, metric: str) -> list[list[float]]:
-    return [
-        [100 * (a[metric] - b[metric]) for a, b in zip(own, other, strict=True)]
-        for own, other in zip(got, pure, strict=True)
-    ]
-
-
-def _mean(gains: Sequence[Sequence[float]]) -> float:
-    every = [gain for own in gains for gain in own]
-    return fmean(every) if every else 0.0
+def _gains(got: Measured, pure: Measured) -> list[float]:
+    pairs = (zip(own, other, strict=True) for own, other in zip(got, pure, strict=True))
+    return [100 * (a["recall@5"] - b["recall@5"]) for each in pairs for a, b in each]
 
 
 def table(
     results: Mapping[str, Mapping[Setting, Outcome]], settings: Sequence[Setting]
 ) -> Iterator[str]:
     """A row for each setting, as Markdown."""
-    columns = [f"{name}: start / after ± / worst seed / nDCG / fresh" for name in results]
-    yield f"| setting | {' | '.join(columns)} |"
+    yield f"| setting | {' | '.join(f'{name}: after ± / fresh' for name in results)} |"
     yield "| --- |" + " --- |" * len(results)
     for setting in settings:
-        cells = []
-        for o in (outcomes[setting] for outcomes in results.values()):
-            after = f"{o.recall:+.1f} ± {o.spread:.1f}"
-            rest = (f"{points:+.1f}" for points in (o.worst, o.ndcg, o.fresh))
-            cells.append(" / ".join([f"{o.start:+.1f}", after, *rest]))
+        outcomes = (own[setting] for own in results.values())
+        cells = (f"{o.recall:+.1f} ± {o.spread:.1f} / {o.fresh:+.1f}" for o in outcomes)
         yield f"| {setting.growth}, w {setting.exponent:g} | {' | '.join(cells)} |"
 
 

@@ -42,10 +42,8 @@ def replayed(session: Session, replies: Path) -> tuple[list[tuple[str, str]], pl
     entries = [entry for file in files for entry in file.entries if entry.kind != "episode"]
     norms = [text for name, text in outcome.texts.items() if name.endswith("institutional.md")]
     rows = [row for text in norms for row in text.splitlines() if row.startswith("- ")]
-    return [
-        *((entry.title, entry.body) for entry in entries),
-        *((row, row) for row in rows),
-    ], outcome
+    said = [(entry.title, entry.body) for entry in entries]
+    return [*said, *((row, row) for row in rows)], outcome
 
 
 def report(given: fit_rules.Set, read: Mapping[str, Session], out: Path) -> None:

@@ -126,9 +126,7 @@ def rows(data: Set, sets: Sequence[str]) -> tuple[list[Row], str]:
 
 
 def evaluate(data: Set, sets: Sequence[str], against: Sequence[str] = ()) -> dict[str, Any]:
-    """Mean metrics in percent, without and with the adversarial questions; the comparison when
-    asked for.
-    """
+    """Mean metrics in percent, without and with the adversarial questions; the comparison."""
     own, mode = rows(data, sets)
     result = {"set": data.name, "mode": mode, **_means(own)}
     if against:
@@ -150,9 +148,7 @@ def _recalls(found: Sequence[Row]) -> list[float]:
 
 
 def difference(own: Sequence[float], other: Sequence[float]) -> dict[str, float]:
-    """Mean of `own` minus `other` in points, and its 95 % interval by paired bootstrap (fixed
-    seed).
-    """
+    """Mean of `own` minus `other` in points, and its 95 % interval by paired bootstrap."""
     apart = [a - b for a, b in zip(own, other, strict=True)]
     dice = random.Random(1)
     means = sorted(sum(dice.choices(apart, k=len(apart))) / len(apart) for _ in range(DRAWS))

@@ -1,12 +1,12 @@
-"""What cold commands cost, beside plain SQLite and other versions of `mem`, in turns in one run.
+"""What cold commands and hooks cost, beside plain SQLite and other versions of `mem`, in turns.
 
     python -m tests.bench.speed [--sizes 1000,10000,100000] [--layout many|one|prose] [--runs 9]
-        [--embedders none,local] [--mem PROGRAM]... [--cpu]
+        [--embedders none,local] [--mem PROGRAM]... [--cpu] [--hooks]
 
 The entries are those of `tests.bench.corpus`. Floors: a fresh Python that asks one FTS5 query of
 the same words over the same texts, one that imports sqlite3, one that looks at every file, and a
 plain FTS5 build. Milliseconds are of the clock, with `--cpu` of the processor, which other work on
-the machine changes less.
+the machine changes less. With `--hooks` the hooks are measured, each call in a session of its own.
 """
 
 import argparse
@@ -18,9 +18,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from tests.bench.corpus import LAYOUTS, QUERY, texts, write_tree
 
@@ -43,6 +45,23 @@ used = resource.getrusage(resource.RUSAGE_CHILDREN)
 print(json.dumps([seconds, used.ru_utime + used.ru_stime, used.ru_maxrss]))
 sys.exit(code)
 """
+
+
+COMMANDS = {
+    "no change": ("index", "-q"),
+    "recall": ("recall", QUERY),
+    "ranked": ("recall", "--ranked", QUERY),
+}
+FLOORS = {"index": "plain build", "no change": "look at files"}
+FLOORS |= dict.fromkeys(("recall", "ranked", "edit and recall"), "plain query")
+HOOKS: Mapping[str, Mapping[str, Any]] = {
+    "prompt about memory": {"verb": "prompt", "prompt": QUERY},
+    "prompt about nothing": {"verb": "prompt", "prompt": "thanks, run the tests again"},
+    "session-start": {"verb": "session-start", "source": "startup"},
+    "pre-tool, command": {"verb": "pre-tool", "tool_name": "Bash", "tool_input": {"command": "git push"}},
+    "pre-tool, file": {"verb": "pre-tool", "tool_name": "Edit", "tool_input": {"file_path": "src/a.py"}},
+    "session-end": {"verb": "session-end", "reason": "other"},
+}  # fmt: skip
 
 
 class Cost(NamedTuple):
@@ -120,88 +139,90 @@ def warm(arms: Sequence[Arm], folder: Path) -> None:
             left.unlink()
 
 
-def measure(
-    count: int, layout: str, arms: Sequence[Arm], runs: int
-) -> tuple[dict[str, Cost], dict[Arm, dict[str, Cost]]]:
-    """(floors, commands of each arm) by name, for one tree."""
-    with tempfile.TemporaryDirectory(prefix="mem-speed-") as name:
+Jobs = dict[tuple[Arm | None, str], Callable[[], Cost]]
+Costs = dict[tuple[Arm | None, str], Cost]
+
+
+def measure(count: int, layout: str, arms: Sequence[Arm], runs: int, *, hooks: bool) -> Costs:
+    """What floors (of no arm) and the commands of each arm cost, for one tree."""
+    with tempfile.TemporaryDirectory(prefix="mem-speed-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         root, plain = folder / "root", folder / "plain.db"
         write_tree(root, count, layout)
         warm(arms, folder)
         terms = " OR ".join(f'"{word}"' for word in QUERY.split() if len(word) > 3)
-        built = plain_index(plain, count)
+        found: Costs = {(None, "plain build"): plain_index(plain, count)}
         environ = {arm: arm.environ(folder) for arm in arms}
 
-        def of(arm: Arm, *arguments: str) -> Cost:
-            return cost([*arm.command, *arguments], environ[arm], root)
+        def of(arm: Arm, *arguments: str, given: bytes = b"") -> Cost:
+            return cost([*arm.command, *arguments], environ[arm], root, given)
 
         def python(code: str, *arguments: str) -> Callable[[], Cost]:
             return lambda: cost([sys.executable, "-c", code, *arguments], environ[arms[0]], root)
 
-        indexed = {arm: of(arm, "index", "-q") for arm in arms}
-        commands = {
-            "no change": ("index", "-q"),
-            "recall": ("recall", QUERY),
-            "ranked": ("recall", "--ranked", QUERY),
-        }
-        jobs: dict[tuple[Arm | None, str], Callable[[], Cost]] = {
-            (None, "plain query"): python(QUERY_PLAIN, str(plain), terms),
-            (None, "import sqlite3"): python("import sqlite3"),
-            (None, "look at files"): python(SCAN),
-        }
+        found |= {(arm, "index"): of(arm, "index", "-q") for arm in arms}
+        jobs: Jobs = {(None, "import sqlite3"): python("import sqlite3")}
+        if hooks:
+            number = iter(range(10**6))
+            jobs |= {(arm, name): partial(hook, of, arm, root, number, call)
+                     for name, call in HOOKS.items() for arm in arms}  # fmt: skip
+            return found | in_turns(runs, jobs)
+        jobs[None, "plain query"] = python(QUERY_PLAIN, str(plain), terms)
+        jobs[None, "look at files"] = python(SCAN)
         jobs |= {
-            (arm, name): lambda arm=arm, given=given: of(arm, *given)
-            for name, given in commands.items()
+            (arm, name): partial(of, arm, *given)
+            for name, given in COMMANDS.items()
             for arm in arms
         }
-        costs = in_turns(runs, jobs)
-        edits = _edits(root, runs, {arm: lambda arm=arm: of(arm, "recall", QUERY) for arm in arms})
-        floors = {name: costs[None, name] for arm, name in jobs if arm is None}
-        own = {arm: {name: costs[arm, name] for name in commands} for arm in arms}
-        return floors | {"plain build": built}, {
-            arm: {"index": indexed[arm], **own[arm], "edit and recall": edits[arm]} for arm in arms
-        }
+        return found | in_turns(runs, jobs) | _edits(root, runs, arms, of)
 
 
-def _edits(root: Path, runs: int, jobs: Mapping[Arm, Callable[[], Cost]]) -> dict[Arm, Cost]:
+def hook(
+    of: Callable[..., Cost], arm: Arm, root: Path, number: Iterator[int], call: Mapping[str, Any]
+) -> Cost:
+    """What a hook costs, without the worker that it leaves behind."""
+    said = {"session_id": f"s{next(number)}", "cwd": str(root), **call}
+    took = of(arm, "hook", said.pop("verb"), given=json.dumps(said).encode())
+    wanted = f"hook\0worker\0{root}\0".encode()
+    while any(wanted in _read(path) for path in Path("/proc").glob("[0-9]*/cmdline")):
+        time.sleep(0.02)
+    return took
+
+
+def _read(path: Path) -> bytes:
+    with suppress(OSError):
+        return path.read_bytes()
+    return b""
+
+
+def _edits(root: Path, runs: int, arms: Sequence[Arm], of: Callable[..., Cost]) -> Costs:
     """Change one entry, then let each arm answer; in turns."""
     path = root / "tasks" / "t000000.md"
-    text = path.read_text(encoding="utf-8")
-    first, *rest = jobs
-    number = iter(range(runs))
+    text, number = path.read_text(encoding="utf-8"), iter(range(runs))
 
-    def edited() -> Cost:
-        path.write_text(f"{text.rstrip()} n{next(number)}\n", encoding="utf-8")
-        return jobs[first]()
+    def edited(arm: Arm) -> Cost:
+        if arm == arms[0]:
+            path.write_text(f"{text.rstrip()} n{next(number)}\n", encoding="utf-8")
+        return of(arm, "recall", QUERY)
 
-    return in_turns(runs, {first: edited} | {arm: jobs[arm] for arm in rest})
-
-
-RATIOS = {
-    "index": "plain build", "no change": "look at files", "recall": "plain query",
-    "ranked": "plain query", "edit and recall": "plain query",
-}  # fmt: skip
-"""Command -> the floor that it is divided by."""
+    return in_turns(runs, {(arm, "edit and recall"): partial(edited, arm) for arm in arms})
 
 
-def table(
-    floors: Mapping[str, Cost], own: Mapping[Arm, Mapping[str, Cost]], *, cpu: bool
-) -> list[str]:
+def table(costs: Costs, *, cpu: bool) -> list[str]:
     """Floors, then each arm: milliseconds and the ratio to the floor."""
 
     def time_of(cost: Cost) -> float:
         return cost.worked if cpu else cost.seconds
 
-    lines = [f"  {name:<18}{1000 * time_of(took):>10.1f} ms" for name, took in floors.items()]
-    for arm, costs in own.items():
-        lines.append(f"  {arm.program or 'mem'}, {arm.embedder}")
-        lines += [
-            f"    {name:<16}{1000 * time_of(took):>10.1f} ms"
-            f"{time_of(took) / max(time_of(floors[RATIOS[name]]), 1e-6):>8.2f} x {RATIOS[name]:<14}"
+    lines = []
+    for (arm, name), took in sorted(costs.items(), key=lambda row: row[0][0] or Arm("", "")):
+        who, floor = f"{arm.program or 'mem'}, {arm.embedder}" if arm else "", FLOORS.get(name, "")
+        floor = floor or ("import sqlite3" if arm else "")
+        times = time_of(took) / max(time_of(costs[None, floor]), 1e-6) if floor else 1.0
+        lines.append(
+            f"  {who:<12}{name:<22}{1000 * time_of(took):>10.1f} ms{times:>8.2f} x {floor:<14}"
             f"{took.memory:>7.1f} MB"
-            for name, took in costs.items()
-        ]
+        )
     return lines
 
 
@@ -213,16 +234,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--embedders", default="none,local")
     parser.add_argument("--mem", action="append", default=[], metavar="PROGRAM")
     parser.add_argument("--cpu", action="store_true")
+    parser.add_argument("--hooks", action="store_true")
     given = parser.parse_args(arguments)
     arms = [
         Arm(program, name) for name in given.embedders.split(",") for program in ("", *given.mem)
     ]
     for size in map(int, given.sizes.split(",")):
         print(f"{size:,} entries, {given.layout}", flush=True)
-        print(
-            "\n".join(table(*measure(size, given.layout, arms, given.runs), cpu=given.cpu)),
-            flush=True,
-        )
+        costs = measure(size, given.layout, arms, given.runs, hooks=given.hooks)
+        print("\n".join(table(costs, cpu=given.cpu)), flush=True)
     return 0
 
 

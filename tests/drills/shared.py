@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -167,7 +168,7 @@ def _load_share(url: str, numbers: range, entries: int, model: str, team: str) -
     import psycopg
 
     began = time.monotonic()
-    with Tokenizer() as tokenizer, psycopg.connect(url, autocommit=True) as connection:
+    with closing(Tokenizer()) as tokenizer, psycopg.connect(url, autocommit=True) as connection:
         for place, number in enumerate(numbers):
             _load_project(connection, tokenizer, number, entries, model, team)
             if place % 50 == 49:

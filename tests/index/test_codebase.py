@@ -7,7 +7,7 @@ import pytest
 
 from memcli.index import anchors, codebase
 from memcli.index.anchors import anchors_of
-from memcli.index.codebase import Anchor, has_target
+from memcli.index.codebase import Anchor
 from tests.conftest import Project
 
 NAMED = """
@@ -41,14 +41,6 @@ def test_what_an_entry_names() -> None:
 def test_what_only_looks_like_a_name(text: str) -> None:
     """Words, versions, flags, addresses, stand-ins, fenced code, and what a line says is gone."""
     assert anchors_of({}, text) == set()
-
-
-@pytest.mark.unit
-def test_targets_of_manifests() -> None:
-    """A target is what a tool would run, not what is only mentioned."""
-    assert has_target("make lint", "all: lint\nlint: deps\n\tx\n")
-    assert not has_target("make lint", "all: lint\nlint := x\n")
-    assert has_target("npm build", '{"scripts": {"build": "x"}}')
 
 
 def started(project: Project) -> None:

@@ -3,7 +3,7 @@
 import random
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -108,14 +108,6 @@ def test_projects_are_told_apart(
     assert (done.code, "repo, second" in done.err) == (2, True)
 
 
-def test_the_block_names_the_project(project: Project, shared: Shared) -> None:
-    """An agent is told which project a hit comes from; a person gets its page."""
-    project.write("MEMORY.md", project.entry("Herds", "zebra"))
-    push(project)
-    assert "· repo, procedural, project" in project.mem("recall", "--shared", "zebra").out
-    assert "repo MEMORY.md@" in project.mem("recall", "--shared", "--format", "text", "zebra").out
-
-
 def test_nothing_found_is_no_failure(project: Project, shared: Shared) -> None:
     """An empty answer is exit 0, or 1 with --exit-code, as locally; hostile tasks are no errors."""
     project.write("MEMORY.md", project.entry("Herds", "zebra"))
@@ -153,25 +145,6 @@ def test_a_server_that_is_away_is_said_and_the_local_index_answers(
     (local.root / "MEMORY.md").unlink()
     done = local.mem("recall", "--shared", "zebra")
     assert (done.code, "hush" in done.err) == (4, False)
-
-
-@pytest.fixture
-def silent() -> Iterator[int]:
-    """A port that accepts and never says a word."""
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        sock.listen(50)
-        yield sock.getsockname()[1]
-
-
-def test_a_server_that_does_not_answer_is_given_up(
-    local: Project, silent: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A server that accepts and is silent costs two seconds at most, then the local index answers."""
-    monkeypatch.setenv("MEM_STORE_URL", f"postgresql://me@127.0.0.1:{silent}/db")
-    done = local.shell("recall", "--shared", "--json", "zebra")
-    assert (done.code, [hit["title"] for hit in done.json["hits"]]) == (0, ["Herds"])
-    assert "does not answer" in done.err
 
 
 def test_a_server_that_freezes_is_given_up(local: Project, monkeypatch: pytest.MonkeyPatch) -> None:

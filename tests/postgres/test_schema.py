@@ -12,19 +12,6 @@ from tests.drills import shared as drill
 from tests.postgres.conftest import Shared, found, push
 from tests.postgres.server import Server
 
-
-def test_nothing_refers_across_tables(shared: Shared) -> None:
-    """No foreign keys, sequences or triggers, no subquery in a policy."""
-    assert shared.rows("SELECT conname FROM pg_constraint WHERE contype = 'f'") == []
-    assert shared.rows("SELECT sequencename FROM pg_sequences WHERE schemaname = 'mem'") == []
-    assert shared.rows("SELECT tgname FROM pg_trigger WHERE NOT tgisinternal") == []
-    policies = shared.rows(
-        "SELECT tablename, qual FROM pg_policies WHERE schemaname = 'mem' ORDER BY 1"
-    )
-    assert [name for name, _ in policies] == ["chunks", "files", "projects", "terms"]
-    assert not any("select" in qual.lower() for _, qual in policies)
-
-
 # --- many projects
 
 

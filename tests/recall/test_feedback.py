@@ -153,11 +153,10 @@ def test_the_loop_shows(groups: dict[str, list[Question]]) -> None:
     most.
     """
     histories = Histories(groups, sessions=12, each=4, seeds=2)
-    assert histories.outcome(PURE) == (0, 0, 0, 0, 0, 0)
+    assert histories.outcome(PURE) == (0, 0, 0)
     runaway, mild = histories.outcome(RUNAWAY), histories.outcome(Setting("log", 0.05))
     assert runaway.recall < mild.recall - 5
     assert runaway.fresh < mild.fresh - 5
-    assert runaway.recall < runaway.start
 
 
 def test_the_command_prints_a_row_for_each_setting(

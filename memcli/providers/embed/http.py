@@ -35,9 +35,7 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 _QUOTA = re.compile(r"insufficient_quota|billing_(?:hard_limit|not_active)|credit balance|PerDay")
-_BAD_KEY = re.compile(r"API_KEY_INVALID|API key not valid|API key expired", re.IGNORECASE)
 _NUMBER = r"\d{1,9}(?:\.\d{1,9})?"
-_GOOGLE_DELAY = re.compile(rf'"retryDelay": "({_NUMBER})s"')
 _Answer = tuple[int, Mapping[str, str], Any]
 """(status, headers, reply) of what came back; status 0: the connection was lost."""
 
@@ -103,17 +101,16 @@ class HttpEmbedder:
                 raise self._failed("no answer in time", self.wire.hint_down) from None
             if status == 200 and reply is not None:
                 return reply
-            whole, said = json.dumps(reply), self._said(reply)
+            said = self._said(reply)
             if status in (400, 413, 422, 500) and _TOO_LONG.search(said):
                 raise _TooLongError(said)
-            spent = status == 402 or (status == 429 and _QUOTA.search(whole))
+            spent = status == 402 or (status == 429 and _QUOTA.search(json.dumps(reply)))
             passes = (status in _PASSING or status >= 500) and not spent
-            google = _GOOGLE_DELAY.search(whole)
-            told = google[1] if google else headers.get("retry-after", "")
+            told = headers.get("retry-after", "")
             wait = float(told) if re.fullmatch(_NUMBER, told) else PAUSE * 2**number
             left = min(LONGEST_PAUSE, until - time.monotonic())
             if not passes or number + 1 == TRIES or wait > left:
-                raise self._refused(status, said, spent=bool(spent), key=_BAD_KEY.search(whole))
+                raise self._refused(status, said, spent=bool(spent))
             time.sleep(wait)
         raise AssertionError("the last try ends")
 
@@ -128,24 +125,23 @@ class HttpEmbedder:
         except http.TimeoutException:
             raise TimeoutError from None
         except (http.HTTPError, http.InvalidURL) as error:
-            passing = (http.ReadError, http.WriteError, http.RemoteProtocolError)
-            reason = self._line(str(error)) or type(error).__name__
-            if isinstance(error, passing):
-                return 0, {}, f"no connection ({reason})"
-            raise self._failed(f"no connection ({reason})", self.wire.hint_down) from None
+            what = f"no connection ({self._line(str(error)) or type(error).__name__})"
+            if isinstance(error, (http.ReadError, http.WriteError, http.RemoteProtocolError)):
+                return 0, {}, what
+            raise self._failed(what, self.wire.hint_down) from None
         reply = None
         with suppress(ValueError, RecursionError):
             reply = json.loads(data)
         return response.status_code, response.headers, reply
 
-    def _refused(self, status: int, said: str, *, spent: bool, key: object) -> ProviderError:
+    def _refused(self, status: int, said: str, *, spent: bool) -> ProviderError:
         variable = self.wire.key.variable
         what, hint = f"HTTP {status}: {said}" if said else f"HTTP {status}", ""
         if status == 0:
             what, hint = said, self.wire.hint_down
         elif status == 200:
             what = "the reply is no JSON"
-        elif status in (401, 403) or (status == 400 and key):
+        elif status in (401, 403):
             what, hint = f"the key is refused ({what})", f"check {variable}"
         elif spent:
             hint = f"see the plan behind {variable}, or choose another embedder"

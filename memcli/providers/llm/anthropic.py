@@ -33,13 +33,10 @@ class Anthropic:
         self._token = environ.get("ANTHROPIC_AUTH_TOKEN", "").strip() or None
         self._url = environ.get("ANTHROPIC_BASE_URL", "").strip() or URL
         key = self._key or self._token
-        if key is None:
-            what = "llm = anthropic needs a key, and there is none in the environment"
+        if key is None or not (key.isprintable() and key.isascii()):
+            what = "llm = anthropic needs a key, and the environment has none"
             hint = "export ANTHROPIC_API_KEY=…, or use a subscription with --set llm=claude"
             raise UsageError(what, hint)
-        if not (key.isprintable() and key.isascii()):
-            what = "the key in the environment is none"
-            raise UsageError(what, "copy it again to ANTHROPIC_API_KEY")
 
     @cached_property
     def _client(self) -> anthropic.Anthropic:

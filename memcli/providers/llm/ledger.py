@@ -135,9 +135,7 @@ PRICES = {
     "opus": (5, 25),
     **dict.fromkeys(("fable", "mythos"), (10, 50)),
 }
-"""List prices of October 2026, USD for a million tokens read and written, by the first name that
-occurs in the model's. Where a price depends on the length of a prompt the higher one stands here.
-"""
+"""List prices of October 2026, the higher ones: USD for a million tokens read and written."""
 HIGHEST = (15, 75)  # of a model that is not known
 CACHE_WRITE, CACHE_READ = 1.25, 0.1  # factors on the price of input, for a cache of five minutes
 BYTES_PER_TOKEN = 3.5  # fewer than texts have, so that an estimate is rather too high
@@ -219,8 +217,7 @@ class Guarded:
         for key, limit in self._limits.items():
             count = counts[key]
             if count + (1 if key == "max_calls" else amount) > limit:
-                what = f"{key} is {limit:g} USD, {count:.4f} are spent, and this call may cost"
-                what = f"{what} {amount:.4f}"
+                what = f"{key} is {limit:g} USD, {count:.4f} are spent, this may cost {amount:.4f}"
                 if key == "max_calls":
                     what = f"max_calls is {limit:g}, and so many calls were made today"
                 hint = f"raise it with --set {key}=…, or ask for less"

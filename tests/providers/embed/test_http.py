@@ -21,11 +21,9 @@ def made(server: Server, **options: Any) -> HttpEmbedder:
     return found
 
 
-GOOGLE = {"error": {"message": "Quota per minute", "details": [{"retryDelay": "0s"}]}}
 PASSING = {
     "seconds": Answer(429, {"error": {"message": "slow down"}}, {"retry-after": "0"}),
     "an odd date": Answer(429, {}, {"retry-after": "soon"}),
-    "a delay of Google": Answer(429, GOOGLE),
     "500": Answer(500, b"<html>oops</html>"),
     "closed": CLOSE,
 }

@@ -90,7 +90,6 @@ def test_ollama_is_asked_in_its_own_words(server: Server) -> None:
 
 
 HOSTS = {
-    "127.0.0.1": "http://127.0.0.1:11434",
     ":8000": "http://127.0.0.1:8000",
     "0.0.0.0:8000": "http://127.0.0.1:8000",
     "[::]:8000": "http://[::1]:8000",
@@ -163,11 +162,9 @@ def test_no_request_is_bigger_than_the_provider_takes(
 
 
 PER_DAY = {"violations": [{"quotaId": "EmbedContentRequestsPerDayPerProjectPerModel-FreeTier"}]}
-NO_KEY = {"code": 400, "message": "API key not valid.", "details": [{"reason": "API_KEY_INVALID"}]}
 SPENT = {"message": "You exceeded your quota", "code": "insufficient_quota"}
 REFUSALS = {
     "wrong key": (Answer(401, {"error": f"Incorrect API key: {SECRET}"}), "key is refused"),
-    "Google's wrong key": (Answer(400, {"error": NO_KEY}), "key is refused"),
     "quota": (Answer(429, {"error": SPENT}), "You exceeded"),
     "a day's quota": (Answer(429, {"error": {"message": "Quota", "details": [PER_DAY]}}), "Quota"),
     "unpaid": (Answer(402, {"detail": "pay first"}), "pay first"),

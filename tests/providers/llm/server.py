@@ -41,13 +41,8 @@ class Api:
         self.answer: Callable[[Mapping[str, Any]], str] = lambda body: "yes"
         self.seen: list[Seen] = []
         """What was answered, in order."""
-        self.arrived = 0
-        self.thinking = 0.0
-        """Seconds until a reply begins; only then what it marks is in the cache."""
-        self.most_at_once = 0
-        self.url = ""
+        self.url, self.thinking = "", 0.0  # seconds until a reply begins
         self.closing = threading.Event()
-        self._at_once = 0
         self._cache: set[str] = set()
         self._lock = threading.Lock()
 
@@ -62,9 +57,6 @@ class Api:
 
     def handle(self, body: Any, headers: Mapping[str, str]) -> tuple[int, Mapping[str, str], bytes]:
         with self._lock:
-            self._at_once += 1
-            self.arrived += 1
-            self.most_at_once = max(self.most_at_once, self._at_once)
             step = self.steps.popleft() if self.steps else Step()
         usage: dict[str, int] | None = None
         fault = _fault(body, headers) if step.status == 200 and step.raw is None else ""
@@ -80,7 +72,6 @@ class Api:
             usage = self._usage(body, text, known)
             answer = message(body, text, step.stop, usage)
         with self._lock:
-            self._at_once -= 1
             self.seen.append(Seen(body, headers, usage))
         return status, step.headers, answer
 

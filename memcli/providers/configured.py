@@ -1,0 +1,109 @@
+"""The embedder and the language models that the configuration names, made on first use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from memcli.errors import UsageError
+from memcli.project.config import Config, user_file
+
+if TYPE_CHECKING:
+    from memcli.project.context import Project
+    from memcli.providers.embed import Embedder
+    from memcli.providers.llm import Model, Provider
+    from memcli.providers.llm.ledger import Call, Ledger
+
+
+class Providers:
+    """What a run may ask. Use `close` when it is done."""
+
+    def __init__(
+        self, project: Project, spent: Callable[[], tuple[float, int]], note: Callable[[Call], None]
+    ) -> None:
+        self._project = project
+        self._spent = spent
+        self._note = note
+        self._models: list[Model] = []
+
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        """What makes vectors, None without one. Raises UsageError for a missing key or folder."""
+        return make_embedder(self._project.config, self._project.environ)
+
+    @cached_property
+    def model(self) -> Model | None:
+        """The language model that the user has enabled, None without one."""
+        return self.model_of(self._project.config.llm)
+
+    def model_of(self, name: str) -> Model | None:
+        """The language model of that name: for a run in which the user has asked for it."""
+        from memcli.providers.llm.ledger import Ledger
+
+        named = self._project.config._replace(llm=name)
+        model = make_model(named, self._project.environ, Ledger(self._spent, self._note))
+        self._models += [model] if model is not None else []
+        return model
+
+    def require_model(self, what: str) -> Model:
+        """The enabled model. Raises UsageError that says how to enable one for `what`."""
+        if self.model is None:
+            path = user_file(self._project.home, self._project.environ)
+            hint = f'write llm = "anthropic" (or "claude") into {path}'
+            hint += ", or --set llm=anthropic for this run"
+            raise UsageError(f"{what} needs a language model, and none is enabled", hint)
+        return self.model
+
+    def close(self) -> None:
+        one: Any
+        for one in (*self._models, self.__dict__.get("embedder")):
+            if hasattr(one, "close"):
+                one.close()
+
+
+def make_embedder(config: Config, environ: Mapping[str, str]) -> Embedder | None:
+    """The embedder of the configuration, None for none. Raises UsageError for what is missing."""
+    from memcli.providers.embed import local_package
+
+    name = config.embedder
+    if name == "auto":
+        name = "local" if local_package() is not None else "none"
+    if name == "none":
+        return None
+    if name == "local":
+        from memcli.providers.embed.local import Local
+        from memcli.storage.files import cache_dir
+
+        return Local(cache_dir)
+    if name == "onnx":
+        from memcli.providers.embed.onnx import Onnx
+
+        return Onnx(config.embed_folder, model=config.embed_model)
+    from memcli.providers.embed.http import HttpEmbedder
+    from memcli.providers.embed.wire import make_wire
+
+    return HttpEmbedder(make_wire(config, environ))
+
+
+def make_model(config: Config, environ: Mapping[str, str], ledger: Ledger) -> Model | None:
+    """The model that `config.llm` names; None for "none". Raises UsageError for what is missing."""
+    from memcli.providers.llm.ledger import Guarded
+
+    if config.llm == "none":
+        return None
+    provider: Provider
+    if config.llm == "scripted":
+        from memcli.providers.llm import Scripted
+
+        provider = Scripted(config.llm_replies)
+    elif config.llm == "anthropic":
+        from memcli.providers.llm.anthropic import Anthropic
+
+        provider = Anthropic(config.model, environ)
+    else:
+        from memcli.providers.llm.command import COMMANDS
+
+        provider = COMMANDS[config.llm](config.model, environ)
+    limits = {key: getattr(config, key) for key in ("max_cost", "max_cost_day", "max_calls")}
+    return Guarded(provider, limits, ledger)
