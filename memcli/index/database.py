@@ -112,8 +112,7 @@ class Index:
             self._seen, why = _inode(self.path), "no regular file"
             if os.path.isfile(self.path) or os.path.islink(self.path):
                 db = sqlite3.connect(self.path, timeout=10, isolation_level=None)
-                why = _made(db)
-                if not why:
+                if not (why := _made(db)):
                     return db
                 db.close()
             self._aside(why)

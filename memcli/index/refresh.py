@@ -174,6 +174,7 @@ _INDEX_LINE = re.compile(
 _SEARCHED = "title, text, tags, date, parts, around"
 _COLUMNS = ", ".join(("source", *Row._fields))
 _INSERT = f"INSERT INTO chunks ({_COLUMNS}) VALUES ({','.join('?' * (len(Row._fields) + 1))})"
+_CORRECTIONS = "SELECT id, metadata, text FROM chunks WHERE id > ? AND type = ? AND part = 0"
 _META = (
     "INSERT INTO file_meta (path, place, mtime, size, hash, entries, linked, problems)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET place = excluded.place,"
@@ -304,10 +305,7 @@ class _Writer:
         self.db.executemany(_INSERT, [(source, *row) for row in wanted])
         if (state := self.vectors.state()) is not None:
             self.vectors.keep(state._replace(whole=False))
-        corrections = self.db.execute(
-            "SELECT id, metadata, text FROM chunks WHERE id > ? AND type = ? AND part = 0",
-            (top, CORRECTIVE),
-        ).fetchall()
+        corrections = self.db.execute(_CORRECTIONS, (top, CORRECTIVE)).fetchall()
         occasions = (
             (*key, rowid)
             for rowid, metadata, text in corrections
@@ -319,10 +317,8 @@ class _Writer:
             self.db.execute(f"INSERT INTO chunks_fts (rowid, {_SEARCHED}) {columns}", (top,))
 
     def _keep(self, source: int, wanted: list[Row]) -> list[Row]:
-        """Drop what is no longer wanted, move what only moved; return the rows that are new."""
         known = defaultdict[tuple[bytes, str, str], list[tuple[int, int, int]]](list)
-        columns = "digest, type, kind, id, offset, line"
-        select = f"SELECT {columns} FROM chunks WHERE source = ?"
+        select = "SELECT digest, type, kind, id, offset, line FROM chunks WHERE source = ?"
         for *key, rowid, offset, line in self.db.execute(select, (source,)):
             known[tuple(key)].append((rowid, offset, line))
         new, moved = [], []

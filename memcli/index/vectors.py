@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memcli.providers.embed import Embedder
 
 
-BLOCK = vector.BLOCK  # how many chunks share a row of sign bits
+BLOCK = 1024  # how many chunks share a row of sign bits
 WORDS = -1  # blocks of words are numbered downward from here, those of chunks upward from 0
 _WIDTH = DIM // 8  # bytes of the sign bits of a word
 
@@ -146,8 +146,7 @@ class Vectors:
     ) -> list[int]:
         """The chunks whose sign bits differ least from those of `query`; `allowed` None: all."""
         bits, width = int.from_bytes(vector.signs(query), "little"), (len(query) + 7) // 8
-        empty = bits.bit_count()  # the distance to a place that holds no chunk
-        found: dict[int, int] = {}
+        found, empty = dict[int, int](), bits.bit_count()  # as far as a place without a chunk
         for block, data in self.db.execute("SELECT block, bits FROM signs WHERE block >= 0"):
             apart = vector.distances(bits, _sound(data, len(data) // width * width), width)
             found.update(enumerate(apart, block * BLOCK))

@@ -53,7 +53,6 @@ class _Target(NamedTuple):
 def push(app: App, *, archived: bool = False) -> PushReport:
     """Send what changed. Nothing is written unless everything is. The index must be fresh."""
     url, environ = app.project.config.store_url, app.project.environ
-    where = link.shown(url, environ)
     if app.project.root is None:
         what = "only a project can be pushed: the global level stays here"
         raise UsageError(what, "run it in a repository")
@@ -66,7 +65,7 @@ def push(app: App, *, archived: bool = False) -> PushReport:
                 known = server.ask(lambda c: writer.known(c, identity.key))
                 target = _with_model(_Target(app, server, identity, known))
                 return _push(target, *wanted, archived)._replace(made=made)
-    what = f"this project is being pushed by others all the time ({where})"
+    what = f"this project is being pushed by others all the time ({server.where})"
     raise RefusedError(what, "run again")
 
 

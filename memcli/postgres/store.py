@@ -104,12 +104,9 @@ class SharedIndex:
         if not asked:
             return {}
         leaders = self._leaders(asked, bound)
-        counted = sorted(
-            (sum(bool(frequency(t, each)) for each in leaders.values()), t)
-            if len(t.words) > 1
-            else (bound[t.text], t)
-            for t in asked
-        )
+        for term in (term for term in asked if len(term.words) > 1):
+            bound[term.text] = sum(bool(frequency(term, each)) for each in leaders.values())
+        counted = sorted((bound[term.text], term) for term in asked)
         rare = [(bm25.idf(n, self.total), term) for n, term in counted if n]
         every = sum(idf for idf, _ in rare)
         scores = {number: self._score(leader, rare, every) for number, leader in leaders.items()}

@@ -48,7 +48,6 @@ K = TypeVar("K")
 
 SCALE = 127
 DIM = 256  # the dimension of static word vectors, and of the sums of them
-BLOCK = 1024  # how many vectors share a row of sign bits
 FULL = float(SCALE * SCALE)  # the product of a vector with itself
 _POSITIVE = bytes(ord("1") if 0 < value < 128 else ord("0") for value in range(256))
 """A signed byte as the digit of its sign bit."""

@@ -138,8 +138,7 @@ class Codex(AgentCommand):
         cached, output = (counts.get(k, 0) for k in ("cached_input_tokens", "output_tokens"))
         usage = Usage(max(counts.get("input_tokens", 0) - cached, 0), cached, 0, output)
         if status or not said.is_file():
-            reason = excerpt(err) or excerpt(out) or "it said nothing"
-            what = f"the codex command failed ({status}): {reason}"
+            what = f"the codex command failed ({status}): {excerpt(err) or excerpt(out)}"
             raise ProviderError(what, "try it by hand: codex exec hello")
         text = read_file(said).data.decode("utf-8", "replace")
         return Reply(_unfenced(text), usage, "", 0.0)
