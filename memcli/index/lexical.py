@@ -38,8 +38,8 @@ _WORD = re.compile(r"[^\W_]+(?:[_./:+#'’-]+[^\W_]+)*", re.UNICODE)
 _PIECE = re.compile(r"[^\W_]+")
 # Words that join others, of eight languages, without those that mean something in English.
 STOP_WORDS = frozenset(table("index/stop_words.txt").split())
-# Two characters of a script without spaces that say as little as a stop word.
-_FILLER = re.compile("[\u3041-\u309f]{2}|.?[的了吗呢吧着过们么很我你他她它您这那哪]").match
+# What says as little as a stop word in a script without spaces.
+_FILLER = re.compile("[\u3041-\u309f]+|.?[的了吗呢吧着过们么很我你他她它您这那哪].?").fullmatch
 
 
 class Query(NamedTuple):
@@ -74,7 +74,7 @@ def widened(query: Query, counts: Callable[[Sequence[str]], Sequence[int]]) -> Q
         if count or not term.isalpha():
             found.append(term)
         elif spaceless_runs(term):
-            found += [f"{char}*" for char in term if not is_filler(char)]
+            found += [f"{char}*" for char in term if not _FILLER(char)]
         else:
             ends = range(1, min(ENDING, len(term) - BEGINNING) + 1)
             shorter = [f"{term[:-end]}*" for end in ends]

@@ -34,7 +34,7 @@ class Anthropic:
         self._url = environ.get("ANTHROPIC_BASE_URL", "").strip() or URL
         key = self._key or self._token
         if key is None or not (key.isprintable() and key.isascii()):
-            what = "llm = anthropic needs a key, and the environment has none"
+            what = "llm = anthropic needs a key, and there is none in the environment"
             hint = "export ANTHROPIC_API_KEY=…, or use a subscription with --set llm=claude"
             raise UsageError(what, hint)
 

@@ -188,7 +188,7 @@ def test_without_a_key_the_way_to_set_it_is_told() -> None:
     with pytest.raises(UsageError) as caught:
         make_model(config, {"ANTHROPIC_API_KEY": " "}, ledger)
     assert caught.value.code == 2 and "ANTHROPIC_API_KEY" in caught.value.hint
-    with pytest.raises(UsageError, match="has none"):
+    with pytest.raises(UsageError, match="there is none"):
         make_model(config, {"ANTHROPIC_API_KEY": "clé\n"}, ledger)
     assert make_model(config, {"ANTHROPIC_AUTH_TOKEN": "t"}, ledger)
 
