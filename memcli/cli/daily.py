@@ -21,10 +21,11 @@ from memcli.cli.options import (
     show,
     wrote,
 )  # fmt: skip
+from memcli.cli.progress import Progress
 from memcli.exchange.past import seen_at
 from memcli.index.view import Filters
 from memcli.views import entries, sessions, text
-from memcli.views.text import HOW_TO_BEGIN, say
+from memcli.views.text import HOW_TO_BEGIN, put, say
 
 Number = int | None
 AT = option("MOMENT", "As of a commit, a tag, a date, or 30d ago.", "--at", panel=FILTER)
@@ -192,6 +193,32 @@ def told(
     from memcli.commands import compact as command
 
     show(mem, command.told(mem, session), entries.told_text)
+
+
+@command("browse")
+def browse(
+    mem: App,
+    progress: Progress,
+    filters: Filters,
+    out: str = option("FILE", "Write the page there; it is not opened."),
+    path_only: bool = flag("--print", "Print the page's path; it is not opened."),
+    history: bool = flag("--history", "What was said and committed, too."),
+) -> None:
+    """Look at memory in the browser: one page that holds everything and reaches nothing.
+
+    It is written to your cache folder, for you alone."""
+    from memcli.commands.browse import browse as gather
+    from memcli.views import page
+
+    with progress:
+        report = gather(mem, filters, history=history)
+    if mem.options.json:
+        show(mem, report, str)
+        return
+    place = page.write(mem.project, report, out)
+    put(str(place))
+    if not (out or path_only) and not page.shown(place.as_uri()):
+        say("mem: no browser to open it in", quiet=mem.options.quiet)
 
 
 @command("retire")

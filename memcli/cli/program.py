@@ -15,7 +15,10 @@ from memcli.errors import UsageError
 from memcli.views.text import columns, put
 
 GROUPS = {
-    "Everyday": ("daily", "recall add edit show list retire restore undo told why log forget"),
+    "Everyday": (
+        "daily",
+        "recall add edit show list browse retire restore undo told why log forget",
+    ),
     "Maintenance": ("upkeep", "extract reinforce compact retire-stage health eval doctor diff"),
     "Setting up": ("setup", "init index import export completion help"),
     "Plumbing": ("setup", "hook merge-driver mcp"),

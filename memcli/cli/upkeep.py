@@ -24,6 +24,7 @@ from memcli.cli.options import (
 )
 from memcli.cli.progress import Progress
 from memcli.errors import DataError, ProviderError, RefusedError, UsageError, one_of
+from memcli.index.view import Filters
 from memcli.project.context import need_root
 from memcli.views import entries, exchange, json, sessions, upkeep
 from memcli.views.text import HOW_TO_BEGIN, count_problems, folded, put, say
@@ -280,11 +281,13 @@ def health(
 
     quiet = mem.options.quiet
     with progress:
-        report = command.health(mem, page=bool(html))
-    if html:
-        from memcli.views import page
+        report = command.health(mem)
+        if html:
+            from memcli.commands.browse import browse
+            from memcli.views import page
 
-        page.write(mem.project, report, html)
+            whole = browse(mem, Filters(), known=report, start="health")
+            page.write(mem.project, whole, html)
     count_problems(report.problems, quiet=quiet)
     sparse = not mem.embeds
     words = upkeep.trend_text if history else partial(upkeep.health_text, sparse=sparse)

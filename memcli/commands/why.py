@@ -20,7 +20,7 @@ from memcli.history.record import opened
 from memcli.index import anchors
 from memcli.index.upkeep import the_one
 from memcli.index.view import Filters
-from memcli.memory.parser import parse
+from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.words import body_of
 from memcli.project import git
 from memcli.project.context import Project, need_root
@@ -195,13 +195,39 @@ def _life(project: Project, root: Path, name: str) -> tuple[list[LogRow], str]:
     return rows, title
 
 
+READ = 12_000_000  # characters of versions of memory files that are read for all lives together
+
+
+def lives(project: Project) -> dict[str, list[LogRow]]:
+    """What was done to every entry of the repository's files, newest first, by the last commits."""
+    root, found = project.root, defaultdict[str, list[LogRow]](list)
+    files = [file for file in project.listing.files if not file.name.startswith(("~", "/"))]
+    if root is None or not files or git.work_tree(root) is None:
+        return found
+    most = min(COMMITS, max(1, READ // (1 + sum(os.path.getsize(file.path) for file in files))))
+    now = dict[str, MemoryFile]()
+    versions = list(_versions(root, [file.name for file in files], "", most))
+    for commit, texts in versions:
+        after = {path: parse(text, path) for path, text in texts.items()}
+        # What stood there before the first commit that was read is not new in it.
+        known = [path for path in texts if path in now or len(versions) <= most]
+        before = {path: now.get(path, parse("", path)) for path in known}
+        sides = (before, {path: after[path] for path in known})
+        for done in branch_diff.changes(*(branch_diff.version_of(project, one) for one in sides)):
+            found[done.id].insert(0, LogRow(*commit, done.what, done.detail, done.path))
+        now |= after
+    return found
+
+
 Commit = tuple[str, str, str]
 
 
-def _versions(root: Path, files: list[str], name: str) -> Iterator[tuple[Commit, dict[str, str]]]:
+def _versions(
+    root: Path, files: list[str], name: str, most: int = COMMITS
+) -> Iterator[tuple[Commit, dict[str, str]]]:
     """Each commit of the files, the oldest first, and what stood in those it touched; then now."""
     shape = "%x1e%H%x1f%h%x1f%cs%x1f%an%x1f"
-    words = ["log", f"--max-count={COMMITS}", "--reverse", f"--format={shape}", "--name-only"]
+    words = ["log", f"--max-count={most}", "--reverse", f"--format={shape}", "--name-only"]
     done = git.run([*words, "--no-renames", "-z", "--relative", "--", *files], root)
     touched = [each.split("\x1f") for each in done.stdout.split("\x1e")[1:]]
     wanted = [(row[0], path.strip("\n")) for row in touched for path in row[4].split("\0")]
@@ -220,7 +246,9 @@ def _versions(root: Path, files: list[str], name: str) -> Iterator[tuple[Commit,
 
 
 def _piece(text: str, name: str) -> str:
-    """The entry of that id and what follows up to the next one: no more need be parsed."""
+    """The entry of that id (all for "") and what follows up to the next: no more need be parsed."""
+    if not name:
+        return text
     text = text.replace("\r\n", "\n")
     at = text.find(name)
     while at >= 0 and not text[:at].rpartition("\n")[2].lstrip().startswith("id:"):

@@ -21,35 +21,10 @@ from memcli.project.context import View
 from memcli.recall import budget, ranking
 from memcli.storage.state import SessionLog, State
 
-ARCHIVED = "archived"
 ASKED, FIRST = 20, 12
 """How many entries are recalled by their titles, and how many of the best chunks are looked at."""
 LEDGER_DAYS = 30  # how far back calls of language models are summed
-RELATIONS = {
-    "supports": "supports",
-    "contradicts": "contradicts",
-    "merged_from": "merged",
-    "promoted_from": "promoted",
-    "promoted_to": "promoted",
-    "superseded_by": "superseded",
-}
-"""Keys that name other entries, and the edges they are drawn as."""
 PROVENANCE = ("session_id", "merged_from", "promoted_from", "promoted_to")
-
-
-class EntryNote(NamedTuple):
-    """One entry as the page shows it, archived ones too; `links` are (edge, other id)."""
-
-    id: str
-    title: str
-    level: str
-    kind: str
-    status: str
-    path: str
-    line: int
-    age: int
-    session: str
-    links: tuple[tuple[str, str], ...]
 
 
 class Snapshot(NamedTuple):
@@ -81,14 +56,13 @@ class Spent(NamedTuple):
 class HealthReport(NamedTuple):
     """The score, what it is made from, one snapshot a day, and what was `never` recalled.
 
-    `notes` are for the page; `unwritten` prompts were seen since memory was last written.
+    `unwritten` prompts were seen since memory was last written.
     """
 
     health: Health
     counts: Mapping[str, Any]
     history: tuple[Snapshot, ...]
     problems: tuple[Problem, ...]
-    notes: tuple[EntryNote, ...]
     never: tuple[str, ...] | None
     found: bool
     spent: Spent
@@ -105,18 +79,18 @@ class _Held(NamedTuple):
     broken: bool
 
 
-def health(app: App, *, page: bool = False) -> HealthReport:
+def health(app: App) -> HealthReport:
     """The health of the project and the global level; writes the index and a snapshot a day."""
     if app.project.listing.files:
         app.refresh()
-        return app.guarded(lambda: _health(app, page))
+        return app.guarded(lambda: _health(app))
     problems = tuple(app.project.listing.problems)
     nothing = metrics.health((), Indexed(0, 0, len(problems)), (), ())
     counts = _counts(_Held((), (), {}, Indexed(0, 0), False), 0, 0)
-    return HealthReport(nothing, counts, (), problems, (), None, False, _spent(app))
+    return HealthReport(nothing, counts, (), problems, None, False, _spent(app))
 
 
-def _health(app: App, page: bool) -> HealthReport:
+def _health(app: App) -> HealthReport:
     held = _held(app)
     live = [entry for entry in held.entries if entry.values["status"] != "retired"]
     every = app.index.entries
@@ -126,8 +100,7 @@ def _health(app: App, page: bool) -> HealthReport:
     log = app.from_state(State.recalls, none, "the recall log was not read", make=False)
     shown = list(map(LoggedHit._make, log))
     linked = _linked(live, {entry.entry for entry in (*held.entries, *held.archived)})
-    alone = {e.entry for e in held.entries} if page else {e.entry for e in live} - linked
-    similar = neighbours.similar(app.index.db, alone)
+    similar = neighbours.similar(app.index.db, {e.entry for e in live} - linked)
     items = _items(app, live, held, texts, linked | {entry for entry, *_ in similar})
     promoted = {item.id for item in items if item.promoted}
     asked = live if len(shown) < EVIDENCE and not held.broken else ()
@@ -143,7 +116,6 @@ def _health(app: App, page: bool) -> HealthReport:
         _counts(held, len(live), tokens),
         _remember(app, found, len(live), tokens) if live else (),
         tuple(app.problems),
-        _notes(app, (*live, *held.archived), held, texts, similar) if page else (),
         never if shown else None,
         True,
         _spent(app),
@@ -239,31 +211,6 @@ def _items(
 def _named(entry: Candidate, key: str) -> list[str]:
     value = entry.values.get(key) or ()
     return [str(item) for item in ((value,) if isinstance(value, str) else value)]
-
-
-def _notes(
-    app: App,
-    entries: Iterable[Candidate],
-    held: _Held,
-    texts: Mapping[str, str],
-    similar: Iterable[neighbours.Edge],
-) -> tuple[EntryNote, ...]:
-    near: dict[str, list[tuple[str, str]]] = {}
-    for one, other, _ in similar:
-        near.setdefault(one, []).append(("similar", other))
-    notes = []
-    for entry in entries:
-        row, values = held.files[entry.source], entry.values
-        archived = row.place.store == "archive"
-        links = [(kind, other) for key, kind in RELATIONS.items() for other in _named(entry, key)]
-        title = entry.title or budget.cut_words(texts.get(entry.entry, ""), 12)
-        what = entry.entry, title, row.place.level, entry.kind or entry.type
-        status = ARCHIVED if archived else str(values["status"])
-        age = ranking.age_of(values, app.project.now)
-        session = "" if archived else str(values.get("session_id") or "")
-        edges = (*links, *near.get(entry.entry, ()))
-        notes.append(EntryNote(*what, status, row.path, entry.line, age, session, edges))
-    return tuple(notes)
 
 
 def _places(app: App, live: Sequence[Candidate], held: _Held, promoted: set[str]) -> list[int]:

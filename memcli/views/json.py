@@ -11,6 +11,11 @@ from memcli.text.secrets import redact_each
 
 def of(report: object, **values: object) -> str:
     """A report as JSON: its fields, `values` over them (`...` leaves one out), no secrets."""
+    return json.dumps(safe(report, **values), ensure_ascii=False, indent=2)
+
+
+def safe(report: object, **values: object) -> Any:
+    """What `of` writes."""
     texts: dict[str, str] = {}
 
     def noted(text: str) -> str:
@@ -18,8 +23,8 @@ def of(report: object, **values: object) -> str:
 
     plain = _plain(report, values)
     _walked(plain, noted)
-    safe = dict(zip(texts, redact_each(list(texts)), strict=True))
-    return json.dumps(_walked(plain, safe.__getitem__), ensure_ascii=False, indent=2)
+    clean = dict(zip(texts, redact_each(list(texts)), strict=True))
+    return _walked(plain, clean.__getitem__)
 
 
 def with_secrets(report: object, **values: object) -> str:

@@ -69,6 +69,7 @@ def test_add_writes_through_no_link(project: Project, outside: Path, name: str) 
     [
         ["recall", "x", "--ids-out", "ids"],
         ["health", "--html", "page.html"],
+        ["browse", "--out", "browse.html"],
         ["export", "--target", "json", "--out", "x.json"],
     ],
 )

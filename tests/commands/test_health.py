@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from contextlib import closing
 from typing import Any
@@ -11,7 +10,6 @@ from memcli.app import Options, opened
 from memcli.storage.files import state_dir
 from memcli.storage.state import SessionLog, Turns
 from tests.conftest import Project
-from tests.views.test_page import Seen
 
 KEYS = set(
     "version score band metrics counts llm never_recalled nudge problems sparse_only".split()
@@ -118,19 +116,6 @@ def test_one_snapshot_a_day(project: Project) -> None:
     days = project.mem("health", "--history", "--json").json["history"]
     assert [day["day"] for day in days] == [row[0] for row in rows]
     assert set(days[0]) == {"day", "score", "entries", "tokens", "metrics"}
-
-
-def test_html_writes_one_page(project: Project) -> None:
-    """Beside the usual answer; hostile text is text in it; its words are the report's."""
-    store(project, session_id="</script><script>alert(1)</script>")
-    hostile = project.entry("</script><img src=x onerror=alert(1)>", "text", supports=["e1"])
-    project.write("tasks/x.md", hostile)
-    done = project.mem("health", "--html", "out.html")
-    assert done.code == 0 and "freshness" in done.out and "out.html" in done.err
-    seen = Seen((project.root / "out.html").read_text(encoding="utf-8"))
-    assert seen.tags.count("script") == 2 and "img" not in seen.tags
-    assert len(json.loads(seen.scripts[0])["nodes"]) == 6
-    assert project.mem("health", "--html", "no/such/folder/x.html").code == 2
 
 
 def test_the_nudge_comes_with_60_prompts_since_the_last_write(project: Project) -> None:

@@ -1,0 +1,565 @@
+"use strict";
+(() => {
+// Memory text is data: it becomes text nodes and attribute values, never markup, address or style.
+let data = JSON.parse(document.getElementById("data").textContent);
+const $ = (id) => document.getElementById(id);
+const DAY = 86400000, ROW = 66;
+
+function fill(node, props, children) {
+  for (const [name, value] of Object.entries(props)) {
+    if (typeof value === "function") node.addEventListener(name, value);
+    else if (value !== undefined && value !== null && value !== false) node.setAttribute(name, value === true ? "" : value);
+  }
+  return put(node, children);
+}
+function put(node, ...children) {
+  node.append(...children.flat(Infinity).filter((child) => child || child === 0));
+  return node;
+}
+function refill(node, ...children) {
+  node.replaceChildren();
+  return put(node, ...children);
+}
+const el = (tag, props = {}, ...children) => fill(document.createElement(tag), props, children);
+const svg = (tag, props = {}, ...children) => fill(document.createElementNS("http://www.w3.org/2000/svg", tag), props, children);
+const button = (text, click, props = {}) => el("button", { type: "button", click, ...props }, text);
+const many = (n, one, more = one + "s") => `${n.toLocaleString("en")} ${n === 1 ? one : more}`;
+
+// --- what there is
+
+let items, byId, today, chosen, shown = [];
+function read() {
+  items = data.items;
+  byId = new Map(items.map((item) => [item.id, item]));
+  today = Date.parse(data.day);
+  for (const item of items) {
+    item.kind ||= item.type || "";
+    item.links ||= []; item.told ||= []; item.shown ||= []; item.life ||= []; item.tags ||= []; item.paths ||= [];
+    item.back = [];
+    item.date ||= "";
+    item.age = item.age_days ?? (item.date ? Math.max(0, Math.round((today - Date.parse(item.date)) / DAY)) : 9999);
+    item.count = item.reinforcement_count || 0;
+    item.past = item.status === "retired" || item.what === "archive";
+  }
+  for (const item of items) for (const [kind, other] of item.links) byId.get(other)?.back.push([kind, item.id]);
+  const seen = new Map();
+  for (const item of items) seen.set(item.id.slice(0, 8), (seen.get(item.id.slice(0, 8)) || 0) + 1);
+  for (const item of items) item.short = item.id.length > 8 && seen.get(item.id.slice(0, 8)) === 1 && !item.id.includes(":") ? item.id.slice(0, 8) : item.id;
+}
+const hay = (item) => item.hay ??= [item.title, item.text, item.tags.join(" "), item.paths.join(" "), item.path, item.kind, item.id, item.who].join("\n").toLowerCase();
+const named = (id) => byId.get(id)?.title || id.slice(0, 13);
+const days = (n) => n === 0 ? "today" : n === 9999 ? "no date" : n < 60 ? `${n} d` : n < 730 ? `${Math.round(n / 30)} mo` : `${Math.round(n / 365)} y`;
+
+// --- search, filters, order
+
+const AGES = { "": "any", 7: "a week", 30: "a month", 90: "three months", 365: "a year", old: "more than a year" };
+const USES = { "": "any", told: "told by a hook", shown: "shown by a recall", used: "used", never: "never seen or used" };
+const SORTS = {
+  best: ["best match", null], new: ["newest", (a, b) => a.age - b.age], old: ["oldest", (a, b) => b.age - a.age],
+  score: ["score", (a, b) => (b.score || 0) - (a.score || 0)], use: ["most used", (a, b) => b.count - a.count],
+  told: ["last told", (a, b) => (b.told[0]?.[0] || "").localeCompare(a.told[0]?.[0] || "")],
+  title: ["title", (a, b) => a.title.localeCompare(b.title)],
+};
+const filter = { what: "", level: "", kind: "", status: "", tag: "", path: "", age: "", use: "" };
+let sort = "best", words = [];
+
+function passes(item) {
+  const f = filter;
+  if (f.what && item.what !== f.what || f.level && item.level !== f.level || f.kind && item.kind !== f.kind) return false;
+  if (f.status && !(f.status === "gone" ? item.gone : f.status === "live" ? !item.past && item.status : f.status === "retired" ? item.past : true)) return false;
+  if (f.tag && !item.tags.includes(f.tag)) return false;
+  if (f.path && !`${item.path || ""}\n${item.paths.join("\n")}`.toLowerCase().includes(f.path.toLowerCase())) return false;
+  if (f.age && !(f.age === "old" ? item.age > 365 : item.age <= +f.age)) return false;
+  if (f.use === "told" && !item.told.length || f.use === "shown" && !item.shown.length || f.use === "used" && !item.count) return false;
+  return f.use !== "never" || !(item.told.length || item.shown.length || item.count);
+}
+
+function parsed(query) {
+  const found = query.toLowerCase().matchAll(/(-?)(?:"([^"]+)"?|(\S+))/g);
+  return [...found].map(([, minus, phrase, word]) => [phrase || word, minus === "-"]).filter(([word]) => word && word !== "-");
+}
+
+function find() {
+  const asked = parsed($("query").value);
+  words = asked.filter(([, minus]) => !minus).map(([word]) => word);
+  shown = items.filter(passes);
+  if (asked.length) shown = shown.filter((item) => asked.every(([word, minus]) => hay(item).includes(word) !== minus));
+  if (sort === "best" && words.length) {
+    const rank = new Map(shown.map((item) => {
+      const title = item.title.toLowerCase();
+      const hits = words.reduce((sum, word) => sum + (title.includes(word) ? 8 : 0) + (item.tags.includes(word) ? 4 : 0) + 1, 0);
+      return [item, hits * (item.past ? .4 : 1) + (item.score || 0)];
+    }));
+    shown.sort((a, b) => rank.get(b) - rank.get(a));
+  } else shown.sort(SORTS[sort][1] || SORTS.new[1]);
+  $("tally").textContent = shown.length === items.length ? many(items.length, "entry", "entries") : `${shown.length.toLocaleString("en")} of ${items.length.toLocaleString("en")}`;
+  $("rows").style.height = `${Math.max(1, shown.length) * ROW}px`;
+  $("list").scrollTop = 0;
+  draw();
+}
+
+function lit(text) {
+  if (!words.length || !text) return [text];
+  const any = words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|");
+  return text.split(new RegExp(`(${any})`, "giu")).map((part, i) => i % 2 ? el("mark", {}, part) : part);
+}
+
+// --- the list: only the rows in sight are there
+
+let waiting = false;
+function draw() {
+  waiting = false;
+  const list = $("list"), first = Math.max(0, Math.floor(list.scrollTop / ROW) - 6);
+  const last = Math.min(shown.length, first + Math.ceil(list.clientHeight / ROW) + 12);
+  const rows = [];
+  for (let i = first; i < last; i++) rows.push(row(shown[i], i));
+  if (!shown.length) rows.push(el("p", { class: "none" }, items.length ? "Nothing fits. Fewer words, or fewer filters?" : "Nothing is remembered here yet."));
+  $("rows").replaceChildren(...rows);
+  const at = shown.indexOf(chosen);
+  if (at >= first && at < last) list.setAttribute("aria-activedescendant", `row-${at}`);
+  else list.removeAttribute("aria-activedescendant");
+}
+function row(item, i) {
+  const place = item.line ? `${item.path}:${item.line}` : item.who || item.path || "";
+  const more = [item.count && `used ${item.count}×`, item.told.length && `told ${item.told.length}×`, days(item.age)].filter(Boolean).join(" · ");
+  const node = el("div", {
+    class: `row ${item.kind}${item.past ? " past" : ""}`, id: `row-${i}`, role: "option", "aria-selected": String(item === chosen),
+    "aria-setsize": shown.length, "aria-posinset": i + 1, click: () => open(item),
+  }, el("b", { dir: "auto" }, lit(item.title)), el("span", {}, el("i", {}, item.past ? "retired" : item.kind || item.what), el("i", {}, place), el("em", {}, more)));
+  node.style.top = `${i * ROW}px`;
+  return node;
+}
+function move(by) {
+  const at = shown.indexOf(chosen), to = Math.min(shown.length - 1, Math.max(0, at >= 0 ? at + by : Math.abs(by) > 1 ? by : 0));
+  if (!shown[to]) return;
+  open(shown[to], true);
+  const list = $("list"), top = to * ROW;
+  if (top < list.scrollTop) list.scrollTop = top;
+  else if (top + ROW > list.scrollTop + list.clientHeight) list.scrollTop = top + ROW - list.clientHeight;
+  draw();
+}
+
+// --- one entry
+
+function open(item, stay = false) {
+  chosen = item;
+  history.replaceState(null, "", `#/e/${encodeURIComponent(item.id)}`);
+  show("entries");
+  if (!stay) $("entries").classList.add("open");
+  detail();
+  draw();
+  if (!stay && getComputedStyle($("detail")).display !== "none" && innerWidth <= 860) $("detail").focus();
+}
+const link = (id) => byId.has(id) ? button(named(id), () => open(byId.get(id)), { class: "plain", dir: "auto" }) : el("code", {}, id);
+
+function detail() {
+  const item = chosen, box = $("detail");
+  if (!item) return box.replaceChildren(el("p", { class: "none" }, "Choose an entry: ", el("kbd", {}, "j"), " and ", el("kbd", {}, "k"), " go down and up, ", el("kbd", {}, "/"), " searches."));
+  const chips = [["kind " + item.kind, item.kind || item.what], ["", item.level], item.what !== "entry" && ["", item.what],
+    item.past && ["bad", item.what === "archive" ? "archived" : "retired"], item.priority && ["", item.priority], ...item.tags.map((tag) => ["", "#" + tag])];
+  const place = item.line ? `${item.path}:${item.line}` : item.path;
+  refill(box,
+    button("← All", () => { $("entries").classList.remove("open"); draw(); }, { class: "back" }),
+    el("h2", { dir: "auto" }, lit(item.title)),
+    el("div", { class: "chips" }, chips.filter((chip) => chip && chip[1]).map(([kind, text]) => el("span", { class: `chip ${kind}` }, text))),
+    place ? el("p", { class: "where" }, el("span", {}, place), button("Copy", () => copy(place))) : "",
+    item.gone ? el("p", { class: "warn" }, "This entry ", item.gone, ".") : "",
+    data.served ? acts(item) : "",
+    el("div", { class: "text", dir: "auto" }, prose(item.text || ""), item.cut ? el("p", { class: "soft" }, `${many(item.cut, "line")} more: mem show ${item.short}`) : ""),
+    el("h3", {}, "Commands"), el("ul", { class: "cmds" }, commands(item).map(command)),
+    facts(item), relations(item), lives(item));
+  box.scrollTop = 0;
+}
+function facts(item) {
+  const from = item.from || {};
+  const rows = [
+    ["Learned", item.created || item.date], ["Used", item.count ? `${item.count}×, last ${item.used || "unknown"}` : item.what === "entry" ? "not yet" : ""],
+    ["Told", item.told.length ? `${item.told.length}×, last ${item.told[0][0].replace("T", " ")}` : ""], ["Shown", item.shown.length ? `${item.shown.length}×, last ${item.shown[0][0]}` : ""],
+    ["Standing", item.score && `${item.score} of importance ${item.importance}`], ["Phase", item.phase === "unknown" ? "" : item.phase], ["By", item.who],
+    ["Files", item.paths.join(", ")], ["On commands", (item.commands || []).join(", ")],
+    ...Object.entries(from).map(([key, value]) => [key[0].toUpperCase() + key.slice(1).replaceAll("_", " "), [value].flat().join(", ")]), ["Id", item.id],
+  ].filter(([, value]) => value);
+  return [el("h3", {}, "Where it comes from"), el("dl", { class: "facts" }, rows.map(([name, value]) => [el("dt", {}, name), el("dd", {}, String(value))]))];
+}
+function relations(item) {
+  const rows = [...item.links.map(([kind, other]) => [kind.replaceAll("_", " "), other]), ...item.back.filter(([kind]) => kind !== "similar").map(([kind, other]) => [`${kind.replaceAll("_", " ")} (from)`, other])];
+  return rows.length ? el("section", {}, el("h3", {}, "Relations"), el("dl", { class: "facts" }, rows.slice(0, 60).map(([kind, other]) => [el("dt", {}, kind), el("dd", {}, link(other))]))) : "";
+}
+function lives(item) {
+  const told = item.told.slice(0, 40).map(([at, event, why, session]) => el("li", {}, el("time", {}, at.replace("T", " ")), `${event} to session ${session.slice(0, 8)}: ${why}`));
+  const life = item.life.map(([commit, date, who, what, about]) => el("li", {}, el("time", {}, date || "now"), [what, about && `(${about})`, who, commit].filter(Boolean).join(" ")));
+  return [["Life", life], ["Told", told]].map(([name, rows]) => rows.length ? el("section", {}, el("h3", {}, name), el("ul", { class: "life" }, rows)) : "");
+}
+
+const quote = (text) => /^[\w./:~@%+=,][\w./:~@%+=,-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+function commands(item) {
+  const id = (item.short.startsWith("-") ? "-- " : "") + quote(item.short);
+  if (item.what === "session" || item.what === "commit") return [`mem show ${id}`];
+  if (item.what === "prose") return [`mem show ${id}`, `mem edit ${id}`, `mem compact --adopt ${quote(`${item.path}#${item.title.split(" > ").pop()}`)}`];
+  if (item.past) return [`mem restore ${id}`, `mem show ${id}`, `mem log ${id}`];
+  return [`mem edit ${id}`, `mem retire ${id} --because 'no longer true'`, `mem show ${id}`, `mem log ${id}`];
+}
+const command = (text) => el("li", {}, el("code", {}, text), button("Copy", () => copy(text), { "aria-label": `Copy ${text}` }));
+
+async function copy(text) {
+  try { await navigator.clipboard.writeText(text); } catch {
+    const area = el("textarea", { readonly: true });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+  say(`Copied: ${text}`);
+}
+let hush;
+function say(text) {
+  $("said").textContent = text;
+  $("said").classList.add("on");
+  clearTimeout(hush);
+  hush = setTimeout(() => $("said").classList.remove("on"), 2600);
+}
+
+// A little markdown, as text nodes: fences, headings, lists, quotes, code, strong. A link is its words and address.
+function prose(text) {
+  const out = [], lines = text.split("\n");
+  let para = [], list = null;
+  const end = () => { if (para.length) out.push(el("p", {}, inline(para.join("\n")))); para = []; list = null; };
+  for (let i = 0; i < lines.length; i++) {
+    const line = lines[i], fence = /^\s*(```+|~~~+)/.exec(line), item = /^(\s*)(?:[-*+]|\d{1,3}[.)])\s+(.*)/.exec(line), head = /^#{1,6}\s+(.*)/.exec(line);
+    if (fence) {
+      end();
+      const code = [];
+      while (++i < lines.length && !lines[i].trim().startsWith(fence[1])) code.push(lines[i]);
+      out.push(el("pre", {}, lit(code.join("\n"))));
+    } else if (head) { end(); out.push(el("strong", { class: "head" }, inline(head[1]))); }
+    else if (item) {
+      if (!list) { end(); out.push(list = el("ul")); }
+      list.append(el("li", item[1].length > 1 ? { class: "deep" } : {}, inline(item[2])));
+    } else if (list && /^\s+\S/.test(line)) list.lastChild.append(" ", ...inline(line.trim()));
+    else if (line.startsWith(">")) { end(); out.push(el("blockquote", {}, inline(line.slice(1).trim()))); }
+    else if (line.startsWith("|")) { end(); out.push(el("pre", {}, line)); }
+    else if (line.trim()) { if (list) end(); para.push(line); }
+    else end();
+  }
+  end();
+  return out;
+}
+function inline(text) {
+  return text.split(/(`[^`\n]+`|\*\*[^*\n]+\*\*|\[[^\]\n]+\]\([^)\n]+\))/).flatMap((part, i) => {
+    if (i % 2 === 0) return lit(part);
+    if (part[0] === "`") return [el("code", {}, lit(part.slice(1, -1)))];
+    if (part[0] === "*") return [el("strong", {}, lit(part.slice(2, -2)))];
+    const [, words, address] = /^\[([^\]]+)\]\((.+)\)$/.exec(part);
+    return [...lit(words), " ", el("code", {}, address)];
+  });
+}
+
+// --- the timeline: what was learned, told, shown, used and left, by day, week or month
+
+const SPANS = { 30: ["30 days", 1], 90: ["90 days", 7], 365: ["a year", 30], 0: ["all", 0] };
+const EVENTS = { learned: "learned", told: "told", recalled: "recalled", used: "used", "left-at": "retired" };
+const hidden = new Set();
+let span = "90", bucket = null;
+
+function happened() {
+  const found = [];
+  const add = (day, what, item, more = "") => { const at = Date.parse(day?.slice(0, 10)); if (at) found.push({ at, what, item, more }); };
+  for (const item of items) {
+    if (item.what === "session" || item.what === "commit") continue;
+    add(item.created || item.date, "learned", item);
+    if (item.count && item.used !== item.created) add(item.used, "used", item, `${item.count}× in all`);
+    item.told.forEach(([at, event, why]) => add(at, "told", item, why));
+    item.shown.forEach(([day]) => add(day, "recalled", item));
+    add(item.from?.archived_at, "left-at", item, item.from?.archived_because || "");
+  }
+  return found.sort((a, b) => b.at - a.at);
+}
+function timeline() {
+  let all = happened().filter((event) => !hidden.has(event.what));
+  const oldest = all.length ? all[all.length - 1].at : today, whole = Math.max(1, (today - oldest) / DAY + 1);
+  const reach = +span || whole, step = SPANS[span][1] || Math.max(1, Math.ceil(whole / 40));
+  all = all.filter((event) => event.at > today - reach * DAY && event.at <= today);
+  const n = Math.ceil(reach / step), at = (event) => n - 1 - Math.floor((today - event.at) / DAY / step);
+  const counts = Array.from({ length: n }, () => ({}));
+  all.forEach((event) => { const one = counts[at(event)]; if (one) one[event.what] = (one[event.what] || 0) + 1; });
+  const most = Math.max(1, ...counts.map((one) => Object.values(one).reduce((a, b) => a + b, 0)));
+  const wide = 1000 / n, chart = svg("svg", { viewBox: "0 0 1000 220", role: "img", "aria-label": `${many(all.length, "event")} in ${SPANS[span][0]}` });
+  counts.forEach((one, i) => {
+    let y = 190;
+    for (const what of Object.keys(EVENTS)) if (one[what]) {
+      const high = 170 * one[what] / most;
+      chart.append(svg("rect", { class: `fill ${what}`, x: i * wide + wide * .12, y: y -= high, width: wide * .76, height: Math.max(1, high - .6), rx: Math.min(3, wide / 5) }));
+    }
+    const from = new Date(today - ((n - i) * step - 1) * DAY).toISOString().slice(0, 10);
+    const total = Object.entries(one).map(([what, count]) => `${count} ${EVENTS[what]}`).join(", ");
+    chart.append(svg("rect", { class: "hit", x: i * wide, y: 0, width: wide, height: 195, click: () => { bucket = bucket === i ? null : i; timeline(); } }, svg("title", {}, `${from}: ${total || "nothing"}`)));
+    if (i % Math.ceil(n / 8) === 0) chart.append(svg("text", { x: i * wide + 2, y: 210 }, from));
+  });
+  const listed = bucket === null ? all : all.filter((event) => at(event) === bucket);
+  refill($("timeline"),
+    el("div", { class: "bar" }, el("label", {}, "Last ", select(Object.entries(SPANS).map(([key, [name]]) => [key, name]), span, (value) => { span = value; bucket = null; timeline(); }, "Span")),
+      Object.entries(EVENTS).map(([what, name]) => legend(what, name, hidden, timeline))),
+    el("div", { class: "panel" }, chart),
+    el("div", { class: "panel" }, el("h3", {}, bucket === null ? many(all.length, "event") : `${many(listed.length, "event")} there`, bucket === null ? "" : button(" show all", () => { bucket = null; timeline(); }, { class: "plain" })),
+      el("ul", { class: "events" }, listed.slice(0, 300).map((event) => el("li", {}, el("time", {}, new Date(event.at).toISOString().slice(0, 10)), el("b", { class: event.what }, EVENTS[event.what]), link(event.item.id)))),
+      listed.length > 300 ? el("p", { class: "soft" }, `and ${many(listed.length - 300, "more", "more")}: choose a bar`) : ""));
+}
+function legend(what, name, off, redraw) {
+  const box = el("input", { type: "checkbox", change: () => { box.checked ? off.delete(what) : off.add(what); redraw(); } });
+  box.checked = !off.has(what);
+  return el("label", { class: what }, box, el("span", { class: "dot", "aria-hidden": "true" }), name);
+}
+function select(options, value, change, label) {
+  const node = el("select", { "aria-label": label, change: () => change(node.value) }, options.map(([key, name]) => el("option", { value: key }, name)));
+  node.value = value;
+  return node;
+}
+
+// --- relations: at most so many nodes, the best linked ones, laid out once
+
+const NODES = 220, unlinked = new Set();
+function graph() {
+  const edges = [], degree = new Map(), known = new Set();
+  for (const item of items) for (const [kind, other] of item.links) {
+    const key = [item.id, other].sort().join("\0") + kind.replace(/_(from|to)$/, "");
+    if (byId.has(other) && other !== item.id && !known.has(key)) { known.add(key); edges.push([item.id, other, kind]); }
+  }
+  const kinds = [...new Set(edges.map((edge) => edge[2]))];
+  const used = edges.filter((edge) => !unlinked.has(edge[2]));
+  for (const [a, b] of used) for (const id of [a, b]) degree.set(id, (degree.get(id) || 0) + 1);
+  const ids = [...degree.keys()].sort((a, b) => degree.get(b) - degree.get(a) || (a < b ? -1 : 1)).slice(0, NODES);
+  const nodes = new Map(ids.map((id, i) => [id, { id, x: 12 * Math.sqrt(i) * Math.cos(i * 2.4), y: 12 * Math.sqrt(i) * Math.sin(i * 2.4), r: 7 + Math.min(9, Math.sqrt(degree.get(id)) * 2), u: 0, v: 0 }]));
+  const drawn = used.filter(([a, b]) => nodes.has(a) && nodes.has(b)).map(([a, b, kind]) => [nodes.get(a), nodes.get(b), kind]);
+  settle([...nodes.values()], drawn);
+  const told = el("p", { class: "soft", "aria-live": "polite" }, "Point at a circle, or go through the list below.");
+  const stage = svg("svg", { class: "stage", role: "img", "aria-label": `Graph of ${many(nodes.size, "entry", "entries")} and ${many(drawn.length, "relation")}` });
+  for (const [a, b, kind] of drawn) stage.append(svg("line", { class: kind, x1: a.x, y1: a.y, x2: b.x, y2: b.y }));
+  for (const node of nodes.values()) {
+    const item = byId.get(node.id);
+    const group = svg("g", { click: () => open(item), pointerenter: () => { told.textContent = `${item.title} (${item.kind || item.what}, ${item.path}:${item.line})`; group.classList.add("over"); }, pointerleave: () => group.classList.remove("over") },
+      svg("circle", { class: `${item.kind}${item.past ? " past" : ""}`, cx: node.x, cy: node.y, r: node.r }), svg("title", {}, item.title));
+    stage.append(group);
+  }
+  view(stage, [...nodes.values()]);
+  const left = degree.size - nodes.size;
+  refill($("relations"),
+    el("div", { class: "bar" }, kinds.length ? kinds.map((kind) => legend(kind, kind.replaceAll("_", " "), unlinked, graph)) : "", button("−", () => stage.zoom(1.25), { "aria-label": "Zoom out" }), button("+", () => stage.zoom(.8), { "aria-label": "Zoom in" })),
+    ids.length ? el("div", { class: "panel" }, stage, told, left ? el("p", { class: "soft" }, `${many(left, "entry", "entries")} with fewer relations ${left === 1 ? "is" : "are"} not drawn.`) : "") : el("p", { class: "none" }, "No entry names another one."),
+    ids.length ? el("div", { class: "panel" }, el("h3", {}, "Best linked"), el("ul", { class: "events" }, ids.slice(0, 60).map((id) => el("li", {}, el("time", {}, many(degree.get(id), "relation")), el("b", { class: byId.get(id).kind }, byId.get(id).kind), link(id))))) : "");
+}
+function settle(nodes, edges) {
+  for (let turn = 0, heat = 1; turn < 160; turn++, heat *= .98) {
+    for (let i = 0; i < nodes.length; i++) {
+      const a = nodes[i];
+      for (let k = i + 1; k < nodes.length; k++) {
+        const b = nodes[k], x = a.x - b.x || .1, y = a.y - b.y || .1, push = Math.min(6, 900 / (x * x + y * y));
+        a.u += x * push * .05; a.v += y * push * .05; b.u -= x * push * .05; b.v -= y * push * .05;
+      }
+      a.u -= a.x * .012; a.v -= a.y * .012;
+    }
+    for (const [a, b] of edges) {
+      const x = b.x - a.x, y = b.y - a.y, pull = (Math.hypot(x, y) - 46) * .0009 * 20 / (20 + a.r + b.r);
+      a.u += x * pull; a.v += y * pull; b.u -= x * pull; b.v -= y * pull;
+    }
+    for (const node of nodes) {
+      const size = Math.hypot(node.u, node.v), most = Math.min(1, 14 * heat / (size || 1));
+      node.x += node.u * most; node.y += node.v * most; node.u *= .55; node.v *= .55;
+    }
+  }
+}
+function view(stage, nodes) {
+  const xs = nodes.map((node) => node.x), ys = nodes.map((node) => node.y), pad = 40;
+  const box = [Math.min(...xs) - pad, Math.min(...ys) - pad, Math.max(...xs) - Math.min(...xs) + 2 * pad, Math.max(...ys) - Math.min(...ys) + 2 * pad];
+  const set = () => stage.setAttribute("viewBox", box.join(" "));
+  stage.zoom = (by) => { box[0] += box[2] * (1 - by) / 2; box[1] += box[3] * (1 - by) / 2; box[2] *= by; box[3] *= by; set(); };
+  stage.addEventListener("wheel", (event) => { if (event.ctrlKey || event.metaKey) { event.preventDefault(); stage.zoom(event.deltaY > 0 ? 1.1 : .9); } }, { passive: false });
+  let from = null;
+  stage.addEventListener("pointerdown", (event) => { from = [event.clientX, event.clientY]; });
+  stage.addEventListener("pointermove", (event) => {
+    if (!from || !event.buttons) return;
+    const scale = Math.max(box[2] / stage.clientWidth, box[3] / stage.clientHeight);
+    box[0] -= (event.clientX - from[0]) * scale; box[1] -= (event.clientY - from[1]) * scale;
+    from = [event.clientX, event.clientY];
+    set();
+  });
+  if (nodes.length) set();
+}
+
+// --- alike or opposed, side by side
+
+const MEANS = { merged: "Say the same", contradiction: "Contradict each other", unsure: "May contradict each other", "alike but different": "Alike, but not the same" };
+function review() {
+  const pairs = data.pairs.map(([what, path, ids, detail]) => ({ what, path, detail, two: ids.filter((id) => byId.has(id)).map((id) => byId.get(id)) })).filter((pair) => pair.two.length > 1);
+  refill($("review"), pairs.length ? pairs.slice(0, 200).map(pairOf) : el("p", { class: "none" }, "No duplicates and no contradictions were found."));
+}
+function pairOf({ what, path, detail, two: [a, b] }) {
+  const terms = (item) => new Set(`${item.title} ${item.text}`.toLowerCase().match(/[\p{L}\p{N}_.-]+/gu));
+  const sides = [[a, b], [b, a]].map(([one, other]) => {
+    const theirs = terms(other);
+    const marked = `${one.text || ""}`.split(/([\p{L}\p{N}_.-]+)/u).map((part, i) => i % 2 && !theirs.has(part.toLowerCase()) ? el("mark", {}, part) : part);
+    return el("div", {}, el("h4", {}, link(one.id)), el("p", { class: "soft" }, `${one.path}:${one.line} · ${days(one.age)} · used ${one.count}×`), el("div", { class: "text", dir: "auto" }, marked));
+  });
+  const keep = (one, other) => `mem retire ${quote(other.short)} --because ${quote(`superseded by ${one.short}`)}`;
+  const ways = what === "merged" ? [[`mem compact ${quote(path)}`, "Merge them", { do: "merge", path }]] : [];
+  if (what !== "alike but different") ways.push([keep(a, b), "Keep the first", { do: "retire", id: b.id, because: `superseded by ${a.short}` }], [keep(b, a), "Keep the second", { do: "retire", id: a.id, because: `superseded by ${b.short}` }]);
+  return el("section", { class: "panel" }, el("h3", {}, MEANS[what]), detail ? el("p", { class: "soft why" }, `By ${detail}.`) : "", el("div", { class: "two" }, sides),
+    ways.length ? el("h3", {}, "Settle it") : "", data.served ? el("div", { class: "acts" }, ways.map(([, name, task]) => button(name, () => act(task)))) : "", el("ul", { class: "cmds" }, ways.map(([text]) => command(text))));
+}
+
+// --- health
+
+function health() {
+  const h = data.health, ring = (rest, on) => svg("circle", { class: `ring ${on}`, cx: 56, cy: 56, r: 49, pathLength: 100, "stroke-dasharray": rest, transform: "rotate(-90 56 56)" });
+  const counts = { "live entries": h.counts.live, tokens: h.counts.tokens, files: h.counts.files };
+  const groups = [["7 days", 7], ["30 days", 30], ["90 days", 90], ["a year", 365], ["older", 9998]];
+  const live = items.filter((item) => !item.past && item.level), most = Math.max(1, live.length);
+  let before = -1;
+  const ages = groups.map(([name, top]) => { const n = live.filter((item) => item.age > before && item.age <= top).length; before = top; return [name, n]; });
+  const bar = (share, colour = "") => { const inner = el("i", { class: colour }); inner.style.width = `${share}%`; return el("div", { class: `track ${colour}` }, inner); };
+  const colour = (value) => value >= 75 ? "green" : value >= 50 ? "yellow" : "red";
+  const first = h.trend.length ? Date.parse(h.trend[0][0]) : 0, reach = h.trend.length ? Date.parse(h.trend.at(-1)[0]) - first || 1 : 1;
+  refill($("health"),
+    el("div", { class: "panel rate" }, svg("svg", { viewBox: "0 0 112 112", role: "img", "aria-label": `score ${Math.round(h.score)} of 100`, class: h.band }, ring("100", ""), ring(`${h.score} 100`, "on"), svg("text", { x: 56, y: 67 }, Math.round(h.score))),
+      el("div", { class: "big" }, Object.entries(counts).map(([name, n]) => el("div", {}, el("b", {}, n.toLocaleString("en")), el("span", { class: "soft" }, name))))),
+    el("div", { class: "panel" }, el("h3", {}, "What the score is made of"), el("div", { class: "cards" }, Object.entries(h.metrics).map(([name, one]) => el("div", {},
+      el("b", {}, one.value === null ? "–" : Math.round(one.value)), el("strong", {}, name), bar(one.value ?? 0, one.value === null ? "" : colour(one.value)), el("p", {}, one.reason), one.value === 100 || !one.raise_with ? "" : el("p", { class: "soft" }, "Raise it with ", el("code", {}, one.raise_with)))))),
+    el("div", { class: "panel" }, el("h3", {}, "Trend"), h.trend.length > 1 ? [svg("svg", { class: "trend", viewBox: "0 -4 1000 108", preserveAspectRatio: "none", height: 130, role: "img", "aria-label": "score by day" }, svg("polyline", { points: h.trend.map(([day, score]) => `${1000 * (Date.parse(day) - first) / reach},${100 - score}`).join(" ") })),
+      el("p", { class: "soft" }, `${h.trend[0][0]}: ${Math.round(h.trend[0][1])} → ${h.trend.at(-1)[0]}: ${Math.round(h.trend.at(-1)[1])}`)] : el("p", { class: "soft" }, "Each day of mem health is kept; two make a line.")),
+    el("div", { class: "panel" }, el("h3", {}, "Age of live entries"), el("div", { class: "ages" }, ages.flatMap(([name, n]) => [el("span", {}, name), bar(100 * n / most), el("span", {}, n)]))));
+}
+
+// --- with a server behind it: the same use cases as the commands
+
+function acts(item) {
+  const because = () => ask("Why is it no longer true?", [["because", "Reason", "no longer true"]], "Retire", (given) => act({ do: "retire", id: item.id, ...given }));
+  const edit = () => ask("Edit", [["title", "Title", item.title], ["body", "Text", item.text]], "Save", (given) => act({ do: "edit", id: item.id, ...Object.fromEntries(Object.entries(given).filter(([key, value]) => value !== (key === "title" ? item.title : item.text))) }));
+  if (item.past) return el("div", { class: "acts" }, button("Restore", () => act({ do: "restore", id: item.id }), { class: "main" }));
+  return item.what !== "entry" ? "" : el("div", { class: "acts" }, item.cut ? "" : button("Edit", edit, { class: "main" }), button("Retire", because, { class: "bad" }));
+}
+function ask(title, fields, done, then) {
+  const inputs = fields.map(([name, label, value]) => { const node = el(name === "body" ? "textarea" : "input", { name }); node.value = value; return [name, label, node]; });
+  const dialog = $("form");
+  refill(dialog, el("h2", {}, title), inputs.map(([, label, node]) => el("label", {}, label, node)),
+    el("div", { class: "acts" }, button(done, () => { dialog.close(); then(Object.fromEntries(inputs.map(([name, , node]) => [name, node.value]))); }, { class: "main" }), button("Cancel", () => dialog.close())));
+  dialog.showModal();
+}
+async function act(task) {
+  try {
+    const reply = await (await fetch("act", { method: "POST", headers: { "Content-Type": "application/json", "X-Mem-Token": data.served }, body: JSON.stringify(task) })).json();
+    say(reply.said);
+    if (reply.data) { const served = data.served; data = { ...reply.data, served }; begin(chosen?.id); }
+  } catch { say("mem browse --serve has ended: nothing was changed"); }
+}
+async function stay() {
+  try {
+    const reader = (await fetch("alive", { method: "POST", headers: { "X-Mem-Token": data.served } })).body.getReader();
+    while (!(await reader.read()).done);
+  } catch { /* it has ended */ }
+  document.querySelectorAll(".acts button").forEach((node) => { node.disabled = true; });
+  $("undo").disabled = true;
+  say("mem browse --serve has ended");
+}
+
+// --- the frame
+
+const VIEWS = { entries: ["Entries", () => detail()], timeline: ["Timeline", timeline], relations: ["Relations", graph], review: ["Review", review], health: ["Health", health] };
+const drawn = new Set();
+let tab = "";
+function show(name) {
+  if (tab === name) return;
+  tab = name;
+  for (const view of Object.keys(VIEWS)) $(view).hidden = view !== name;
+  for (const node of $("tabs").children) node.toggleAttribute("aria-current", node.dataset.view === name);
+  if (!drawn.has(name)) { drawn.add(name); VIEWS[name][1](); }
+  if (name === "entries") draw();
+}
+function go(name) { history.replaceState(null, "", `#/${name}`); show(name); }
+
+function controls() {
+  const count = (key) => { const found = new Map(); for (const item of items) for (const value of [item[key]].flat()) if (value) found.set(value, (found.get(value) || 0) + 1); return [...found].sort((a, b) => b[1] - a[1]); };
+  const of = (key) => [["", "all"], ...count(key).slice(0, 400).map(([value, n]) => [value, `${value} (${n})`])];
+  const fields = { what: ["What", of("what")], kind: ["Kind", of("kind")], level: ["Level", of("level")], status: ["Status", [["", "all"], ["live", "live"], ["retired", "retired or archived"], ["gone", "names what is gone"]]], tag: ["Tag", of("tags")], age: ["Not older than", Object.entries(AGES)], use: ["Told or used", Object.entries(USES)] };
+  const set = (key) => (value) => { filter[key] = value; $("more").classList.toggle("on", Object.values(filter).some(Boolean)); find(); };
+  const path = el("input", { type: "text", "aria-label": "Path", placeholder: "src/", input: () => set("path")(path.value) });
+  path.value = filter.path;
+  refill($("filters"), Object.entries(fields).map(([key, [name, options]]) => el("label", {}, name, select(options, filter[key], set(key), name))), el("label", {}, "Path", path),
+    button("Clear", () => { for (const key of Object.keys(filter)) filter[key] = ""; $("more").classList.remove("on"); controls(); find(); }));
+  $("sort").replaceChildren(...Object.entries(SORTS).map(([key, [name]]) => el("option", { value: key }, name)));
+  $("sort").value = sort;
+  $("tabs").replaceChildren(...Object.entries(VIEWS).map(([key, [name]]) => {
+    const node = button(name, () => go(key), { "data-view": key });
+    if (key === "review" && data.pairs.length) node.append(el("small", {}, data.pairs.length));
+    if (key === "health") node.append(el("small", {}, Math.round(data.health.score)));
+    return node;
+  }));
+}
+
+const KEYS = [["/", "search"], ["j k ↓ ↑", "next, previous entry"], ["Enter", "open (on a small screen)"], ["Esc", "back, or clear the search"], ["c", "copy mem show of the entry"], ["f", "filters"], ["1 … 5", "the views"], ["t", "light or dark"], ["?", "these keys"]];
+function keys(event) {
+  const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  const key = event.key;
+  if (key === "Escape") {
+    if ($("entries").classList.contains("open") && innerWidth <= 860) $("entries").classList.remove("open");
+    else if (typing) { if ($("query").value) { $("query").value = ""; find(); } event.target.blur(); }
+  } else if (typing && !(event.target.id === "query" && (key === "ArrowDown" || key === "ArrowUp" || key === "Enter"))) return;
+  else if (key === "/") { go("entries"); $("entries").classList.remove("open"); $("query").focus(); $("query").select(); }
+  else if (tab === "entries" && (key === "j" || key === "ArrowDown")) move(1);
+  else if (tab === "entries" && (key === "k" || key === "ArrowUp")) move(-1);
+  else if (tab === "entries" && (key === "PageDown" || key === "PageUp")) move((key === "PageDown" ? 1 : -1) * Math.floor($("list").clientHeight / ROW));
+  else if (tab === "entries" && key === "Home") move(-shown.length);
+  else if (tab === "entries" && key === "End") move(shown.length);
+  else if (tab === "entries" && key === "Enter" && !/^(BUTTON|SUMMARY)$/.test(event.target.tagName)) { if (chosen || shown[0]) open(event.target.id === "query" && !shown.includes(chosen) ? shown[0] : chosen || shown[0]); }
+  else if (key === "c" && chosen) copy(`mem show ${quote(chosen.short)}`);
+  else if (key === "f") $("more").click();
+  else if (key === "t") $("theme").click();
+  else if (key === "?") $("keys").click();
+  else if (/^[1-5]$/.test(key)) go(Object.keys(VIEWS)[key - 1]);
+  else return;
+  event.preventDefault();
+}
+
+function begin(id) {
+  read();
+  controls();
+  drawn.clear();
+  const wanted = tab || (VIEWS[data.start] ? data.start : "entries");
+  tab = "";
+  chosen = byId.get(id) || null;
+  find();
+  show(wanted);
+  if (wanted !== "entries") detail();
+}
+
+const store = { get: () => { try { return localStorage.getItem("mem-theme"); } catch { return null; } }, set: (value) => { try { localStorage.setItem("mem-theme", value); } catch { /* a file may not */ } } };
+if (store.get()) document.documentElement.dataset.theme = store.get();
+$("theme").addEventListener("click", () => {
+  const dark = document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  document.documentElement.dataset.theme = dark ? "light" : "dark";
+  store.set(document.documentElement.dataset.theme);
+});
+$("keys").addEventListener("click", () => {
+  refill($("help"), el("h2", {}, "Keys"), el("dl", { class: "facts" }, KEYS.map(([key, what]) => [el("dt", {}, key.split(" ").map((one) => one === "…" ? " … " : el("kbd", {}, one))), el("dd", {}, what)])),
+    el("p", { class: "soft" }, `Words must all occur; "two words" together, -word not at all. Commands are run in ${data.root}.`), el("div", { class: "acts" }, button("Close", () => $("help").close())));
+  $("help").showModal();
+});
+$("more").addEventListener("click", () => { const form = $("filters"); form.hidden = !form.hidden; $("more").setAttribute("aria-expanded", String(!form.hidden)); draw(); });
+$("filters").addEventListener("submit", (event) => event.preventDefault());
+$("query").addEventListener("input", find);
+$("sort").addEventListener("change", () => { sort = $("sort").value; find(); });
+$("list").addEventListener("scroll", () => { if (!waiting) { waiting = true; requestAnimationFrame(draw); } }, { passive: true });
+addEventListener("resize", draw);
+addEventListener("keydown", keys);
+const asked = decodeURIComponent(location.hash.replace(/^#\/?/, ""));
+if (VIEWS[asked]) data.start = asked;
+begin(asked.startsWith("e/") ? asked.slice(2) : "");
+if (data.served) {
+  $("undo").hidden = false;
+  $("undo").addEventListener("click", () => act({ do: "undo" }));
+  stay();
+}
+const idle = self.requestIdleCallback || ((work) => setTimeout(() => work({ timeRemaining: () => 8 }), 30));
+let warmed = 0;
+idle(function warm(left) { while (warmed < items.length && left.timeRemaining() > 2) hay(items[warmed++]); if (warmed < items.length) idle(warm); });
+})();

@@ -1,0 +1,231 @@
+"""The page of mem browse, in a browser: found, filtered, read, copied; nothing hostile, nothing sent."""
+
+import re
+import stat
+from base64 import b64encode
+from hashlib import sha256
+from html import unescape
+from typing import Any
+
+import pytest
+
+from memcli.commands.browse import BrowseReport
+from memcli.views import page
+from tests.browse.driver import Browser
+from tests.conftest import Project
+
+HEALTH = {
+    "score": 50.0, "band": "yellow", "counts": {"live": 1, "tokens": 2, "files": 1},
+    "metrics": {"freshness": {"value": None, "weight": 0.3, "reason": "none yet", "raise_with": ""}},
+    "trend": [],
+}  # fmt: skip
+HOSTILE = [
+    "</script><script>window.hit = 1</script>",
+    '<img src=x onerror="window.hit = 1">',
+    "[click](javascript:window.hit=1) <a href=javascript:window.hit=1>x</a>",
+    "\"'><svg onload=window.hit=1> <!--data--><!--script-->",
+    "&lt;b&gt; \u2028 ]]> ${window.hit=1} `code` **bold**",
+]
+
+
+def report(*items: dict[str, Any], pairs: tuple[Any, ...] = ()) -> BrowseReport:
+    return BrowseReport("repo", "/r", "2026-11-21", items, pairs, HEALTH)
+
+
+def item(number: int, **more: Any) -> dict[str, Any]:
+    """One entry as the page reads it."""
+    return {
+        "id": f"id-{number:05}-abc", "what": "entry", "title": f"Title {number}", "text": f"Word{number}",
+        "level": "project", "kind": ("fact", "pitfall")[number % 2], "status": "active",
+        "path": "MEMORY.md", "line": number, "date": "2026-10-01", "age_days": number, "score": 1.0,
+        "importance": 0.5, "reinforcement_count": 0, **more,
+    }  # fmt: skip
+
+
+def shown(browser: Browser, tmp_path: Any, made: BrowseReport, **window: Any) -> None:
+    """Open a page of these; neither the console nor the network has anything to say."""
+    place = tmp_path / "page.html"
+    place.write_text(page.render(made), "utf-8")
+    browser.log(), browser.requests()
+    browser.open(place.as_uri(), **window)
+    assert browser.log() == [] and browser.requests() == [place.as_uri()]
+
+
+@pytest.mark.unit
+def test_nothing_but_the_pages_own_script_and_style_may_run() -> None:
+    """By the policy: their hashes, no address, no reach; memory cannot end the element it is in."""
+    text = page.render(report(*(item(n, title=each, text=each) for n, each in enumerate(HOSTILE))))
+    policy = unescape(re.findall(r'Content-Security-Policy" content="([^"]+)"', text)[0])
+    for tag in ("style", "script"):
+        own = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        digest = b64encode(sha256(own[-1].encode()).digest()).decode()
+        assert len(own) == 1 and f"{tag}-src 'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy and "connect-src 'none'" in policy
+    assert "unsafe" not in policy and "require-trusted-types-for 'script'" in policy
+    body = text.split('id="data">')[1].split("</script>")[0]
+    assert not set("<>&\u2028\u2029") & set(body)
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\(", text)
+
+
+def test_hostile_text_is_text(browser: Browser, tmp_path: Any) -> None:
+    """In a title, a body, a tag, a file's name, an id, a reason: it is read, and does nothing."""
+    made = [
+        item(n, id=each, title=each, text=f"{each}\n- {each}", tags=[each], path=each, kind=each,
+             paths=[each], gone=each, told=[("2026-11-20T10:00", each, each, each)],
+             links=[("supports", HOSTILE[0])], life=[(each, each, each, each, each)])
+        for n, each in enumerate(HOSTILE)
+    ]  # fmt: skip
+    pair = ("contradiction", HOSTILE[0], (HOSTILE[1], HOSTILE[2]), HOSTILE[3])
+    shown(browser, tmp_path, report(*made, pairs=(pair,)))
+    for view in "234512":
+        browser.press(view)
+    browser.press("1")
+    for n, each in enumerate(HOSTILE):
+        browser.js("document.querySelectorAll('.row')[arguments[0]].click()", n)
+        assert browser.text("#detail h2").split() == each.replace("\u2028", " ").split()
+    assert browser.js("return window.hit || 0") == 0
+    assert browser.js("return document.querySelectorAll('a, img, svg[onload], iframe').length") == 0
+    assert browser.js("return document.scripts.length") == 2 and browser.log() == []
+    assert len(browser.requests()) == 0
+
+
+def test_search_filter_keys_and_copy(browser: Browser, tmp_path: Any) -> None:
+    """Words must all occur, -word must not; arrows go on, Esc clears; a command is copied."""
+    links = [("supports", "id-00002-abc")]
+    made = [
+        item(n, tags=["red"] if n < 3 else [], links=links if n == 1 else []) for n in range(40)
+    ]
+    shown(browser, tmp_path, report(*made, item(99, what="archive", title="Gone")))
+    browser.press("/title 3")
+    assert browser.text("#tally") == "13 of 41" and browser.text(".row b") == "Title 3"
+    browser.press(" -title1\ue00c")
+    assert browser.text("#tally") == "41 entries"
+    browser.press("jj")
+    assert browser.text("#detail h2") == "Title 1" and "supports\nTitle 2" in browser.text(
+        "#detail"
+    )
+    assert "mem retire id-00001 --because 'no longer true'" in browser.text(".cmds")
+    assert browser.js("return location.hash") == "#/e/id-00001-abc"
+    browser.press("c")
+    browser.until(
+        "return document.getElementById('said').textContent.startsWith('Copied: mem show')"
+    )
+    browser.press("f")
+    pick = "const s = document.querySelector(`[aria-label='${arguments[0]}']`); s.value = arguments[1];"
+    for name, value, left in (("Tag", "red", "3 of 41"), ("Kind", "fact", "2 of 41")):
+        browser.js(f"{pick} s.dispatchEvent(new Event('change'))", name, value)
+        assert browser.text("#tally") == left
+    browser.js("[...document.querySelectorAll('#filters button')].at(-1).click()")
+    browser.js(f"{pick} s.dispatchEvent(new Event('change'))", "Status", "retired")
+    assert browser.text(".row b") == "Gone"
+    browser.js("document.querySelector('.row').click()")
+    assert browser.text(".cmds").startswith("mem restore")
+    assert browser.log() == []
+
+
+def test_a_small_dark_screen(browser: Browser, tmp_path: Any) -> None:
+    """360 px: the list, then the entry over it, nothing wider than the screen; dark by itself."""
+    wide = item(1, text="`" + "long_name_" * 40 + "`\n\n" + "x" * 400)
+    shown(browser, tmp_path, report(wide, item(2)), width=360, height=700, dark=True)
+    look = "return [document.documentElement.scrollWidth, getComputedStyle(document.body).backgroundColor]"
+    width, colour = browser.js(look)
+    assert width == 360 and max(map(int, re.findall(r"\d+", colour))) < 60
+    browser.js("document.querySelector('.row').click()")
+    assert browser.js("return getComputedStyle(document.querySelector('.left')).display") == "none"
+    assert browser.js("const d = document.getElementById('detail'); return d.scrollWidth <= 360")
+    browser.press("\ue00c")
+    assert browser.js("return getComputedStyle(document.querySelector('.left')).display") == "flex"
+
+
+def test_ten_thousand_entries_are_a_window_of_rows(browser: Browser, tmp_path: Any) -> None:
+    """Only the rows in sight exist, wherever one scrolls; each has its place for a screen reader."""
+    shown(browser, tmp_path, report(*(item(n) for n in range(10_000))))
+    rows = "return [...document.querySelectorAll('.row')].map((row) => +row.getAttribute('aria-posinset'))"
+    assert len(browser.js(rows)) < 60
+    browser.js("document.getElementById('list').scrollTop = 66 * 5000")
+    browser.until("return document.getElementById('row-5000') !== null")
+    assert len(found := browser.js(rows)) < 60 and 5001 in found
+    browser.press("\ue010")
+    assert browser.js("return document.querySelector('[aria-selected=true]').id") == "row-9999"
+
+
+def test_each_control_has_a_name_and_colours_contrast(browser: Browser, tmp_path: Any) -> None:
+    """Landmarks, one heading, labels; text on its ground has 4.5 to 1 in light and in dark."""
+    for dark in (False, True):
+        shown(browser, tmp_path, report(item(1), item(2)), dark=dark)
+        browser.press("jf")
+        assert (
+            browser.js("return document.querySelectorAll('main, nav, header, search').length") == 4
+        )
+        nameless = (
+            "return [...document.querySelectorAll('button, input, select')].filter((e) =>"
+            " !(e.getAttribute('aria-label') || e.textContent || e.labels?.length)).length"
+        )
+        assert browser.js(nameless) == 0
+        colours = browser.js(
+            "const px = (name) => { const e = document.createElement('i'); e.style.color ="
+            " `var(${name})`; document.body.append(e); const c = getComputedStyle(e).color;"
+            " e.remove(); return c.match(/[\\d.]+/g).slice(0, 3).map(Number); };"
+            " return ['--bg', '--card', '--ink', '--soft', '--accent', '--red', '--green'].map(px)"
+        )
+        bg, card, *inks = [_luminance(colour) for colour in colours]
+        for ink in inks:
+            for ground in (bg, card):
+                assert (max(ink, ground) + 0.05) / (min(ink, ground) + 0.05) >= 4.5
+
+
+def _luminance(colour: list[float]) -> float:
+    parts = [c / 255 for c in colour]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+# --- the command
+
+
+def test_the_page_is_for_its_owner_and_holds_no_secret(project: Project) -> None:
+    """In the cache, 0600; retired, archived and prose units are in it, what a secret was is not."""
+    project.write(
+        "MEMORY.md",
+        "# Notes\n\nPeople write, too.\n\n" + project.entry("Herd", "password = hunter2x9"),
+    )
+    project.write(
+        "MEMORY.archive.md", project.entry("Past", "It was so.", archived_because="stale")
+    )
+    done = project.mem("browse", "--print")
+    place = type(project.root)(done.out.strip())
+    text = place.read_text("utf-8")
+    assert done.code == 0 and not place.is_relative_to(project.root)
+    assert stat.S_IMODE(place.stat().st_mode) == 0o600
+    assert "hunter2x9" not in text and "[secret removed: password]" in text
+    made = project.mem("browse", "--json").json["items"]
+    assert {each["what"] for each in made} == {"entry", "prose", "archive"}
+    assert project.mem("browse", "--json", "--type", "directive").json["items"] == []
+
+
+def test_life_relations_and_pairs_are_in_it(project: Project) -> None:
+    """What git says of each entry, what it names, and what contradicts it, with the commands' words."""
+    five = project.entry("Pool", "The database pool has 5 workers in production.", id="p5")
+    nine = project.entry(
+        "Pool", "The database pool has 9 workers in production.", id="p9", supports=["p5"]
+    )
+    project.write("MEMORY.md", five)
+    project.git("add", "-A")
+    project.git("commit", "-qm", "one")
+    project.write("MEMORY.md", f"{five}\n{nine}")
+    found = project.mem("browse", "--json").json
+    by_id = {each["id"]: each for each in found["items"]}
+    assert [row[3] for row in by_id["p5"]["life"]] == ["added"] and by_id["p5"]["life"][0][0]
+    assert by_id["p9"]["life"][0][0] == "" and ["supports", "p5"] in by_id["p9"]["links"]
+    assert [(what, sorted(ids)) for what, _, ids, _ in found["pairs"]] == [
+        ("contradiction", ["p5", "p9"])
+    ]
+
+
+def test_health_is_a_part_of_the_page(project: Project) -> None:
+    """mem health --html writes the same page, which begins there."""
+    project.write("MEMORY.md", project.entry("Herd", "zebra"))
+    done = project.mem("health", "--html", "out.html")
+    text = (project.root / "out.html").read_text("utf-8")
+    assert done.code == 0 and "freshness" in done.out and '"start":"health"' in text
+    assert project.mem("health", "--html", "no/such/folder/x.html").code == 2
