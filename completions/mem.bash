@@ -36,7 +36,7 @@ _mem() {
     done
     case $command in
     "")
-        _mem_words "recall add edit show list retire restore undo told why log forget extract reinforce compact retire-stage health eval doctor diff init index import export completion help hook merge-driver mcp --version -V --help -h"
+        _mem_words "recall add edit show list browse retire restore undo told why log forget extract reinforce compact retire-stage health eval doctor diff init index import export completion help hook merge-driver mcp --version -V --help -h"
         ;;
     recall)
         case $prev in
@@ -95,6 +95,20 @@ _mem() {
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
         *) _mem_words "--recent --at --level --job --task --type --kind --store --tag --scope --path --since --until --proxy --archived --no-global --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    browse)
+        case $prev in
+        --out | --path) _mem_files -f ;;
+        --level) _mem_words "global project job task" ;;
+        --job | --task | --tag | --since | --until) : ;;
+        --type) _mem_words "declarative procedural directive corrective" ;;
+        --kind) _mem_words "policy workflow pitfall architecture decision preference fact episode" ;;
+        --store) _mem_words "memory institutional proxy archive" ;;
+        --scope) _mem_words "observations escalation intent-alignment team session project global prospective in-flight corrective episode interventions" ;;
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--out --print --history --level --job --task --type --kind --store --tag --scope --path --since --until --proxy --archived --no-global --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     retire)
@@ -262,7 +276,7 @@ _mem() {
         ;;
     help)
         case $prev in
-        *) _mem_words "recall add edit show list retire restore undo told why log forget extract reinforce compact retire-stage health eval doctor diff init index import export completion help hook merge-driver mcp --help -h" ;;
+        *) _mem_words "recall add edit show list browse retire restore undo told why log forget extract reinforce compact retire-stage health eval doctor diff init index import export completion help hook merge-driver mcp --help -h" ;;
         esac
         ;;
     hook)
