@@ -191,6 +191,7 @@ def _newer_first(
     vectors = [{word: rarity(word) for word in words_of(hit)} for hit in near]
     order: list[int] = []
     newer: dict[int, str] = {}
+    strength: dict[int, float] = {}  # what an older one is clearly about the newer one is, too
     for at in range(len(vectors)):
         if at in order:
             continue
@@ -207,8 +208,13 @@ def _newer_first(
         about.sort(key=lambda other: hits[other].doc.date, reverse=True)
         for older in [*about[1:], at] if about else ():
             newer[older] = hits[about[0]].doc.handle
+            stronger = max(hits[older].strength, strength.get(about[0], 0.0))
+            strength[about[0]] = max(stronger, hits[about[0]].strength)
         order += [*about, at]
-    return [hits[at]._replace(newer=newer.get(at, "")) for at in order] + hits[len(vectors) :]
+    said = [hits[at]._replace(newer=newer.get(at, "")) for at in order]
+    bears = zip(said, order, strict=True)
+    kept = [hit._replace(strength=strength.get(at, hit.strength)) for hit, at in bears]
+    return kept + hits[len(vectors) :]
 
 
 def words_of(hit: HistoryHit) -> set[str]:

@@ -88,11 +88,14 @@ class HistoryLayer:
         return found
 
     def evidence(self, hit: HistoryHit, text: str) -> int:
-        """How many telling words of a task a hit has: no file names, none of all talk."""
+        """How many telling words of a task a hit, or what it amends, has: no file names, none of
+        all talk.
+        """
+        same = [each for each in self.hits if each is hit or each.newer == hit.doc.handle]
         named = {stem(word) for name in _FILE.findall(text) for word in _WORD.findall(name.lower())}
         plain = {stem(term) for term in self._asked.terms if " " not in term and term not in COMMON}
-        words = self._words("\n".join((hit.doc.title, *(doc.text for doc in hit.docs))))
-        return len((plain - named) & words)
+        texts = (text for each in same for text in (each.doc.title, *(d.text for d in each.docs)))
+        return len((plain - named) & self._words("\n".join(texts)))
 
     def adds(self, hit: HistoryHit, text: str) -> bool:
         """Whether the title of a hit has more than a word that a text has not."""

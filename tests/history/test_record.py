@@ -135,6 +135,7 @@ def test_of_two_about_the_same_thing_the_newer_goes_first(record: HistoryRecord)
     )
     assert [hit.doc.unit for hit in hits[:2]] == ["new", "old"]
     assert hits[1].newer == hits[0].doc.handle and not hits[0].newer
+    assert hits[0].strength == hits[1].strength  # it bears on all that the older one bears on
 
 
 def test_words_met_by_chance_are_weak(record: HistoryRecord) -> None:
