@@ -52,19 +52,19 @@ _mem() {
         --scope) _mem_words "observations escalation intent-alignment team session project global prospective in-flight corrective episode interventions" ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--limit --max-tokens --walk --format --explain --ranked --detail --session --ids-out --no-refresh --exit-code --shared --project --history --agent --at --level --job --task --type --kind --store --tag --scope --path --since --until --proxy --archived --no-global --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--limit --max-tokens --walk --format --explain --ranked --detail --session --ids-out --no-refresh --history --exit-code --shared --project --agent --at --level --job --task --type --kind --store --tag --scope --path --since --until --proxy --archived --no-global --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     add)
         case $prev in
         --level) _mem_words "global project job task" ;;
-        --job | --task | --title | --tag | --path | --command | --importance | --step | --outcome) : ;;
+        --job | --task | --command | --title | --tag | --importance | --path | --step | --outcome) : ;;
         --kind) _mem_words "policy workflow pitfall architecture decision preference fact episode" ;;
         --type) _mem_words "declarative procedural directive corrective" ;;
         --priority) _mem_words "permanent critical high pin medium normal" ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--level --job --task --kind --type --title --tag --path --command --importance --priority --step --outcome --allow-long --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--allow-long --level --job --task --command --kind --type --title --tag --importance --path --priority --step --outcome --dry-run -n --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     edit)
@@ -73,7 +73,7 @@ _mem() {
         --kind) _mem_words "policy workflow pitfall architecture decision preference fact episode" ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--title --body --add-path --kind --importance --task --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--title --body --add-path --kind --importance --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     show)
@@ -116,7 +116,7 @@ _mem() {
         --because | --task) : ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--because --task --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--because --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     restore)
@@ -124,7 +124,7 @@ _mem() {
         --task) : ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--task --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--dry-run -n --task --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     undo)
@@ -168,20 +168,20 @@ _mem() {
         case $prev in
         --scope) _mem_words "observations escalation intent-alignment team session project global prospective in-flight corrective episode interventions" ;;
         --engine) _mem_words "auto llm rules" ;;
-        --format | --job | --task | --premortem | --checkpoint | --recommend) : ;;
+        --job | --format | --premortem | --checkpoint | --recommend | --task) : ;;
         --assume | --set) _mem_words "$keys" ;;
         --root) _mem_files -d ;;
-        *) if [[ $cur == -* ]]; then _mem_words "--scope --engine --format --all --finished --again --job --task --show-prompt --list --show-turns --no-reinforce --premortem --checkpoint --assume --recommend --verbose -v --dry-run -n --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--scope --engine --all --finished --again --job --format --show-prompt --list --show-turns --no-reinforce --verbose -v --premortem --checkpoint --assume --recommend --dry-run -n --task --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
         esac
         ;;
     reinforce)
         case $prev in
         --session | --rate | --success | --failed | --task) : ;;
-        --ids | --transcript) _mem_files -f ;;
         --mode) _mem_words "retrieved aligned rated" ;;
+        --transcript | --ids) _mem_files -f ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--session --ids --mode --transcript --rate --success --failed --explicit --task --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--session --mode --transcript --ids --rate --success --failed --explicit --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     compact)
@@ -191,7 +191,7 @@ _mem() {
         --job | --task) : ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) if [[ $cur == -* ]]; then _mem_words "--due --stale --promote --contradictions --consolidate --promote-global --semantic --adopt --check --allow-loss --level --job --task --dry-run -n --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--due --stale --promote --contradictions --consolidate --promote-global --semantic --adopt --check --allow-loss --level --job --dry-run -n --task --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
         esac
         ;;
     retire-stage)
@@ -199,7 +199,7 @@ _mem() {
         --job | --task) : ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "specification planning design implementation review maintenance unknown --job --detect-only --task --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "specification planning design implementation review maintenance unknown --job --detect-only --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     health)
@@ -238,7 +238,7 @@ _mem() {
         --from | --learn-with) : ;;
         --git-dir | --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--git --claude --codex --gemini --opencode --ci --from --agents --history --all --learn-with --user --shared --remove --git-dir --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--from --git --ci --claude --codex --gemini --opencode --agents --history --all --learn-with --user --shared --remove --git-dir --dry-run -n --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     index)
@@ -246,7 +246,7 @@ _mem() {
         --from) : ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--check --rebuild --trust --push --archived --history --from --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--check --rebuild --trust --push --archived --from --history --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     import)

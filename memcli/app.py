@@ -50,6 +50,7 @@ class Options(NamedTuple):
     json: bool = False
     tasks: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    dry_run: bool = False
 
 
 class App:

@@ -5,11 +5,8 @@ import os
 from memcli.app import App, Options
 from memcli.cli import boundary
 from memcli.cli.options import (
-    DRY_RUN,
     FILTER,
     SCRIPTS,
-    TAG,
-    TREES,
     Names,
     argument,
     command,
@@ -28,6 +25,7 @@ from memcli.views import entries, sessions, text
 from memcli.views.text import HOW_TO_BEGIN, put, say
 
 Number = int | None
+ID = argument("ID", "The id of an entry or section of prose, or its beginning.")
 AT = option("MOMENT", "As of a commit, a tag, a date, or 30d ago.", "--at", panel=FILTER)
 
 
@@ -46,10 +44,10 @@ def recall(
     session: str = option("ID", "Log the hits for mem reinforce.", panel=SCRIPTS),
     ids_out: str = option("FILE", "Write the shown ids, one a line.", panel=SCRIPTS),
     no_refresh: bool = flag("--no-refresh", "Answer from the index as it is.", panel=SCRIPTS),
+    history: str = option("TIER", "Said and committed: auto, only or off.", default="auto"),
     exit_code: bool = flag("--exit-code", "Exit 1 when nothing is ranked.", panel=SCRIPTS),
     shared: bool = flag("--shared", "Search the shared index instead.", panel=SCRIPTS),
     project: Names = many("NAME", "With --shared: only this project.", panel=SCRIPTS),
-    history: str = option("TIER", "Said and committed: auto, only or off.", default="auto"),
     agent: Names = many("NAME", "Only sessions with claude, codex, ...", panel=FILTER),
     at: str = AT,
 ) -> int:
@@ -67,25 +65,24 @@ def recall(
     return fast.recall(options, request, fast.Output(format, ids_out, exit_code, at))
 
 
-@command("add")
+@command("add", dry=True)
 def add(
     mem: App,
     text: list[str] = argument("TEXT", "What you learned, first line the title; - reads stdin."),
+    allow_long: bool = flag("--allow-long", "Take more than 64 KB of text."),
     level: str = option("LEVEL", "project, job, task or global."),
     job: str = option("NAME", "The job to write to."),
     task_name: str = option("NAME", "The task to write to.", "--task"),
+    about: Names = many("GLOB", "Shell commands it is about.", "--command"),
     kind: str = option("KIND", "policy, workflow, pitfall, decision, ..."),
     type: str = option("TYPE", "By kind when not given."),
     title: str = option("TEXT", "A title, instead of the first line."),
-    tag: Names = TAG,
-    path: Names = many("GLOB", "Files it is about (gitignore syntax)."),
-    about: Names = many("GLOB", "Shell commands it is about.", "--command"),
+    tag: Names = many("TAG", "A tag; may be given more than once."),
     importance: float | None = number("--importance", "0 to 1.", 0, 1),
+    path: Names = many("GLOB", "Files it is about (gitignore syntax)."),
     priority: str = option("PRIORITY", "permanent, critical, high, pin, medium, normal."),
     step: Names = many("TEXT", "A step of a workflow, in order."),
     outcome: str = option("TEXT", "How it ended (episodes)."),
-    allow_long: bool = flag("--allow-long", "Take more than 64 KB of text."),
-    dry_run: bool = DRY_RUN,
 ) -> None:
     """Write down one thing that was learned. What is known already is reinforced instead."""
     from memcli.commands import add as command
@@ -96,25 +93,23 @@ def add(
         job, task_name, type, kind, title, tuple(",".join(tag or ()).split(",")), tuple(path or ()),
         tuple(about or ()), importance, priority, tuple(step or ()), outcome,
     )  # fmt: skip
-    report = command.add(mem, request, dry_run=dry_run)
+    report = command.add(mem, request, dry_run=mem.options.dry_run)
     seen, project = report, mem.project
     if project.view.inside and not report.path.startswith("~/"):  # its name says little there
         seen = report._replace(path=os.path.relpath(project.path_of(report.path), project.cwd))
     line = entries.lines_of(report.patches).get(report.id)
-    wrote(mem, seen, entries.add_text, lambda done: {"line": line}, dry_run=dry_run)
+    wrote(mem, seen, entries.add_text, lambda done: {"line": line})
 
 
-@command("edit")
+@command("edit", dry=True, trees=True)
 def edit(
     mem: App,
-    id: str = argument("ID", "The entry, or section of prose, to change."),
+    id: str = ID,
     title: str = option("TEXT", "Another title."),
     body: str = option("TEXT", "Another text; - reads it from stdin."),
     add_path: Names = many("GLOB", "A file more that it is about."),
     kind: str = option("KIND", "Another kind."),
     importance: float | None = number("--importance", "0 to 1.", 0, 1),
-    tasks: Names = TREES,
-    dry_run: bool = DRY_RUN,
 ) -> None:
     """Change an entry in $VISUAL or $EDITOR, or by an option without one.
 
@@ -123,13 +118,13 @@ def edit(
 
     text = boundary.read_entry([body]) if body else None
     request = command.EditRequest(id, title, text, tuple(add_path or ()), kind, importance)
-    wrote(mem, command.edit(mem, request, dry_run=dry_run), entries.edit_text, dry_run=dry_run)
+    wrote(mem, command.edit(mem, request, dry_run=mem.options.dry_run), entries.edit_text)
 
 
 @command("show")
 def show_entry(
     mem: App,
-    id: str = argument("ID", "An entry's id, or its beginning."),
+    id: str = ID,
     proxy: bool = flag("--proxy", "An entry of the proxy store, too."),
     raw: bool = flag("--raw", "The bytes of the file, unsafe characters too."),
 ) -> None:
@@ -178,7 +173,7 @@ def why(mem: App, place: str = argument("FILE[:LINE]", "A file, or a line of it.
 
 
 @command("log")
-def log(mem: App, id: str = argument("ID", "An entry's id, or its beginning.")) -> None:
+def log(mem: App, id: str = ID) -> None:
     """Say what happened to an entry, commit by commit."""
     from memcli.commands import why as command
 
@@ -221,60 +216,57 @@ def browse(
         say("mem: no browser to open it in", quiet=mem.options.quiet)
 
 
-@command("retire")
+@command("retire", dry=True, trees=True)
 def retire(
     mem: App,
     ids: list[str] = argument("ID...", "Entries to take out of recall."),
     because: str = option("TEXT", "Why."),
-    tasks: Names = TREES,
-    dry_run: bool = DRY_RUN,
 ) -> None:
     """Take entries out of recall.
 
     They stay in their file, retired, until mem compact moves them to the archive."""
     from memcli.commands import edit as command
 
-    report = command.retire(mem, ids, because, dry_run=dry_run)
-    wrote(mem, report, entries.retire_text, entries.retire_keys, dry_run=dry_run)
+    report = command.retire(mem, ids, because, dry_run=mem.options.dry_run)
+    wrote(mem, report, entries.retire_text, entries.retire_keys)
 
 
-@command("restore")
+@command("restore", dry=True, trees=True)
 def restore(
     mem: App,
     ids: list[str] = argument("ID...", "Retired or archived entries."),
-    tasks: Names = TREES,
-    dry_run: bool = DRY_RUN,
 ) -> None:
     """Bring retired or archived entries back."""
     from memcli.commands import edit as command
 
-    report = command.restore(mem, ids, dry_run=dry_run)
-    wrote(mem, report, entries.retire_text, entries.retire_keys, dry_run=dry_run)
+    report = command.restore(mem, ids, dry_run=mem.options.dry_run)
+    wrote(mem, report, entries.retire_text, entries.retire_keys)
 
 
-@command("undo")
-def undo(mem: App, dry_run: bool = DRY_RUN) -> int:
+@command("undo", dry=True)
+def undo(mem: App) -> int:
     """Take back the last write of mem."""
     from memcli.commands import edit as command
 
-    report = command.undo(mem, dry_run=dry_run)
+    report = command.undo(mem, dry_run=mem.options.dry_run)
     root = str(mem.project.root or mem.project.home)
-    wrote(mem, report, lambda done: entries.undo_text(done, root, dry_run=dry_run), dry_run=dry_run)
+    wrote(mem, report, lambda done: entries.undo_text(done, root))
     return 0 if report.verb else 1
 
 
-@command("forget")
+@command("forget", dry=True)
 def forget(
     mem: App,
     session: str = option("ID", "A session (or s:HANDLE) or commit (c:HANDLE)."),
-    before: str = option("DATE", "All from before that day."),
+    before: str = option("DATE", "All from before that day.", "--before"),
     all: bool = flag("--all", "All of this repository."),
-    dry_run: bool = DRY_RUN,
 ) -> None:
     """Delete history, for good.
 
     What was said and committed goes; what was learned stays."""
     from memcli.commands import history as command
 
-    report = command.forget(mem, session=session, before=before, all=all, dry_run=dry_run)
+    report = command.forget(
+        mem, session=session, before=before, all=all, dry_run=mem.options.dry_run
+    )
     show(mem, report, sessions.forget_text)

@@ -2,13 +2,13 @@
 
 A command is a function of an open App and its own options; it returns its exit code, or None for 0:
 
-    @command("undo")
-    def undo(mem: App, dry_run: bool = DRY_RUN) -> int | None:
+    @command("undo", dry=True)
+    def undo(mem: App) -> int | None:
         "Take back the last write of mem."
 
-It gets --root, --set, --json and --quiet besides (`mem.options`). A parameter of type `Filters`
-stands for the options that filter entries, one of type `Progress` for no option: work inside
-`with progress:` shows how far it is. A parameter called `tasks` names work trees to write to.
+It gets --root, --set, --json and --quiet besides (`mem.options`), a `dry` one --dry-run, one of
+`trees` the work trees to write to. A parameter of type `Filters` stands for the options that filter
+entries, one of type `Progress` for no option: work inside `with progress:` shows how far it is.
 Whoever takes `Options` instead of an App opens it alone; a `bare` command has its own options only.
 """
 
@@ -32,6 +32,7 @@ from memcli.views.text import put, say
 Work = Callable[..., int | None]
 W = TypeVar("W", bound=Work)
 R = TypeVar("R")
+Keys = Callable[[R], Mapping[str, object]]  # what differs from the fields of a report in its JSON
 
 
 class Made(NamedTuple):
@@ -40,17 +41,21 @@ class Made(NamedTuple):
     name: str
     work: Work
     bare: bool
+    dry: bool
+    trees: bool
     settings: Mapping[str, Any]
 
 
 COMMANDS: dict[str, Made] = {}  # the commands of the modules that were imported so far
 
 
-def command(name: str, *, bare: bool = False, **settings: Any) -> Callable[[W], W]:
-    """Make a function a command of `mem`."""
+def command(
+    name: str, *, bare: bool = False, dry: bool = False, trees: bool = False, **settings: Any
+) -> Callable[[W], W]:
+    """Make a function a command of `mem`; with --dry-run, and --task for other work trees."""
 
     def register(work: W) -> W:
-        COMMANDS[name] = Made(name, work, bare, settings)
+        COMMANDS[name] = Made(name, work, bare, dry, trees, settings)
         return work
 
     return register
@@ -88,23 +93,24 @@ def argument(metavar: str, help: str, default: object = ...) -> Any:
 
 
 Names = list[str] | None
-DRY_RUN = flag("--dry-run", "Print the diff; write nothing.", "-n")
 LEVEL = many("LEVEL", "global, project, job or task.")
 JOB = many("NAME", "Look at this job and its tasks.")
-TREES = many("NAME", "Write to this task's own work tree, too.", "--task")
-TAG = many("TAG", "A tag; may be given more than once.")
 SCRIPTS, ALWAYS, FILTER = "Scripts and teams", "Always", "Filters"
 """Panels: options that the help of a command only names."""
 
 
 def _shared(
+    dry_run: bool = flag("--dry-run", "Print the diff; write nothing.", "-n"),
+    tasks: Names = many("NAME", "Write to this task's own work tree, too.", "--task"),
     root: Names = many("DIR", "The project's root; found by itself without.", panel=ALWAYS),
     sets: Names = many("KEY=VALUE", "A setting for this run.", "--set", panel=ALWAYS),
     json: bool = flag("--json", "Print one JSON document.", panel=ALWAYS),
     quiet: bool = flag("--quiet", "Only errors and what was asked for.", "-q", panel=ALWAYS),
 ) -> Options:
     first, *others = root or [""]
-    return Options(first, tuple(sets or ()), quiet, json, others=tuple(others))
+    return Options(
+        first, tuple(sets or ()), quiet, json, tuple(tasks or ()), tuple(others), dry_run
+    )
 
 
 def _filters(
@@ -144,15 +150,16 @@ def callback(made: Made) -> Callable[..., Any]:
     first, *own = _parameters(made.work).values()
     plain = [p for p in own if p.annotation not in (Filters, Progress)]
     shared, filters = _parameters(_shared), _parameters(_filters)
+    left_out = {"dry_run": made.dry, "tasks": made.trees}
+    shared = {name: p for name, p in shared.items() if left_out.get(name, True)}
     stands = {p.name: p.annotation for p in own if p not in plain}
     chosen = filters if Filters in stands.values() else {}
     signature = [*plain, *chosen.values(), *shared.values()]
 
     @functools.wraps(made.work)
     def run(**values: Any) -> int:
-        tasks = values.get("tasks") or ()
-        options = _shared(**{name: values.pop(name) for name in shared})
-        options = options._replace(tasks=(tasks,) if isinstance(tasks, str) else tuple(tasks))
+        told = {name: values.pop(name) for name in shared}
+        options = _shared(**{"dry_run": False, "tasks": None, **told})
         given = {name: values.pop(name) for name in chosen}
         for name, kind in stands.items():
             made_here = Progress(made.name, quiet=options.quiet)
@@ -175,32 +182,17 @@ def callback(made: Made) -> Callable[..., Any]:
 # --- answers
 
 
-def _as_it_is(report: object) -> Mapping[str, object]:
-    return {}
-
-
-def show(
-    mem: App,
-    report: R,
-    words: Callable[[R], str],
-    keys: Callable[[R], Mapping[str, object]] = _as_it_is,
-) -> None:
+def show(mem: App, report: R, words: Callable[[R], str], keys: Keys[R] | None = None) -> None:
     """Answer what was asked: in words, or as JSON, where `keys` differ from the report's fields."""
-    put(json.of(report, **keys(report)) if mem.options.json else words(report))
+    put(json.of(report, **(keys(report) if keys else {})) if mem.options.json else words(report))
 
 
-def wrote(
-    mem: App,
-    report: P,
-    words: Callable[[P], str],
-    keys: Callable[[P], Mapping[str, object]] = _as_it_is,
-    *,
-    dry_run: bool,
-) -> None:
+def wrote(mem: App, report: P, words: Callable[[P], str], keys: Keys[P] | None = None) -> None:
     """Answer what was written: in words (--quiet: in none) or as JSON; a dry run as its diff."""
     if mem.options.json:
-        put(json.of(report, **keys(report), dry_run=dry_run))
-    elif not dry_run:
+        told = keys(report) if keys else {}
+        put(json.of(report, **told, dry_run=mem.options.dry_run))
+    elif not mem.options.dry_run:
         said = "" if mem.options.quiet else redact_secrets(words(report))
         put("\n".join(text.folded([said], more=2)))
     elif not text.put_diff(report.patches, str(mem.project.root or mem.project.home)):

@@ -7,24 +7,24 @@ is imported, and only their help comes from here.
 import sys
 
 from memcli.app import App
-from memcli.cli.options import DRY_RUN, argument, command, flag, name_problems, option, show, wrote
+from memcli.cli.options import argument, command, flag, name_problems, option, show, wrote
 from memcli.cli.progress import Progress
 from memcli.errors import DataError, ProviderError, UsageError
 from memcli.views import exchange, json, sessions, text, upkeep
 from memcli.views.text import HOW_TO_BEGIN, put, say
 
 
-@command("init")
+@command("init", dry=True)
 def init(
     mem: App,
     progress: Progress,
+    source: str = option("SPEC", "What CI installs, as pip takes it.", "--from"),
     git: bool = flag("--git", "Hooks of git after merge, rebase and commit."),
+    ci: bool = flag("--ci", "A workflow for GitHub that compacts after a merge."),
     claude: bool = flag("--claude", "Let Claude Code call mem."),
     codex: bool = flag("--codex", "Let Codex call mem."),
     gemini: bool = flag("--gemini", "Let Gemini CLI call mem."),
     opencode: bool = flag("--opencode", "Let opencode call mem."),
-    ci: bool = flag("--ci", "A workflow for GitHub that compacts after a merge."),
-    source: str = option("SPEC", "What CI installs, as pip takes it.", "--from"),
     agents: bool = flag("--agents", "Tell agents in AGENTS.md or CLAUDE.md when to use mem."),
     history: bool = flag("--history", "Find what was said in sessions and committed."),
     everything: bool = flag("--all", "All of these."),
@@ -33,7 +33,6 @@ def init(
     shared: bool = flag("--shared", "Hooks of agents in settings that are committed."),
     remove: bool = flag("--remove", "Take back what mem init did, or only what is named with it."),
     git_dir: str = option("DIR", "The repository, where .git names a strange one."),
-    dry_run: bool = DRY_RUN,
 ) -> None:
     """Make a repository ready.
 
@@ -44,20 +43,20 @@ def init(
     each = everything and not remove  # without a target named, --remove takes back all of them
     wanted = {"claude": claude, "codex": codex, "gemini": gemini, "opencode": opencode}
     named = tuple(name for name, on in wanted.items() if on or each)
-    if not (learn_with or dry_run or remove):
+    if not (learn_with or mem.options.dry_run or remove):
         learn_with = _wanted_learner(mem)
     request = command.InitRequest(
         git or each, named, ci or each, agents or each, user, shared, remove, source, everything,
         git_dir, learn_with,
     )  # fmt: skip
-    report = command.run(mem, request, dry_run=dry_run)
+    report = command.run(mem, request, dry_run=mem.options.dry_run)
     done = "\n".join(report.done or ("everything is in place already",))
-    wrote(mem, report, lambda report: done, dry_run=dry_run)
-    for line in report.done if dry_run else ():
+    wrote(mem, report, lambda report: done)
+    for line in report.done if mem.options.dry_run else ():
         say(f"mem: dry run, not done: {line}", quiet=mem.options.quiet)
-    for line in report.next if not dry_run and not mem.options.json else ():
+    for line in report.next if not mem.options.dry_run and not mem.options.json else ():
         say(f"next: {line}", quiet=mem.options.quiet)
-    if not (dry_run or remove) and (history or _wants_history(mem)):
+    if not (mem.options.dry_run or remove) and (history or _wants_history(mem)):
         add_history(mem, progress)
 
 
@@ -104,8 +103,8 @@ def index(
     trust: bool = flag("--trust", "Take over the vectors of an index that you did not make."),
     push: bool = flag("--push", "Send what changed to the shared index, too."),
     archived: bool = flag("--archived", "With --push: the archives, too."),
-    history: bool = flag("--history", "Add all that agents' sessions and commits say."),
     key: str = option("KEY", "With --history: take over a moved repository's.", "--from"),
+    history: bool = flag("--history", "Add all that agents' sessions and commits say."),
 ) -> int:
     """Bring the index to the state of the memory files."""
     from memcli.commands import index as command
@@ -164,13 +163,12 @@ def add_history(mem: App, progress: Progress, key: str = "") -> int:
     return DataError.code if report.added.problems else 0
 
 
-@command("import")
+@command("import", dry=True)
 def import_(
     mem: App,
     paths: list[str] = argument("PATH...", "Files or folders to read."),
     form: str = option("FORMAT", "claude or agents-md; found out without.", "--from"),
     level: str = option("LEVEL", "project, job, task or global.", default="project"),
-    dry_run: bool = DRY_RUN,
 ) -> int:
     """Take over what other memories know.
 
@@ -180,10 +178,10 @@ def import_(
     from memcli.commands import import_ as command
 
     request = command.ImportRequest(tuple(paths), form, level)
-    report = command.run(mem, request, dry_run=dry_run)
+    report = command.run(mem, request, dry_run=mem.options.dry_run)
     name_problems(report.skipped)
-    wrote(mem, report, exchange.import_text, exchange.import_keys, dry_run=dry_run)
-    if dry_run and not mem.options.json:
+    wrote(mem, report, exchange.import_text, exchange.import_keys)
+    if mem.options.dry_run and not mem.options.json:
         say(exchange.import_text(report), quiet=mem.options.quiet)
     return DataError.code if report.refused or report.injected or report.skipped else 0
 

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 from memcli.app import App
 from memcli.cli import boundary
 from memcli.cli.options import (
-    DRY_RUN,
     JOB,
     LEVEL,
-    TREES,
     Names,
     argument,
     command,
@@ -34,8 +32,11 @@ if TYPE_CHECKING:
 
 # --- extract
 
+JOB_NAME = option("NAME", "The job, where its folder does not tell it.")
+MOMENTS = "Before and in the work"  # a panel of options
 
-@command("extract")
+
+@command("extract", dry=True, trees=True)
 def extract(
     mem: App,
     progress: Progress,
@@ -44,22 +45,22 @@ def extract(
     ),
     scope: Names = many("SCOPE", "Only this scope; may be given more than once."),
     engine: str = option("ENGINE", "auto, llm or rules.", default="auto"),
-    format: str = option("FORMAT", "The transcript's format, if it does not tell."),
     all: bool = flag("--all", "Every session not read yet, not only the latest."),
     finished: bool = flag("--finished", "Leave out what was written to just now."),
     again: bool = flag("--again", "Ask the model anew about what left entries."),
-    job: str = option("NAME", "The job of sessions whose folder does not tell it."),
-    tasks: str = option("NAME", "The task of such sessions.", "--task"),
+    job: str = JOB_NAME,
+    format: str = option("FORMAT", "The transcript's format, if it does not tell."),
     show_prompt: bool = flag("--show-prompt", "Print what a model would be sent."),
     list_sessions: bool = flag("--list", "Where sessions are looked for, and what is there."),
     show_turns: bool = flag("--show-turns", "Print who said what; learn nothing."),
     no_reinforce: bool = flag("--no-reinforce", "Do not strengthen what the sessions recalled."),
-    premortem: str = option("TASK", "Write .premortem.md from known pitfalls."),
-    checkpoint: str = option("MILESTONE", "Note assumptions; - reads JSON from stdin."),
-    assume: Names = many("KEY=VALUE", "An assumption at --checkpoint: scope, ..."),
-    recommend: str = option("TEXT", "At --checkpoint: what to do about it."),
     verbose: bool = flag("--verbose", "Name the scopes that were skipped.", "-v"),
-    dry_run: bool = DRY_RUN,
+    premortem: str = option("TASK", "Write .premortem.md from known pitfalls.", panel=MOMENTS),
+    checkpoint: str = option(
+        "MILESTONE", "Note assumptions; - reads JSON from stdin.", panel=MOMENTS
+    ),
+    assume: Names = many("KEY=VALUE", "An assumption at --checkpoint: scope, ...", panel=MOMENTS),
+    recommend: str = option("TEXT", "At --checkpoint: what to do about it.", panel=MOMENTS),
 ) -> int:
     """Learn from finished sessions.
 
@@ -83,22 +84,25 @@ def extract(
     if premortem or checkpoint:
         if premortem:
             llm = engine == "llm" or (engine == "auto" and mem.project.config.llm != "none")
-            written = command.premortem(mem, premortem, job=job, llm=llm, dry_run=dry_run)
+            written = command.premortem(
+                mem, premortem, job=job, llm=llm, dry_run=mem.options.dry_run
+            )
         else:
             given = _checkpoint(checkpoint, assume or (), recommend)
-            written = command.checkpoint(mem, given, job=job, dry_run=dry_run)
+            written = command.checkpoint(mem, given, job=job, dry_run=mem.options.dry_run)
         say(f"mem: premortem: {written.failed}" if written.failed else "")
-        wrote(mem, written, sessions.moment_text, dry_run=dry_run)
+        wrote(mem, written, sessions.moment_text)
         return ProviderError.code if written.failed else 0
     request = command.ExtractRequest(
         tuple(transcripts or ()), boundary.read_stdin() if "-" in (transcripts or ()) else b"",
-        tuple(scope or ()), engine, all, job, tasks, format, show_prompt, finished, again,
+        tuple(scope or ()), engine, all, job, "".join(mem.options.tasks[-1:]), format, show_prompt,
+        finished, again,
     )  # fmt: skip
-    blocked = mem.project.root is not None and finished and not dry_run
+    blocked = mem.project.root is not None and finished and not mem.options.dry_run
     if why := blocked and write_blocker(mem.project):
         raise RefusedError(f"{why}: nothing is written", "it is learned from in the next run")
     with progress:
-        done = pipeline.run(mem, request, dry_run=dry_run, strengthen=not no_reinforce)
+        done = pipeline.run(mem, request, dry_run=mem.options.dry_run, strengthen=not no_reinforce)
     report = done.extract
     code = name_problems(report.problems)
     for line in sessions.extract_failures(report):
@@ -108,7 +112,7 @@ def extract(
         say("" if report.prompts else "mem: nothing would be sent", quiet=mem.options.quiet)
     else:
         words = partial(sessions.extract_text, verbose=verbose)
-        wrote(mem, done, words, sessions.extract_keys, dry_run=dry_run)
+        wrote(mem, done, words, sessions.extract_keys)
     return ProviderError.code if any(session.failed for session in report.sessions) else code
 
 
@@ -140,20 +144,18 @@ def _checkpoint(milestone: str, assume: Sequence[str], recommend: str) -> "Check
 # --- reinforce, compact, retire-stage
 
 
-@command("reinforce")
+@command("reinforce", dry=True, trees=True)
 def reinforce_(
     mem: App,
     ids: Names = argument("[ID]...", "Entries that were used.", None),
     session: str = option("ID", "What that session was shown; once per session."),
-    ids_file: str = option("FILE", "Ids, one a line; - is stdin.", "--ids"),
     mode: str = option("MODE", "retrieved, aligned or rated; see reinforce_mode."),
     transcript: str = option("FILE", "The session, for aligned and rated."),
+    ids_file: str = option("FILE", "Ids, one a line; - is stdin.", "--ids"),
     rate: Names = many("ID=RATING", "again, hard, good or easy (FSRS)."),
     success: Names = many("ID", "This workflow worked."),
     failed: Names = many("ID", "This workflow failed."),
     explicit: bool = flag("--explicit", '"Remember this": reset the decay clock, without a count.'),
-    tasks: Names = TREES,
-    dry_run: bool = DRY_RUN,
 ) -> int:
     """Strengthen what was used.
 
@@ -175,18 +177,18 @@ def reinforce_(
         session, mode, spoken_text, dict(rated),
         tuple(success or ()), tuple(failed or ()), explicit,
     )  # fmt: skip
-    report = reinforce(mem, request, dry_run=dry_run)
+    report = reinforce(mem, request, dry_run=mem.options.dry_run)
     told = " ".join(mem.notes)  # of prose it is said there what to do
     nowhere = [name for name in report.typed_unknown if name not in told]
     for name in nowhere:
         say(f"mem: {name}: no entry has that id")
     say("hint: mem list shows ids" if nowhere else "")
     code = name_problems(report.skipped)
-    wrote(mem, report, entries.reinforce_text, dry_run=dry_run)
+    wrote(mem, report, entries.reinforce_text)
     return DataError.code if report.typed_unknown else code
 
 
-@command("compact")
+@command("compact", dry=True, trees=True)
 def compact(
     mem: App,
     progress: Progress,
@@ -207,8 +209,6 @@ def compact(
     allow_loss: bool = flag("--allow-loss", "Let over 25 % of a file's entries leave."),
     level: Names = LEVEL,
     job: Names = JOB,
-    tasks: Names = TREES,
-    dry_run: bool = DRY_RUN,
 ) -> int:
     """Merge near-duplicates and archive what is retired.
 
@@ -218,8 +218,10 @@ def compact(
     from memcli.compaction.plan import Steps
 
     one_of("--contradictions", contradictions, ("flag", "decay", "resolve"))
+    dry_run = mem.options.dry_run or check
+    mem.options = mem.options._replace(dry_run=dry_run)
     request = command.CompactRequest(
-        tuple(files or ()), tuple(level or ()), tuple(job or ()), tuple(tasks or ()),
+        tuple(files or ()), tuple(level or ()), tuple(job or ()), mem.options.tasks,
         Steps(stale, promote, contradictions, adopt), allow_loss, consolidate, promote_global,
         check, semantic,
     )  # fmt: skip
@@ -227,28 +229,25 @@ def compact(
         raise UsageError("--due looks itself for what is due", "leave the other options out")
     with progress:
         if due:
-            report = command.compact_due(mem, check=check, dry_run=dry_run or check, uses=not check)
+            report = command.compact_due(mem, check=check, dry_run=dry_run, uses=not check)
         else:
-            request = request._replace(uses=not check)
-            report = command.run(mem, request, dry_run=dry_run or check)
+            report = command.run(mem, request._replace(uses=not check), dry_run=dry_run)
     code = name_problems(report.skipped)
     for line in upkeep.event_lines(report.found) if not mem.options.json else ():
         say(line, quiet=mem.options.quiet)
     if not check or mem.options.json:
-        wrote(mem, report, upkeep.compact_text, dry_run=dry_run or check)
+        wrote(mem, report, upkeep.compact_text)
     else:
         put("\n".join(folded([upkeep.compact_text(report)], more=2)))
     return 1 if check and (report.patches or report.waiting) else code
 
 
-@command("retire-stage")
+@command("retire-stage", dry=True, trees=True)
 def retire_stage(
     mem: App,
     stage: str = argument("[STAGE]", "The stage that ended; without, INTENT.md tells it.", ""),
-    job: str = option("NAME", "The job whose stage ended."),
+    job: str = JOB_NAME,
     detect_only: bool = flag("--detect-only", "Only tell the stage."),
-    tasks: Names = TREES,
-    dry_run: bool = DRY_RUN,
 ) -> int:
     """Retire what was true for a stage that ended.
 
@@ -256,12 +255,12 @@ def retire_stage(
     from memcli.commands import compact as command
 
     request = command.StageRequest(stage, job, detect_only)
-    report = command.retire_stage(mem, request, dry_run=dry_run)
+    report = command.retire_stage(mem, request, dry_run=mem.options.dry_run)
     code = name_problems(report.skipped)
     if detect_only and not mem.options.json:
         put(report.current)
     else:
-        wrote(mem, report, entries.retire_stage_text, entries.retire_stage_keys, dry_run=dry_run)
+        wrote(mem, report, entries.retire_stage_text, entries.retire_stage_keys)
     return code
 
 
@@ -313,15 +312,14 @@ def eval_(mem: App, progress: Progress) -> int:
     return 0
 
 
-@command("doctor")
+@command("doctor", dry=True)
 def doctor(
     mem: App,
     progress: Progress,
-    files: Names = argument("[FILE]...", "Only the content of these files.", None),
     fix: bool = flag("--fix", "Mend what is derived or can be undone: ids, index, git settings."),
     online: bool = flag("--online", "Ask the configured providers, too: it may cost a little."),
     stale: bool = flag("--stale", "Only entries that name what the code has no more."),
-    dry_run: bool = DRY_RUN,
+    files: Names = argument("[FILE]...", "Only the content of these files.", None),
 ) -> int:
     """Say what is broken, and mend it.
 
@@ -329,18 +327,20 @@ def doctor(
     Exit 1 when something is broken."""
     from memcli.commands import doctor as command
 
-    if dry_run and not fix:
+    if mem.options.dry_run and not fix:
         raise UsageError("--dry-run shows what --fix would do", "mem doctor --fix --dry-run")
     quiet = mem.options.quiet
     with progress:
         if stale and not fix:
             report = command.check_stale(mem)
         else:
-            report = command.run(mem, files or (), fix=fix, dry_run=dry_run, online=online)
+            report = command.run(
+                mem, files or (), fix=fix, dry_run=mem.options.dry_run, online=online
+            )
     for line in report.fixed:
-        say(f"mem: {'dry run, not done: ' if dry_run else ''}{line}", quiet=quiet)
-    if dry_run or mem.options.json:
-        wrote(mem, report, upkeep.doctor_text, upkeep.doctor_keys, dry_run=dry_run)
+        say(f"mem: {'dry run, not done: ' if mem.options.dry_run else ''}{line}", quiet=quiet)
+    if mem.options.dry_run or mem.options.json:
+        wrote(mem, report, upkeep.doctor_text, upkeep.doctor_keys)
     else:
         put(upkeep.doctor_text(report))
     say(upkeep.doctor_summary(report), quiet=quiet)

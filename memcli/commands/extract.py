@@ -36,9 +36,9 @@ class MomentReport(NamedTuple):
 
     what: str
     path: str
-    risks: int
-    failed: str
     patches: tuple[Patch, ...]
+    risks: int = 1
+    failed: str = ""
 
 
 def premortem(
@@ -54,7 +54,7 @@ def premortem(
     known = [speakers.clean_text(f"{title}: {text}") for title, text, _ in pitfalls]
     risks, failed = _risks(app, safe, known) if llm else ((), "")
     text = job_files.premortem(safe, pitfalls, risks, app.project.now.isoformat())
-    report = MomentReport("premortem", "", len(pitfalls) + len(risks), failed, ())
+    report = MomentReport("premortem", "", (), len(pitfalls) + len(risks), failed)
     return _written(app, path, text, report, dry_run=dry_run)
 
 
@@ -66,7 +66,7 @@ def checkpoint(
     row = job_files.checkpoint_line(found, moment(app.project.now).isoformat(timespec="seconds"))
     before = text_to_write(app.project, path, most=SMALL_BYTES) or ""
     glue = "" if not before or before.endswith("\n") else "\n"
-    report = MomentReport("checkpoint", "", 1, "", ())
+    report = MomentReport("checkpoint", "", ())
     return _written(app, path, before + glue + row, report, dry_run=dry_run)
 
 

@@ -16,8 +16,8 @@ class Embedded(NamedTuple):
     model: str
     have: int
     chosen: int
-    failed: str = ""
-    hint: str = ""
+    failed: str
+    hint: str
 
 
 class IndexReport(NamedTuple):

@@ -29,8 +29,8 @@ class MergeRequest(NamedTuple):
     base: Path
     ours: Path
     theirs: Path
-    name: str = ""
-    marker_size: str = "7"
+    name: str
+    marker_size: str
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -49,10 +49,10 @@ class DiffReport(NamedTuple):
 
     base: str
     head: str
+    findings: tuple[BranchFinding, ...]
     changes: tuple[EntryDiff, ...]
-    prose: tuple[ProseDiff, ...]
-    problems: tuple[Problem, ...]
-    findings: tuple[BranchFinding, ...] = ()
+    prose: tuple[ProseDiff, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
     @property
     def empty(self) -> bool:
@@ -100,7 +100,7 @@ def diff(app: App, revisions: str = "") -> DiffReport:
     short = [ask_git(root, "rev-parse", "--short", each)[1].strip() for each in commits]
     told = review(root, base, head, list(_standing(project, head)), fresh)
     prose, faults = tuple(_prose(before, after)), tuple(dict.fromkeys(problems))
-    return DiffReport(short[0], [*short, WORKING][1], tuple(found), prose, faults, told)
+    return DiffReport(short[0], [*short, WORKING][1], told, tuple(found), prose, faults)
 
 
 def _units(side: BranchVersion, name: str) -> set[str]:

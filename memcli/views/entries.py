@@ -170,12 +170,11 @@ def retire_stage_text(report: StageReport) -> str:
     return for_display("\n".join(lines))
 
 
-def undo_text(report: UndoReport, root: str, *, dry_run: bool) -> str:
+def undo_text(report: UndoReport, root: str) -> str:
     if not report.verb:
         return "there is nothing to undo"
     names = [os.path.relpath(p, root) if p.startswith(f"{root}/") else p for p in report.files]
-    took = "would take" if dry_run else "took"
-    done = f"{took} back {report.verb} of {report.time}: {', '.join(names)}"
+    done = f"took back {report.verb} of {report.time}: {', '.join(names)}"
     earlier = f"\nbefore it: {report.earlier}, taken back by another mem undo"
     return done + (earlier if report.earlier else "")
 
