@@ -19,7 +19,8 @@ MAX_TERMS = 64
 MAX_LENGTH = 200_000  # characters of a task: more adds no term that would still count
 PHRASE_WORDS = 3  # up to so many words in a row count extra when they stand so in an entry
 MAX_PARTS = 16  # of a phrase: the time of matching one grows with its length and repetitions
-BEGINNING, ENDING = 5, 3  # letters that a word keeps, and that its ending has at most
+BEGINNING, SYLLABLES, ENDING = 5, 2, 3
+"""Letters that a word keeps, Korean syllables that it does, and what its ending has at most."""
 
 COLUMN_WEIGHTS = (1.5, 1.0, 1.0, 1.0, 0.7, 0.5)
 """BM25 weights of title, text, tags, date, parts, around (docs/benchmarks.md)."""
@@ -67,7 +68,7 @@ def widened(query: Query, counts: Callable[[Sequence[str]], Sequence[int]]) -> Q
     """The query with a part of each word that stands nowhere as it is written.
 
     Of a longer word its beginning: the full text knows the endings of English alone, up to three
-    letters are an ending. Of a pair of characters each that says something.
+    letters are an ending, Korean syllables too. Of a pair of characters each that says something.
     """
     found: list[str] = []
     for term, count in zip(query.terms, counts(query.terms), strict=True):
@@ -76,7 +77,8 @@ def widened(query: Query, counts: Callable[[Sequence[str]], Sequence[int]]) -> Q
         elif spaceless_runs(term):
             found += [f"{char}*" for char in term if not _FILLER(char)]
         else:
-            ends = range(1, min(ENDING, len(term) - BEGINNING) + 1)
+            least = SYLLABLES if "가" <= term[0] <= "힣" else BEGINNING
+            ends = range(1, min(ENDING, len(term) - least) + 1)
             shorter = [f"{term[:-end]}*" for end in ends]
             known = zip(shorter, counts(shorter), strict=True)
             found.append(next((beginning for beginning, n in known if n), term))

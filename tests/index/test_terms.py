@@ -65,10 +65,10 @@ def test_stop_words_go_unless_nothing_remains() -> None:
 
 def test_a_word_that_stands_nowhere_is_asked_by_its_beginning() -> None:
     """The longest that occurs, without at most three letters; short words are left alone."""
-    known = {"verbindung*": 2, "verbindun*": 2, "model*": 1, "auth*": 9}
-    query = build("Verbindungen modelos author proxy")
+    known = {"verbindung*": 2, "verbindun*": 2, "model*": 1, "auth*": 9, "화면*": 1}
+    query = build("Verbindungen modelos author proxy 화면에서")
     got = widened(query, lambda words: [known.get(word, 0) for word in words])
-    assert got.terms == ("verbindung*", "model*", "author", "proxy")
+    assert got.terms == ("verbindung*", "model*", "author", "proxy", "화면*")
 
 
 def test_a_pair_of_characters_that_stands_nowhere_is_asked_by_each() -> None:
