@@ -215,14 +215,13 @@ def compact(
     No network and no model, but where an option says so: the same on every machine, safe in CI.
     What leaves a file is kept in its archive beside it. What agents used of it is counted, too."""
     from memcli.commands import compact as command
-    from memcli.compaction.plan import Steps
 
     one_of("--contradictions", contradictions, ("flag", "decay", "resolve"))
     dry_run = mem.options.dry_run or check
     mem.options = mem.options._replace(dry_run=dry_run)
     request = command.CompactRequest(
         tuple(files or ()), tuple(level or ()), tuple(job or ()), mem.options.tasks,
-        Steps(stale, promote, contradictions, adopt), allow_loss, consolidate, promote_global,
+        stale, promote, contradictions, adopt, allow_loss, consolidate, promote_global,
         check, semantic,
     )  # fmt: skip
     if due and request != command.CompactRequest(check=check):

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.compaction.compact import CompactReport, compact
-from memcli.compaction.consolidate.questions import due
-from memcli.compaction.plan import CompactRequest, StageEnd, Steps, read_files
+from memcli.compaction.plan import CompactRequest, StageEnd, read_files
+from memcli.compaction.questions import due
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError, one_of
 from memcli.extraction import job_files
 from memcli.memory.changes import EntryChange, Event, edited
@@ -21,10 +21,9 @@ __all__ = ["CompactReport", "CompactRequest", "compact_due", "run"]
 
 def run(app: App, request: CompactRequest, *, dry_run: bool = False) -> CompactReport:
     """Compact the files asked for; with `--adopt`, FILE#HEADING names one section of prose."""
-    pairs = [name.partition("#") for name in request.files if request.steps.adopt]
+    pairs = [name.partition("#") for name in request.files if request.adopt]
     if units := tuple(heading.strip() for _, mark, heading in pairs if mark):
-        steps = request.steps._replace(units=units)
-        request = request._replace(files=tuple(name for name, _, _ in pairs), steps=steps)
+        request = request._replace(files=tuple(name for name, _, _ in pairs), units=units)
     return compact(app, request, dry_run=dry_run)
 
 
@@ -34,8 +33,9 @@ def compact_due(
     """Do all that is due in view, in one write. Raises RefusedError while git is at work."""
     if why := write_blocker(app.project):
         raise RefusedError(f"{why}: nothing is written", "run again when that is done")
-    steps = Steps(stale=True, promote=True, ended=stage_ends(app))
-    request = CompactRequest(steps=steps, check=check or dry_run, uses=uses)
+    request = CompactRequest(
+        stale=True, promote=True, check=check or dry_run, uses=uses, ended=stage_ends(app)
+    )
     if app.project.config.llm != "none":
         files = read_files(app.project, request)
         request = request._replace(consolidate=bool(due(files.sources)))
@@ -54,8 +54,7 @@ def _bounded(app: App, request: CompactRequest, *, dry_run: bool) -> CompactRepo
     losses = [event for event in looked.found if event.what == "loss"]
     if request.check and not losses:
         return looked
-    steps = request.steps._replace(stale=not losses)
-    report = compact(app, request._replace(steps=steps), dry_run=dry_run)
+    report = compact(app, request._replace(stale=not losses), dry_run=dry_run)
     hint = "mem compact --stale --allow-loss archives them"
     left = [Event("left", e.path, e.ids, f"{e.detail} are stale: {hint}") for e in losses]
     return report._replace(found=(*report.found, *left))

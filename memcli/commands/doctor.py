@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memcli.app import App
-from memcli.diagnostics.content import check_content
-from memcli.diagnostics.scene import Check, Scene
+from memcli.diagnostics.content import Check, Scene, check_content
 from memcli.errors import MemError
 from memcli.memory.values import Patch
 
@@ -50,21 +49,18 @@ def run(
 def _mended(
     app: App, files: Sequence[str], *, dry_run: bool
 ) -> tuple[DoctorReport, Sequence[Check]]:
-    from memcli.diagnostics import fixes, freshness
+    from memcli.diagnostics import fixes
 
-    every = {
-        **fixes.REMEDIES,
-        "stale": lambda scene, dry: freshness.follow_renames(scene, dry_run=dry),
-    }
-    mended = fixes.mend(app, files, {"ids": fixes.mend_ids} if files else every, dry_run=dry_run)
+    remedies = {"ids": fixes.mend_ids} if files else fixes.REMEDIES
+    mended = fixes.mend(app, files, remedies, dry_run=dry_run)
     return DoctorReport((), tuple(mended.done), tuple(mended.patches)), mended.failed
 
 
 def check_stale(app: App) -> DoctorReport:
     """Hold what entries name against the code, and nothing else."""
-    from memcli.diagnostics import freshness
+    from memcli.diagnostics import fixes
 
-    return DoctorReport(tuple(_asked(freshness.check_stale, Scene(app))))
+    return DoctorReport(tuple(_asked(fixes.check_stale, Scene(app))))
 
 
 def _asked(section: Section, scene: Scene) -> Iterator[Check]:
@@ -81,12 +77,12 @@ def _asked(section: Section, scene: Scene) -> Iterator[Check]:
 
 def _sections() -> Sequence[Section]:
     """Of the report, in order; imported here, so that a look at files does without."""
-    from memcli.diagnostics import fixes, freshness, hooks, installation
+    from memcli.diagnostics import fixes, hooks, installation
 
     one = installation
     return (
         one.check_root, one.check_configuration, check_content, one.check_git, one.check_index,
-        one.check_embedder, freshness.check_names, one.check_history, fixes.check_leftovers,
+        one.check_embedder, fixes.check_names, one.check_history, fixes.check_leftovers,
         one.check_worktrees, hooks.check_hooks, one.check_found, one.check_other_memory,
         one.check_llm,
     )  # fmt: skip

@@ -100,7 +100,7 @@ def _spot_of(app: App, changes: ChangeSet, prefix: str, *, archived: bool | None
     found = [at for at, entry in enumerate(memory.entries) if entry.id == place.entry]
     if not found:
         what = f"{prefix}: is a section of prose, not an entry"
-        raise UsageError(what, adopt_hint(memory, place))
+        raise UsageError(what, adopt_hint(place))
     return place.path, found[-1] if place.path.endswith(ARCHIVE) else found[0]
 
 

@@ -1,14 +1,12 @@
 """Keep memory small and true: read, ask a model where that was asked for, plan, write."""
 
 import os
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from memcli.app import App
-from memcli.compaction.consolidate import ask
-from memcli.compaction.consolidate.apply import Consolidation
-from memcli.compaction.consolidate.questions import Lesson, due
+from memcli.compaction import consolidate
+from memcli.compaction.consolidate import ModelAnswers
 from memcli.compaction.plan import (
     EVERYWHERE,
     CompactFiles,
@@ -17,10 +15,12 @@ from memcli.compaction.plan import (
     CompactRequest,
     Meanings,
     MemoryInput,
+    outcome_of,
     read_files,
 )
+from memcli.compaction.questions import due
 from memcli.compaction.reinforce import WaitingUses
-from memcli.compaction.steps import contradicting, meaning_of, take_steps
+from memcli.compaction.steps import contradicting, take_steps
 from memcli.errors import RefusedError, UsageError, one_of
 from memcli.memory.changes import Event
 from memcli.memory.parser import parse
@@ -40,16 +40,13 @@ class CompactReport(NamedTuple):
 
 
 def compact(app: App, request: CompactRequest, *, dry_run: bool = False) -> CompactReport:
-    """Compact the files asked for.
-
-    Raises RefusedError (exit 5) before a loss, UsageError without a model or embedder it needs.
-    """
+    """Compact the files asked for. Raises RefusedError (exit 5) before a loss."""
     levels = tuple(LEVEL_WORDS.get(name, name) for name in request.levels)
     for name in levels:
         one_of("--level", name, LEVELS)
     wanted = request._replace(levels=levels, allow_loss=request.allow_loss or dry_run)
     meanings = _meanings(app, wanted) if wanted.semantic else {}
-    said = _asked(app, wanted, meanings) if wanted.asks else ask.ModelAnswers()
+    said = _asked(app, wanted, meanings) if wanted.asks else ModelAnswers()
     uses = WaitingUses(app)
 
     def plan() -> CompactReport:
@@ -57,35 +54,36 @@ def compact(app: App, request: CompactRequest, *, dry_run: bool = False) -> Comp
             uses.read()
         return _plan(app, wanted, said, meanings, uses)
 
-    with nullcontext() if dry_run else app.workspace.hold("compact"):
-        report = app.write(plan, "compact", dry_run=dry_run, note=lambda _: uses.note)
-        if not dry_run:
-            uses.forget_counted()
-    if said.judged and not dry_run:
-        with app.state() as state:
-            state.note("judged", said.judged.items(), "OR REPLACE")
-    return report
+    return _written(app, plan, uses, dry_run=dry_run)
 
 
-def count_uses(app: App, paths: Collection[str] | None = None) -> tuple[str, ...]:
-    """Count in one write what waits in these files (None: in all, of any level); the entries."""
-    uses = WaitingUses(app)
-    wanted = {os.path.realpath(path) for path in paths or ()}
+def count_uses(app: App, paths: Collection[str]) -> tuple[str, ...]:
+    """Count in one write what waits in these files; the entries."""
+    uses, wanted = WaitingUses(app), {os.path.realpath(path) for path in paths}
 
     def plan() -> CompactReport:
         uses.read()
         known = [file.path for file in app.project.listing.files if file.place.store != "archive"]
-        chosen = [path for path in known if paths is None or os.path.realpath(path) in wanted]
+        chosen = tuple(path for path in known if os.path.realpath(path) in wanted)
         if not (uses.waiting and chosen):
             return CompactReport((), (), (), ())
-        files = read_files(app.project, CompactRequest(files=tuple(chosen)))
+        files = read_files(app.project, CompactRequest(files=chosen))
         counted = uses.count(files.sources)
         return CompactReport(counted.done, (), (), files.patches(dict(counted.texts)))
 
-    with app.workspace.hold("compact"):
-        report = app.write(plan, "compact", dry_run=False, note=lambda _: uses.note)
-        uses.forget_counted()
+    report = _written(app, plan, uses)
     return tuple(entry for event in report.done for entry in event.ids)
+
+
+def _written(
+    app: App, plan: Callable[[], CompactReport], uses: WaitingUses, *, dry_run: bool = False
+) -> CompactReport:
+    if dry_run:
+        return plan()
+    with app.workspace.hold("compact"):
+        report = app.write(plan, "compact", dry_run=False, note=uses.noted)
+        uses.forget_counted()
+    return report
 
 
 def _meanings(app: App, request: CompactRequest) -> Meanings:
@@ -97,69 +95,56 @@ def _meanings(app: App, request: CompactRequest) -> Meanings:
     if embedder is None:
         hint = f"{distribution.hint('local')}, or set embedder in your configuration"
         raise UsageError("--semantic needs an embedder and there is none", hint)
-    entries = {
-        meaning_of(entry): entry
+    entries = [
+        (entry.title, entry.body)
         for source in read_files(app.project, request).sources
         if source.writable and source.place.store == "memory" and source.place.of != "proxy"
         for entry in source.memory.entries
         if entry.status != "retired" and entry.kind != "episode" and len(entry.body) <= SIZE
         if entry.extra.get("embed") is not False
-    }
+    ]
     texts = [embedded_text(clean(title), clean(body)) for title, body in entries]
     vectors = app.guarded(lambda: of_texts(app.index.vectors, embedder, texts))
     return {key: own for key, own in zip(entries, vectors, strict=True) if any(own)}
 
 
-def _asked(app: App, request: CompactRequest, meanings: Meanings) -> ask.ModelAnswers:
+def _asked(app: App, request: CompactRequest, meanings: Meanings) -> ModelAnswers:
     model, project = app.providers.require_model(request.asks), app.project
-    files = read_files(project, request)
-    with app.state() as state:
-        known = state.judged()
-    said = judged = ask.ModelAnswers()
-    lessons: tuple[Lesson, ...] = ()
+    files, said = read_files(project, request), ModelAnswers()
     if request.consolidate:
-        lessons = app.guarded(lambda: ask.ask_about_episodes(model, app, files))
-    if request.steps.contradictions == "resolve":
+        said = app.guarded(lambda: consolidate.ask_about_episodes(model, app, files))
+    if request.contradictions == "resolve":
         work = Compaction(files.sources, files.archives, project.now, meanings)
-        said = ask.ask_about_pairs(model, contradicting(work, request.steps), known, project.now)
+        said = consolidate.ask_about_pairs(model, contradicting(work, request), project.now, said)
     if request.promote_global:
-        judged = ask.ask_the_judge(model, project, files, known)
-    both, found = {**said.judged, **judged.judged}, (*said.found, *judged.found)
-    return ask.ModelAnswers(lessons, said.verdicts, judged.promoted, both, found)
+        said = consolidate.ask_the_judge(model, project, files, said)
+    return said
 
 
 def _plan(
-    app: App, request: CompactRequest, said: ask.ModelAnswers, meanings: Meanings, uses: WaitingUses
+    app: App, request: CompactRequest, said: ModelAnswers, meanings: Meanings, uses: WaitingUses
 ) -> CompactReport:
     files = read_files(app.project, request)
     learned = _carried_out(files, said)
-    sources = _with_texts(files.sources, learned.texts)
-    used = uses.count(sources)
-    sources = _with_texts(sources, used.texts)
-    archives = files.archives | {n: t for n, t in learned.texts.items() if n.endswith(ARCHIVE)}
+    used = uses.count(_with_texts(files.sources, learned.texts))
+    texts = {**learned.texts, **used.texts}
+    archives = files.archives | {n: t for n, t in texts.items() if n.endswith(ARCHIVE)}
+    sources = _with_texts(files.sources, texts)
     work = Compaction(sources, archives, app.project.now, meanings)
-    outcome = take_steps(work, request.steps, said.verdicts)
-    losses = (*learned.losses, *outcome.losses)
-    if losses and not request.allow_loss:
-        raise RefusedError(
-            f"{losses[0].detail} would leave {losses[0].path}; nothing is written",
-            "look with --dry-run; --allow-loss goes ahead (what leaves is kept in the archive)",
-        )
-    patches = files.patches({**learned.texts, **used.texts, **outcome.texts})
-    patches += tuple(end.patch for end in request.steps.ended)
+    parts = learned, used, take_steps(work, request, said.verdicts)
+    if (losses := [e for part in parts for e in part.losses]) and not request.allow_loss:
+        what = f"{losses[0].detail} would leave {losses[0].path}; nothing is written"
+        hint = "look with --dry-run; --allow-loss goes ahead (what leaves is kept in the archive)"
+        raise RefusedError(what, hint)
+    patches = *files.patches({**texts, **parts[2].texts}), *(end.patch for end in request.ended)
     batches = due(files.sources) if request.consolidate and request.check else ()
     waiting = sum(len(batch.episodes) for batch in batches)
-    found = (*said.found, *learned.found, *outcome.found, *losses)
-    done = (*learned.done, *used.done, *outcome.done)
+    found = (*said.found, *(e for part in parts for e in part.found), *losses)
+    done = tuple(e for part in parts for e in part.done)
     return CompactReport(done, found, tuple(files.skipped), patches, waiting)
 
 
-def _with_texts(sources: Sequence[MemoryInput], texts: Mapping[str, str]) -> list[MemoryInput]:
-    new = {name: parse(text, name) for name, text in texts.items()}
-    return [each._replace(memory=new.get(each.path, each.memory)) for each in sources]
-
-
-def _carried_out(files: CompactFiles, said: ask.ModelAnswers) -> CompactOutcome:
+def _carried_out(files: CompactFiles, said: ModelAnswers) -> CompactOutcome:
     if not (said.lessons or said.promoted):
         return CompactOutcome({})
     memories = {source.path: source.memory for source in files.sources if source.writable}
@@ -168,9 +153,14 @@ def _carried_out(files: CompactFiles, said: ask.ModelAnswers) -> CompactOutcome:
         if name not in memories and name not in files.paths:
             memory = files.memory(name, files.project.path_of(name))
             memories.update({name: memory} if memory is not None else {})
-    work = Consolidation(memories, files.archives, files.project.now.isoformat())
+    work = consolidate.Consolidation(memories, files.archives, files.project.now.isoformat())
     for lesson in said.lessons:
         work.learn(lesson)
     for item in said.promoted:
         work.promote(item, EVERYWHERE)
-    return work.outcome()
+    return outcome_of(work.changes)
+
+
+def _with_texts(sources: Sequence[MemoryInput], texts: Mapping[str, str]) -> list[MemoryInput]:
+    new = {name: parse(text, name) for name, text in texts.items()}
+    return [each._replace(memory=new.get(each.path, each.memory)) for each in sources]

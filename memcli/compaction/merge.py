@@ -1,13 +1,12 @@
-"""Three-way merge of two memory files by entry id.
+"""Three-way merge of two memory files by entry id; prose is merged by `merge_prose`, which is git.
 
-Prose is merged by `merge_prose`, which is git; entries never conflict. The outcome does not depend
-on which side is called ours, but for the order of entries and of list items. What cannot be merged
-by entry raises `Unmergeable`: git's own merge is the answer then.
+The outcome does not depend on which side is ours, but for the order of entries and of list items.
 """
 
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
@@ -40,20 +39,18 @@ T = TypeVar("T")
 
 
 class Unmergeable(Exception):
-    """Not a case for merging by entry."""
+    """What cannot be merged by entry: git's own merge is the answer then."""
 
 
-class Merged(NamedTuple):
-    """The merged text, and how many conflicts its prose holds."""
+def merge(
+    base: str, ours: str, theirs: str, *, path: str, merge_prose: MergeProse
+) -> tuple[str, int]:
+    """Both sides' changes to `base` in one text, and how many conflicts its prose holds.
 
-    text: str
-    conflicts: int
-
-
-def merge(base: str, ours: str, theirs: str, *, path: str, merge_prose: MergeProse) -> Merged:
-    """Both sides' changes to `base` in one text; one side's to the byte if the other has none."""
+    When one side has none, the other's to the byte.
+    """
     if base in (ours, theirs) or ours == theirs:
-        return Merged(_one_sided(base, ours, theirs, str), 0)
+        return _one_sided(base, ours, theirs, str), 0
     ends = (found[0] if (found := _LINE_END.search(t)) else "" for t in (base, ours, theirs))
     old_end, my_end, other_end = ends
     # The line end of the merged file is ours, unless theirs alone changed it.
@@ -71,7 +68,7 @@ def merge(base: str, ours: str, theirs: str, *, path: str, merge_prose: MergePro
         tail = mine.tail if mine.head or mine.blocks else other.tail
     text = _joined(head, blocks, tail, eol)
     _verify(parse(text, path), head, blocks)
-    return Merged(text, prose.conflicts)
+    return text, prose.conflicts
 
 
 class _Block(NamedTuple):
@@ -289,26 +286,21 @@ def _with_values(values: Values, base: _Block | None, ours: _Block, theirs: _Blo
         own = block.values
         wanted = {key: values.get(key) for key in [*values, *own]}
         changes = {key: value for key, value in wanted.items() if not _same(value, own.get(key))}
-        if all(value is None or _is_writable({key: value}) for key, value in changes.items()):
+        with suppress(Unmergeable):
             return _spliced(block, changes)
     raise Unmergeable("values that cannot be spliced")
 
 
 def _spliced(block: _Block, changes: Values) -> _Block:
-    """`block` with changed front matter."""
     try:
         front = edited(parse(block.front, ""), [EntryChange(0, changes)]).text
     except MemError as error:
         raise Unmergeable(str(error)) from error
-    return block._replace(front=front)
-
-
-def _is_writable(values: Values) -> bool:
-    """Whether a value survives being written: lists of lists and mappings do not."""
-    try:
-        return _same(front_matter.read(front_matter.render(values)[4:-4]).values, values)
-    except front_matter.Malformed:
-        return False
+    found = block._replace(front=front)
+    wanted = {key: v for key, v in {**block.values, **changes}.items() if v is not None}
+    if not _same(sorted(found.values.items()), sorted(wanted.items())):
+        raise Unmergeable("values that cannot be spliced")  # say a mapping
+    return found
 
 
 def _merge_values(base: Values | None, ours: Values, theirs: Values) -> dict[str, Any]:
@@ -371,7 +363,6 @@ def _date_rank(value: Any) -> tuple[bool, str]:
 
 
 def _as_list(key: str, value: Any) -> list[Any] | None:
-    """A value as the list that a reader takes it for, None when it is none."""
     effective = read_values({key: value})[0]["extra"].get(key)
     return effective if isinstance(effective, list) else None
 

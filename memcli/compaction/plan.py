@@ -2,6 +2,7 @@
 
 import datetime
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
@@ -19,11 +20,10 @@ from memcli.similarity.claims import Claim, claim
 from memcli.storage.files import Unreadable
 
 EVERYWHERE = "~/MEMORY.md"
-LOSS_SHARE = 0.25
-LOSS_LEAST = 4
+LOSS_SHARE, LOSS_LEAST = 0.25, 4  # of a file's live entries, and of how many at least
 EDITED = "edited by hand since mem wrote it: left in place (mem retire takes it)"
 Meanings = Mapping[tuple[str, str], bytes]
-"""Vectors of entries by title and body (`meaning_of`), see memcli/providers/embed."""
+"""Vectors of entries by title and body, see memcli/providers/embed."""
 
 
 class MemoryInput(NamedTuple):
@@ -45,41 +45,36 @@ class StageEnd(NamedTuple):
     patch: Patch
 
 
-class Steps(NamedTuple):
-    """Which steps are wanted beside the first three; `units` are the only sections to adopt."""
-
-    stale: bool = False
-    promote: bool = False
-    contradictions: str = "flag"
-    adopt: bool = False
-    units: tuple[str, ...] = ()
-    ended: tuple[StageEnd, ...] = ()
-
-
 class CompactRequest(NamedTuple):
     """What to compact, and how: `files`, else what is in view of `levels`, `jobs` and `tasks`.
 
-    `check` asks no model; `uses` counts what agents used and no memory file counts yet.
+    `check` asks no model; `uses` counts what agents used and no memory file counts yet; `units` are
+    the only sections to adopt.
     """
 
     files: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
     jobs: tuple[str, ...] = ()
     tasks: tuple[str, ...] = ()
-    steps: Steps = Steps()
+    stale: bool = False
+    promote: bool = False
+    contradictions: str = "flag"
+    adopt: bool = False
     allow_loss: bool = False
     consolidate: bool = False
     promote_global: bool = False
     check: bool = False
     semantic: bool = False
     uses: bool = False
+    units: tuple[str, ...] = ()
+    ended: tuple[StageEnd, ...] = ()
 
     @property
     def asks(self) -> str:
         """The first option that needs a language model, "" for none."""
         options = {
             "--consolidate": self.consolidate,
-            "--contradictions resolve": self.steps.contradictions == "resolve",
+            "--contradictions resolve": self.contradictions == "resolve",
             "--promote-global": self.promote_global,
         }
         return next((name for name, on in options.items() if on and not self.check), "")
@@ -123,19 +118,16 @@ def read_files(project: Project, wanted: CompactRequest) -> CompactFiles:
     """Read the files asked for. Raises UsageError for a name that is no memory file."""
     files = CompactFiles(project, [], {}, {}, {}, list(project.listing.problems))
     for file in _chosen(project, wanted):
-        memory = files.memory(file.name, file.path)
-        if memory is not None:
-            writable = project.may_write(file, wanted.tasks)
-            source = MemoryInput(file.name, file.place, memory, writable, file.found)
-            files.sources.append(source)
-    name, steps = "MEMORY.md", wanted.steps
-    missing = project.root is not None and project.found(name) is None
-    add = steps.promote and not wanted.files and missing
-    if add or (steps.units and project.root is not None and name not in files.paths):
-        own = files.memory(name, project.path_of(name))
-        if own is not None:
-            writable = add and project.tree == ""
-            files.sources.append(MemoryInput(name, place("project", name), own, writable))
+        if (memory := files.memory(file.name, file.path)) is not None:
+            given = file.name, file.place, memory, project.may_write(file, wanted.tasks), file.found
+            files.sources.append(MemoryInput(*given))
+    name = "MEMORY.md"
+    add = wanted.promote and not wanted.files and project.found(name) is None
+    unread = bool(wanted.units) and name not in files.paths
+    own = files.memory(name, project.path_of(name)) if project.root and (add or unread) else None
+    if own is not None:
+        writable = add and project.tree == ""
+        files.sources.append(MemoryInput(name, place("project", name), own, writable))
     return files
 
 
@@ -151,15 +143,12 @@ def _chosen(project: Project, wanted: CompactRequest) -> list[FoundFile]:
 
 def _named(project: Project, files: Sequence[FoundFile], names: Sequence[str]) -> list[FoundFile]:
     by_path = {os.path.realpath(file.path): file for file in files}
-    chosen = []
-    for name in names:
-        path = os.path.realpath(project.cwd / name)
-        path = source_of(path) if path.endswith(ARCHIVE) else path
-        if path not in by_path:
-            listed = ", ".join(file.name for file in files[:5]) or "there is none"
-            raise UsageError(f"{name}: no memory file of this project", f"memory files: {listed}")
-        chosen.append(by_path[path])
-    return list(dict.fromkeys(chosen))
+    paths = {os.path.realpath(project.cwd / name): name for name in names}
+    chosen = {source_of(p) if p.endswith(ARCHIVE) else p: name for p, name in paths.items()}
+    for name in (name for path, name in chosen.items() if path not in by_path):
+        listed = ", ".join(file.name for file in files[:5]) or "there is none"
+        raise UsageError(f"{name}: no memory file of this project", f"memory files: {listed}")
+    return [by_path[path] for path in chosen]
 
 
 class CompactOutcome(NamedTuple):
@@ -195,7 +184,6 @@ class Held(NamedTuple):
         return not self.leaves and self.entry.status != "retired"
 
     def set(self, **values: Any) -> None:
-        """Change values; the entry that later steps see changes with them."""
         self.changes.set(self.spot, **values)
 
     def grow(self, key: str, value: Any) -> None:
@@ -204,7 +192,6 @@ class Held(NamedTuple):
             self.set(**{key: value})
 
     def names(self, key: str) -> Sequence[str]:
-        """A list of its front matter, empty when there is none."""
         return self.entry.extra.get(key) or ()
 
 
@@ -221,9 +208,8 @@ class Compaction:
         self.sources = sorted(sources, key=lambda source: source.path)
         self.now = now
         self.meanings = meanings or {}
-        files = [source.memory for source in self.sources]
-        files += [parse(text, path) for path, text in archives.items()]
-        self.changes = ChangeSet(files, now.isoformat())
+        kept = (parse(text, path) for path, text in archives.items())
+        self.changes = ChangeSet((*(s.memory for s in self.sources), *kept), now.isoformat())
         self._claim = cache(claim)  # several steps compare the same texts
         self._hold()
 
@@ -242,10 +228,9 @@ class Compaction:
                 continue
             wanted = [s for s in sections(source.memory) if not units or _is_named(s, units)]
             known += len(wanted)
-            if source.found:
-                for section in wanted if units else ():
-                    self._copy_unit(source, section)
-            elif wanted:
+            for section in wanted if units and source.found else ():
+                self._copy_unit(source, section)
+            if wanted and not source.found:
                 after, done = adopted(source.memory, {section.id for section in wanted})
                 self.sources[i] = source._replace(memory=after)
                 self.changes.hold(after, changed=bool(done))
@@ -272,10 +257,10 @@ class Compaction:
 
     def groups(self, key: Callable[[Held], Any]) -> list[list[Held]]:
         """The live entries that may be changed, episodes left out, by key."""
-        groups: dict[Any, list[Held]] = {}
+        groups = defaultdict[Any, list[Held]](list)
         for held in self.held:
             if held.live and held.source.writable and held.entry.kind != "episode":
-                groups.setdefault(key(held), []).append(held)
+                groups[key(held)].append(held)
         return [groups[name] for name in sorted(groups)]
 
     def edited(self, held: Sequence[Held]) -> bool:
@@ -286,25 +271,14 @@ class Compaction:
         return bool(touched)
 
     def leave(self, held: Iterable[Held], because: str, **more: Any) -> None:
-        """Move entries to the archive."""
         for one in held:
             self.changes.archive(one.spot, because, **more)
 
     def note(self, what: str, held: Sequence[Held], detail: str = "") -> None:
-        """Tell what was done to entries, the survivor first."""
         self.changes.note(what, held[0].spot[0], [one.original.id for one in held], detail)
 
     def tell(self, what: str, held: Sequence[Held], detail: str = "") -> None:
-        """Tell what was found."""
         self.changes.tell(what, held[0].spot[0], [one.entry.id for one in held], detail)
-
-    def outcome(self) -> CompactOutcome:
-        """The new texts, what was done and found, and what would be lost."""
-        lost: dict[str, list[str]] = {}
-        for held in self.held:
-            if held.original.status != "retired" and held.leaves in ("stale", "superseded"):
-                lost.setdefault(held.spot[0], []).append(held.original.id)
-        return outcome_of(self.changes, lost)
 
 
 def _is_named(section: Entry, units: Sequence[str]) -> bool:
@@ -312,14 +286,20 @@ def _is_named(section: Entry, units: Sequence[str]) -> bool:
     return any(u in names or (len(u) >= 4 and section.id.startswith(u)) for u in units)
 
 
-def outcome_of(changes: ChangeSet, lost: Mapping[str, Sequence[str]]) -> CompactOutcome:
+def outcome_of(changes: ChangeSet) -> CompactOutcome:
     """New texts, what was done and found; a loss to confirm where too many entries leave."""
     losses = []
-    for path, ids in lost.items():
-        live = sum(entry.status != "retired" for entry in changes.file(path).entries)
-        if live >= LOSS_LEAST and len(ids) > LOSS_SHARE * live:
-            losses.append(Event("loss", path, tuple(ids), f"{len(ids)} of {live} live entries"))
+    for path, file in sorted(changes.files.items()):
+        live = [(path, at) for at, entry in enumerate(file.entries) if entry.status != "retired"]
+        ids = tuple(changes.original(spot).id for spot in live if _is_lost(changes, spot))
+        if len(live) >= LOSS_LEAST and len(ids) > LOSS_SHARE * len(live):
+            losses.append(Event("loss", path, ids, f"{len(ids)} of {len(live)} live entries"))
     return CompactOutcome(changes.texts(), tuple(changes.done), tuple(changes.found), tuple(losses))
+
+
+def _is_lost(changes: ChangeSet, spot: Spot) -> bool:
+    why = changes.leaves(spot)
+    return why in ("stale", "superseded") or (not why and changes.entry(spot).status == "retired")
 
 
 def importance_order(entry: Entry) -> tuple[Any, ...]:

@@ -1,7 +1,7 @@
 """What was recalled and used gets stronger: once for each session and entry."""
 
 import shlex
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from itertools import chain
@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memcli.app import App
 from memcli.compaction.plan import CompactOutcome, MemoryInput
-from memcli.errors import UsageError
+from memcli.errors import UsageError, one_of
 from memcli.index.upkeep import Located, locate
-from memcli.memory import prominence
 from memcli.memory.changes import ChangeSet, Spot
-from memcli.memory.parser import MemoryFile, sections
-from memcli.memory.prominence import is_reviewed, is_used, reviewed, stronger
+from memcli.memory.parser import MemoryFile
+from memcli.memory.prominence import RATINGS, is_reviewed, is_used, reviewed, stronger
 from memcli.memory.values import Entry, Patch, Problem, listed
 from memcli.storage.files import Unreadable
 from memcli.storage.state import SessionLog
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from memcli.storage.workspace import Workspace
 
 MOST_RATED = 40  # so many entries go into one question
-CHANGED = "has changed while the model answered: run again"
 Use = tuple[str, str]  # A session, and the id of an entry that it used
 
 
@@ -71,25 +69,14 @@ class ReinforceReport(NamedTuple):
 
 def reinforce(app: App, request: ReinforceRequest, *, dry_run: bool = False) -> ReinforceReport:
     """Reinforce, weaken or rate entries; once per session and id."""
-    for entry, rating in request.rates.items():
-        if rating not in prominence.RATINGS:
-            known = ", ".join(prominence.RATINGS)
-            raise UsageError(f"--rate {entry}={rating}: unknown rating", f"one of {known}")
-    mode = app.project.config.reinforce_mode
-    if not request.mode and request.spoken is not None and mode != "rated":
-        mode = "aligned"  # a session's words make use of themselves
-    asked = request._replace(mode=request.mode or mode)
-    if asked.mode in ("aligned", "rated") and request.spoken is None:
-        raise UsageError(f"mode {asked.mode} needs the session", "name it with --transcript FILE")
+    asked, own = _checked(app, request), request.session
     model = app.providers.require_model("mode rated") if asked.mode == "rated" else None
     if not app.project.listing.files:
         return ReinforceReport()
     with app.state() as state:
-        if not request.ids and not request.listed and request.session:
-            asked = asked._replace(listed=tuple(state.recalled(request.session)))
-        own = request.session
-        done = _done(app, state, own)
-        judged = _judgement(app, asked, done, model) if model is not None else {}
+        if not request.ids and not request.listed and own:
+            asked = asked._replace(listed=tuple(state.recalled(own)))
+        judged = {} if model is None else _judgement(app, asked, _done(app, state, own), model)
 
         def plan() -> ReinforceReport:
             report = _Reinforcement(app, asked, _done(app, state, own), judged).report()
@@ -107,6 +94,17 @@ def reinforce(app: App, request: ReinforceRequest, *, dry_run: bool = False) -> 
             return app.write(plan, "reinforce", dry_run=dry_run, note=note)
 
 
+def _checked(app: App, request: ReinforceRequest) -> ReinforceRequest:
+    for entry, rating in request.rates.items():
+        one_of(f"--rate {entry}", rating, tuple(RATINGS))
+    mode = request.mode or app.project.config.reinforce_mode
+    if not request.mode and request.spoken is not None and mode != "rated":
+        mode = "aligned"  # a session's words make use of themselves
+    if mode in ("aligned", "rated") and request.spoken is None:
+        raise UsageError(f"mode {mode} needs the session", "name it with --transcript FILE")
+    return request._replace(mode=mode)
+
+
 def _done(app: App, state: "State", session: str) -> set[str]:
     """The ids that a session has reinforced; of a run that was killed, those in its note."""
     if not session:
@@ -116,38 +114,31 @@ def _done(app: App, state: "State", session: str) -> set[str]:
     return {*state.reinforced(session), *chain.from_iterable(noted), *counted}
 
 
-def adopt_hint(memory: MemoryFile, place: Located) -> str:
-    """The command that makes one unit of prose an entry: by its heading, where no other has it."""
-    units = sections(memory)
-    titles = [unit.title for unit in units if unit.id == place.entry]
-    alone = sum(unit.title in titles for unit in units) == 1
-    name = titles[0].rpartition(" > ")[2] if alone and titles[0] else place.entry[:8]
-    return f"mem compact --adopt {shlex.quote(f'{place.path}#{name}')} makes it one"
+def adopt_hint(place: Located) -> str:
+    """The command that makes one unit of prose an entry."""
+    return f"mem compact --adopt {shlex.quote(f'{place.path}#{place.entry[:8]}')} makes it one"
 
 
-_Judged = Mapping[str, tuple[str, str]]
-"""What the model said of entries, and the bodies that it was shown."""
-
-
-def _judgement(app: App, request: ReinforceRequest, done: set[str], model: "Model") -> _Judged:
-    from memcli.compaction.consolidate import questions
-    from memcli.compaction.consolidate.questions import read_ratings
-    from memcli.providers.llm import Ask
+def _judgement(
+    app: App, request: ReinforceRequest, done: set[str], model: "Model"
+) -> Mapping[str, str]:
+    from memcli.compaction import questions
 
     work = _Reinforcement(app, request, done, {})
     work.report()
-    parts = [work.shown[at : at + MOST_RATED] for at in range(0, len(work.shown), MOST_RATED)]
-    shared, schema = questions.session_text(request.spoken or ""), questions.RATINGS_SCHEMA
+    shared, shown = questions.session_text(request.spoken or ""), work.shown
     rates: dict[str, str] = {}
-    for part in parts:
-        prompt = questions.ratings_question(part)
-        ask = Ask(questions.SYSTEM, prompt, shared, schema, purpose="reinforce")
-        rates |= read_ratings(model.ask(ask).text, part)
-    return {entry.id: (rates[entry.id], entry.body) for entry in work.shown}
+    for part in (shown[at : at + MOST_RATED] for at in range(0, len(shown), MOST_RATED)):
+        asked = [questions.question("reinforce", ENTRIES=part)]
+        (text,) = questions.ask(model, "reinforce", asked, shared)
+        rates |= questions.read_ratings(text, part)
+    return rates
 
 
 class _Reinforcement:
-    def __init__(self, app: App, request: ReinforceRequest, done: set[str], said: _Judged) -> None:
+    def __init__(
+        self, app: App, request: ReinforceRequest, done: set[str], said: Mapping[str, str]
+    ) -> None:
         self.app = app
         self.done = done
         self.said = said
@@ -160,22 +151,19 @@ class _Reinforcement:
         self.request = self._whole(request)
 
     def report(self) -> ReinforceReport:
-        app, typed = self.app, self.request.typed
+        project, typed = self.app.project, self.request.typed
         wanted = list(dict.fromkeys((*typed, *self.request.listed)))
-        places = locate(app.index, app.project, wanted)
-        seen: set[str] = set()
+        places = locate(self.app.index, project, wanted)
+        self.names["unknown"] = [name for name in wanted if places.get(name) is None]
+        first = {place.entry: name for name in wanted[::-1] if (place := places.get(name))}
         for name in wanted:
-            place = places.get(name)
-            if place is None:
-                self.names["unknown"].append(name)
-            elif place.entry not in seen:
-                seen.add(place.entry)
+            if (place := places.get(name)) and first[place.entry] == name:
                 self._judge(name, place)
+        self.names["typed_unknown"] = [name for name in self.names["unknown"] if name in typed]
         patches = tuple(
-            Patch(app.project.path_of(name), self.changes.file(name).text, text)
+            Patch(project.path_of(name), self.changes.file(name).text, text)
             for name, text in self.changes.texts().items()
         )
-        self.names["typed_unknown"] = [name for name in self.names["unknown"] if name in typed]
         named = {key: tuple(value) for key, value in self.names.items()}
         return ReinforceReport(**named, skipped=tuple(self.skipped), patches=patches)
 
@@ -194,6 +182,23 @@ class _Reinforcement:
             what = "already" if place.entry in self.done else "elsewhere"
             self.names[what].append(place.entry)
             return
+        memory = self._memory(place)
+        if memory is None:
+            return
+        at = next((i for i, e in enumerate(memory.entries) if e.id == place.entry), None)
+        if at is None or not memory.entries[at].identified:
+            self.names["unknown"].append(asked)
+            if at is None and asked in self.request.typed:
+                hint = adopt_hint(place)
+                self.app.notes.append(f"{asked} is prose, not an entry: {hint}")
+            return
+        what, values = self._values(asked, memory.entries[at])
+        if what:
+            self.names[what].append(place.entry)
+        if values:
+            self.changes.set((place.path, at), **values)
+
+    def _memory(self, place: Located) -> MemoryFile | None:
         try:
             file = self.app.project.found(place.path)
             if place.path not in self.changes.files and file is not None:
@@ -201,22 +206,10 @@ class _Reinforcement:
         except Unreadable as error:
             problem = Problem(place.path, error.line, str(error), "unreadable")
             self.skipped += [problem] if problem not in self.skipped else []
-            return
-        memory = self.changes.file(place.path)
-        at = next((i for i, e in enumerate(memory.entries) if e.id == place.entry), None)
-        if at is None or not memory.entries[at].identified:
-            self.names["unknown"].append(asked)
-            if at is None and asked in self.request.typed:
-                hint = adopt_hint(memory, place)
-                self.app.notes.append(f"{asked} is prose, not an entry: {hint}")
-            return
-        what, values = self._values(asked, memory.entries[at], place)
-        if what:
-            self.names[what].append(place.entry)
-        if values:
-            self.changes.set((place.path, at), **values)
+            return None
+        return self.changes.file(place.path)
 
-    def _values(self, asked: str, entry: Entry, place: Located) -> tuple[str, dict[str, Any]]:
+    def _values(self, asked: str, entry: Entry) -> tuple[str, dict[str, Any]]:
         request, keys, today = self.request, {asked, entry.id}, self.changes.today
         rating = next((request.rates[key] for key in keys if key in request.rates), None)
         if entry.status == "retired":
@@ -227,26 +220,17 @@ class _Reinforcement:
             return self._workflow(entry, success=bool(keys & set(request.succeeded)))
         if request.explicit:
             return "reinforced", {"last_reinforced": today}
-        if request.mode == "rated":
-            return self._rated(entry, place)
+        if request.mode == "rated" and is_reviewed(entry, self.now):
+            return "already", {}
+        if request.mode == "rated" and entry.id in self.said:
+            return "rated", reviewed(entry, self.said[entry.id], self.now)
+        if request.mode == "rated":  # it is to be shown to the model
+            self.shown.append(entry)
+            return "", {}
         if request.mode == "aligned" and not is_used(entry, request.spoken or ""):
             less = entry.reinforcement_count - 1
             return "weakened", {"reinforcement_count": less} if less >= 0 else {}
         return "reinforced", stronger(entry, today)
-
-    def _rated(self, entry: Entry, place: Located) -> tuple[str, dict[str, Any]]:
-        """What the model said of an entry; one that it has not seen yet is to be shown to it."""
-        if is_reviewed(entry, self.now):
-            return "already", {}
-        rating, body = self.said.get(entry.id, ("", None))
-        if body == entry.body:
-            return "rated", reviewed(entry, rating, self.now)
-        if self.said:  # it would be rated by what was said of other words than it has now
-            problem = Problem(place.path, entry.line, f"{entry.id} {CHANGED}", "unreadable")
-            self.skipped.append(problem)
-        else:
-            self.shown.append(entry)
-        return "", {}
 
     def _workflow(self, entry: Entry, *, success: bool) -> tuple[str, dict[str, Any]]:
         if entry.kind != "workflow":
@@ -278,7 +262,6 @@ class WaitingUses:
         self.settled: list[Use] = []
 
     def read(self) -> None:
-        """Look up what waits, and what these sessions have reinforced already."""
 
         def look(state: "State") -> tuple[list[Use], set[Use]]:
             uses = SessionLog(state).uses()
@@ -295,24 +278,21 @@ class WaitingUses:
         changes = ChangeSet((each.memory for each in sources), self.app.project.now.isoformat())
         spots = _spots(sources) if self.waiting else {}
         self.settled = [use for use in self.waiting if use[1] in spots]
-        counts: dict[Spot, int] = {}
+        counts: Counter[Spot] = Counter()
         for use in self.settled:
             spot = spots[use[1]]
             if use not in self.known and changes.entry(spot).status != "retired":
                 changes.strengthen(spot, changes.today)
-                counts[spot] = counts.get(spot, 0) + 1
+                counts[spot] += 1
         for spot, number in counts.items():
             what = f"{number} use{'s' * (number != 1)}"
             changes.note("used", spot[0], (changes.entry(spot).id,), what)
         return CompactOutcome(changes.texts() if counts else {}, tuple(changes.done))
 
-    @property
-    def note(self) -> tuple[str, ...]:
-        """What the journal is to say of the write."""
+    def noted(self, _: object) -> tuple[str, ...]:
         return tuple(chain.from_iterable(self.settled))
 
     def forget_counted(self) -> None:
-        """They wait no longer."""
         if not self.settled:
             return
         why = "uses that were counted still wait"
@@ -329,6 +309,5 @@ def _spots(sources: Sequence[MemoryInput]) -> dict[str, Spot]:
         for at, entry in enumerate(each.memory.entries if each.writable else ()):
             if entry.identified:
                 spots.setdefault(entry.id, (each.path, at))
-                names = listed(entry, "merged_from")
-                merged |= dict.fromkeys(names, (each.path, at))
+                merged |= dict.fromkeys(listed(entry, "merged_from"), (each.path, at))
     return merged | spots

@@ -4,22 +4,26 @@ Each step looks at the entries as the steps before it left them; what leaves is 
 """
 
 import datetime
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 from memcli.compaction.plan import (
     Compaction,
     CompactOutcome,
+    CompactRequest,
     Held,
     StageEnd,
-    Steps,
     body_order,
     importance_order,
+    outcome_of,
 )
 from memcli.memory.changes import copied_values
 from memcli.memory.grammar import derived_id
 from memcli.memory.prominence import age_days, half_life_decay
-from memcli.memory.values import Entry, Place, sessions_of
+from memcli.memory.values import Entry, sessions_of
 from memcli.providers.embed import SCALE
 from memcli.similarity.differences import guard
 from memcli.similarity.duplicates import clusters, contradictions, near_duplicate
@@ -31,16 +35,23 @@ LASTING_PRIORITIES = ("permanent", "critical", "high", "pin")
 RECURS = 3  # in so many distinct jobs or sessions an entry must recur to be promoted
 TARGET = "MEMORY.md"
 SAME_MEANING = 0.95  # above this cosine two entries are near-duplicates in other words
-_BLOCK = 2048
+_BLOCK = 256
 DECAY = 0.7  # what an entry's importance is multiplied with when another contradicts it
 
 
 class Pair(NamedTuple):
-    """Two live entries that say the opposite, as earlier steps left them, and a file."""
+    """Two live entries that say the opposite, as earlier steps left them, and a file.
+
+    With a verdict, `what` is new, reinforce, update, invalidate or unsure; `keep` is the id that
+    stays, and `body` what it says now, if it is to change.
+    """
 
     path: str
     first: Entry
     second: Entry
+    what: str = ""
+    keep: str = ""
+    body: str = ""
 
     @property
     def key(self) -> frozenset[str]:
@@ -48,61 +59,68 @@ class Pair(NamedTuple):
         return frozenset((self.first.id, self.second.id))
 
 
-class Verdict(NamedTuple):
-    """new, reinforce, update, invalidate or unsure; the id that stays, and its new body, if any."""
-
-    pair: Pair
-    what: str
-    keep: str = ""
-    body: str = ""
-
-
-Verdicts = Mapping[frozenset[str], Verdict]
-
-
-def take_steps(work: Compaction, steps: Steps, verdicts: Verdicts | None = None) -> CompactOutcome:
+def take_steps(
+    work: Compaction, wanted: CompactRequest, verdicts: Mapping[frozenset[str], Pair] = {}
+) -> CompactOutcome:
     """Compact the files of a run. A contradiction without a verdict, by its ids, is flagged."""
-    _before_contradictions(work, steps)
-    _settle_contradictions(work, steps.contradictions, verdicts or {})
-    return work.outcome()
+    _before_contradictions(work, wanted)
+    _settle_contradictions(work, wanted.contradictions, verdicts)
+    return outcome_of(work.changes)
 
 
-def contradicting(work: Compaction, steps: Steps) -> list[Pair]:
+def contradicting(work: Compaction, wanted: CompactRequest) -> list[Pair]:
     """The pairs that `take_steps` would name, of those that may be changed."""
-    _before_contradictions(work, steps)
-    return [
-        Pair(a.source.path, a.entry, b.entry)
-        for a, b, _ in _opposites(work)
-        if a.source.writable and b.source.writable
-    ]
+    _before_contradictions(work, wanted)
+    pairs = [(a, b) for a, b, _ in _opposites(work) if a.source.writable and b.source.writable]
+    return [Pair(a.source.path, a.entry, b.entry) for a, b in pairs]
 
 
-def _before_contradictions(work: Compaction, steps: Steps) -> None:
-    if steps.adopt:
-        work.adopt(steps.units)
+def _before_contradictions(work: Compaction, wanted: CompactRequest) -> None:
+    if wanted.adopt:
+        work.adopt(wanted.units)
     _merge_same_ids(work)
     _merge_duplicates(work)
-    for end in steps.ended:
-        _archive_stage(work, end)
+    for end in wanted.ended:
+        _end_stage(work, end)
     _archive_retired(work)
-    for held in work.held if steps.stale else ():
+    for held in work.held if wanted.stale else ():
         stale = held.live and held.source.writable and is_stale(held.entry, work.now)
         if stale and not work.edited([held]):
             work.leave([held], "stale")
             work.note("stale", [held], held.entry.title)
-    if steps.promote:
+    if wanted.promote:
         _promote_recurring(work)
 
 
-# --- what says the same becomes one
+def follow_renames(work: Compaction, moves: Mapping[str, Mapping[str, str]]) -> None:
+    """Write the new names of files, by entry, into `paths` and the code spans of what mem wrote."""
+    for held in work.held:
+        names = moves.get(held.entry.id, {})
+        ours = held.source.writable and held.source.place.store == "memory"
+        if not (names and held.live and ours):
+            continue
+        paths, body = list(held.names("paths")), held.entry.body
+        now = [names.get(path.strip("/"), path) for path in paths]
+        text = body if held.original.touched else reduce(_renamed, names.items(), body)
+        if now != paths:
+            held.set(paths=now)
+        if text != body:
+            work.changes.replace(held.spot, text)
+        if now != paths or text != body:
+            told = ", ".join(f"{old} is {new} now" for old, new in sorted(names.items()))
+            work.note("renamed", [held], told)
+
+
+def _renamed(body: str, names: tuple[str, str]) -> str:
+    place = rf"(`[^`\n]*?(?<![\w./-])|\]\(){re.escape(names[0])}(?![\w/-]|\.\w)"
+    return re.sub(place, lambda found: found[1] + names[1], body)
 
 
 def _merge_same_ids(work: Compaction) -> None:
-    """One id twice within a file: the most important version stays."""
-    groups: dict[tuple[str, str], list[Held]] = {}
+    groups = defaultdict[tuple[str, str], list[Held]](list)
     for held in work.held:
         if held.entry.identified and held.source.writable:
-            groups.setdefault((held.source.path, held.entry.id), []).append(held)
+            groups[held.source.path, held.entry.id].append(held)
     for group in groups.values():
         if len(group) > 1 and not work.edited(group):
             best = min(group, key=lambda h: (-h.entry.importance, *body_order(h.entry), h.spot))
@@ -113,11 +131,9 @@ def _merge_same_ids(work: Compaction) -> None:
 
 
 def _merge_duplicates(work: Compaction) -> None:
-    for group in work.groups(
-        lambda held: (*held.source.place[:4], held.entry.type, held.entry.domain)
-    ):
+    for group in work.groups(lambda h: (*h.source.place[:4], h.entry.type, h.entry.domain)):
         claims = [work.claim_of(held) for held in group]
-        known = [work.meanings.get(meaning_of(held.entry)) for held in group]
+        known = [work.meanings.get((held.entry.title, held.entry.body)) for held in group]
         near = same_meaning(known) if work.meanings else []
         for cluster in clusters(claims, more=near):
             members = [group[i] for i in cluster.members]
@@ -151,11 +167,6 @@ def _unite_counts(best: Held, group: Sequence[Held]) -> None:
         best.grow(key, max(getattr(held.entry, key) for held in group))
 
 
-def meaning_of(entry: Entry) -> tuple[str, str]:
-    """What of an entry has a vector."""
-    return entry.title, entry.body
-
-
 def same_meaning(vectors: Sequence[bytes | None]) -> list[tuple[int, int]]:
     """The pairs (i < j) of vectors whose cosine is above 0.95; None is an unknown vector."""
     places = [i for i, own in enumerate(vectors) if own is not None]
@@ -163,75 +174,59 @@ def same_meaning(vectors: Sequence[bytes | None]) -> list[tuple[int, int]]:
         return []
     import numpy as np
 
-    joined = b"".join(own for own in vectors if own is not None)
-    matrix = np.frombuffer(joined, np.int8).reshape(len(places), -1)
+    joined = np.frombuffer(b"".join(own for own in vectors if own is not None), np.int8)
+    matrix = joined.reshape(len(places), -1).astype(np.float32)  # sums of such integers are exact
     found: list[tuple[int, int]] = []
-    for start in range(0, len(places), _BLOCK):
-        block = matrix[start : start + _BLOCK].astype(np.float32)  # sums of such integers are exact
-        for first in range(start, len(places), _BLOCK):
-            products = block @ matrix[first : first + _BLOCK].astype(np.float32).T
-            near = np.argwhere(products > SAME_MEANING * SCALE**2) + np.array((start, first))
-            found += [(places[i], places[j]) for i, j in near.tolist() if i < j]
+    for at in range(0, len(places), _BLOCK):
+        near = np.argwhere(matrix[at : at + _BLOCK] @ matrix.T > SAME_MEANING * SCALE**2)
+        found += [(places[at + i], places[j]) for i, j in near.tolist() if at + i < j]
     return found
 
 
-# --- what no longer counts leaves
+def _end_stage(work: Compaction, end: StageEnd) -> None:
+    levels = ("job", "task") if end.job else ("project",)
+    for held in work.held if end.ended else ():
+        place, entry = held.source.place, held.entry
+        kept = place.store in ("memory", "institutional") and held.source.writable
+        here = place.level in levels and place.job == end.job and kept and held.live
+        mine = here and entry.domain == "task" and entry.phase == end.ended
+        if mine and not work.edited([held]):
+            held.set(status="retired", retired_because=f"stage {end.ended}")
+    words = f"{end.current} now" + (f", {end.ended} ended" if end.ended else "")
+    work.changes.note("stage", end.job or "INTENT.md", ["stage"], words)
 
 
 def _archive_retired(work: Compaction) -> None:
     for held in work.held:
         if not held.leaves and held.entry.status == "retired" and held.source.writable:
             extra = held.entry.extra
-            work.leave([held], "superseded" if extra.get("superseded_by") else "retired")
-            why = extra.get("retired_because", "")
+            why = extra.get("retired_because")
+            because = "superseded" if extra.get("superseded_by") else "retired"
+            work.leave([held], because, status="retired", retired_because=why)
             work.note("retired", [held], f"{held.entry.title}{f' ({why})' if why else ''}")
 
 
-def _archive_stage(work: Compaction, end: StageEnd) -> None:
-    """What was true for a stage alone leaves when it ends: live task entries of that phase."""
-    for held in work.held if end.ended else ():
-        mine = held.live and held.source.writable and _belongs(held.entry, held.source.place, end)
-        if mine and not work.edited([held]):
-            why = f"stage {end.ended}"
-            work.leave([held], "retired", status="retired", retired_because=why)
-            work.note("retired", [held], f"{held.entry.title} ({why})")
-    words = f"{end.current} now" + (f", {end.ended} ended" if end.ended else "")
-    work.changes.note("stage", end.job or "INTENT.md", ["stage"], words)
-
-
-def _belongs(entry: Entry, place: Place, end: StageEnd) -> bool:
-    """Whether an entry was true for that stage alone: of the project, or of a job."""
-    levels = ("job", "task") if end.job else ("project",)
-    here = place.level in levels and place.job == end.job
-    kept = place.store in ("memory", "institutional")
-    return here and kept and entry.domain == "task" and entry.phase == end.ended
-
-
 def is_stale(entry: Entry, now: datetime.date) -> bool:
-    """Older than 90 days, importance x decay x (1 + n) below 0.1, no lasting kind or priority."""
+    """Whether `mem compact --stale` archives an entry."""
     age = age_days(entry.last_reinforced, entry.created_at, entry.date, now)
-    lasting = entry.kind in LASTING_KINDS or entry.extra.get("priority") in LASTING_PRIORITIES
-    return not lasting and has_faded(age, entry.importance, entry.reinforcement_count)
+    weights = entry.importance, entry.reinforcement_count
+    return has_faded(age, *weights, entry.kind, entry.extra.get("priority"))
 
 
-def has_faded(age: int, importance: float, count: int) -> bool:
-    """Whether an entry is so old, and weighs so little, that it may leave."""
+def has_faded(age: int, importance: float, count: int, kind: str, priority: object) -> bool:
+    """Older than 90 days, importance x decay x (1 + n) below 0.1, no lasting kind or priority."""
     weight = importance * half_life_decay(age) * (1 + count)
-    return age > STALE_DAYS and weight < STALE_BELOW
-
-
-# --- what recurs in several jobs or sessions is copied up to the project
+    lasting = kind in LASTING_KINDS or priority in LASTING_PRIORITIES
+    return age > STALE_DAYS and weight < STALE_BELOW and not lasting
 
 
 def _promote_recurring(work: Compaction) -> None:
-    """Copy up each family of like entries that recurs, or reinforce what says the same already."""
-    by_type: dict[str, list[Held]] = {}
+    by_type = defaultdict[str, list[Held]](list)
     project = {held.entry.id for held in work.held if held.source.place.level == "project"}
     for held in work.held:
-        entry, (level, store, *_) = held.entry, held.source.place
-        low = level in ("job", "task") and store == "memory"
-        if held.live and low and entry.kind != "episode" and entry.id not in project:
-            by_type.setdefault(entry.type, []).append(held)
+        low = held.source.place[:2] in (("job", "memory"), ("task", "memory")) and held.live
+        if low and held.entry.kind != "episode" and held.entry.id not in project:
+            by_type[held.entry.type].append(held)
     for _, group in sorted(by_type.items()):
         unique = _by_place(group)
         claims = [work.claim_of(held) for held in unique]
@@ -252,11 +247,10 @@ def _by_place(unique: Iterable[Held]) -> list[Held]:
 def _promote(work: Compaction, family: list[Held]) -> None:
     ids = sorted(held.entry.id for held in family)
     target = _known(work, family)
+    known = set(target.names("promoted_from")) if target is not None else set()
     if target is None:
         _copy_up(work, family, ids)
-        return
-    known = set(target.names("promoted_from"))
-    if not known.issuperset(ids):
+    elif not known.issuperset(ids):
         day, united = work.now.isoformat(), sorted({*known, *ids})
         work.changes.strengthen(target.spot, day, promoted_from=united)
         _mark(family, target.entry.id)
@@ -266,14 +260,14 @@ def _promote(work: Compaction, family: list[Held]) -> None:
 def _known(work: Compaction, family: Sequence[Held]) -> Held | None:
     named = {i for held in family for i in held.names("promoted_to")}
     members = [work.claim_of(held) for held in family]
-
-    def is_known(held: Held) -> bool:
-        if held.entry.id in named or held.entry.type != family[0].entry.type:
-            return held.entry.id in named
-        return any(near_duplicate(work.claim_of(held), mine) for mine in members)
-
-    project = (h for h in work.held if h.source.place.level == "project" and h.live)
-    return next((h for h in project if h.source.place.store == "memory" and is_known(h)), None)
+    for held in work.held:
+        level, store, *_ = held.source.place
+        if level == "project" and store == "memory" and held.live:
+            like = held.entry.type == family[0].entry.type
+            same = like and any(near_duplicate(work.claim_of(held), mine) for mine in members)
+            if held.entry.id in named or same:
+                return held
+    return None
 
 
 def _copy_up(work: Compaction, family: list[Held], ids: list[str]) -> None:
@@ -301,10 +295,9 @@ def _mark(family: Iterable[Held], target: str) -> None:
             held.set(promoted_to=[*to, target])
 
 
-# --- what says the opposite is named, weakened once, or settled by a verdict
-
-
-def _settle_contradictions(work: Compaction, mode: str, verdicts: Verdicts) -> None:
+def _settle_contradictions(
+    work: Compaction, mode: str, verdicts: Mapping[frozenset[str], Pair]
+) -> None:
     """Name opposite claims; `decay`: both lose weight, once; `resolve`: carry verdicts out."""
     for first, second, detail in list(_opposites(work)):
         pair = [first, second]
@@ -341,9 +334,9 @@ def _opposites(work: Compaction) -> Iterator[tuple[Held, Held, str]]:
                 yield held, live[other], "marked"
 
 
-def _resolve(work: Compaction, pair: list[Held], verdict: Verdict) -> bool:
+def _resolve(work: Compaction, pair: list[Held], verdict: Pair) -> bool:
     """Carry a verdict out; False when it is unsure, or no longer about these two."""
-    shown = {entry.id: entry for entry in (verdict.pair.first, verdict.pair.second)}
+    shown = {entry.id: entry for entry in (verdict.first, verdict.second)}
     same = all(shown[h.entry.id].body == h.entry.body and h.source.writable for h in pair)
     if verdict.what == "new" and same:
         work.tell("both hold", pair)

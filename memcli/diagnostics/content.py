@@ -1,56 +1,216 @@
-"""Content checks of memory files: documents in, rows out. `mem doctor` reads them and asks."""
+"""What mem doctor examines, each thing read once, and the content checks of memory files."""
 
+import os
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from contextlib import closing, suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, NamedTuple
 
-from memcli.diagnostics.scene import (
-    Check,
-    Document,
-    Scene,
-    absolute,
-    count,
-    key_line,
-    lines_at,
-    text_of,
-)
+from memcli.app import App
+from memcli.index.database import IN_MEMORY, Index
+from memcli.index.refresh import differing
 from memcli.memory.grammar import conflict_lines
 from memcli.memory.parser import MemoryFile, parse
-from memcli.memory.values import OUTERMOST, Problem
+from memcli.memory.values import OUTERMOST, Entry, Place, Problem, place
+from memcli.memory.words import count
+from memcli.project import git, levels_on_disk
+from memcli.project.context import base_of
+from memcli.project.levels_on_disk import FoundFile
 from memcli.recall.budget import tokens
+from memcli.storage import durable
+from memcli.storage.files import Unreadable, read_text
 from memcli.text.injections import find_injections
 from memcli.text.secrets import find_secrets
+
+Status = Literal["PASS", "WARN", "FAIL", "INFO"]
+TEMPORARY = f".MEMORY.md{durable.MARK}1-0"
+TO_COME = (".memory.db", TEMPORARY, *git.MOMENTS)
+MALFORMED = "malformed"  # the word, SQLite's own, for damage that opening a file does not show
+NAMES = "readable front-matter conflicts duplicate-ids secrets values dates ids".split()
+NAMES += ["injections", "institutional"]
+"""Every content check, in the order of its rows."""
+
+
+class Check(NamedTuple):
+    """One row: what was looked at, how it stands, what was found, the command that mends it."""
+
+    name: str
+    status: Status
+    detail: str
+    hint: str = ""
+    path: str = ""
+    line: int = 0
+
+
+class Document(NamedTuple):
+    """A memory file that could be read; `tree` is its git work tree."""
+
+    memory: MemoryFile
+    place: Place
+    tree: str
+
+    @property
+    def path(self) -> str:
+        return self.memory.path
+
+    def row(self, name: str, status: Status, detail: str, hint: str, line: int = 0) -> Check:
+        """A row about this file."""
+        return Check(name, status, detail, hint, self.path, line)
+
+
+def key_line(memory: MemoryFile, entry: Entry, key: str) -> int:
+    """The line of a key in an entry's front matter; that of the body when it cannot be told."""
+    found = re.compile(rf"(?<![^\r\n]){key}[ \t]*:").search(memory.text, entry.start, entry.end)
+    return line_at(memory.text, found.start()) if found else entry.line
+
+
+def line_at(text: str, offset: int) -> int:
+    """The line, from 1, of an offset; a lone CR ends a line, too."""
+    return 1 + len(re.findall(r"\r\n|\n|\r(?!\n)", text[:offset]))
+
+
+class Repository(NamedTuple):
+    """What git knows here; `bare` are derived or private files that it would offer to add."""
+
+    top: Path | None = None
+    fault: str = ""
+    tracked: frozenset[str] = frozenset()
+    bare: tuple[str, ...] = ()
+    attribute: bool = False
+    driver: str = ""
+
+
+def _known(app: App, root: Path, known: Repository) -> Repository:
+    merge = git.run(["check-attr", "merge", "--", "MEMORY.md"], root).stdout.strip()
+    driver = git.run(["config", "--get", "merge.mem.driver"], root).stdout.strip()
+    names = (".memory.db", *(f.name for f in app.project.listing.files if f.place.of == "proxy"))
+    there = [n for n in names if n not in known.tracked and os.path.lexists(root / n)]
+    asked = list(dict.fromkeys([*there, *(TO_COME if driver else ())]))
+    ask = ["check-ignore", "-q", "--no-index", "--"]
+    bare = tuple(name for name in asked if git.run([*ask, name], root).returncode == 1)
+    return known._replace(bare=bare, attribute=merge.endswith(": mem"), driver=driver)
+
+
+class IndexState(NamedTuple):
+    """How the index file stands: why it cannot be used, and which files it has not seen."""
+
+    path: Path
+    there: bool = False
+    broken: str = ""
+    busy: bool = False
+    behind: tuple[str, ...] = ()
+
+
+class Scene:
+    """What is examined, read once on first use."""
+
+    def __init__(self, app: App, files: Sequence[str] = (), *, online: bool = False) -> None:
+        self.app = app
+        self.files = files
+        self.online = online
+
+    @cached_property
+    def read(self) -> tuple[list[Document], list[Problem]]:
+        """The documents, and the problems of files that cannot be read."""
+        listing = self.app.project.listing
+        named = named_files(self.app, self.files)
+        documents, problems = read_documents(named or listing.files)
+        return documents, problems if named else [*listing.problems, *problems]
+
+    @property
+    def documents(self) -> list[Document]:
+        return self.read[0]
+
+    @cached_property
+    def repository(self) -> Repository:
+        root = self.app.project.root
+        top = git.work_tree(root) if root is not None else None
+        if root is None or top is None:
+            return Repository()
+        folder = git.git_dir(top)
+        if folder is None or not (folder / "HEAD").is_file():
+            return Repository(top, "its .git names no git directory")
+        try:
+            listed = git.run(["ls-files", "-z", "--", "*.md", "*.memory.db*"], root)
+        except OSError as error:
+            return Repository(top, f"git cannot be run: {(error.strerror or str(error)).lower()}")
+        if listed.returncode:
+            return Repository(top, (listed.stderr.strip() or "git ls-files failed").splitlines()[0])
+        tracked = frozenset(map(levels_on_disk.shown, filter(None, listed.stdout.split("\0"))))
+        return _known(self.app, root, Repository(top, "", tracked))
+
+    @cached_property
+    def index(self) -> IndexState:
+        path = self.app.kept.path(make=False)
+        if path == IN_MEMORY or not os.path.lexists(path):
+            return IndexState(path)
+        try:
+            with closing(Index(path, [], look=True)) as index:
+                if fault := index.integrity():
+                    return IndexState(path, True, f"{MALFORMED}: {fault}")
+                changed, gone = differing(index, self.app.project.listing.files)
+                return IndexState(path, True, behind=(*changed, *gone))
+        except Exception as error:  # whatever SQLite says of a file: it can be built anew
+            busy = bool(re.search("locked|busy", str(error)))
+            return IndexState(path, True, "" if busy else str(error), busy)
+
+
+def read_documents(files: Iterable[FoundFile]) -> tuple[list[Document], list[Problem]]:
+    """The files that can be read, and the problems of the others."""
+    documents, problems = [], []
+    for file in files:
+        try:
+            text = read_text(file.path, file.base)
+            documents.append(Document(parse(text, file.name), file.place, file.tree))
+        except Unreadable as error:
+            problems.append(Problem(file.name, error.line, str(error), "unreadable"))
+    return documents, problems
+
+
+def named_files(app: App, names: Sequence[str]) -> list[FoundFile]:
+    """The files named on the command line, memory files or not, each once."""
+    listed = {file.path: file for file in app.project.listing.files}
+    paths = dict.fromkeys(absolute(app, name) for name in names)
+    return [listed.get(path) or _unlisted(app, path) for path in paths]
+
+
+def absolute(app: App, name: str) -> str:
+    """The path of a file that was named, its folder resolved, itself not."""
+    folder, base = os.path.split(os.path.normpath(app.project.cwd / name))
+    return os.path.join(os.path.realpath(folder), base)
+
+
+def _unlisted(app: App, path: str) -> FoundFile:
+    folder, name = os.path.split(path)
+    inside = os.path.basename(folder)
+    where = place("project", name, folder=inside if inside in ("tasks", "proxy-tasks") else "")
+    top = git.work_tree(Path(folder))
+    own = git.work_tree(app.project.root) if app.project.root is not None else None
+    tree, base = "" if top == own else str(top), base_of(app.project, path) or "/"
+    return FoundFile(path, shown_name(app, path), where, tree, 0, 0, base)
+
+
+def shown_name(app: App, path: str) -> str:
+    """The name of a file: relative to the root, below `~`, else absolute."""
+    return levels_on_disk.shown(app.project.name_of(path))
+
+
+def text_of(path: Path) -> str | None:
+    """The text of a file, None where it cannot be read."""
+    with suppress(Unreadable):
+        return read_text(path)
+    return None
 
 
 def check_content(scene: Scene) -> list[Check]:
     """Every rule about content, as rows."""
-    project = scene.app.project
+    project, named = scene.app.project, {absolute(scene.app, name) for name in scene.files}
     today, budget = project.now.isoformat(), project.config.max_tokens
-    others = _others(scene) if scene.files else ()
-    return content(*scene.read, today=today, max_tokens=budget, others=others)
-
-
-_ID = re.compile(r"^[ \t]*[\"']?id[\"']?[ \t]*:[ \t]*[\"']?([^\s\"']+)", re.MULTILINE)
-
-
-def _others(scene: Scene) -> list[Document]:
-    paths = {absolute(scene.app, name) for name in scene.files}
-    wanted = ids(scene.documents)
-    found = []
-    for file in scene.app.project.listing.files if wanted else ():
-        if file.path not in paths and file.place.store != "archive":
-            text = text_of(file.path, file.base)
-            if text is not None and not wanted.isdisjoint(_ID.findall(text)):
-                found.append(Document(parse(text, file.name), file.place, file.tree))
-    return found
-
-
-NAMES = (
-    "readable front-matter conflicts duplicate-ids secrets values dates ids injections"
-    " institutional"
-).split()
-"""Every content check, in the order of its rows."""
+    others = [file for file in project.listing.files if named and file.path not in named]
+    known = read_documents(others)[0]
+    return content(*scene.read, today=today, max_tokens=budget, others=known)
 
 
 def content(
@@ -62,22 +222,19 @@ def content(
     others: Sequence[Document] = (),
 ) -> list[Check]:
     """The rows of these documents, a "PASS" for each check without; ids may stand in `others`."""
-    rows = list[Check]()
-    for problem in unreadable:
-        hint = "put a readable regular file of UTF-8 text there, or remove it"
-        rows.append(Check("readable", "FAIL", problem.message, hint, problem.path, problem.line))
+    hint = "put a readable regular file of UTF-8 text there, or remove it"
+    rows = [Check("readable", "FAIL", p.message, hint, p.path, p.line) for p in unreadable]
     for document in documents:
-        for check in (damaged, conflicts, unnamed, secrets, injections):
+        for check in (_damaged, _conflicts, _unnamed, _secrets, _injections):
             rows += check(document)
-        rows += future(document, today)
-    rows += duplicates(documents, others)
-    rows += institutional(documents, max_tokens)
-    passed = [Check(name, "PASS", "nothing found") for name in NAMES]
-    rows += [one for one in passed if one.name not in {row.name for row in rows}]
+        rows += _future(document, today)
+    rows += [*_duplicates(documents, others), *_institutional(documents, max_tokens)]
+    clean = [name for name in NAMES if name not in {row.name for row in rows}]
+    rows += [Check(name, "PASS", "nothing found") for name in clean]
     return sorted(rows, key=lambda row: (NAMES.index(row.name), row.path, row.line))
 
 
-def damaged(document: Document) -> Iterator[Check]:
+def _damaged(document: Document) -> Iterator[Check]:
     """Blocks that were meant as entries and cannot be read, and values that cannot be used."""
     lines = ["", *re.split(r"\r\n|\n|\r", document.memory.text)]
     lost = "mend it there: until then it counts as prose, and its values as nothing"
@@ -90,56 +247,38 @@ def damaged(document: Document) -> Iterator[Check]:
             yield document.row("values", "WARN", what, "correct it there", problem.line)
 
 
-def conflicts(document: Document) -> Iterator[Check]:
-    """Conflict markers that git left and nobody resolved."""
+def _conflicts(document: Document) -> Iterator[Check]:
     hint = "resolve it and save the file; writers leave the file alone until then"
     for line in conflict_lines(document.memory.text):
         yield document.row("conflicts", "FAIL", "a conflict is not resolved", hint, line)
 
 
-def unnamed(document: Document) -> Iterator[Check]:
-    """Entries without an id of their own."""
+def _unnamed(document: Document) -> Iterator[Check]:
     missing = [entry for entry in document.memory.entries if not entry.identified]
     if missing and document.place.store != "archive":
         what = f"{count(len(missing), 'entry has', 'entries have')} no id"
         yield document.row("ids", "WARN", what, "mem doctor --fix", missing[0].line)
 
 
-def secrets(document: Document) -> Iterator[Check]:
+def _secrets(document: Document) -> Iterator[Check]:
     """Credentials, by kind and place; the value is never repeated."""
-    text = document.memory.text
-    found = find_secrets(text)
     hint = "take it out and revoke it: what was committed stays in git's history"
-    for secret, line in zip(found, lines_at(text, (secret.start for secret in found)), strict=True):
+    for secret in find_secrets(document.memory.text):
+        line = line_at(document.memory.text, secret.start)
         yield document.row("secrets", "FAIL", secret.kind, hint, line)
 
 
-def injections(document: Document) -> Iterator[Check]:
+def _injections(document: Document) -> Iterator[Check]:
     """Sentences that try to command the agent. An archive is never shown to it."""
-    parts = _shown_parts(document.memory) if document.place.store != "archive" else []
-    joined = "\n\n".join(text for _, text in parts)
-    starts = [0, *accumulate(len(text) + 2 for _, text in parts)]
+    text = document.memory.text if document.place.store != "archive" else ""
     hint = "reword it or take it out; recall shows a notice in its place"
-    for span in find_injections(joined):
-        at = bisect_right(starts, span.start) - 1
-        line = parts[at][0] + joined.count("\n", starts[at], span.start)
+    for span in find_injections(text):
         what = f"reads like an instruction to the agent ({span.kind})"
+        line = line_at(text, span.start)
         yield document.row("injections", "WARN", what, hint, line)
 
 
-def _shown_parts(memory: MemoryFile) -> list[tuple[int, str]]:
-    prose = [segment for segment in memory.segments if segment.kind == "prose"]
-    lines = lines_at(memory.text, (segment.start for segment in prose))
-    parts = [(line, memory.text[s.start : s.end]) for line, s in zip(lines, prose, strict=True)]
-    for entry in memory.entries:
-        parts.append((entry.line, entry.body))
-        if "title" in entry.extra:
-            parts.append((key_line(memory, entry, "title"), entry.title))
-    return parts
-
-
-def future(document: Document, today: str) -> Iterator[Check]:
-    """Dates after today."""
+def _future(document: Document, today: str) -> Iterator[Check]:
     for entry in document.memory.entries:
         for key in ("created_at", "last_reinforced"):
             if (day := getattr(entry, key)) > today:
@@ -148,7 +287,7 @@ def future(document: Document, today: str) -> Iterator[Check]:
                 yield document.row("dates", "WARN", what, "correct it there", line)
 
 
-def duplicates(documents: Iterable[Document], others: Iterable[Document]) -> Iterator[Check]:
+def _duplicates(documents: Iterable[Document], others: Iterable[Document]) -> Iterator[Check]:
     """Ids that stand twice within one git work tree; an archive keeps what stood elsewhere."""
     first: dict[tuple[str, str], tuple[str, int]] = {}
     for document, asked in (*((d, False) for d in others), *((d, True) for d in documents)):
@@ -165,27 +304,21 @@ def duplicates(documents: Iterable[Document], others: Iterable[Document]) -> Ite
                 yield document.row("duplicate-ids", "FAIL", what, hint, where)
 
 
-def ids(documents: Iterable[Document]) -> set[str]:
-    """Every id that stands in these documents."""
-    return {entry.id for document in documents for entry in document.memory.entries}
-
-
-def institutional(documents: Iterable[Document], max_tokens: int) -> Iterator[Check]:
+def _institutional(documents: Iterable[Document], max_tokens: int) -> Iterator[Check]:
     """Institutional text that, with that above it, does not fit into half of an answer."""
     norms = [document for document in documents if document.place.store == "institutional"]
-    norms.sort(key=lambda document: OUTERMOST[document.place.level])
     full: list[Document] = []
     fund = max_tokens // 2
-    for document in norms if max_tokens else ():
-        level, _, job, task, _ = document.place
-        chain = [
-            other
-            for other in norms
-            if other.place.job in ("", job) and other.place.task in ("", task)
-            if OUTERMOST[other.place.level] <= OUTERMOST[level]
-        ]
+    for document in sorted(norms, key=_depth) if max_tokens else ():
+        _, _, job, task, _ = document.place
+        fits = (o for o in norms if o.place.job in ("", job) and o.place.task in ("", task))
+        chain = [other for other in fits if _depth(other) <= _depth(document)]
         size = sum(map(tokens, {other.memory.text.strip() for other in chain}))
         if size > fund and not any(other in full for other in chain):
             full.append(document)
             what = f"{size} tokens of institutional text, {fund} are shown (half of max_tokens)"
             yield document.row("institutional", "WARN", what, "shorten it, or raise max_tokens", 1)
+
+
+def _depth(document: Document) -> int:
+    return OUTERMOST[document.place.level]

@@ -1,67 +1,45 @@
-"""What interrupted writes left, and what `mem doctor --fix` mends: derived, or undone at will."""
+"""What mem doctor --fix mends (derived, or undone at will), and memory held against the code."""
 
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 from memcli.app import App
-from memcli.diagnostics.installation import driver_fault
-from memcli.diagnostics.scene import (
+from memcli.compaction.plan import Compaction, CompactRequest, read_files
+from memcli.compaction.steps import follow_renames
+from memcli.diagnostics.content import (
     MALFORMED,
     TO_COME,
     Check,
     Document,
     Scene,
-    count,
+    Status,
     named_files,
     shown_name,
 )
+from memcli.diagnostics.installation import driver_fault
 from memcli.errors import DataError, MemError, RefusedError
+from memcli.index import anchors, codebase
+from memcli.index.codebase import MOVED, Anchor, Fate
+from memcli.index.filters import gone_text
 from memcli.memory.changes import EntryChange, edited
 from memcli.memory.grammar import conflict_lines, derived_id
-from memcli.memory.values import Patch
+from memcli.memory.values import LEVELS, Patch
+from memcli.memory.words import count
 from memcli.project import git
 from memcli.storage import durable, files
-from memcli.storage.files import Unreadable, read_file
+from memcli.storage.files import ONE_OF, Unreadable, read_file
 from memcli.text.secrets import find_secrets
 
-
-def check_leftovers(scene: Scene) -> Iterator[Check]:
-    """Interrupted writes, and temporary files whose writer is no more."""
-    journals, temps = unfinished(scene.app), abandoned(scene.app)
-    rows = [("a write was interrupted", str(journal)) for journal in journals]
-    rows += [("a temporary file was left behind", shown_name(scene.app, temp)) for temp in temps]
-    for what, where in rows:
-        yield Check("leftovers", "WARN", what, "mem doctor --fix (so does the next write)", where)
-    if not rows:
-        yield Check("leftovers", "PASS", "no interrupted write")
-
-
-def unfinished(app: App) -> list[Path]:
-    """Journals of this root, and those that nobody can read."""
-    own = str(app.project.root.resolve()) if app.project.root else ""
-
-    def root_of(path: Path) -> str:
-        with suppress(Unreadable, ValueError, KeyError, TypeError):
-            return str(json.loads(read_file(path).data)["root"])
-        return own
-
-    return [p for p in sorted((files.state_dir() / "pending").glob("*.json")) if root_of(p) == own]
-
-
-def abandoned(app: App) -> list[str]:
-    """Temporary files beside memory files whose writer is no more."""
-    project, found = app.project, list[str]()
-    folders = [os.path.dirname(file.path) for file in project.listing.files]
-    for folder in dict.fromkeys([*folders, *map(str, filter(None, (project.root, project.home)))]):
-        with suppress(OSError):
-            names = filter(durable.is_stale, sorted(os.listdir(folder)))
-            found += [os.path.join(folder, name) for name in names]
-    return found
+REWRITTEN = 0.5
+"""From this share of new lines on, a file is another than the entry was written about."""
+_Gone = Mapping[str, Sequence[tuple[Anchor, Fate]]]
 
 
 class Mended(NamedTuple):
@@ -83,36 +61,54 @@ def mend(
     for name, remedy in remedies.items():
         try:
             mended = remedy(Scene(app, names), dry_run)
+            done, patches = [*done, *mended.done], [*patches, *mended.patches]
+            failed += mended.failed
         except Exception as error:  # of the system or of SQLite, too
             what, hint = str(error), "mend what it names"
             if isinstance(error, MemError):
                 what, hint = error.what, error.hint
-            row = Check(name, "FAIL" if name == "index" else "WARN", f"not mended: {what}", hint)
-            mended = Mended(failed=[row])
-        done += mended.done
-        patches += mended.patches
-        failed += mended.failed
+            status: Status = "FAIL" if name == "index" else "WARN"
+            failed.append(Check(name, status, f"not mended: {what}", hint))
     return Mended(done, patches, failed)
 
 
-def mend_leftovers(scene: Scene, dry_run: bool) -> Mended:
-    """Finish interrupted writes, and remove what their writers left."""
-    app = scene.app
-    journals, temps = unfinished(app), abandoned(app)
-    if not journals and not temps:
-        return Mended()
-    if dry_run:
-        finish = ["finish an interrupted write"] * len(journals)
-        return Mended([*finish, *(f"remove {temp}" for temp in temps)])
+def check_leftovers(scene: Scene) -> Iterator[Check]:
+    """Interrupted writes, and temporary files whose writer is no more."""
+    rows = _leftovers(scene.app)
+    for what, path in rows:
+        where, hint = shown_name(scene.app, path), "mem doctor --fix (so does the next write)"
+        yield Check("leftovers", "WARN", what, hint, where)
+    if not rows:
+        yield Check("leftovers", "PASS", "no interrupted write")
+
+
+def _leftovers(app: App) -> list[tuple[str, str]]:
+    """Journals of this root or of nobody knows which, files of dead writers beside memory."""
+    root, found = app.project.root, list[tuple[str, str]]()
+    for path in sorted((files.state_dir() / "pending").glob("*.json")):
+        with suppress(Unreadable, ValueError, KeyError, TypeError):
+            if json.loads(read_file(path).data)["root"] != str(root.resolve() if root else ""):
+                continue
+        found.append(("a write was interrupted", str(path)))
+    folders = {os.path.dirname(file.path) for file in app.project.listing.files}
+    for folder in sorted({*folders, *map(str, filter(None, (root, app.project.home)))}):
+        with suppress(OSError):
+            names = filter(durable.is_stale, sorted(os.listdir(folder)))
+            found += [("a temporary file was left behind", f"{folder}/{name}") for name in names]
+    return found
+
+
+def _mend_leftovers(scene: Scene, dry_run: bool) -> Mended:
+    app, rows = scene.app, _leftovers(scene.app)
+    if not rows or dry_run:
+        return Mended([f"mend that {what}: {path}" for what, path in rows])
     report = app.workspace.recover()
     with app.workspace.hold("doctor"):
-        durable.sweep({Path(temp).parent for temp in temps})
+        durable.sweep({Path(path).parent for _, path in rows})
     app.project.relist()
     done = [f"finished an interrupted write of {name}" for name in report.recovered]
     done += [f"set aside what was meant for {k.path}: {k.copy}" for k in report.kept if k.copy]
-    gone = [] if done else [path for path in journals if not path.exists()]
-    done += ["moved a journal aside that cannot be read"] * len(gone)
-    return Mended([*done, *(f"removed {temp}" for temp in temps if not os.path.exists(temp))])
+    return Mended([*done, *(f"removed {path}" for _, path in rows if not os.path.exists(path))])
 
 
 def mend_ids(scene: Scene, dry_run: bool) -> Mended:
@@ -125,66 +121,54 @@ def _plan_ids(scene: Scene) -> Mended:
     done, patches = list[str](), list[Patch]()
     listed = {f.name: f for f in named_files(scene.app, scene.files) or project.listing.files}
     for document in scene.documents:
-        file, memory, changes = listed[document.path], document.memory, _changes(document)
+        file, memory, changes = listed[document.path], document.memory, _missing_ids(document)
         if file.place.store == "archive" or not changes or not project.may_write(file):
             continue
         try:
-            after = edited(memory, changes).text
+            patches.append(Patch(file.path, memory.text, edited(memory, changes).text))
+            done.append(f"wrote {count(len(changes), 'id')} into {file.name}")
         except DataError as error:
             failed.append(Check("ids", "WARN", f"not mended: {error.what}", error.hint, file.name))
-        else:
-            done.append(f"wrote {count(len(changes), 'id')} into {file.name}")
-            patches.append(Patch(file.path, memory.text, after))
     return Mended(done, patches, failed)
 
 
-def _changes(document: Document) -> list[EntryChange]:
+def _missing_ids(document: Document) -> list[EntryChange]:
     """The id of each entry without one; none where undo would keep a copy of a secret."""
     memory, changes = document.memory, list[EntryChange]()
-    if all(entry.identified for entry in memory.entries):
-        return []
-    if conflict_lines(memory.text) or find_secrets(memory.text):
-        return []
     taken = {entry.id for entry in memory.entries if entry.identified}
-    for at, entry in enumerate(memory.entries):
-        name = entry.id
-        while name in taken and not entry.identified:
+    without = [(at, entry.id) for at, entry in enumerate(memory.entries) if not entry.identified]
+    if not without or conflict_lines(memory.text) or find_secrets(memory.text):
+        return []
+    for at, name in without:
+        while name in taken:
             name = derived_id(memory.path, name)
-        if not entry.identified:
-            taken.add(name)
-            changes.append(EntryChange(at, {"id": name}))
+        taken.add(name)
+        changes.append(EntryChange(at, {"id": name}))
     return changes
 
 
-def mend_ignored(scene: Scene, dry_run: bool) -> Mended:
-    """Let git ignore derived and private files, through .git/info/exclude."""
-    repository, root = scene.repository, scene.app.project.root
-    if root is None or repository.top is None or not repository.bare:
+def _mend_ignored(scene: Scene, dry_run: bool) -> Mended:
+    (top, _, _, bare, *_), root = scene.repository, scene.app.project.root
+    if root is None or top is None or not bare:
         return Mended()
-    names = [name for name in repository.bare if name not in TO_COME]
-    paths = (os.path.relpath(root / name, repository.top) for name in names)
-    ours = (*git.EXCLUDED, *git.MOMENTS) if len(names) < len(repository.bare) else ()
+    patterns = [] if set(bare).isdisjoint(TO_COME) else [*git.EXCLUDED, *git.MOMENTS]
+    for name in (os.path.relpath(root / name, top) for name in bare if name not in TO_COME):
+        folder = os.path.dirname(name)
+        whole = folder + "/" if os.path.basename(folder) == "proxy-tasks" else name
+        patterns.append("/" + re.sub(r"([*?\[\\])", r"\\\1", whole))
     if not dry_run:
-        git.exclude(repository.top, (*ours, *map(_pattern, paths)))
-    return Mended([f"let git ignore {', '.join(repository.bare)} (.git/info/exclude)"])
+        git.exclude(top, patterns)
+    return Mended([f"let git ignore {', '.join(bare)} (.git/info/exclude)"])
 
 
-def _pattern(name: str) -> str:
-    folder = os.path.dirname(name)
-    whole = folder + "/" if os.path.basename(folder) == "proxy-tasks" else name
-    return "/" + re.sub(r"([*?\[\\])", r"\\\1", whole)
-
-
-def mend_merge_driver(scene: Scene, dry_run: bool) -> Mended:
-    """Make the merge driver that .gitattributes names known to git."""
-    repository = scene.repository
-    if repository.top is None or not driver_fault(repository):
+def _mend_merge_driver(scene: Scene, dry_run: bool) -> Mended:
+    top = scene.repository.top
+    if top is None or not driver_fault(scene.repository):
         return Mended()
-    return Mended(git.set_driver(repository.top, dry_run=dry_run))
+    return Mended(git.set_driver(top, dry_run=dry_run))
 
 
-def mend_index(scene: Scene, dry_run: bool) -> Mended:
-    """Build a broken index anew, bring a stale one up."""
+def _mend_index(scene: Scene, dry_run: bool) -> Mended:
     app, state = scene.app, scene.index
     if not state.there or state.busy or not (state.broken or state.behind):
         return Mended()
@@ -199,22 +183,113 @@ def mend_index(scene: Scene, dry_run: bool) -> Mended:
     return Mended([f"{what} ({state.path})"])
 
 
-def mend_state(scene: Scene, dry_run: bool) -> Mended:
-    """Move a damaged state file aside: what it held is only who was told what, and what waits."""
-    from memcli.storage.durable import is_sound, set_aside
-
+def _mend_state(scene: Scene, dry_run: bool) -> Mended:
     path = files.state_dir() / "state.db"
-    if is_sound(path):
+    if durable.is_sound(path):
         return Mended()
-    kept = None if dry_run else set_aside(path.parent)
+    kept = None if dry_run else durable.set_aside(path.parent)
     return Mended([f"moved a damaged state file aside ({kept or path})"])
 
 
+def check_names(scene: Scene) -> Iterator[Check]:
+    """One row for all, as part of the whole report."""
+    found = _gone(scene)
+    if found:
+        what = f"{count(len(found), 'entry names', 'entries name')} what the code has no more"
+        yield Check("stale", "WARN", what, "mem doctor --stale")
+    elif found is not None:
+        yield Check("stale", "PASS", "no entry names what the code has no more")
+
+
+def check_stale(scene: Scene) -> Iterator[Check]:
+    """A row for each entry that names what is gone or moved, or a file that was rewritten since."""
+    found = _gone(scene, update=True)
+    if found is None:
+        yield Check("stale", "INFO", "there is no git history here to hold memory against")
+        return
+    moves = _moves(found)
+    for entry, path, line, title, _ in _standing(scene, found):
+        detail = "; ".join(gone_text(a.text, fate.commit, fate.now) for a, fate in found[entry])
+        hint = "mem doctor --fix" if entry in moves else f"mem edit {entry[:8]}"
+        yield Check("stale", "WARN", f"{title}: {detail}", hint, path, line)
+    untold = scene.app.index.db.execute("SELECT count(*) FROM anchors WHERE state = 'untold'")
+    if number := untold.fetchone()[0]:
+        what = f"what became of {count(number, 'name')} could not be told: git took too long,"
+        what += " or has only a part of the history"
+        yield Check("stale", "INFO", what, "git fetch --unshallow")
+    elif not found:
+        yield Check("stale", "PASS", "no entry names what the code has no more")
+    yield from _rewritten(scene, found)
+
+
+def _gone(scene: Scene, *, update: bool = False) -> _Gone | None:
+    """By entry, what it names that is gone, as the index has it or brought up; None without git."""
+    app, root = scene.app, scene.app.project.root
+    if scene.repository.top is None or root is None or not app.project.listing.files:
+        return None
+    if not update:
+        return app.kept.looked(lambda: anchors.gone(app.index)) if app.kept.exists else None
+    app.refresh(embed=False)
+    app.guarded(lambda: anchors.update(app.index, root, seconds=60, again=True))
+    return anchors.gone(app.index)
+
+
+def _standing(scene: Scene, entries: Iterable[str]) -> Iterator[tuple[str, str, int, str, str]]:
+    yield from scene.app.index.db.execute(
+        "SELECT entry, path, line, title, json_extract(metadata, '$.created') FROM chunks"
+        f" JOIN file_meta ON file_meta.id = source WHERE part = 0 AND live = 1 AND entry"
+        f" {ONE_OF} GROUP BY entry ORDER BY path, line",
+        (json.dumps(list(entries)),),
+    )
+
+
+def _rewritten(scene: Scene, told: Collection[str]) -> Iterator[Check]:
+    """Entries about files of which most lines are new since they were written."""
+    assert scene.repository.top is not None
+    shares = cache(partial(codebase.rewritten, scene.repository.top))
+    files = defaultdict[str, set[str]](set)
+    for entry, name in scene.app.index.db.execute(
+        "SELECT entry, name FROM anchored JOIN anchors USING (kind, name)"
+        " WHERE kind = 'path' AND state = 'here'"
+    ):
+        files[entry].add(name)
+    for entry, path, line, title, day in _standing(scene, files.keys() - set(told)):
+        for name, share in sorted(shares(day).items()) if day else ():
+            if share >= REWRITTEN and any(f"/{name}".endswith(f"/{n}") for n in files[entry]):
+                what = f"{title}: {name} is new in {share:.0%} of its lines since {day}"
+                yield Check("stale", "INFO", what, f"mem edit {entry[:8]}", path, line)
+
+
+def _moves(found: _Gone) -> dict[str, dict[str, str]]:
+    moved = ((e, a.text, f) for e, each in found.items() for a, f in each if a.kind == "path")
+    moves = defaultdict[str, dict[str, str]](dict)
+    for entry, name, fate in moved:
+        if fate.state == MOVED:
+            moves[entry][name] = fate.now
+    return moves
+
+
+def mend_names(scene: Scene, dry_run: bool) -> Mended:
+    """Write the new name of a renamed file into `paths` and the code spans of what mem wrote."""
+    app = scene.app
+    moves = _moves(_gone(scene, update=not dry_run and app.kept.exists) or {})
+
+    def plan() -> Mended:
+        read = read_files(app.project, CompactRequest(levels=LEVELS))
+        work = Compaction(read.sources, read.archives, app.project.now)
+        follow_renames(work, moves)
+        done = [f"{event.path}: {event.detail}" for event in work.changes.done]
+        return Mended(done, read.patches(work.changes.texts()))
+
+    return app.write(plan, "doctor", dry_run=dry_run) if moves else Mended()
+
+
 REMEDIES: dict[str, Remedy] = {
-    "leftovers": mend_leftovers,
+    "leftovers": _mend_leftovers,
     "ids": mend_ids,
-    "ignored": mend_ignored,
-    "index": mend_index,
-    "merge-driver": mend_merge_driver,
-    "state": mend_state,
+    "ignored": _mend_ignored,
+    "index": _mend_index,
+    "merge-driver": _mend_merge_driver,
+    "state": _mend_state,
+    "stale": mend_names,
 }

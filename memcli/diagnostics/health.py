@@ -2,12 +2,12 @@
 
 import datetime
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memcli.app import App
-from memcli.compaction.steps import LASTING_KINDS, LASTING_PRIORITIES, has_faded
+from memcli.compaction.steps import has_faded
 from memcli.diagnostics import metrics
 from memcli.diagnostics.metrics import EVIDENCE, Health, Indexed, LiveEntry, LoggedHit
 from memcli.errors import MemError
@@ -54,7 +54,7 @@ class Spent(NamedTuple):
 
 
 class HealthReport(NamedTuple):
-    """The score, what it is made from, one snapshot a day, and what was `never` recalled.
+    """The score, what it is made from, and one snapshot a day.
 
     `unwritten` prompts were seen since memory was last written.
     """
@@ -63,7 +63,6 @@ class HealthReport(NamedTuple):
     counts: Mapping[str, Any]
     history: tuple[Snapshot, ...]
     problems: tuple[Problem, ...]
-    never: tuple[str, ...] | None
     found: bool
     spent: Spent
     unwritten: int = 0
@@ -72,11 +71,16 @@ class HealthReport(NamedTuple):
 class _Held(NamedTuple):
     """What the index holds; `broken` when rows are gone, so that a search would be wrong."""
 
-    entries: Sequence[Candidate]
-    archived: Sequence[Candidate]
-    files: Mapping[int, FileRow]
-    indexed: Indexed
-    broken: bool
+    entries: Sequence[Candidate] = ()
+    archived: Sequence[Candidate] = ()
+    files: Mapping[int, FileRow] = {}
+    indexed: Indexed = Indexed(0, 0)
+    texts: Mapping[str, str] = {}
+    broken: bool = False
+
+    @property
+    def live(self) -> list[Candidate]:
+        return [entry for entry in self.entries if entry.values["status"] != "retired"]
 
 
 def health(app: App) -> HealthReport:
@@ -86,41 +90,41 @@ def health(app: App) -> HealthReport:
         return app.guarded(lambda: _health(app))
     problems = tuple(app.project.listing.problems)
     nothing = metrics.health((), Indexed(0, 0, len(problems)), (), ())
-    counts = _counts(_Held((), (), {}, Indexed(0, 0), False), 0, 0)
-    return HealthReport(nothing, counts, (), problems, None, False, _spent(app))
+    return HealthReport(nothing, _counts(_Held()), (), problems, False, _spent(app))
 
 
 def _health(app: App) -> HealthReport:
     held = _held(app)
-    live = [entry for entry in held.entries if entry.values["status"] != "retired"]
-    every = app.index.entries
-    texts = {e.entry: e.text if len(e.text) < SIZE else every.text(e) for e in held.entries}
-    tokens = sum(budget.tokens(text) for text in texts.values())
-    none: list[Any] = []
+    live, none = held.live, list[Any]()
     log = app.from_state(State.recalls, none, "the recall log was not read", make=False)
     shown = list(map(LoggedHit._make, log))
     linked = _linked(live, {entry.entry for entry in (*held.entries, *held.archived)})
     similar = neighbours.similar(app.index.db, {e.entry for e in live} - linked)
-    items = _items(app, live, held, texts, linked | {entry for entry, *_ in similar})
-    promoted = {item.id for item in items if item.promoted}
-    asked = live if len(shown) < EVIDENCE and not held.broken else ()
-    places = None if held.broken else _places(app, asked, held, promoted)
-    compared = metrics.sample(texts, metrics.POOL) if held.indexed.embedded else None
-    vectors = dict(neighbours.copies(app.index.db, compared)) if compared is not None else None
-    found = metrics.health(items, held.indexed, shown, places, vectors)
-    seen = {row.entry for row in shown}
-    never = tuple(e.entry for e in live if seen.isdisjoint((e.entry, *_named(e, "merged_from"))))
+    items = _items(app, held, linked | {entry for entry, *_ in similar})
+    found = _measured(app, held, items, shown)
+    counts = _counts(held)
     newest = max((file.mtime for file in app.project.listing.files), default=0)
     return HealthReport(
         found,
-        _counts(held, len(live), tokens),
-        _remember(app, found, len(live), tokens) if live else (),
+        counts,
+        _remember(app, found, counts) if live else (),
         tuple(app.problems),
-        never if shown else None,
         True,
         _spent(app),
         app.from_state(lambda state: SessionLog(state).prompts_since(newest), 0, make=False),
     )
+
+
+def _measured(
+    app: App, held: _Held, items: Sequence[LiveEntry], shown: Sequence[LoggedHit]
+) -> Health:
+    promoted = {item.id for item in items if item.promoted}
+    places, vectors = None, None
+    if not held.broken:
+        places = _places(app, held, promoted) if len(shown) < EVIDENCE else []
+    if held.indexed.embedded:
+        vectors = dict(neighbours.copies(app.index.db, metrics.sample(held.texts, metrics.POOL)))
+    return metrics.health(items, held.indexed, shown, places, vectors)
 
 
 def _held(app: App) -> _Held:
@@ -135,13 +139,20 @@ def _held(app: App) -> _Held:
     memory, archive = stores["memory"], stores["archive"]
     entries = [view.nearest(copies, files, every) for copies in memory.values()]
     archived = [copies[0] for name, copies in archive.items() if name not in memory]
-    # How many entries the index should hold: those its files had when they were read.
-    expected = sum(row.entries for row in files.values() if row.place.store == "memory")
-    count = sum(map(len, memory.values()))
-    lost = {file.name for file in app.project.listing.files if file.name not in known}
+    whole = app.index.entries.text
+    texts = {e.entry: e.text if len(e.text) < SIZE else whole(e) for e in entries}
+    indexed, count = _indexed(app, files.values()), sum(map(len, memory.values()))
+    broken = count < indexed.eligible - indexed.missing_files
+    return _Held(entries, archived, files, indexed._replace(entries=count), texts, broken)
+
+
+def _indexed(app: App, rows: Iterable[FileRow]) -> Indexed:
+    """What the index should hold: the entries its files had when they were read."""
+    expected = sum(row.entries for row in rows if row.place.store == "memory")
+    known = {row.path for row in app.index.files().values()}
+    lost = {file.name for file in app.project.listing.files} - known
     lost |= {problem.path for problem in app.problems if problem.severity == "unreadable"}
-    indexed = Indexed(count, expected + len(lost), len(lost), _embedded(app))
-    return _Held(entries, archived, files, indexed, count < expected)
+    return Indexed(0, expected + len(lost), len(lost), _embedded(app))
 
 
 def _embedded(app: App) -> tuple[int, int] | None:
@@ -162,14 +173,12 @@ def _embedded(app: App) -> tuple[int, int] | None:
 def _spent(app: App) -> Spent:
     since = (app.project.now - datetime.timedelta(days=LEDGER_DAYS - 1)).isoformat()
     why, none = "the ledger was not read", Spent(LEDGER_DAYS)
-    return app.from_state(
-        lambda state: Spent(LEDGER_DAYS, *state.calls(since)), none, why, make=False
-    )
+    return app.from_state(lambda s: Spent(LEDGER_DAYS, *s.calls(since)), none, why, make=False)
 
 
-def _remember(app: App, found: Health, entries: int, tokens: int) -> tuple[Snapshot, ...]:
-    values = {name: metric.value for name, metric in found.metrics.items()}
-    today = Snapshot(app.project.now.isoformat(), found.score, entries, tokens, values)
+def _remember(app: App, found: Health, counts: Mapping[str, Any]) -> tuple[Snapshot, ...]:
+    values, day = {n: m.value for n, m in found.metrics.items()}, app.project.now.isoformat()
+    today = Snapshot(day, found.score, counts["live"], counts["tokens"], values)
 
     def kept(state: State) -> tuple[Snapshot, ...]:
         state.note("health", [(*today[:-1], json.dumps(today[-1]))], "OR REPLACE")
@@ -184,28 +193,31 @@ def _linked(live: Sequence[Candidate], known: set[str]) -> set[str]:
     return own.union(*edges.values())
 
 
-def _items(
-    app: App, live: Sequence[Candidate], held: _Held, texts: Mapping[str, str], linked: set[str]
-) -> list[LiveEntry]:
-    rule = Rule("half-life", app.project.config.half_life, app.project.config.half_life_by_kind)
-    here = {entry.entry for entry in live}
-    gone = app.index.entries.gone(here)
+def _items(app: App, held: _Held, linked: set[str]) -> list[LiveEntry]:
+    here, config = {entry.entry for entry in held.live}, app.project.config
+    gone, rule = (
+        app.index.entries.gone(here),
+        Rule("half-life", config.half_life, config.half_life_by_kind),
+    )
     items = []
-    for entry in live:
-        age, name = ranking.age_of(entry.values, app.project.now), entry.entry
-        level, store, job, task, _ = held.files[entry.source].place
-        shelf = name  # prose and episodes stand alone
-        if entry.values["written"] and entry.kind != "episode":
-            shelf = "/".join((store, level, job, task, entry.type, str(entry.values["domain"])))
-        decay = prominence(1.0, entry.kind, age, 0, rule).decay
+    for entry in held.live:
+        name, values, age = entry.entry, entry.values, ranking.age_of(entry.values, app.project.now)
+        weights = float(values["importance"]), int(values["count"])
+        faded = has_faded(age, *weights, entry.kind, values["priority"])
         promoted = not here.isdisjoint(_named(entry, "promoted_to"))
-        values = entry.values
-        lasting = entry.kind in LASTING_KINDS or values["priority"] in LASTING_PRIORITIES
-        faded = has_faded(age, float(values["importance"]), int(values["count"]))
-        stale = bool(values["written"]) and not lasting and faded
-        fate = stale, name in linked, shelf, promoted, name in gone
-        items.append(LiveEntry(name, entry.title, texts[name], decay, age, *fate))
+        decay = prominence(1.0, entry.kind, age, 0, rule).decay
+        stale = bool(values["written"]) and faded
+        fate = stale, name in linked, _shelf(held, entry), promoted, name in gone
+        items.append(LiveEntry(name, entry.title, held.texts[name], decay, age, *fate))
     return items
+
+
+def _shelf(held: _Held, entry: Candidate) -> str:
+    """The entries that compaction compares this one with; prose and episodes stand alone."""
+    if not entry.values["written"] or entry.kind == "episode":
+        return entry.entry
+    level, store, job, task, _ = held.files[entry.source].place
+    return "/".join((store, level, job, task, entry.type, str(entry.values["domain"])))
 
 
 def _named(entry: Candidate, key: str) -> list[str]:
@@ -213,36 +225,36 @@ def _named(entry: Candidate, key: str) -> list[str]:
     return [str(item) for item in ((value,) if isinstance(value, str) else value)]
 
 
-def _places(app: App, live: Sequence[Candidate], held: _Held, promoted: set[str]) -> list[int]:
+def _places(app: App, held: _Held, promoted: set[str]) -> list[int]:
     """At which place each of a sample comes when asked for by its title; 0: not among the first."""
-    titled = {entry.entry: entry for entry in live if entry.title and entry.entry not in promoted}
+    titled = {e.entry: e for e in held.live if e.title and e.entry not in promoted}
     memory = [source for source, row in held.files.items() if row.place.store == "memory"]
     denied, places = app.index.words.denied(memory), []
     for name in metrics.sample(titled, ASKED):
         scores = app.index.words.best(lexical.build(titled[name].title).terms, None, denied, FIRST)
-        best: dict[str, float] = {}
+        best = defaultdict[str, float](float)
         for candidate in app.index.entries.candidates(scores):
             if candidate.entry not in promoted:
-                best[candidate.entry] = max(best.get(candidate.entry, 0.0), scores[candidate.rowid])
+                best[candidate.entry] = max(best[candidate.entry], scores[candidate.rowid])
         own = best.pop(name, None)
         ahead = sum(own is not None and score >= own * (1 - 1e-9) for score in best.values())
         places.append(0 if own is None else 1 + ahead)
     return places
 
 
-def _counts(held: _Held, live: int, tokens: int) -> dict[str, Any]:
+def _counts(held: _Held) -> dict[str, Any]:
     levels = Counter(held.files[entry.source].place.level for entry in held.entries)
+
+    def tally(values: Iterable[str]) -> dict[str, int]:
+        return dict(sorted(Counter(values).items(), key=lambda pair: (-pair[1], pair[0])))
+
     return {
         "entries": len(held.entries),
-        "live": live,
+        "live": len(held.live),
         "files": sum(row.place.store == "memory" for row in held.files.values()),
-        "tokens": tokens,
+        "tokens": sum(map(budget.tokens, held.texts.values())),
         "level": {level: levels[level] for level in LEVELS if levels[level]},
-        "type": _tally(entry.type for entry in held.entries),
-        "kind": _tally(entry.kind or "none" for entry in held.entries),
-        "status": _tally(str(entry.values["status"]) for entry in held.entries),
+        "type": tally(entry.type for entry in held.entries),
+        "kind": tally(entry.kind or "none" for entry in held.entries),
+        "status": tally(str(entry.values["status"]) for entry in held.entries),
     }
-
-
-def _tally(values: Iterable[str]) -> dict[str, int]:
-    return dict(sorted(Counter(values).items(), key=lambda pair: (-pair[1], pair[0])))

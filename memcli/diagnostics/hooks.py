@@ -7,43 +7,76 @@ from pathlib import Path
 from typing import Any
 
 from memcli.app import App
-from memcli.diagnostics.scene import Check, Scene, text_of
+from memcli.diagnostics.content import Check, Scene, text_of
 from memcli.install import agent_settings, git_hooks, harness
 from memcli.storage import durable, files
 from memcli.storage.state import Spool, Spooled
 
+SILENCE = 24 * 3600
+"""Seconds that a session may have gone on without a call before hooks count as silent."""
+SPOOLED = 3  # from so many waiting sessions on it is worth a word
 
-def check_agents(
-    wired: list[harness.AgentSettings], root: Path | None, environ: Mapping[str, str]
+
+def check_hooks(scene: Scene) -> Iterator[Check]:
+    """Hooks of agents and of git, when they were last called, and their last failure."""
+    root, environ = scene.app.project.root, scene.app.project.environ
+    installed = [each for each in harness.all_settings(root, environ) if harness.calls_mem(each)]
+    yield from _agents(scene, installed)
+    yield from _git_hooks(scene)
+    state, log = files.state_dir() / "state.db", files.state_dir() / files.LOG
+    if not durable.is_sound(state):
+        what = "the state file is damaged: a hook, or --fix, moves it aside and makes a new one"
+        yield Check("state", "WARN", what, "mem doctor --fix", str(state))
+        return
+    yield from _signs_of_life(scene, installed)
+    for line in [line for line in (text_of(log) or "").splitlines() if "Error" in line][-1:]:
+        what = f"the last failure of a hook: {line[:200]}"
+        yield Check("hooks", "INFO", what, path=str(log))
+
+
+def _agents(scene: Scene, installed: Sequence[harness.AgentSettings]) -> Iterator[Check]:
+    root, environ = scene.app.project.root, scene.app.project.environ
+    for each in installed:
+        rows = list(_wiring(scene, each, installed))
+        yield from rows or [
+            Check("hooks", "PASS", f"{harness.NAMES[each.harness]} calls mem", path=str(each.path))
+        ]
+    fault, bare = harness.path_fault(), harness.desktop_fault()
+    if installed and (fault or bare):
+        back = "mem init --remove --all takes the wiring back"
+        yield Check("hooks", "WARN" if fault else "INFO", fault or bare, back)
+    plugged = [name for name in ("claude", "codex") if harness.plugin(name, root, environ)]
+    if plugged:
+        yield Check("hooks", "PASS", f"the plug-in of mem is on in {' and '.join(plugged)}")
+    elif not installed:
+        worked = _session_since(scene.app, 0)
+        what = f"{'agents work here, and ' if worked else ''}no agent calls mem by itself"
+        hint = "mem init --claude, or --codex"
+        yield Check("hooks", "WARN" if worked else "INFO", what, hint, worked)
+
+
+def _wiring(
+    scene: Scene, each: harness.AgentSettings, installed: Sequence[harness.AgentSettings]
 ) -> Iterator[Check]:
-    """A row for each fault of a wiring, or one that says it is whole; and how mem is found."""
-    names = [each.harness for each in wired]
-    for each in wired:
-        name, path = harness.NAMES[each.harness], str(each.path)
-        again = f"mem init --{each.harness}" + f" --{each.scope}" * (each.scope != "local")
-        found = [(what, f"{again}; or mem init --remove --all") for what in _faults(each, name)]
-        plugin = harness.plugin(each.harness, root, environ)
-        if plugin or names.count(each.harness) > 1:
-            where = "by its plug-in, too," if plugin else "in two files"
-            what = f"{name} has hooks of mem {where} and may run both"
-            found.append((what, f"{again} --remove"))
+    root, environ = scene.app.project.root, scene.app.project.environ
+    name, path = harness.NAMES[each.harness], str(each.path)
+    again = f"mem init --{each.harness}" + f" --{each.scope}" * (each.scope != "local")
+    for what in _faults(each, name):
+        yield Check("hooks", "WARN", what, f"{again}; or mem init --remove --all", path)
+    plugin = harness.plugin(each.harness, root, environ)
+    if plugin or [one.harness for one in installed].count(each.harness) > 1:
+        where = "by its plug-in, too," if plugin else "in two files"
+        what = f"{name} has hooks of mem {where} and may run both"
+        yield Check("hooks", "WARN", what, f"{again} --remove", path)
+    for what in _untrusted(each, root, environ) if each.harness == "codex" else ():
         hint = "start codex in this folder; approve them: /hooks"
-        found += [(what, hint) for what in _untrusted(each, root, environ)]
-        for what, hint in found:
-            yield Check("hooks", "WARN", what, hint, path)
-        if not found:
-            yield Check("hooks", "PASS", f"{name} calls mem", path=path)
-    if wired:
-        fault, bare = harness.path_fault(), harness.desktop_fault()
-        if fault or bare:
-            back = "mem init --remove --all takes the wiring back"
-            yield Check("hooks", "WARN" if fault else "INFO", fault or bare, back)
+        yield Check("hooks", "WARN", what, hint, path)
 
 
 def _faults(each: harness.AgentSettings, name: str) -> Iterator[str]:
     if each.harness == "opencode":
         return
-    found = agent_settings.handlers(text_of(str(each.path)) or "")
+    found = agent_settings.handlers(text_of(each.path) or "")
     for program in sorted({one.program for one in found if not harness.is_runnable(one.program)}):
         yield f"{name} calls a program that is not there: {program}"
     events = [one.event for one in found]
@@ -59,18 +92,18 @@ def _untrusted(
     each: harness.AgentSettings, root: Path | None, environ: Mapping[str, str]
 ) -> Iterator[str]:
     """What Codex skips without a word: a project or hooks that the person has not approved."""
-    if each.harness != "codex":
-        return
     values = harness.values_of(harness.agent_home("codex", environ) / "config.toml")
     projects, hooks = _table(values.get("projects")), _table(values.get("hooks"))
     folders = {str(folder) for folder in (root, *(root.parents if root else ()))}
     trusted = {n for n, row in projects.items() if _table(row).get("trust_level") == "trusted"}
     if each.scope != "user" and not folders & trusted:
         yield "Codex does not trust this project yet, and skips its hooks without a word"
-    states = _table(hooks.get("state"))
-    approved = {name for name, row in states.items() if _table(row).get("trusted_hash")}
-    waiting = [event for key, event in _keys(each) if key not in approved]
-    if waiting:
+    states = _table(hooks.get("state"))  # by file, event, group and place
+    names = [name for name, row in states.items() if _table(row).get("trusted_hash")]
+    approved = {name.removeprefix(f"{each.path}:").split(":")[0] for name in names}
+    own = agent_settings.handlers(text_of(each.path) or "")
+    snake = {one.event: re.sub(r"(?<!^)(?=[A-Z])", "_", one.event).lower() for one in own}
+    if waiting := [event for event, name in snake.items() if name not in approved]:
         yield f"Codex does not trust these hooks yet, and skips them: {', '.join(waiting)}"
 
 
@@ -78,56 +111,12 @@ def _table(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _keys(each: harness.AgentSettings) -> Iterator[tuple[str, str]]:
-    """(how Codex calls a handler of ours, its event)."""
-    values = agent_settings.parse(text_of(str(each.path)) or "")
-    for event, groups in _table(values.get("hooks")).items():
-        snake = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
-        for number, group in enumerate(groups):
-            listed = _table(group).get("hooks")
-            for place, handler in enumerate(listed if isinstance(listed, list) else ()):
-                if agent_settings.is_ours(handler):
-                    yield f"{each.path}:{snake}:{number}:{place}", event
-
-
-SILENCE = 24 * 3600
-"""Seconds that a session may have gone on without a call before hooks count as silent."""
-SPOOLED = 3  # from so many waiting sessions on it is worth a word
-
-
-def check_hooks(scene: Scene) -> Iterator[Check]:
-    """Hooks of agents and of git, when they were last called, and their last failure."""
-    root, environ = scene.app.project.root, scene.app.project.environ
-    installed = [each for each in harness.all_settings(root, environ) if harness.calls_mem(each)]
-    yield from check_agents(installed, root, environ)
-    plugged = [name for name in ("claude", "codex") if harness.plugin(name, root, environ)]
-    if plugged:
-        yield Check("hooks", "PASS", f"the plug-in of mem is on in {' and '.join(plugged)}")
-    elif not installed:
-        worked = _session_since(scene.app, 0)
-        what = f"{'agents work here, and ' if worked else ''}no agent calls mem by itself"
-        hint = "mem init --claude, or --codex"
-        yield Check("hooks", "WARN" if worked else "INFO", what, hint, worked)
-    yield from _git_hooks(scene)
-    path = files.state_dir() / "state.db"
-    if not durable.is_sound(path):
-        what = "the state file is damaged: a hook, or --fix, moves it aside and makes a new one"
-        yield Check("state", "WARN", what, "mem doctor --fix", str(path))
-        return
-    yield from _signs_of_life(scene, installed)
-    path = files.state_dir() / files.LOG
-    lines = (text_of(str(path)) or "").splitlines() if path.is_file() else []
-    for line in [line for line in lines if "Error" in line][-1:]:
-        what = f"the last failure of a hook: {line[:200]}"
-        yield Check("hooks", "INFO", what, path=str(path))
-
-
 def _git_hooks(scene: Scene) -> Iterator[Check]:
     top = scene.repository.top
     if top is None or scene.repository.fault:
         return
     folder = harness.hooks_of(top).folder
-    texts = {name: text_of(str(folder / name)) or "" for name in git_hooks.HOOKS}
+    texts = {name: text_of(folder / name) or "" for name in git_hooks.HOOKS}
     programs = {name: git_hooks.program_of(text) for name, text in texts.items()}
     found = {name: program for name, program in programs.items() if program is not None}
     for name, program in found.items():
@@ -140,19 +129,14 @@ def _git_hooks(scene: Scene) -> Iterator[Check]:
 
 
 def _signs_of_life(scene: Scene, installed: Sequence[harness.AgentSettings]) -> Iterator[Check]:
-    app = scene.app
-    if app.project.root is None:
-        return
-    beats: Mapping[str, int] = {}
-    waiting: Sequence[Spooled] = ()
-    if (files.state_dir() / "state.db").exists():
-        with app.state() as known:
-            beats, waiting = Spool(known).beats(), Spool(known).waiting()
+    nothing: tuple[Mapping[str, int], Sequence[Spooled]] = ({}, ())
+    beats, waiting = scene.app.from_state(
+        lambda state: (Spool(state).beats(), Spool(state).waiting()), nothing, make=False
+    )
     agents = [at for event, at in beats.items() if not event.startswith("post-")]
     changed = [int(settings.path.stat().st_mtime) for settings in installed]
-    since = max([*agents, *changed], default=0)
-    silent = _session_since(app, since + SILENCE) if installed else ""
-    if silent:
+    since = max([*agents, *changed], default=0) + SILENCE
+    if silent := _session_since(scene.app, since) if installed else "":
         what = "hooks are silent: a session went on and none was called"
         hint = "start the agent anew; Codex wants them approved once: /hooks"
         yield Check("hooks", "WARN", what, hint, silent)

@@ -7,15 +7,16 @@ import shlex
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
+from itertools import product
 from pathlib import Path
 
 from memcli.app import App
-from memcli.diagnostics.scene import (
+from memcli.diagnostics.content import (
     TEMPORARY,
     Check,
     Repository,
     Scene,
-    count,
+    Status,
     read_documents,
     text_of,
 )
@@ -24,9 +25,14 @@ from memcli.history import folder_of, path_of
 from memcli.history.record import opened
 from memcli.index.database import Index
 from memcli.memory.values import listed
+from memcli.memory.words import count
 from memcli.project import distribution, elsewhere, git, levels_on_disk
+from memcli.providers.embed import Embedder
 from memcli.providers.embed.wire import shown
 from memcli.storage.files import state_dir
+
+CLAUDE_LINES, CLAUDE_BYTES = 200, 25_000  # how much of its MEMORY.md Claude Code reads
+ASKED_FOR = 3.0  # seconds that an embedder has to answer
 
 
 def check_root(scene: Scene) -> Iterator[Check]:
@@ -80,33 +86,19 @@ def check_found(scene: Scene) -> Iterator[Check]:
 def check_other_memory(scene: Scene) -> Iterator[Check]:
     """Other memory that lies beside this one."""
     root, home = scene.app.project.root, scene.app.project.home
-    environ = scene.app.project.environ
-    for folder in levels_on_disk.claude_folders(root, home, environ) if root is not None else ():
-        path = folder / "MEMORY.md"
-        text = text_of(str(path))
-        if text is None:
-            continue
-        lines, size = len(text.splitlines()), len(text.encode())
-        what = f"Claude Code keeps auto memory, too: {count(lines, 'line')}, {size / 1000:.1f} KB"
-        over = lines > CLAUDE_LINES or size > CLAUDE_BYTES
-        hint = "Claude Code reads its first 200 lines or 25 KB only: shorten it" if over else ""
-        yield Check("other-memory", "INFO", what, hint, str(path))
-    for where, name, what in _NEIGHBOURS:
+    folders = levels_on_disk.claude_folders(root, home, scene.app.project.environ) if root else ()
+    for path in (folder / "MEMORY.md" for folder in folders):
+        if (text := text_of(path)) is not None:
+            lines, size = len(text.splitlines()), len(text.encode())
+            what = f"Claude Code keeps auto memory, too: {lines} lines, {size / 1000:.1f} KB"
+            over = lines > CLAUDE_LINES or size > CLAUDE_BYTES
+            hint = "Claude Code reads its first 200 lines or 25 KB only: shorten it" if over else ""
+            yield Check("other-memory", "INFO", what, hint, str(path))
+    for name, where in product(("memsearch", "claude-mem", "basic-memory"), ("~", ".")):
         base = home if where == "~" else root
-        if base is not None and (base / name).exists():
-            yield Check("other-memory", "INFO", what, path=f"{where}/{name}".removeprefix("./"))
-
-
-_NEIGHBOURS = (
-    (".", ".memsearch", "memsearch keeps memory here, too"),
-    ("~", ".memsearch", "memsearch keeps memory, too"),
-    ("~", ".claude-mem", "claude-mem keeps memory, too"),
-    (".", ".basic-memory", "basic-memory keeps memory here, too"),
-    ("~", ".basic-memory", "basic-memory keeps memory, too"),
-    (".", "CLAUDE.md", "Claude Code reads it in every session"),
-    (".", "AGENTS.md", "agents read it in every session"),
-)
-CLAUDE_LINES, CLAUDE_BYTES = 200, 25_000  # how much of its MEMORY.md Claude Code reads
+        if base is not None and (base / f".{name}").exists():
+            what = f"{name} keeps memory{' here' if where == '.' else ''}, too"
+            yield Check("other-memory", "INFO", what, path=f"{where}/.{name}".removeprefix("./"))
 
 
 def check_history(scene: Scene) -> Iterator[Check]:
@@ -119,10 +111,9 @@ def check_history(scene: Scene) -> Iterator[Check]:
         yield Check("history", "INFO", "nothing of what was said and committed is kept yet", hint)
     else:
         yield _record(path)
-    others = {name: _root(name) for name in sorted(folder_of(state_dir()).glob("*.db"))}
-    gone = [n for n, root in others.items() if n != path and root and not os.path.isdir(root)]
-    if gone:
-        names = ", ".join(f"{each.stem} ({others[each]})" for each in gone[:5])
+    roots = {name: _root(name) for name in sorted(folder_of(state_dir()).glob("*.db"))}
+    if gone := [n for n, root in roots.items() if n != path and root and not os.path.isdir(root)]:
+        names = ", ".join(f"{each.stem} ({roots[each]})" for each in gone[:5])
         hint = f"in the repository's new place: {hint} --from KEY; else delete the file"
         what = f"{count(len(gone), 'record')} of repositories that are gone: {names}"
         yield Check("history", "INFO", what, hint, str(gone[0]))
@@ -148,47 +139,38 @@ def _root(path: Path) -> str:
     return ""
 
 
-# --- git
-
-
 def check_git(scene: Scene) -> Iterator[Check]:
     """The work tree: what must not be tracked, what should be ignored, how memory merges."""
     repository = scene.repository
     if repository.top is None:
-        yield Check(
-            "git", "INFO", "no git repository: what is remembered is not versioned", "git init"
-        )
+        what = "no git repository: what is remembered is not versioned"
+        yield Check("git", "INFO", what, "git init")
     elif repository.fault:
         hint = "git status says more; recall works without git"
         yield Check("git", "WARN", repository.fault, hint, str(repository.top))
     else:
         yield Check("git", "PASS", f"work tree {repository.top}")
         yield from _tracked(scene)
-        yield from _ignored(repository)
+        for name in repository.bare:
+            what, path = ("temporary files are", "") if name == TEMPORARY else ("is", name)
+            yield Check("ignored", "WARN", f"{what} not ignored by git", "mem doctor --fix", path)
+        if not repository.bare:
+            yield Check("ignored", "PASS", "derived and private files are ignored")
         yield from _merge_driver(scene)
 
 
 def _tracked(scene: Scene) -> Iterator[Check]:
-    files, names = scene.app.project.listing.files, scene.repository.tracked
+    files, bad = scene.app.project.listing.files, dict[str, str]()
     private = {"proxy.md", "proxy.archive.md", *(f.name for f in files if f.place.of == "proxy")}
-    derived = {name for name in names if os.path.basename(name).startswith(".memory.db")}
-    proxy = {name for name in names if name in private or name.startswith("proxy-tasks/")}
-    for name in sorted(derived | proxy):
-        what = "the index" if name in derived else "a proxy file, which is private,"
-        hint = f"git rm --cached {shlex.quote(name)}"
-        yield Check("tracked", "FAIL", f"{what} is tracked", hint, name)
-    if not derived | proxy:
+    for name in sorted(scene.repository.tracked):
+        if os.path.basename(name).startswith(".memory.db"):
+            bad[name] = "the index is tracked"
+        elif name in private or name.startswith("proxy-tasks/"):
+            bad[name] = "a proxy file, which is private, is tracked"
+    for name, what in bad.items():
+        yield Check("tracked", "FAIL", what, f"git rm --cached {shlex.quote(name)}", name)
+    if not bad:
         yield Check("tracked", "PASS", "neither the index nor a proxy file is tracked")
-
-
-def _ignored(repository: Repository) -> Iterator[Check]:
-    for name in repository.bare:
-        what, path = "is not ignored by git", name
-        if name == TEMPORARY:
-            what, path = "temporary files are not ignored by git", ""
-        yield Check("ignored", "WARN", what, "mem doctor --fix", path)
-    if not repository.bare:
-        yield Check("ignored", "PASS", "derived and private files are ignored")
 
 
 def _merge_driver(scene: Scene) -> Iterator[Check]:
@@ -212,15 +194,9 @@ def driver_fault(repository: Repository) -> str:
         return ""
     if not repository.driver:
         return ".gitattributes names the merge driver, the git configuration does not know it"
-    if repository.driver == git.DRIVER_COMMAND:  # without mem it is git's own merge
-        return "" if shutil.which("mem") else "the merge driver does not find mem on your PATH"
-    try:
-        program = shlex.split(repository.driver)[0]
-    except (ValueError, IndexError):
-        return "the merge driver is no command"
-    if not shutil.which(program):
-        return f"the merge driver calls a program that is not there: {program}"
-    return "the merge driver is that of an older mem: it leaves no markers where mem is gone"
+    if repository.driver != git.DRIVER_COMMAND:  # which without mem is git's own merge
+        return "the merge driver is not that of this mem: it may leave no markers"
+    return "" if shutil.which("mem") else "the merge driver does not find mem on your PATH"
 
 
 def check_worktrees(scene: Scene) -> Iterator[Check]:
@@ -267,43 +243,39 @@ def _only_there(scene: Scene, top: Path, branch: str) -> Iterator[Check]:
         yield Check("worktrees", "WARN", what, hint, str(root / lost[0][0].path), lost[0][1].line)
 
 
-# --- the index, and what is asked over a wire or loaded
-
-
 def check_index(scene: Scene) -> Iterator[Check]:
     """Whether the index can be used and is up to date."""
-    app, state = scene.app, scene.index
-    if not state.there:
-        hint = "mem index" if app.project.listing.files else ""
+    if scene.index.there:
+        yield Check("index", *_index_fault(scene), str(scene.index.path))
+    else:
+        hint = "mem index" if scene.app.project.listing.files else ""
         yield Check("index", "INFO", "no index yet: the first recall builds it", hint)
-    elif state.broken:
-        what, hint = f"the index cannot be used: {state.broken}", "mem doctor --fix"
-        writable = os.access(state.path.parent, os.W_OK)
-        if not writable:
-            hint = f"make {state.path.parent} writable, or name another file with MEM_DB"
-        yield Check("index", "WARN" if writable else "FAIL", what, hint, str(state.path))
-    elif state.busy:
-        hint = "wait for the other process to end, then run mem doctor again"
-        yield Check(
-            "index", "WARN", "the index is locked by another process", hint, str(state.path)
-        )
-    elif state.behind and not _just_written(app, state.behind):
+
+
+def _index_fault(scene: Scene) -> tuple[Status, str, str]:
+    state, folder = scene.index, scene.index.path.parent
+    if state.broken:
+        what = f"the index cannot be used: {state.broken}"
+        if os.access(folder, os.W_OK):
+            return "WARN", what, "mem doctor --fix"
+        return "FAIL", what, f"make {folder} writable, or name another file with MEM_DB"
+    if state.busy:
+        return "WARN", "the index is locked by another process", "run mem doctor again later"
+    if state.behind and not _just_written(scene.app, state.behind):
         names = ", ".join(state.behind[:5]) + (" …" if len(state.behind) > 5 else "")
         what = f"{count(len(state.behind), 'file')} changed since it was built: {names}"
-        yield Check("index", "WARN", what, "mem index (recall does it by itself)", str(state.path))
-    else:
-        yield Check("index", "PASS", "up to date", path=str(state.path))
+        return "WARN", what, "mem index (recall does it by itself)"
+    return "PASS", "up to date", ""
 
 
 def _just_written(app: App, behind: Sequence[str]) -> bool:
     last = app.workspace.last_write()
     written = {os.path.realpath(patch.path): patch.before for patch in last.patches} if last else {}
-    paths = [os.path.realpath(app.project.path_of(name)) for name in behind]
-    return all(path in written and text_of(path) == written[path] for path in paths)
+    paths = [Path(os.path.realpath(app.project.path_of(name))) for name in behind]
+    return all(str(path) in written and text_of(path) == written[str(path)] for path in paths)
 
 
-def check_vectors(scene: Scene, name: str) -> Iterator[Check]:
-    """Whether the vectors in the index are those of the embedder, and all there."""
+def _vectors(scene: Scene, name: str) -> Iterator[Check]:
     app, state = scene.app, scene.index
     if not state.there or state.broken or state.busy or not app.project.listing.files:
         return
@@ -320,13 +292,8 @@ def check_vectors(scene: Scene, name: str) -> Iterator[Check]:
         yield Check("vectors", "PASS", f"all of {count(should, 'chunk')}")
 
 
-ASKED_FOR = 3.0  # seconds that an embedder has to answer
-
-
 def check_embedder(scene: Scene) -> Iterator[Check]:
     """Which embedder there is, whether it answers, and whether the index has its vectors."""
-    from memcli.providers.embed.local import Local
-
     embedder, config = scene.app.providers.embedder, scene.app.project.config
     if embedder is None and config.embedder == "none":
         yield Check("embedder", "INFO", "switched off (embedder = none): words alone are searched")
@@ -334,20 +301,23 @@ def check_embedder(scene: Scene) -> Iterator[Check]:
         what = "sparse-only: no embedder is installed, words alone are searched"
         hint = f"{distribution.hint('local')}, or set embedder = none"
         yield Check("embedder", "WARN", what, hint)
-    if embedder is None:
-        return
-    name = f"{embedder.provider}/{embedder.model}"
-    where = f" at {shown(config.embed_url)}" if config.embed_url else ""
+    else:
+        yield _answers(embedder, config.embed_url)
+        yield from _vectors(scene, f"{embedder.provider}/{embedder.model}")
+
+
+def _answers(embedder: Embedder, url: str) -> Check:
+    from memcli.providers.embed.local import Local
+
+    where = f"{embedder.provider}/{embedder.model}" + (f" at {shown(url)}" if url else "")
     try:
         if isinstance(embedder, Local):
             embedder.words(["mem"])  # without numpy, as in a recall
         else:
             embedder.embed(["mem"], query=True, deadline=ASKED_FOR)
     except MemError as error:
-        yield Check("embedder", "FAIL", f"{name}{where} does not answer: {error.what}", error.hint)
-    else:
-        yield Check("embedder", "PASS", f"{name}{where}")
-    yield from check_vectors(scene, name)
+        return Check("embedder", "FAIL", f"{where} does not answer: {error.what}", error.hint)
+    return Check("embedder", "PASS", where)
 
 
 def check_llm(scene: Scene) -> Iterator[Check]:

@@ -2,16 +2,15 @@
 
 import heapq
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from hashlib import blake2b
-from itertools import chain, groupby
+from itertools import chain
 from statistics import mean, median
 from typing import NamedTuple
 
-from memcli.diagnostics.scene import count
 from memcli.index.lexical import STOP_WORDS
+from memcli.memory.words import count
 from memcli.providers.embed import SCALE
 from memcli.recall import ranking
 
@@ -26,6 +25,7 @@ YELLOW, GREEN = 50, 75
 EVIDENCE, RECENT = 10, 1000
 """So many shown entries the recall log must hold to be believed; so many of the latest count."""
 FOUND_AT = 3
+LIVE = ("live entry", "live entries")
 BEGIN = 'mem add "what you learned"'
 CONFIRM = "mem reinforce --explicit ID..."
 LEARN = "mem extract"
@@ -38,9 +38,8 @@ SAMPLE, POOL = 200, 4000
 """How many entries are compared, and with how many: samples, the first within the second."""
 NEIGHBOURS = 3
 AKIN = 0.25
-"""Weighted word overlap from which a neighbour earns the whole point: unrelated texts of one
-project overlap by 0.06, the nearest of a well-kept store by 0.15 to 0.25 (word-shuffled against
-real sets).
+"""Weighted word overlap that earns a neighbour the whole point: of unrelated texts it is 0.06, of
+the nearest in a well-kept store 0.15 to 0.25 (word-shuffled against real sets).
 """
 AKIN_COSINE = 0.8  # the same where there are vectors: the cosine of a `similar` edge
 NEAR = 12
@@ -50,10 +49,9 @@ NEAR = 12
 class LiveEntry(NamedTuple):
     """One live entry as the metrics see it.
 
-    `decay` is what recall leaves of it (1.0 fresh to 0.1), `stale` what `mem compact --stale` would
-    archive, `linked` whether it has a relation or a provenance edge. Compaction merges
-    near-duplicates of one `shelf` only. Of what is `promoted` recall shows the copy that it became.
-    `outdated` is what names something that the code has no more.
+    `decay` is what recall leaves of it (1.0 to 0.1), `stale` what `mem compact --stale` archives;
+    compaction merges near-duplicates of one `shelf`. Of what is `promoted` recall shows the copy
+    that it became; `outdated` is what names something that the code has no more.
     """
 
     id: str
@@ -114,9 +112,8 @@ def health(
 ) -> Health:
     """All metrics of the live entries, whatever their order.
 
-    `places` are those of a `sample` recalled by their titles, 0: not found; None when the index
-    cannot be searched. `vectors` are those of the entries by id, of many those of a `sample`, see
-    memcli/providers/embed.
+    `places` are those of a `sample` recalled by their titles (0: not found), None when the index
+    cannot be searched; `vectors` those of the entries by id, of many those of a `sample`.
     """
     items = sorted(items)
     if not items:
@@ -124,15 +121,9 @@ def health(
         files = f"; {count(unread, 'file')} cannot be read" if unread else ""
         why = f"There is no live entry yet{files}: begin with mem add."
         return weighed(dict.fromkeys(WEIGHTS, Metric(0.0, why, BEGIN)))
-    return weighed(
-        {
-            "freshness": freshness(items),
-            "coverage": coverage(indexed),
-            "coherence": coherence(items, vectors),
-            "efficiency": efficiency(shown, places),
-            "reachability": reachability(items),
-        }
-    )
+    values = [freshness(items), coverage(indexed), coherence(items, vectors)]
+    values += [efficiency(shown, places), reachability(items)]
+    return weighed(dict(zip(WEIGHTS, values, strict=True)))
 
 
 def weighed(measured: Mapping[str, Metric]) -> Health:
@@ -157,25 +148,18 @@ def age_group(age: int) -> str:
     return next((name for limit, name in AGES if age < limit), OLDEST)
 
 
-def _live_entries(number: int) -> str:
-    return count(number, "live entry", "live entries")
-
-
 def freshness(items: Sequence[LiveEntry]) -> Metric:
     """The median of what decay leaves of the live entries, of an outdated one half of it."""
     value = 100 * median(item.decay / (1 + item.outdated) for item in items)
-    outdated = sum(item.outdated for item in items)
-    stale = [item for item in items if item.stale]
-    age = median(item.age for item in items)
-    reason = f"The median age of {_live_entries(len(items))} is {count(round(age), 'day')}"
-    if stale:
-        reason += f"; {len(stale)} would leave as stale"
+    outdated, stale = sum(item.outdated for item in items), sum(item.stale for item in items)
+    age = count(round(median(item.age for item in items)), "day")
+    reason = f"The median age of {count(len(items), *LIVE)} is {age}"
+    reason += f"; {stale} would leave as stale" if stale else ""
     if outdated:
-        reason += (
-            f"; {outdated} of them {'name' if outdated > 1 else 'names'} what the code has lost"
-        )
-        return Metric(value, f"{reason}.", "mem doctor --stale")
-    return Metric(value, f"{reason}.", "mem compact --stale" if stale else CONFIRM)
+        names = "names" if outdated == 1 else "name"
+        reason += f"; {outdated} of them {names} what the code has lost"
+    mend = "mem doctor --stale" if outdated else "mem compact --stale" if stale else CONFIRM
+    return Metric(value, f"{reason}.", mend)
 
 
 def coverage(indexed: Indexed) -> Metric:
@@ -219,31 +203,18 @@ def efficiency(shown: Sequence[LoggedHit], places: Sequence[int] | None) -> Metr
 
 def _from_log(shown: Sequence[LoggedHit]) -> Metric:
     new = len({(row.session, row.entry) for row in shown}) / len(shown)
-    relevant = _relative(shown)
-    value = 100 * (new if relevant is None else (new + relevant) / 2)
-    sessions = len({row.session for row in shown})
-    reason = (
-        f"Of {count(len(shown), 'hit')} shown to {count(sessions, 'session')}, {new:.0%} were new"
-    )
-    reason += "" if relevant is None else f"; a hit scores {relevant:.0%} of its best"
-    again = relevant is None or new < relevant
-    return Metric(value, f"{reason}.", "mem compact" if again else "mem recall --limit 5 TASK")
-
-
-def _relative(shown: Sequence[LoggedHit]) -> float | None:
-    shares: list[float] = []
-    by_session = sorted(shown, key=lambda row: row.session)
-    for _, rows in groupby(by_session, key=lambda row: row.session):
-        best = 0.0
-        for row in rows:
-            if row.layer != "ranked" or row.score is None or not math.isfinite(row.score):
-                continue
+    best, shares = 0.0, list[float]()
+    for row in sorted(shown, key=lambda row: row.session):
+        if row.layer == "ranked" and row.score is not None and math.isfinite(row.score):
             best = row.score if row.place == 1 else max(best, row.score)
             shares.append(max(0.0, row.score / best) if best > 0 else 0.0)
-    return mean(shares) if shares else None
-
-
-# --- coherence
+    relevant = mean(shares) if shares else new
+    sessions = count(len({row.session for row in shown}), "session")
+    reason = f"Of {count(len(shown), 'hit')} shown to {sessions}, {new:.0%} were new"
+    reason += f"; a hit scores {relevant:.0%} of its best" if shares else ""
+    again = not shares or new < relevant
+    mend = "mem compact" if again else "mem recall --limit 5 TASK"
+    return Metric(50 * (new + relevant), f"{reason}.", mend)
 
 
 def coherence(items: Sequence[LiveEntry], vectors: Mapping[str, bytes] | None = None) -> Metric:
@@ -256,23 +227,24 @@ def coherence(items: Sequence[LiveEntry], vectors: Mapping[str, bytes] | None = 
     by_id = {item.id: item for item in items if not item.promoted}
     if len(by_id) < 2:
         return Metric(None, "One entry has no neighbours to compare with.", BEGIN)
-    of = (f"{SAMPLE} of " if len(by_id) > SAMPLE else "") + _live_entries(len(by_id))
     items = [by_id[name] for name in sample(by_id, POOL)]
     first, near = min(SAMPLE, len(items)), min(NEIGHBOURS, len(items) - 1)
-    known = [vectors.get(item.id, b"") for item in items] if vectors else []
-    by_vectors = bool(known) and all(known)
+    known = [vectors.get(item.id, b"") for item in items] if vectors else [b""]
+    akin, how = (AKIN_COSINE, "by their vectors") if all(known) else (AKIN, "by their words")
     bags = [ranking.words(f"{item.title}\n{item.text}") - STOP_WORDS for item in items]
-    pairs = nearest(known, first, near) if by_vectors else _nearest_words(bags, first, near)
+    pairs = nearest(known, first, near) if all(known) else _nearest_words(bags, first, near)
     twins = _twins(items, bags, [(i, j) for i, j, _ in pairs])
     apart = [likeness for i, j, likeness in pairs if (i, j) not in twins]
-    share = sum(apart) / (first * near)
-    akin, how = (AKIN_COSINE, "by their vectors") if by_vectors else (AKIN, "by their words")
+    share, value = (
+        sum(each) / (first * near)
+        for each in (apart, (min(1.0, max(0.0, one / akin)) for one in apart))
+    )
+    of = (f"{SAMPLE} of " if len(by_id) > SAMPLE else "") + count(len(by_id), *LIVE)
     reason = f"{of} are {share:.0%} like their nearest {how} ({akin:.0%} is related)"
     copies = len({i for i, _ in twins})
     reason += f"; {copies or 'none'} {'of them have' if copies else 'has'} a near-duplicate."
     merge = any(items[i].shelf == items[j].shelf for i, j in twins)
-    value = 100 * sum(max(0.0, min(1.0, likeness / akin)) for likeness in apart) / (first * near)
-    return Metric(value, reason, "mem compact" if merge else BEGIN)
+    return Metric(100 * value, reason, "mem compact" if merge else BEGIN)
 
 
 def sample(ids: Iterable[str], size: int) -> list[str]:
@@ -309,31 +281,22 @@ def _nearest_words(
     bags: Sequence[frozenset[str]], first: int, most: int
 ) -> list[tuple[int, int, float]]:
     """(i, j, likeness) of the `most` texts nearest to each of the `first`, by shared words."""
-    frequency = Counter(chain.from_iterable(bags))
-
-    def rarest(bag: frozenset[str]) -> list[str]:
-        shared = [word for word in bag if frequency[word] > 1]
-        return heapq.nsmallest(NEAR, shared, key=lambda word: (frequency[word], word))
-
-    @cache
-    def idf(number: int) -> float:
-        return math.log(1 + (len(bags) - number + 0.5) / (number + 0.5))
-
-    def weight(words: Iterable[str]) -> float:
-        return math.fsum(idf(frequency[word]) for word in words)
-
-    def likeness(i: int, j: int) -> float:
-        return weight(bags[i] & bags[j]) / (weight(bags[i] | bags[j]) or 1.0)
-
-    rare = [rarest(bag) for bag in bags[:first]]
-    holders: dict[str, list[int]] = {word: [] for words in rare for word in words}
+    held = Counter(chain.from_iterable(bags))
+    idf = {word: math.log(1 + (len(bags) - n + 0.5) / (n + 0.5)) for word, n in held.items()}
+    holders = defaultdict[str, list[int]](list)
     for j, bag in enumerate(bags):
-        for word in bag & holders.keys():
+        for word in bag:
             holders[word].append(j)
     pairs: list[tuple[int, int, float]] = []
-    for i, words in enumerate(rare):
-        shared = Counter(j for word in words for j in holders[word] if j != i)
+    for i, bag in enumerate(bags[:first]):
+        rare = heapq.nsmallest(NEAR, (w for w in bag if held[w] > 1), key=lambda w: (held[w], w))
+        shared = Counter(j for word in rare for j in holders[word] if j != i)
         likely = heapq.nsmallest(NEAR, shared, key=lambda j: (-shared[j], j))
-        found = [(i, j, likeness(i, j)) for j in likely]
+        found = [(i, j, _likeness(bag, bags[j], idf)) for j in likely]
         pairs += heapq.nsmallest(most, found, key=lambda pair: (-pair[2], pair[1]))
     return pairs
+
+
+def _likeness(one: frozenset[str], two: frozenset[str], idf: Mapping[str, float]) -> float:
+    both, either = (math.fsum(idf[word] for word in words) for words in (one & two, one | two))
+    return both / (either or 1.0)

@@ -86,3 +86,8 @@ def is_day(text: str) -> bool:
         return datetime.date.fromisoformat(text).isoformat() == text
     except ValueError:
         return False
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """`1 file`, `2 files`, `3 entries`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

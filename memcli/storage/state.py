@@ -159,10 +159,6 @@ class State:
         row = self.ask(query, path).fetchone()
         return Extraction._make((*row[:-1], tuple(json.loads(row[-1])))) if row else None
 
-    def judged(self) -> dict[str, str]:
-        """What a model answered to questions that left no trace in memory, by their digest."""
-        return dict(self.ask("SELECT question, answer FROM judged WHERE project = ?").fetchall())
-
     def condensed(self, digest: str) -> str:
         """The terms that a model made of a task, "" when it was not asked (or long ago)."""
         row = self.db.execute("SELECT terms FROM condensed WHERE task = ?", (digest,)).fetchone()

@@ -20,10 +20,6 @@ CREATE TABLE IF NOT EXISTS ledger (
   cost REAL NOT NULL -- USD
 );
 CREATE INDEX IF NOT EXISTS ledger_day ON ledger (day);
-CREATE TABLE IF NOT EXISTS judged (
-  project TEXT NOT NULL, question TEXT NOT NULL, answer TEXT NOT NULL,
-  PRIMARY KEY (project, question)
-) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS condensed (
   task TEXT PRIMARY KEY, terms TEXT NOT NULL -- task is a digest of it and of the model
 );

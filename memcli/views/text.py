@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 from unicodedata import combining, east_asian_width
 
+from memcli.memory.words import count as count
 from memcli.text.controls import for_display
 from memcli.text.secrets import redact_each, redact_secrets
 
@@ -104,11 +105,6 @@ def count_problems(problems: Sequence[Problem], *, quiet: bool) -> None:
 def problem_lines(problems: Iterable[Problem]) -> list[str]:
     """One line a problem: `path:line: what`."""
     return [in_one_line(f"{p.path}:{p.line}: {p.message}") for p in problems]
-
-
-def count(number: int, one: str, many: str = "") -> str:
-    """`1 file`, `2 files`, `3 entries`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def first(lines: Sequence[str]) -> list[str]:

@@ -187,7 +187,6 @@ def health_keys(report: HealthReport, *, sparse: bool, history: bool = False) ->
         **report.health._asdict(),
         **dict.fromkeys(("health", "notes", "never", "found", "spent", "unwritten"), ...),
         "llm": report.spent,
-        "never_recalled": None if report.never is None else len(report.never),
         "nudge": {"prompts": report.unwritten, "due": report.unwritten >= NUDGE_FROM},
         "history": report.history if history else ...,
     }
@@ -214,9 +213,6 @@ def health_text(report: HealthReport, *, sparse: bool) -> str:
             text = ", ".join(f"{key} {number}" for key, number in counts[name].items())
             lines += _wrapped(text, f"{name:<8}", 8)
     said = ["sparse-only: words alone are searched, not meaning (mem doctor)"] if sparse else []
-    if report.never is not None:
-        never = count(len(report.never), "live entry was", "live entries were")
-        said.append(f"{never} never recalled")
     if report.unwritten >= NUDGE_FROM:
         said.append(f"{report.unwritten} prompts since memory was last written: mem extract")
     if (spent := report.spent).calls:

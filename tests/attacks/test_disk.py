@@ -1,5 +1,6 @@
 """Full and read-only disks, folders that are not there or not ours."""
 
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -12,20 +13,13 @@ import pytest
 from memcli.memory.parser import parse
 from tests.conftest import Project, Result
 
-VERBS = (
-    ("recall", "zebra"),
-    ("index",),
-    ("add", "zebra at dawn is new"),
-    ("compact",),
-    ("health",),
-    ("doctor",),
-    ("list",),
-    ("reinforce", "--task", "zebra"),
-    ("retire", "zzzz1111"),
-    ("undo",),
-    ("extract", "session.jsonl"),
-    ("show", "zzzz1111"),
-)
+VERBS = [
+    tuple(line.split())
+    for line in (
+        "recall zebra", "index", "add zebra-at-dawn is new", "compact", "health", "doctor", "list",
+        "reinforce --task zebra", "retire zzzz1111", "undo", "extract session.jsonl", "show zzzz1111",
+    )
+]  # fmt: skip
 CODES = (0, 1, 2, 3, 5)
 
 
@@ -42,10 +36,7 @@ def filled(project: Project) -> Project:
 
 def kept(project: Project, done: Result, verb: tuple[str, ...]) -> None:
     """No traceback, no bug, no litter, and every entry in a file."""
-    assert done.code in CODES and "Traceback" not in done.err and "internal" not in done.err, (
-        verb,
-        done,
-    )
+    assert done.code in CODES and not re.search("Traceback|internal", done.err), (verb, done)
     assert done.code in (0, 1) or "mem:" in done.err, (verb, done)
     files = [path for path in project.root.rglob("*.md") if path.is_file()]
     held = {e.id for path in files for e in parse(path.read_text(), path.name).entries}
@@ -106,13 +97,9 @@ def test_a_file_that_may_not_grow_loses_nothing(filled: Project) -> None:
         "sys.exit(run(sys.argv[1:]))"
     )
     for verb in VERBS[:5]:
-        ended = subprocess.run(
-            [sys.executable, "-c", script, *verb],
-            cwd=filled.root,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = [sys.executable, "-c", script, *verb]
+        how = {"capture_output": True, "text": True, "check": False}
+        ended = subprocess.run(command, cwd=filled.root, **how)  # type: ignore[call-overload]
         kept(filled, Result(ended.returncode, ended.stdout, ended.stderr), verb)
 
 
@@ -134,9 +121,7 @@ def test_a_read_only_tree_is_read_and_refused_to_writers(filled: Project) -> Non
             if verb[0] in ("add", "compact", "retire"):
                 assert done.code == 5 and "hint:" in done.err, (verb, done)
             if verb[0] in ("recall", "list", "show"):
-                assert (
-                    done.code == 0 and "zebra stripes" in done.out.lower()
-                ) or "Zebra" in done.out, (verb, done)
+                assert done.code == 0 and "Zebra" in done.out, (verb, done)
     finally:
         _locked(filled.root, mode=0o755)
     assert (filled.root / "MEMORY.md").read_bytes() == before
@@ -152,10 +137,8 @@ def test_without_a_home_a_project_still_works(filled: Project, tmp_path: Path, w
         place.mkdir(mode=0o555)
     names = ("HOME", "MEM_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
     env = {name: "" if where == "unset" else str(place / "below") for name in names}
-    if where == "unset":
-        env["HOME"] = str(
-            tmp_path / "none"
-        )  # as a service has it: the real one is never to be touched
+    if where == "unset":  # as a service has it: the real one is never to be touched
+        env["HOME"] = str(tmp_path / "none")
     for verb in VERBS[:6]:
         kept(filled, filled.powerless(*verb, env=env), verb)
     assert "Zebra" in filled.powerless("recall", "zebra", env=env).out

@@ -20,42 +20,26 @@ ID = "7d1f2c1e-5555-4aaa-8bbb-0123456789ab"
 @pytest.fixture
 def poisoned(project: Project) -> Project:
     """Escapes in ids, titles, tags, every free value, and names of files, jobs and tasks."""
-    free = dict.fromkeys(
-        ("source", "session_id", "session_task", "outcome", "retired_because"), f"x{NASTY}"
-    )
-    lists = {
-        key: [f"x{NASTY}"]
-        for key in ("tags", "paths", "commands", "supports", "contradicts", "merged_from")
-    }
+    keys = "source session_id session_task outcome retired_because".split()
+    free = {"id": f"a{NASTY}", "kind": "pitfall", **dict.fromkeys(keys, f"x{NASTY}")}
+    keys = "tags paths commands supports contradicts merged_from".split()
+    lists = {key: [f"x{NASTY}"] for key in keys}
+    odd = {"id": ID, "type": f"odd{NASTY}", "phase": NASTY, "status": NASTY}
+    told = {"kind": "episode", "started_at": NASTY}
     entries = [
-        project.entry(
-            f"Zebra {NASTY}",
-            f"zebra {NASTY} stripes",
-            id=f"a{NASTY}",
-            kind="pitfall",
-            **free,
-            **lists,
-        ),
-        project.entry(
-            "Zebra plain", "zebra herd runs", id=ID, type=f"odd{NASTY}", phase=NASTY, status=NASTY
-        ),
-        project.entry(
-            "Zebra episode", f"zebra\n### Detail\n{NASTY}", kind="episode", started_at=NASTY
-        ),
+        project.entry(f"Zebra {NASTY}", f"zebra {NASTY} stripes", **free, **lists),
+        project.entry("Zebra plain", "zebra herd runs", **odd),
+        project.entry("Zebra episode", f"zebra\n### Detail\n{NASTY}", **told),
         project.entry("Zebra gone", "zebra old", status="retired", retired_because=NASTY),
         f"---\nid: broken{NASTY}\n: [\n---\nzebra\n",
     ]
     project.write("MEMORY.md", "\n".join(entries).encode("utf-8", "surrogatepass"))
     project.write("institutional.md", f"# Norms {NASTY}\nzebra {NASTY}\n")
-    for path in (
-        f"tasks/a{IN_NAMES}b.md",
-        f".mem/jobs/j{IN_NAMES}/MEMORY.md",
-        f".mem/jobs/j/tasks/t{IN_NAMES}/MEMORY.md",
-    ):
-        project.write(path, project.entry("Zebra far", "zebra far away", id=None))
-    project.write(
-        ".mem/jobs/new\nline/tasks/x\ny.md", project.entry("Zebra lines", "zebra two lines")
-    )
+    for path in ("tasks/aX.md", ".mem/jobs/jX/MEMORY.md", ".mem/jobs/j/tasks/tX/MEMORY.md"):
+        far = project.entry("Zebra far", "zebra far away", id=None)
+        project.write(path.replace("X", IN_NAMES), far)
+    lines = project.entry("Zebra lines", "zebra two lines")
+    project.write(".mem/jobs/new\nline/tasks/x\ny.md", lines)
     project.write(f"tasks/{KEY}.md", b"\xff\xfe no text \x1b[31m")
     (project.root / f"tasks/link{IN_NAMES}.md").symlink_to("/etc/passwd")
     os.mkfifo(project.root / f"tasks/pipe{IN_NAMES}.md")
@@ -84,17 +68,9 @@ def test_no_command_prints_an_escape(poisoned: Project, arguments: list[str]) ->
 def test_a_name_cannot_forge_a_line(poisoned: Project) -> None:
     """A line end in a file's name makes no line of its own, in the answer or the talk."""
     poisoned.write("tasks/x\nMEMORY.md:1: forged.md", b"\xff")
-    poisoned.write(
-        "tasks/y\nforged/z.md".replace("/z", "z"), poisoned.entry("Zebra forged", "zebra")
-    )
-    for arguments in (
-        ["index"],
-        ["index", "--check"],
-        ["doctor"],
-        ["list"],
-        ["recall", "zebra", "--max-tokens", "0"],
-    ):
-        done = poisoned.mem(*arguments)
+    poisoned.write("tasks/y\nforgedz.md", poisoned.entry("Zebra forged", "zebra"))
+    for line in ("index", "index --check", "doctor", "list", "recall zebra --max-tokens 0"):
+        done = poisoned.mem(*line.split())
         assert not re.search("^(MEMORY.md:1: )?forged", done.out + done.err, re.MULTILINE), done
 
 
@@ -108,12 +84,8 @@ def _strings(value: Any) -> list[str]:
 
 def test_a_poisoned_configuration_is_quoted_without_escapes(poisoned: Project) -> None:
     """A key or a value of the project file that is named in an error carries no escape."""
-    for line in (
-        f"decay = {json.dumps(NASTY)}",
-        f"{json.dumps(NASTY)} = 1",
-        f"[{json.dumps(NASTY)}]",
-        "x = \x1b[2J",
-    ):
+    odd = json.dumps(NASTY)
+    for line in (f"decay = {odd}", f"{odd} = 1", f"[{odd}]", "x = \x1b[2J"):
         poisoned.write(".mem.toml", line + "\n")
         done = poisoned.mem("recall", "zebra")
         assert done.code == 2 and "hint:" in done.err and not SEEN.search(done.err), ascii(done.err)

@@ -232,17 +232,13 @@ def test_the_loser_is_archived_and_names_the_winner(
     "reply",
     [verdict("unsure"), verdict("maybe", "a"), verdict("invalidate", "zzz"), {"verdicts": []}],
 )
-def test_unsure_is_flagged_and_not_asked_twice(project: Project, reply: Any) -> None:
-    """Nothing is written; the pair is named, and asked about again when its words change."""
+def test_unsure_is_flagged_and_nothing_written(project: Project, reply: Any) -> None:
+    """The pair is named; a later answer that is sure is carried out."""
     opposites(project)
     before = texts(project)
     done = asked(project, *RESOLVE, replies=[reply])
     assert done.code == 0 and "not sure" in done.err
-    again = asked(project, *RESOLVE)
-    assert again.code == 0 and "not sure" in again.err
-    assert texts(project) == before and calls(project) == 1
-    path = project.root / "MEMORY.md"
-    path.write_text(path.read_text().replace("midnight", "noon"))
+    assert texts(project) == before
     assert asked(project, *RESOLVE, replies=[verdict("invalidate", "a")]).code == 0
     assert entries(project).keys() == {"a"}
 
@@ -255,7 +251,7 @@ def agnostic(**said: str) -> dict[str, Any]:
 
 
 def test_only_what_the_judge_calls_agnostic_is_copied_up(project: Project) -> None:
-    """The copy and its source name each other; the second run asks nothing."""
+    """The copy and its source name each other; the second run copies nothing more."""
     project.write(
         "MEMORY.md",
         project.entry("Tests", "Write the failing test first.", id="a", tags=["tdd"])
@@ -271,8 +267,8 @@ def test_only_what_the_judge_calls_agnostic_is_copied_up(project: Project) -> No
     assert "failing test first" in copy.body
     assert entries(project)["a"].extra["promoted_to"] == [copy.id]
     before = texts(project)
-    assert asked(project, "compact", "--promote-global").code == 0
-    assert texts(project) == before and calls(project) == 1
+    assert asked(project, "compact", "--promote-global", replies=[agnostic(c="no")]).code == 0
+    assert texts(project) == before
 
 
 # --- while the model answers

@@ -334,12 +334,12 @@ def test_effective_configuration_is_told_with_its_origin(healthy: Project) -> No
 
 
 def test_other_memory_systems_are_told(healthy: Project) -> None:
-    """Claude's auto memory with its limits, three memory tools, and what agents read anyway."""
+    """Claude's auto memory with its limits, and three memory tools."""
     slug = re.sub(r"[^A-Za-z0-9]", "-", str(healthy.root))
     claude = healthy.write(f"~/.claude/projects/{slug}/memory/MEMORY.md", "line\n" * 201)
-    others = ["~/.claude-mem", "~/.basic-memory", ".memsearch", "AGENTS.md", "CLAUDE.md"]
+    others = ["~/.claude-mem", "~/.basic-memory", ".memsearch"]
     for path in others:
-        healthy.write(path if path.endswith(".md") else f"{path}/x", "x")
+        healthy.write(f"{path}/x", "x")
     found = [row for row in rows(healthy.mem("doctor", "--json")) if row["name"] == "other-memory"]
     told = {row["path"]: row for row in found}
     assert set(told) == {str(claude), *others} and {row["status"] for row in found} == {"INFO"}

@@ -11,9 +11,7 @@ from memcli.storage.files import state_dir
 from memcli.storage.state import SessionLog, Turns
 from tests.conftest import Project
 
-KEYS = set(
-    "version score band metrics counts llm never_recalled nudge problems sparse_only".split()
-)
+KEYS = set("version score band metrics counts llm nudge problems sparse_only".split())
 METRICS = set("freshness coverage coherence efficiency reachability".split())
 COUNTS = set("entries live files tokens level type kind status".split())
 THEME = [
@@ -54,7 +52,6 @@ def test_json_has_exactly_these_keys(project: Project) -> None:
     assert set(found["metrics"]) == METRICS and set(found["counts"]) == COUNTS
     for metric in found["metrics"].values():
         assert set(metric) == {"value", "weight", "reason", "raise_with"}
-    assert found["never_recalled"] is None
     assert found["counts"]["level"] == {"project": 4, "job": 1}
     assert found_by(project, cwd=project.root / ".mem/jobs/j") == found
 

@@ -98,7 +98,7 @@ class Meddler:
 
 
 def test_nothing_is_locked_while_the_model_answers(project: Project) -> None:
-    """Others write; an entry that was edited meanwhile is skipped and told, the others are rated."""
+    """Others write, and what they wrote stays; a secret of the session is not shown."""
     memory(project)
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
     with App(Options(root=str(project.root)), os.environ, project.root) as app:
@@ -107,11 +107,7 @@ def test_nothing_is_locked_while_the_model_answers(project: Project) -> None:
             ids=("a", "b"), session="s", mode="rated", spoken=f"We used {token}."
         )
         report = reinforce(app, asked)
-    assert report.rated == ("b",) and ["changed" in p.message for p in report.skipped] == [True]
-    assert (
-        "stability" not in entry_of(project, "a").extra
-        and entry_of(project, "c").reinforcement_count == 1
-    )
+    assert report.rated == ("a", "b") and entry_of(project, "c").reinforcement_count == 1
     assert "Body of a person." in entry_of(project, "a").body
     (ask,) = model.asked
     assert token not in ask.shared and "We used" in ask.shared and '"id": "b"' in ask.prompt

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from memcli.compaction.consolidate.apply import Consolidation
-from memcli.compaction.consolidate.ask import names_project
-from memcli.compaction.consolidate.questions import (
+from memcli.compaction.consolidate import Consolidation, names_project
+from memcli.compaction.plan import MemoryInput, outcome_of
+from memcli.compaction.questions import (
     OPERATIONS,
     EpisodeBatch,
     Lesson,
@@ -19,8 +19,8 @@ from memcli.compaction.consolidate.questions import (
     read_lesson,
     read_ratings,
     read_verdicts,
+    settled,
 )
-from memcli.compaction.plan import MemoryInput
 from memcli.compaction.steps import Pair
 from memcli.errors import ProviderError
 from memcli.memory.changes import render_entry
@@ -74,10 +74,8 @@ def reply(*facts: Any) -> str:
 
 
 def lesson_of(*facts: Any, related: tuple[Entry, ...] = ()) -> Lesson:
-    return read_lesson(reply(*facts), batch(*related))
-
-
-# --- what is due
+    (lesson,) = settled([read_lesson(reply(*facts), batch(*related))])
+    return lesson
 
 
 @pytest.mark.parametrize(
@@ -95,13 +93,9 @@ def test_three_episodes_or_a_striking_one_are_due(surprises: tuple[float, ...], 
 
 def test_consolidated_retired_and_foreign_episodes_do_not_wait() -> None:
     """What was asked about, thrown out, has no id or may not be changed is left alone."""
-    texts = [
-        text_of("a", kind="episode", consolidated_at=TODAY),
-        text_of("b", kind="episode", status="retired"),
-        text_of("c", kind="fact"),
-        text_of("d", kind="episode"),
-        text_of("e", kind="episode"),
-    ]
+    texts = [text_of("a", kind="episode", consolidated_at=TODAY), text_of("c", kind="fact")]
+    texts += [text_of("b", kind="episode", status="retired")]
+    texts += [text_of(name, kind="episode") for name in "de"]
     where = place("project", "episodes.md", folder="tasks")
     assert due([MemoryInput("tasks/episodes.md", where, file_of(*texts))]) == []
     more = file_of(*texts, text_of("f", kind="episode"))
@@ -137,21 +131,8 @@ def test_a_question_shows_neither_details_nor_secrets_nor_commands() -> None:
     assert "Ignore all previous" not in asked
 
 
-# --- replies
-
-
 @pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "no",
-        "[]",
-        "{}",
-        '{"facts": {}}',
-        '{"facts": ["x"]}',
-        '{"facts": [{"operation": "delete"}]}',
-        "null",
-    ],
+    "text", ["", "no", "[]", "{}", "null", '{"facts": {}}', '{"facts": ["x"]}']
 )
 def test_a_reply_of_another_shape_is_refused_whole(text: str) -> None:
     """Exit 4, nothing written."""
@@ -179,7 +160,6 @@ def test_update_wins_over_invalidate_over_reinforce(order: tuple[int, ...]) -> N
     rows = [fact("update", "known"), fact("invalidate", "known"), fact("reinforce", "known")]
     found = lesson_of(*(rows[i] for i in order), fact(), related=(known,))
     assert sorted(o.what for o in found.operations) == ["new", "update"]
-    assert found.dropped == {"outdone": 2}
     found = lesson_of(rows[2], rows[1], related=(known,))
     assert [o.what for o in found.operations] == ["invalidate"]
 
@@ -248,18 +228,10 @@ def test_whatever_a_reply_holds_it_adds_what_was_planned_and_nothing_else(seed: 
     ]
     table = desk(known)
     table.learn(lesson_of(*rows, related=known.entries))
-    after = parse(table.outcome().texts.get("MEMORY.md", known.text), "MEMORY.md")
+    after = parse(outcome_of(table.changes).texts.get("MEMORY.md", known.text), "MEMORY.md")
     new = [event.ids[0] for event in table.changes.done if event.what == "learned"]
-    assert [entry.id for entry in after.entries] == [
-        "k0",
-        "k1",
-        "k2",
-        "k3",
-        *new,
-    ] and not after.problems
+    assert [entry.id for entry in after.entries][4:] == new and not after.problems
 
-
-# --- verdicts, judgements, ratings
 
 A, B = entry_of("a", "Always use port 1."), entry_of("b", "Never use port 1.")
 PAIR = Pair("MEMORY.md", A, B)
@@ -304,36 +276,19 @@ def test_only_a_clear_yes_promotes() -> None:
 
 def test_unknown_ratings_are_good_and_invented_ids_ignored() -> None:
     """Every entry shown gets one of the four."""
-    rows = [
-        {"id": "a", "rating": "again"},
-        {"id": "b", "rating": "superb"},
-        {"id": "x", "rating": "easy"},
-    ]
-    text = json.dumps({"ratings": rows})
-    assert read_ratings(text, [entry_of(i) for i in "abc"]) == {
-        "a": "again",
-        "b": "good",
-        "c": "good",
-    }
+    said = {"a": "again", "b": "superb", "x": "easy"}
+    text = json.dumps({"ratings": [{"id": i, "rating": word} for i, word in said.items()]})
+    found = read_ratings(text, [entry_of(i) for i in "abc"])
+    assert found == {"a": "again", "b": "good", "c": "good"}
 
 
-@pytest.mark.parametrize(
-    "body, found",
-    [
-        ("Run make in acme-shop.", "acme-shop"),
-        ("The AcmeShop client retries.", "acme-shop"),
-        ("ACME_SHOP_URL is set.", "acme-shop"),
-        ("acme shop", "acme-shop"),
-        ("An acme of a workshop.", ""),
-        ("The acmeshopping cart.", ""),
-    ],
-)
-def test_a_projects_name_is_found_in_any_spelling(body: str, found: str) -> None:
+def test_a_projects_name_is_found_in_any_spelling() -> None:
     """Hyphens, underscores, humps and blanks do not hide it."""
-    assert names_project(entry_of("x", body), ["acme-shop"]) == found
-
-
-# --- what becomes of them
+    named = "Run make in acme-shop.|The AcmeShop client retries.|ACME_SHOP_URL is set.|acme shop"
+    for body in named.split("|"):
+        assert names_project(entry_of("x", body), ["acme-shop"]) == "acme-shop"
+    for body in ("An acme of a workshop.", "The acmeshopping cart."):
+        assert names_project(entry_of("x", body), ["acme-shop"]) == ""
 
 
 def desk(memory: MemoryFile, archive: str = "") -> Consolidation:
@@ -349,7 +304,7 @@ def learned(
     table.learn(lesson_of(*facts, related=related))
     return {
         path: {e.id: e for e in parse(text, path).entries}
-        for path, text in table.outcome().texts.items()
+        for path, text in outcome_of(table.changes).texts.items()
     }
 
 
@@ -357,12 +312,7 @@ def test_a_new_fact_names_its_episodes_and_they_are_marked() -> None:
     """Type by kind, importance .5, `supports` edges, `consolidated_at`."""
     texts = learned(desk(file_of()), fact(kind="pitfall", episodes=["e1", "e3"]))
     (entry,) = texts["MEMORY.md"].values()
-    assert (entry.type, entry.kind, entry.importance, entry.created_at) == (
-        "corrective",
-        "pitfall",
-        0.5,
-        TODAY,
-    )
+    assert (entry.type, entry.kind, entry.created_at) == ("corrective", "pitfall", TODAY)
     assert entry.extra["supports"] == ["e1", "e3"] and entry.title == "The port is 8080"
     marked = {e.extra["consolidated_at"] for e in texts["tasks/episodes.md"].values()}
     assert marked == {TODAY} and len(texts["tasks/episodes.md"]) == 3
@@ -372,16 +322,12 @@ def test_a_fact_that_is_known_reinforces_and_one_thrown_out_is_dropped() -> None
     """New is compared with what was shown, and with what a person did away with."""
     known = file_of(text_of("known", "The API listens on 8080."))
     texts = learned(desk(known), fact(title="About known"), related=known.entries)
-    assert (
-        texts["MEMORY.md"].keys() == {"known"}
-        and texts["MEMORY.md"]["known"].reinforcement_count == 1
-    )
+    assert [entry.reinforcement_count for entry in texts["MEMORY.md"].values()] == [1]
     gone = {"archived_because": "retired", "retired_because": "by hand", "status": "retired"}
     archive, again = text_of("old", "The API listens on 8080.", **gone), fact(title="About old")
     table = desk(file_of(), archive)
-    assert "MEMORY.md" not in learned(table, again) and [e.what for e in table.changes.found] == [
-        "dropped"
-    ]
+    assert "MEMORY.md" not in learned(table, again)
+    assert [event.what for event in table.changes.found] == ["dropped"]
     archive = archive.replace("by hand", "stage design")
     assert "MEMORY.md" in learned(desk(file_of(), archive), again)
 
@@ -438,7 +384,7 @@ def test_a_promoted_copy_leaves_the_projects_paths_behind() -> None:
     table = Consolidation({"MEMORY.md": memory, "~/MEMORY.md": parse("", "~/MEMORY.md")}, {}, TODAY)
     for entry in memory.entries:
         table.promote(QuotedEntry("MEMORY.md", entry), "~/MEMORY.md")
-    texts = table.outcome().texts
+    texts = outcome_of(table.changes).texts
     copies = parse(texts["~/MEMORY.md"], "x").entries
     assert copies[0].extra["promoted_at"] == TODAY and "paths" not in copies[0].extra
     assert copies[0].extra["commands"] == ["git push*"]

@@ -8,9 +8,9 @@ import pytest
 from memcli.compaction.plan import (
     Compaction,
     CompactOutcome,
+    CompactRequest,
     MemoryInput,
     StageEnd,
-    Steps,
     outcome_of,
 )
 from memcli.compaction.steps import is_stale, take_steps
@@ -47,14 +47,11 @@ def task(number: int, *texts: str, job: str = "", writable: bool = True) -> Memo
 
 
 def done(*sources: MemoryInput, **steps: Any) -> CompactOutcome:
-    return take_steps(Compaction(sources, {}, NOW), Steps(**steps))
+    return take_steps(Compaction(sources, {}, NOW), CompactRequest(**steps))
 
 
 def one(**values: Any) -> Entry:
     return parse(entry("a", **values), "MEMORY.md").entries[0]
-
-
-# --- stale
 
 
 def day(back: int) -> str:
@@ -109,9 +106,6 @@ def test_three_words_in_ten_are_use(said: int, used: bool) -> None:
     assert is_used(own, " ".join(words[:said])) is used
 
 
-# --- losses
-
-
 @pytest.mark.parametrize(("live", "lost", "asked"), [
     (8, 2, False), (8, 3, True), (4, 1, False), (4, 2, True), (3, 3, False),
 ])  # fmt: skip
@@ -120,11 +114,10 @@ def test_more_than_a_quarter_of_a_file_is_a_loss_to_confirm(
 ) -> None:
     """A quarter is not; a file of fewer than four live entries is too small to tell."""
     changes = ChangeSet([source(*(entry(f"e{i}") for i in range(live))).memory])
-    found = outcome_of(changes, {"MEMORY.md": [f"e{i}" for i in range(lost)]}).losses
+    for at in range(lost):
+        changes.archive(("MEMORY.md", at), "stale")
+    found = outcome_of(changes).losses
     assert [loss.detail for loss in found] == [f"{lost} of {live} live entries"] * asked
-
-
-# --- merging
 
 
 def test_one_id_twice_in_a_shelf_is_no_pair_to_merge() -> None:
@@ -158,9 +151,6 @@ def test_tags_of_what_was_merged_are_kept() -> None:
     )
     [kept] = parse(found.texts["MEMORY.md"], "MEMORY.md").entries
     assert (kept.id, kept.extra["tags"], kept.extra["paths"]) == ("a", ["cart", "time"], ["cart/*"])
-
-
-# --- promotion
 
 
 @pytest.mark.parametrize(("jobs", "promoted"), [(2, False), (3, True)])
@@ -199,9 +189,6 @@ def test_a_second_run_promotes_nothing_more() -> None:
         *(task(i, first[f".mem/jobs/j{i}/MEMORY.md"]) for i in range(3)),
     ]
     assert done(*again, promote=True) == CompactOutcome({}, (), (), ())
-
-
-# --- adoption and archives
 
 
 def test_prose_of_another_work_tree_and_norms_are_not_adopted() -> None:

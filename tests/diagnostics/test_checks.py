@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memcli.diagnostics import content as checks
-from memcli.diagnostics.scene import Check, Document
+from memcli.diagnostics.content import Check, Document
 from memcli.memory.grammar import conflict_lines
 from memcli.memory.parser import parse
 from memcli.memory.values import Place, Problem

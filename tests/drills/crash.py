@@ -1,7 +1,6 @@
 """Kill every writing verb at every step and at random instants; nothing may be lost or left behind.
 
-    python -m tests.drills.crash [--kills 1000] [--files 50] [--seed 1] [--seconds 0] [--only
-    VERB]...
+    python -m tests.drills.crash [--kills 1000] [--files 50] [--seed 1] [--only VERB]...
 
 The tree is built anew before each kill. Half of the kills hit the steps of a write, each once
 before any twice (just before the lock, a temporary file, an fsync, the journal, its rename, the
@@ -42,8 +41,7 @@ TOPICS = "cart payment search index queue worker cache token deploy schema".spli
 WISH = "No, don't use unittest here. Always use pytest for new tests, never unittest."
 RULES = "# Rules\n\n- Always run the linter before a commit.\n- Never log a card number.\n"
 PROSE = "# Notes of old\n\nThe billing service was split in two.\n\n## Clocks\n\nFreeze the clock in tests.\n"
-FLOOR = 0.02
-"""Seconds a run is taken to last at least: what is over sooner is killed at its steps."""
+FLOOR = 0.02  # seconds a run is taken to last: what is over sooner is killed at its steps
 
 
 class World:
@@ -117,16 +115,13 @@ class Verb(NamedTuple):
 
     name: str
     arguments: tuple[str, ...]
-    prepare: Callable[[World], None] = lambda world: None
+    prepare: Callable[[World], object] = lambda world: None
     stdin: Callable[[World], str] = lambda world: ""
     twice: bool = False
     takes: bool = False
     codes: tuple[int, ...] = (0,)
     own: bool = False
     settle: bool = False
-
-
-# --- the tree
 
 
 def build(root: Path, files: int) -> None:
@@ -137,9 +132,7 @@ def build(root: Path, files: int) -> None:
             entry_of(f"f{i}-keep", body, importance=0.9),
             entry_of(f"f{i}-dup", body.replace("keeps", "always keeps"), importance=0.4),
             entry_of(f"f{i}-old", f"Retired words about {topic} {i}.", status="retired"),
-            entry_of(
-                f"f{i}-a", f"Plain words about {topic} one {i}, nothing else.", phase="planning"
-            ),
+            entry_of(f"f{i}-a", f"Plain words about {topic} one {i}, no more.", phase="planning"),
             entry_of(f"f{i}-b", f"More {topic} words that stand alone in file {i} of the tree."),
             entry_of(f"f{i}-all", "Restart the queue worker after each deployment of the schema."),
         ]
@@ -171,28 +164,25 @@ def found(world: World, files: int) -> None:
     world.mem("index", "-q")
 
 
-# --- what is killed
-
-
-def _transcript(world: World) -> str:
-    path = world.home / "sessions" / "one.jsonl"
+def transcript(path: Path, session: str, cwd: Path, said: Sequence[tuple[str, str]]) -> str:
     path.parent.mkdir(exist_ok=True)
-    said = ("user", "Write a test for the parser."), ("assistant", "I wrote one."), ("user", WISH)
     lines = [
         {
-            "type": role, "uuid": f"u{i}", "parentUuid": f"u{i - 1}" if i else None, "sessionId": "s-1",
-            "cwd": str(world.root), "timestamp": f"2026-11-20T10:0{i}:00.000Z", "isSidechain": False,
+            "type": role, "uuid": f"{session}-{i}", "sessionId": session, "cwd": str(cwd),
+            "timestamp": f"2026-11-20T10:0{i}:00.000Z", "isSidechain": False,
             "message": {"role": role, "content": text},
         }
         for i, (role, text) in enumerate(said)
     ]  # fmt: skip
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    os.utime(path, (1_700_000_000, 1_700_000_000))
     return str(path)
 
 
-def _ended(world: World) -> None:
-    _transcript(world)
+def _ended(world: World) -> str:
+    said = ("user", "Write a test for the parser."), ("assistant", "I wrote one."), ("user", WISH)
+    path = transcript(world.home / "sessions" / "one.jsonl", "s-1", world.root, said)
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    return path
 
 
 def _payload(world: World) -> str:
@@ -201,7 +191,7 @@ def _payload(world: World) -> str:
 
 
 def _spool(world: World) -> None:
-    path = _transcript(world)
+    path = _ended(world)
     with App(Options(root=str(world.root)), world.environ, world.root) as app:
         history = State(world.state, app.project.key)
         Spool(history).add(Spooled("s-1", path, True, os.stat(path).st_size))
@@ -232,9 +222,8 @@ def _unmarked(world: World) -> None:
     for i in (0, 1, 3):
         name = f".mem/jobs/j{i}/MEMORY.md" if i % 3 else f"tasks/t{i}.md"
         path = world.root / name
-        path.write_text(
-            path.read_text(encoding="utf-8").replace(f"id: f{i}-b\n", ""), encoding="utf-8"
-        )
+        text = path.read_text(encoding="utf-8").replace(f"id: f{i}-b\n", "")
+        path.write_text(text, encoding="utf-8")
     (world.root / ".gitignore").unlink()
 
 
@@ -266,12 +255,8 @@ VERBS = (
 )  # fmt: skip
 
 
-# --- one kill
-
-
 class Whole(NamedTuple):
-    """What an undisturbed run does: all texts it may leave a file with, its ends, its steps, its
-    time.
+    """What an undisturbed run does: all texts it may leave a file with, its ends, steps, time.
 
     `order` is that in which the steps are hit.
     """
@@ -284,25 +269,9 @@ class Whole(NamedTuple):
     seconds: float
 
 
-class Outcome(NamedTuple):
-    """How the kills ended: before anything was written, after all of it, and in between (finished
-    later).
-
-    `late` ones came when the command had ended by itself.
-    """
-
-    untouched: int
-    finished: int
-    between: int
-    late: int
-    failures: tuple[str, ...]
-    by_verb: dict[str, int]
-
-
 class Drill:
-    def __init__(self, base: Path, files: int, seed: int, trials: int = 3) -> None:
+    def __init__(self, base: Path, files: int, seed: int) -> None:
         self.world = World(base)
-        self.trials = trials
         self.dice = random.Random(seed)
         self.failures: list[str] = []
         self.counts: Counter[str] = Counter()
@@ -387,12 +356,11 @@ class Drill:
         verb.prepare(self.world)
         self.world.save(verb.name)
         old = self.world.files()
-        states, steps, seconds = [old], [], []
-        for _ in range(self.trials):
-            self.world.put(verb.name)
-            started = time.perf_counter()
-            self._expect(self.again(verb), verb, "undisturbed")
-            seconds.append(time.perf_counter() - started)
+        states, steps = [old], []
+        self.world.put(verb.name)
+        started = time.perf_counter()
+        self._expect(self.again(verb), verb, "undisturbed")
+        seconds = max(FLOOR, time.perf_counter() - started)
         ends = [self.world.files()]
         self._expect(self.again(verb), verb, "for the second time")
         ends.append(self.world.files())
@@ -412,22 +380,11 @@ class Drill:
             self.failures.append(f"{verb.name}: does nothing in this drill")
         accepted = tuple(ends if verb.twice or verb.takes else ends[:1])
         order = tuple(self.dice.sample(range(len(steps)), len(steps)))
-        return Whole(
-            old,
-            accepted,
-            texts,
-            tuple(steps),
-            order,
-            max(FLOOR, sorted(seconds)[len(seconds) // 2]),
-        )
+        return Whole(old, accepted, texts, tuple(steps), order, seconds)
 
     def _expect(self, code: int, verb: Verb, when: str) -> None:
         if code not in verb.codes:
-            said = (
-                self.world.said.read_text(encoding="utf-8", errors="replace")
-                if not verb.own
-                else ""
-            )
+            said = "" if verb.own else self.world.said.read_text(encoding="utf-8", errors="replace")
             self.failures.append(f"{verb.name} {when}: exit {code}: {said[-400:]}")
 
     def kill(self, verb: Verb, whole: Whole, number: int) -> None:
@@ -450,9 +407,8 @@ class Drill:
         self._expect(self.again(verb), verb, f"again after {label}")
         end = self.world.files()
         if plain(end) not in map(plain, whole.ends):
-            wrong.append(
-                f"the next run ends elsewhere: {_differing(plain(whole.ends[0]), plain(end))}"
-            )
+            differing = _differing(plain(whole.ends[0]), plain(end))
+            wrong.append(f"the next run ends elsewhere: {differing}")
         wrong += lost({**whole.old, **now}, end, allowed=_taken(verb, whole))
         wrong += [*litter(self.world), *unlike_a_rebuild(self.world)]
         self.failures += [f"{label}: {what}" for what in wrong]
@@ -502,18 +458,13 @@ def torn(whole: Whole, now: dict[str, str]) -> list[str]:
 
 
 def lost(before: dict[str, str], now: dict[str, str], *, allowed: set[str]) -> list[str]:
-    return [
-        f"{entry} is in no file"
-        for entry in sorted(ids(before) - ids(now) - _titles(now) - allowed)
-    ]
+    gone = ids(before) - ids(now) - _titles(now) - allowed
+    return [f"{entry} is in no file" for entry in sorted(gone)]
 
 
 def litter(world: World) -> list[str]:
-    paths = [
-        *world.base.joinpath("world").rglob("*.mem-tmp-*"),
-        *(world.state / "pending").glob("*"),
-    ]
-    paths += (world.state / "aside").glob("*")
+    paths = [*world.base.joinpath("world").rglob("*.mem-tmp-*")]
+    paths += [*(world.state / "pending").glob("*"), *(world.state / "aside").glob("*")]
     lock = world.state / "write.lock"
     paths += [lock] if lock.exists() and lock.stat().st_size else []
     return [f"left {path.relative_to(world.base)}" for path in paths]
@@ -528,9 +479,8 @@ def unlike_a_rebuild(world: World) -> list[str]:
     code += forge.ended(forge.start(("index", "-q"), world.root, other, world.said))
     if code:
         return [f"mem index: exit {code}: {world.said.read_text(encoding='utf-8')[-300:]}"]
-    pairs = zip(
-        ("files", "chunks", "relations"), rows(world.root / ".memory.db"), rows(fresh), strict=True
-    )
+    names = ("files", "chunks", "relations")
+    pairs = zip(names, rows(world.root / ".memory.db"), rows(fresh), strict=True)
     return [
         f"the index is not what a rebuild gives: {name}: {len(set(own) ^ set(other))} rows of {len(other)}"
         for name, own, other in pairs
@@ -557,42 +507,6 @@ def rows(path: Path) -> list[list[tuple[object, ...]]]:
         db.close()
 
 
-# --- all of them
-
-
-def drill(
-    kills: int,
-    files: int,
-    seed: int,
-    *,
-    seconds: float = 0,
-    only: Sequence[str] = (),
-    trials: int = 3,
-) -> Outcome:
-    """Run the drill; see the module's text. With `seconds` it ends then, after a whole round of
-    verbs.
-
-    `trials` is how often a whole run is timed.
-    """
-    forge.load()
-    until = time.monotonic() + seconds if seconds else float("inf")
-    with tempfile.TemporaryDirectory(prefix="mem-drill-", dir=memory()) as folder:
-        run = Drill(Path(folder), files, seed, trials)
-        verbs = [verb for verb in VERBS if not only or verb.name in only]
-        wholes = [run.learn(verb) for verb in verbs]
-        by_verb: Counter[str] = Counter()
-        for number in range(kills):
-            verb, whole = verbs[number % len(verbs)], wholes[number % len(verbs)]
-            if number % len(verbs) == 0 and time.monotonic() > until:
-                break
-            run.kill(verb, whole, number // len(verbs))
-            by_verb[verb.name] += 1
-        untouched, finished, between, late = (
-            run.counts[name] for name in ("untouched", "finished", "between", "late")
-        )
-        return Outcome(untouched, finished, between, late, tuple(run.failures), dict(by_verb))
-
-
 def memory() -> str | None:
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
@@ -602,32 +516,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--files", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=0)
     parser.add_argument("--only", action="append", default=[], metavar="VERB")
-    parser.add_argument("--trials", type=int, default=3)
     given = parser.parse_args(arguments)
-    done = drill(
-        given.kills,
-        given.files,
-        given.seed,
-        seconds=given.seconds,
-        only=given.only,
-        trials=given.trials,
-    )
+    forge.load()
+    with tempfile.TemporaryDirectory(prefix="mem-drill-", dir=memory()) as folder:
+        run = Drill(Path(folder), given.files, given.seed)
+        verbs = [verb for verb in VERBS if not given.only or verb.name in given.only]
+        wholes = [run.learn(verb) for verb in verbs]
+        for number in range(given.kills):
+            at = number % len(verbs)
+            run.kill(verbs[at], wholes[at], number // len(verbs))
+    counts = run.counts
     print(
-        f"{sum(done.by_verb.values())} kills of {len(done.by_verb)} verbs over {given.files} files:"
-        f" {done.untouched} before anything was written, {done.between} in between, {done.finished} when all"
-        f" was written, {done.late} after the end; {len(done.failures)} failures"
+        f"{given.kills} kills of {len(verbs)} verbs over {given.files} files:"
+        f" {counts['untouched']} before anything was written, {counts['between']} in between,"
+        f" {counts['finished']} when all was written, {counts['late']} after the end;"
+        f" {len(run.failures)} failures"
     )
-    for failure in done.failures[:40]:
+    for failure in run.failures[:40]:
         print(failure)
-    return 1 if done.failures else 0
+    return 1 if run.failures else 0
 
 
 def _differing(one: dict[str, str], other: dict[str, str]) -> str:
-    return ", ".join(
-        sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
-    )
+    names = one.keys() | other.keys()
+    return ", ".join(sorted(name for name in names if one.get(name) != other.get(name)))
 
 
 if __name__ == "__main__":

@@ -34,12 +34,10 @@ from memcli.errors import RefusedError
 from memcli.memory.parser import parse
 from memcli.providers.embed.local import Local
 from tests.drills import forge
-from tests.drills.crash import World, entry_of, litter, memory, unlike_a_rebuild
+from tests.drills.crash import World, entry_of, litter, memory, transcript, unlike_a_rebuild
 
-LONGEST = 60.0
-"""Seconds after which a command is taken to hang."""
-COUNTED = 8
-"""Entries that are reinforced."""
+LONGEST = 60.0  # seconds after which a command is taken to hang
+COUNTED = 8  # entries that are reinforced
 SUBJECTS = "invoice parser cache ledger router mailer scanner tenant".split()
 WORK = ("recall",) * 4 + ("reinforce",) * 4 + ("add",) * 3 + ("index", "compact", "extract")
 
@@ -54,22 +52,10 @@ class Done(NamedTuple):
     said: str
 
 
-class Outcome(NamedTuple):
-    """How many commands of which verb ran, were refused as another was writing; the longest."""
-
-    ran: dict[str, int]
-    refused: int
-    longest: float
-    failures: tuple[str, ...]
-
-
 def build(root: Path) -> None:
-    counted = [
-        entry_of(
-            f"counted-{i}", f"The {subject} of the shop must be restarted by hand on day {i + 3}."
-        )
-        for i, subject in enumerate(SUBJECTS[:COUNTED])
-    ]
+    told = "The {} of the shop must be restarted by hand on day {}."
+    named = enumerate(SUBJECTS[:COUNTED])
+    counted = [entry_of(f"counted-{i}", told.format(name, i + 3)) for i, name in named]
     (root / "MEMORY.md").write_text("\n".join(counted), encoding="utf-8")
     for i, subject in enumerate(SUBJECTS):
         folder = root / ".mem/jobs" / f"j{i}"
@@ -81,9 +67,6 @@ def build(root: Path) -> None:
             entry_of(f"j{i}-old", f"What was true of {subject} once.", status="retired"),
         ]
         (folder / "MEMORY.md").write_text("\n".join(entries), encoding="utf-8")
-
-
-# --- one process
 
 
 class Worker:
@@ -139,32 +122,16 @@ class Worker:
         return " ".join("".join(self.dice.choices(syllables, k=3)) for _ in range(9))
 
     def _session(self, word: str) -> str:
-        path = self.world.home / "sessions" / f"{word}.jsonl"
-        path.parent.mkdir(exist_ok=True)
-        said = (
-            ("user", f"Write the {word} module."), ("assistant", "I wrote it."),
-            ("user", f"No, don't use print there. Always use the logger named {word}, never print."),
-        )  # fmt: skip
-        lines = [
-            {
-                "type": role, "uuid": f"{word}-{i}", "sessionId": word, "cwd": str(self.tree),
-                "timestamp": f"2026-11-20T10:0{i}:00.000Z", "isSidechain": False,
-                "message": {"role": role, "content": text},
-            }
-            for i, (role, text) in enumerate(said)
-        ]  # fmt: skip
-        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-        return str(path)
+        wish = f"No, don't use print there. Always use the logger named {word}, never print."
+        said = ("user", f"Write the {word} module."), ("assistant", "I wrote it."), ("user", wish)
+        return transcript(self.world.home / "sessions" / f"{word}.jsonl", word, self.tree, said)
 
     def _run(self, verb: str, arguments: Sequence[str], what: str) -> None:
         started = time.monotonic()
         code = patient(forge.start(arguments, self.tree, self.world.environ, self.said))
         said = self.said.read_text(encoding="utf-8", errors="replace")
-        self._note(
-            Done(
-                verb, code, what, time.monotonic() - started, said if code or _is_bad(said) else ""
-            )
-        )
+        told = said if code or _is_bad(said) else ""
+        self._note(Done(verb, code, what, time.monotonic() - started, told))
 
     def _git(self, verb: str, *arguments: str, ok: Sequence[int] = (0,)) -> int:
         started = time.monotonic()
@@ -195,36 +162,6 @@ def patient(pid: int) -> int:
 
 def _is_bad(said: str) -> bool:
     return "Traceback" in said or "locked" in said
-
-
-# --- all of them
-
-
-def drill(processes: int, seconds: float, seed: int, embedder: str = "none") -> Outcome:
-    forge.load()
-    with tempfile.TemporaryDirectory(prefix="mem-crowd-", dir=memory()) as folder:
-        world = World(Path(folder))
-        world.environ["MEM_EMBEDDER"] = embedder
-        if embedder == "local":
-            Local(lambda: world.base / "cache" / "mem").words(
-                ["word"]
-            )  # the table, made once for a user
-        trees = _begin(world, processes)
-        workers = [Worker(world, i, seed, tree) for i, tree in enumerate(trees)]
-        until = time.time() + seconds
-        failures = []
-        for i, pid in enumerate([_forked(worker, until) for worker in workers]):
-            code = forge.ended(pid)
-            failures += [f"process {i} ended with {code}"] if code else []
-        done = [Done(*json.loads(line)) for w in workers for line in _lines(w.log)]
-        failures += _merged(world, [tree for tree in trees if tree != world.root])
-        failures += [*judged(done), *missing(world.root, done), *miscounted(world.root, done)]
-        failures += [*litter(world), *unlike_a_rebuild(world)]
-        refused = sum(each.code == RefusedError.code for each in done)
-        ran = dict(Counter(each.verb for each in done))
-        return Outcome(
-            ran, refused, max((each.seconds for each in done), default=0.0), tuple(failures)
-        )
 
 
 def _begin(world: World, processes: int) -> list[Path]:
@@ -316,15 +253,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--embedder", choices=("none", "local"), default="none")
     given = parser.parse_args(arguments)
-    done = drill(given.processes, given.seconds, given.seed, given.embedder)
-    ran = ", ".join(f"{count} {verb}" for verb, count in sorted(done.ran.items()))
+    forge.load()
+    with tempfile.TemporaryDirectory(prefix="mem-crowd-", dir=memory()) as folder:
+        world = World(Path(folder))
+        world.environ["MEM_EMBEDDER"] = given.embedder
+        if given.embedder == "local":  # the table, made once for a user
+            Local(lambda: world.base / "cache" / "mem").words(["word"])
+        trees = _begin(world, given.processes)
+        workers = [Worker(world, i, given.seed, tree) for i, tree in enumerate(trees)]
+        until = time.time() + given.seconds
+        pids = [_forked(worker, until) for worker in workers]
+        ends = [forge.ended(pid) for pid in pids]
+        failures = [f"process {i} ended with {code}" for i, code in enumerate(ends) if code]
+        done = [Done(*json.loads(line)) for w in workers for line in _lines(w.log)]
+        failures += _merged(world, [tree for tree in trees if tree != world.root])
+        failures += [*judged(done), *missing(world.root, done), *miscounted(world.root, done)]
+        failures += [*litter(world), *unlike_a_rebuild(world)]
+    refused = sum(each.code == RefusedError.code for each in done)
+    ran = ", ".join(f"{n} {verb}" for verb, n in sorted(Counter(d.verb for d in done).items()))
+    longest = max((each.seconds for each in done), default=0.0)
     print(
         f"{given.processes} processes, {given.seconds:g} s, embedder {given.embedder}: {ran}; the longest"
-        f" took {done.longest:.1f} s, {done.refused} were told to wait; {len(done.failures)} failures"
+        f" took {longest:.1f} s, {refused} were told to wait; {len(failures)} failures"
     )
-    for failure in done.failures[:40]:
-        print(failure)
-    return 1 if done.failures else 0
+    print("\n".join(failures[:40]))
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":

@@ -17,9 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,17 +47,11 @@ def commit(root: Path, message: str = "All of it") -> None:
     if not (root / ".git").exists():
         subprocess.run([*git, "init", "-q"], cwd=root, check=True)
         (root / ".git" / "info" / "exclude").write_text(".memory.db*\n")
-        subprocess.run(
-            [*git, "commit", "-q", "--allow-empty", "-m", root.name],
-            cwd=root,
-            check=True,
-            env={**os.environ, "GIT_AUTHOR_DATE": FIRST, "GIT_COMMITTER_DATE": FIRST},
-        )
+        env = {**os.environ, "GIT_AUTHOR_DATE": FIRST, "GIT_COMMITTER_DATE": FIRST}
+        first = [*git, "commit", "-q", "--allow-empty", "-m", root.name]
+        subprocess.run(first, cwd=root, check=True, env=env)
     subprocess.run([*git, "add", "-A"], cwd=root, check=True)
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", message], cwd=root, check=True)
-
-
-# --- quality
 
 
 def quality(server: Server, folder: Path, sets: Sequence[str] = ()) -> dict[str, Any]:
@@ -111,8 +103,6 @@ def _apps(data: retrieval.Set, folder: Path, url: str, sets: Sequence[str]) -> d
     return apps
 
 
-# --- many projects
-
 OWNER = "postgres"
 """Whoever fills a server, and the team of what it pushes."""
 VOCABULARY = 30_000
@@ -134,49 +124,20 @@ def texts(seed: int, entries: int) -> list[str]:
     ]  # fmt: skip
 
 
-def load(url: str, projects: int, entries: int, model: str, jobs: int = 1) -> float:
+def load(url: str, projects: int, entries: int, model: str) -> None:
     import psycopg
 
-    began = time.monotonic()
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(
             "DROP INDEX mem.chunks_words, mem.chunks_entry, mem.chunks_file, mem.terms_term"
         )
-        _load_all(url, range(projects), entries, model, OWNER, jobs)
-        connection.execute("SET maintenance_work_mem = '3GB'")
-        connection.execute("SET max_parallel_maintenance_workers = 2")
+        with closing(Tokenizer()) as tokenizer:
+            for number in range(projects):
+                _load_project(connection, tokenizer, number, entries, model)
         for statement in INDEXES:
-            _tell(began, statement)
             connection.execute(statement)
-        _tell(began, "the index over the vectors")
         link.index_vectors(connection, model, DIM)
-        _tell(began, "VACUUM")
         connection.execute("VACUUM ANALYZE")
-    return time.monotonic() - began
-
-
-def _load_all(url: str, numbers: range, entries: int, model: str, team: str, jobs: int) -> None:
-    shares = [(url, numbers[job::jobs], entries, model, team) for job in range(jobs)]
-    if jobs == 1:
-        _load_share(*shares[0])
-    else:
-        with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-            list(pool.map(_load_share, *zip(*shares, strict=True)))
-
-
-def _load_share(url: str, numbers: range, entries: int, model: str, team: str) -> None:
-    import psycopg
-
-    began = time.monotonic()
-    with closing(Tokenizer()) as tokenizer, psycopg.connect(url, autocommit=True) as connection:
-        for place, number in enumerate(numbers):
-            _load_project(connection, tokenizer, number, entries, model, team)
-            if place % 50 == 49:
-                _tell(began, f"{place + 1} of {len(numbers)} projects loaded")
-
-
-def _tell(began: float, what: str) -> None:
-    print(f"{time.monotonic() - began:7.1f} s: {what}", file=sys.stderr, flush=True)
 
 
 INDEXES = (
@@ -188,32 +149,26 @@ INDEXES = (
 
 
 def _load_project(
-    connection: Any, tokenizer: Tokenizer, number: int, entries: int, model: str, team: str
+    connection: Any, tokenizer: Tokenizer, number: int, entries: int, model: str
 ) -> None:
     import numpy as np
 
     key = key_of(f"{number:040x}", ".")
-    identity = Identity(
-        key, f"acme/project-{number}", f"{number:040x}", ".", "c" * 40, "git@github.com:acme/x.git"
-    )
-    sent = writer.chunks(
-        parse("\n".join(texts(number, entries)), "MEMORY.md"), "MEMORY.md", live=True
-    )
-    found = tokenizer.words(writer.searched(sent), (f"=t:{team}", f"=p:{key}"))
-    file = writer.FileChange(
-        writer.number("MEMORY.md"), "MEMORY.md", "h", Place("project", "memory"), sent
-    )
+    name, url = f"acme/project-{number}", "git@github.com:acme/x.git"
+    identity = Identity(key, name, f"{number:040x}", ".", "c" * 40, url)
+    memory = parse("\n".join(texts(number, entries)), "MEMORY.md")
+    sent = writer.chunks(memory, "MEMORY.md", live=True)
+    found = tokenizer.words(writer.searched(sent), (f"=t:{OWNER}", f"=p:{key}"))
+    where = Place("project", "memory")
+    file = writer.FileChange(writer.number("MEMORY.md"), "MEMORY.md", "h", where, sent)
     vectors = np.random.default_rng(number).integers(-60, 60, (len(sent), DIM), dtype=np.int8)
     new = [
         writer.NewChunk(file, own, its, literal(vector.tobytes()))
         for own, its, vector in zip(sent, found, vectors, strict=True)
     ]
-    facts = writer.Facts(team, identity.commit, identity.remote, identity.name, model, DIM)
+    facts = writer.Facts(OWNER, identity.commit, identity.remote, identity.name, model, DIM)
     change = writer.Change(facts, [file], (), new, (), anew=False, archived=False)
     writer.write(connection, identity, 0, change)
-
-
-# --- chaos
 
 
 class Outcome(NamedTuple):
@@ -267,11 +222,10 @@ class _Run:
         for number in range(max(workers // 2, 1)):
             root = self.folder / f"p{number}"
             self._write(root, 0)
-            subprocess.run(
-                ["git", "clone", "-q", str(root), str(self.folder / f"p{number}-clone")], check=True
-            )
+            clone = self.folder / f"p{number}-clone"
+            subprocess.run(["git", "clone", "-q", str(root), str(clone)], check=True)
             self._app(root).__exit__()
-            for place in (root, self.folder / f"p{number}-clone"):
+            for place in (root, clone):
                 self._threads.append(threading.Thread(target=self._push_all, args=(place,)))
             for _ in range(2):
                 self._threads.append(threading.Thread(target=self._read_all, args=(f"p{number}",)))
@@ -288,16 +242,10 @@ class _Run:
 
     def _write(self, root: Path, state: int) -> None:
         root.mkdir(exist_ok=True)
-        some = [
-            retrieval.entry(
-                {
-                    "id": f"{i}",
-                    "title": f"entry {i}",
-                    "text": f"common number-{i} xstate{state}x {'long ' * (i % 9)}",
-                }
-            )
-            for i in range(self.entries)
-        ]
+        some = []
+        for i in range(self.entries):
+            text = f"common number-{i} xstate{state}x {'long ' * (i % 9)}"
+            some.append(retrieval.entry({"id": f"{i}", "title": f"entry {i}", "text": text}))
         (root / "MEMORY.md").write_text("\n".join(some[::2]))
         (root / "tasks").mkdir(exist_ok=True)
         (root / "tasks" / "t.md").write_text("\n".join(some[1::2]))
@@ -337,16 +285,11 @@ class _Run:
     def _read(self, name: str) -> set[str]:
         app = self._app(self.folder / "home")
         try:
-            report = recall(
-                app, RecallRequest("common", ranked_only=True, shared=True, projects=(name,))
-            )
+            asked = RecallRequest("common", ranked_only=True, shared=True, projects=(name,))
+            report = recall(app, asked)
             self.reads += 1
-            states = {
-                word
-                for hit in report.hits
-                for word in hit.text.split()
-                if word.startswith("xstate")
-            }
+            words = {word for hit in report.hits for word in hit.text.split()}
+            states = {word for word in words if word.startswith("xstate")}
             if len(states) != 1 or len(report.hits) != self.entries:
                 self._fail(f"read of {name}: {len(report.hits)} entries of {sorted(states)}")
             return states

@@ -16,8 +16,7 @@ from tests.fuzz.hostile import CHARACTERS, SEEDS, TOKENS, mutated
 
 EVENTS: Final = ("prompt", "pre-tool", "pre-compact")
 """What can be called in this process; the others start workers."""
-ENDS_IN: Final = 30.0
-"""Seconds after which a process is taken to hang: ten times what a hook allows itself."""
+ENDS_IN: Final = 30.0  # seconds after which a process hangs: ten times what a hook has
 _FIELDS: Final = (
     "session_id", "conversation_id", "cwd", "workspace_roots", "transcript_path", "source", "prompt",
     "user_prompt", "tool_name", "tool_input", "agent_id", "hook_event_name",
@@ -94,14 +93,9 @@ def checked(out: bytes, err: bytes, *, code: int, event: str = "") -> None:
     assert event not in ("pre-compact", "session-end")
 
 
-# --- processes
-
 FEEDS: Final = {
     "closed": "<&-",
     "zeros without end": "< /dev/zero",
-    "nothing": "< /dev/null",
-    "no place for the answer": "< {said} >&-",
-    "a full disk for the answer": "< {said} > /dev/full",
     "no streams at all": "<&- >&- 2>&-",
     "a folder that is gone": "< {said}",
 }

@@ -15,7 +15,6 @@ class Hangs(Exception):
 
 @contextmanager
 def patience(seconds: int = PATIENCE) -> Iterator[None]:
-
     def give_up(number: int, frame: FrameType | None) -> None:
         raise Hangs(f"more than {seconds} s")
 

@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 from memcli.compaction import merge
-from memcli.compaction.consolidate import questions as consolidate
-from memcli.compaction.consolidate.questions import EpisodeBatch
+from memcli.compaction import questions as consolidate
+from memcli.compaction.questions import EpisodeBatch
 from memcli.compaction.steps import Pair
 from memcli.diagnostics import content as checks
 from memcli.errors import DataError, MemError, ProviderError, UsageError
@@ -62,9 +62,6 @@ def as_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-# --- memory files
-
-
 def _memory(text: str) -> None:
     file = parse(text, NAME)
     spans = [(segment.start, segment.end) for segment in file.segments]
@@ -104,17 +101,14 @@ def _checked(text: str) -> None:
 def _merged(text: str) -> None:
     third = len(text) // 3
     sides = text, text[:third] + text[third * 2 :], text[third:]
-    both = merge.merge(*sides, path=NAME, merge_prose=lambda old, mine, other: (mine + other, 0))
-    parse(both.text, NAME)
+    both, _ = merge.merge(*sides, path=NAME, merge_prose=lambda old, mine, other: (mine + other, 0))
+    parse(both, NAME)
 
 
 def _safe_body(text: str) -> None:
     body = safe_body(text)
     written = render_entry({"id": "x", "type": "corrective"}, body) + "\n\n---\nid: y\n---\nb\n"
     assert [entry.id for entry in parse(written, NAME).entries] == ["x", "y"]
-
-
-# --- sessions
 
 
 def _session(text: str, format: str = "") -> None:
@@ -132,17 +126,13 @@ def _learned(text: str) -> None:
             episodes.told(session, part, found)
 
 
-# --- questions
-
-
 @cache
 def _fts() -> sqlite3.Connection:
     schema = (Path(lexical.__file__).parent / "schema.sql").read_text(encoding="utf-8")
     db = sqlite3.connect(":memory:", isolation_level=None)
     db.executescript(schema)
-    db.execute(
-        "INSERT INTO chunks_fts (rowid, title, text, tags, date, parts) VALUES (1, 'a', 'b', '', '', '')"
-    )
+    row = "(rowid, title, text, tags, date, parts) VALUES (1, 'a', 'b', '', '', '')"
+    db.execute(f"INSERT INTO chunks_fts {row}")
     return db
 
 
@@ -166,9 +156,6 @@ def _payload(text: str) -> None:
 
 def _command(text: str) -> None:
     before_tool.runs(before_tool.parse_command(text), ("git push*",), text)
-
-
-# --- replies
 
 
 def _reply(text: str) -> None:
@@ -211,9 +198,6 @@ def _facts(text: str) -> None:
             consolidate.read_lesson(consolidated, EpisodeBatch(NAME, ()))
         except ProviderError:
             continue
-
-
-# --- files of other programs
 
 
 def _settings(text: str) -> None:
@@ -261,9 +245,6 @@ def _noted(text: str) -> None:
     drafts.moved_assumptions(text, "", "2026-11-21")
 
 
-# --- texts
-
-
 def _prompt(text: str) -> None:
     safe = for_prompt(text)
     assert "</recalled-memory" not in safe.lower()
@@ -286,9 +267,8 @@ def _similar(text: str) -> None:
 def _each_format() -> Iterator[Target]:
     for format in ("", *reader.FORMATS):
         if format != "opencode":  # a database, see `opencode`
-            yield Target(
-                f"transcript {format or 'unknown'}", partial(_session, format=format), (DataError,)
-            )
+            run = partial(_session, format=format)
+            yield Target(f"transcript {format or 'unknown'}", run, (DataError,))
 
 
 def _opencode(text: str) -> None:
@@ -296,11 +276,11 @@ def _opencode(text: str) -> None:
         path = Path(folder) / "opencode.db"
         with closing(sqlite3.connect(path)) as db:
             db.executescript(_HASTY)
-            db.execute(
-                "CREATE TABLE session (id, directory, title, time_created, time_updated, parent_id)"
+            db.executescript(
+                "CREATE TABLE session (id, directory, title, time_created, time_updated, parent_id);"
+                "CREATE TABLE message (id, session_id, time_created, data);"
+                "CREATE TABLE part (id, message_id, session_id, time_created, data);"
             )
-            db.execute("CREATE TABLE message (id, session_id, time_created, data)")
-            db.execute("CREATE TABLE part (id, message_id, session_id, time_created, data)")
             shown = text.replace("\ud800", "?").encode("utf-8", "replace").decode()
             for table, row in (
                 ("session", ("s", "/", shown, 1, 1, None)),

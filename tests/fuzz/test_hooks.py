@@ -18,9 +18,8 @@ from tests.fuzz import hooks
 def shop(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.setattr(protocol, "SECONDS", 600.0)
     keys = {"type": "corrective", "commands": ["git push*"], "paths": ["src/*.py"]}
-    project.write(
-        "MEMORY.md", project.entry("Clock", "Checkout tests fail at midnight.", id="clock", **keys)
-    )
+    own = project.entry("Clock", "Checkout tests fail at midnight.", id="clock", **keys)
+    project.write("MEMORY.md", own)
     project.mem("index")
     return project
 
@@ -65,9 +64,8 @@ def test_input_that_never_ends_is_not_waited_for(shop: Project, tmp_path: Path) 
 def test_what_no_file_is_called_is_no_path(name: str) -> None:
     """A folder like that makes a call that says nothing; a transcript like that is none."""
     assert protocol.parse_payload(json.dumps({"session_id": "s", "cwd": name}).encode()) is None
-    said = protocol.parse_payload(
-        json.dumps({"session_id": "s", "cwd": "/", "transcript_path": name}).encode()
-    )
+    call = {"session_id": "s", "cwd": "/", "transcript_path": name}
+    said = protocol.parse_payload(json.dumps(call).encode())
     assert said is not None and said.transcript == ""
 
 

@@ -109,6 +109,6 @@ def test_answers_that_cannot_all_be_kept_are_not_kept(tmp_path: Path) -> None:
     """One that SQLite refuses takes the others back: half of a lesson is asked for again."""
     history = State(tmp_path, "p")
     with pytest.raises(Exception, match="NOT NULL"), history.transaction():
-        history.note("judged", [("q1", "yes"), ("q2", None)])
-    assert history.judged() == {}
+        history.note("health", [("2026-11-20", 1.0, 1, 1, "{}"), ("2026-11-21", None, 1, 1, "{}")])
+    assert history.snapshots() == []
     history.close()

@@ -3,14 +3,15 @@
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memcli.compaction.plan import MemoryInput
-from memcli.compaction.steps import Pair, Verdict
+from memcli.compaction.steps import Pair
 from memcli.index.lexical import STOP_WORDS
 from memcli.memory.grammar import DETAIL
 from memcli.memory.values import Entry
+from memcli.providers.llm import Ask, Model
 from memcli.providers.llm.ledger import parse_json
 from memcli.similarity.claims import claim
 from memcli.text import model_output
@@ -27,6 +28,9 @@ VERDICTS = ("new", "reinforce", "update", "invalidate", "unsure")
 FACT_KINDS = ("fact", "decision", "pitfall", "workflow", "architecture", "preference")
 """Kinds that a model may give. A policy is a person's to make."""
 RATINGS = ("again", "hard", "good", "easy")
+MOST_OPERATIONS = 20
+DRAWN = 0.3
+"""Share of a fact's words that an episode must say, of those of the best when it is named."""
 
 
 class QuotedEntry(NamedTuple):
@@ -39,12 +43,6 @@ class QuotedEntry(NamedTuple):
     def words(self) -> str:
         """Title and text; of an episode without its details."""
         return f"{self.entry.title}\n{summary_of(self.entry)}"
-
-    @property
-    def when(self) -> str:
-        """Its date, or when it began."""
-        entry = self.entry
-        return str(entry.extra.get("started_at") or entry.date or entry.created_at)
 
 
 class EpisodeBatch(NamedTuple):
@@ -67,7 +65,7 @@ def due(sources: Sequence[MemoryInput]) -> list[EpisodeBatch]:
                 shown.setdefault(entry.id, QuotedEntry(source.path, entry))
     found = []
     for _, unique in sorted(homes.items()):
-        waiting = sorted(unique.values(), key=lambda item: (item.when, item.entry.id))
+        waiting = sorted(unique.values(), key=lambda item: _began(item.entry))
         surprise = max(float(item.entry.extra.get("surprise", 0)) for item in waiting)
         if len(waiting) >= DUE or surprise >= STRIKING:
             folder = f"/{waiting[0].path}".rpartition("/")[0].removesuffix("/tasks")
@@ -77,8 +75,11 @@ def due(sources: Sequence[MemoryInput]) -> list[EpisodeBatch]:
     return found
 
 
-_TEXTS: Mapping[str, str] = tomllib.loads(table("compaction/consolidate/questions.toml"))
-SYSTEM = _TEXTS["system"]
+def _began(entry: Entry) -> tuple[str, str]:
+    return str(entry.extra.get("started_at") or entry.date or entry.created_at), entry.id
+
+
+_TEXTS: Mapping[str, str] = tomllib.loads(table("compaction/questions.toml"))
 
 
 def _strict(**properties: Any) -> dict[str, Any]:
@@ -86,12 +87,11 @@ def _strict(**properties: Any) -> dict[str, Any]:
     return {**shape, "required": list(properties), "additionalProperties": False}
 
 
-def _list_of(name: str, item: Mapping[str, Any]) -> dict[str, Any]:
-    return _strict(**{name: {"type": "array", "items": item}})
+def _list(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": item}
 
 
-def _one_of(*words: str) -> dict[str, Any]:
-    """A word of these; any other is read as unsure, good or fact, and no reason to refuse."""
+def _one_of(*words: str) -> dict[str, Any]:  # another is read as unsure, good or fact
     return {"type": "string", "description": "one of " + ", ".join(words)}
 
 
@@ -102,38 +102,45 @@ _FACT = _strict(
     kind=_one_of(*FACT_KINDS),
     title=_TEXT,
     body=_TEXT,
-    episodes={"type": "array", "items": _TEXT},
+    episodes=_list(_TEXT),
 )
 _VERDICT = _strict(
     pair={"type": "integer"}, verdict=_one_of(*VERDICTS), keep=_TEXT, title=_TEXT, body=_TEXT
 )
-FACTS_SCHEMA = _list_of("facts", _FACT)
-VERDICTS_SCHEMA = _list_of("verdicts", _VERDICT)
-JUDGE_SCHEMA = _list_of("verdicts", _strict(id=_TEXT, agnostic=_one_of("yes", "no", "unsure")))
-RATINGS_SCHEMA = _list_of("ratings", _strict(id=_TEXT, rating=_one_of(*RATINGS)))
+_JUDGED = _strict(id=_TEXT, agnostic=_one_of("yes", "no", "unsure"))
+_RATED = _strict(id=_TEXT, rating=_one_of(*RATINGS))
+SCHEMAS = {
+    "consolidate": _strict(facts=_list(_FACT)),
+    "resolve": _strict(verdicts=_list(_VERDICT)),
+    "promote": _strict(verdicts=_list(_JUDGED)),
+    "reinforce": _strict(ratings=_list(_RATED)),
+}
+"""The shape of a reply by what is asked for; of that name is the question in questions.toml."""
+
+
+def ask(model: Model, name: str, prompts: Iterable[str], shared: str = "") -> list[str]:
+    """Return what a model says to the questions of that name."""
+    how: dict[str, Any] = {"schema": SCHEMAS[name], "max_tokens": 6000, "purpose": name}
+    return [model.ask(Ask(_TEXTS["system"], prompt, shared, **how)).text for prompt in prompts]
+
+
+def question(name: str, **shown: Iterable[Entry]) -> str:
+    """Return the question of that name about entries, by their heading."""
+    parts = [f"{head}\n{_json([*map(_row, rows)])}\n" for head, rows in shown.items()]
+    return _TEXTS[name] + "\n".join(parts)
 
 
 def facts_question(batch: EpisodeBatch) -> str:
     """What do these episodes teach that is worth knowing next time?"""
-    episodes, related = (_json([_row(i.entry) for i in part]) for part in batch[1:])
-    return f"{_TEXTS['facts']}EPISODES\n{episodes}\n\nRELATED\n{related}\n"
+    told, known = ([item.entry for item in part] for part in batch[1:])
+    return question("consolidate", EPISODES=told, RELATED=known)
 
 
 def pairs_question(pairs: Sequence[Pair]) -> str:
     """Which of two entries that say the opposite holds?"""
     both = ([_row(pair.first), _row(pair.second)] for pair in pairs)
     rows = [{"pair": number, "entries": entries} for number, entries in enumerate(both, 1)]
-    return f"{_TEXTS['pairs']}PAIRS\n{_json(rows)}\n"
-
-
-def judge_question(shown: Sequence[QuotedEntry]) -> str:
-    """Which of these entries hold in every project?"""
-    return f"{_TEXTS['judge']}ENTRIES\n{_json([_row(item.entry) for item in shown])}\n"
-
-
-def ratings_question(entries: Sequence[Entry]) -> str:
-    """How well did each recalled entry serve the session?"""
-    return f"{_TEXTS['ratings']}ENTRIES\n{_json([_row(entry) for entry in entries])}\n"
+    return f"{_TEXTS['resolve']}PAIRS\n{_json(rows)}\n"
 
 
 def session_text(spoken: str, longest: int = 400_000) -> str:
@@ -167,11 +174,6 @@ def _json(rows: Sequence[Any]) -> str:
     return json.dumps(rows, ensure_ascii=False, indent=1)
 
 
-MOST_OPERATIONS = 20
-DRAWN = 0.3
-"""Share of a fact's words that an episode must say, of those of the best when it is named."""
-
-
 class Operation(NamedTuple):
     """One thing to do, checked: `target` is an entry that was shown, None for "new"."""
 
@@ -192,13 +194,12 @@ class Lesson(NamedTuple):
 
 
 def read_lesson(text: str, batch: EpisodeBatch) -> Lesson:
-    """What a reply to `facts_question` says, checked against the batch."""
+    """What a reply about episodes says, checked against the batch."""
     dropped: Counter[str] = Counter()
-    rows = parse_json(text, FACTS_SCHEMA)["facts"]
+    rows = parse_json(text, SCHEMAS["consolidate"])["facts"]
     dropped["too many"] = max(0, len(rows) - MOST_OPERATIONS)
     read = [_operation(row, batch, dropped) for row in rows[:MOST_OPERATIONS]]
-    chosen = _one_each([item for item in read if item is not None], dropped)
-    return Lesson(batch, tuple(chosen), {why: n for why, n in sorted(dropped.items()) if n})
+    return Lesson(batch, tuple(item for item in read if item is not None), +dropped)
 
 
 def _operation(
@@ -225,11 +226,10 @@ def _operation(
 
 def _words(row: Mapping[str, Any]) -> tuple[str, str]:
     """Title and body of a proposal, made safe; both "" without a body. Raises `Refused`."""
-    title, body = row["title"], row["body"]
-    if not body.strip():
-        model_output.check(title)
-        return "", ""
-    return model_output.safe_text(title, body)
+    if row["body"].strip():
+        return model_output.safe_text(row["title"], row["body"])
+    model_output.check(row["title"])
+    return "", ""
 
 
 def _episodes(named: Sequence[str], words: str, batch: EpisodeBatch) -> tuple[str, ...]:
@@ -246,59 +246,57 @@ def _episodes(named: Sequence[str], words: str, batch: EpisodeBatch) -> tuple[st
     return tuple(name for name, share in shares.items() if share == best >= DRAWN)
 
 
-def _one_each(operations: Sequence[Operation], dropped: Counter[str]) -> list[Operation]:
-    best: dict[str, Operation] = {}
-    for item in sorted(operations, key=lambda item: OPERATIONS.index(item.what)):
-        if item.target is not None:
-            best.setdefault(item.target.entry.id, item)
-    kept = [o for o in operations if o.target is None or best[o.target.entry.id] is o]
-    dropped["outdone"] = len(operations) - len(kept)
-    return kept
-
-
 def settled(lessons: Sequence[Lesson]) -> list[Lesson]:
     """The lessons with one operation for each target over all of them."""
-    kept = _one_each([item for lesson in lessons for item in lesson.operations], Counter())
-    mine = [tuple(o for o in lesson.operations if any(o is k for k in kept)) for lesson in lessons]
-    return [lesson._replace(operations=o) for lesson, o in zip(lessons, mine, strict=True)]
+    best: dict[str, Operation] = {}
+    every = [item for lesson in lessons for item in lesson.operations]
+    for item in sorted(every, key=lambda item: OPERATIONS.index(item.what)):
+        if item.target is not None:
+            best.setdefault(item.target.entry.id, item)
+    kept = (
+        tuple(o for o in lesson.operations if o.target is None or best[o.target.entry.id] is o)
+        for lesson in lessons
+    )
+    return [each._replace(operations=mine) for each, mine in zip(lessons, kept, strict=True)]
 
 
-def read_verdicts(text: str, pairs: Sequence[Pair], today: str) -> dict[frozenset[str], Verdict]:
+def read_verdicts(text: str, pairs: Sequence[Pair], today: str) -> dict[frozenset[str], Pair]:
     """What a reply to `pairs_question` says of each pair; unsure where it says nothing well."""
-    found = {pair.key: Verdict(pair, "unsure") for pair in pairs}
-    for row in reversed(parse_json(text, VERDICTS_SCHEMA)["verdicts"]):
+    found = {pair.key: pair._replace(what="unsure") for pair in pairs}
+    for row in reversed(parse_json(text, SCHEMAS["resolve"])["verdicts"]):
         if 1 <= row["pair"] <= len(pairs):
             pair = pairs[row["pair"] - 1]
             found[pair.key] = _verdict(row, pair, today)
     return found
 
 
-def _verdict(row: Mapping[str, Any], pair: Pair, today: str) -> Verdict:
+def _verdict(row: Mapping[str, Any], pair: Pair, today: str) -> Pair:
     what, keep = row["verdict"], row["keep"]
     if what == "new":
-        return Verdict(pair, "new")
+        return pair._replace(what=what)
+    unsure = pair._replace(what="unsure")
     if what not in VERDICTS or what == "unsure" or keep not in pair.key:
-        return Verdict(pair, "unsure")
+        return unsure
     try:
         title, body = _words(row) if what == "update" else ("", "")
     except model_output.Refused:
-        return Verdict(pair, "unsure")
-    if what == "update" and not body:
-        what = "invalidate"
-    return Verdict(pair, str(what), keep, body_of(title, body, today) if body else "")
+        return unsure
+    if what == "update" and body:
+        return pair._replace(what=what, keep=keep, body=body_of(title, body, today))
+    return pair._replace(what="invalidate" if what == "update" else what, keep=keep)
 
 
 def read_judgement(text: str, shown: Sequence[QuotedEntry]) -> set[str]:
-    """The ids, of those shown, that a reply to `judge_question` calls project-agnostic."""
+    """The ids, of those shown, that a reply calls project-agnostic."""
     said: dict[str, set[str]] = {}
-    for row in parse_json(text, JUDGE_SCHEMA)["verdicts"]:
+    for row in parse_json(text, SCHEMAS["promote"])["verdicts"]:
         said.setdefault(row["id"], set()).add(row["agnostic"])
     return {item.entry.id for item in shown if said.get(item.entry.id) == {"yes"}}
 
 
 def read_ratings(text: str, entries: Sequence[Entry]) -> dict[str, str]:
     """A rating for each entry shown: good when the reply says something unknown, or nothing."""
-    rows = reversed(parse_json(text, RATINGS_SCHEMA)["ratings"])
+    rows = reversed(parse_json(text, SCHEMAS["reinforce"])["ratings"])
     said = {row["id"]: row["rating"] for row in rows}
     return {e.id: said[e.id] if said.get(e.id) in RATINGS else "good" for e in entries}
 

@@ -1,1 +1,0 @@
-"""What a language model decides about memory: asked, read, carried out."""
