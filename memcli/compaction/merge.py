@@ -258,8 +258,8 @@ def _merge_changed(base: _Block | None, ours: _Block, theirs: _Block) -> list[_B
         first = theirs if ours.body == base.body else ours
     elif ours.body != theirs.body:
         others = _as_list("contradicts", second.values.get("contradicts")) or []
-        new = {"id": derived_id(second.id, second.body), "contradicts": [*others, second.id]}
-        versions = [_spliced(second, new)._replace(id=new["id"], below="")]
+        changes = {"id": derived_id(second.id, second.body), "contradicts": [*others, second.id]}
+        versions = [_spliced(second, changes)._replace(id=str(changes["id"]), below="")]
     values["written"] = first.values.get("written")
     return [_with_body(_with_values(values, base, ours, theirs), first), *versions]
 
