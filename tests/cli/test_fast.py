@@ -1,7 +1,5 @@
 """A plain recall does without Typer, and answers the same."""
 
-from __future__ import annotations
-
 import pytest
 
 from memcli.cli.fast import plain

@@ -1,7 +1,5 @@
 """What the program tells people to type can be typed: its commands and options exist."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """mem mcp: the server, spoken to with the SDK's own client over standard input and output."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

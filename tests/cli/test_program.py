@@ -1,7 +1,5 @@
 """The command line as a program: streams, exit codes, help."""
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess

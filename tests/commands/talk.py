@@ -1,7 +1,5 @@
 """Sessions as Claude Code writes them, and a scripted model that answers about them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path
@@ -21,7 +19,7 @@ class Talk:
         self.cwd, self.session, self.day = cwd, session, day
         self.lines: list[str] = []
 
-    def _add(self, kind: str, content: Any, **more: Any) -> Talk:
+    def _add(self, kind: str, content: Any, **more: Any) -> "Talk":
         number = len(self.lines)
         name = hashlib.md5(f"{self.session} {number}".encode()).hexdigest()
         record = {
@@ -33,13 +31,13 @@ class Talk:
         self.lines.append(json.dumps(record))
         return self
 
-    def user(self, text: str) -> Talk:
+    def user(self, text: str) -> "Talk":
         return self._add("user", text)
 
-    def agent(self, text: str) -> Talk:
+    def agent(self, text: str) -> "Talk":
         return self._add("assistant", [{"type": "text", "text": text}])
 
-    def tool(self, name: str, given: dict[str, Any], result: str, *, error: bool = False) -> Talk:
+    def tool(self, name: str, given: dict[str, Any], result: str, *, error: bool = False) -> "Talk":
         call = f"t{len(self.lines)}"
         self._add("assistant", [{"type": "tool_use", "id": call, "name": name, "input": given}])
         block = {"type": "tool_result", "tool_use_id": call, "content": result, "is_error": error}
@@ -51,7 +49,7 @@ class Talk:
         return path
 
 
-def talk(project: Project, session: str = "s-1", *, cwd: Path | None = None) -> Talk:
+def talk(project: Project, session: str = "s-1", *, cwd: Path | None = None) -> "Talk":
     """A session with a preference, in a project or a job."""
     return (
         Talk(cwd or project.root, session)

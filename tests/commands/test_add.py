@@ -1,7 +1,5 @@
 """mem add: one entry at the end of a level's MEMORY.md."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """mem compact: small, true, and nothing is lost."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`mem compact --due`: all that is due in one write, and nothing the second time."""
 
-from __future__ import annotations
-
 from tests.conftest import Project
 
 

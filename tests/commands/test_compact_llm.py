@@ -1,7 +1,5 @@
 """mem compact with a language model: asked first, checked, all or nothing."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """mem compact --semantic: what says the same in other words is merged, by the rules of every merge."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.conftest import Project, Result

@@ -1,7 +1,5 @@
 """mem diff: what a branch does to memory, in words."""
 
-from __future__ import annotations
-
 import pytest
 
 from memcli.memory.parser import parse

@@ -1,7 +1,5 @@
 """mem doctor on embedders and vectors: what is off, what fails, what is missing, and the way out."""
 
-from __future__ import annotations
-
 import os
 import socket
 import sqlite3

@@ -1,7 +1,5 @@
 """`mem edit`: an entry or a section of prose changed in place, and nothing beside it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.conftest import Project, Result

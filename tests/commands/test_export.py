@@ -1,7 +1,5 @@
 """mem export: the memory as a section of another file, or as JSON."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

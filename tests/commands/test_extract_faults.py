@@ -1,7 +1,5 @@
 """mem extract where something it reads or remembers is damaged, missing or in the way."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.commands.talk import entries, in_job, saved, state, talk

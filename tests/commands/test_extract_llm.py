@@ -1,7 +1,5 @@
 """mem extract --engine llm against a server that speaks the Messages API: replies, failures, cost."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

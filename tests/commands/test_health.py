@@ -1,7 +1,5 @@
 """mem health: the score of real files, its history, its page."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from typing import Any

@@ -1,7 +1,5 @@
 """History end to end: backfill, recall, show, forget, over the command line."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

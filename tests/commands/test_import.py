@@ -1,7 +1,5 @@
 """mem import: what other memories know, taken over once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

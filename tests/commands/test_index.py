@@ -1,7 +1,5 @@
 """mem index: what it prints, how it exits, and what it leaves alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.conftest import Project

@@ -1,7 +1,5 @@
 """mem list: every entry in view once, newest first."""
 
-from __future__ import annotations
-
 from tests.conftest import Project
 
 

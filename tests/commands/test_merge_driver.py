@@ -1,7 +1,5 @@
 """The merge driver in real git: merge, rebase, cherry-pick, stash, work trees, failures."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

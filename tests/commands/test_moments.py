@@ -1,7 +1,5 @@
 """mem extract --premortem and --checkpoint where something is missing, odd, or in the way."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.conftest import Project

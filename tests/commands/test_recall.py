@@ -1,7 +1,5 @@
 """mem recall, end to end on real files and a real index."""
 
-from __future__ import annotations
-
 import os
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """mem reinforce: once per session, never lost, FSRS by hand."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 

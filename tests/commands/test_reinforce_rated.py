@@ -1,7 +1,5 @@
 """mem reinforce, mode rated: a language model rates what a session was shown, FSRS does the rest."""
 
-from __future__ import annotations
-
 import json
 import os
 from typing import Any

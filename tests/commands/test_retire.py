@@ -1,7 +1,5 @@
 """mem retire, mem restore, mem undo: out of recall, and back."""
 
-from __future__ import annotations
-
 from memcli.memory.parser import parse
 from tests.conftest import Project
 

@@ -1,7 +1,5 @@
 """mem retire-stage: what was true for one stage leaves with it."""
 
-from __future__ import annotations
-
 import json
 
 from memcli.memory.parser import parse

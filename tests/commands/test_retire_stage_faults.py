@@ -1,7 +1,5 @@
 """mem retire-stage where something is missing, damaged, or in the way."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.conftest import Project

@@ -1,7 +1,5 @@
 """mem show: one entry, whole."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """mem recall --walk: what an edge leads to comes along, behind the hit it comes from."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.conftest import Project

@@ -5,8 +5,6 @@ go on with them, the others are what is to be seen. There, `...` stands for any 
 line for any lines.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

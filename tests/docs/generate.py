@@ -5,8 +5,6 @@
 writes them all. docs/commands.md calls `commands`, `configuration` and `exit_codes` through cog.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

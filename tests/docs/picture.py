@@ -5,8 +5,6 @@
 writes docs/session.svg.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from html import escape

@@ -1,7 +1,5 @@
 """Reports to text: nothing a terminal would obey, and wording that stays."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

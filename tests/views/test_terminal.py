@@ -1,7 +1,5 @@
 """Lines for a terminal: folded at words, as wide as it is; what goes to a pipe stays as it is."""
 
-from __future__ import annotations
-
 import fcntl
 import io
 import os
