@@ -5,7 +5,7 @@ import re
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,8 +66,7 @@ def _plan(app: App, ids: Sequence[str], because: str) -> RetireReport:
     """Retire for a reason; restore without one."""
     refresh_found(app)
     changes = ChangeSet(today=app.project.now.isoformat())
-    changed: list[tuple[str, str, str]] = []
-    already: list[str] = []
+    changed, already = list[tuple[str, str, str]](), list[str]()
     for prefix in dict.fromkeys(ids):
         spot = _spot_of(app, changes, prefix, archived=False if because else None)
         entry, home, extent = changes.original(spot), spot[0], ""
@@ -84,13 +83,14 @@ def _plan(app: App, ids: Sequence[str], because: str) -> RetireReport:
             last = entry.line + len(entry.body.splitlines()) - 1
             extent = f" (edited by hand: lines {entry.line} to {last})"
         changed.append((entry.id, home, entry.title + extent))
-    patches = []
+    verb, patches = "retired" if because else "restored", tuple(_patches(app, changes))
+    return RetireReport(verb, tuple(changed), tuple(already), patches)
+
+
+def _patches(app: App, changes: ChangeSet) -> Iterator[Patch]:
     for name, text in changes.texts().items():
         path = app.project.path_of(name)
-        before = changes.files[name].text if os.path.lexists(path) else None
-        patches.append(Patch(path, before, text))
-    verb = "retired" if because else "restored"
-    return RetireReport(verb, tuple(changed), tuple(already), tuple(patches))
+        yield Patch(path, changes.files[name].text if os.path.lexists(path) else None, text)
 
 
 def _spot_of(app: App, changes: ChangeSet, prefix: str, *, archived: bool | None) -> Spot:
@@ -131,12 +131,10 @@ def undo(app: App, *, dry_run: bool = False) -> UndoReport:
     last = app.workspace.last_write()
     if last is None:
         return UndoReport("", "", (), ())
-    if dry_run:
-        files = tuple(patch.path for patch in last.patches)
-        return UndoReport(last.verb, last.time, files, last.patches)
-    files = tuple(app.workspace.undo())
-    before = app.workspace.last_write()
-    return UndoReport(last.verb, last.time, files, last.patches, before.verb if before else "")
+    files = tuple(patch.path for patch in last.patches) if dry_run else app.workspace.undo()
+    before = None if dry_run else app.workspace.last_write()
+    earlier = before.verb if before else ""
+    return UndoReport(last.verb, last.time, tuple(files), last.patches, earlier)
 
 
 _HEADING = re.compile(r"\A(#{1,6}[ \t]+(?:\[\d{4}-\d\d-\d\d\][ \t]*)?)[^\r\n]*")
@@ -232,8 +230,7 @@ def _by_options(app: App, request: EditRequest) -> EditReport:
         values["paths"] = list(dict.fromkeys((*entry.extra.get("paths", ()), *request.paths)))
     values = {key: value for key, value in values.items() if value is not None}
     _check_secrets(f"{body}\n{values}")
-    change = EntryChange(at, values, body if body != entry.body else None)
-    after = edited(found.memory, [change])
+    after = edited(found.memory, [EntryChange(at, values, body if body != entry.body else None)])
     return _report(found, after, after.entries[at])
 
 
