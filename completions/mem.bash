@@ -21,7 +21,7 @@ _mem_files() {
 
 _mem() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command="" i
-    local keys="query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= max_tokens_by_type= level_weights= kind_weights= roots= found= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= extract_global= hook_proxy= hook_show= inject_min= history= history_days= history_commits= history_mb= embedder= embed_model= embed_url= embed_folder= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day= max_calls= store_url= store_team="
+    local keys="query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= max_tokens_by_type= level_weights= kind_weights= roots= found= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= extract_global= hook_proxy= hook_show= sync= inject_min= history= history_days= history_commits= history_mb= embedder= embed_model= embed_url= embed_folder= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day= max_calls= store_url= store_team="
     COMPREPLY=()
     if [[ $cur == = ]]; then # --level=<tab>: bash splits words at =
         cur=""
@@ -36,7 +36,7 @@ _mem() {
     done
     case $command in
     "")
-        _mem_words "recall add edit show list browse retire restore undo told why log forget extract reinforce compact retire-stage health eval doctor diff init index import export completion help hook merge-driver mcp --version -V --help -h"
+        _mem_words "recall add edit show list browse retire restore undo told why log forget extract reinforce compact retire-stage health eval doctor diff init sync index import export completion help hook merge-driver mcp --version -V --help -h"
         ;;
     recall)
         case $prev in
@@ -238,7 +238,14 @@ _mem() {
         --from | --learn-with) : ;;
         --git-dir | --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--from --git --ci --claude --codex --gemini --opencode --agents --history --all --learn-with --user --shared --remove --git-dir --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--from --git --ci --claude --codex --gemini --opencode --agents --history --all --learn-with --user --shared --remove --git-dir --home-git --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    sync)
+        case $prev in
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--dry-run -n --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     index)
@@ -260,7 +267,7 @@ _mem() {
         ;;
     export)
         case $prev in
-        --target) _mem_words "claude agents-md json" ;;
+        --target) _mem_words "claude agents-md json obsidian" ;;
         --out) _mem_files -f ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
@@ -276,7 +283,7 @@ _mem() {
         ;;
     help)
         case $prev in
-        *) _mem_words "recall add edit show list browse retire restore undo told why log forget extract reinforce compact retire-stage health eval doctor diff init index import export completion help hook merge-driver mcp --help -h" ;;
+        *) _mem_words "recall add edit show list browse retire restore undo told why log forget extract reinforce compact retire-stage health eval doctor diff init sync index import export completion help hook merge-driver mcp --help -h" ;;
         esac
         ;;
     hook)

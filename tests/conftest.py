@@ -90,7 +90,7 @@ def world(_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (folder / name).mkdir()
     monkeypatch.setenv("HOME", str(folder / "home"))
     monkeypatch.setenv("MEM_HOME", str(folder / "home"))
-    for name in ("config", "state", "cache"):
+    for name in ("config", "state", "cache", "data"):
         monkeypatch.setenv(f"XDG_{name.upper()}_HOME", str(folder / name))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("MEM_NOW", TODAY)

@@ -94,3 +94,9 @@ def test_a_hit_that_another_process_removes_meanwhile_is_still_shown(project: Pr
         project.write("MEMORY.md", "# Memory\n")
         assert project.mem("index").code == 0
         assert app.index.entries.text(candidate) == candidate.text
+
+
+def test_two_homes_that_are_killed_while_they_sync_hold_the_same() -> None:
+    """Nothing that was written in either is lost, and no count is counted twice."""
+    said = drilled("homes", "--edits", "8", "--syncs", "12", "--seed", "3")
+    assert said.startswith("2 homes, 8 edits each, 12 syncs") and " 0 faults" in said

@@ -49,6 +49,7 @@ USED_IN = {
     },
     "subprocess": {
         "commands/edit",
+        "commands/sync",
         "project/git",
         "hooks/worker",
         "providers/llm/command",

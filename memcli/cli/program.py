@@ -20,7 +20,7 @@ GROUPS = {
         "recall add edit show list browse retire restore undo told why log forget",
     ),
     "Maintenance": ("upkeep", "extract reinforce compact retire-stage health eval doctor diff"),
-    "Setting up": ("setup", "init index import export completion help"),
+    "Setting up": ("setup", "init sync index import export completion help"),
     "Plumbing": ("setup", "hook merge-driver mcp"),
 }
 """The commands as `mem --help` lists them, and the module of each group."""

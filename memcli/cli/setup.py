@@ -13,6 +13,8 @@ from memcli.errors import DataError, ProviderError, UsageError
 from memcli.views import exchange, json, sessions, text, upkeep
 from memcli.views.text import HOW_TO_BEGIN, put, say
 
+OWN = "Further"
+
 
 @command("init", dry=True)
 def init(
@@ -32,31 +34,40 @@ def init(
     user: bool = flag("--user", "Hooks of agents in your own settings, for all repositories."),
     shared: bool = flag("--shared", "Hooks of agents in settings that are committed."),
     remove: bool = flag("--remove", "Take back what mem init did, or only what is named with it."),
-    git_dir: str = option("DIR", "The repository, where .git names a strange one."),
+    git_dir: str = option("DIR", "The repository, where .git names a strange one.", panel=OWN),
+    home_git: bool = flag("--home-git", "A repository for your own memory: mem sync.", panel=OWN),
+    url: str = argument("[URL]", "With --home-git: where your other machines find it.", ""),
 ) -> None:
     """Make a repository ready.
 
     Creates MEMORY.md, ignores derived files, registers the merge driver for memory files; and on
     request lets git, agents and CI call mem by themselves."""
     from memcli.commands import init as command
+    from memcli.commands import sync
 
     each = everything and not remove  # without a target named, --remove takes back all of them
     wanted = {"claude": claude, "codex": codex, "gemini": gemini, "opencode": opencode}
     named = tuple(name for name, on in wanted.items() if on or each)
-    if not (learn_with or mem.options.dry_run or remove):
+    asks, dry_run = not (mem.options.dry_run or remove or home_git), mem.options.dry_run
+    if asks and not learn_with:
         learn_with = _wanted_learner(mem)
     request = command.InitRequest(
         git or each, named, ci or each, agents or each, user, shared, remove, source, everything,
         git_dir, learn_with,
     )  # fmt: skip
-    report = command.run(mem, request, dry_run=mem.options.dry_run)
+    if url and not home_git:
+        raise UsageError(f"{url}: one word too many", "mem init --home-git URL")
+    if home_git:
+        report = sync.set_up(mem.project, url, remove=remove, dry_run=dry_run)
+    else:
+        report = command.run(mem, request, dry_run=dry_run)
     done = "\n".join(report.done or ("everything is in place already",))
     wrote(mem, report, lambda report: done)
-    for line in report.done if mem.options.dry_run else ():
+    for line in report.done if dry_run else ():
         say(f"mem: dry run, not done: {line}", quiet=mem.options.quiet)
-    for line in report.next if not mem.options.dry_run and not mem.options.json else ():
+    for line in report.next if not dry_run and not mem.options.json else ():
         say(f"next: {line}", quiet=mem.options.quiet)
-    if not (mem.options.dry_run or remove) and (history or _wants_history(mem)):
+    if asks and (history or _wants_history(mem)):
         add_history(mem, progress)
 
 
@@ -92,6 +103,18 @@ def _says_yes(mem: App, question: str) -> bool:
         return False
     print(question, end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+@command("sync", dry=True)
+def sync_(mem: App) -> None:
+    """Bring your own memory in step with your other machines.
+
+    ~/MEMORY.md and ~/institutional.md, after mem init --home-git. Commits, fetches, merges by
+    entry, and pushes; a secret is refused. sync = "session" in the user's file does it by itself.
+    """
+    from memcli.commands import sync as command
+
+    wrote(mem, command.sync(mem.project, dry_run=mem.options.dry_run), exchange.sync_text)
 
 
 @command("index")
@@ -189,19 +212,26 @@ def import_(
 @command("export")
 def export(
     mem: App,
-    target: str = option("TARGET", "claude, agents-md or json."),
+    target: str = option("TARGET", "claude, agents-md, json or obsidian."),
+    folder: str = argument("[DIR]", "With obsidian: the folder for the notes.", ""),
     out: str = option("FILE", "Write there; of a file that exists only our section changes."),
     raw: bool = flag("--raw", "With json: what looks like a secret, or is private, too."),
 ) -> None:
     """Hand the memory to tools that read a file.
 
     For claude and agents-md a marked section with norms, rules and the strongest lessons; for json
-    every live entry. The proxy store is never exported."""
+    every live entry; for obsidian a note an entry. The proxy store is never exported."""
     from memcli.commands import export as command
 
     quiet, target = mem.options.quiet, "json" if mem.options.json else target
     if not target:
         raise UsageError("export: for what?", f"--target {', '.join(command.TARGETS)}")
+    if target in command.TARGETS and (target == "obsidian") != bool(folder):
+        raise UsageError("export: --target obsidian and a folder go together", "mem export --help")
+    if target == "obsidian":
+        many, changed = command.save_notes(mem, folder)
+        put(f"{many} notes in {folder}, {changed} of them new or changed")
+        return
     report = command.export(mem, target)
     written = exchange.export_text(report, raw=raw)
     text.count_problems(report.problems, quiet=quiet)

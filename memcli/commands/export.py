@@ -14,10 +14,10 @@ from memcli.index import view
 from memcli.memory.parser import sections
 from memcli.memory.values import OUTERMOST, Entry, Problem
 from memcli.project.context import Project, base_of, nothing_written
-from memcli.project.levels_on_disk import PRIVATE, FoundFile
+from memcli.project.levels_on_disk import FOLDERS, PRIVATE, FoundFile
 from memcli.storage.files import Unreadable, read_text, refuse_links
 
-TARGETS = ("claude", "agents-md", "json")
+TARGETS = ("claude", "agents-md", "json", "obsidian")
 RULES = ("policy", "architecture", "preference")
 """The kinds that say how things are done here, whatever their priority; all others are lessons."""
 _Read = list[tuple[FoundFile, str, list[Entry]]]
@@ -92,6 +92,30 @@ def _notes(files: _Read, kept: Sequence[Exported]) -> Iterator[ExportNote]:
             facts = f"{entry.kind or entry.type}, id {entry.id[:8]}"
             shelf = "rules" if entry.kind in RULES else "lessons"
             yield ExportNote(shelf, entry.title, facts, entry.body)
+
+
+def save_notes(app: App, folder: str) -> tuple[int, int]:
+    """Write each entry in view as a note for Obsidian; how many there are, how many changed."""
+    from memcli.exchange.obsidian import notes
+    from memcli.storage.durable import write_output
+
+    project, path = app.project, Path(os.path.abspath(app.project.cwd / os.path.expanduser(folder)))
+    files, _ = _files(project, view.Filters())
+    found = [(project.root or project.home) / name for name in FOLDERS]
+    holds = any(Path(file.path).is_relative_to(path) for file, _, _ in files)
+    if holds or any(path.is_relative_to(each) for each in found):
+        raise UsageError(f"{folder}: holds memory files", "name a folder of its own")
+    own = [entry for file, _, found in files if file.place.store == "memory" for entry in found]
+    made = notes(list({entry.id: entry for entry in reversed(own) if entry.written}.values()))
+    path.mkdir(parents=True, exist_ok=True)
+    changed = 0
+    for name, text in made.items():
+        with nothing_written(name):
+            before = read_text(path / name, path) if (path / name).exists() else None
+        if before != text:
+            write_output(path / name, text, root=path)
+            changed += 1
+    return len(made), changed
 
 
 def save(app: App, report: ExportReport, text: str, out: str) -> bool:

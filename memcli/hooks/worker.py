@@ -53,8 +53,9 @@ def work(root: str, environ: Mapping[str, str], *, wait: bool) -> str:
             if not mine:
                 return "another worker is at it"
             app.refresh()
+            synced = _synced(app)
             if not learns_here(app):
-                return "nothing to learn here"
+                return synced or "nothing to learn here"
             with app.state() as history:
                 spool = Spool(history)
                 done = [*(_told(app, spool, item) for item in spool.waiting()), _learn(app, ())]
@@ -62,7 +63,19 @@ def work(root: str, environ: Mapping[str, str], *, wait: bool) -> str:
 
             # What entries name is held against the new commits.
             app.guarded(lambda: anchors.update(app.index, Path(root), seconds=60))
-            return "; ".join(filter(None, done)) or "nothing to learn"
+            return "; ".join(filter(None, [*done, synced])) or "nothing to learn"
+
+
+def _synced(app: App) -> str:
+    if app.project.config.sync != "session":
+        return ""
+    from memcli.commands.sync import sync
+
+    try:
+        report = sync(app.project)
+    except (MemError, OSError) as error:
+        return f"mem sync: {type(error).__name__}: {getattr(error, 'what', error)}"
+    return f"mem sync: {report.sent} sent, {report.taken} taken in"
 
 
 def _told(app: App, spool: Spool, item: Spooled) -> str:

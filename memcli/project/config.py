@@ -54,6 +54,7 @@ class Config(NamedTuple):
     extract_global: bool = False
     hook_proxy: bool = True
     hook_show: bool = True
+    sync: str = "off"
     inject_min: float = 0.38
     history: bool = True
     history_days: int = 365

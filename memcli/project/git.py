@@ -142,24 +142,35 @@ def run(
     verb, *rest = words
     none = () if hooks else ("-c", "core.hooksPath=/dev/null")
     command = [*_SAFE, *none, verb, *_PLAIN.get(verb, ()), *rest]
-    return start(command, cwd, timeout, given, GIT_NO_LAZY_FETCH="1", GIT_ALLOW_PROTOCOL="")
+    return start(command, cwd, timeout, given, (), GIT_NO_LAZY_FETCH="1", GIT_ALLOW_PROTOCOL="")
 
 
 def start(
-    command: Sequence[str], cwd: Path, timeout: float, given: Text = None, **environ: str
+    words: Sequence[str],
+    cwd: Path,
+    timeout: float,
+    given: Text = None,
+    keep: Sequence[int] = (),
+    **environ: str,
 ) -> subprocess.CompletedProcess[str]:
-    """Run git as its user has it, with these variables in place of those of a hook around it."""
+    """Run git as its user has it, with these variables in place of those of a hook around it.
+
+    What it says is decoded to the byte; the descriptors in `keep` stay open in it.
+    """
     import subprocess  # most commands only read git's files
 
     own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    how: dict[str, Any] = {"stdin": subprocess.DEVNULL} if given is None else {"input": given}
-    how |= {"encoding": "utf-8", "errors": "surrogateescape", "timeout": timeout}
+    how: dict[str, Any] = {"timeout": timeout, "pass_fds": keep}
+    how |= {"input": (given or "").encode("utf-8", "surrogateescape")}
+    command = ["git", *words]
     try:
-        return subprocess.run(
-            ["git", *command], cwd=cwd, env=own | environ, capture_output=True, check=False, **how
+        done = subprocess.run(
+            command, cwd=cwd, env=own | environ, capture_output=True, check=False, **how
         )
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(command, 124, "", "git took too long")
+    said = (each.decode("utf-8", "surrogateescape") for each in (done.stdout, done.stderr))
+    return subprocess.CompletedProcess(command, done.returncode, *said)
 
 
 def tracked(root: Path, *patterns: str) -> list[str]:
@@ -201,7 +212,7 @@ def _safe_directories() -> tuple[str, ...]:
     kept = {name: value for name, value in os.environ.items() if name.startswith("GIT_CONFIG")}
     with suppress(OSError):
         asked = ["config", "--get-all", "safe.directory"]
-        lines = start(asked, Path("/"), 2, **kept).stdout.splitlines()
+        lines = start(asked, Path("/"), 2, None, (), **kept).stdout.splitlines()
         since = max((at for at, line in enumerate(lines, 1) if not line), default=0)  # "": anew
         return tuple(map(os.path.expanduser, lines[since:]))
     return ()

@@ -127,6 +127,7 @@ KEYS: dict[str, Check] = {
     "extract_global": _flag,
     "hook_proxy": _flag,
     "hook_show": _flag,
+    "sync": _choice("off", "session"),
     "inject_min": number(0, 1),
     "history": _flag,
     "history_days": number(1, 36_500, whole=True),

@@ -14,6 +14,7 @@ from memcli.views.text import count, first, hung, styled
 if TYPE_CHECKING:
     from memcli.commands.export import ExportReport
     from memcli.commands.import_ import ImportReport
+    from memcli.commands.sync import SyncReport
     from memcli.exchange.branch_diff import DiffReport, EntryDiff, ProseDiff
     from memcli.exchange.review import BranchFinding
 
@@ -45,6 +46,14 @@ def import_keys(report: ImportReport) -> Keys:
 
     added = named(report.added, report.patches)
     return {"added": added, "known": pairs(report.known), "similar": pairs(report.similar)}
+
+
+def sync_text(report: SyncReport) -> str:
+    """What a sync took in and sent."""
+    counts = ((report.taken, "taken in"), (report.sent, "sent"))
+    done = [f"{count(number, 'commit')} {what}" for number, what in counts if number]
+    files = [f"~/{patch.path.rpartition('/')[2]}" for patch in report.patches]
+    return ", ".join([*done, *([f"wrote {' and '.join(files)}"] if files else [])]) or "in step"
 
 
 def export_text(report: ExportReport, *, raw: bool = False) -> str:

@@ -133,3 +133,27 @@ def test_what_is_handed_out_is_safe(project: Project) -> None:
     assert KEY not in out and "previous instructions" not in out and "@~/" not in out
     assert out.count(exporter.END) == 1 and "`npm i @types/node`" in out
     assert KEY not in project.mem("export", "--target", "json").out
+
+
+def test_obsidian_gets_a_note_an_entry_with_wikilinks(project: Project) -> None:
+    """Relations that are in view become links; names hold nothing that a file system minds."""
+    project.write(
+        "MEMORY.md",
+        project.entry("Rounds: once/twice?", f"Never {KEY}.", id="a" * 8, tags=["big cart"])
+        + project.entry("It is so", "Since May.", id="b" * 8, supports=["a" * 8, "gone"])
+        + project.entry("It was so", "", id="c" * 8, status="retired", superseded_by="b" * 8)
+        + "# Prose\n\nNo entry.\n",
+    )
+    project.write("proxy.md", project.entry("Ana likes short answers", "Very short."))
+    assert project.mem("export", "--target", "obsidian", "vault").out == (
+        "3 notes in vault, 3 of them new or changed\n"
+    )
+    found = {path.name: path.read_text() for path in (project.root / "vault").iterdir()}
+    names = ["It is so bbbbbbbb.md", "It was so cccccccc.md", "Rounds once twice aaaaaaaa.md"]
+    assert sorted(found) == names
+    assert 'supports: ["[[Rounds once twice aaaaaaaa]]"]' in found[names[0]]
+    assert 'superseded_by: ["[[It is so bbbbbbbb]]"]' in found[names[1]]
+    assert KEY not in found[names[2]] and 'tags: ["big-cart"]' in found[names[2]]
+    assert "0 of them" in project.mem("export", "--target", "obsidian", "vault").out
+    for folder in (".", "..", "docs/memory/x", ""):
+        assert project.mem("export", "--target", "obsidian", *filter(None, [folder])).code == 2

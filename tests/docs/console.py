@@ -73,10 +73,11 @@ def world(folder: Path) -> dict[str, str]:
     )
     (folder / "bin").mkdir()
     (folder / "home").mkdir()
+    (folder / "home" / ".gitconfig").write_text("[user]\n\tname = you\n\temail = you@example.org\n")
     mem = folder / "bin" / "mem"
     mem.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m memcli "$@"\n')
     mem.chmod(0o755)
-    names = {name: str(folder / "xdg" / name) for name in ("config", "state", "cache")}
+    names = {name: str(folder / "xdg" / name) for name in ("config", "state", "cache", "data")}
     return {
         "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(folder / "home"),
