@@ -12,7 +12,7 @@ import os
 def main() -> None:
     """Run the command line and exit with its status."""
     try:
-        if sys.argv[1:2] in (["recall"], ["hook"]):
+        if sys.argv[1:2] in (["recall"], ["hook"], ["index"]):
             gc.set_threshold(100_000)  # nearly all that is made in a short run lives to its end
         code = _run(sys.argv[1:])
         if sys.argv[1:2] in (["recall"], ["hook"]):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import marshal
 import os
 import re
 import sqlite3
@@ -61,6 +62,8 @@ class Index:
         self.path = path
         self.notes = notes
         self._seen = (0, 0)
+        self._entries: Entries | None = None
+        self._files: tuple[object, dict[str, FileRow]] = ((), {})
         self.db = self._look() if look else self._open()
 
     def close(self) -> None:
@@ -69,7 +72,9 @@ class Index:
     @property
     def entries(self) -> Entries:
         """Its entries."""
-        return Entries(self.db)
+        if self._entries is None or self._entries.db is not self.db:
+            self._entries = Entries(self.db)
+        return self._entries
 
     @property
     def words(self) -> Lexical:
@@ -137,33 +142,58 @@ class Index:
 
     def files(self) -> dict[str, FileRow]:
         """Every indexed file by its path."""
-        found = {}
-        select = "SELECT id, path, place, mtime, size, hash, entries, problems FROM file_meta"
-        for number, path, placed, *state, problems in self.db.execute(f"{select} ORDER BY path"):
+        state = self.db.total_changes, self.db.execute("PRAGMA data_version").fetchone()[0]
+        if self._files[0] != state:
+            self._files = state, self._read_files()
+        return self._files[1]
+
+    def _read_files(self) -> dict[str, FileRow]:
+        found, none = dict[str, FileRow](), tuple[Problem, ...]()
+        select = "SELECT path, id, place, mtime, size, hash, entries, problems FROM file_meta"
+        for path, number, placed, *state, problems in self.db.execute(f"{select} ORDER BY path"):
             try:
-                place, tree = _placed(placed)
-                told = tuple(Problem(path, *item) for item in json.loads(problems))
-                if any((type(one.line), type(one.message)) != (int, str) for one in told):
-                    raise ValueError
+                told = none if problems == "[]" else _problems(path, problems)
+                row = (number, path, *_placed(placed), *state, told)
             except (TypeError, ValueError, RecursionError):
                 raise sqlite3.DatabaseError(FORGED) from None
-            found[path] = FileRow._make((number, path, place, tree, *state, told))
+            found[path] = tuple.__new__(FileRow, row)  # there may be thousands
         return found
 
     def stale(self, found: Sequence[FoundFile]) -> tuple[list[FoundFile], list[str]]:
         """Files that look changed (by mtime, size or place), and indexed ones that are gone."""
-        rows = self.db.execute("SELECT path, mtime, size, place FROM file_meta")
-        known = {row[0]: row[1:] for row in rows}
-        changed = []
-        for file in found:
-            now = (file.mtime, file.size, place_text(file.place, file.tree))
-            if known.pop(file.name, None) != now:
-                changed.append(file)
-        return changed, list(known)
+        now = _listed(found)
+        row = self.db.execute("SELECT value FROM meta WHERE key = 'listing'").fetchone()
+        if row and row[0] == _digest(now):
+            return [], []
+        known = set(self.db.execute("SELECT path, mtime, size, place FROM file_meta"))
+        changed = {name for name, *_ in set(now) - known}
+        gone = {row[0] for row in known} - {row[0] for row in now}
+        return [file for file in found if file.name in changed], sorted(gone)
+
+    def note_listing(self, found: Sequence[FoundFile]) -> None:
+        """Remember, in the running transaction, that the index is as these files are, if it is."""
+        self.db.execute("DELETE FROM meta WHERE key = 'listing'")
+        if not any(self.stale(found)):
+            self.db.execute("INSERT INTO meta VALUES ('listing', ?)", (_digest(_listed(found)),))
 
     def empty(self) -> bool:
         """Whether nothing has been indexed yet."""
         return self.db.execute("SELECT 1 FROM file_meta LIMIT 1").fetchone() is None
+
+
+def _listed(found: Sequence[FoundFile]) -> list[tuple[str, int, int, str]]:
+    texts, rows = dict[tuple[int, str], str](), []
+    for _, name, place, tree, mtime, size, *_ in found:
+        if (where := (id(place), tree)) not in texts:  # thousands stand in a few places
+            texts[where] = place_text(place, tree)
+        rows.append((name, mtime, size, texts[where]))
+    return rows
+
+
+def _digest(rows: list[tuple[str, int, int, str]]) -> str:
+    from hashlib import blake2b
+
+    return blake2b(marshal.dumps(rows, 2), digest_size=16).hexdigest()
 
 
 def set_aside(path: Path) -> Path:
@@ -255,7 +285,6 @@ def bought(path: Path) -> list[tuple[object, ...]]:
     return [row for row in rows if [*map(type, row)] == kinds and len(row[3]) % 4 == 0]
 
 
-@lru_cache(maxsize=1024)  # thousands of files stand in a few places
 def place_text(place: Place, tree: str) -> str:
     """The place of a file as the index keeps it."""
     return json.dumps([*place, tree], ensure_ascii=False)
@@ -265,3 +294,10 @@ def place_text(place: Place, tree: str) -> str:
 def _placed(text: str) -> tuple[Place, str]:
     *where, work_tree = json.loads(text)
     return Place(*where), work_tree
+
+
+def _problems(path: str, text: str) -> tuple[Problem, ...]:
+    told = tuple(Problem(path, *item) for item in json.loads(text))
+    if any((type(one.line), type(one.message)) != (int, str) for one in told):
+        raise ValueError
+    return told

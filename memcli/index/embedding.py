@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple, cast
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from memcli.errors import ProviderError
 from memcli.index import vectors as kept
@@ -26,7 +27,9 @@ FEW = 64  # up to so many chunks are embedded without numpy, whose import would 
 _EMBEDDED = "CASE around WHEN '' THEN text ELSE substr(around, 1, instr(around, char(12)) - 1) END"
 """A bullet is embedded with what it stands among."""
 Progress = Callable[[int, int], None]
-Weighted = Mapping[str, tuple[int, bytes]]  # word -> (weight, vector)
+TILE = 32  # texts whose words are summed at a time
+FITS = 10_000  # so many words of the greatest weight sum up to less than 2^31
+Weighted = dict[str, tuple[int, bytes]]  # word -> (weight, vector)
 
 
 class Missing(NamedTuple):
@@ -58,7 +61,7 @@ def fill(
 def _fill(vectors: Vectors, embedder: Embedder, chosen: Chosen, progress: Progress) -> int:
     state = vectors.state()
     missing = _missing(vectors, chosen, state.upto if state else 0)
-    local = embedder.provider == "local"
+    local, weighted = embedder.provider == "local", dict[str, tuple[int, bytes]]()
     size = BATCH if local else PAID_BATCH
     for start in range(0, len(missing), size):
         rows = vectors.db.execute(
@@ -67,7 +70,7 @@ def _fill(vectors: Vectors, embedder: Embedder, chosen: Chosen, progress: Progre
         )
         batch = [Missing(i, key, kept.embedded_text(*texts)) for i, key, *texts in rows]
         if batch and local:
-            _embed_words(vectors, cast("Local", embedder), batch)
+            _embed_words(vectors, cast("Local", embedder), batch, weighted)
         elif batch:
             made = _bought(vectors, embedder, [item.embedded for item in batch])
             with transaction(vectors.db):
@@ -115,8 +118,9 @@ def of_texts(vectors: Vectors, embedder: Embedder, texts: Sequence[str]) -> list
         batch = texts[start : start + BATCH]
         if embedder.provider == "local":
             forms = [list(word_forms(text)) for text in batch]
-            words = cast("Local", embedder).words({word for own in forms for word in own})
-            found += _many_sums(forms, words) if words else [b""] * len(forms)
+            words = cast("Local", embedder).words(set(chain.from_iterable(forms)))
+            known = {word: (*own,) for word, own in words.items()}
+            found += _many_sums(forms, known) if words else [b""] * len(forms)
         else:
             found += _bought(vectors, embedder, batch)
     return found
@@ -158,13 +162,15 @@ def _check_dimension(vectors: Vectors, embedder: Embedder, found: int) -> None:
         )
 
 
-def _embed_words(vectors: Vectors, local: Local, batch: Sequence[Missing]) -> None:
+def _embed_words(
+    vectors: Vectors, local: Local, batch: Sequence[Missing], weighted: Weighted
+) -> None:
     forms = [list(word_forms(item.embedded)) for item in batch]
-    distinct = {word for words in forms for word in words}
-    weighted = _weighted(vectors, local, distinct)
+    distinct = set(chain.from_iterable(forms))
+    _weigh(vectors, local, distinct, weighted)
     made = (_sums if len(batch) <= FEW else _many_sums)(forms, weighted)
     with transaction(vectors.db):
-        ids = _numbered(vectors, weighted)
+        ids = _numbered(vectors, distinct, weighted)
         content = {word: ids[word] for word in distinct if kept.is_content(word)}
         own = [dict.fromkeys(content[word] for word in words if word in content) for words in forms]
         _write(vectors, local, batch, made, [array("I", numbers).tobytes() for numbers in own])
@@ -172,23 +178,29 @@ def _embed_words(vectors: Vectors, local: Local, batch: Sequence[Missing]) -> No
 
 def learn(vectors: Vectors, local: Local, words: Collection[str]) -> None:
     """Write down the vectors of these words."""
-    weighted = _weighted(vectors, local, words)
+    weighted: Weighted = {}
+    _weigh(vectors, local, words, weighted)
     with transaction(vectors.db):
-        _numbered(vectors, weighted)
+        _numbered(vectors, words, weighted)
 
 
-def _weighted(vectors: Vectors, local: Local, words: Collection[str]) -> Weighted:
-    known = {word: row[1:] for word, row in vectors.words(words).items()}
-    new = local.words(set(words) - known.keys())
-    return known | {word: (own.weight, own.vector) for word, own in new.items()}
+def _weigh(vectors: Vectors, local: Local, words: Collection[str], weighted: Weighted) -> None:
+    new = set(words) - weighted.keys()
+    weighted |= {word: row[1:] for word, row in vectors.words(new).items()}
+    weighted |= {word: (*own,) for word, own in local.words(new - weighted.keys()).items()}
 
 
-def _numbered(vectors: Vectors, weighted: Weighted) -> dict[str, int]:
-    there = {word: row[0] for word, row in vectors.words(weighted).items()}
-    if new := sorted(weighted.keys() - there.keys()):
+def _numbered(vectors: Vectors, words: Collection[str], weighted: Weighted) -> dict[str, int]:
+
+    def known(words: Collection[str]) -> dict[str, int]:
+        select = f"SELECT word, id FROM words WHERE word {ONE_OF}"
+        return dict(vectors.db.execute(select, (json.dumps(sorted(words)),)).fetchall())
+
+    there = known(words)
+    if new := sorted(set(words) - there.keys()):
         insert = "INSERT INTO words (word, weight, vector) VALUES (?, ?, ?)"
         vectors.db.executemany(insert, [(word, *weighted[word]) for word in new])
-        added = {word: row[0] for word, row in vectors.words(new).items()}
+        added = known(new)
         bits = {i: vector.signs(weighted[word][1]) for word, i in added.items()}
         vectors.mark(bits, first=WORDS)
         there |= added
@@ -201,16 +213,23 @@ def _sums(forms: Sequence[Sequence[str]], weighted: Weighted) -> list[bytes]:
 
 
 def _many_sums(forms: Sequence[Sequence[str]], weighted: Weighted) -> list[bytes]:
-    """`_sums` for many texts, to the same bytes: all sums are of whole numbers below 2^53."""
+    """`_sums` for many texts, to the same bytes: sums are of whole numbers."""
     import numpy as np
 
     from memcli.providers.embed.local import quantised
 
-    place = {word: i for i, word in enumerate(weighted)}
-    table = np.frombuffer(b"".join(own[1] for own in weighted.values()), np.int8).reshape(-1, DIM)
-    scaled = table * np.array([own[0] for own in weighted.values()], np.float64)[:, None]
-    cells = [row * len(place) + place[word] for row, words in enumerate(forms) for word in words]
-    counts = np.bincount(np.array(cells, np.int64), minlength=len(forms) * len(place))
-    sums = counts.reshape(len(forms), -1).astype(np.float64) @ scaled
-    vectors, _ = quantised(sums.astype(np.int64))
-    return [row.tobytes() for row in vectors]
+    place = {word: i for i, word in enumerate(set(chain.from_iterable(forms)))}
+    parts, weights = [weighted[word][1] for word in place], [weighted[word][0] for word in place]
+    table = np.frombuffer(b"".join(parts), np.int8).reshape(-1, DIM)
+    kind: type[np.signedinteger[Any]] = np.int32 if max(map(len, forms)) < FITS else np.int64
+    scaled = table * np.array(weights, kind)[:, None]
+    found: list[bytes] = []
+    for start in range(0, len(forms), TILE):  # what is summed at a time stays in the cache
+        some = forms[start : start + TILE]
+        sums = np.zeros((len(some), DIM), np.int64)
+        filled = [i for i, words in enumerate(some) if words]
+        starts = np.cumsum([0, *(len(some[i]) for i in filled)])[:-1]
+        rows = scaled[[place[word] for word in chain.from_iterable(some)]]
+        sums[filled] = np.add.reduceat(rows, starts, axis=0, dtype=kind) if filled else 0
+        found += (row.tobytes() for row in quantised(sums)[0])
+    return found

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from memcli.index.view import Candidate, Filters, Scope
+from memcli.memory.values import STORES
 from memcli.memory.words import join
 from memcli.named import NamedTuple
 from memcli.storage.files import ONE_OF
@@ -90,19 +91,26 @@ class Entries:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
+        self._last: tuple[Scope, str, tuple[Any, ...]] | None = None
 
     def _condition(self, scope: Scope) -> tuple[str, tuple[Any, ...]]:
-        def of(*stores: str) -> list[int]:
-            return [i for i, row in scope.files.items() if row.place.store in stores]
+        if self._last is None or self._last[0] is not scope:
+            self._last = scope, *self._made(scope)
+        return self._last[1:]
 
-        memory, others, archives = of("memory"), of("institutional", "proxy"), of("archive")
-        every = [row[0] for row in self.db.execute("SELECT id FROM file_meta")]
-        hidden = [i for i in every if i not in scope.files]
+    def _made(self, scope: Scope) -> tuple[str, tuple[Any, ...]]:
+        of: dict[str, list[int]] = {store: [] for store in STORES}
+        for i, row in scope.files.items():
+            of[row.place.store].append(i)
+        memory, others = of["memory"], of["institutional"] + of["proxy"]
+        archives = of["archive"]
+        every = self.db.execute("SELECT json_group_array(id) FROM file_meta").fetchone()[0]
+        hidden = set(json.loads(every)).difference(scope.files)
         where, given = f"live = 1 AND source {ONE_OF}", memory
         if scope.filters.archived:
             where = f"source {ONE_OF}"
         elif len(hidden) < len(memory):  # the shorter of two lists that say the same
-            where, given = f"live = 1 AND source NOT {ONE_OF}", hidden
+            where, given = f"live = 1 AND source NOT {ONE_OF}", sorted(hidden)
         values = [json.dumps(given)]
         if others or archives:
             standing = "json_extract(metadata, '$.status') != 'retired'"

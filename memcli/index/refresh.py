@@ -222,6 +222,7 @@ class _Writer:
             self.db.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('delete-all')")
             for table in ("chunks", "occasions", "relations", "file_meta"):
                 self.db.execute(f"DELETE FROM {table}")
+            self.db.execute("DELETE FROM meta WHERE key = 'listing'")
             self.vectors.clear()
             self.fts = False
         changed, gone = self.index.stale(found)  # another process may have done it meanwhile
@@ -233,7 +234,11 @@ class _Writer:
             progress(i + 1)
         self._link({file.name: file for file in found})
         if not self.fts:
+            hash_size = "INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('hashsize', ?)"
+            self.db.execute(hash_size, (8 << 20,))  # a third less work to merge
             self.db.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('rebuild')")
+            self.db.execute(hash_size, (1 << 20,))
+        self.index.note_listing(found)
         read = [one for one in outcomes if one is not None]
         return Refreshed(len(read), sum(read), len(gone))
 

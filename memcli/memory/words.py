@@ -4,6 +4,7 @@ import datetime
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 
 SIZE = 1600
 OVERLAP = 320  # characters of a chunk of a long entry, and of what it shares with the next
@@ -63,12 +64,14 @@ def humps(word: str) -> list[str]:
 
 def word_forms(text: str) -> Iterator[str]:
     """The words that have a vector: identifiers by humps, pairs where no blanks are."""
-    for word in _WORD.findall(text):
-        if not word.isascii() and (runs := re.findall(_SPACELESS, word)):
-            for run in runs:
-                yield from (pair for pair in bigrams(run) if len(pair) == 2 or len(run) == 1)
-        else:
-            yield from (part for part in humps(word) or (word,) if len(part) <= LONGEST)
+    return chain.from_iterable(map(_forms, _WORD.findall(text)))
+
+
+@lru_cache(maxsize=1 << 16)  # texts are many, their words are few
+def _forms(word: str) -> tuple[str, ...]:
+    if not word.isascii() and (runs := re.findall(_SPACELESS, word)):
+        return tuple(p for run in runs for p in bigrams(run) if len(p) == 2 or len(run) == 1)
+    return tuple(part for part in humps(word) or (word,) if len(part) <= LONGEST)
 
 
 def spaceless_runs(text: str) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import islice, product
+from operator import attrgetter
 from pathlib import Path
 
 from memcli.memory.values import ARCHIVE, JOBS_DIRS, Place, Problem, place
@@ -122,10 +123,9 @@ class _Walk:
         for sub in folders.split():
             kept = place(level, ".md", folder=sub, job=job, task=task)
             left = place(level, ARCHIVE, folder=sub, job=job, task=task)
-            for entry in self.markdown(folder + sub):
-                name = entry.name
-                where = left if name.endswith(ARCHIVE) else kept
-                self.add(f"{folder}{sub}/{name}", where, tree, entry=entry)
+            for entry in self.plain(f"{folder}{sub}", kept, left, tree):
+                where = left if entry.name.endswith(ARCHIVE) else kept
+                self.add(f"{folder}{sub}/{entry.name}", where, tree, entry=entry)
 
     def jobs(self, jobs: str) -> None:
         parts = jobs.split("/")
@@ -169,11 +169,29 @@ class _Walk:
         found = sorted((e.is_symlink(), e.name) for e in self.entries(name) if _is_dir(e))
         return [n for link, n in found if not link or self.is_folder(f"{name}/{n}")]
 
-    def markdown(self, name: str) -> list[os.DirEntry[str]]:
-        """What is called `*.md` in a folder and is no folder itself, sorted, links last."""
-        entries = [e for e in self.entries(name) if e.name.endswith(".md")]
-        found = [e for e in entries if e.is_file(follow_symlinks=False) or not _is_dir(e)]
-        return sorted(found, key=lambda entry: (entry.is_symlink(), entry.name))
+    def plain(self, folder: str, kept: Place, left: Place, tree: str) -> list[os.DirEntry[str]]:
+        """List the regular files `*.md` of a folder, of which there may be thousands, sorted; the
+        other entries that are called so and are no folders, links last.
+        """
+        lead, called, odd = f"{self.base}/{folder}/", shown(f"{self.prefix}{folder}/"), []
+        names, inodes, own, new = self.names, self.inodes, tree or self.tree, tuple.__new__
+        entries = [e for e in self.entries(folder) if e.name.endswith(".md")]
+        for entry in sorted(entries, key=attrgetter("name")):
+            try:
+                status, name = entry.stat(follow_symlinks=False), entry.name
+            except OSError:
+                continue  # it is gone meanwhile
+            full = called + (name if name.isascii() else shown(name))
+            key = status.st_dev, status.st_ino, tree
+            if not stat.S_ISREG(status.st_mode):
+                odd.append(entry)
+            elif full not in names and key not in inodes:
+                names.add(full)
+                inodes.add(key)
+                where, time = left if name.endswith(ARCHIVE) else kept, status.st_mtime_ns
+                row = (lead + name, full, where, own, time, status.st_size, self.base, False)
+                self.files.append(new(FoundFile, row))
+        return sorted((e for e in odd if not _is_dir(e)), key=lambda e: (e.is_symlink(), e.name))
 
     def entries(self, name: str) -> list[os.DirEntry[str]]:
         if not self.is_folder(name):

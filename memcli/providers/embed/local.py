@@ -57,6 +57,10 @@ class Local:
     def _db(self) -> sqlite3.Connection:
         return _open(self._folder())
 
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return dict(self._select("SELECT piece, id FROM pieces"))
+
     def close(self) -> None:
         """Close the table; it is opened again when it is needed."""
         if "_db" in self.__dict__:
@@ -96,7 +100,7 @@ class Local:
 
     def _cut(self, words: Sequence[str]) -> dict[str, list[str]]:
         if len(words) >= MANY:
-            known = dict(self._select("SELECT piece, id FROM pieces"))
+            known = self._ids
         else:
             parts = {part for word in words for part in _parts(_BLANK + word)}
             known = dict(self._rows("piece, id", parts))
