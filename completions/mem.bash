@@ -108,7 +108,7 @@ _mem() {
         --scope) _mem_words "observations escalation intent-alignment team session project global prospective in-flight corrective episode interventions" ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--out --print --history --level --job --task --type --kind --store --tag --scope --path --since --until --proxy --archived --no-global --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--out --print --history --serve --level --job --task --type --kind --store --tag --scope --path --since --until --proxy --archived --no-global --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     retire)

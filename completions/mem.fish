@@ -140,6 +140,7 @@ complete -c mem -n '__fish_seen_subcommand_from list' -l help -s h -d 'Show this
 complete -c mem -n '__fish_seen_subcommand_from browse' -l out -r -F -d 'Write the page there; it is not opened'
 complete -c mem -n '__fish_seen_subcommand_from browse' -l print -d 'Print the page\'s path; it is not opened'
 complete -c mem -n '__fish_seen_subcommand_from browse' -l history -d 'What was said and committed, too'
+complete -c mem -n '__fish_seen_subcommand_from browse' -l serve -d 'With buttons that edit, retire, restore, merge and undo'
 complete -c mem -n '__fish_seen_subcommand_from browse' -l level -x -a 'global project job task' -d 'global, project, job or task'
 complete -c mem -n '__fish_seen_subcommand_from browse' -l job -x -d 'Look at this job and its tasks'
 complete -c mem -n '__fish_seen_subcommand_from browse' -l task -x -d 'Look at this task'

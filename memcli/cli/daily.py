@@ -1,6 +1,8 @@
 """Every day: find, write down, look at, correct."""
 
 import os
+import sys
+from functools import partial
 
 from memcli.app import App, Options
 from memcli.cli import boundary
@@ -19,6 +21,7 @@ from memcli.cli.options import (
     wrote,
 )  # fmt: skip
 from memcli.cli.progress import Progress
+from memcli.errors import UsageError
 from memcli.exchange.past import seen_at
 from memcli.index.view import Filters
 from memcli.views import entries, sessions, text
@@ -198,15 +201,30 @@ def browse(
     out: str = option("FILE", "Write the page there; it is not opened."),
     path_only: bool = flag("--print", "Print the page's path; it is not opened."),
     history: bool = flag("--history", "What was said and committed, too."),
+    serve: bool = flag("--serve", "With buttons that edit, retire, restore, merge and undo."),
 ) -> None:
     """Look at memory in the browser: one page that holds everything and reaches nothing.
 
-    It is written to your cache folder, for you alone."""
-    from memcli.commands.browse import browse as gather
+    It is written to your cache folder, for you alone. With --serve it is on loopback until it is
+    closed for a minute; its address works once."""
+    from memcli.commands.browse import browse as look
     from memcli.views import page
 
+    if serve and (out or mem.options.json):
+        raise UsageError("--serve writes no page", "leave --out and --json out")
+    gather = partial(look, filters=filters, history=history)
     with progress:
-        report = gather(mem, filters, history=history)
+        report = gather(mem)
+    if serve:
+        from memcli.cli.serve import PageServer
+
+        server = PageServer(mem.options, report, gather)
+        put(server.address)
+        sys.stdout.flush()
+        opens = path_only or page.shown(server.address)
+        say("" if opens else "mem: no browser to open it in", quiet=mem.options.quiet)
+        server.run()
+        return
     if mem.options.json:
         show(mem, report, str)
         return

@@ -356,7 +356,7 @@ function settle(nodes, edges) {
         const b = nodes[k], x = a.x - b.x || .1, y = a.y - b.y || .1, push = Math.min(6, 900 / (x * x + y * y));
         a.u += x * push * .05; a.v += y * push * .05; b.u -= x * push * .05; b.v -= y * push * .05;
       }
-      a.u -= a.x * .012; a.v -= a.y * .012;
+      a.u -= a.x * (innerWidth > 860 ? .007 : .014); a.v -= a.y * .014;
     }
     for (const [a, b] of edges) {
       const x = b.x - a.x, y = b.y - a.y, pull = (Math.hypot(x, y) - 46) * .0009 * 20 / (20 + a.r + b.r);
@@ -433,7 +433,7 @@ function health() {
 
 function acts(item) {
   const because = () => ask("Why is it no longer true?", [["because", "Reason", "no longer true"]], "Retire", (given) => act({ do: "retire", id: item.id, ...given }));
-  const edit = () => ask("Edit", [["title", "Title", item.title], ["body", "Text", item.text]], "Save", (given) => act({ do: "edit", id: item.id, ...Object.fromEntries(Object.entries(given).filter(([key, value]) => value !== (key === "title" ? item.title : item.text))) }));
+  const edit = () => ask("Edit", [["title", "Title", item.title], ["body", "Text", item.text]], "Save", (given) => act({ do: "edit", id: item.id, was: item.text || "", ...Object.fromEntries(Object.entries(given).filter(([key, value]) => value !== (key === "title" ? item.title : item.text))) }));
   if (item.past) return el("div", { class: "acts" }, button("Restore", () => act({ do: "restore", id: item.id }), { class: "main" }));
   return item.what !== "entry" ? "" : el("div", { class: "acts" }, item.cut ? "" : button("Edit", edit, { class: "main" }), button("Retire", because, { class: "bad" }));
 }
@@ -555,6 +555,7 @@ const asked = decodeURIComponent(location.hash.replace(/^#\/?/, ""));
 if (VIEWS[asked]) data.start = asked;
 begin(asked.startsWith("e/") ? asked.slice(2) : "");
 if (data.served) {
+  history.replaceState(null, "", location.pathname + location.hash);
   $("undo").hidden = false;
   $("undo").addEventListener("click", () => act({ do: "undo" }));
   stay();

@@ -1,0 +1,163 @@
+"""mem browse --serve: its buttons are the commands; nobody else is answered; it ends with its page."""
+
+import http.client
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from memcli.app import Options, opened
+from memcli.cli.serve import PageServer
+from memcli.commands.browse import browse
+from memcli.index.view import Filters
+from tests.browse.driver import Browser
+from tests.conftest import Project
+
+
+@contextmanager
+def served(project: Project, idle: float = 60.0) -> Iterator[tuple[PageServer, threading.Thread]]:
+    """A server of a project's memory, which runs."""
+    options, gather = Options(root=str(project.root)), partial(browse, filters=Filters())
+    with opened(options) as app:
+        server = PageServer(options, gather(app), gather)
+    running = threading.Thread(target=server.run, args=(idle,))
+    running.start()
+    yield server, running
+    server.last = -1e9
+    server.open = 0
+    server.ended.set()
+    running.join(10)
+    assert not running.is_alive()
+
+
+def ask(
+    server: PageServer, method: str, path: str, body: object = None, **headers: str
+) -> tuple[int, str]:
+    """Ask as the page does, but for these headers; `None` leaves one out."""
+    own = {"Host": server.host, "Origin": f"http://{server.host}", "X-Mem-Token": server.key}
+    given = {**own, **{name.replace("_", "-"): value for name, value in headers.items()}}
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
+    connection.putrequest(method, path, skip_host=True)
+    data = json.dumps(body).encode() if body is not None else b""
+    for name, value in ({**given, "Content-Length": str(len(data))}).items():
+        if value:
+            connection.putheader(name, value)
+    connection.endheaders(data)
+    answer = connection.getresponse()
+    return answer.status, answer.read().decode()
+
+
+def test_only_the_page_itself_is_answered(project: Project) -> None:
+    """Another host (DNS rebinding), origin or token, none at all, a second tab: refused, and nothing changed."""
+    path = project.write("MEMORY.md", project.entry("Herd", "zebra", id="e1"))
+    before = path.read_bytes()
+    task = {"do": "retire", "id": "e1"}
+    with served(project) as (server, _):
+        port = server.server_port
+        for wrong in (
+            {"Host": f"evil.example:{port}"}, {"Host": f"localhost:{port}"}, {"Host": ""},
+            {"Origin": "http://evil.example"}, {"Origin": "null"}, {"Origin": ""},
+            {"X_Mem_Token": "x" * 43}, {"X_Mem_Token": server.once}, {"X_Mem_Token": ""},
+        ):  # fmt: skip
+            for place in ("/act", "/alive"):
+                assert ask(server, "POST", place, task, **wrong)[0] == 403, wrong
+        once = f"/?token={server.once}"
+        assert ask(server, "GET", once, Host=f"evil.example:{port}")[0] == 403
+        assert ask(server, "GET", "/")[0] == ask(server, "GET", "/?token=x")[0] == 403
+        code, text = ask(server, "GET", once)
+        assert code == 200 and server.key in text
+        code, text = ask(server, "GET", once)
+        assert code == 403 and server.key not in text and "zebra" not in text
+        assert ask(server, "POST", "/other", task)[0] == 404
+        assert ask(server, "POST", "/act", [1])[0] == 400
+        assert ask(server, "GET", "/act")[0] == 403
+    assert path.read_bytes() == before
+
+
+def done(server: PageServer, **task: str) -> dict[str, Any]:
+    code, text = ask(server, "POST", "/act", task)
+    assert code == 200
+    return dict(json.loads(text))
+
+
+def test_buttons_are_the_commands(project: Project) -> None:
+    """Edit, retire, restore, merge and undo write what the commands write; errors are said."""
+    twin = "Always freeze the clock in cart tests because discounts depend on dates."
+    entries = [project.entry("One", "First words.", id="e1"), project.entry("Two", "password = hunter2x9", id="e2"),
+               project.entry("Same", twin, id="e3"), project.entry("Same", twin, id="e4")]  # fmt: skip
+    path = project.write("MEMORY.md", "\n".join(entries))
+    with served(project) as (server, _):
+        reply = done(
+            server, do="edit", id="e1", title="Uno", body="Other words.", was="First words."
+        )
+        assert "changed" in reply["said"] and "## Uno\nOther words." in path.read_text()
+        assert "Uno" in {item["title"] for item in reply["data"]["items"]}
+        kept = path.read_bytes()
+        for body, was in (
+            ("New.", "First words."),
+            ("New. api_key = 'Zx9k22pqLm81'", "Other words."),
+        ):
+            assert "data" not in done(server, do="edit", id="e1", body=body, was=was)
+        hidden = "password = [secret removed: password]"
+        assert "does not show" in done(server, do="edit", id="e2", body="x", was=hidden)["said"]
+        assert (
+            "no button" in done(server, do="delete", id="e1")["said"] and path.read_bytes() == kept
+        )
+        assert "retired" in done(server, do="retire", id="e1", because="old")["said"]
+        assert "retired_because: old" in path.read_text()
+        assert "took back retire" in done(server, do="undo")["said"] and path.read_bytes() == kept
+        done(server, do="retire", id="e1")
+        assert "restored" in done(server, do="restore", id="e1")["said"]
+        assert "merged" in done(server, do="merge", path="MEMORY.md")["said"]
+        assert path.read_text().count(twin) == 1
+
+
+def test_a_person_edits_in_the_browser(browser: Browser, project: Project) -> None:
+    """From the button to the file, and back with Undo; the address is out of sight; then it ends."""
+    path = project.write("MEMORY.md", project.entry("Herd", "zebra", id="e1"))
+    before = path.read_bytes()
+    with served(project, idle=1.0) as (server, running):
+        browser.open(server.address)
+        assert "token" not in browser.js("return location.href")
+        browser.press("j")
+        click = "[...document.querySelectorAll('.acts button, #undo')].find((b) => b.textContent === arguments[0]).click()"
+        browser.js(click, "Edit")
+        browser.js("document.querySelector('#form textarea').value = 'a lion'")
+        browser.js(click, "Save")
+        browser.until("return document.querySelector('#detail .text').innerText === 'a lion'")
+        assert "## Herd\na lion" in path.read_text()
+        browser.js(click, "Undo")
+        browser.until("return document.querySelector('#detail .text').innerText === 'zebra'")
+        assert path.read_bytes() == before and server.open == 1 and browser.log() == []
+        browser.open("about:blank")
+        running.join(20)
+        assert not running.is_alive()
+
+
+@pytest.mark.process
+def test_control_c_ends_it(project: Project) -> None:
+    """Quietly, and nothing listens any more."""
+    project.write("MEMORY.md", project.entry("Herd", "zebra"))
+    words = [sys.executable, "-m", "memcli", "browse", "--serve", "--print"]
+    with subprocess.Popen(
+        words, cwd=project.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        address = urlsplit(process.stdout.readline().decode().strip())
+        assert address.hostname == "127.0.0.1" and address.query.startswith("token=")
+        connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=20)
+        connection.request("GET", "/")
+        assert connection.getresponse().status == 403
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0 and b"Traceback" not in process.stderr.read()
+    with pytest.raises(ConnectionRefusedError):
+        http.client.HTTPConnection("127.0.0.1", address.port).connect()
+    assert project.mem("browse", "--serve", "--out", "x.html").code == 2
