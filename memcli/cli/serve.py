@@ -84,7 +84,7 @@ def perform(app: App, task: Mapping[str, Any]) -> str:
     what, name = given.get("do", ""), given.get("id", "")
     if what == "undo":
         undone = edit.undo(app)
-        return entries.undo_text(undone, str(app.project.root or ""), dry_run=False)
+        return entries.undo_text(undone, str(app.project.root or ""))
     if what == "merge":
         path = app.project.path_of(given.get("path", ""))
         return upkeep.compact_text(compact(app, CompactRequest(files=(path,))))
