@@ -222,8 +222,12 @@ def content(
     others: Sequence[Document] = (),
 ) -> list[Check]:
     """The rows of these documents, a "PASS" for each check without; ids may stand in `others`."""
-    hint = "put a readable regular file of UTF-8 text there, or remove it"
-    rows = [Check("readable", "FAIL", p.message, hint, p.path, p.line) for p in unreadable]
+    hints: dict[str, tuple[Status, str]] = {
+        "unreadable": ("FAIL", "put a readable regular file of UTF-8 text there, or remove it"),
+        "defaulted": ("WARN", "move what is old to another folder: what is over is not found"),
+    }
+    told = [(*hints[p.severity], p) for p in unreadable]
+    rows = [Check("readable", how, p.message, hint, p.path, p.line) for how, hint, p in told]
     for document in documents:
         for check in (_damaged, _conflicts, _unnamed, _secrets, _injections):
             rows += check(document)

@@ -96,7 +96,7 @@ class _Walk:
         self.problems: list[Problem] = []
         self.names: set[str] = set()
         self.inodes: set[tuple[int, int, str]] = set()
-        self.left = files.ENTRIES
+        self.left, self.listed = files.ENTRIES, 0
 
     def root(self, jobs_dirs: Sequence[str], globs: Sequence[str]) -> None:
         every = tuple(dict.fromkeys((*JOBS_DIRS, *jobs_dirs)))
@@ -231,8 +231,8 @@ class _Walk:
         self.refuse(name, files.LEAVES)
         return False
 
-    def refuse(self, name: str, why: str) -> None:
-        problem = Problem(shown(self.prefix + name).rstrip("/"), 1, why, "unreadable")
+    def refuse(self, name: str, why: str, severity: str = "unreadable") -> None:
+        problem = Problem(shown(self.prefix + name).rstrip("/") or ".", 1, why, severity)
         if problem not in self.problems:
             self.problems.append(problem)
 
@@ -264,11 +264,10 @@ class _Walk:
 
     def found_places(self) -> None:
         """Look at each row of the tables, and where the links of the indexes lead."""
-        listed = len(self.files)
+        self.listed = len(self.files)
         for name in (*FILES, *_spelt()):
             self.find(name)
-        for folder in FOLDERS:
-            self.find_in(folder)
+        self.newest([name for folder in FOLDERS for name in self.names_in(folder)])
         indexes = [file for file in self.files if file.path.endswith("/MEMORY.md")]
         for index in [file for file in indexes if file.place.level == "project"][:MOST_FILES]:
             for link in _links(index):
@@ -276,7 +275,6 @@ class _Walk:
                 name = os.path.relpath(path, self.base)
                 if path.startswith(self.base + os.sep) and not is_elsewhere(name):
                     self.find(name)
-        self.bound(listed)
 
     def find(self, name: str) -> None:
         """Take a found file that is no other store's, not ignored, and not too large."""
@@ -286,32 +284,36 @@ class _Walk:
         if base.lower() not in NEVER and not base.endswith(ARCHIVE) and not self.ignored(name):
             self.add(name, Place("project", "memory"), self.tree, found=True)
 
-    def find_in(self, name: str, depth: int = 2) -> None:
+    def names_in(self, name: str, depth: int = 2) -> list[str]:
         """The markdown in a folder and in the folders in it; no link is entered."""
         folder, entries = f"{self.base}/{name}", list[os.DirEntry[str]]()
         if not name or not os.path.islink(folder):
             with suppress(OSError), os.scandir(folder) as listing:
-                entries = sorted(islice(listing, self.left), key=lambda entry: entry.name)
-        self.left -= len(entries)
-        for entry in entries:
+                entries = list(islice(listing, self.left + 1))
+        if len(entries) > self.left:
+            self.refuse(name, "more directory entries than are looked at: cut", "defaulted")
+        found = []
+        for entry in sorted(entries[: self.left], key=lambda entry: entry.name):
             path = f"{name}/{entry.name}" if name else entry.name
             if entry.name.endswith(".md"):
-                self.find(path)
+                found.append(path)
             elif depth > 1 and entry.name != "proxy-tasks" and entry.is_dir(follow_symlinks=False):
-                self.find_in(path, depth - 1)
-        if self.left <= 0:
-            self.refuse(name, "more directory entries than are looked at: cut")
+                found += self.names_in(path, depth - 1)
+        self.left -= min(len(entries), self.left)
+        return found
 
-    def bound(self, listed: int) -> None:
-        """Of the files behind the first so many, the newest by the date in name or path stay."""
-        found = self.files[listed:]
-        found.sort(key=lambda f: max(re.findall(_DATE, f.name), default=("",)), reverse=True)
-        more = Counter(os.path.dirname(file.name) or "." for file in found[MOST_FILES:])
-        if more:
-            self.files[listed:] = found[:MOST_FILES]
+    def newest(self, names: list[str]) -> None:
+        """Find the newest by the date in name or path, up to a bound; count the rest by folder."""
+        names.sort(key=lambda name: max(re.findall(_DATE, name), default=("",)), reverse=True)
+        more = Counter[str]()
+        for name in names:
+            if len(self.files) - self.listed < MOST_FILES:
+                self.find(name)
+            else:
+                more[os.path.dirname(name)] += 1
         for folder, left in sorted(more.items()):
             many = f"{MOST_FILES} found files are in view, the newest by name: {left} more are not"
-            self.problems.append(Problem(folder, 1, many, "unreadable"))
+            self.refuse(folder, many, "defaulted")
 
 
 def _is_dir(entry: os.DirEntry[str]) -> bool:
@@ -363,7 +365,6 @@ def _claude_memory(root: Path, home: Path, environ: Mapping[str, str]) -> Iterat
             prefix = f"~/{folder.relative_to(home)}/" if below else f"{folder}/"
             walk = _Walk(str(folder), prefix, PRIVATE)
             walk.ignored = lambda name: False
-            walk.find_in("")
-            walk.bound(0)
+            walk.newest(walk.names_in(""))
             yield walk
             return

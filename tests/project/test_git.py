@@ -81,3 +81,11 @@ def test_an_exclude_file_that_cannot_be_written_stops_nothing(project: Project) 
     git.exclude(project.root)
     done = project.mem("recall", "zebra")
     assert done.code == 0 and "stripes" in done.out
+
+
+def test_what_git_prints_is_read_to_the_byte(project: Project) -> None:
+    """Line ends and bytes that are no UTF-8, too: sizes that git tells are of bytes."""
+    project.write("a.md", b"one\r\ntwo\r\xff\n")
+    project.commit()
+    said = git.run(["cat-file", "blob", "HEAD:a.md"], project.root).stdout
+    assert said.encode("utf-8", "surrogateescape") == b"one\r\ntwo\r\xff\n"

@@ -109,8 +109,21 @@ def test_of_too_many_the_newest_by_name_are_in_view_and_the_rest_is_counted(root
         : levels_on_disk.MOST_FILES
     ]
     (problem,) = listing.problems
-    assert problem.path == "memory"
+    assert (problem.path, problem.severity) == ("memory", "defaulted")
     assert f"{len(days) + 1 - levels_on_disk.MOST_FILES} more" in problem.message
+
+
+@pytest.mark.unit
+def test_a_folder_with_too_many_entries_is_cut_and_named_alone(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(levels_on_disk.files, "ENTRIES", 10)
+    put(root, *(f"memory/n{number:02}.md" for number in range(30)))
+    listing = look(root)
+    assert len(listing.files) == 10
+    assert [(problem.path, problem.severity) for problem in listing.problems] == [
+        ("memory", "defaulted")
+    ]
 
 
 @pytest.mark.unit
