@@ -10,7 +10,7 @@ complete -c mem -n __fish_use_subcommand -a add -d 'Write down one thing that wa
 complete -c mem -n __fish_use_subcommand -a edit -d 'Change an entry in $VISUAL or $EDITOR, or by an option without one'
 complete -c mem -n __fish_use_subcommand -a show -d 'Show one entry and where it comes from'
 complete -c mem -n __fish_use_subcommand -a list -d 'List what is remembered, newest first'
-complete -c mem -n __fish_use_subcommand -a browse -d 'Look at memory in the browser: one page that holds everything and reaches nothing'
+complete -c mem -n __fish_use_subcommand -a browse -d 'Look at memory in the browser'
 complete -c mem -n __fish_use_subcommand -a retire -d 'Take entries out of recall'
 complete -c mem -n __fish_use_subcommand -a restore -d 'Bring retired or archived entries back'
 complete -c mem -n __fish_use_subcommand -a undo -d 'Take back the last write of mem'

@@ -155,14 +155,16 @@ def list_entries(
 ) -> None:
     """List what is remembered, newest first."""
     from memcli.commands import show as command
+    from memcli.commands.recall import is_empty
 
     with seen_at(mem, at) as then:
         report = command.list_entries(then, filters, recent)
+        empty = is_empty(then)
         problems = then.problems if then.project.listing.files else then.project.listing.problems
     text.count_problems(problems, quiet=mem.options.quiet)
     keys = {"rows": ..., "found": ..., "entries": report.rows}
     show(mem, report, entries.list_text, lambda report: keys)
-    none = "mem: nothing that is remembered passes these filters" if report.found else HOW_TO_BEGIN
+    none = HOW_TO_BEGIN if empty else "mem: nothing that is remembered passes these filters"
     say("" if report.rows else none, quiet=mem.options.quiet)
 
 
@@ -203,10 +205,10 @@ def browse(
     history: bool = flag("--history", "What was said and committed, too."),
     serve: bool = flag("--serve", "With buttons that edit, retire, restore, merge and undo."),
 ) -> None:
-    """Look at memory in the browser: one page that holds everything and reaches nothing.
+    """Look at memory in the browser.
 
-    It is written to your cache folder, for you alone. With --serve it is on loopback until it is
-    closed for a minute; its address works once."""
+    One page holds everything and reaches nothing; it lies in your cache folder, for you alone. With
+    --serve it is on loopback until it is closed for a minute; its address works once."""
     from memcli.commands.browse import browse as look
     from memcli.views import page
 

@@ -44,7 +44,7 @@ def recall(options: Options, request: RecallRequest, output: Output) -> int:
         count_problems(report.problems, quiet=options.quiet)
         _print(report, "json" if options.json else output.form, explain=request.explain)
         found = any(hit.layer in ("ranked", "history") for hit in report.hits)
-        say("" if found else _nothing(report), quiet=options.quiet)
+        say("" if found else _nothing(mem, report), quiet=options.quiet)
         return 1 if output.exit_code and not found else 0
 
 
@@ -77,8 +77,8 @@ def _print(report: RecallReport, form: str, *, explain: bool) -> None:
     put(view.recall_json(report, explain=explain) if form == "json" else view.recall_text(report))
 
 
-def _nothing(report: RecallReport) -> str:
-    if not report.found:
+def _nothing(mem: App, report: RecallReport) -> str:
+    if not report.found or command.is_empty(mem):
         return HOW_TO_BEGIN
     if report.budget.more and report.matched:
         return f"mem: nothing ranked found room in {report.budget.limit} tokens: --max-tokens"

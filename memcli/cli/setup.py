@@ -78,7 +78,7 @@ def _wants_history(mem: App) -> bool:
     path = record_path(mem)
     if path is None or path.exists():
         return False
-    return _says_yes(mem, "Find what was said in agents' sessions here, and commits? [y/N] ")
+    return _says_yes(mem, "Search what was said in agents' sessions here, and commits, too? [y/N] ")
 
 
 def _wanted_learner(mem: App) -> str:
@@ -225,7 +225,8 @@ def export(
 
     quiet, target = mem.options.quiet, "json" if mem.options.json else target
     if not target:
-        raise UsageError("export: for what?", f"--target {', '.join(command.TARGETS)}")
+        hint = f"mem export --target {' | '.join(command.TARGETS)}"
+        raise UsageError("export: no target is named", hint)
     if target in command.TARGETS and (target == "obsidian") != bool(folder):
         raise UsageError("export: --target obsidian and a folder go together", "mem export --help")
     if target == "obsidian":

@@ -154,9 +154,10 @@ def forget(
 ) -> ForgetReport:
     """Delete a session, what is older than a day, or everything; later readings pass over it."""
     if bool(session) + bool(before) + all != 1:
-        raise UsageError("say what: --session ID, --before DATE or --all", "mem forget --help")
+        what = "say what to forget: --session ID, --before DATE or --all"
+        raise UsageError(what, "mem forget --help")
     if before and not re.fullmatch(r"\d{4}-\d\d-\d\d", before):
-        raise UsageError(f"--before {before}: a date like 2026-03-01", "mem forget --help")
+        raise UsageError(f"--before {before}: no date", "write it like 2026-03-01")
     until = f"{app.project.now.isoformat()}T23:59:59Z" if all else ""
     with _record(app) as record:
         units = [_session(record, session)] if session else record.units(before=before)

@@ -117,3 +117,10 @@ def write_ids(path: str, root: Path | None, report: RecallReport) -> None:
     order = ("ranked", "workflows", "baseline", "episodes")
     ids = [hit.id for layer in order for hit in report.hits if hit.layer == layer and hit.id]
     write_output(Path(path), "".join(f"{i}\n" for i in dict.fromkeys(ids)), root=root)
+
+
+def is_empty(app: App) -> bool:
+    """Whether no memory file in view holds an entry or a section of prose."""
+    if not app.project.listing.files:
+        return True
+    return not app.guarded(lambda: any(row.entries for row in app.index.files().values()))

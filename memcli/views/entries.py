@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from memcli.memory.words import body_of
 from memcli.recall.budget import cut_words
 from memcli.text.controls import for_display
 from memcli.text.secrets import redact_secrets
-from memcli.views.text import count, folded, hung, styled, table, values_text
+from memcli.views.text import columns, count, folded, hung, styled, table, values_text
 
 if TYPE_CHECKING:
     from memcli.commands.add import AddReport
@@ -216,8 +217,14 @@ def why_text(report: WhyReport) -> str:
 
 def log_text(report: LogReport) -> str:
     """A line for each thing that happened, the newest first."""
+    head = f"{for_display(report.title)} (id {report.id[:8]})"
     rows = [
         (row.commit or "-", row.date or "now", row.author, row.what, row.detail, row.path)
         for row in report.rows
     ]
-    return f"{for_display(report.title)} (id {report.id[:8]})\n" + table(rows, ())
+    if not columns(sys.stdout):
+        return f"{head}\n{table(rows, ())}"
+    told = ("  ".join(filter(None, row)) for row in rows)
+    return "\n".join(
+        [*hung(head, 2), *(line for row in told for line in hung(for_display(row), 2))]
+    )

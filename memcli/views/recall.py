@@ -44,7 +44,8 @@ def recall_text(report: RecallReport) -> str:
 
 def _hit_text(hit: Hit) -> list[str]:
     if hit.extra is not None:
-        return [*hung("  - " + styled(hit.head, "bold"), 4), *folded([hit.text], indent=4)]
+        said = folded([hit.text] if hit.text else [], indent=4)
+        return [*hung("  - " + styled(hit.head, "bold"), 4), *said]
     where = styled(f"{hit.project} {hit.url}" if hit.url else f"{hit.path}:{hit.line}", "cyan")
     if hit.layer == "institutional":
         return ["    " + where, *folded([hit.text], indent=4)]

@@ -65,7 +65,9 @@ def extract_text(done: AfterSession, *, verbose: bool = False) -> str:
     if report.sessions:
         lines.append(f"engine {report.engine}: {report.why}")
     else:
-        lines.insert(0, "no new sessions of this repository")
+        lines.insert(
+            0, "no new sessions of this repository: mem extract --list says where it looked"
+        )
     return for_display("\n".join(lines))
 
 
@@ -195,9 +197,10 @@ def history_text(report: HistoryReport) -> str:
     new, mb = report.added, report.added.bytes / (1 << 20)
     of = f" of {count(len(new.agents), 'agent')}" if new.agents else ""
     size = f"{mb:.0f} MB" if mb >= 1 else f"{mb * 1024:.0f} KB"
-    added = f"{count(new.sessions, 'session')}{of} and {count(new.commits, 'commit')} new"
-    kept = f"{count(report.sessions, 'session')} and {count(report.commits, 'commit')}, {size}"
-    return f"{kept} ({added}), in {report.seconds:.0f} s"
+    kept = f"{count(report.sessions, 'session')} and {count(report.commits, 'commit')}"
+    came = f"{count(new.sessions, 'session')}{of} and {count(new.commits, 'commit')}"
+    added = f"new: {came}" if new.sessions or new.commits else "nothing is new"
+    return f"{kept} are kept, {size}; {added} ({report.seconds:.0f} s)"
 
 
 def history_keys(report: HistoryReport) -> Keys:

@@ -152,7 +152,8 @@ def doctor_keys(report: DoctorReport) -> Keys:
 def doctor_summary(report: DoctorReport) -> str:
     if not (report.failed or report.warned):
         return "mem: all is well"
-    return f"mem: {report.failed} failed, {count(report.warned, 'warning')}"
+    failed, warned = count(report.failed, "failure"), count(report.warned, "warning")
+    return "mem: " + ", ".join([failed] * bool(report.failed) + [warned] * bool(report.warned))
 
 
 def doctor_text(report: DoctorReport) -> str:
