@@ -44,7 +44,10 @@ def test_a_session_teaches_by_rules(project: Project) -> None:
     (episode,) = entries(project, "tasks/episodes.md")
     assert episode.kind == "episode" and episode.extra["started_at"].startswith("2026-11-20T10:00")
     assert "### Detail" in episode.body
-    assert project.mem("extract").out == "no new sessions of this repository: mem extract --list says where it looked\n"
+    assert (
+        project.mem("extract").out
+        == "no new sessions of this repository: mem extract --list says where it looked\n"
+    )
 
 
 def test_json_tells_what_was_done(project: Project) -> None:
