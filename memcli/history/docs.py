@@ -9,8 +9,7 @@ from typing import Final
 from memcli.memory.words import clean, sub_words
 from memcli.named import NamedTuple
 
-PART: Final = 2400
-"""Characters of a text that are searched as one; a longer one is searched in parts."""
+PART: Final = 2400  # characters that are searched as one; a longer text is searched in parts
 PARTS: Final = 64
 
 
@@ -37,9 +36,8 @@ class Doc(NamedTuple):
     @property
     def handle(self) -> str:
         """As it is shown: `s:3f2a1c9.41`, `c:9f1c2d3`."""
-        return (
-            f"s:{self.unit[:7]}.{self.turn}" if self.source == "session" else f"c:{self.unit[:7]}"
-        )
+        session = self.source == "session"
+        return f"s:{self.unit[:7]}.{self.turn}" if session else f"c:{self.unit[:7]}"
 
     @property
     def text(self) -> str:
@@ -57,6 +55,11 @@ class DocPlace(NamedTuple):
     who: str
 
 
+def touches(doc: Doc, path: str) -> bool:
+    """Whether a file was edited in it, given by its path or the end of that."""
+    return any(f"/{one}".endswith(f"/{path}") for one in doc.about.get("paths", ()))
+
+
 def unpacked(body: bytes) -> tuple[tuple[str, str], ...]:
     return tuple((speaker, text) for speaker, text in json.loads(zlib.decompress(body)))
 
@@ -70,7 +73,7 @@ def parts_of(said: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     if len(found) == 1 and pieces:
         found = [(person[:PART], pieces.pop(0))]
     found += [("", piece) for piece in pieces]
-    return [_searched(*part) for part in found[:PARTS]]
+    return [(_searched(mine), _searched(theirs)) for mine, theirs in found[:PARTS]]
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -83,9 +86,9 @@ def _pieces(text: str) -> Iterator[str]:
         yield text
 
 
-def _searched(person: str, others: str) -> tuple[str, str]:
-    person, others = clean(person), clean(others)
-    return f"{person} {sub_words(person)}".strip(), f"{others} {sub_words(others)}".strip()
+def _searched(text: str) -> str:
+    plain = clean(text)
+    return f"{plain} {sub_words(plain)}".strip()
 
 
 def idf(n: int, total: int) -> float:

@@ -9,29 +9,16 @@ from memcli.sessions.model import Session, Turn
 from memcli.sessions.speakers import clean_text, key_of, line
 from memcli.text.injections import neutralise
 
-ARGUMENTS: Final = frozenset(
-    """file_path path notebook_path absolute_path filePath target_file files
-    command cmd input""".split()
-)
-"""What is kept of tool calls: enough to tell which files were changed and which commands were run.
-"""
 ERROR: Final = 200  # characters of an error line that are kept
 SAID: Final = (6000, 10_000)
 """Characters of an answer that are kept, of its beginning and of its end."""
 _FACETS: Final = 30
 _EDITS: Final = ("edit", "write", "patch", "replace", "create_file", "insert")
 _SHELLS: Final = ("bash", "shell", "exec", "terminal", "command")
-_ERRORS: Final = (
-    "error",
-    "exception",
-    "failed",
-    "failure",
-    "fatal",
-    "cannot",
-    "not found",
-    "denied",
-)
+_ERRORS: Final = "error,exception,failed,failure,fatal,cannot,not found,denied".split(",")
 _PATH_KEYS: Final = "file_path path notebook_path absolute_path filePath target_file".split()
+ARGUMENTS: Final = frozenset((*_PATH_KEYS, "files", "command", "cmd", "input"))
+"""What is kept of tool calls: which files were changed and which commands were run."""
 
 
 def exchanges(session: Session) -> Iterator[Doc]:

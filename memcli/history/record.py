@@ -1,7 +1,6 @@
 """The record of one repository: exchanges of sessions and commits, compressed, with a full text.
 
-It is private, and it is no index: agents delete their transcripts, so what stands here may stand
-nowhere else. One SQLite file a repository, in the user's state folder.
+It is private and no index: agents delete their transcripts, it may be all that is left.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from memcli.errors import DataError
-from memcli.history.docs import PARTS, Doc, DocPlace, parts_of, unpacked
+from memcli.history.docs import PARTS, Doc, DocPlace, parts_of, touches, unpacked
 from memcli.storage.files import ONE_OF, transaction
 from memcli.text.matching import table
 
@@ -38,9 +37,8 @@ class RecordContents:
 
     def note(self, key: str) -> str:
         """A value that was kept under a name, "" when there is none."""
-        return str(
-            next((row[0] for row in self.rows("SELECT value FROM meta WHERE key = ?", key)), "")
-        )
+        found = self.rows("SELECT value FROM meta WHERE key = ?", key)
+        return str(found[0][0]) if found else ""
 
     def common(self) -> dict[str, int]:
         """In how many parts the common words stand, as the full text has them; "": of all."""
@@ -108,9 +106,7 @@ class RecordContents:
         """The newest exchanges in which a file was edited."""
         where = "source = 'session' AND instr(about, ?) ORDER BY date DESC"
         found = (doc for _, doc in self.select(where, path.rpartition("/")[2]))
-        same = (doc for doc in found if any(f"/{one}".endswith(f"/{path}")
-                                            for one in doc.about.get("paths", ())))  # fmt: skip
-        return list(islice(same, most))
+        return list(islice((doc for doc in found if touches(doc, path)), most))
 
     def units(self, prefix: str = "", before: str = "") -> list[str]:
         """The sessions and commits whose name begins so, from before a day where one is given."""
@@ -215,16 +211,14 @@ class HistoryRecord(RecordContents):
         elif doc.source == "session":
             last = self.rows("SELECT max(turn) FROM docs WHERE unit = ?", doc.unit)
             turn = (last[0][0] or 0) + 1
-        body = zlib.compress(json.dumps(doc.said, ensure_ascii=False).encode(), 6)
         parts = parts_of(doc.said)
-        about = json.dumps(doc.about, ensure_ascii=False)
-        facts = doc.source, doc.unit, turn, doc.key, doc.who, doc.date, doc.title, about
-        added = self.db.execute(
-            "INSERT INTO docs (source, unit, turn, key, who, date, title, about, parts, body, size,"
-            " live) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
-            (*facts, len(parts), body, size),
-        )
-        rows = [((added.lastrowid or 0) * PARTS + at, *part) for at, part in enumerate(parts)]
+        row = {**doc._asdict(), "turn": turn, "parts": len(parts), "size": size, "live": 1}
+        del row["said"], row["supersedes"]
+        row["about"] = json.dumps(doc.about, ensure_ascii=False)
+        row["body"] = zlib.compress(json.dumps(doc.said, ensure_ascii=False).encode(), 6)
+        into = f"INSERT INTO docs ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
+        first = (self.db.execute(into, list(row.values())).lastrowid or 0) * PARTS
+        rows = [(first + at, *part) for at, part in enumerate(parts)]
         self.db.executemany("INSERT INTO words (rowid, person, agent) VALUES (?, ?, ?)", rows)
         marks = [(unit, doc.unit) for unit in doc.supersedes]
         self.db.executemany("INSERT OR IGNORE INTO superseded VALUES (?, ?)", marks)

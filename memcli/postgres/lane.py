@@ -86,7 +86,7 @@ def _signals(
     model = f"{embedder.provider}/{embedder.model}"
     _require(index, model)
     words = _SharedWords(index, embedder)
-    meaning = vector_lane.understand(words, words, embedder, task, asked)
+    meaning = vector_lane.understand(words, words.idf, embedder, task, asked)
     if not meaning.vector:
         return Signals(lexical, {})
     near, dim = f"[{','.join(map(str, memoryview(meaning.vector).cast('b')))}]", len(meaning.vector)

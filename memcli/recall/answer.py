@@ -241,13 +241,12 @@ def told(own: Own, text: str, amended: Collection[str] = (), until: str = "") ->
     What was learned in a session among the `amended` is not told; with `until`, nothing newer.
     """
     least, words = own.project.config.inject_min, own.memory.words
-    sought = evidence.focus(text, words.counts, words.size(), least * evidence.NEAR_WANTS)
-    if not sought.text:
+    known = words.counts, words.size()
+    sought, weights = evidence.focus(text, *known, least * evidence.NEAR_WANTS)
+    if not sought:
         return []  # most prompts: found out before ranking
     layers = Layers(own, RecallRequest(text, Filters(until=until)))
-    asked = evidence.terms(sought.weights)
-    hits = layers.search.ranked(sought.text, LOOKED_AT)
-    found = []
+    asked, hits, found = evidence.terms(weights), layers.search.ranked(sought, LOOKED_AT), []
     for hit, share in zip(hits, evidence.wanted([hit.vector for hit in hits]), strict=True):
         chosen = layers.search.chosen[hit.item.id]
         part = chosen.around.partition(AROUND)[0] or hit.item.text
@@ -255,8 +254,8 @@ def told(own: Own, text: str, amended: Collection[str] = (), until: str = "") ->
         old = str(chosen.values.get("session_id", "")) in amended
         if hit.own and met >= least * share and not old:
             found.append((met / share, hit.item.id))
-    found.sort(key=lambda each: -each[0])
-    return [layers.showing.shown(entry, "ranked", short=True) for _, entry in found]
+    best = sorted(found, key=lambda each: -each[0])
+    return [layers.showing.shown(entry, "ranked", short=True) for _, entry in best]
 
 
 def composed(

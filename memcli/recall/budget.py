@@ -169,7 +169,10 @@ def compose(
     fund = int(STRONG * rest) if strong else min(quarter, UNLIMITED)
     chosen["ranked"] = _ranked(ranked, rest - (fund if found else 0), most, by_type or {}, share)
     if pools.history and found:
-        _history(pools.history, rest, chosen, taken)
+        rest -= sum(cost(item, at) for at, item in enumerate(chosen["ranked"]))
+        shown = [item for layer in LAYERS for item in chosen[layer]]
+        found = pools.history.items(min(rest, UNLIMITED), shown)
+        _fill("history", found, rest, chosen["history"], taken)
     known = {item.key for item in pools.ranked}
     left = sum(item.key not in taken | known for item in pools.baseline)
     more = min(most, len(ranked)) - len(chosen["ranked"]) + left
@@ -202,12 +205,6 @@ def compose_beside(
     return Block(tuple(items), Budget(second.budget.limit, used, more))
 
 
-def _history(pool: HistoryPool, rest: int, chosen: dict[str, list[Shown]], taken: set[str]) -> None:
-    rest -= sum(cost(item, first=not at) for at, item in enumerate(chosen["ranked"]))
-    shown = [item for layer in LAYERS for item in chosen[layer]]
-    _fill("history", pool.items(min(rest, UNLIMITED), shown), rest, chosen["history"], taken)
-
-
 def _institutional(pool: Sequence[Shown], fund: int, out: list[Shown]) -> int:
     """Put in each file whole, or cut to its share of the fund; returns what they cost."""
     used, costs = 0, [cost(item) for item in pool]
@@ -216,12 +213,12 @@ def _institutional(pool: Sequence[Shown], fund: int, out: list[Shown]) -> int:
         shares[at] = min(costs[at], fund // (len(costs) - left))  # or an equal part of the rest
         fund -= shares[at]
     for item, share in zip(pool, shares, strict=True):
-        first = not out
-        if cost(item, first=first) > share:
-            room = share - cost(item._replace(text=""), first=first) - 1
+        at = len(out)
+        if cost(item, at) > share:
+            room = share - cost(item._replace(text=""), at) - 1
             item = item._replace(text=cut_paragraphs(item.text, room, item.head))
         if item.text:
-            used += cost(item, first=first)
+            used += cost(item, at)
             out.append(item)
     return used
 
@@ -231,7 +228,7 @@ def _fill(layer: str, pool: Sequence[Shown], room: int, out: list[Shown], taken:
     used = 0
     for item in pool:
         shown = item._replace(layer=layer)
-        size = cost(shown, first=not out)
+        size = cost(shown, len(out))
         if item.key not in taken and used + size <= room:
             out.append(shown)
             taken.add(item.key)
@@ -248,44 +245,40 @@ def _ranked(
     the first hits first, and the answer may stand in any of them. What is left in the end goes to
     those that were cut, in the same order.
     """
-    whole = {item.key: item for item in pool}
-    out: list[Shown] = []
+    kept: list[tuple[Shown, Shown]] = []
     left = dict(by_type)
-    for item in pool:
-        if len(out) == most:
-            break
-        share = min(room, left.get(item.type, room), max(SHARE, int(room * of_room)))
-        fitted = _squeezed(item, share, first=not out, number=len(out) + 1)
-        if fitted is None:
-            continue
-        size = cost(fitted, first=not out, number=len(out) + 1)
-        room -= size
-        left[item.type] = left.get(item.type, 10**9) - size
-        out.append(fitted)
-    for at, item in enumerate(out):
-        size = cost(item, first=not at, number=at + 1)
-        share = size + min(room, left[item.type])
-        out[at] = _squeezed(whole[item.key], share, first=not at, number=at + 1) or item
-        grown = cost(out[at], first=not at, number=at + 1) - size
-        room, left[item.type] = room - grown, left[item.type] - grown
-    return out
+
+    def take(item: Shown, at: int, share: int, paid: int = 0) -> Shown | None:
+        nonlocal room
+        fitted = _squeezed(item, at, paid + min(room, left.get(item.type, room), share))
+        if fitted is not None:
+            grown = cost(fitted, at) - paid
+            room, left[item.type] = room - grown, left.get(item.type, 10**9) - grown
+        return fitted
+
+    for item in pool if most else ():
+        if fitted := take(item, len(kept), max(SHARE, int(room * of_room))):
+            kept.append((item, fitted))
+            if len(kept) == most:
+                break
+    return [take(whole, at, room, cost(cut, at)) or cut for at, (whole, cut) in enumerate(kept)]
 
 
-def _squeezed(item: Shown, room: int, *, first: bool, number: int) -> Shown | None:
+def _squeezed(item: Shown, at: int, room: int) -> Shown | None:
     """A hit within `room`: whole, by its best part, or None when nothing of the text is left."""
-    if cost(item, first=first, number=number) <= room:
+    if cost(item, at) <= room:
         return item
-    room -= cost(item._replace(text=""), first=first, number=number) + 1
+    room -= cost(item._replace(text=""), at) + 1
     if room < LEAST:
         return None
     text = item.brief(room) if item.brief else cut_words(item.text, room)
     return item._replace(text=text) if text else None
 
 
-def cost(item: Shown, *, first: bool = True, number: int = 1) -> int:
-    """Tokens that an item adds to the block; a sum of them is never less than the whole's size."""
-    above = ("", TITLES[item.layer]) if first else ("",)
-    return tokens("".join(f"{line}\n" for line in (*above, *_lines(item, number))))
+def cost(item: Shown, at: int = 0) -> int:
+    """Tokens that an item adds as number `at` of its layer; a sum is never below the whole's."""
+    above = ("",) if at else ("", TITLES[item.layer])
+    return tokens("".join(f"{line}\n" for line in (*above, *_lines(item, at + 1))))
 
 
 def _lines(item: Shown, number: int) -> list[str]:

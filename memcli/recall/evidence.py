@@ -14,26 +14,16 @@ from memcli.recall.budget import cut_words, tokens
 from memcli.recall.fusion import stem
 from memcli.text.matching import table
 
-SECOND, THIRD, EACH = 1.0, 0.5, 0.12
-"""What the second and the third best of the terms that are met count for, and each of them."""
+SECOND, THIRD, EACH = 1.0, 0.5, 0.12  # what the second, third and each of the terms met count for
 COMMON_SHARE = 0.3
 NEAR, FAR = 0.18, -0.08
 NEAR_WANTS, FAR_WANTS = 0.5, 1.5
 """From which cosine on, above or below the one in the middle of the hits, a hit must have how much
 of the usual strength: its words are believed sooner where the vector agrees."""
-FOCUS = 0.5
-"""Sentences of a prompt with less than this share of the best one's strength are not searched."""
+FOCUS = 0.5  # sentences with less than this share of the best one's strength are not searched
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+|(?<=[。！？：；])|\n+")
 _ASKS = ("?", "？", "吗", "呢", "か", "吗。", "呢。", "か。")  # what is asked is always searched
-COMMON = frozenset(table("recall/common_words.txt").split())
-"""Words of any conversation with an agent about code."""
-
-
-class Focus(NamedTuple):
-    """The sentences of a prompt that have evidence, and the weight of each of their terms."""
-
-    text: str
-    weights: Mapping[str, float]
+COMMON = frozenset(table("recall/common_words.txt").split())  # words of any talk about code
 
 
 def strength(weights: Iterable[float]) -> float:
@@ -65,34 +55,29 @@ def weights(terms: Sequence[str], counts: Sequence[int], total: int) -> dict[str
 
 def focus(
     text: str, counts: Callable[[Sequence[str]], Sequence[int]], total: int, least: float
-) -> Focus:
-    """What of a prompt is worth searching for; an empty text when nothing is evidence."""
+) -> tuple[str, dict[str, float]]:
+    """The sentences of a prompt that are worth searching for, "" when nothing is evidence, and the
+    weight of each of their terms.
+    """
     parts = {part: query.build(part).terms for part in _SENTENCE.split(text) if part.strip()}
     every = query.build(text, counts).terms
     weighed = weights(every, counts(every), total)
     own = {part: [weighed[t] for t in terms if t in weighed] for part, terms in parts.items()}
     best = max(map(strength, own.values()), default=0.0)
     if strength(weighed.values()) < least:
-        return Focus("", {})
+        return "", {}
     kept = [
         part
         for part, found in own.items()
         if strength(found) >= FOCUS * best or (found and part.rstrip().endswith(_ASKS))
     ]
     named = {term for part in kept for term in parts[part]}
-    return Focus("\n".join(kept), {term: w for term, w in weighed.items() if term in named})
+    return "\n".join(kept), {term: w for term, w in weighed.items() if term in named}
 
 
 ONE = 0.5  # what the best single paragraph of a run adds: terms that stand together say more
 
 _BREAK = re.compile(r"\n(?=[ \t]*\n|[ \t]*(?:[-*+•]|\d{1,3}[.)]|\|)[ \t]|[ \t]{0,3}#{1,6}[ \t])")
-
-
-class Excerpt(NamedTuple):
-    """A part of a text, and how many lines of it are left out."""
-
-    text: str
-    left_out: int
 
 
 class Terms(NamedTuple):
@@ -124,11 +109,9 @@ def _pieces(text: str, between: re.Pattern[str]) -> list[str]:
     return [text[start:end] for start, end in pairwise(ends) if end > start]
 
 
-def best(text: str, asked: Terms, room: int) -> Excerpt:
+def best(text: str, asked: Terms, room: int) -> tuple[str, int]:
     """The run of paragraphs, of long ones of sentences, within `room` tokens that has most of what
-    is asked.
-
-    Where even one sentence is too long, its beginning; "" when nothing fits.
+    is asked, "" when not even a beginning fits, and how many lines are left out.
     """
     parts = [
         piece
@@ -136,13 +119,10 @@ def best(text: str, asked: Terms, room: int) -> Excerpt:
         for piece in (_pieces(part, _SENTENCE) if 2 * tokens(part) > room else [part])
     ]
     found = [_found(part, asked) for part in parts]
-    sizes = [tokens(part) for part in parts]
-    start, end = _run(found, sizes, room)
+    start, end = _run(found, list(map(tokens, parts)), room)
     shown = "".join(parts[start:end]).strip("\n")
-    if tokens(shown) > room:
-        shown = cut_words(shown, room)
-    lines = text.strip("\n").count("\n") - shown.count("\n")
-    return Excerpt(shown, max(lines, 0))
+    shown = cut_words(shown, room) if tokens(shown) > room else shown
+    return shown, max(text.strip("\n").count("\n") - shown.count("\n"), 0)
 
 
 def together(title: str, text: str, asked: Terms) -> list[float]:
@@ -178,11 +158,7 @@ def _run(found: Sequence[Mapping[str, float]], sizes: Sequence[int], room: int) 
             score = sum(met.values()) + ONE * alone
             if score > most + 1e-9:
                 best_run, most = (start, end + 1), score
-    return _filled(best_run, sizes, room)
-
-
-def _filled(run: tuple[int, int], sizes: Sequence[int], room: int) -> tuple[int, int]:
-    start, end = run
+    start, end = best_run  # what is left of the room is filled with what stands around
     used = sum(sizes[start:end])
     while end < len(sizes) and used + sizes[end] <= room:
         used += sizes[end]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from memcli.history.docs import Doc, DocPlace
+from memcli.history.docs import Doc, DocPlace, touches
 from memcli.history.record import HistoryRecord, opened
 from memcli.history.search import Asked, HistoryHit, search, stem
 from memcli.project import git
@@ -26,15 +26,12 @@ MOST: Final = 5  # hits that the layer shows
 GATE: Final = 0.15  # strength above this tier's background from which on a hit is shown
 COVERED: Final = 0.5  # share of the task, by weight, from which on it is shown all the same
 _CLEAR: Final = 0.75
-_SHARES: Final = (0.5, 0.5, 0.5, 0.6, 0.8)
-"""What each hit may take of the room that those before it left."""
+_SHARES: Final = (0.5, 0.5, 0.5, 0.6, 0.8)  # what each hit may take of the room that is left
 _LEAST: Final = 30  # tokens below which an excerpt says nothing
 _LONGEST: Final = 450  # tokens of the longest excerpt
-_OF_ENTRIES: Final = ("level", "job", "task", "type", "kind", "store", "tag", "scope")
-"""Filters that no exchange can pass."""
+_OF_ENTRIES: Final = "level job task type kind store tag scope".split()  # no exchange has these
 _SAID: Final = 0.6  # share of an excerpt's words, by weight, that a shown entry says already
-_CURATED: Final = 1.1
-"""How much more of the task an exchange must meet to stand before an entry in one list."""
+_CURATED: Final = 1.1  # how much more of a task must be met to stand before an entry in one list
 _FILE: Final = re.compile(r"[\w./\\-]*\w\.[A-Za-z]\w{0,5}\b")
 _WORD: Final = re.compile(r"[^\W_]{2,}")
 
@@ -169,10 +166,8 @@ class HistoryLayer:
 
     def _is_said(self, text: str, known: str) -> bool:
         own, words = self._words(text), self._words(known)
-        every, met = (
-            sum(self._weights.get(word, 1.0) for word in some) for some in (own, own & words)
-        )
-        return met >= _SAID * every
+        left = sum(self._weights.get(word, 1.0) for word in own - words)
+        return left <= (1 - _SAID) * sum(self._weights.get(word, 1.0) for word in own)
 
     def _superseded(self, hit: HistoryHit) -> str:
         return hit.newer or self._reverted.get(hit.doc.unit, "")
@@ -216,7 +211,6 @@ def ask(
 def _filter(
     record: HistoryRecord, filters: Filters, agents: Collection[str]
 ) -> Callable[[DocPlace], bool]:
-
     wanted = [path.rstrip("/") for path in filters.path]
 
     def passes(place: DocPlace) -> bool:
@@ -226,12 +220,9 @@ def _filter(
         if (filters.since and day < filters.since) or (filters.until and day > filters.until):
             return False
         if filters.path:
-            about = record.docs([place.id])[place.id].about.get("paths", ())
-            return any(
-                f"/{path}".endswith(f"/{w}") or path.startswith(f"{w}/")
-                for w in wanted
-                for path in about
-            )
+            doc = record.docs([place.id])[place.id]
+            paths = doc.about.get("paths", ())
+            return any(touches(doc, w) or any(p.startswith(f"{w}/") for p in paths) for w in wanted)
         return True
 
     return passes

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -60,6 +60,7 @@ class Showing:
         self._detail_of = detail
         self._explain = explain
         self._lost: dict[str, str] = {}
+        self._asked: evidence.Terms | None = None
 
     def shown(self, entry: str, layer: str, *, short: bool = False) -> Shown:
         """An entry as an item of the block; `short`: under its own heading alone."""
@@ -95,14 +96,9 @@ class Showing:
         left = room - tokens(more.format(9999, entry[:8])) - 1
         if left < budget.LEAST:
             return ""  # two words and a number of lines tell nobody anything
-        found = evidence.best(text, self._terms, left)
-        if not found.left_out:
-            return found.text
-        return found.text and f"{found.text}\n{more.format(found.left_out, entry[:8])}"
-
-    @cached_property
-    def _terms(self) -> evidence.Terms:
-        return evidence.terms(self.search.weights())
+        self._asked = self._asked or evidence.terms(self.search.weights())
+        found, left_out = evidence.best(text, self._asked, left)
+        return found and (f"{found}\n{more.format(left_out, entry[:8])}" if left_out else found)
 
     def hit(self, item: Shown, place: int) -> Hit:
         """An item that is shown, with all that is known of it."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from memcli.errors import ProviderError, UsageError
 from memcli.index.lexical import Query
-from memcli.index.vectors import Damaged, Near, is_content
+from memcli.index.vectors import Damaged, Near, Vectors, is_content
 from memcli.index.view import Lane, Signals
 from memcli.memory.words import spaceless_runs, word_forms
 from memcli.named import NamedTuple
@@ -27,25 +27,19 @@ if TYPE_CHECKING:
 
 NEAREST = 300  # how many chunks the vector lane brings in
 MOST_WORDS = 64
-STOP_IDF = 0.5
-"""What a stop word weighs in the vector of a task: its words in a row still say a little."""
+STOP_IDF = 0.5  # what a stop word weighs in the vector of a task
 ALIKE = 60  # how many words of the candidates are compared exactly with each word of the task
 MAYBE = 112  # sign bits of 256 in which two words may differ and still be alike (cosine about 0.2)
 LIKENESS = 0.2  # below this cosine two words have nothing to do with each other
-MIN_COSINE: Mapping[str, float] = {"local": 0.28}
-"""The cosine from which a text counts as near by its vector alone, by embedder."""
+MIN_COSINE: Mapping[str, float] = {"local": 0.28}  # from here a text is near by its vector alone
 OTHER_MIN_COSINE = 0.30
-MANY = 500
-STEP = 0.03
-"""From so many chunks on it is so much more for every doubling: among many texts some is near by
-chance.
-"""
+MANY, STEP = 500, 0.03  # it is so much more for every doubling: some text is near by chance
 WAIT = 0.2  # seconds that damaged vectors may take to be forgotten while another process writes
 DEADLINE = 3.0  # seconds that a provider has for the vector of a task
 
 
 class Word(NamedTuple):
-    """A word of the task: how rare it is, how much it weighs, and its vector."""
+    """A word of the task, how much it weighs, and its vector."""
 
     text: str
     idf: float
@@ -60,17 +54,7 @@ class Task(NamedTuple):
     words: tuple[Word, ...] = ()
 
 
-class Lexicon(Protocol):
-    """Vectors of words, by the words and by their ids."""
-
-    def words(self, words: Collection[str]) -> Mapping[str, tuple[int, int, bytes]]:
-        """(id, weight, vector) of the words that are known."""
-
-    def word_bits(self, ids: Sequence[int]) -> Sequence[int]:
-        """The sign bits of each."""
-
-    def word_vectors(self, ids: Collection[int]) -> Mapping[int, bytes]:
-        """The vector of each."""
+Idf = Callable[[Sequence[str]], list[float]]
 
 
 class Vocabulary(Protocol):
@@ -83,30 +67,20 @@ class Vocabulary(Protocol):
         """The dimension of the store's vectors, 0 where it is not known."""
 
 
-class Rarity(Protocol):
-    """How rare words are in a store."""
-
-    def idf(self, words: Sequence[str]) -> list[float]:
-        """The idf of each word."""
-
-
-def understand(
-    known: Vocabulary, rarity: Rarity, embedder: Embedder, task: str, asked: Query
-) -> Task:
+def understand(known: Vocabulary, idf: Idf, embedder: Embedder, task: str, asked: Query) -> Task:
     """The vectors of a task. Raises ProviderError, UsageError and Damaged."""
     if embedder.provider == "local":
-        return _understand_words(known, rarity, embedder, task, asked)  # type: ignore[arg-type]
+        return _understand_words(known, idf, embedder, task, asked)  # type: ignore[arg-type]
     row = embedder.embed([task], query=True, deadline=DEADLINE)[0].tolist()
-    have = known.dimension()
-    if have and len(row) != have:
+    if (have := known.dimension()) and len(row) != have:
         got = f"a vector of dimension {len(row)}, the index has {have}"
-        what = f"{embedder.provider} embeddings: {got}"
-        raise ProviderError(what, "has the model changed behind its name?")
+        hint = "has the model changed behind its name?"
+        raise ProviderError(f"{embedder.provider} embeddings: {got}", hint)
     return Task(vector.quantise(row))
 
 
 def _understand_words(
-    vocabulary: Vocabulary, rare: Rarity, local: Local, task: str, asked: Query
+    vocabulary: Vocabulary, idf: Idf, local: Local, task: str, asked: Query
 ) -> Task:
     # The table has no words of scripts without spaces, only their characters: they would be noise.
     written = [w for w in word_forms(task[: 100 * MOST_WORDS]) if not spaceless_runs(w)]
@@ -118,7 +92,7 @@ def _understand_words(
     if unknown := [word for word in (*distinct, *stops) if word not in known]:
         known |= {word: (own.weight, own.vector) for word, own in local.known(unknown).items()}
     distinct, stops = [word for word in distinct if word in known], stops & known.keys()
-    rarity = dict(zip(distinct, rare.idf([word.lower() for word in distinct]), strict=True))
+    rarity = dict(zip(distinct, idf([word.lower() for word in distinct]), strict=True))
     idfs = {**dict.fromkeys(stops, STOP_IDF), **rarity}
     weighed = [(idfs[word], known[word]) for word in written if word in idfs]
     if not weighed:
@@ -130,7 +104,7 @@ def _understand_words(
 
 
 def by_words(
-    lexicon: Lexicon, task: Task, near: Mapping[int, Near]
+    lexicon: Vectors, task: Task, near: Mapping[int, Near]
 ) -> tuple[dict[int, float], dict[int, float]]:
     """(words, density) of every candidate: see `blend.Signals`."""
     present = sorted({i for own in near.values() for i in own.words})
@@ -140,13 +114,17 @@ def by_words(
 
 
 def _alike(
-    lexicon: Lexicon, words: Sequence[Word], present: Sequence[int]
+    lexicon: Vectors, words: Sequence[Word], present: Sequence[int]
 ) -> list[dict[int, float]]:
     bits = lexicon.word_bits(present)
-    close = [_close(word, present, bits) for word in words]
+    close = []
+    for word in words:
+        mine = int.from_bytes(vector.signs(word.vector), "little")
+        apart = zip(present, ((own ^ mine).bit_count() for own in bits), strict=True)
+        close.append(vector.nearest({i: d for i, d in apart if d <= MAYBE}, ALIKE))
     same = [{w.text, w.text.lower(), w.text.capitalize(), w.text.upper()} for w in words]
-    written = lexicon.words({form for forms in same for form in forms})
-    data = lexicon.word_vectors({i for some in close for i in some})
+    written = lexicon.words(set().union(*same))
+    data = lexicon.word_vectors(set().union(*close))
     found = []
     for word, some, forms in zip(words, close, same, strict=True):
         likeness = vector.cosines(word.vector, {i: data[i] for i in some})
@@ -156,25 +134,15 @@ def _alike(
     return found
 
 
-def _close(word: Word, present: Sequence[int], bits: Sequence[int]) -> list[int]:
-    mine = int.from_bytes(vector.signs(word.vector), "little")
-    apart = [(own ^ mine).bit_count() for own in bits]
-    return vector.nearest({i: d for i, d in zip(present, apart, strict=True) if d <= MAYBE}, ALIKE)
-
-
-class IndexLane:
+class IndexLane(NamedTuple):
     """The vector lane of searches over the index of this machine; notes say when words alone are
     searched, and why.
     """
 
-    def __init__(
-        self,
-        index: Index,
-        config: Config,
-        embedder: Callable[[], Embedder | None],
-        notes: list[str],
-    ) -> None:
-        self.index, self.config, self.embedder, self.notes = index, config, embedder, notes
+    memory: Index
+    config: Config
+    embedder: Callable[[], Embedder | None]
+    notes: list[str]
 
     def look(
         self,
@@ -185,16 +153,14 @@ class IndexLane:
         denied: Collection[int],
     ) -> Lane | None:
         """What vectors say of the chunks that pass; None for words alone."""
-        c, index = self.config, self.index
+        c, index = self.config, self.memory
         try:
             embedder = self._usable()
             if embedder is None:
                 return None
             least = floor(c.min_cosine, embedder.provider, index.words.size())
-            meaning = understand(index.vectors, index.words, embedder, task, asked)
-            signals = lane(
-                index, embedder, meaning, lexical, least / 2, allowed=allowed, denied=denied
-            )
+            meaning = understand(index.vectors, index.words.idf, embedder, task, asked)
+            signals = lane(index, embedder, meaning, lexical, least / 2, (allowed, denied))
         except (ProviderError, UsageError) as error:
             self._words_alone(error.what, error.hint)
             return None
@@ -208,9 +174,8 @@ class IndexLane:
         embedder = self.embedder()
         if embedder is None:
             return None
-        state = self.index.vectors.state()
-        model = embedder.provider, embedder.model
-        if state is not None and (state.provider, state.model) == model:
+        state = self.memory.vectors.state()
+        if state is not None and state[:2] == (embedder.provider, embedder.model):
             return embedder
         have = f"are of {state.name}" if state else "are missing"
         self._words_alone(f"the vectors {have}", "mem index makes them")
@@ -226,14 +191,12 @@ def lane(
     task: Task,
     lexical: Mapping[int, float],
     floor: float,
-    *,
-    allowed: Collection[int] | None,
-    denied: Collection[int],
+    passing: tuple[Collection[int] | None, Collection[int]],
 ) -> Signals:
     """The signals of lexical candidates, and of what has a cosine of `floor`. Raises Damaged."""
     if not task.vector:
         return Signals(lexical, {})
-    close = index.vectors.nearest(task.vector, NEAREST, allowed=allowed, denied=denied)
+    close = index.vectors.nearest(task.vector, NEAREST, allowed=passing[0], denied=passing[1])
     near = index.vectors.load({*lexical, *close}, len(task.vector))
     cosine = vector.cosines(task.vector, {rowid: own.vector for rowid, own in near.items()})
     near = {rowid: own for rowid, own in near.items() if rowid in lexical or cosine[rowid] >= floor}

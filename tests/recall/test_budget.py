@@ -5,19 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memcli.recall import budget
-from memcli.recall.budget import (
-    CLOSE,
-    FRAME,
-    LAYERS,
-    OPEN,
-    Pools,
-    Shown,
-    compose,
-    cut,
-    cut_paragraphs,
-    tokens,
-    write,
-)
+from memcli.recall.budget import CLOSE, FRAME, LAYERS, OPEN, Pools, Shown, compose, tokens, write
 
 TEXTS = st.one_of(
     st.text(alphabet="ab .\n日本。", max_size=400),
@@ -33,21 +21,13 @@ def shown(key: str, layer: str, size: int = 10, type: str = "") -> Shown:
 
 @st.composite
 def pools(draw: st.DrawFn) -> Pools:
+    heads, types = st.text(alphabet="ab 本", max_size=60), st.sampled_from("xy")
     items = [
-        Shown(
-            f"k{i}",
-            "ranked",
-            draw(st.text(alphabet="ab 本", max_size=60)),
-            draw(TEXTS),
-            draw(st.sampled_from("xy")),
-        )
+        Shown(f"k{i}", "ranked", draw(heads), draw(TEXTS), draw(types))
         for i in range(draw(st.integers(0, 12)))
     ]
-    some = (
-        st.lists(st.sampled_from(items), unique_by=lambda s: s.key, max_size=5)
-        if items
-        else st.just([])
-    )
+    each = st.sampled_from(items or [None])
+    some = st.lists(each, unique_by=lambda s: s.key, max_size=5 if items else 0)
     files = [
         Shown(f"f{i}", "institutional", f"f{i}.md", draw(TEXTS))
         for i in range(draw(st.integers(0, 3)))
@@ -192,10 +172,7 @@ def test_every_institutional_file_gets_its_share() -> None:
 @pytest.mark.parametrize("text", ["Be honest.", "x", "# Norms\n\nWe review all."])
 def test_rounding_takes_nothing_from_what_fits(text: str) -> None:
     """Short files are shown whole, however their lengths round to tokens."""
-    files = [
-        Shown(name, "institutional", name, text)
-        for name in ("~/institutional.md", "institutional.md")
-    ]
+    files = [Shown(name, "institutional", name, text) for name in ("~/norms.md", "norms.md")]
     assert [item.text for item in compose(Pools(files), limit=800).items] == [text, text]
 
 
@@ -211,15 +188,7 @@ def test_the_block_has_one_opening_and_one_closing_line() -> None:
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [
-        ("", 0),
-        ("a", 1),
-        ("abcd", 1),
-        ("abcde", 2),
-        ("数据", 2),
-        ("数据abcde", 4),
-        ("\u0e44\u0e17\u0e22", 3),
-    ],
+    [("", 0), ("abcd", 1), ("abcde", 2), ("数据", 2), ("数据abcde", 4), ("\u0e44\u0e17", 2)],
 )
 def test_tokens_are_characters_by_four_and_one_per_wide_character(text: str, size: int) -> None:
     """Characters / 4 rounded up, and one per character of a script without blanks."""
@@ -229,12 +198,12 @@ def test_tokens_are_characters_by_four_and_one_per_wide_character(text: str, siz
 @given(TEXTS, st.integers(1, 200))
 def test_cuts_stay_within_their_room_and_are_beginnings(text: str, room: int) -> None:
     """A cut text fits and is a beginning of the whole."""
-    for part in (cut(text, room), budget.cut_words(text, room)):
+    for part in (budget.cut(text, room), budget.cut_words(text, room)):
         assert tokens(part) <= room
         assert text.startswith(part.removesuffix(" …"))
-    assert tokens(cut_paragraphs(text, room, "n")) <= room or not text
+    assert tokens(budget.cut_paragraphs(text, room, "n")) <= room or not text
 
 
 def test_sentences_end_in_every_script() -> None:
     """A Chinese sentence ends at its full stop, without a blank behind it."""
-    assert cut("第一句话。第二句话。第三句话。", 9) == "第一句话。 …"
+    assert budget.cut("第一句话。第二句话。第三句话。", 9) == "第一句话。 …"

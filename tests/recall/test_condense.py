@@ -4,7 +4,6 @@ nothing.
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -97,18 +96,12 @@ def test_the_newest_answers_are_kept(project: Project) -> None:
         ("\x1b[31mred\u202e", "red"),
         ("api/cart.py 购物车", "api/cart.py 购物车"),
         (" ".join(f"w{i}" for i in range(99)), " ".join(f"w{i}" for i in range(16))),
+        (f"{'y' * 150} {'z' * 60} x", "y" * 150),
     ],
 )
 def test_only_words_are_taken(reply: str, terms: str) -> None:
     """Punctuation, controls and repetition stay out; more than a few words are no query."""
     assert condense.terms_of(reply) == terms
-
-
-@pytest.mark.parametrize("reply", ["x" * 5000, " ".join(["y" * 90 + str(i) for i in range(9)])])
-def test_terms_are_never_longer_than_200_characters(reply: str, project: Project) -> None:
-    """A word that is too long is none."""
-    found = recall(project, *scripted(project, reply)).json["query"]
-    assert len(found) <= 200 or found == TASK
 
 
 @pytest.mark.parametrize(
@@ -167,26 +160,11 @@ def test_a_slow_api_is_not_waited_for(
     assert "the model took longer than 0.05 s" in found.err
 
 
-def test_a_late_answer_is_told_by_the_provider(
-    project: Project, api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It has less time than the recall, so that the call is in the ledger."""
-    monkeypatch.setattr(condense, "ANSWER", 0.2)
-    api.thinking = 60.0
-    found = recall(project, "--set", "query=llm", "--set", "llm=anthropic")
-    assert found.json["query"] == TASK and "longer than" in found.err
-    assert project.mem("health", "--json").json["llm"]["calls"] == 1
-
-
 def test_hooks_never_ask(project: Project, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the user's own configuration says."""
     monkeypatch.setenv("MEM_QUERY", "llm")
     monkeypatch.setenv("MEM_LLM", "anthropic")
-    event: dict[str, Any] = {
-        "session_id": "s",
-        "cwd": str(project.root),
-        "prompt": "zebra index stripes",
-    }
+    event = {"session_id": "s", "cwd": str(project.root), "prompt": "zebra index stripes"}
     found = project.mem("hook", "prompt", input=json.dumps(event))
     assert found.code == 0 and not api.seen
 

@@ -66,9 +66,8 @@ def test_explain_shows_the_cosine(garage: Project) -> None:
     (hit,) = garage.mem("recall", "--ranked", "--json", "--explain", "car").json["hits"]
     assert hit["factors"]["vector"] >= vector_lane.MIN_COSINE["local"]
     assert (hit["factors"]["lexical"], hit["factors"]["relevance"]) == (0.0, 1.0)
-    assert (
-        "vector 0." in garage.mem("recall", "--ranked", "--explain", "--format", "text", "car").out
-    )
+    text = garage.mem("recall", "--ranked", "--explain", "--format", "text", "car").out
+    assert "vector 0." in text
 
 
 @pytest.mark.parametrize("task", SALAD)
@@ -192,9 +191,8 @@ def test_every_fusion_can_be_chosen(garage: Project, mode: str) -> None:
 def test_auto_is_the_blend_for_word_vectors_and_linear_for_models() -> None:
     """A mode that was named stays."""
     for provider in ("local", "openai", "onnx"):
-        assert vector_lane.fusion("auto", provider) == (
-            "blend" if provider == "local" else "linear"
-        )
+        wanted = "blend" if provider == "local" else "linear"
+        assert vector_lane.fusion("auto", provider) == wanted
         assert vector_lane.fusion("rrf", provider) == "rrf"
 
 
@@ -210,16 +208,9 @@ def test_a_warm_recall_loads_nothing_heavy(garage: Project) -> None:
         "import sys; from memcli.cli.program import run; code = run(['recall', '--ranked', 'car', 'vehicles']);"
         "print([n for n in ('numpy', 'wordllama', 'tokenizers', 'rich', 'yaml') if n in sys.modules])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=garage.root,
-        env=os.environ,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "Automobile" in done.stdout
-    assert done.stdout.splitlines()[-1] == "[]"
+    command = [sys.executable, "-c", code]
+    out = subprocess.check_output(command, cwd=garage.root, env=os.environ, text=True)
+    assert "Automobile" in out and out.splitlines()[-1] == "[]"
 
 
 def test_a_cache_that_cannot_be_written_is_no_obstacle(garage: Project, world: Path) -> None:
