@@ -43,7 +43,7 @@ def init(
     Creates MEMORY.md, ignores derived files, registers the merge driver for memory files; and on
     request lets git, agents and CI call mem by themselves."""
     from memcli.commands import init as command
-    from memcli.commands import sync
+    from memcli.commands.sync import HomeRepository
 
     each = everything and not remove  # without a target named, --remove takes back all of them
     wanted = {"claude": claude, "codex": codex, "gemini": gemini, "opencode": opencode}
@@ -58,7 +58,7 @@ def init(
     if url and not home_git:
         raise UsageError(f"{url}: one word too many", "mem init --home-git URL")
     if home_git:
-        report = sync.set_up(mem.project, url, remove=remove, dry_run=dry_run)
+        report = HomeRepository(mem.project).set_up(url, remove=remove, dry_run=dry_run)
     else:
         report = command.run(mem, request, dry_run=dry_run)
     done = "\n".join(report.done or ("everything is in place already",))
@@ -112,9 +112,10 @@ def sync_(mem: App) -> None:
     ~/MEMORY.md and ~/institutional.md, after mem init --home-git. Commits, fetches, merges by
     entry, and pushes; a secret is refused. sync = "session" in the user's file does it by itself.
     """
-    from memcli.commands import sync as command
+    from memcli.commands.sync import HomeRepository
 
-    wrote(mem, command.sync(mem.project, dry_run=mem.options.dry_run), exchange.sync_text)
+    report = HomeRepository(mem.project).sync(dry_run=mem.options.dry_run)
+    wrote(mem, report, exchange.sync_text)
 
 
 @command("index")

@@ -69,10 +69,10 @@ def work(root: str, environ: Mapping[str, str], *, wait: bool) -> str:
 def _synced(app: App) -> str:
     if app.project.config.sync != "session":
         return ""
-    from memcli.commands.sync import sync
+    from memcli.commands.sync import HomeRepository
 
     try:
-        report = sync(app.project)
+        report = HomeRepository(app.project).sync()
     except (MemError, OSError) as error:
         return f"mem sync: {type(error).__name__}: {getattr(error, 'what', error)}"
     return f"mem sync: {report.sent} sent, {report.taken} taken in"

@@ -145,7 +145,8 @@ class Drill:
                   if text.count(token) > 4]  # fmt: skip
         for entry in parse(one.text("MEMORY.md"), "MEMORY.md").entries:
             told = self.counts[entry.id]
-            if entry.id not in self.edited and entry.reinforcement_count != told:
+            own = entry.id not in self.edited and not entry.extra.get("contradicts")
+            if own and entry.reinforcement_count != told:
                 found.append(f"{entry.id} counts {entry.reinforcement_count}, told {told}")
         litter = [str(path) for home in self.homes for path in home.home.iterdir()
                   if path.name not in FILES]  # fmt: skip
