@@ -1,6 +1,7 @@
 """mem merge-driver: what git calls to merge two versions of a memory file."""
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -11,7 +12,6 @@ from typing import NamedTuple
 from memcli.compaction.merge import Unmergeable, merge
 from memcli.errors import DataError
 from memcli.memory.grammar import conflict_lines
-from memcli.memory.values import is_memory_name
 from memcli.project import git, globs
 from memcli.project.context import Project
 from memcli.storage.durable import write_output
@@ -20,6 +20,9 @@ from memcli.text.controls import strip_controls
 ERROR = 255  # above 128 git takes the driver for failed; 1 to 127 are conflicts
 USAGE = (
     "usage: mem merge-driver BASE OURS THEIRS [PATH] [MARKER-SIZE] (git calls this: %O %A %B %P %L)"
+)
+OURS = re.compile(
+    r"(?:^|/)(?:MEMORY|institutional|proxy)\.md$|\.archive\.md$|(?:^|/)(?:proxy-)?tasks/[^/]+\.md$"
 )
 
 
@@ -68,7 +71,7 @@ def merge_driver(request: MergeRequest) -> int:
 
 def _merged(request: MergeRequest) -> tuple[str, int]:
     """The merged text. Raises for what is no memory file: an attribute must not merge code."""
-    if request.name and not is_memory_name(request.name):
+    if request.name and not OURS.search(request.name):
         path = Path.cwd() / request.name
         project = Project(os.environ, path.parent)
         inner = project.relative(str(path))

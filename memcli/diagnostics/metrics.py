@@ -32,8 +32,6 @@ LEARN = "mem extract"
 GROWTH = (BEGIN, CONFIRM, LEARN)
 """What raises a metric in time. Other advice names work that is there to be done."""
 FEW = 20  # so many entries a memory should have before its growth is worth advice
-AGES = ((7, "0–6"), (30, "7–29"), (90, "30–89"), (180, "90–179"), (365, "180–364"))
-OLDEST = "365 +"
 SAMPLE, POOL = 200, 4000
 """How many entries are compared, and with how many: samples, the first within the second."""
 NEIGHBOURS = 3
@@ -141,11 +139,6 @@ def weighed(measured: Mapping[str, Metric]) -> Health:
 def band(score: float) -> str:
     """red below 50, yellow to 75, green from there."""
     return "red" if score < YELLOW else "yellow" if score < GREEN else "green"
-
-
-def age_group(age: int) -> str:
-    """The bar of the age distribution that an age in days belongs to."""
-    return next((name for limit, name in AGES if age < limit), OLDEST)
 
 
 def freshness(items: Sequence[LiveEntry]) -> Metric:

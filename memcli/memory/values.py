@@ -105,13 +105,6 @@ def place(level: str, name: str, *, folder: str = "", job: str = "", task: str =
     return Place(level, "archive" if name.endswith(ARCHIVE) else of, job, task, of)
 
 
-def is_memory_name(path: str) -> bool:
-    """Whether a path is that of a memory file by its name, or its folder's."""
-    folder, _, name = path.rpartition("/")
-    named = name in ("MEMORY.md", "institutional.md", "proxy.md") or name.endswith(ARCHIVE)
-    return named or (name.endswith(".md") and folder.rpartition("/")[2] in ("tasks", "proxy-tasks"))
-
-
 def archive_of(path: str) -> str:
     """The archive beside a memory file: `tasks/c.md` -> `tasks/c.archive.md`."""
     return path.removesuffix(".md") + ARCHIVE

@@ -45,7 +45,6 @@ class _Phrases:
         self.terms.append(term)
 
     def close(self) -> None:
-        """End the phrase that is open, if it has terms."""
         if self.terms:
             self.done.append(Phrase(self.clause, self.governor, self.negated, tuple(self.terms)))
         self.terms = []
@@ -94,7 +93,6 @@ class _Phrases:
         self.negated = self.trailing = False
 
     def word(self, token: Token, previous: str, following: str) -> None:
-        """Take a word: a content term, or one that negates, joins, governs or says nothing."""
         word = token.text
         if token.code:
             self.add(canonical(word))
@@ -104,7 +102,9 @@ class _Phrases:
             self.join(word)
         elif word in GOVERNORS:
             self.govern(GOVERNORS[word])
-        elif word in WORDS["transparent"] or _adverb(word):
+        elif word in WORDS["transparent"] or (  # or an English adverb, whose place is free
+            len(word) > 6 and word.endswith("ly") and word not in WORDS["not adverbs"]
+        ):
             if self.joined and word in _RESUME:
                 self.governor, self.negated = "", False
         else:
@@ -161,11 +161,6 @@ def _phrases_of(tokens: Sequence[Token]) -> tuple[Phrase, ...]:
             state.add(token.text)
     state.stop()
     return state.lists()
-
-
-def _adverb(word: str) -> bool:
-    """An English manner adverb: its place in the sentence is free."""
-    return len(word) > 6 and word.endswith("ly") and word not in WORDS["not adverbs"]
 
 
 def _negates(word: str, previous: str, following: str) -> bool:

@@ -3,13 +3,16 @@
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, combinations, product
+from itertools import chain, combinations
 from math import ceil
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from memcli.similarity import differences as differ
 from memcli.similarity.claims import Claim, content_terms, literals_of
 from memcli.similarity.tokens import WORDS, against
+
+T = TypeVar("T")
+K = TypeVar("K")
 
 
 def overlap(a: frozenset[str], b: frozenset[str]) -> float:
@@ -22,20 +25,6 @@ def similar_pairs(
     sets: Sequence[frozenset[str]], threshold: float
 ) -> Iterator[tuple[int, int, float]]:
     """All pairs (i, j, Jaccard), i < j, of sets with members, with Jaccard above `threshold`."""
-    same: dict[frozenset[str], list[int]] = {}
-    for i, members in enumerate(sets):
-        if members:
-            same.setdefault(members, []).append(i)
-    places = list(same.values())
-    for group in places if threshold < 1 else ():
-        yield from ((i, j, 1.0) for i, j in combinations(group, 2))
-    for x, y, score in _pairs_above(list(same), threshold):
-        yield from ((min(i, j), max(i, j), score) for i, j in product(places[x], places[y]))
-
-
-def _pairs_above(
-    sets: Sequence[frozenset[str]], threshold: float
-) -> Iterator[tuple[int, int, float]]:
     # By prefix and size (Bayardo, Ma and Srikant, WWW 2007; Xiao et al., WWW 2008): two sets share
     # a token among the first n - ceil(t n) + 1 of either in any one global order.
     frequency = Counter(token for tokens in sets for token in tokens)
@@ -67,21 +56,15 @@ _SAME_SUBJECT = 0.6
 _SERIES = 8  # so many values of one number are a log
 
 
+def _by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    groups: dict[K, list[T]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
+
 def _by_claim(claims: Sequence[Claim]) -> dict[Claim, list[int]]:
-    """The different claims that have words, each with the places where it stands."""
-    indices: dict[Claim, list[int]] = {}
-    for i, a in enumerate(claims):
-        if a.words:
-            indices.setdefault(a, []).append(i)
-    return indices
-
-
-def _by(claims: Iterable[Claim], key: Callable[[Claim], object]) -> Iterable[list[Claim]]:
-    """The claims of each value of `key`, in the order they came in."""
-    groups: dict[object, list[Claim]] = {}
-    for a in claims:
-        groups.setdefault(key(a), []).append(a)
-    return groups.values()
+    return _by((i for i, a in enumerate(claims) if a.words), claims.__getitem__)
 
 
 class Cluster(NamedTuple):
@@ -111,7 +94,7 @@ def clusters(claims: Sequence[Claim], more: Iterable[tuple[int, int]] = ()) -> l
     pairs = [(claims[i], claims[j]) for i, j in more]
     found = [
         _cluster(component, distinct)
-        for bucket in _by(distinct, literals_of)
+        for bucket in _by(distinct, literals_of).values()
         for component in _components(bucket, pairs)
         if sum(len(distinct[a]) for a in component) > 1
     ]
@@ -121,7 +104,7 @@ def clusters(claims: Sequence[Claim], more: Iterable[tuple[int, int]] = ()) -> l
 def _components(
     claims: Sequence[Claim], more: Sequence[tuple[Claim, Claim]]
 ) -> Iterable[list[Claim]]:
-    parent = list(range(len(claims)))
+    parts = [[i] for i in range(len(claims))]
     place = {a: i for i, a in enumerate(claims)} if more else {}
     also = ((place[a], place[b]) for a, b in more if a in place and b in place)
     near = chain(
@@ -130,20 +113,12 @@ def _components(
     )
     alike = ((i, j) for i, j, _ in near if _alike(claims[i], claims[j]))
     for i, j in chain(alike, also):
-        x, y = _root(parent, i), _root(parent, j)
-        if x != y and differ.guard(claims[i], claims[j]) is None:
-            parent[max(x, y)] = min(x, y)
-    components: dict[int, list[Claim]] = {}
-    for i, a in enumerate(claims):
-        components.setdefault(_root(parent, i), []).append(a)
-    return components.values()
-
-
-def _root(parent: list[int], i: int) -> int:
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i
+        less, most = sorted((parts[i], parts[j]), key=len)
+        if less is not most and differ.guard(claims[i], claims[j]) is None:
+            most += less
+            for each in less:
+                parts[each] = most
+    return [[claims[i] for i in part] for part in {id(part): part for part in parts}.values()]
 
 
 def _cluster(component: Sequence[Claim], distinct: dict[Claim, list[int]]) -> Cluster:
@@ -195,10 +170,10 @@ def contradictions(claims: Sequence[Claim]) -> list[tuple[int, int]]:
     """The contradicting pairs (i < j), sorted; many values of one number are a series, no pairs."""
     distinct = _by_claim(claims)
     found = []
-    for group in _by((a for a in distinct if a.numbers), _masked):
+    for group in _by((a for a in distinct if a.numbers), _masked).values():
         if len(group) <= _SERIES and _subject(group[0]):
             found += [(a, b) for a, b in combinations(group, 2) if a.numbers != b.numbers]
-    for bucket in _by(distinct, literals_of):
+    for bucket in _by(distinct, literals_of).values():
         near = similar_pairs([_subject(a) for a in bucket], _SAME_SUBJECT)
         alike = ((bucket[i], bucket[j]) for i, j, _ in near)
         found += [pair for pair in alike if _opposed(*pair)]

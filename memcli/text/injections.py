@@ -29,12 +29,6 @@ def _shape(char: str) -> str:
     return shape if shape.isascii() else char
 
 
-def _folded(text: str) -> str:
-    """`text` with the characters that are imitated; one for one, so that positions hold."""
-    odd = {c: new for c in set(text) if not c.isascii() and (new := _shape(c)) != c}
-    return text.translate({ord(char): new for char, new in odd.items()}) if odd else text
-
-
 def neutralise(text: str) -> str:
     """`text` with each sentence that tries to command the agent replaced by a notice."""
     return settle(neutralise_once, text)
@@ -47,8 +41,9 @@ def neutralise_once(text: str) -> str:
 
 def find_injections(text: str) -> list[Span]:
     """The sentences of `text` that try to command the reading agent: ascending and disjoint."""
-    folded = text if text.isascii() else _folded(text)
-    found = [span for each in {text, folded} for span in _commands(each)]
+    # With the characters that are imitated; one for one, so that positions hold.
+    odd = {ord(c): new for c in set(text) if not c.isascii() and (new := _shape(c)) != c}
+    found = [*_commands(text), *(_commands(text.translate(odd)) if odd else ())]
     return _sentences(text, sorted(found, key=lambda span: span.start)) if found else []
 
 

@@ -13,10 +13,6 @@ def memory(*names: str, path: str = "MEMORY.md", eol: str = "\n") -> MemoryFile:
     return parse("\n".join(["# Prose\n", *blocks]).replace("\n", eol), path)
 
 
-def test_without_a_change_there_is_no_text() -> None:
-    assert ChangeSet([memory("a")], "2026-03-01").texts() == {}
-
-
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
 def test_what_leaves_stands_in_the_archive_and_comes_back_as_it_was(eol: str) -> None:
     before = memory("a", "b", eol=eol)

@@ -376,13 +376,6 @@ def test_ids_of_sections_are_stable() -> None:
     assert not any(s.written or s.identified for s in after)
 
 
-def test_prose_around_entries() -> None:
-    """The preamble of a mixed file and what is left of a damaged block are sections."""
-    file = parse("# Notes\nLead.\n\n" + entry("a", "# A\nx") + "---\nid: [\n---\nRest.\n", "x")
-    assert [segment.kind for segment in file.segments] == ["prose", "entry", "prose"]
-    assert [s.body for s in sections(file)] == ["# Notes\nLead.", "---\nid: [\n---\nRest."]
-
-
 FILES = {
     "empty": "",
     "bom": "\ufeff",
