@@ -250,10 +250,11 @@ def told(own: Own, text: str, amended: Collection[str] = (), until: str = "") ->
     for hit, share in zip(hits, evidence.wanted([hit.vector for hit in hits]), strict=True):
         chosen = layers.search.chosen[hit.item.id]
         part = chosen.around.partition(AROUND)[0] or hit.item.text
-        met = evidence.strength(evidence.together(chosen.title, part, asked))
+        terms = evidence.together(chosen.title, part, asked)
+        met = evidence.strength(terms)
         old = str(chosen.values.get("session_id", "")) in amended
         if hit.own and met >= least * share and not old:
-            found.append((met / share, hit.item.id))
+            found.append(((met + evidence.EACH * max(terms)) / share, hit.item.id))
     best = sorted(found, key=lambda each: -each[0])
     return [layers.showing.shown(entry, "ranked", short=True) for _, entry in best]
 

@@ -14,7 +14,8 @@ from memcli.recall.budget import cut_words, tokens
 from memcli.recall.fusion import stem
 from memcli.text.matching import table
 
-SECOND, THIRD, EACH = 1.0, 0.5, 0.12  # what the second, third and each of the terms met count for
+SECOND, THIRD, EACH = 1.0, 0.5, 0.12
+"""What the second, the third and each but the best of the terms met count for: one is nothing."""
 COMMON_SHARE = 0.3
 NEAR, FAR = 0.18, -0.08
 NEAR_WANTS, FAR_WANTS = 0.5, 1.5
@@ -30,7 +31,7 @@ def strength(weights: Iterable[float]) -> float:
     """How much the terms that are met say, given the weight (0 to 1) of each."""
     best = sorted(weights, reverse=True)
     second, third = (*best[1:3], 0.0, 0.0)[:2]
-    return SECOND * second + THIRD * third + EACH * sum(best)
+    return SECOND * second + THIRD * third + EACH * sum(best[1:])
 
 
 def wanted(cosines: Sequence[float | None]) -> list[float]:
@@ -63,13 +64,14 @@ def focus(
     every = query.build(text, counts).terms
     weighed = weights(every, counts(every), total)
     own = {part: [weighed[t] for t in terms if t in weighed] for part, terms in parts.items()}
-    best = max(map(strength, own.values()), default=0.0)
+    said = {part: strength(found) + EACH * max(found, default=0.0) for part, found in own.items()}
+    best = max(said.values(), default=0.0)
     if strength(weighed.values()) < least:
         return "", {}
     kept = [
         part
         for part, found in own.items()
-        if strength(found) >= FOCUS * best or (found and part.rstrip().endswith(_ASKS))
+        if said[part] >= FOCUS * best or (found and part.rstrip().endswith(_ASKS))
     ]
     named = {term for part in kept for term in parts[part]}
     return "\n".join(kept), {term: w for term, w in weighed.items() if term in named}
