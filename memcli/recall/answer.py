@@ -254,7 +254,7 @@ def told(own: Own, text: str, amended: Collection[str] = (), until: str = "") ->
         met = evidence.strength(terms)
         old = str(chosen.values.get("session_id", "")) in amended
         if hit.own and met >= least * share and not old:
-            found.append(((met + evidence.EACH * max(terms)) / share, hit.item.id))
+            found.append(((met + evidence.EACH * max(terms, default=0)) / share, hit.item.id))
     best = sorted(found, key=lambda each: -each[0])
     return [layers.showing.shown(entry, "ranked", short=True) for _, entry in best]
 
