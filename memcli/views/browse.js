@@ -284,7 +284,7 @@ function timeline() {
   const counts = Array.from({ length: n }, () => ({}));
   all.forEach((event) => { const one = counts[at(event)]; if (one) one[event.what] = (one[event.what] || 0) + 1; });
   const most = Math.max(1, ...counts.map((one) => Object.values(one).reduce((a, b) => a + b, 0)));
-  const wide = 1000 / n, chart = svg("svg", { viewBox: "0 0 1000 220", role: "img", "aria-label": `${many(all.length, "event")} in ${SPANS[span][0]}` });
+  const width = innerWidth > 860 ? 1000 : 420, wide = width / n, chart = svg("svg", { viewBox: `0 0 ${width} 220`, role: "img", "aria-label": `${many(all.length, "event")} in ${SPANS[span][0]}` });
   counts.forEach((one, i) => {
     let y = 190;
     for (const what of Object.keys(EVENTS)) if (one[what]) {
@@ -294,7 +294,7 @@ function timeline() {
     const from = new Date(today - ((n - i) * step - 1) * DAY).toISOString().slice(0, 10);
     const total = Object.entries(one).map(([what, count]) => `${count} ${EVENTS[what]}`).join(", ");
     chart.append(svg("rect", { class: "hit", x: i * wide, y: 0, width: wide, height: 195, click: () => { bucket = bucket === i ? null : i; timeline(); } }, svg("title", {}, `${from}: ${total || "nothing"}`)));
-    if (i % Math.ceil(n / 8) === 0) chart.append(svg("text", { x: i * wide + 2, y: 210 }, from));
+    if (i % Math.ceil(n * 120 / width) === 0) chart.append(svg("text", { x: i * wide + 2, y: 210 }, from));
   });
   const listed = bucket === null ? all : all.filter((event) => at(event) === bucket);
   refill($("timeline"),
@@ -403,7 +403,7 @@ function pairOf({ what, path, detail, two: [a, b] }) {
   const keep = (one, other) => `mem retire ${quote(other.short)} --because ${quote(`superseded by ${one.short}`)}`;
   const ways = what === "merged" ? [[`mem compact ${quote(path)}`, "Merge them", { do: "merge", path }]] : [];
   if (what !== "alike but different") ways.push([keep(a, b), "Keep the first", { do: "retire", id: b.id, because: `superseded by ${a.short}` }], [keep(b, a), "Keep the second", { do: "retire", id: a.id, because: `superseded by ${b.short}` }]);
-  return el("section", { class: "panel" }, el("h3", {}, MEANS[what]), detail ? el("p", { class: "soft why" }, `By ${detail}.`) : "", el("div", { class: "two" }, sides),
+  return el("section", { class: "panel" }, el("h3", {}, MEANS[what]), detail ? el("p", { class: "soft why" }, detail === "marked" ? "One names the other as its contradiction." : `Found by: ${detail}.`) : "", el("div", { class: "two" }, sides),
     ways.length ? el("h3", {}, "Settle it") : "", data.served ? el("div", { class: "acts" }, ways.map(([, name, task]) => button(name, () => act(task)))) : "", el("ul", { class: "cmds" }, ways.map(([text]) => command(text))));
 }
 

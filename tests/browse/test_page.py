@@ -213,7 +213,9 @@ def test_life_relations_and_pairs_are_in_it(project: Project) -> None:
     project.git("add", "-A")
     project.git("commit", "-qm", "one")
     project.write("MEMORY.md", f"{five}\n{nine}")
-    found = project.mem("browse", "--json").json
+    project.mem("index", "--history")
+    found = project.mem("browse", "--json", "--history").json
+    assert [each["title"] for each in found["items"] if each["what"] == "commit"] == ["one"]
     by_id = {each["id"]: each for each in found["items"]}
     assert [row[3] for row in by_id["p5"]["life"]] == ["added"] and by_id["p5"]["life"][0][0]
     assert by_id["p9"]["life"][0][0] == "" and ["supports", "p5"] in by_id["p9"]["links"]
