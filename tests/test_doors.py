@@ -48,6 +48,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
         {"mkdtemp", "write_text"},
         "lays memory files of git out in the user's cache",
     ),
+    "views/page": ({"open"}, "a page in the user's browser"),
     "diagnostics/fixes": ({"glob"}, "journals in the user's state folder"),
 }
 

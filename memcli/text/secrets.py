@@ -81,7 +81,8 @@ def find_secrets(text: str, among: Groups = ()) -> list[Span]:
 def _is_masked(value: str) -> bool:
     """The drawing of a token (`ghp_xxxxxxxx`, `sk-ant-your-key-here`), not a token."""
     several = len(regex(r"[A-Za-z0-9]+").findall(value[:400])) >= 3
-    return bool(_pattern("masked").search(value)) or (several and _is_wordlike(value))
+    written = several and value.upper() != value  # groups of capitals are no words
+    return bool(_pattern("masked").search(value)) or (written and _is_wordlike(value))
 
 
 def _is_drawn(value: str) -> bool:
