@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memcli.app import App
-from memcli.compaction.compact import CompactReport, compact
+from memcli.compaction.compact import CompactReport, compact, renamed_files
 from memcli.compaction.plan import CompactRequest, StageEnd, read_files
 from memcli.compaction.questions import due
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError, one_of
@@ -34,8 +34,9 @@ def compact_due(
     if why := write_blocker(app.project):
         raise RefusedError(f"{why}: nothing is written", "run again when that is done")
     request = CompactRequest(
-        stale=True, promote=True, check=check or dry_run, uses=uses, ended=stage_ends(app)
-    )
+        stale=True, promote=True, check=check or dry_run, uses=uses,
+        ended=stage_ends(app), renamed=renamed_files(app),
+    )  # fmt: skip
     if app.project.config.llm != "none":
         files = read_files(app.project, request)
         request = request._replace(consolidate=bool(due(files.sources)))

@@ -22,6 +22,7 @@ from memcli.compaction.questions import due
 from memcli.compaction.reinforce import WaitingUses
 from memcli.compaction.steps import contradicting, take_steps
 from memcli.errors import RefusedError, UsageError, one_of
+from memcli.index import anchors
 from memcli.memory.changes import Event
 from memcli.memory.parser import parse
 from memcli.memory.values import ARCHIVE, LEVEL_WORDS, LEVELS, Patch, Problem
@@ -55,6 +56,16 @@ def compact(app: App, request: CompactRequest, *, dry_run: bool = False) -> Comp
         return _plan(app, wanted, said, meanings, uses)
 
     return _written(app, plan, uses, dry_run=dry_run)
+
+
+def renamed_files(app: App) -> dict[str, dict[str, str]]:
+    """By entry, the new names of files that git saw renamed, the index brought up before."""
+    root = app.project.root
+    if root is None or not app.project.listing.files:
+        return {}
+    app.refresh(embed=False)
+    app.guarded(lambda: anchors.update(app.index, root))
+    return anchors.moves(anchors.gone(app.index))
 
 
 def count_uses(app: App, paths: Collection[str]) -> tuple[str, ...]:

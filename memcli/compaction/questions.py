@@ -80,6 +80,7 @@ def _began(entry: Entry) -> tuple[str, str]:
 
 
 _TEXTS: Mapping[str, str] = tomllib.loads(table("compaction/questions.toml"))
+SYSTEM = _TEXTS["system"]
 
 
 def _strict(**properties: Any) -> dict[str, Any]:
@@ -121,7 +122,7 @@ SCHEMAS = {
 def ask(model: Model, name: str, prompts: Iterable[str], shared: str = "") -> list[str]:
     """Return what a model says to the questions of that name."""
     how: dict[str, Any] = {"schema": SCHEMAS[name], "max_tokens": 6000, "purpose": name}
-    return [model.ask(Ask(_TEXTS["system"], prompt, shared, **how)).text for prompt in prompts]
+    return [model.ask(Ask(SYSTEM, prompt, shared, **how)).text for prompt in prompts]
 
 
 def question(name: str, **shown: Iterable[Entry]) -> str:

@@ -78,6 +78,7 @@ def contradicting(work: Compaction, wanted: CompactRequest) -> list[Pair]:
 def _before_contradictions(work: Compaction, wanted: CompactRequest) -> None:
     if wanted.adopt:
         work.adopt(wanted.units)
+    follow_renames(work, wanted.renamed)
     _merge_same_ids(work)
     _merge_duplicates(work)
     for end in wanted.ended:

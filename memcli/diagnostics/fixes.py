@@ -26,7 +26,7 @@ from memcli.diagnostics.content import (
 from memcli.diagnostics.installation import driver_fault
 from memcli.errors import DataError, MemError, RefusedError
 from memcli.index import anchors, codebase
-from memcli.index.codebase import MOVED, Anchor, Fate
+from memcli.index.codebase import Anchor, Fate
 from memcli.index.filters import gone_text
 from memcli.memory.changes import EntryChange, edited
 from memcli.memory.grammar import conflict_lines, derived_id
@@ -207,7 +207,7 @@ def check_stale(scene: Scene) -> Iterator[Check]:
     if found is None:
         yield Check("stale", "INFO", "there is no git history here to hold memory against")
         return
-    moves = _moves(found)
+    moves = anchors.moves(found)
     for entry, path, line, title, _ in _standing(scene, found):
         detail = "; ".join(gone_text(a.text, fate.commit, fate.now) for a, fate in found[entry])
         hint = "mem doctor --fix" if entry in moves else f"mem edit {entry[:8]}"
@@ -260,19 +260,10 @@ def _rewritten(scene: Scene, told: Collection[str]) -> Iterator[Check]:
                 yield Check("stale", "INFO", what, f"mem edit {entry[:8]}", path, line)
 
 
-def _moves(found: _Gone) -> dict[str, dict[str, str]]:
-    moved = ((e, a.text, f) for e, each in found.items() for a, f in each if a.kind == "path")
-    moves = defaultdict[str, dict[str, str]](dict)
-    for entry, name, fate in moved:
-        if fate.state == MOVED:
-            moves[entry][name] = fate.now
-    return moves
-
-
 def mend_names(scene: Scene, dry_run: bool) -> Mended:
     """Write the new name of a renamed file into `paths` and the code spans of what mem wrote."""
     app = scene.app
-    moves = _moves(_gone(scene, update=not dry_run and app.kept.exists) or {})
+    moves = anchors.moves(_gone(scene, update=not dry_run and app.kept.exists) or {})
 
     def plan() -> Mended:
         read = read_files(app.project, CompactRequest(levels=LEVELS))

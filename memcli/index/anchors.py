@@ -31,7 +31,11 @@ _ENDING = (
 _NAME = r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)*(\(.*\))?"
 _TELLING = r"[^_]_[^_]|[a-z\d][A-Z]"
 _STAND_IN = r"(?i)^(?:your|my|some|foo|bar|baz|xxx|example)(?:_|(?-i:[A-Z])|$)"
-_TOLD = r"(?i)\b(?:removed|deleted|dropped|renamed|no longer|used to|never (?:existed|had))\b"
+_TOLD = (
+    r"(?i)\b(?:removed|deleted|dropped|renamed|no longer|used to|never (?:existed|had)|entfernt"
+    r"|gelöscht|umbenannt|supprimée?s?|renommée?s?|(?:eliminad|renombrad|removid|renomead)[oa]s?"
+    r"|удал[её]н[аоы]?|переименован[аоы]?)\b|削除|廃止|改名|移除|删除|刪除|重命名|삭제|제거"
+)
 """In a line that says so itself, a name that is gone is no news."""
 
 
@@ -173,3 +177,13 @@ def gone(
     ):
         found[entry].append((Anchor(kind, name), Fate(*fate)))
     return found
+
+
+def moves(found: Mapping[str, Sequence[tuple[Anchor, Fate]]]) -> dict[str, dict[str, str]]:
+    """By entry, the new names of the files it names that were renamed."""
+    moved = defaultdict[str, dict[str, str]](dict)
+    for entry, fates in found.items():
+        for anchor, fate in fates:
+            if anchor.kind == "path" and fate.state == MOVED:
+                moved[entry][anchor.text] = fate.now
+    return dict(moved)

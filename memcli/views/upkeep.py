@@ -93,6 +93,7 @@ _WORDS = {
     "skipped": "{0}: {why}",
     "left": "{why}",
     "dropped": "dropped of what the model proposed: {why}",
+    "renamed": "{0}: {why}",
     "merged": "merged {others} into {first}",
     "same id": "merged {versions} of {first}",
     "retired": "archived {first}, retired: {why}",

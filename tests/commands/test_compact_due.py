@@ -73,3 +73,23 @@ def test_nothing_is_done_in_the_middle_of_a_conflict(project: Project) -> None:
     before = tree(project)
     assert project.mem("compact", "--due").code == 5
     assert tree(project) == before
+
+
+def test_a_renamed_file_is_followed(project: Project) -> None:
+    """In `paths` and the code spans of what mem wrote, once; what a person edited is left."""
+    project.write("src/cart.py", "def total_of(cart):\n    return sum(cart)\n" * 9)
+    entry = project.entry("Cart", "Totals are made in `src/cart.py` alone.", paths=["src/cart.py"])
+    project.write("MEMORY.md", entry)
+    project.commit()
+    project.git("mv", "src/cart.py", "src/basket.py")
+    project.commit()
+    done = project.mem("compact", "--due")
+    assert done.code == 0 and "src/cart.py is src/basket.py now" in done.out, done
+    text = (project.root / "MEMORY.md").read_text()
+    assert "paths: [src/basket.py]" in text and "`src/basket.py` alone" in text
+    before = tree(project)
+    assert project.mem("compact", "--due").code == 0 and tree(project) == before
+    assert (
+        project.mem("undo").code == 0
+        and "`src/cart.py`" in (project.root / "MEMORY.md").read_text()
+    )

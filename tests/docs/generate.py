@@ -2,7 +2,7 @@
 
     python -m tests.docs.generate
 
-writes them all. docs/commands.md calls `commands`, `configuration` and `exit_codes` through cog.
+writes them all. docs/commands.md calls `commands`, `configuration`, `asks` and `exit_codes` through cog.
 """
 
 import json
@@ -237,6 +237,13 @@ def _kinds(kind: type[errors.MemError]) -> Iterator[type[errors.MemError]]:
         if sub.__module__ == errors.__name__:
             yield sub
             yield from _kinds(sub)
+
+
+def asks() -> None:
+    """What a language model is asked, and what that costs."""
+    from tests.docs import asks as table
+
+    _say(_table(table.HEADS, list(table.rows())))
 
 
 def exit_codes() -> None:

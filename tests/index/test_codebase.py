@@ -36,6 +36,8 @@ def test_what_an_entry_names() -> None:
         "`/api/users` and `~/x/y.py` and `../up.py`, `npm install left-pad`, `make`",
         "```\n`src/a.py`\n```\n",
         "We removed `old_name` and `src/old.py`.",
+        "古い `test/run-tests.js` を削除。",
+        "`src/alt.py` wurde entfernt.",
     ],
 )
 def test_what_only_looks_like_a_name(text: str) -> None:
