@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -33,6 +33,8 @@ MOST_RECENT = 100
 TOP = 60  # how many of the most important lessons are weighed exactly
 LESSONS = 12
 AGAIN = 5  # of what was told before a compaction, so many are told again beside the standing block
+UNITS, UNIT_TOKENS = 5, 150  # of the newest prose so many titles are told, in so many tokens
+NEWEST = 200  # so many of the newest entries and sections are looked through for them
 KEPT_DAYS = 60  # days for which it is remembered what a session was told
 EMPTIED = ("compact", "clear")  # after these the agent has lost all that it was told
 KEPT = ("resume", "fork")  # after these it still has it
@@ -97,7 +99,7 @@ def _remembered(app: HookApp, log: SessionLog, call: HookCall, made: budget.Bloc
 def _remember(
     app: HookApp, log: SessionLog, told: tuple[str, str, str], items: Iterable[Shown]
 ) -> tuple[str, ...]:
-    own = [item for item in items if item.layer != "institutional"]
+    own = [item for item in items if item.layer not in ("institutional", "units")]
     titles = {item.key: item.head.partition(budget.BETWEEN)[0] for item in own}
     app.remember(log, told, titles, [key for item in own for key in item.also])
     return tuple(titles.values())
@@ -130,10 +132,12 @@ def _standing(app: HookApp, before: set[str] | None) -> budget.Block:
         institutional=layers.institutional(),
         baseline=[item for item in baseline if item.key not in dead],
         episodes=layers.episodes() if whole else (),
-        ranked=[item for item in ranked if item.key not in dead],
+        ranked=[item for item in ranked if item.key not in dead][: LESSONS + len(again)],
     )
+    units = list(_units(app, layers)) if whole else []
+    pools = pools._replace(ranked=[*pools.ranked, *units])
     tokens, times = (START_TOKENS, 2) if whole else (AGENT_TOKENS, 1)
-    most = LESSONS + len(again)
+    most = LESSONS + len(again) + len(units)
     within = partial(budget.compose, limit=app.room(tokens, times), most=most)
     own_room = min(tokens, times * own_tokens(app.project))
     return budget.compose_beside(pools, layers.own(), own_room, within)
@@ -156,6 +160,21 @@ def _lessons(app: HookApp, layers: Layers, again: list[str]) -> list[Shown]:
     top = _entries(layers, app.index.entries.foremost(where, TOP))
     chosen = list(dict.fromkeys([*again, *recent, *top]))
     return layers.showing.each("lessons", chosen[: LESSONS + LESSONS // 2 + len(again)])
+
+
+def _units(app: HookApp, layers: Layers) -> Iterator[Shown]:
+    """The newest headings of prose: title and handle alone, for the agent to ask for."""
+    prose = dict[str, Candidate]()
+    for candidate in app.index.entries.newest(view.select(layers.rows, Filters()), NEWEST):
+        if candidate.title and not candidate.values["written"]:
+            prose.setdefault(candidate.title, candidate)
+    near = {one.entry for one in layers.search.nearest(list(prose.values()))}
+    chosen = [one.entry for one in prose.values() if one.entry in near][:UNITS]
+    room = UNIT_TOKENS
+    for item in layers.showing.each("units", chosen):
+        room -= budget.tokens(item.head) + 1
+        if room >= 0:
+            yield item._replace(text="", brief=None)
 
 
 def _proxy(app: HookApp) -> list[Shown]:

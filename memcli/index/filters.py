@@ -154,6 +154,11 @@ class Entries:
         order, by = "importance DESC, date DESC", "chunks_date" if since else "chunks_important"
         return self._first(scope, "date >= ?", since, order=order, most=most, by=by)
 
+    def newest(self, scope: Scope, most: int) -> list[Candidate]:
+        """Of the entries and sections that pass, the latest; of one day the last in its file."""
+        order = "date DESC, source, offset DESC"
+        return self._first(scope, "date >= ''", order=order, most=most, by="chunks_date")
+
     def about(self, scope: Scope, keys: Collection[tuple[str, str]]) -> list[Candidate]:
         """Of the entries that pass, those that have one of these keys (of `occasions`)."""
         found = self.db.execute(

@@ -26,6 +26,7 @@ TITLES = {
     "episodes": "## Recent episodes",
     "lessons": "## Corrections and directives",
     "proxy": "## How this person likes to work",
+    "units": "## Written here, newest first: mem show ID prints it",
 }
 EPISODE_TOKENS = 300
 SHARE = 120

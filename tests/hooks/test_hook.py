@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -632,3 +633,15 @@ def test_a_transcript_is_read_where_agents_keep_theirs(shop: Project) -> None:
     call(shop, "session-end", transcript_path=str(path))
     settle(shop)
     assert memory(shop) == before
+
+
+def test_a_start_names_the_newest_prose(project: Project) -> None:
+    """By heading and handle alone, newest first, five at most; what it says is told later."""
+    dated = [f"## 2026-0{month}-01 Topic {month}\nBody {month}.\n" for month in range(1, 8)]
+    project.write("memory/MEMORY.md", "# Notes\n" + "\n".join(dated))
+    project.mem("index")
+    text = told(call(project, "session-start", source="startup"))
+    assert re.findall(r"Topic (\d)", text) == ["7", "6", "5", "4", "3"]
+    assert "Body" not in text
+    for handle in re.findall(r"id (\w{8})", text):
+        assert project.mem("show", handle).code == 0
