@@ -165,7 +165,8 @@ def _lessons(app: HookApp, layers: Layers, again: list[str]) -> list[Shown]:
 def _units(app: HookApp, layers: Layers) -> Iterator[Shown]:
     """The newest headings of prose: title and handle alone, for the agent to ask for."""
     prose = dict[str, Candidate]()
-    for candidate in app.index.entries.newest(view.select(layers.rows, Filters()), NEWEST):
+    where = view.select(layers.rows, Filters())
+    for candidate in app.index.entries.foremost(where, NEWEST, latest=True):
         if candidate.title and not candidate.values["written"]:
             prose.setdefault(candidate.title, candidate)
     near = {one.entry for one in layers.search.nearest(list(prose.values()))}

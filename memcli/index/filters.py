@@ -149,15 +149,13 @@ class Entries:
         which = "kind = 'episode'"
         return self._first(scope, which, order="moment DESC", most=most, by="chunks_episodes")
 
-    def foremost(self, scope: Scope, most: int, since: str = "") -> list[Candidate]:
-        """Of the entries that pass, made on a day or later, the most important, latest first."""
-        order, by = "importance DESC, date DESC", "chunks_date" if since else "chunks_important"
+    def foremost(
+        self, scope: Scope, most: int, since: str = "", *, latest: bool = False
+    ) -> list[Candidate]:
+        """Of the entries that pass, made on a day or later, the most important or the latest."""
+        order = "date DESC, source, offset DESC" if latest else "importance DESC, date DESC"
+        by = "chunks_date" if since or latest else "chunks_important"
         return self._first(scope, "date >= ?", since, order=order, most=most, by=by)
-
-    def newest(self, scope: Scope, most: int) -> list[Candidate]:
-        """Of the entries and sections that pass, the latest; of one day the last in its file."""
-        order = "date DESC, source, offset DESC"
-        return self._first(scope, "date >= ''", order=order, most=most, by="chunks_date")
 
     def about(self, scope: Scope, keys: Collection[tuple[str, str]]) -> list[Candidate]:
         """Of the entries that pass, those that have one of these keys (of `occasions`)."""
