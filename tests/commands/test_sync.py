@@ -185,3 +185,29 @@ def test_a_session_that_ends_brings_it_in_step_when_that_is_wanted(
     assert "mem sync: 1 sent" in worker.work(root, os.environ, wait=False)
     in_step(two)
     assert "Tuesdays" in two.text()
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_a_sync_that_was_killed_around_its_write_is_done_again(
+    pair: tuple[Machine, Machine], project: Project, written: bool
+) -> None:
+    """Before it, the merge is forgotten; after it, it is kept: nothing is lost or counted twice."""
+    one, two = pair
+    one.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    in_step(one, two)
+    (name,) = [each["id"] for each in one.mem("list", "--json").json["entries"]]
+    one.mem("reinforce", name)
+    one.mem("add", "--level", "global", "A lesson of one")
+    in_step(one)
+    two.mem("reinforce", name)
+    old = two.text()
+    in_step(two)
+    own = ("--git-dir", str(two.git_dir))
+    project.git(*own, "update-ref", "refs/mem/before", "main^1")
+    if not written:
+        (two.home / "MEMORY.md").write_text(old)
+    (two.home / "institutional.md").write_text("# Norms\n\nWritten after it.\n")
+    in_step(two, one, two)
+    assert one.text() == two.text() and "A lesson of one" in one.text()
+    assert "reinforcement_count: 2" in one.text()
+    assert one.text("institutional.md") == "# Norms\n\nWritten after it.\n"
