@@ -39,9 +39,11 @@ def keys_of_entry(values: Mapping[str, Any], text: str) -> set[tuple[str, str]]:
 
 
 def _key_of_glob(glob: str) -> str:
-    last = next((part for part in reversed(glob.split("/")) if part not in ("", "*", "**")), "")
-    if not _MAGIC & set(last):
-        return last
+    """What each file has that the glob covers: its longest folder or name, else its ending."""
+    parts = [part for part in glob.split("/") if part not in ("", ".", "..", "*", "**")]
+    if plain := [part for part in parts if not _MAGIC & set(part)]:
+        return max(reversed(plain), key=len)
+    last = parts[-1] if parts else ""
     dot, ending = last[: last.rfind(".")], last[last.rfind(".") :]
     whole = dot and glob.endswith(last) and not _MAGIC & set(ending) and ending.startswith(".")
     return ending if whole else ""
