@@ -24,7 +24,7 @@ from memcli.index.view import FileRow
 from memcli.memory.values import Place, Problem
 from memcli.named import NamedTuple
 from memcli.project.levels_on_disk import FoundFile
-from memcli.storage.files import private_dir, snapshot, state_dir, transaction
+from memcli.storage.files import digest, private_dir, snapshot, state_dir, transaction
 from memcli.storage.sqlite import all_rows, opened
 from memcli.text.matching import table
 
@@ -62,19 +62,12 @@ class Index:
         self.path = path
         self.notes = notes
         self._seen = (0, 0)
-        self._entries: Entries | None = None
         self._files: tuple[object, dict[str, FileRow]] = ((), {})
         self.db = self._look() if look else self._open()
+        self.entries = Entries(self.db)
 
     def close(self) -> None:
         self.db.close()
-
-    @property
-    def entries(self) -> Entries:
-        """Its entries."""
-        if self._entries is None or self._entries.db is not self.db:
-            self._entries = Entries(self.db)
-        return self._entries
 
     @property
     def words(self) -> Lexical:
@@ -134,6 +127,7 @@ class Index:
             self.db.close()
         self._aside(f"damaged ({error})")
         self.db = self._open()
+        self.entries = Entries(self.db)
 
     def integrity(self) -> str:
         """What SQLite finds wrong with the file, "" when nothing."""
@@ -152,7 +146,11 @@ class Index:
         select = "SELECT path, id, place, mtime, size, hash, entries, problems FROM file_meta"
         for path, number, placed, *state, problems in self.db.execute(f"{select} ORDER BY path"):
             try:
-                told = none if problems == "[]" else _problems(path, problems)
+                told = none
+                if problems != "[]":
+                    told = tuple(Problem(path, *item) for item in json.loads(problems))
+                    if any((type(one[1]), type(one[2])) != (int, str) for one in told):
+                        raise ValueError
                 row = (number, path, *_placed(placed), *state, told)
             except (TypeError, ValueError, RecursionError):
                 raise sqlite3.DatabaseError(FORGED) from None
@@ -161,9 +159,9 @@ class Index:
 
     def stale(self, found: Sequence[FoundFile]) -> tuple[list[FoundFile], list[str]]:
         """Files that look changed (by mtime, size or place), and indexed ones that are gone."""
-        now = _listed(found)
-        row = self.db.execute("SELECT value FROM meta WHERE key = 'listing'").fetchone()
-        if row and row[0] == _digest(now):
+        now, seen = _listed(found)
+        select = "SELECT value FROM meta WHERE key = 'listing'"
+        if self.db.execute(select).fetchone() == (seen,):
             return [], []
         known = set(self.db.execute("SELECT path, mtime, size, place FROM file_meta"))
         changed = {name for name, *_ in set(now) - known}
@@ -174,26 +172,20 @@ class Index:
         """Remember, in the running transaction, that the index is as these files are, if it is."""
         self.db.execute("DELETE FROM meta WHERE key = 'listing'")
         if not any(self.stale(found)):
-            self.db.execute("INSERT INTO meta VALUES ('listing', ?)", (_digest(_listed(found)),))
+            self.db.execute("INSERT INTO meta VALUES ('listing', ?)", (_listed(found)[1],))
 
     def empty(self) -> bool:
         """Whether nothing has been indexed yet."""
         return self.db.execute("SELECT 1 FROM file_meta LIMIT 1").fetchone() is None
 
 
-def _listed(found: Sequence[FoundFile]) -> list[tuple[str, int, int, str]]:
+def _listed(found: Sequence[FoundFile]) -> tuple[list[tuple[str, int, int, str]], str]:
     texts, rows = dict[tuple[int, str], str](), []
     for _, name, place, tree, mtime, size, *_ in found:
         if (where := (id(place), tree)) not in texts:  # thousands stand in a few places
             texts[where] = place_text(place, tree)
         rows.append((name, mtime, size, texts[where]))
-    return rows
-
-
-def _digest(rows: list[tuple[str, int, int, str]]) -> str:
-    from hashlib import blake2b
-
-    return blake2b(marshal.dumps(rows, 2), digest_size=16).hexdigest()
+    return rows, digest(marshal.dumps(rows, 2))
 
 
 def set_aside(path: Path) -> Path:
@@ -294,10 +286,3 @@ def place_text(place: Place, tree: str) -> str:
 def _placed(text: str) -> tuple[Place, str]:
     *where, work_tree = json.loads(text)
     return Place(*where), work_tree
-
-
-def _problems(path: str, text: str) -> tuple[Problem, ...]:
-    told = tuple(Problem(path, *item) for item in json.loads(text))
-    if any((type(one.line), type(one.message)) != (int, str) for one in told):
-        raise ValueError
-    return told

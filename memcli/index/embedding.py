@@ -150,16 +150,15 @@ def _bought(vectors: Vectors, embedder: Embedder, texts: Sequence[str]) -> list[
 
 
 def _check_dimension(vectors: Vectors, embedder: Embedder, found: int) -> None:
-    row = vectors.db.execute(
-        "SELECT length(vector) / 4 FROM embedding_cache WHERE provider = ? AND model = ? LIMIT 1",
-        (embedder.provider, embedder.model),
-    ).fetchone()
+    kinds = (embedder.provider, embedder.model)
+    select = (
+        "SELECT length(vector) / 4 FROM embedding_cache WHERE provider = ? AND model = ? LIMIT 1"
+    )
+    row = vectors.db.execute(select, kinds).fetchone()
     if row and row[0] != found:
-        raise ProviderError(
-            f"{embedder.provider} embeddings: {embedder.model} gives vectors of dimension {found}, "
-            f"not {row[0]} as before",
-            "if the model is another one now, delete the index and run mem index",
-        )
+        what = f"{kinds[0]} embeddings: {kinds[1]} gives vectors of dimension {found}"
+        hint = "if the model is another one now, delete the index and run mem index"
+        raise ProviderError(f"{what}, not {row[0]} as before", hint)
 
 
 def _embed_words(
@@ -190,17 +189,17 @@ def _weigh(vectors: Vectors, local: Local, words: Collection[str], weighted: Wei
     weighted |= {word: (*own,) for word, own in local.words(new - weighted.keys()).items()}
 
 
+def _ids(vectors: Vectors, words: Collection[str]) -> dict[str, int]:
+    select = f"SELECT word, id FROM words WHERE word {ONE_OF}"
+    return dict(vectors.db.execute(select, (json.dumps(sorted(words)),)).fetchall())
+
+
 def _numbered(vectors: Vectors, words: Collection[str], weighted: Weighted) -> dict[str, int]:
-
-    def known(words: Collection[str]) -> dict[str, int]:
-        select = f"SELECT word, id FROM words WHERE word {ONE_OF}"
-        return dict(vectors.db.execute(select, (json.dumps(sorted(words)),)).fetchall())
-
-    there = known(words)
+    there = _ids(vectors, words)
     if new := sorted(set(words) - there.keys()):
         insert = "INSERT INTO words (word, weight, vector) VALUES (?, ?, ?)"
         vectors.db.executemany(insert, [(word, *weighted[word]) for word in new])
-        added = known(new)
+        added = _ids(vectors, new)
         bits = {i: vector.signs(weighted[word][1]) for word, i in added.items()}
         vectors.mark(bits, first=WORDS)
         there |= added

@@ -137,18 +137,15 @@ def version(connection: psycopg.Connection[Any]) -> int:
 
 def require(found: int) -> None:
     """Raise ProviderError unless `found` is the version that this program knows."""
-    if found == VERSION:
-        return
-    what, older = f"the shared index is of version {found}", found < VERSION
     if not found:
-        what = "the server has no shared index yet"
         hint = "make its tables by a first push, by a role that may: mem index --push"
-    elif older:
-        hint = "DROP SCHEMA mem CASCADE, as the owner, then mem index --push in each project"
-    else:
-        hint = "use a newer mem"
-    side = f", {'older' if older else 'newer'} than {VERSION}" if found else ""
-    raise ProviderError(what + side, hint)
+        raise ProviderError("the server has no shared index yet", hint)
+    if found != VERSION:
+        older, hint = found < VERSION, "use a newer mem"
+        if older:
+            hint = "DROP SCHEMA mem CASCADE, as the owner, then mem index --push in each project"
+        side = "older" if older else "newer"
+        raise ProviderError(f"the shared index is of version {found}, {side} than {VERSION}", hint)
 
 
 def make(connection: psycopg.Connection[Any]) -> bool:

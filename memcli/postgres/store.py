@@ -217,7 +217,6 @@ class SharedIndex:
         return [(c.rowid, c.source) for c in self.candidates([self._number(key) for key in rows])]
 
     def passes(self, candidate: Candidate) -> bool:
-        """Always: the server gives none that does not."""
         return True
 
     def text(self, candidate: Candidate) -> str:
@@ -254,7 +253,6 @@ class SharedIndex:
         ]
 
     def edges(self, entries: Collection[str]) -> list[tuple[str, str, float]]:
-        """None: what belongs together is not sent to the server."""
         return []
 
     def located(self, candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -268,7 +266,6 @@ class SharedIndex:
         return [c._replace(line=known.get(heads[c.rowid]) or 1) for c in candidates]
 
     def gone(self, entries: Collection[str]) -> Mapping[str, str]:
-        """Nothing: the code of other projects is not here."""
         return {}
 
     def origin(self, candidate: Candidate) -> tuple[str, str]:

@@ -3,8 +3,8 @@ counted per column, weights say which column.
 """
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate, combinations
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from operator import mul
 from typing import NamedTuple
 
@@ -109,7 +109,6 @@ def quoted(word: str) -> str:
 
 GATE = 5000
 """About how many chunks meet the words that bring candidates; commoner words only add to scores."""
-COMMON = 0.25  # share of all chunks from which on a word brings none
 
 
 class Leader(NamedTuple):
@@ -120,33 +119,18 @@ class Leader(NamedTuple):
 
 
 def gate(asked: Sequence[Term], bound: Mapping[str, int], total: int) -> str:
-    """The tsquery that brings candidates: any of the rarest terms, or two rare enough together, or
-    as many common ones as would be rare together if they were independent.
-    """
+    """The tsquery that brings candidates: any of the rarest terms, or common ones together."""
     single = [term for term in asked if len(term.words) == 1 or term.open] or list(asked)
     single.sort(key=lambda term: bound[term.text])
     if total <= GATE:
         return _any([[term] for term in single])
-    alone = _fitting([bound[term.text] for term in single], GATE / 2)
-    room = float(GATE - sum(bound[term.text] for term in single[:alone]))
-    rest = [term for term in single[alone:] if bound[term.text] <= COMMON * total]
-    pairs = sorted(
-        (bound[a.text] * bound[b.text] / total, [a, b]) for a, b in combinations(rest, 2)
-    )
-    together = pairs[: _fitting([size for size, _ in pairs], room)]
-    room -= sum(size for size, _ in together)
-    alone += _fitting([bound[term.text] for term in single[alone:]], room)
+    alone = sum(size <= GATE for size in accumulate(bound[term.text] for term in single))
     groups = [[term] for term in single[:alone]]
-    groups += [pair for _, pair in together if pair[0] not in single[:alone]]
     if not groups:
         sizes = accumulate((bound[term.text] / total for term in single), mul, initial=float(total))
         needed = next((i for i, size in enumerate(sizes) if size <= GATE), len(single))
         groups = [list(single[:needed])]
     return _any(groups)
-
-
-def _fitting(sizes: Iterable[float], room: float) -> int:
-    return sum(size <= room for size in accumulate(sizes))
 
 
 def _any(groups: Sequence[Sequence[Term]]) -> str:

@@ -260,7 +260,11 @@ def write(
         if (cursor.fetchone() or (0,))[0] != version:
             raise Stale
         removed = _remove(cursor, key, change)
-        cursor.executemany(FILE, [_file(key, facts, file) for file in change.files])
+        for file in change.files:
+            heads = [(sent.id, sent.line) for sent in file.chunks if sent.id == sent.head]
+            ids, lines = [number for number, _ in heads], [line for _, line in heads]
+            named = (key, file.number, facts.team, file.path, file.hash)
+            cursor.execute(FILE, (*named, *file.place, ids, lines))
         marks = ", ".join(["%s"] * 25)
         chunks = [_chunk(key, facts, chunk) for chunk in new]
         cursor.executemany(f"INSERT INTO mem.chunks ({COLUMNS}) VALUES ({marks})", chunks)
@@ -284,12 +288,6 @@ def _remove(cursor: psycopg.Cursor[Any], key: UUID, change: Change) -> list[tupl
         " RETURNING length, tsvector_to_array(words)",
         (key, list(change.dropped)),
     ).fetchall()
-
-
-def _file(key: UUID, facts: Facts, file: FileChange) -> tuple[Any, ...]:
-    heads = [sent for sent in file.chunks if sent.id == sent.head]
-    ids, lines = [sent.id for sent in heads], [sent.line for sent in heads]
-    return (key, file.number, facts.team, file.path, file.hash, *file.place, ids, lines)
 
 
 def _chunk(key: UUID, facts: Facts, chunk: NewChunk) -> tuple[Any, ...]:

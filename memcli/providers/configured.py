@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from memcli.errors import UsageError
 from memcli.project.config import Config, user_file
+from memcli.providers.embed import local_package
 
 if TYPE_CHECKING:
     from memcli.project.context import Project
@@ -50,8 +51,7 @@ class Providers:
         """The enabled model. Raises UsageError that says how to enable one for `what`."""
         if self.model is None:
             path = user_file(self._project.home, self._project.environ)
-            hint = f'write llm = "anthropic" (or "claude") into {path}'
-            hint += ", or --set llm=anthropic for this run"
+            hint = f'write llm = "anthropic" into {path}, or --set llm=anthropic for this run'
             raise UsageError(f"{what} needs a language model, and none is enabled", hint)
         return self.model
 
@@ -64,8 +64,6 @@ class Providers:
 
 def make_embedder(config: Config, environ: Mapping[str, str]) -> Embedder | None:
     """The embedder of the configuration, None for none. Raises UsageError for what is missing."""
-    from memcli.providers.embed import local_package
-
     name = config.embedder
     if name == "auto":
         name = "local" if local_package() is not None else "none"
@@ -88,22 +86,16 @@ def make_embedder(config: Config, environ: Mapping[str, str]) -> Embedder | None
 
 def make_model(config: Config, environ: Mapping[str, str], ledger: Ledger) -> Model | None:
     """The model that `config.llm` names; None for "none". Raises UsageError for what is missing."""
+    from memcli.providers.llm import Scripted
+    from memcli.providers.llm.anthropic import Anthropic
+    from memcli.providers.llm.command import Claude, Codex
     from memcli.providers.llm.ledger import Guarded
 
+    known: Mapping[str, Callable[..., Provider]] = {"claude": Claude, "codex": Codex}
     if config.llm == "none":
         return None
-    provider: Provider
     if config.llm == "scripted":
-        from memcli.providers.llm import Scripted
-
-        provider = Scripted(config.llm_replies)
-    elif config.llm == "anthropic":
-        from memcli.providers.llm.anthropic import Anthropic
-
-        provider = Anthropic(config.model, environ)
-    else:
-        from memcli.providers.llm.command import COMMANDS
-
-        provider = COMMANDS[config.llm](config.model, environ)
+        known = {"scripted": lambda model, environ: Scripted(config.llm_replies)}
+    made = known.get(config.llm, Anthropic)(config.model, environ)
     limits = {key: getattr(config, key) for key in ("max_cost", "max_cost_day", "max_calls")}
-    return Guarded(provider, limits, ledger)
+    return Guarded(made, limits, ledger)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import nsmallest
 from operator import mul
 from pathlib import Path
@@ -74,12 +74,7 @@ def cosines(query: bytes, vectors: Mapping[K, bytes]) -> dict[K, float]:
     return {key: _product(own, unpack(form, other)) / FULL for key, other in vectors.items()}
 
 
-if sys.version_info >= (3, 12):
-    _product = math.sumprod
-else:
-
-    def _product(a: Sequence[int], b: Sequence[int]) -> int:
-        return sum(map(mul, a, b))
+_product: Callable[..., int] = getattr(math, "sumprod", lambda a, b: sum(map(mul, a, b)))
 
 
 def distances(query: int, bits: bytes, width: int) -> list[int]:

@@ -87,7 +87,9 @@ class Onnx:
         try:
             made = session.run([wanted], fed)[0]
         except Exception as error:  # the runtime's own errors have no common base
-            raise self._failed(f"the model cannot run ({_first_line(error)})") from None
+            raise self._failed(
+                f"the model cannot run ({' '.join(str(error).split())[:200]})"
+            ) from None
         vectors = _pooled(made, np.array(columns["attention_mask"], np.float32), self.pooling)
         if vectors is None:
             raise self._failed("the model's output is not understood")
@@ -108,7 +110,9 @@ class Onnx:
             session = onnxruntime.InferenceSession
             return tokenizer, session(str(self.file), providers=["CPUExecutionProvider"])
         except Exception as error:  # both raise bare errors for a file that they cannot read
-            raise self._failed(f"the model cannot be loaded ({_first_line(error)})") from None
+            raise self._failed(
+                f"the model cannot be loaded ({' '.join(str(error).split())[:200]})"
+            ) from None
 
     def _failed(self, what: str) -> ProviderError:
         return ProviderError(f"onnx embeddings: {what} ({self.file})", "check embed_folder")
@@ -178,7 +182,3 @@ def _pooled(made: Any, mask: Any, pooling: str) -> Matrix | None:
         return None
     vectors: Matrix = made.astype(np.float32)
     return vectors
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().split("\n")[0] or type(error).__name__)[:200]

@@ -46,15 +46,13 @@ class ApiKey(NamedTuple):
 
 
 class Wire(NamedTuple):
-    """How one provider is spoken to: `body` makes a request of texts (are they a query?), `rows`
-    gives the vectors of a reply in their order, or raises anything.
-    """
+    """How one provider is spoken to; `rows` may raise anything on an odd reply."""
 
     provider: str
     model: str
     url: str
     key: ApiKey
-    body: Callable[[Sequence[str], bool], Mapping[str, Any]]
+    body: Callable[[Sequence[str], bool], Mapping[str, Any]]  # of texts; whether they are a query
     rows: Callable[[Any], Sequence[Any]]
     dimensions: int = 0
     most_texts: int = 128

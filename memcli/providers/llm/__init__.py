@@ -13,14 +13,12 @@ TIMEOUT = 120.0  # seconds that a question may take
 
 
 class Ask(NamedTuple):
-    """One question. `shared` is what several have in common (a transcript): it comes first and is
-    cached by the provider, with system text and schema; `schema` is the JSON schema of the reply.
-    """
+    """One question; `shared` is what several have in common, and is cached by the provider."""
 
     system: str
     prompt: str
     shared: str = ""
-    schema: Mapping[str, Any] | None = None
+    schema: Mapping[str, Any] | None = None  # the JSON schema of the reply
     by_item: bool = False  # the items of lists are left to the caller, who drops odd ones
     max_tokens: int = 4000
     purpose: str = ""  # A word for the ledger: the scope or the verb that asks
@@ -88,7 +86,8 @@ class Scripted:
 
     def ask(self, ask: Ask) -> Reply:
         words = f"{ask.purpose}\0{ask.prompt}"
-        named = {i: line for i, line in enumerate(self._lines) if _matches(line)}
+        lines = enumerate(self._lines)
+        named = {i: line for i, line in lines if isinstance(line, dict) and "match" in line}
         fitting = [i for i, line in named.items() if str(line["match"]) in words]
         fitting = fitting or [i for i in range(len(self._lines)) if i not in named]
         if not fitting:
@@ -101,7 +100,3 @@ class Scripted:
             raise ProviderError(str(line["error"]), "the scripted replies say so")
         reply = line.get("reply", "") if at in named else line
         return Reply(reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False))
-
-
-def _matches(line: Any) -> bool:
-    return isinstance(line, dict) and "match" in line and line.keys() <= {"match", "reply", "error"}

@@ -144,9 +144,6 @@ class Codex(AgentCommand):
         return Reply(_unfenced(text), usage, "", 0.0)
 
 
-COMMANDS = {"claude": Claude, "codex": Codex}
-
-
 def question(ask: Ask) -> str:
     """What is written to the command: the shared part, the prompt, and the schema in words."""
     parts = [ask.shared, ask.prompt]

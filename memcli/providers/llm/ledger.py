@@ -167,13 +167,11 @@ def cost(model: str, usage: Usage) -> float:
 
 def most(ask: Ask) -> Usage:
     """What a question may use at most."""
-
-    def tokens(*texts: str) -> int:
-        size = sum(len(text.encode("utf-8", "replace")) for text in texts)
-        return int(size / BYTES_PER_TOKEN) + 1
-
-    rest = tokens(ask.system, ask.prompt, str(ask.schema or ""))
-    return Usage(rest, 0, tokens(ask.shared), ask.max_tokens)
+    rest, shared = (
+        int(len(text.encode("utf-8", "replace")) / BYTES_PER_TOKEN) + 1
+        for text in (f"{ask.system}{ask.prompt}{ask.schema or ''}", ask.shared)
+    )
+    return Usage(rest, 0, shared, ask.max_tokens)
 
 
 class Guarded:
