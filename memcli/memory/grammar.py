@@ -1,7 +1,7 @@
 """The marks of a memory file: delimiters, fences, headings, conflicts, line ends, derived ids."""
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
 try:
@@ -42,16 +42,9 @@ def with_line_feeds(text: str) -> str:
 
 
 def line_numbers(text: str) -> Callable[[int], int]:
-    """The line, from 1, of offsets that mostly ascend: counted on from the last one."""
-    at, line = 0, 1
-
-    def number(offset: int) -> int:
-        nonlocal at, line
-        step = text.count("\n", min(at, offset), max(at, offset))
-        at, line = offset, line + (step if offset >= at else -step)
-        return line
-
-    return number
+    """The line, from 1, of an offset."""
+    ends = [found.start() for found in re.finditer("\n", text)]
+    return lambda offset: bisect_left(ends, offset) + 1
 
 
 def is_inline(mark: re.Match[str]) -> bool:

@@ -54,20 +54,16 @@ def prominence(
 ) -> Prominence:
     """The prominence of an entry of `age` days that was reinforced `n` times, with its factors."""
     importance = importance if rule.use_importance else 1.0
-    decay = _decay(kind, age, rule, initial_stability() if stability is None else stability)
-    grown = growth(n, rule.growth)
-    return Prominence(importance, decay, grown, importance * decay * grown)
-
-
-def _decay(kind: str, age: float, rule: Rule, stability: float) -> float:
-    own = rule.half_life_by_kind.get(kind)
+    own, grown = rule.half_life_by_kind.get(kind), growth(n, rule.growth)
     if rule.decay == "none" or (own is None and kind in UNFADING):
-        return 1.0
-    if rule.decay == "half-life" or own is not None:
-        return half_life_decay(age, rule.half_life if own is None else own)
-    if rule.decay == "linear":
-        return max(FLOOR, 1 - max(age, 0) / 180)
-    return retrievability(age, stability)
+        decay = 1.0
+    elif rule.decay == "half-life" or own is not None:
+        decay = half_life_decay(age, rule.half_life if own is None else own)
+    elif rule.decay == "linear":
+        decay = max(FLOOR, 1 - max(age, 0) / 180)
+    else:
+        decay = retrievability(age, initial_stability() if stability is None else stability)
+    return Prominence(importance, decay, grown, importance * decay * grown)
 
 
 def half_life_decay(age: float, half_life: float = 90.0) -> float:

@@ -123,6 +123,5 @@ def listed(entry: Entry, key: str) -> list[str]:
 
 def sessions_of(entry: Entry) -> set[str]:
     """The sessions that an entry was learned in: `session_id`, and those named in `source`."""
-    own = entry.extra.get("session_id")
-    named = {name.partition("#")[0] for name in listed(entry, "source") if name}
-    return named | ({str(own)} if own else set())
+    named = [name.partition("#")[0] for name in listed(entry, "source")]
+    return {str(name) for name in (*named, entry.extra.get("session_id")) if name}

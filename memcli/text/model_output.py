@@ -9,7 +9,6 @@ from memcli.text.secrets import find_secrets
 
 TITLE_LENGTH = 120
 BODY_LENGTH = 2000
-LINE_LENGTH = 200
 _RULE = re.compile(r"[ \t]*(?:([-_*=])[ \t]*)(?:\1[ \t]*){2,}")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]+|$)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
@@ -34,7 +33,7 @@ def safe_text(title: str, body: str, *, longest: int = BODY_LENGTH) -> tuple[str
     return title, body
 
 
-def safe_line(text: str, *, longest: int = LINE_LENGTH) -> str:
+def safe_line(text: str, *, longest: int = 200) -> str:
     """`text` in one line of bounded length, maybe "". Raises `Refused` for secret or command."""
     line = _cut(" ".join(_plain(text).split()), longest)
     check(line)
