@@ -1,5 +1,6 @@
 """mem list and mem show: what is remembered, newest first; one entry with its provenance."""
 
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -66,16 +67,19 @@ def _rows(app: App, filters: view.Filters) -> list[ListRow]:
         if candidate.source in where.files:
             copies.setdefault(candidate.entry, []).append(candidate)
     nearest = [view.nearest(same, files, app.project.view) for same in copies.values()]
-    return [_row(app, each, files[each.source]) for each in nearest if each.rowid in passing]
+    named = Counter(each.title for each in nearest)
+    wanted = (each for each in nearest if each.rowid in passing)
+    return [_row(app, each, files[each.source], alone=named[each.title] == 1) for each in wanted]
 
 
-def _row(app: App, candidate: view.Candidate, file: view.FileRow) -> ListRow:
-    c, values, place = candidate, candidate.values, file.place
-    words = " ".join(word for word in c.text.split() if word != "---")
+def _row(app: App, c: view.Candidate, file: view.FileRow, *, alone: bool) -> ListRow:
+    values, place = c.values, file.place
+    words = budget.cut_words(" ".join(w for w in c.text.split() if w != "---"), UNTITLED)
+    title = c.title if alone or values["written"] else f"{c.title}: {words}"
     return ListRow(
         c.entry, c.date, place.level, place.store, c.type, c.kind, str(values["status"]),
         float(values["importance"]), int(values["count"]), ranking.age_of(values, app.project.now),
-        c.title or budget.cut_words(words, UNTITLED), file.path, c.line,
+        title if c.title else words, file.path, c.line,
     )  # fmt: skip
 
 

@@ -66,3 +66,10 @@ def test_filters_that_nothing_passes_are_said(project: Project) -> None:
     got = project.mem("list", "--tag", "nope")
     assert got[:] == (0, "", "mem: nothing that is remembered passes these filters\n")
     assert project.mem("list", "--tag", "nope", "--quiet")[:] == (0, "", "")
+
+
+def test_bullets_of_one_heading_are_told_apart(project: Project) -> None:
+    """Their titles go on with how each begins."""
+    project.write("MEMORY.md", "## Rules\n- Freeze the clock in tests.\n- Never push on Friday.\n")
+    titles = {row["title"] for row in project.mem("list", "--json").json["entries"]}
+    assert titles == {"Rules: - Freeze the clock in tests.", "Rules: - Never push on Friday."}
