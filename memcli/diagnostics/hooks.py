@@ -8,7 +8,7 @@ from typing import Any
 
 from memcli.app import App
 from memcli.diagnostics.content import Check, Scene, text_of
-from memcli.install import agent_settings, git_hooks, harness
+from memcli.install import agent_settings, git_hooks, harness, repository
 from memcli.storage import durable, files
 from memcli.storage.state import Spool, Spooled
 
@@ -116,8 +116,8 @@ def _git_hooks(scene: Scene) -> Iterator[Check]:
     if top is None or scene.repository.fault:
         return
     folder = harness.hooks_of(top).folder
-    texts = {name: text_of(folder / name) or "" for name in git_hooks.HOOKS}
-    programs = {name: git_hooks.program_of(text) for name, text in texts.items()}
+    files = [repository.hook_file(folder, name) for name in git_hooks.HOOKS]
+    programs = {file.name: git_hooks.program_of(text_of(file) or "") for file in files}
     found = {name: program for name, program in programs.items() if program is not None}
     for name, program in found.items():
         if not harness.is_runnable(program):

@@ -22,7 +22,7 @@ KEYS = ("file_path", "notebook_path", "path", "filePath", "absolute_path")
 """Where the edit tools of agents name their file."""
 MOST = 50  # files of one call that are looked at
 LONGEST = 20_000  # characters of a command that are looked at
-WRITERS = ("rm", "mv", "cp", "tee", "truncate", "touch", "ln")
+WRITERS = ("rm", "mv", "cp", "tee", "truncate", "touch", "ln", "patch")
 """Programs whose arguments are files that they change."""
 SHELLS = ("bash", "sh", "zsh")
 SCRIPTED = ("sed", "perl", "ruby")  # programs that change files in place (-i) by a script
@@ -37,6 +37,7 @@ _BETWEEN = r"&&|(?<!>)\|\|?&?|[;&\n()]"
 _MAY_WRITE = rf">|\b(?:cd|checkout|restore|{'|'.join((*WRITERS, *SCRIPTED))})\b"
 _IN_PLACE = r"-(?:[a-zA-Z0]*i|-in-place)"
 _SCRIPT = r"-[a-zA-Z0]*[ef]|--(?:expression|file).*"
+_RUNNERS = ("sudo", "env", "command", "time", "exec", "xargs")
 _BEFORE = r"(?:[A-Za-z_]\w*=\S*|sudo|env|time|nohup|exec|command|then|do|else|!|\{)\s+"
 
 
@@ -160,7 +161,7 @@ def _targets(words: list[str]) -> Iterator[str]:
         elif written and not arrow and not word.startswith("&") and not name.startswith("/dev/"):
             yield name
         written = arrow
-    while left and ("=" in left[0] or left[0] in ("sudo", "env", "command", "time", "exec")):
+    while left and (left[0] in _RUNNERS or re.match(r"-|\w+=", left[0])):
         left = left[1:]
     if len(left) > 2 and left[0] in SHELLS and left[-2].endswith("c"):
         yield from _changed(left[-1])

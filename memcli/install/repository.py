@@ -54,7 +54,8 @@ def hooks(top: Path | None, notes: list[str], *, user: bool, remove: bool) -> li
     if remove:
         common = git.common_dir(top)
         folders = {found.folder, common / "hooks" if common else found.folder}
-        pairs = [(each, name) for each in sorted(folders) for name in git_hooks.HOOKS]
+        names = [name for hook in git_hooks.HOOKS for name in (hook, f"{hook}.legacy")]
+        pairs = [(each, name) for each in sorted(folders) for name in names]
         return [*_lefthook(top), *(_hook(top, harness.Hooks(each), name) for each, name in pairs)]
     if any((top / name).is_file() for name in harness.LEFTHOOK):
         return _lefthook(top)
@@ -62,7 +63,13 @@ def hooks(top: Path | None, notes: list[str], *, user: bool, remove: bool) -> li
         # Husky runs its own by name.
         if path.is_file() and not os.access(path, os.X_OK) and found.folder.name != ".husky":
             notes.append(f"{path} is not executable: git does not run it")
-    return [_hook(top, found, name) for name in git_hooks.HOOKS]
+    return [_hook(top, found, hook_file(found.folder, name).name) for name in git_hooks.HOOKS]
+
+
+def hook_file(folder: Path, hook: str) -> Path:
+    """The file of a hook, or the one that pre-commit moved aside and calls, with our section."""
+    moved = folder / f"{hook}.legacy"
+    return moved if git_hooks.program_of(text_of(moved) or "") else folder / hook
 
 
 def _hook(top: Path, found: harness.Hooks, name: str) -> Target:
@@ -74,7 +81,7 @@ def _hook(top: Path, found: harness.Hooks, name: str) -> Target:
     def put(text: str | None) -> str:
         if text is not None and not git_hooks.runs_shell(text):
             raise Left(unless)
-        return git_hooks.with_section(text, name)
+        return git_hooks.with_section(text, name.removesuffix(".legacy"))
 
     drop, what = git_hooks.without_section, "a call of mem"
     return Target(found.folder / name, put, drop, within, what, next, unless)

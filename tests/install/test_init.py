@@ -376,6 +376,21 @@ def test_a_linked_work_tree_uses_the_common_hooks(project: Project, tmp_path: Pa
     assert told.code == 0 and "no hook that git would run" in told.out
 
 
+def test_a_hook_that_pre_commit_moved_aside_is_ours_still(project: Project) -> None:
+    """pre-commit calls it: nothing is put beside it, doctor sees it, and it goes as it came."""
+    project.mem("init", "--git")
+    folder = project.root / ".git" / "hooks"
+    (folder / "post-merge").rename(folder / "post-merge.legacy")
+    (folder / "post-merge").write_text("#!/bin/sh\nexec pre-commit hook-impl\n")
+    project.mem("init", "--git")
+    assert "mem hook" not in (folder / "post-merge").read_text()
+    assert "git calls mem: post-merge.legacy" in project.mem("doctor").out
+    project.mem("init", "--git", "--remove")
+    assert [path.name for path in folder.glob("post-*") if path.suffix != ".sample"] == [
+        "post-merge"
+    ]
+
+
 @pytest.mark.parametrize("text", [None, "pre-commit:\n  commands:\n    a:\n      run: true\n", ""])
 def test_lefthook_is_told_in_its_own_words(project: Project, text: str | None) -> None:
     """It writes git's hooks itself, so that ours would vanish: its local configuration calls mem."""
