@@ -2,7 +2,9 @@
 
 
 class MemError(Exception):
-    """A failure the user can act on: `what` (with `path:line` where there is one) and a `hint`."""
+    """A failure the user can act on: `what` (with `path:line` where there is one) and a `hint`;
+    by itself a bug. Exit 1 is no failure: the answer is no.
+    """
 
     code = 70
 
@@ -10,12 +12,6 @@ class MemError(Exception):
         super().__init__(what)
         self.what = what
         self.hint = hint
-
-
-class NoError(MemError):
-    """The answer is no: findings, `--check`, `--exit-code`."""
-
-    code = 1
 
 
 class UsageError(MemError):
@@ -47,9 +43,3 @@ class RefusedError(MemError):
     """Busy, or refused by a guard (loss, secret, conflict)."""
 
     code = 5
-
-
-class BugError(MemError):
-    """Something that should not happen did."""
-
-    code = 70

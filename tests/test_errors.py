@@ -14,12 +14,10 @@ from tests.conftest import Project
 
 CODES = {
     "MemError": 70,
-    "NoError": 1,
     "UsageError": 2,
     "DataError": 3,
     "ProviderError": 4,
     "RefusedError": 5,
-    "BugError": 70,
 }
 
 

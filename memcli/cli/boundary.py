@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from memcli.errors import BugError, MemError, RefusedError, UsageError
+from memcli.errors import MemError, RefusedError, UsageError
 from memcli.storage import files
 from memcli.views.text import Unread, say
 
@@ -49,7 +49,7 @@ def failed(error: Exception) -> int:
     if os.environ.get("MEM_DEBUG"):
         sys.excepthook(type(error), error, error.__traceback__)
     what = f"internal error: {type(error).__name__}: {error}"
-    return fail(BugError.code, what, "please report it; MEM_DEBUG=1 shows where it happened")
+    return fail(MemError.code, what, "please report it; MEM_DEBUG=1 shows where it happened")
 
 
 def fail(code: int, what: str, hint: str) -> int:

@@ -129,29 +129,24 @@ def _includes(path: Path) -> bool:
 def excluded(
     top: Path, targets: Sequence[Target], *, everything: bool, remove: bool
 ) -> list[Target]:
-    """Derived files, and what is one person's, in `.git/info/exclude`."""
+    """Derived files, and what is one person's, in `.git/info/exclude`, until all of it goes."""
     common = git.common_dir(top)
-    if common is None or not (common / "HEAD").is_file():
+    if common is None or not (common / "HEAD").is_file() or (remove and not everything):
         return []
     private = [target.path for target in targets if target.private]
     private = [path for path in private if not (path.exists() and harness.is_tracked(path, top))]
-    if not remove:
-        asked = ["check-ignore", "-q", "--no-index", "--"]
-        private = [path for path in private if git.run([*asked, str(path)], top).returncode]
-    own = () if remove else (*git.EXCLUDED, *git.MOMENTS)
+    asked = ["check-ignore", "-q", "--no-index", "--"]
+    private = [path for path in private if git.run([*asked, str(path)], top).returncode]
     names = (path.relative_to(top).as_posix() for path in private)
-    patterns = (*own, *("/" + re.sub(r"([\\*?\[ ])", r"\\\1", name) for name in names))
+    own = ("/" + re.sub(r"([\\*?\[ ])", r"\\\1", name) for name in names)
+    patterns = (*git.EXCLUDED, *git.MOMENTS, *own)
 
     def put(text: str | None) -> str | None:
         missing = [pattern for pattern in patterns if pattern not in (text or "").splitlines()]
         return git_hooks.put(text, [*git_hooks.lines_of(text), *missing]) if missing else text
 
-    def drop(text: str) -> str | None:
-        ours = git_hooks.lines_of(text)
-        left = [line for line in ours if line not in patterns and not everything]
-        return text if left == ours else git_hooks.put(text, left) if left else git_hooks.drop(text)
-
-    return [Target(common / "info" / "exclude", put, drop, (common,), "derived and private files")]
+    path, what = common / "info" / "exclude", "derived and private files"
+    return [Target(path, put, git_hooks.drop, (common,), what)]
 
 
 def workflow(top: Path, spec: str) -> Target:

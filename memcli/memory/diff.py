@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from memcli.errors import BugError
+from memcli.errors import MemError
 from memcli.memory.values import Edit, Patch
 
 CONTEXT = 3
@@ -14,12 +14,12 @@ Span = tuple[int, int, int, int]
 
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> str:
-    """`text` with every edit applied; raises BugError when they overlap or leave the text."""
+    """`text` with every edit applied; raises MemError when they overlap or leave the text."""
     parts = []
     at = 0
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
         if not at <= edit.start <= edit.end <= len(text):
-            raise BugError(f"edits overlap or leave the text at character {edit.start}")
+            raise MemError(f"edits overlap or leave the text at character {edit.start}")
         parts += [text[at : edit.start], edit.new]
         at = edit.end
     return "".join([*parts, text[at:]])

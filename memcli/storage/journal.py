@@ -165,17 +165,13 @@ def check(steps: Iterable[Step]) -> None:
 def edited(steps: Sequence[Step], refused: Sequence[Step]) -> list[Step]:
     """Steps to leave alone: refused, changed by others, or without their archive."""
     others = [step for step in steps if step in refused or found(step) == "other"]
-    archives = [str(step.path) for step in others if is_archive(step.path)]
+    archives = [str(step.path) for step in others if step.path.name.endswith(ARCHIVE)]
     held = {Path(f"{name.removesuffix(ARCHIVE)}.md") for name in archives}
     return others + [step for step in steps if step.path in held and found(step) == "before"]
 
 
 def folders_of(steps: Iterable[Step]) -> list[Path]:
     return list(dict.fromkeys(step.path.parent for step in steps))
-
-
-def is_archive(path: Path) -> bool:
-    return path.name.endswith(ARCHIVE)
 
 
 def packed(record: WriteRecord) -> bytes:

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memcli.errors import DataError, MemError, RefusedError
-from memcli.memory.values import Patch
+from memcli.memory.values import ARCHIVE, Patch
 from memcli.storage import durable, journal, system
 from memcli.storage.durable import UNCHANGED, refusing, silent
 from memcli.storage.files import refuse_links
-from memcli.storage.journal import StaleError, Step, WriteRecord, folders_of, is_archive
+from memcli.storage.journal import StaleError, Step, WriteRecord, folders_of
 
 __all__ = ["StaleError", "Workspace", "WriteReport", "silent"]
 
@@ -163,7 +163,7 @@ class Workspace:
                 what = f"{step.name}: the same file as {steps[step.path].name}"
                 raise RefusedError(what, "name it once")
             steps[step.path] = step
-        return tuple(sorted(steps.values(), key=lambda step: not is_archive(step.path)))
+        return tuple(sorted(steps.values(), key=lambda step: not step.path.name.endswith(ARCHIVE)))
 
     def _target(self, name: str, root: str = "") -> Path:
         try:
@@ -224,7 +224,7 @@ class Workspace:
 
     def _swap(self, root: str, steps: Sequence[Step], temps: dict[Path, Path]) -> None:
         """Rename into place, archives on disk before their sources; each is looked at once more."""
-        for _, group in groupby(steps, key=lambda step: is_archive(step.path)):
+        for _, group in groupby(steps, key=lambda step: step.path.name.endswith(ARCHIVE)):
             done = []
             for step in group:
                 self._target(str(step.path), root)

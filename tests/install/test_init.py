@@ -153,7 +153,6 @@ def test_one_target_goes_alone(project: Project) -> None:
     assert (project.root / ".git/hooks/post-merge").exists()
     exclude = (project.root / ".git/info/exclude").read_text()
     assert "/.codex/hooks.json" in exclude and ".memory.db*" in exclude
-    assert "/.claude" not in exclude
     assert project.git("config", "merge.mem.driver")
 
 

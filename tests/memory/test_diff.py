@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memcli.errors import BugError
+from memcli.errors import MemError
 from memcli.memory.diff import apply_edits, unified_diff
 from memcli.memory.values import Edit, Patch
 
@@ -47,7 +47,7 @@ def applied(folder: Path, name: str, before: str | None, after: str | None) -> b
     ],
 )
 def test_edits_that_overlap_or_leave_the_text_are_refused(edits: list[Edit]) -> None:
-    with pytest.raises(BugError, match="edits overlap or leave the text"):
+    with pytest.raises(MemError, match="edits overlap or leave the text"):
         apply_edits("abc", edits)
 
 
