@@ -33,7 +33,7 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
         app.refresh()  # before anything looks at the index: it may have to be built anew
     history = _history(app, request)
     if request.history == "only" or (history is not None and not project.listing.files):
-        return from_history(project.config, request, history)
+        return from_history(project.config, request.task, history)
     if not project.listing.files:
         problems, budget = tuple(project.listing.problems), Budget(project.config.max_tokens, 0, 0)
         return RecallReport("bm25", request.task, (), budget, problems, 0, False)
@@ -100,7 +100,7 @@ def _recall_shared(app: App, request: RecallRequest) -> RecallReport:
         search = Search(index, vectors, project.config, project.view, project.now)
         ranked = search.ranked(request.task, project.config.limit)
         showing = Showing(search, detail=request.detail, explain=request.explain)
-        pools = Pools(ranked=[showing.shown(hit.item.id, "ranked") for hit in ranked])
+        pools = Pools(ranked=showing.each("ranked", [hit.item.id for hit in ranked]))
         shown = composed(project.config, pools)
         hits = tuple(showing.hit(item, place) for place, item in enumerate(shown.items, 1))
     finally:

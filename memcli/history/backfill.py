@@ -21,35 +21,29 @@ from memcli.storage.files import transaction
 
 BATCH: Final = 2000
 FEW: Final = 50  # so many new commits a recall adds by itself
-_BODY: Final = 8000
-_FILES: Final = 30
+_BODY, _FILES = 8000, 30
 _FORMAT: Final = "%x1e%H%x1f%cI%x1f%an%x1f%ae%x1f%P%x1f%B%x1f"
 _BOT: Final = re.compile(
-    r"\[bot\]|\b(?:dependabot|renovate|greenkeeper|pyup-bot|snyk-bot|pre-commit-ci|semantic-release"
-    r"|github-actions|web-flow-bot|allcontributors|mergify|bors)\b",
-    re.IGNORECASE,
+    r"(?i)\[bot\]|\b(?:dependabot|renovate|greenkeeper|pyup-bot|snyk-bot|pre-commit-ci|semantic-release"
+    r"|github-actions|web-flow-bot|allcontributors|mergify|bors)\b"
 )
 _WITH: Final = re.compile(r"(?im)^Co-authored-by:(?!.*\[bot\]).*\S")
 _BUMP: Final = re.compile(
-    r"(?:(?:chore|build|ci|release)(?:\([^)]*\))?!?:\s*)?(?:release|bump(?:ed|ing|s)?|version"
-    r"|prepare|tag|cut"
-    r"|update (?:version|changelog)|v)?[\s:]*(?:(?:version|release|to|for|from|the|a|v)\s*)*"
-    r"v?\d+\.\d+[\w.+-]*(?:\s*(?:->|to|→)\s*v?\d[\w.+-]*)?[\s.!]*(?:release)?\s*",
-    re.IGNORECASE,
+    r"(?i)(?:(?:chore|build|ci|release)(?:\([^)]*\))?!?:\s*)?(?:release|bump(?:ed|ing|s)?|version"
+    r"|prepare|tag|cut|update (?:version|changelog)|v)?[\s:]*"
+    r"(?:(?:version|release|to|for|from|the|a|v)\s*)*v?\d+\.\d+[\w.+-]*"
+    r"(?:\s*(?:->|to|→)\s*v?\d[\w.+-]*)?[\s.!]*(?:release)?\s*"
 )
 _PLAIN_MERGE: Final = re.compile(
-    r"Merge (?:branch|remote-tracking|tag|commit|pull request|[\w/.-]+ into)", re.IGNORECASE
+    r"(?i)Merge (?:branch|remote-tracking|tag|commit|pull request|[\w/.-]+ into)"
 )
 _EARLIER: Final = re.compile(
-    r"(?:This reverts commit|revert(?:s|ed|ing)?|amend(?:s|ed|ing)?|supersede[sd]?|superseding"
-    r"|replac(?:es|ed|ing)"
-    r"|undo(?:es)?):?\s+(?:commit\s+|of\s+)?([0-9a-f]{7,40})\b",
-    re.IGNORECASE,
+    r"(?i)(?:This reverts commit|revert(?:s|ed|ing)?|amend(?:s|ed|ing)?|supersede[sd]?|superseding"
+    r"|replac(?:es|ed|ing)|undo(?:es)?):?\s+(?:commit\s+|of\s+)?([0-9a-f]{7,40})\b"
 )
 _REVERT: Final = re.compile(r'Revert "(.{4,200})"')
 _TRAILER: Final = re.compile(
-    r"(?:Signed-off-by|Co-authored-by|Reviewed-by|Acked-by|Tested-by|Cc|Change-Id|git-svn-id):",
-    re.IGNORECASE,
+    r"(?i)(?:Signed-off-by|Co-authored-by|Reviewed-by|Acked-by|Tested-by|Cc|Change-Id|git-svn-id):"
 )
 _SHALLOW: Final = "a shallow clone: older commits are not here (git fetch --unshallow)"
 LARGEST: Final = 2 << 30  # bytes of the largest session file that is read
@@ -103,17 +97,12 @@ def backfill(
         else:
             count += added
             sessions[file.format] += bool(added)
-    new, why = add_commits(
-        record,
-        root,
-        bounds.commits,
-        progress=lambda done: progress("commits", done, bounds.commits),
-    )
-    if why:
-        problems.append(("commits", why))
+    most = bounds.commits
+    new, why = add_commits(record, root, most, progress=lambda n: progress("commits", n, most))
+    problems += [("commits", why)] if why else []
     if count or new:
         record.settle()
-    record.prune(oldest, bounds.commits, bounds.megabytes)
+    record.prune(oldest, most, bounds.megabytes)
     agents = tuple(sorted(agent for agent, some in sessions.items() if some))
     size, total = record.bytes(), sum(sessions.values())
     return BackfillReport(total, agents, count, new, size, tuple(problems))
@@ -121,8 +110,7 @@ def backfill(
 
 def add_file(record: HistoryRecord, file: FoundSession, root: Path, oldest: str) -> int:
     """Add the exchanges of one session file, read on from its last one; how many are new."""
-    path = str(file.path)
-    day = datetime.date.fromtimestamp(file.mtime / 1e9).isoformat()
+    path, day = str(file.path), datetime.date.fromtimestamp(file.mtime / 1e9).isoformat()
     if file.size > LARGEST or day < oldest:
         record.read_until(path, file.size, file.mtime, 0, "")
         if file.size > LARGEST:
@@ -133,9 +121,9 @@ def add_file(record: HistoryRecord, file: FoundSession, root: Path, oldest: str)
     sessions = read_all(path, start=start, folders=[str(root)], arguments=ARGUMENTS)
     with transaction(record.db):
         added = sum(record.add(exchanges(session)) for session in sessions)
-        ends = [turn.offset for each in sessions for turn in each.turns if turn.human]
-        head = sessions[-1].head
-        record.read_until(path, file.size, file.mtime, max(ends, default=start.offset), head)
+        ends = (turn.offset for each in sessions for turn in each.turns if turn.human)
+        at = max(ends, default=start.offset), sessions[-1].head
+        record.read_until(path, file.size, file.mtime, *at)
     return added
 
 

@@ -14,12 +14,9 @@ PARTS: Final = 64
 
 
 class Doc(NamedTuple):
-    """An exchange (`source` "session") or a commit.
-
-    `unit` is the session's id or the commit's hash, `turn` the number of the exchange in it (from
-    1; of a commit 0), `key` names it for good. `who` is the agent or the author, `said` what was
-    said in order: (speaker, text), speakers being person, agent and error. `about` are the facets:
-    paths, commands; `supersedes` the commits that it takes back.
+    """An exchange (`source` "session") or a commit; `unit` is the session's id or the hash, `turn`
+    the number in it (from 1; of a commit 0), `key` names it for good, `said` are (speaker, text) of
+    person, agent and error, `about` paths and commands, `supersedes` the commits it takes back.
     """
 
     source: str

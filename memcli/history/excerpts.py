@@ -16,33 +16,28 @@ _CODE: Final = re.compile(r"^(?:```|~~~).*?(?:^(?:```|~~~)\s*$|\Z)", re.MULTILIN
 _WORD: Final = re.compile(r"[^\W_]+")
 # What people of several languages say when they settle something, or state what holds.
 _SETTLES: Final = re.compile(
-    r"\b(?:only|never|always|must|exactly|instead|rule|policy|final|decid\w+|decision|agreed"
-    r"|settled|standardi[sz]\w+"
-    r"|keep|keeps|use|should|shall|need(?:s|ed)? to|not|no|don['’]?t|won['’]?t|can['’]?t|cannot"
-    r"|at (?:most|least)"
-    r"|going forward|from now on|so that|because|since|before|after|becomes?|means?|stays?|wins?"
-    r"|counts?|applies"
+    r"(?i)\b(?:only|never|always|must|exactly|instead|rule|policy|final|decid\w+|decision|agreed"
+    r"|settled|standardi[sz]\w+|keep|keeps|use|should|shall|need(?:s|ed)? to|not|no|don['’]?t"
+    r"|won['’]?t|can['’]?t|cannot|at (?:most|least)|going forward|from now on"
+    r"|so that|because|since|before|after|becomes?|means?|stays?|wins?|counts?|applies"
     r"|nur|nie|niemals|immer|muss|genau|statt|regel|weil|solo|nunca|siempre|debe|porque|jamais"
     r"|toujours|doit|règle"
     r"|sempre|deve|regra|regola|mai)\b"
     r"|только|никогда|всегда|нельзя|нужно|должн|правило|потому|必须|只|不要|总是|规则|因为|不能|必ず|決して|常に"
-    r"|ルール|반드시|절대|항상",
-    re.IGNORECASE,
+    r"|ルール|반드시|절대|항상"
 )  # fmt: skip
 _RECAP: Final = re.compile(
-    r"^\W*(?:understood|got it|so(?: the| we|:)|final|in short|to sum|summary|confirmed|agreed"
+    r"(?i)^\W*(?:understood|got it|so(?: the| we|:)|final|in short|to sum|summary|confirmed|agreed"
     r"|right|recap|noted|decided"
     r"|the (?:\w+ )?(?:rule|policy)|rule|policy|amend(?:ed|ing|ment)|conclusion|root cause|turns"
-    r" out|it turned out|verstanden|also gilt|entendido|compris|понял|итог|明白|了解|结论)\b",
-    re.IGNORECASE,
+    r" out|it turned out|verstanden|also gilt|entendido|compris|понял|итог|明白|了解|结论)\b"
 )  # fmt: skip
 _TALK: Final = re.compile(
-    r"^\W*(?:thanks?|thank you|great|perfect|ok(?:ay)?|sure|yes|no problem|sounds good|looks"
+    r"(?i)^\W*(?:thanks?|thank you|great|perfect|ok(?:ay)?|sure|yes|no problem|sounds good|looks"
     r" good|lgtm|ship it|done"
     r"|let me\b|i['’]?ll\b|i will\b|i['’]?m going to\b|now (?:let|i)\b|looking at|first,? (?:let"
     r"|i)\b|want me to"
-    r"|should i\b|shall i\b|would you|do you want|danke|merci|gracias|спасибо|谢谢)",
-    re.IGNORECASE,
+    r"|should i\b|shall i\b|would you|do you want|danke|merci|gracias|спасибо|谢谢)"
 )
 _MARKED: Final = re.compile(
     r"`[^`\n]+`|['\"“][^'\"”\n]{1,40}['\"”]|\b\d+(?:[.,]\d+)?\b|->|=>|→|\b[A-Z][A-Z_]{2,}\b"

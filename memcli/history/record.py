@@ -21,8 +21,7 @@ from memcli.storage.files import ONE_OF, transaction
 from memcli.text.matching import table
 
 VERSION: Final = 1
-_VOCABULARY: Final = 4000
-_APPLICATION: Final = 0x6D656D48
+_VOCABULARY, _APPLICATION = 4000, 0x6D656D48
 
 
 class RecordContents:
@@ -242,10 +241,7 @@ class HistoryRecord(RecordContents):
         self.db.executemany("UPDATE docs SET live = 1 WHERE key = ?", keys)
 
     def forget(self, *, unit: str = "", before: str = "", all_until: str = "") -> list[str]:
-        """Delete a session or commit, what is older than a day, or everything; the units.
-
-        What is deleted is overwritten on disk, and later readings pass over it.
-        """
+        """Delete for good a session or commit, what is older than a day, or all; the units."""
         where = "unit = ?" if unit else "date < ?" if before else "? = ''"
         with transaction(self.db):
             rows = self.rows(f"SELECT id, unit FROM docs WHERE {where}", unit or before)
@@ -266,11 +262,10 @@ class HistoryRecord(RecordContents):
             self._drop(self._ids("source = 'session' AND date < ?", oldest))
             self._drop(self._ids(newest, commits))
             self.keep("pruned_before", max(self.note("pruned_before"), oldest))
-        while self.bytes() > megabytes << 20 and (
-            first := self._ids("1 ORDER BY date LIMIT ?", 500)
-        ):
+        first = "1 ORDER BY date LIMIT ?"
+        while self.bytes() > megabytes << 20 and (ids := self._ids(first, 500)):
             with transaction(self.db):
-                self._drop(first)
+                self._drop(ids)
             self._rewrite()
 
     def _ids(self, where: str, value: object) -> list[int]:
@@ -285,9 +280,8 @@ class HistoryRecord(RecordContents):
         total, known = self.size(), self.common()
         if abs(total - known.get("", 0)) * 10 <= total:
             return
-        self.db.execute(
-            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab('main', 'words', 'row')"
-        )
+        terms = "temp.terms USING fts5vocab('main', 'words', 'row')"
+        self.db.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS {terms}")
         query = "SELECT term, doc FROM temp.terms WHERE doc >= ? ORDER BY doc DESC LIMIT ?"
         found = dict(self.rows(query, max(3, total // 500), _VOCABULARY))
         self.keep("common", json.dumps({**found, "": total}, ensure_ascii=False))

@@ -13,8 +13,7 @@ from memcli.history.record import HistoryRecord
 from memcli.index import lexical
 from memcli.named import NamedTuple
 
-NEAR: Final = 4
-"""Exchanges before and after the best one of a session that count as one stretch with it."""
+NEAR: Final = 4  # exchanges around the best one of a session that count as one stretch with it
 AFTER: Final = 10  # exchanges after the best one in which its conclusion is looked for
 POOL: Final = 16  # how many of the best stretches are hits
 FEW: Final = 800
@@ -26,8 +25,7 @@ COMPARED: Final = 10  # how many of the best hits are compared with each other
 FULL: Final = 24.0
 """Points of BM25 above the background that are as strong as any need be. Measured: of unrelated
 prompts the best hit has 12 in 4 of 100, of tasks that were decided about 28 and more."""
-_WHOLE: Final = 0.5
-"""Share of a stretch's score that all of it has, the rest being its best exchange's."""
+_WHOLE: Final = 0.5  # share of a stretch's score that all of it has; its best exchange has the rest
 _ALIKE: Final = 0.2
 _SHARED: Final = 5  # words of two commits beyond the task's, which all hits have
 _CLOSE: Final = 0.4
@@ -38,10 +36,9 @@ _WORD: Final = re.compile(r"[^\W_]{2,}")
 
 
 class HistoryHit(NamedTuple):
-    """A stretch of a session, or a commit: its exchanges in order, `best` the one that matches.
-
-    `strength` says how far it is above what matches by chance: 0 to 1; `met` is how many terms of
-    the task it has. `newer` is the handle of a later hit about the same thing.
+    """A stretch of a session, or a commit: its exchanges in order, `best` the one that matches;
+    `strength` (0 to 1) is how far it is above chance, `met` how many terms of the task it has,
+    `newer` the handle of a later hit about the same thing.
     """
 
     docs: tuple[Doc, ...]
@@ -97,18 +94,14 @@ def _scored(record: HistoryRecord, task: str) -> tuple[Asked, dict[int, dict[int
     counted: dict[str, int] = {}
 
     def rarity(words: Sequence[str]) -> list[int]:
-        for word in words:
-            if word not in counted:
-                counted[word] = record.count(word, common + 1)
+        counted.update((w, record.count(w, common + 1)) for w in words if w not in counted)
         return [counted[word] for word in words]
 
-    query = lexical.build(task, rarity)
-    rarity(query.terms)
-    known = sorted((counted[term], term) for term in query.terms if counted[term])
+    terms = lexical.build(task, rarity).terms
+    known = sorted((n, term) for n, term in zip(rarity(terms), terms, strict=True) if n)
     weights = [idf(n, total) for n, _ in known]
-    missing = sum(counted[term] == 0 for term in query.terms)
     # A word that occurs nowhere says little: a task's own names, or another language.
-    every = sum(weights) + 0.25 * missing * idf(0, total)
+    every = sum(weights) + 0.25 * (len(terms) - len(known)) * idf(0, total)
     parts: dict[int, dict[int, float]] = defaultdict(dict)
     read = 0
     for number, (n, term) in enumerate(known):
@@ -191,7 +184,6 @@ def _newer_first(
     vectors = [{word: rarity(word) for word in words_of(hit)} for hit in near]
     order: list[int] = []
     newer: dict[int, str] = {}
-    strength: dict[int, float] = {}  # what an older one is clearly about the newer one is, too
     for at in range(len(vectors)):
         if at in order:
             continue
@@ -208,13 +200,10 @@ def _newer_first(
         about.sort(key=lambda other: hits[other].doc.date, reverse=True)
         for older in [*about[1:], at] if about else ():
             newer[older] = hits[about[0]].doc.handle
-            stronger = max(hits[older].strength, strength.get(about[0], 0.0))
-            strength[about[0]] = max(stronger, hits[about[0]].strength)
+            strong = max(hits[about[0]].strength, hits[older].strength)  # it bears on all of that
+            hits[about[0]] = hits[about[0]]._replace(strength=strong)
         order += [*about, at]
-    said = [hits[at]._replace(newer=newer.get(at, "")) for at in order]
-    bears = zip(said, order, strict=True)
-    kept = [hit._replace(strength=strength.get(at, hit.strength)) for hit, at in bears]
-    return kept + hits[len(vectors) :]
+    return [hits[at]._replace(newer=newer.get(at, "")) for at in order] + hits[len(vectors) :]
 
 
 def words_of(hit: HistoryHit) -> set[str]:

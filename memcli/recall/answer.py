@@ -102,21 +102,20 @@ class Layers:
         self.rows = view.visible(self.files, own.project.view, request.filters)
         self.scope = view.select(self.rows, request.filters, own.project.relative)
         source = OwnIndex(own.memory, self.scope, own.vectors())
-        self.search = Search(
-            source, source.lane, self.project.config, self.project.view, self.project.now
-        )
+        project = self.project
+        self.search = Search(source, source.lane, project.config, project.view, project.now)
         self.showing = Showing(self.search, detail=request.detail, explain=request.explain)
 
     def pools(self, ranked: Sequence[Scored], *, alone: bool = False) -> Pools:
         """Everything that may be shown with these hits; `alone`: they and nothing else."""
-        hits = self._shown("ranked", [hit.item.id for hit in ranked])
+        hits = self.showing.each("ranked", [hit.item.id for hit in ranked])
         if alone:
             return Pools(ranked=hits)
         filters, bears = self.scope.filters, self._bearing(ranked)
         norms = [] if filters.by_entry or filters.store else self.institutional()
         flows = [self.search.chosen[hit.item.id] for hit in ranked if hit.item.kind == "workflow"]
         flows.sort(key=lambda c: not c.values.get("success_count", 0))  # the proven ones first
-        workflows = self._shown("workflows", [c.entry for c in flows[:WORKFLOWS]])
+        workflows = self.showing.each("workflows", [c.entry for c in flows[:WORKFLOWS]])
         return Pools(norms, self.baseline(bears), workflows, self.episodes(bears), hits)
 
     def _bearing(self, ranked: Sequence[Scored]) -> Callable[[Candidate], bool]:
@@ -131,9 +130,6 @@ class Layers:
             return lambda candidate: True
         return lambda c: bool(c.values.get("pressing")) or own(c.title, c.text) >= least * BEARS
 
-    def _shown(self, layer: str, entries: Iterable[str]) -> list[Shown]:
-        return self.showing.each(layer, entries)
-
     def institutional(self) -> list[Shown]:
         """The norms of global, project, and the job and task one is in or names; equals once."""
         found: dict[str, Shown] = {}
@@ -145,17 +141,15 @@ class Layers:
         return list(found.values())
 
     def _at_hand(self, place: Place) -> bool:
-        view, named = self.project.view, self.scope.filters
+        here, named = self.project.view, self.scope.filters
         if place.task:
-            return place.task in (view.task, *named.task)
-        return not place.job or bool(named.task) or place.job in (view.job, *named.job)
+            return place.task in (here.task, *named.task)
+        return not place.job or bool(named.task) or place.job in (here.job, *named.job)
 
     def _file_text(self, path: str) -> str:
-        file = self.project.found(path)
-        try:
+        file, text = self.project.found(path), ""
+        with suppress(Unreadable):
             text = read_text(file.path, file.base) if file else ""
-        except Unreadable:
-            return ""
         return for_prompt(text.strip("\ufeff\r\n \t"))
 
     def baseline(self, bears: Callable[[Candidate], bool] = lambda c: True) -> list[Shown]:
@@ -166,7 +160,7 @@ class Layers:
             for c in self.search.nearest(found)
             if bears(c)
         ]
-        return self._shown("baseline", [entry for *_, entry in sorted(kept)])
+        return self.showing.each("baseline", [entry for *_, entry in sorted(kept)])
 
     def episodes(self, bears: Callable[[Candidate], bool] = lambda c: True) -> list[Shown]:
         """The newest episodes."""
@@ -177,7 +171,7 @@ class Layers:
 
         found = self.search.nearest(self.index.entries.latest(self.scope, 3 * EPISODES))
         newest = sorted(filter(bears, found), key=when, reverse=True)[:EPISODES]
-        return self._shown("episodes", [c.entry for c in newest])
+        return self.showing.each("episodes", [c.entry for c in newest])
 
     def own(self) -> set[str]:
         """The keys of what lies at the global level: the user's own norms and entries."""
@@ -226,19 +220,16 @@ def _hits(
         yield history.hit(item, rank) if said and history else layers.hit(item, rank)
 
 
-def from_history(
-    config: Config, request: RecallRequest, history: HistoryLayer | None
-) -> RecallReport:
+def from_history(config: Config, task: str, history: HistoryLayer | None) -> RecallReport:
     """The answer of history alone."""
     shown = composed(config, Pools(history=history))
     hits = tuple(history.hit(item, n) for n, item in enumerate(shown.items, 1)) if history else ()
-    return RecallReport("bm25", request.task, hits, shown.budget, (), len(hits), True)
+    return RecallReport("bm25", task, hits, shown.budget, (), len(hits), True)
 
 
 def told(own: Own, text: str, amended: Collection[str] = (), until: str = "") -> list[Shown]:
-    """The hits for a prompt each of which bears on it by itself, by their evidence.
-
-    What was learned in a session among the `amended` is not told; with `until`, nothing newer.
+    """The hits for a prompt each of which bears on it by itself, by their evidence, but what was
+    learned in a session among the `amended`; with `until`, nothing newer.
     """
     least, words = own.project.config.inject_min, own.memory.words
     known = words.counts, words.size()
@@ -255,8 +246,8 @@ def told(own: Own, text: str, amended: Collection[str] = (), until: str = "") ->
         old = str(chosen.values.get("session_id", "")) in amended
         if hit.own and met >= least * share and not old:
             found.append(((met + evidence.EACH * max(terms, default=0)) / share, hit.item.id))
-    best = sorted(found, key=lambda each: -each[0])
-    return [layers.showing.shown(entry, "ranked", short=True) for _, entry in best]
+    best = [entry for _, entry in sorted(found, key=lambda each: -each[0])]
+    return layers.showing.each("ranked", best, short=True)
 
 
 def composed(

@@ -1,7 +1,6 @@
 """`query = "llm"`: a task of any length becomes a handful of search terms, by the language model.
 
-What a model answers is data: words are taken from it, a few of them, and nothing else. It is asked
-at most once for a task, may take three seconds, and a recall never fails because of it.
+Of what it answers a few words are taken; it is asked once for a task, and no recall fails for it.
 """
 
 import hashlib
@@ -30,21 +29,16 @@ _WORD = re.compile(r"[^\W_]+(?:[_./:-]+[^\W_]+)*")
 
 
 def condensed(app: App, task: str) -> str:
-    """What to search for instead of `task`: at most 200 characters of terms.
-
-    When that fails, the first 500 characters of the task, with a note that says why.
-    """
+    """At most 200 characters of terms; when that fails, 500 of the task, and a note says why."""
     if not task.strip():
         return task
     parts = "\0".join((app.project.config.llm, app.project.config.model, SYSTEM, task))
     digest = hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()
-    known = app.from_state(lambda state: state.condensed(digest), "")
-    if known:
+    if known := app.from_state(lambda state: state.condensed(digest), ""):
         return known
     try:
         if app.providers.model is None:
-            what = "query = llm, but no language model is enabled"
-            raise ProviderError(what, 'set llm = "anthropic"')
+            raise ProviderError("query = llm, but no model is enabled", 'set llm = "anthropic"')
         terms = _asked(app.providers.model, task)
     except MemError as error:
         app.notes.append(f"the task was searched as it stands, not condensed: {error.what}")

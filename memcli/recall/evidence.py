@@ -17,10 +17,8 @@ from memcli.text.matching import table
 SECOND, THIRD, EACH = 1.0, 0.5, 0.12
 """What the second, the third and each but the best of the terms met count for: one is nothing."""
 COMMON_SHARE = 0.3
-NEAR, FAR = 0.18, -0.08
-NEAR_WANTS, FAR_WANTS = 0.5, 1.5
-"""From which cosine on, above or below the one in the middle of the hits, a hit must have how much
-of the usual strength: its words are believed sooner where the vector agrees."""
+NEAR, FAR = 0.18, -0.08  # so far from the cosine in the middle of the hits a hit must have
+NEAR_WANTS, FAR_WANTS = 0.5, 1.5  # so much of the usual strength
 FOCUS = 0.5  # sentences with less than this share of the best one's strength are not searched
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+|(?<=[。！？：；])|\n+")
 _ASKS = ("?", "？", "吗", "呢", "か", "吗。", "呢。", "か。")  # what is asked is always searched

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -47,13 +48,13 @@ class HistoryLayer:
     ) -> None:
         self._asked = asked = found[0]
         self._weights = {stem(t): w for t, w in zip(asked.terms, asked.weights, strict=True)}
-        self.hits = [hit for hit in found[1] if hit.strength >= GATE or self._answers(hit)]
+        self.hits = [
+            hit
+            for hit in found[1]
+            if hit.strength >= GATE or (hit.met > 1 and self._cover(_text(hit)) >= COVERED)
+        ]
         self._reverted, self._gone = reverted, gone
         self._by_key = {hit.doc.handle: hit for hit in self.hits}
-
-    def _answers(self, hit: HistoryHit) -> bool:
-        text = "\n".join((hit.doc.title, *(doc.text for doc in hit.docs)))
-        return hit.met > 1 and self._cover(text) >= COVERED
 
     @property
     def strong(self) -> bool:
@@ -70,9 +71,7 @@ class HistoryLayer:
         known = [item.text for item in shown]
         found: list[Shown] = []
         for hit in self.hits:
-            if len(found) == MOST:
-                break
-            share = min(int(room * _SHARES[len(found)]), _LONGEST)
+            share = min(int(room * _SHARES[len(found)]), _LONGEST) if len(found) < MOST else 0
             if share < _LEAST:
                 break
             item = self.shown(hit, share, known=known)
@@ -85,14 +84,11 @@ class HistoryLayer:
         return found
 
     def evidence(self, hit: HistoryHit, text: str) -> int:
-        """How many telling words of a task a hit, or what it amends, has: no file names, none of
-        all talk.
-        """
+        """How many telling words of a task a hit, or what it amends, has: no names of files."""
         same = [each for each in self.hits if each is hit or each.newer == hit.doc.handle]
         named = {stem(word) for name in _FILE.findall(text) for word in _WORD.findall(name.lower())}
         plain = {stem(term) for term in self._asked.terms if " " not in term and term not in COMMON}
-        texts = (text for each in same for text in (each.doc.title, *(d.text for d in each.docs)))
-        return len((plain - named) & self._words("\n".join(texts)))
+        return len((plain - named) & self._words("\n".join(map(_text, same))))
 
     def adds(self, hit: HistoryHit, text: str) -> bool:
         """Whether the title of a hit has more than a word that a text has not."""
@@ -101,9 +97,7 @@ class HistoryLayer:
     def shown(
         self, hit: HistoryHit, room: int, *, short: bool = False, known: Sequence[str] = ()
     ) -> Shown:
-        """A hit as an item of about `room` tokens that says more than what is `known`; `short`:
-        without what began the exchange.
-        """
+        """A hit in about `room` tokens, but what is `known`; `short`: not what began it."""
         title, *facts = hit.doc.title, *self._facts(hit)
         if short and hit.doc.source == "session":
             title, *facts = facts
@@ -130,21 +124,18 @@ class HistoryLayer:
             "date": doc.date,
             "turn": doc.turn if session else None,
             "paths": list(doc.about.get("paths", ())),
-            "superseded_by": self._superseded(hit) or None,
+            "superseded_by": hit.newer or self._reverted.get(doc.unit) or None,
         }
         score, title, nowhere = round(hit.strength, 6), for_prompt(doc.title), ("",) * 5
         own = item.key, place, "history", score, title, item.text, *nowhere, 0, None, ()
         return present.Hit(*own, item.head, item.note, extra=extra)
 
     def merged(self, memory: Sequence[tuple[Shown, str, Scored]], room: int) -> list[Shown]:
-        """One list of entries (as shown, their session, their score) and history, by what of the
-        task each meets; what a newer exchange amends stands behind that one.
+        """One list of entries (as shown, their session, score) and history, by what of the task
+        each meets; what a newer exchange amends stands behind that one.
         """
-        texts = (
-            "\n".join(doc.text for doc in hit.docs[hit.best : hit.best + 4]) for hit in self.hits
-        )
-        pairs = zip(self.hits, texts, strict=True)
-        mine = [(self._cover(f"{hit.doc.title} {text}"), hit) for hit, text in pairs]
+        near = (hit._replace(docs=hit.docs[hit.best : hit.best + 4], best=0) for hit in self.hits)
+        mine = [(self._cover(_text(each)), hit) for each, hit in zip(near, self.hits, strict=True)]
         size, amended = min(max(room // 4, 120), _LONGEST), self.amended
         found: list[Shown] = []
         for item, session, scored in memory:
@@ -169,9 +160,6 @@ class HistoryLayer:
         left = sum(self._weights.get(word, 1.0) for word in own - words)
         return left <= (1 - _SAID) * sum(self._weights.get(word, 1.0) for word in own)
 
-    def _superseded(self, hit: HistoryHit) -> str:
-        return hit.newer or self._reverted.get(hit.doc.unit, "")
-
     def _facts(self, hit: HistoryHit) -> Iterator[str]:
         doc = hit.doc
         yield f"{'session with' if doc.source == 'session' else 'commit by'} {doc.who}"
@@ -179,13 +167,17 @@ class HistoryLayer:
         yield doc.handle
         if (reason := self.gone(doc)) is not None:
             yield f"learned as an entry that was {reason}"
-        elif superseded := self._superseded(hit):
+        elif superseded := hit.newer or self._reverted.get(doc.unit, ""):
             handle = superseded if ":" in superseded else f"c:{superseded[:7]}"
             yield f"older than {handle}"
 
     def gone(self, doc: Doc) -> str | None:
         """Why an entry that was learned from it no longer holds, if so."""
         return self._gone.get(doc.key.partition(":")[2])
+
+
+def _text(hit: HistoryHit) -> str:
+    return "\n".join((hit.doc.title, *(doc.text for doc in hit.docs)))
 
 
 def ask(
@@ -203,49 +195,42 @@ def ask(
     with opened(path, wait=0.2) as record:
         if record is None:
             return None
-        passes = _filter(record, filters, agents)
+        passes = partial(_passes, record, filters, agents)
         found = search(record, task, lambda place: passes(place) and (only is None or only(place)))
         return HistoryLayer(found, record.superseding([hit.doc for hit in found[1]]), gone or {})
 
 
-def _filter(
-    record: HistoryRecord, filters: Filters, agents: Collection[str]
-) -> Callable[[DocPlace], bool]:
+def _passes(
+    record: HistoryRecord, filters: Filters, agents: Collection[str], place: DocPlace
+) -> bool:
+    if agents and (place.source != "session" or place.who not in agents):
+        return False
+    if not filters.since <= place.date[:10] <= (filters.until or "9999"):
+        return False
+    doc = record.docs([place.id])[place.id] if filters.path else None
+    paths = doc.about.get("paths", ()) if doc else ()
     wanted = [path.rstrip("/") for path in filters.path]
-
-    def passes(place: DocPlace) -> bool:
-        if agents and (place.source != "session" or place.who not in agents):
-            return False
-        day = place.date[:10]
-        if (filters.since and day < filters.since) or (filters.until and day > filters.until):
-            return False
-        if filters.path:
-            doc = record.docs([place.id])[place.id]
-            paths = doc.about.get("paths", ())
-            return any(touches(doc, w) or any(p.startswith(f"{w}/") for p in paths) for w in wanted)
-        return True
-
-    return passes
+    return not doc or any(
+        touches(doc, each) or any(path.startswith(f"{each}/") for path in paths) for each in wanted
+    )
 
 
 def gone_of(index: Index) -> dict[str, str]:
     """Event -> why the entry that was learned from it no longer holds: retired, superseded."""
     rows = index.db.execute(
         "SELECT metadata FROM chunks WHERE live = 0 AND part = 0 AND metadata LIKE '%#%' AND"
-        " (metadata LIKE '%retired_because%' OR metadata LIKE '%superseded%' OR metadata LIKE "
-        "'%archived_because%')"
+        " (metadata LIKE '%d_because%' OR metadata LIKE '%superseded%')"
     )
     found: dict[str, str] = {}
-    for (text,) in rows:
-        values = json.loads(text)
-        because = values.get("retired_because") or values.get("archived_because") or "superseded"
-        if str(because).startswith("stage") or because in ("stale", "merged", "old"):
+    for values in (json.loads(text) for (text,) in rows):
+        why = str(values.get("retired_because") or values.get("archived_because") or "superseded")
+        if why.startswith("stage") or why in ("stale", "merged", "old"):
             continue
-        superseded = values.get("superseded_by") or because == "superseded"
+        superseded = values.get("superseded_by") or why == "superseded"
         sources = values.get("source") or ()
         for source in [sources] if isinstance(sources, str) else sources:
-            event = str(source).rpartition("#")[2]
-            found[event] = "superseded" if superseded else f"retired ({because})"
+            reason = "superseded" if superseded else f"retired ({why})"
+            found[str(source).rpartition("#")[2]] = reason
     return found
 
 

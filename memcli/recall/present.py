@@ -16,16 +16,14 @@ from memcli.recall.ranking import Scored
 from memcli.recall.search import Search
 from memcli.text.controls import for_display, for_prompt, quoter
 
+# The front matter of a topic file: its title says it.
 _TOPIC_MATTER = r"\A---[ \t]*\n(?:[A-Za-z_][\w-]*:.*\n|[ \t]+\S.*\n)+---[ \t]*(?:\n|\Z)"
-"""The front matter of a topic file: its title says it."""
 KEY_MOMENT = 0.7  # the surprise from which on an episode is one
 
 
 class Hit(NamedTuple):
-    """One shown entry. `rank` counts from 1 within its layer; `score` is None outside ranked.
-
-    `age_days` is None where no date is known; `head` and `note` are its first and last line in the
-    block; `extra`, of a hit of history, what it has instead of level, path and the like.
+    """One shown entry: `rank` counts from 1 within its layer, `head` and `note` are its first and
+    last line in the block, `extra` is what a hit of history has instead of level, path and so on.
     """
 
     id: str | None
@@ -62,17 +60,13 @@ class Showing:
         self._lost: dict[str, str] = {}
         self._asked: evidence.Terms | None = None
 
-    def shown(self, entry: str, layer: str, *, short: bool = False) -> Shown:
-        """An entry as an item of the block; `short`: under its own heading alone."""
-        return self._quoted(entry, layer, *map(for_prompt, self._draft(entry, layer, short=short)))
-
-    def each(self, layer: str, entries: Iterable[str]) -> list[Shown]:
-        """Entries as items of the block."""
-        drafts = [(entry, self._draft(entry, layer)) for entry in entries]
+    def each(self, layer: str, entries: Iterable[str], *, short: bool = False) -> list[Shown]:
+        """Entries as items of the block; `short`: under their own headings alone."""
+        drafts = [(entry, self._draft(entry, layer, short=short)) for entry in entries]
         quote = quoter(chain.from_iterable(parts for _, parts in drafts))
         return [self._quoted(entry, layer, *map(quote, parts)) for entry, parts in drafts]
 
-    def _draft(self, entry: str, layer: str, *, short: bool = False) -> tuple[str, str]:
+    def _draft(self, entry: str, layer: str, *, short: bool) -> tuple[str, str]:
         candidate = self.search.chosen[entry]
         title, text = candidate.title, candidate.around.partition(AROUND)[0]
         if layer != "ranked" or not text:
@@ -86,9 +80,8 @@ class Showing:
     def _quoted(self, entry: str, layer: str, head: str, text: str) -> Shown:
         candidate, hit = self.search.chosen[entry], self.search.scored.get(entry)
         note = _note(hit) if self._explain and hit and layer == "ranked" else ""
-        also = hit.duplicates if hit else ()
         text += self._detail(candidate)
-        brief = partial(self._brief, entry, text)
+        brief, also = partial(self._brief, entry, text), hit.duplicates if hit else ()
         return Shown(entry, layer, head, text, candidate.type, note, also, brief)
 
     def _brief(self, entry: str, text: str, room: int) -> str:
@@ -129,29 +122,21 @@ class Showing:
             yield "key moment"
         store = row.place.store
         yield row.place.level if store == "memory" else f"{row.place.level} {store}"
-        age = self._age(candidate)
-        if age is not None:
+        if (age := self._age(candidate)) is not None:
             yield age_text(age)
         yield from self._outdated(candidate)
         yield f"{row.path}:{candidate.line}"
         yield f"id {candidate.entry[:8]}"
 
     def _outdated(self, candidate: Candidate) -> Iterator[str]:
-        if gone := self._gone(candidate.entry):
-            yield gone
-        if status := candidate.values.get("ruled_out"):
-            yield str(status)
-
-    def _gone(self, entry: str) -> str:
-        """What an entry names that the code has no more, asked for once."""
+        entry = candidate.entry
         if entry not in self._lost:
             self._lost[entry] = self.search.source.gone([entry]).get(entry, "")
-        return self._lost[entry]
+        yield from filter(None, (self._lost[entry], candidate.values.get("ruled_out")))
 
     def _age(self, candidate: Candidate) -> int | None:
-        values = candidate.values
-        dated = any(values.get(key) for key in ("reinforced", "created", "date"))
-        return rank.age_of(values, self.search.today) if dated else None
+        dated = any(map(candidate.values.get, ("reinforced", "created", "date")))
+        return rank.age_of(candidate.values, self.search.today) if dated else None
 
     def _detail(self, candidate: Candidate) -> str:
         detail = candidate.values.get("detail", "")
@@ -166,11 +151,10 @@ def _is_key(candidate: Candidate) -> bool:
 
 
 def _factors(hit: Scored) -> dict[str, Any]:
-    p = hit.prominence
     values = {"lexical": hit.lexical, "vector": hit.vector}
     values |= {"words": hit.words} if hit.words is not None else {}
     values |= {"context": hit.context} if hit.context else {}
-    values |= {"relevance": hit.relevance, **p._asdict()}
+    values |= {"relevance": hit.relevance, **hit.prominence._asdict()}
     prominence = values.pop("value")
     values |= {"prominence": prominence, "level": hit.level_weight, "kind": hit.kind_weight}
     factors = {key: round(value, 6) if value is not None else None for key, value in values.items()}

@@ -1,7 +1,4 @@
-"""Relevance x prominence x level x kind, near-duplicates collapsed, then diversified. Pure.
-
-The order never depends on how the index was built: ties go by place (path, offset).
-"""
+"""Relevance x prominence x level x kind, near-duplicates collapsed, then diversified. Pure."""
 
 import datetime
 import re
@@ -12,8 +9,7 @@ from memcli.memory.prominence import Prominence, Rule, age_days, initial_stabili
 from memcli.named import NamedTuple
 
 PHRASE = 0.1  # what an exact phrase of the task adds to lexical relevance
-OUTDATED = 0.8
-"""What the relevance of an entry is multiplied with that names what the code has no more."""
+OUTDATED = 0.8  # what is left of the relevance of an entry that names what the code has no more
 RULED_OUT = 0.001  # the same for the record of a decision that does not hold: it ranks last
 SPARE = 20  # how many hits beyond the limit diversification may choose from
 MAYBE_ALIKE = 0.6  # word overlap from which the exact (and slower) near-duplicate test is asked
@@ -39,11 +35,8 @@ class RankedItem(NamedTuple):
 
 
 class Match(NamedTuple):
-    """How well an entry meets a task.
-
-    `relevance` is relative to the best, `lent` the part of it that comes from what stands beside
-    the entry; `lexical` is BM25, 0 without a word in common; `cosine` is None without a vector that
-    is at all near.
+    """How well an entry meets a task; `relevance` is relative to the best, `lent` the part of it
+    from what stands beside; `lexical` is BM25, `cosine` None without a vector that is at all near.
     """
 
     relevance: float
@@ -59,10 +52,8 @@ class Match(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """An item with its score and the factors that made it.
-
-    `words` is how well each word of the task is met, `context` the part of relevance that was lent,
-    `walked` the hit that an edge led from.
+    """An item with its score and the factors that made it; `words` is how well each word of the
+    task is met, `context` what was lent of relevance, `walked` the hit that an edge led from.
     """
 
     item: RankedItem
@@ -91,10 +82,8 @@ class Weights(NamedTuple):
 
 def phrase_share(text: str, phrases: Sequence[str]) -> float:
     """The share of `phrases` (words with single blanks) that stand in `text`, however joined."""
-    if not phrases:
-        return 0.0
-    plain = f" {' '.join(text.lower().translate(_APART).split())} "
-    return sum(f" {phrase} " in plain for phrase in phrases) / len(phrases)
+    plain = f" {' '.join(text.lower().translate(_APART).split())} " if phrases else ""
+    return sum(f" {phrase} " in plain for phrase in phrases) / (len(phrases) or 1)
 
 
 def weigh(
@@ -105,10 +94,9 @@ def weigh(
     scored = []
     for item in items:
         stable = initial_stability(item.surprise) if item.stability is None else item.stability
-        kept = item.reinforced, weights.rule, stable
-        p = prominence(item.importance, item.kind, item.age, *kept)
+        used = item.age, item.reinforced, weights.rule, stable
+        p, match = prominence(item.importance, item.kind, *used), matches[item.id]
         level, kind = weights.levels.get(item.level, 1.0), weights.kinds.get(item.kind, 1.0)
-        match = matches[item.id]
         score = match.relevance * p.value**weights.exponent * level * kind
         own = match.lexical / most, match.cosine, match.relevance, match.own
         scored.append(Scored(item, score, *own, p, level, kind, match.words, match.lent))
@@ -134,46 +122,35 @@ def overlap(a: frozenset[str], b: frozenset[str]) -> float:
 def diversify(
     hits: Sequence[Scored], *, limit: int, weight: float, alike: Callable[[str, str], bool]
 ) -> list[Scored]:
-    """Collapse near-duplicates into the best of them, then pick by maximal marginal relevance.
+    """Collapse what is `alike` into the best of it, then pick by maximal marginal relevance, what
+    matches in its own text first.
 
     MMR (Carbonell and Goldstein 1998): weight x score/best - (1 - weight) x greatest Jaccard to a
-    hit already picked. What matches in its own text is picked before what does not.
-    `alike(text, text)` is the exact near-duplicate test.
+    hit already picked.
     """
     kept = _collapse(hits, limit + SPARE, alike)
-    if not kept:
-        return []
-    best = kept[0][0].score or 1.0
-    rest = list(range(len(kept)))
-    nearest = [0.0] * len(kept)
+    best = kept[0][0].score or 1.0 if kept else 1.0
+    rest = [(hit, bag, 0.0, -i) for i, (hit, bag) in enumerate(kept)]
     picked: list[Scored] = []
-
-    def marginal(i: int) -> float:
-        return weight * kept[i][0].score / best - (1 - weight) * nearest[i]
-
     while rest and len(picked) < limit:
-        choice = max(rest, key=lambda i: (kept[i][0].own, marginal(i), -i))
+        choice = max(rest, key=lambda r: (r[0].own, weight * r[0].score / best - r[2], r[3]))
+        picked.append(choice[0])
         rest.remove(choice)
-        picked.append(kept[choice][0])
         if weight < 1:
-            for i in rest:
-                nearest[i] = max(nearest[i], overlap(kept[i][1], kept[choice][1]))
+            near = ((1 - weight) * overlap(other[1], choice[1]) for other in rest)
+            rest = [(h, b, max(m, n), i) for (h, b, m, i), n in zip(rest, near, strict=True)]
     return picked
 
 
 def join(
     hits: Sequence[Scored], more: Sequence[Scored], *, limit: int, alike: Callable[[str, str], bool]
 ) -> list[Scored]:
-    """Put what edges led to among the hits: by score, but behind the hit it comes from.
-
-    The hits keep their order. What says the same as one of them is a duplicate of it.
-    """
+    """Put what edges led to among the hits, by score, but behind the hit it comes from."""
     placed = list(hits)
     for hit in sorted(more, key=order):
         start = next(i for i, other in enumerate(placed) if other.item.id == hit.walked) + 1
         lower = (i for i in range(start, len(placed)) if placed[i].score < hit.score)
-        at = next(lower, len(placed))
-        placed.insert(at, hit)
+        placed.insert(next(lower, len(placed)), hit)
     return [hit for hit, _ in _collapse(placed, limit, alike)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from memcli.index import lexical as query
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from memcli.project.config import Config
     from memcli.project.context import View
 
-LENDERS = 60
-LENDS = 0.4
-"""How many of the best entries lend to what stands beside them, and from which relevance on."""
+LENDERS, LENDS = 60, 0.4  # how many of the best lend to what stands beside, from which relevance
 WALKED = 0.5  # what is left of a hit's score one edge of weight 1 away from it
 WORKFLOWS = 3  # how many more hits are looked for, since so many may be shown as workflows
 
@@ -54,7 +52,7 @@ class OwnIndex:
 
     def lane(self, task: str, asked: Query, lexical: Mapping[int, float]) -> Lane | None:
         """What the vectors of the index say."""
-        return self._look(task, asked, lexical, self._allowed, self._denied)
+        return self._look(task, asked, lexical, (self._allowed, self._denied))
 
     def places(self, entries: Collection[str]) -> list[tuple[int, int]]:
         found = self.index.entries.places(entries)
@@ -79,9 +77,7 @@ class OwnIndex:
 
 
 class Search:
-    """One search of a source, from where `view` says. Lives for one answer: `chosen` and `scored`
-    are what it found so far.
-    """
+    """One search of a source, for one answer: `chosen` and `scored` are what it found so far."""
 
     def __init__(
         self, source: Source, lane: VectorLane, config: Config, view: View, today: datetime.date
@@ -115,12 +111,11 @@ class Search:
             for entry, match in matches.items()
             if match.lexical > 0 or (match.cosine or 0.0) >= self.floor or match.lent > 0
         }
-        for entry in self.source.gone(matches):
+        outdated = dict.fromkeys(self.source.gone(matches), ranking.OUTDATED)
+        ruled = (entry for entry in matches if self.chosen[entry].values.get("ruled_out"))
+        for entry, share in (outdated | dict.fromkeys(ruled, ranking.RULED_OUT)).items():
             match = matches[entry]
-            matches[entry] = match._replace(relevance=match.relevance * ranking.OUTDATED)
-        for entry, match in matches.items():
-            if self.chosen[entry].values.get("ruled_out"):
-                matches[entry] = match._replace(relevance=match.relevance * ranking.RULED_OUT)
+            matches[entry] = match._replace(relevance=match.relevance * share)
         promoted = self._promoted(matches)
         items = (self._item(entry, by_entry[entry]) for entry in matches)
         weighed = [
@@ -131,8 +126,7 @@ class Search:
         alike = _alike()
         hits = ranking.diversify(best, limit=most, weight=self.config.mmr_lambda, alike=alike)
         for _ in range(self.config.walk if hits else 0):
-            walked = self._walked(hits, self.config.limit)
-            hits = ranking.join(hits, walked, limit=most, alike=alike)
+            hits = ranking.join(hits, self._walked(hits), limit=most, alike=alike)
         located = self.source.located([self.chosen[hit.item.id] for hit in hits])
         self.chosen |= {candidate.entry: candidate for candidate in located}
         self.scored = {hit.item.id: hit for hit in hits}
@@ -148,9 +142,7 @@ class Search:
     def copies(
         self, entries: Collection[str], found: Iterable[Candidate]
     ) -> dict[str, list[Candidate]]:
-        """Every copy in view of these entries. The nearest one counts: it is chosen if it passes;
-        `found` is what is known of them already.
-        """
+        """Every copy in view of these entries, some `found` before; the nearest is chosen."""
         known = {candidate.rowid: candidate for candidate in found if candidate.part == 0}
         places = self.source.places(entries)
         unread = [rowid for rowid, _ in places if rowid not in known]
@@ -180,7 +172,8 @@ class Search:
     def _matches(
         self, task: str, found: Sequence[Candidate], signals: Signals, phrases: Sequence[str]
     ) -> dict[str, Match]:
-        own = [c for c in found if self._is_chosen(c)]
+        at = {c.entry: (c.source, c.offset) for c in self.chosen.values()}
+        own = [c for c in found if at.get(c.entry) == (c.source, c.offset)]
         lexical = {
             c.rowid: signals.lexical[c.rowid]
             * (1 + ranking.PHRASE * ranking.phrase_share(f"{c.title} {c.text}", phrases))
@@ -205,11 +198,6 @@ class Search:
                 best[c.entry] = match
         return best
 
-    def _is_chosen(self, one: Candidate) -> bool:
-        chosen = self.chosen.get(one.entry)
-        at = (one.source, one.offset)
-        return chosen is not None and (chosen.source, chosen.offset) == at
-
     def _lend(self, task: str, matches: dict[str, Match]) -> None:
         if not self.config.context or not matches:
             return
@@ -224,9 +212,8 @@ class Search:
         total = fusion.lend(own, beside, groups, titles, self.config.context)
         most = max(total.values()) or 1.0
         for entry, relevance in total.items():
-            match = matches[entry]
-            lent = (relevance - match.relevance) / most
-            matches[entry] = match._replace(relevance=relevance / most, lent=lent)
+            lent = (relevance - own[entry]) / most
+            matches[entry] = matches[entry]._replace(relevance=relevance / most, lent=lent)
 
     def _beside(
         self, lenders: Sequence[str], groups: Mapping[str, object]
@@ -272,8 +259,8 @@ class Search:
         rule = Rule(c.decay, c.half_life, c.half_life_by_kind, c.growth, c.use_importance)
         return ranking.Weights(rule, c.prominence_weight, c.level_weights, c.kind_weights)
 
-    def _walked(self, hits: Sequence[Scored], most: int) -> list[Scored]:
-        known = {hit.item.id: hit for hit in hits[:most]}
+    def _walked(self, hits: Sequence[Scored]) -> list[Scored]:
+        known = {hit.item.id: hit for hit in hits[: self.config.limit]}
         shown = {name for hit in hits for name in (hit.item.id, *hit.duplicates)}
         ends: dict[str, tuple[float, str]] = {}
         for one, other, weight in self.source.edges(known):
@@ -281,12 +268,11 @@ class Search:
                 if start in known and end not in shown:
                     found = (known[start].score * min(weight, 1.0) * WALKED, start)
                     ends[end] = max(ends.get(end, found), found)
-        items = [
-            self._item(entry, copies)
-            for entry, copies in self.copies(ends, ()).items()
-            if entry in self.chosen
-            and shown.isdisjoint(self.chosen[entry].values.get("promoted_to", ()))
-        ]
+        copies = {
+            entry: own for entry, own in self.copies(ends, ()).items() if entry in self.chosen
+        }
+        said = {entry: self.chosen[entry].values.get("promoted_to", ()) for entry in copies}
+        items = [self._item(e, own) for e, own in copies.items() if shown.isdisjoint(said[e])]
         passed = {item.id: Match(known[ends[item.id][1]].relevance) for item in items}
         return [
             self._whole(hit)._replace(score=ends[hit.item.id][0], walked=ends[hit.item.id][1])
@@ -301,8 +287,7 @@ class Search:
 
 def _group(candidate: Candidate) -> object:
     """What was written together: a session, the prose of a file, else one day in it; else None."""
-    session = candidate.values.get("session_id")
-    if session:
+    if session := candidate.values.get("session_id"):
         return str(session)
     if not candidate.values.get("written"):
         return candidate.source
@@ -310,16 +295,13 @@ def _group(candidate: Candidate) -> object:
 
 
 def _alike() -> Callable[[str, str], bool]:
-
-    @cache
-    def read(text: str) -> Any:
-        from memcli.similarity.claims import claim
-
-        return claim(text)
+    known: dict[str, Any] = {}
 
     def alike(a: str, b: str) -> bool:
+        from memcli.similarity.claims import claim
         from memcli.similarity.duplicates import near_duplicate
 
-        return near_duplicate(read(a), read(b))
+        known.update((text, claim(text)) for text in (a, b) if text not in known)
+        return near_duplicate(known[a], known[b])
 
     return alike

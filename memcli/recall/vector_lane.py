@@ -1,7 +1,6 @@
 """The vector lane of a search: what a task means, compared with what the index holds.
 
-With the local embedder nothing heavy is loaded and nothing leaves the process. With a provider the
-task alone is sent, within a deadline.
+The local embedder loads nothing heavy; to a provider the task alone is sent, within a deadline.
 """
 
 from __future__ import annotations
@@ -55,6 +54,8 @@ class Task(NamedTuple):
 
 
 Idf = Callable[[Sequence[str]], list[float]]
+Scores = Mapping[int, float]
+Passing = tuple[Collection[int] | None, Collection[int]]  # what may be a hit, and what may not
 
 
 class Vocabulary(Protocol):
@@ -116,10 +117,8 @@ def by_words(
 def _alike(
     lexicon: Vectors, words: Sequence[Word], present: Sequence[int]
 ) -> list[dict[int, float]]:
-    bits = lexicon.word_bits(present)
-    close = []
-    for word in words:
-        mine = int.from_bytes(vector.signs(word.vector), "little")
+    bits, close = lexicon.word_bits(present), []
+    for mine in (int.from_bytes(vector.signs(word.vector), "little") for word in words):
         apart = zip(present, ((own ^ mine).bit_count() for own in bits), strict=True)
         close.append(vector.nearest({i: d for i, d in apart if d <= MAYBE}, ALIKE))
     same = [{w.text, w.text.lower(), w.text.capitalize(), w.text.upper()} for w in words]
@@ -135,32 +134,22 @@ def _alike(
 
 
 class IndexLane(NamedTuple):
-    """The vector lane of searches over the index of this machine; notes say when words alone are
-    searched, and why.
-    """
+    """Vectors of the index of this machine; notes say why words alone are searched, if so."""
 
     memory: Index
     config: Config
     embedder: Callable[[], Embedder | None]
     notes: list[str]
 
-    def look(
-        self,
-        task: str,
-        asked: Query,
-        lexical: Mapping[int, float],
-        allowed: Collection[int] | None,
-        denied: Collection[int],
-    ) -> Lane | None:
+    def look(self, task: str, asked: Query, lexical: Scores, passing: Passing) -> Lane | None:
         """What vectors say of the chunks that pass; None for words alone."""
         c, index = self.config, self.memory
         try:
-            embedder = self._usable()
-            if embedder is None:
+            if (embedder := self._usable()) is None:
                 return None
             least = floor(c.min_cosine, embedder.provider, index.words.size())
             meaning = understand(index.vectors, index.words.idf, embedder, task, asked)
-            signals = lane(index, embedder, meaning, lexical, least / 2, (allowed, denied))
+            signals = lane(index, embedder, meaning, lexical, least / 2, passing)
         except (ProviderError, UsageError) as error:
             self._words_alone(error.what, error.hint)
             return None
@@ -186,12 +175,7 @@ class IndexLane(NamedTuple):
 
 
 def lane(
-    index: Index,
-    embedder: Embedder,
-    task: Task,
-    lexical: Mapping[int, float],
-    floor: float,
-    passing: tuple[Collection[int] | None, Collection[int]],
+    index: Index, embedder: Embedder, task: Task, lexical: Scores, floor: float, passing: Passing
 ) -> Signals:
     """The signals of lexical candidates, and of what has a cosine of `floor`. Raises Damaged."""
     if not task.vector:

@@ -107,7 +107,7 @@ def test_only_words_are_taken(reply: str, terms: str) -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (("llm=none",), "no language model is enabled"),
+        (("llm=none",), "no model is enabled"),
         (("llm=scripted", "llm_replies=/nonexistent"), "replies cannot be read"),
         (("llm=anthropic",), "there is none in the environment"),
         (("llm=claude",), "no claude command"),
