@@ -24,8 +24,8 @@ FEW: Final = 50  # so many new commits a recall adds by itself
 _BODY, _FILES = 8000, 30
 _FORMAT: Final = "%x1e%H%x1f%cI%x1f%an%x1f%ae%x1f%P%x1f%B%x1f"
 _BOT: Final = re.compile(
-    r"(?i)\[bot\]|\b(?:dependabot|renovate|greenkeeper|pyup-bot|snyk-bot|pre-commit-ci|semantic-release"
-    r"|github-actions|web-flow-bot|allcontributors|mergify|bors)\b"
+    r"(?i)\[bot\]|\b(?:dependabot|renovate|greenkeeper|pyup-bot|snyk-bot|pre-commit-ci"
+    r"|semantic-release|github-actions|web-flow-bot|allcontributors|mergify|bors)\b"
 )
 _WITH: Final = re.compile(r"(?im)^Co-authored-by:(?!.*\[bot\]).*\S")
 _BUMP: Final = re.compile(
