@@ -219,6 +219,8 @@ def allowed(check: Callable[[Any], Any]) -> str:
 
 OTHER_CODES = {
     0: "Done.",
+    1: "The answer is no: findings, `--check`, `--exit-code`.",
+    70: "Something that should not happen did.",
     130: "Interrupted (Ctrl-C); the memory files are whole.",
     141: "The reader of a pipe went away (`mem list | head`).",
 }
