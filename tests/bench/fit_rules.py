@@ -26,7 +26,7 @@ from memcli.sessions.reader import read_all
 from memcli.text.matching import PACKAGE
 
 BY_HAND = Path(__file__).with_name("weights_by_hand.txt")
-DOUBT = {True: -0.1, False: 0.2}  # how much more a sentence of a person, of an agent must be worth
+DOUBT = {True: -0.05, False: 0.2}  # how much more a sentence of a person, of an agent must be worth
 PULL = 40.0  # how strongly a weight is drawn towards the one that was set by hand
 LEAST = 0.1  # weights that are nearer to nothing are left out
 TALK = 0.003  # how much a sentence of a chat that teaches nothing counts

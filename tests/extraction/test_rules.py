@@ -82,6 +82,35 @@ def test_a_correction_carries_the_file_and_the_command() -> None:
     assert one.commands == ("npm install*",) and one.paths == ()
 
 
+def test_a_rule_carries_the_command_that_it_names() -> None:
+    """Of those that were just run; one that names none has none."""
+    ran = call("Bash", command="git push --force origin work")
+    (one,) = found(ran, human("You must never push with --force."))
+    assert one.kind == "policy" and one.commands == ("git push*",)
+    (one,) = found(ran, human("We must always write money as Decimal, because floats drift."))
+    assert one.commands == ()
+
+
+@pytest.mark.parametrize(("text", "learned"), [
+    ("Ask me before you run migrations.", 1), ("Half cents are rounded down.", 1),
+    ("The tests are rounded down.", 0), ('"Our dates are stored in UTC."', 0),
+])  # fmt: skip
+def test_bare_rules_are_learned_and_quotations_are_not(text: str, learned: int) -> None:
+    """What holds of things in general, and where to be asked first."""
+    assert len(found(human(text), agent("All right."))) == learned
+
+
+@pytest.mark.parametrize(("text", "title"), [
+    ("5 is too few", "5 is too few"), ("5. Never retry", "Never retry"),
+    ("The catch here is this: our driver ignores the mode", "Our driver ignores the mode"),
+    ("The export rounds half up (as the law of this land wants it), so that the sums of the invoices and of the"
+     " ledger agree to the cent in every single month", "The export rounds half up"),
+])  # fmt: skip
+def test_a_title_says_the_lesson(text: str, title: str) -> None:
+    """Not what leads into it; a whole clause where all of it is too long."""
+    assert rules.title(text) == title
+
+
 def test_manner_is_private_and_rules_of_the_product_are_not() -> None:
     """Tone goes to the proxy; "ask me before migrations" is a rule of this repository."""
     (one,) = found(human("Please always keep your answers short and concise, never use emojis."))
@@ -194,7 +223,11 @@ def test_titles_end_at_a_word() -> None:
     """Without what leads into them, and not cut in the middle."""
     long = "Ok so, we must never " + "extraordinarily " * 12 + "deploy, because it broke."
     (one,) = found(human(long))
-    assert len(one.title) <= 101 and one.title.startswith("We must") and one.title.endswith("…")
+    assert (
+        len(one.title) <= rules.TITLE + 1
+        and one.title.startswith("We must")
+        and one.title.endswith("…")
+    )
 
 
 def test_cues_of_one_language_mean_nothing_else_in_another() -> None:

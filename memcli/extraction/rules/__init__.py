@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from memcli.extraction.rules import commands, evidence, words
 from memcli.extraction.rules.commands import ARGUMENTS, command_of, cut, edited_by, family
@@ -12,10 +13,12 @@ from memcli.sessions.model import Finding, Session, Turn
 __all__ = ["ARGUMENTS", "MOST", "find", "of_manner", "title"]
 
 MOST, REMINDERS = 7, 3  # lessons of a session, sentences of a turn that are to be remembered
-TITLE = 100
+TITLE = 112
 NEAR = 12  # turns before a correction in which the edit or command it speaks of is looked for
 _NO_LESSON = {"question", "about nothing", "taken back"}
-_MARKUP = re.compile(r"\*\*|__|^[\s>*_\d.)(-]+(?=\w)")
+_MARKUP = re.compile(r"\*\*|__|^(?:[\s>*_.)(-]|\d+[.)])+(?=\w)")
+_LED = re.compile(r"(?=(?:\S+\s){3})[^:`]{1,96}\b[a-z]+:\s")  # "The catch here is this: ..."
+_CLAUSE = re.compile(r"[;:,]\s|\s[—–-]\s|\s(?=(?:because|so that|which|weil|porque) )")
 
 
 def find(session: Session) -> tuple[list[Finding], tuple[str, ...]]:
@@ -62,12 +65,24 @@ def title(text: str, longest: int = TITLE) -> str:
     bare = _MARKUP.sub("", text).strip()
     lead = words.pattern("opening").match(bare)
     rest = bare[lead.end() :] if lead and len(bare) - lead.end() > 12 else bare
+    led = _LED.match(rest)
+    rest = rest[led.end() :] if led and len(rest) - led.end() > 20 else rest
+    rest = rest if len(rest) <= longest else re.sub(r"\s\([^()]*\)", "", rest)
+    half, idle = words.pattern("subordinate"), words.listed("stop") | words.listed("filler")
+    if len(rest) > longest and not half.match(rest):
+        ends = (one.start() for one in _CLAUSE.finditer(rest))
+        clauses = [rest[:end].rsplit(" ", 1) for end in ends if longest // 5 <= end <= longest]
+        whole = [one for one in clauses if one[-1] not in idle and not half.match(f"{one[-1]} ")]
+        rest = " ".join((whole or [[rest]])[-1])
     return cut(rest[:1].upper() + rest[1:], longest).rstrip(" .!,;:。！，；")
 
 
 def _finding(body: str, found: Remark, turns: Sequence[Turn]) -> Finding:
-    shown = found.evidence
-    one = Finding("project", title(found.sentence.text), body, found.turn)
+    shown, text = found.evidence, found.sentence.text
+    points = "begins: points" in shown or text.rstrip(" .!").endswith((" it", " that", " this"))
+    lead = next((one.text for one in sentences(body) if points), text)
+    own = lead in turns[found.turn].text and lead[-1] not in "?？:："
+    one = Finding("project", title(lead if own else text), body, found.turn)
     if not found.human:
         if {"finding", "surprise", "denial"} & shown:
             return one._replace(kind="pitfall")
@@ -84,7 +99,9 @@ def _finding(body: str, found: Remark, turns: Sequence[Turn]) -> Finding:
     ordered = {"oblige", "forbid", "autonomy"} & shown
     wishes = "wish" in shown and "instead" not in shown
     if (ordered or wishes or {"durable", "preference"} & shown) and "chosen" not in shown:
-        return one._replace(scope="observations", kind="policy" if ordered else "preference")
+        names = _about(turns, found.turn, body, named_only=True)[1] if ordered else ()
+        kind = "policy" if ordered else "preference"
+        return one._replace(scope="observations", kind=kind, commands=names)
     decided = {"settle", "instead", "chosen", "begins: tasks"} & shown
     return one._replace(kind="decision" if decided else "fact", type="declarative")
 
@@ -114,18 +131,24 @@ def of_manner(text: str) -> bool:
     return "manner" in words.kinds_of(low) and _is_manner(low)
 
 
-def _about(turns: Sequence[Turn], turn: int, body: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The files and commands that a correction names of what the agent just did, else its last."""
-    done: list[tuple[str, str]] = []  # (file, command) of what the agent did, the latest first
-    for one in reversed(turns[max(0, turn - NEAR) : turn]):
-        if one.human:
-            break
-        path, name = edited_by(one), family(command_of(one))
-        if path or (name and name.split()[0] not in words.listed("looking")):
-            done.append((path, "" if path else f"{name}*"))
-    low, named = fold(body), []
-    for path, command in done:
-        name = path.rpartition("/")[2].lower() or command.split()[0].rstrip("*")
-        named += [(path, command)] if f" {name} " in low or (path and path.lower() in low) else []
-    meant = dict.fromkeys(named or done[:1])
-    return tuple(path for path, _ in meant if path), tuple(name for _, name in meant if name)
+def _about(
+    turns: Sequence[Turn], turn: int, body: str, *, named_only: bool = False
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The files and commands that a sentence names of what the agent just did, else its last."""
+    low, looks = fold(body), words.listed("looking")
+    done, named = (
+        list[tuple[str, str]](),
+        list[tuple[str, str]](),
+    )  # (file, command), the latest first
+    for one in takewhile(lambda each: not each.human, reversed(turns[max(0, turn - NEAR) : turn])):
+        path = edited_by(one)
+        name = "" if path else family(command_of(one))
+        acts = {path.lower(), path.rpartition("/")[2].lower(), *name.split()[:1]} - looks - {""}
+        flags = re.findall(r"(?<=--)[\w-]+", command_of(one)) if name else []
+        under = " ".join(name.split()[1:])  # of "push --force" both are said
+        flagged = f" {under} " in low and any(f" {flag} " in low for flag in flags)
+        if any(f" {act} " in low for act in acts) or (under and flagged):
+            named.append((path, name))
+        done += [(path, name)] if acts else []
+    meant = dict.fromkeys(named if named_only else named or done[:1])
+    return tuple(path for path, _ in meant if path), tuple(f"{n}*" for _, n in meant if n)

@@ -101,6 +101,7 @@ def are_halves(before: Collection[str], after: Collection[str]) -> bool:
     return "begins: uses" in after and ("forbid" in before or "begins: corrects" in before)
 
 
+_PASSING, _QUOTES = {"done", "symptom", "moment", "question"}, {*'"“”„«»「」'}
 _ENDS = (("?", "question"), ("？", "question"), (":", "ends in a colon"), ("：", "ends in a colon"))
 _SIGNS = (("`", "code"), ("http", "url"), ("—", "dash"), (" - ", "dash"))
 
@@ -120,6 +121,9 @@ def _of_words(sentence: SpokenSentence, about: frozenset[str]) -> set[str]:
         "about nothing": len(about) < 3,
         "heading": sentence.mark == "#",
         "in a list": sentence.mark == "-",
+        "asks first": {"autonomy", "condition"} <= found,
+        "generic": not _PASSING & found and words.pattern("generic").match(low) is not None,
+        "quoted": bool({text.lstrip("*_ ")[:1], sentence.text.rstrip("*_. ")[-1:]} & _QUOTES),
         "one over another": {"begins: uses", "instead"} <= found,
         "names what fails": bool({"denial", "surprise"} & found and {"code", "identifier"} & found),
         "says why": "finding" in found and bool({"because", "reason"} & found),
