@@ -105,8 +105,7 @@ class Transcripts:
         end = 0 if len(sessions) > 1 else whole.end
         last = session.turns[-1].key if session.turns else ""
         found = Extraction(whole.size, whole.mtime, end, whole.head, session.id, task, last)
-        with self.app.state(
-            best_effort=f"how far {name} was read could not be remembered"
-        ) as state:
+        failed = f"how far {name} was read could not be remembered"
+        with self.app.state(best_effort=failed) as state:
             row = (digest(os.fsencode(path)), *found[:-1], json.dumps(found.done))
             state.note("extractions", [row], "OR REPLACE")

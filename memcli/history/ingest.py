@@ -38,7 +38,7 @@ def _exchange(session: Session, turns: Sequence[Turn]) -> Iterator[Doc]:
         return
     first = next((turn for turn in turns if turn.human), turns[0])
     words = next((text for speaker, text in said if speaker == "person"), said[0][1])
-    unit, title = key_of(session.id), line(neutralise(words), 100)
+    unit, title = key_of(session.id), line(neutralise(words[:1000]), 100)
     # The event's own name, so that a fork is not counted twice; a position is one of its session.
     key = f"s:{unit}{first.key}" if first.key.startswith("@") else f"s:{key_of(first.key)}"
     date, who = first.time or session.started, session.format
@@ -49,8 +49,11 @@ def _said(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
     """(speaker, text), with what one speaker says in a row as one text."""
     spoken = ((speaker, text) for speaker, text in map(_words, turns) if text)
     runs = groupby(enumerate(spoken), lambda each: (each[1][0], each[1][0] == "error" and each[0]))
-    for (speaker, _), run in runs:
-        text = clean_text("\n".join(text for _, (_, text) in run)).strip()
+    texts = [(speaker, "\n".join(text for _, (_, text) in run)) for (speaker, _), run in runs]
+    every = "\n\n".join(text for _, text in texts)
+    clean = clean_text(every) == every  # one look at many texts
+    for speaker, raw in texts:
+        text = (raw if clean else clean_text(raw)).strip()
         if text:
             whole = len(text) <= sum(SAID)
             yield speaker, text if whole else f"{text[: SAID[0]]}\n[…]\n{text[-SAID[1] :]}"
