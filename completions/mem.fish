@@ -116,6 +116,7 @@ complete -c mem -n '__fish_seen_subcommand_from show' -l quiet -s q -d 'Only err
 complete -c mem -n '__fish_seen_subcommand_from show' -l help -s h -d 'Show this message and exit'
 
 complete -c mem -n '__fish_seen_subcommand_from list' -l recent -x -d 'Only the newest N'
+complete -c mem -n '__fish_seen_subcommand_from list' -l explain -d 'What each weighs by importance, age and use'
 complete -c mem -n '__fish_seen_subcommand_from list' -l at -x -d 'As of a commit, a tag, a date, or 30d ago'
 complete -c mem -n '__fish_seen_subcommand_from list' -l level -x -a 'global project job task' -d 'global, project, job or task'
 complete -c mem -n '__fish_seen_subcommand_from list' -l job -x -d 'Look at this job and its tasks'

@@ -151,6 +151,7 @@ def list_entries(
     mem: App,
     filters: Filters,
     recent: Number = number("--recent", "Only the newest N.", 1, 1_000_000, whole=True),
+    explain: bool = flag("--explain", "What each weighs by importance, age and use."),
     at: str = AT,
 ) -> None:
     """List what is remembered, newest first."""
@@ -163,7 +164,7 @@ def list_entries(
         problems = then.problems if then.project.listing.files else then.project.listing.problems
     text.count_problems(problems, quiet=mem.options.quiet)
     keys = {"rows": ..., "found": ..., "entries": report.rows}
-    show(mem, report, entries.list_text, lambda report: keys)
+    show(mem, report, entries.explained_text if explain else entries.list_text, lambda report: keys)
     none = HOW_TO_BEGIN if empty else "mem: nothing that is remembered passes these filters"
     say("" if report.rows else none, quiet=mem.options.quiet)
 

@@ -32,6 +32,9 @@ class ListRow(NamedTuple):
     importance: float
     reinforcement_count: int
     age_days: int
+    decay: float
+    growth: float
+    prominence: float
     title: str
     path: str
     line: int
@@ -76,11 +79,21 @@ def _row(app: App, c: view.Candidate, file: view.FileRow, *, alone: bool) -> Lis
     values, place = c.values, file.place
     words = budget.cut_words(" ".join(w for w in c.text.split() if w != "---"), UNTITLED)
     title = c.title if alone or values["written"] else f"{c.title}: {words}"
+    age, count = ranking.age_of(values, app.project.now), int(values["count"])
+    known = values.get("stability")
+    stable = prominence.initial_stability(values.get("surprise") or 0) if known is None else known
+    given = float(values["importance"]), c.kind, age, count, _rule(app.project), stable
+    p = prominence.prominence(*given)
     return ListRow(
         c.entry, c.date, place.level, place.store, c.type, c.kind, str(values["status"]),
-        float(values["importance"]), int(values["count"]), ranking.age_of(values, app.project.now),
-        title if c.title else words, file.path, c.line,
+        float(values["importance"]), count, age, round(p.decay, 4), round(p.growth, 4),
+        round(p.value, 4), title if c.title else words, file.path, c.line,
     )  # fmt: skip
+
+
+def _rule(project: Project) -> prominence.Rule:
+    c = project.config
+    return prominence.Rule(c.decay, c.half_life, c.half_life_by_kind, c.growth, c.use_importance)
 
 
 PROVENANCE = (
@@ -156,6 +169,5 @@ def standing(project: Project, entry: Entry, level: str) -> ranking.Scored:
         ranking.age_of(values, project.now), float(extra.get("surprise", 0.0)),
         extra.get("stability"),
     )  # fmt: skip
-    rule = prominence.Rule(c.decay, c.half_life, c.half_life_by_kind, c.growth, c.use_importance)
-    weights = ranking.Weights(rule, c.prominence_weight, c.level_weights, c.kind_weights)
+    weights = ranking.Weights(_rule(project), c.prominence_weight, c.level_weights, c.kind_weights)
     return ranking.weigh([item], {entry.id: ranking.Match(1.0)}, weights)[0]

@@ -72,6 +72,17 @@ def edit_text(report: EditReport) -> str:
     return for_display(f"{done}: {', '.join(report.changed)}")
 
 
+def explained_text(report: ListReport) -> str:
+    """What each entry weighs, the weightiest first."""
+    heads = ("id", "title", "importance", "decay", "growth", "prominence", "uses")
+    factors = [(r, (r.importance, r.decay, r.growth, r.prominence)) for r in report.rows]
+    rows = [
+        (r.id[:8], r.title, *(f"{factor:.3g}" for factor in each), str(r.reinforcement_count))
+        for r, each in sorted(factors, key=lambda one: -one[0].prominence)
+    ]
+    return table(rows, heads)
+
+
 def list_text(report: ListReport) -> str:
     rows = [
         (r.id[:8], r.date or "-", r.level, r.kind or r.type, r.title, f"{r.path}:{r.line}")

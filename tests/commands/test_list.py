@@ -36,7 +36,7 @@ def test_a_row_has_the_values_of_the_entry(project: Project) -> None:
     assert rows["Zebra"] == {
         "id": "z" * 8, "date": "2026-10-01", "level": "project", "store": "memory", "type": "corrective",
         "kind": "pitfall", "status": "active", "importance": 0.85, "reinforcement_count": 3, "age_days": 10,
-        "title": "Zebra", "path": "tasks/t.md", "line": 18,
+        "decay": 0.9259, "growth": 1.25, "prominence": 0.9837, "title": "Zebra", "path": "tasks/t.md", "line": 18,
     }  # fmt: skip
     assert rows["Prose"]["line"] < 18
 
@@ -73,3 +73,16 @@ def test_bullets_of_one_heading_are_told_apart(project: Project) -> None:
     project.write("MEMORY.md", "## Rules\n- Freeze the clock in tests.\n- Never push on Friday.\n")
     titles = {row["title"] for row in project.mem("list", "--json").json["entries"]}
     assert titles == {"Rules: - Freeze the clock in tests.", "Rules: - Never push on Friday."}
+
+
+def test_explained_entries_come_by_their_weight(project: Project) -> None:
+    """Use outweighs age; what the rows say is in --json, too."""
+    project.write(
+        "MEMORY.md",
+        project.entry("Fades", "words", id="a", created_at="2026-05-25", last_reinforced="")
+        + project.entry("Rises", "words", id="b", reinforcement_count=7, last_reinforced="2026-11-21"),
+    )  # fmt: skip
+    rows = [line.split("\t") for line in project.mem("list", "--explain").out.splitlines()]
+    assert [row[1] for row in rows] == ["Rises", "Fades"] and rows[0][3:5] == ["1", "1.38"]
+    found = {row["id"]: row for row in project.mem("list", "--json").json["entries"]}
+    assert found["a"]["decay"] == 0.25 and found["b"]["growth"] == 1.375
