@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,20 @@ def is_gone(pid: int) -> bool:
     except PermissionError:
         return False
     return False
+
+
+def kill_group(pid: int) -> None:
+    """End a process that leads a group with all of it; on Windows, it alone."""
+    if sys.platform == "win32":
+        os.kill(pid, signal.SIGTERM)
+    else:
+        os.killpg(pid, signal.SIGKILL)
+
+
+def has_screen() -> bool:
+    """Whether a browser that is started will be seen."""
+    named = map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+    return sys.platform in ("darwin", "win32") or any(named)
 
 
 def sync(folder: str | Path) -> None:

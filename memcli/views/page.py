@@ -5,9 +5,7 @@ script and style are allowed by their hashes alone, and what the script draws it
 """
 
 import json
-import os
 import re
-import sys
 import webbrowser
 from base64 import b64encode
 from hashlib import sha256
@@ -17,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from memcli.storage.durable import write_output
 from memcli.storage.files import cache_dir, digest, private_dir
+from memcli.storage.system import has_screen
 from memcli.text.controls import for_display
 from memcli.text.matching import table
 from memcli.views import json as views
@@ -66,10 +65,7 @@ def data(report: "BrowseReport", served: str = "") -> str:
 
 def shown(address: str) -> bool:
     """Open an address in the person's browser, where there is a screen for one."""
-    screen = sys.platform in ("darwin", "win32") or any(
-        map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
-    )
-    return screen and webbrowser.open(address)
+    return has_screen() and webbrowser.open(address)
 
 
 def _hash(text: str) -> str:

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from memcli.providers.llm import Ask, Reply, Usage
 from memcli.providers.llm.ledger import excerpt
 from memcli.storage.durable import write_output
 from memcli.storage.files import read_file
+from memcli.storage.system import kill_group
 
 OPTIONS = (
     "--print --output-format json --strict-mcp-config --no-session-persistence --tools".split()
@@ -55,7 +55,7 @@ class AgentCommand:
         """End what runs with all that it has started: it leads a group of its own."""
         if self._running is not None:
             with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._running.pid, signal.SIGKILL)
+                kill_group(self._running.pid)
 
     def ask(self, ask: Ask) -> Reply:
         with _folder() as folder:
