@@ -83,21 +83,19 @@ def excerpt(
         used += len(each.text) + 2
         if used > 0.9 * room:
             break
-    return list(_joined(sorted(chosen, key=lambda each: each.place)))
+    said = sorted(chosen, key=lambda each: each.place)
+    runs = groupby(said, lambda each: (each.speaker, each.place[:2]))
+    return [(speaker, " ".join(each.text for each in run)) for (speaker, _), run in runs]
 
 
 def commit_excerpt(doc: Doc, asked: Asked, room: int) -> str:
     """The subject of a commit, and of its message what says most about the task."""
     subject, _, body = doc.text.partition("\n")
-    kept, left = subject.strip(), room - len(subject)
-    about = _about(asked, doc)
-    pieces = [
-        SaidSentence("person", part, (0, 0, at), False)
-        for at, part in enumerate(_split(re.sub(r"(?<=\S)\n(?=[a-z(])", " ", body)))
-    ]
-    weighed = sorted(pieces, key=lambda each: (-_weight(each, about, 1), each.place))
+    kept, left, about = subject.strip(), room - len(subject), _about(asked, doc)
+    parts = enumerate(_split(re.sub(r"(?<=\S)\n(?=[a-z(])", " ", body)))
+    pieces = [SaidSentence("person", part, (0, 0, at), last=False) for at, part in parts]
     chosen = []
-    for each in weighed:
+    for each in sorted(pieces, key=lambda each: (-_weight(each, about, 1), each.place)):
         if len(each.text) + 1 <= left:
             chosen.append(each)
             left -= len(each.text) + 1
@@ -146,9 +144,3 @@ def _weight(each: SaidSentence, about: Mapping[str, float], total: int) -> float
     score -= 0.8 * (total > 1 and each.place[:2] == (0, 0))  # what was asked is known
     score -= 1.5 * bool(_TALK.match(each.text)) + 1.5 * bool(_QUESTION.search(each.text))
     return score if len(words) >= 2 else score - 1.5
-
-
-def _joined(chosen: Iterable[SaidSentence]) -> Iterator[tuple[str, str]]:
-    """Sentences of one speaker in a row as one text."""
-    for (speaker, _), run in groupby(chosen, lambda each: (each.speaker, each.place[:2])):
-        yield speaker, " ".join(each.text for each in run)

@@ -65,14 +65,10 @@ def _words(turn: Turn) -> tuple[str, str]:
     if turn.origin in ("assistant", "agent") and not turn.tool:
         return "agent", turn.text
     if turn.error and turn.role == "tool":
-        return "error", _error_line(turn.text)
+        lines = [each.strip() for each in turn.text[:4000].splitlines() if each.strip()]
+        told = (each for each in lines if any(word in each.lower() for word in _ERRORS))
+        return "error", next(told, lines[0] if lines else "")[:ERROR]
     return "", ""
-
-
-def _error_line(text: str) -> str:
-    lines = [each.strip() for each in text[:4000].splitlines() if each.strip()]
-    told = (each for each in lines if any(word in each.lower() for word in _ERRORS))
-    return next(told, lines[0] if lines else "")[:ERROR]
 
 
 def _about(turns: Iterable[Turn]) -> dict[str, list[str]]:

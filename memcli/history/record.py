@@ -161,18 +161,17 @@ class HistoryRecord(RecordContents):
         self.path = path
         db.execute("PRAGMA secure_delete = ON")
         if self.rows("PRAGMA application_id")[0][0] != _APPLICATION:
-            self._make()
+            db.execute("PRAGMA journal_mode = WAL")
+            with transaction(db):
+                self._make()
         elif self.rows("PRAGMA user_version")[0][0] != VERSION:
             raise DataError(f"{path}: written by another version of mem", "update mem")
 
     def _make(self) -> None:
-        self.db.execute("PRAGMA journal_mode = WAL")
-        with transaction(self.db):
-            if not self.rows("SELECT 1 FROM sqlite_master"):
-                for statement in filter(str.strip, table("history/schema.sql").split(";\n")):
-                    self.db.execute(statement)
-                self.db.execute(f"PRAGMA application_id = {_APPLICATION}")
-                self.db.execute(f"PRAGMA user_version = {VERSION}")
+        if not self.rows("SELECT 1 FROM sqlite_master"):
+            head = f"PRAGMA application_id = {_APPLICATION}", f"PRAGMA user_version = {VERSION}"
+            for statement in (*table("history/schema.sql").split(";\n"), *head):
+                self.db.execute(statement)
 
     def keep(self, key: str, value: str) -> None:
         """Keep a value under a name."""

@@ -76,21 +76,18 @@ class Own(NamedTuple):
     embedder: Callable[[], Embedder | None]
     notes: list[str]
 
-    def vectors(self) -> Callable[..., Lane | None]:
-        """The vector lane of searches; it loads nothing where words alone are wanted."""
-        if self.project.config.fusion == "bm25" or self.project.config.embedder == "none":
-            return lambda *_: None
+    def look(self, *asked: object) -> Lane | None:
+        """What vectors say of a search; it loads nothing where words alone are wanted."""
+        config = self.project.config
+        if config.fusion == "bm25" or config.embedder == "none":
+            return None
+        with suppress(ProviderError, UsageError):  # the lane says so
+            if self.embedder() is None:
+                return None
+        from memcli.recall.vector_lane import IndexLane
 
-        def look(*asked: object) -> Lane | None:
-            with suppress(ProviderError, UsageError):  # the lane says so
-                if self.embedder() is None:
-                    return None
-            from memcli.recall.vector_lane import IndexLane
-
-            lane = IndexLane(self.memory, self.project.config, self.embedder, self.notes)
-            return lane.look(*asked)  # type: ignore[arg-type]
-
-        return look
+        lane = IndexLane(self.memory, config, self.embedder, self.notes)
+        return lane.look(*asked)  # type: ignore[arg-type]
 
 
 class Layers:
@@ -101,7 +98,7 @@ class Layers:
         self.files = list(own.memory.files().values())
         self.rows = view.visible(self.files, own.project.view, request.filters)
         self.scope = view.select(self.rows, request.filters, own.project.relative)
-        source = OwnIndex(own.memory, self.scope, own.vectors())
+        source = OwnIndex(own.memory, self.scope, own.look)
         project = self.project
         self.search = Search(source, source.lane, project.config, project.view, project.now)
         self.showing = Showing(self.search, detail=request.detail, explain=request.explain)

@@ -178,9 +178,7 @@ def compose(
 def compose_beside(
     pools: Pools, own: Collection[str], own_limit: int, within: Callable[[Pools], Block]
 ) -> Block:
-    """What `within` composes; where `own_limit` is not 0, beside what of norms and standing
-    entries is the user's `own`: that takes what it would of a block of `own_limit` tokens.
-    """
+    """What `within` composes; unless `own_limit` is 0, beside the user's `own` in so many."""
     if not own_limit:
         return within(pools)
 
@@ -233,10 +231,8 @@ def _fill(layer: str, pool: Sequence[Shown], room: int, out: list[Shown], taken:
 def _ranked(
     pool: Sequence[Shown], room: int, most: int, by_type: Mapping[str, int], of_room: float
 ) -> list[Shown]:
-    """The ranked layer, in order: what is too large for its share is shown by its best part.
-
-    An agent reads the first hits first, and the answer may stand in any of them. What is left of
-    the room in the end goes to those that were cut, in the same order.
+    """The ranked layer, in order: what is too large for its share is shown by its best part; what
+    is left of the room in the end goes to those that were cut.
     """
     kept: list[tuple[Shown, Shown]] = []
     left = dict(by_type)

@@ -77,7 +77,7 @@ def _asked(model: Model, task: str) -> str:
     try:
         answer = answers.get(timeout=LIMIT)
     except queue.Empty:
-        raise ProviderError(f"the model took longer than {LIMIT:g} s") from None
+        answer = ProviderError(f"the model took longer than {LIMIT:g} s")
     if isinstance(answer, MemError):
         raise answer
     return answer

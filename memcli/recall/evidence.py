@@ -55,9 +55,7 @@ def weights(terms: Sequence[str], counts: Sequence[int], total: int) -> dict[str
 def focus(
     text: str, counts: Callable[[Sequence[str]], Sequence[int]], total: int, least: float
 ) -> tuple[str, dict[str, float]]:
-    """The sentences of a prompt that are worth searching for, "" when nothing is evidence, and the
-    weight of each of their terms.
-    """
+    """The sentences of a prompt that are worth a search, "" for none, and their terms' weights."""
     parts = {part: query.build(part).terms for part in _SENTENCE.split(text) if part.strip()}
     every = query.build(text, counts).terms
     weighed = weights(every, counts(every), total)
@@ -66,11 +64,8 @@ def focus(
     best = max(said.values(), default=0.0)
     if strength(weighed.values()) < least:
         return "", {}
-    kept = [
-        part
-        for part, found in own.items()
-        if said[part] >= FOCUS * best or (found and part.rstrip().endswith(_ASKS))
-    ]
+    asks = {part for part, found in own.items() if found and part.rstrip().endswith(_ASKS)}
+    kept = [part for part in own if part in asks or said[part] >= FOCUS * best]
     named = {term for part in kept for term in parts[part]}
     return "\n".join(kept), {term: w for term, w in weighed.items() if term in named}
 

@@ -56,10 +56,7 @@ def blend(signals: Signals) -> dict[int, float]:
 
 
 def concise(signals: Signals, sizes: Mapping[int, int]) -> Signals:
-    """The signals with less for what a long text meets by its length alone.
-
-    Up to `SHORT` characters nothing changes; of longer ones the share of words goes down.
-    """
+    """The signals with less for what a text longer than `SHORT` meets by its length alone."""
     long = {key: SHORT / size for key, size in sizes.items() if size > SHORT}
 
     def less(scores: Mapping[int, float], power: float) -> dict[int, float]:

@@ -35,22 +35,19 @@ _SAID: Final = 0.6  # share of an excerpt's words, by weight, that a shown entry
 _CURATED: Final = 1.1  # how much more of a task must be met to stand before an entry in one list
 _FILE: Final = re.compile(r"[\w./\\-]*\w\.[A-Za-z]\w{0,5}\b")
 _WORD: Final = re.compile(r"[^\W_]{2,}")
+Hits = Sequence[HistoryHit]
+Reasons = Mapping[str, str]
 
 
 class HistoryLayer:
     """What a task finds in the record: for a block, or in one list with the entries of memory."""
 
-    def __init__(
-        self,
-        found: tuple[Asked, Sequence[HistoryHit]],
-        reverted: Mapping[str, str],
-        gone: Mapping[str, str],
-    ) -> None:
-        self._asked = asked = found[0]
+    def __init__(self, asked: Asked, found: Hits, reverted: Reasons, gone: Reasons) -> None:
+        self._asked = asked
         self._weights = {stem(t): w for t, w in zip(asked.terms, asked.weights, strict=True)}
         self.hits = [
             hit
-            for hit in found[1]
+            for hit in found
             if hit.strength >= GATE or (hit.met > 1 and self._cover(_text(hit)) >= COVERED)
         ]
         self._reverted, self._gone = reverted, gone
@@ -131,8 +128,8 @@ class HistoryLayer:
         return present.Hit(*own, item.head, item.note, extra=extra)
 
     def merged(self, memory: Sequence[tuple[Shown, str, Scored]], room: int) -> list[Shown]:
-        """One list of entries (as shown, their session, score) and history, by what of the task
-        each meets; what a newer exchange amends stands behind that one.
+        """One list of entries (as shown, session, score) and history, by what of the task each has;
+        what a newer exchange amends stands behind that one.
         """
         near = (hit._replace(docs=hit.docs[hit.best : hit.best + 4], best=0) for hit in self.hits)
         mine = [(self._cover(_text(each)), hit) for each, hit in zip(near, self.hits, strict=True)]
@@ -197,7 +194,8 @@ def ask(
             return None
         passes = partial(_passes, record, filters, agents)
         found = search(record, task, lambda place: passes(place) and (only is None or only(place)))
-        return HistoryLayer(found, record.superseding([hit.doc for hit in found[1]]), gone or {})
+        reverted = record.superseding([hit.doc for hit in found[1]])
+        return HistoryLayer(*found, reverted, gone or {})
 
 
 def _passes(

@@ -122,8 +122,7 @@ def overlap(a: frozenset[str], b: frozenset[str]) -> float:
 def diversify(
     hits: Sequence[Scored], *, limit: int, weight: float, alike: Callable[[str, str], bool]
 ) -> list[Scored]:
-    """Collapse what is `alike` into the best of it, then pick by maximal marginal relevance, what
-    matches in its own text first.
+    """Collapse what is `alike` into the best of it, then pick, what matches in its own text first.
 
     MMR (Carbonell and Goldstein 1998): weight x score/best - (1 - weight) x greatest Jaccard to a
     hit already picked.

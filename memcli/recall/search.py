@@ -174,12 +174,10 @@ class Search:
     ) -> dict[str, Match]:
         at = {c.entry: (c.source, c.offset) for c in self.chosen.values()}
         own = [c for c in found if at.get(c.entry) == (c.source, c.offset)]
-        lexical = {
-            c.rowid: signals.lexical[c.rowid]
-            * (1 + ranking.PHRASE * ranking.phrase_share(f"{c.title} {c.text}", phrases))
-            for c in own
-            if c.rowid in signals.lexical
-        }
+        met = [c for c in own if c.rowid in signals.lexical]
+        shares = (ranking.phrase_share(f"{c.title} {c.text}", phrases) for c in met)
+        more = {c.rowid: 1 + ranking.PHRASE * share for c, share in zip(met, shares, strict=True)}
+        lexical = {rowid: signals.lexical[rowid] * more[rowid] for rowid in more}
         named = [(c.rowid, c.title) for c in own] if self.mode == "blend" else []
         signals = signals.among({c.rowid for c in own})
         signals = signals._replace(lexical=lexical, title=fusion.titles(task, named))
@@ -205,21 +203,9 @@ class Search:
         rich = {entry: -match.relevance for entry, match in matches.items()}
         rich = {entry: least for entry, least in rich.items() if least <= -LENDS}
         best = arithmetic.nearest(rich, LENDERS)
-        beside = self._beside([entry for entry in best if groups[entry] is not None], groups)
-        near = {other for others in beside.values() for other, _ in others}
-        own = {entry: match.relevance for entry, match in matches.items()}
-        titles = fusion.titles(task, [(entry, self.chosen[entry].title) for entry in near])
-        total = fusion.lend(own, beside, groups, titles, self.config.context)
-        most = max(total.values()) or 1.0
-        for entry, relevance in total.items():
-            lent = (relevance - own[entry]) / most
-            matches[entry] = matches[entry]._replace(relevance=relevance / most, lent=lent)
-
-    def _beside(
-        self, lenders: Sequence[str], groups: Mapping[str, object]
-    ) -> dict[str, list[tuple[str, int]]]:
+        lenders = [entry for entry in best if groups[entry] is not None]
         sides = self.source.beside([self.chosen[entry] for entry in lenders])
-        return {
+        beside = {
             entry: [
                 (other, distance)
                 for side in own
@@ -228,6 +214,14 @@ class Search:
             ]
             for entry, own in zip(lenders, sides, strict=True)
         }
+        near = {other for others in beside.values() for other, _ in others}
+        own = {entry: match.relevance for entry, match in matches.items()}
+        titles = fusion.titles(task, [(entry, self.chosen[entry].title) for entry in near])
+        total = fusion.lend(own, beside, groups, titles, self.config.context)
+        most = max(total.values()) or 1.0
+        for entry, relevance in total.items():
+            lent = (relevance - own[entry]) / most
+            matches[entry] = matches[entry]._replace(relevance=relevance / most, lent=lent)
 
     def _promoted(self, matches: dict[str, Match]) -> dict[str, tuple[str, ...]]:
         sources: dict[str, tuple[str, ...]] = {}
