@@ -230,15 +230,10 @@ def new_values(id: str, today: str, **more: Any) -> dict[str, Any]:
 
 def copied_values(entry: Entry, id: str, today: str, keys: Iterable[str]) -> dict[str, Any]:
     """Front matter of a copy: the judgement of an entry, and what it has of `keys`."""
-    return new_values(
-        id,
-        today,
-        **{key: getattr(entry, key) for key in ("type", "domain", "importance", "phase")},
-        reinforcement_count=entry.reinforcement_count,
-        last_reinforced=entry.last_reinforced or today,
-        kind=entry.kind or None,
-        **{key: entry.extra.get(key) for key in keys},
-    )
+    own = ("type", "domain", "importance", "phase", "reinforcement_count")
+    same = {key: getattr(entry, key) for key in own} | {key: entry.extra.get(key) for key in keys}
+    last = entry.last_reinforced or today
+    return new_values(id, today, last_reinforced=last, kind=entry.kind or None, **same)
 
 
 class ChangeSet:

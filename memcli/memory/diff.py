@@ -90,19 +90,14 @@ def _changes(old: list[str], new: list[str], gap: Span, *, held: bool = False) -
         if at < end or new_at < new_end:
             yield at, end, new_at, new_end
         return
-    anchors = _anchors(old[at:end], new[new_at:new_end])
-    holds = [(at + one, new_at + other) for one, other in anchors]
+    # Lines that occur once in each text: the longest run that both have in the same order.
+    ours, theirs = Counter(old[at:end]), Counter(new[new_at:new_end])
+    place = {new[i]: i for i in range(new_at, new_end) if theirs[new[i]] == 1}
+    once = ((i, old[i]) for i in range(at, end) if ours[old[i]] == 1 and old[i] in place)
+    holds = _ascending([(i, place[line]) for i, line in once])
     for hold, new_hold in [*holds, (end, new_end)]:
         yield from _changes(old, new, (at, hold, new_at, new_hold), held=True)
         at, new_at = hold + 1, new_hold + 1
-
-
-def _anchors(old: list[str], new: list[str]) -> list[tuple[int, int]]:
-    # Lines that occur once in each text: the longest run that both have in the same order.
-    old_count, new_count = Counter(old), Counter(new)
-    place = {line: at for at, line in enumerate(new) if new_count[line] == 1}
-    lines = enumerate(old)
-    return _ascending([(at, place[x]) for at, x in lines if old_count[x] == 1 and x in place])
 
 
 def _ascending(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -229,8 +229,8 @@ def plan_values(block: str, changes: Mapping[str, Any], eol: str) -> list[Edit]:
     set_to = {key: value for key, value in changes.items() if value is not None}
     for key, (at, value) in {_key(pair[0]): pair for pair in node.value}.items():
         if key in set_to:
-            replacement = _Replacement(block, at, value, eol, bool(node.flow_style))
-            edits += replacement.edits(set_to.pop(key))
+            flow = bool(node.flow_style)
+            edits += _replacement(block, (at, value), set_to.pop(key), eol, flow=flow)
     return edits + _addition(block, node, set_to, eol)
 
 
@@ -242,49 +242,39 @@ def _end(node: Any) -> int:
     return int(node.end_mark.index)
 
 
-class _Replacement(NamedTuple):
-    """One value that stands in a block and is to be another."""
-
-    block: str
-    key: Any
-    node: Any
-    eol: str
-    flow: bool
-
-    def edits(self, value: Any) -> list[Edit]:
-        start, after_key = self.node.start_mark.index, self.key.end_mark.index
-        end = start + len(self.block[start : _end(self.node)].rstrip())
-        text = self._text(value)
-        if start == end:  # `key:` without a value
-            return [Edit(start, end, (" " if ":" in self.block[after_key:start] else ": ") + text)]
-        if self.node.start_mark.line == self.key.end_mark.line:
-            return [Edit(start, end, text)]
-        in_lines = self.node.id == "sequence" and not self.node.flow_style
-        if isinstance(value, (list, tuple)) and value and in_lines:
-            return [self._listed(start, end, value)]
-        colon = self.block.index(":", after_key) + 1
-        line = re.compile(r"[^\r\n]*").match(self.block, colon)
-        assert line is not None
-        return [Edit(colon, colon, " " + text), Edit(line.end(), end, "")]
-
-    def _listed(self, start: int, end: int, value: Any) -> Edit:
-        """One item a line as before; items that are only added leave the others as they stand."""
-        old, new = _value(self.node), as_written(value)
-        glue = self.eol + self.block[self.block.rfind("\n", 0, start) + 1 : start]
+def _replacement(
+    block: str, pair: tuple[Any, Any], value: Any, eol: str, *, flow: bool
+) -> list[Edit]:
+    key, node = pair
+    start, after_key = node.start_mark.index, key.end_mark.index
+    end = start + len(block[start : _end(node)].rstrip())
+    text = _in_style(node, value, flow=flow)
+    if start == end:  # `key:` without a value
+        return [Edit(start, end, (" " if ":" in block[after_key:start] else ": ") + text)]
+    if node.start_mark.line == key.end_mark.line:
+        return [Edit(start, end, text)]
+    if isinstance(value, (list, tuple)) and value and node.id == "sequence" and not node.flow_style:
+        # One item a line as before; items that are only added leave the others as they stand.
+        old, new = _value(node), as_written(value)
+        glue = eol + block[block.rfind("\n", 0, start) + 1 : start]
         if old == new[: len(old)]:
             more = "".join(f"{glue}- {render_value(item)}" for item in new[len(old) :])
-            return Edit(end, end, more)
-        return Edit(start, end, glue.join(f"- {render_value(item)}" for item in new))
+            return [Edit(end, end, more)]
+        return [Edit(start, end, glue.join(f"- {render_value(item)}" for item in new))]
+    colon = block.index(":", after_key) + 1
+    line_end = colon + len(re.split(r"[\r\n]", block[colon:], maxsplit=1)[0])
+    return [Edit(colon, colon, " " + text), Edit(line_end, end, "")]
 
-    def _text(self, value: Any) -> str:
-        """With the quotes that were there; text gets some in place of what was none."""
-        style = getattr(self.node, "style", "") or ""
-        kind = self.node.tag.rpartition(":")[2]
-        if isinstance(value, str) and not style and kind not in ("str", "null"):
-            if kind == "timestamp" and _DAY.match(value):
-                return value
-            style = "'"
-        return render_value(value, style if style in ("'", '"') else "", flow=self.flow)
+
+def _in_style(node: Any, value: Any, *, flow: bool) -> str:
+    """With the quotes that were there; text gets some in place of what was none."""
+    style = getattr(node, "style", "") or ""
+    kind = node.tag.rpartition(":")[2]
+    if isinstance(value, str) and not style and kind not in ("str", "null"):
+        if kind == "timestamp" and _DAY.match(value):
+            return value
+        style = "'"
+    return render_value(value, style if style in ("'", '"') else "", flow=flow)
 
 
 def _removals(block: str, node: Any, gone: set[str]) -> Iterator[Edit]:
