@@ -51,9 +51,9 @@ def _commands(text: str) -> Iterator[Span]:
     known = rules("injections.rules")  # the hints of what is shouted are looked for as written
     low = lowered(text)
     orders = due(rules("orders.rules")["orders"], low)  # of other languages than English
-    for rule in (*due(known["commands"], low), *orders, *due(known["shouted"], text)):
-        for match in _compiled(rule.pattern).finditer(text):
-            yield Span(rule.kind, match.start(), match.end())
+    for kind, rule in (*due(known["commands"], low), *orders, *due(known["shouted"], text)):
+        for match in _compiled(rule).finditer(text):
+            yield Span(kind, match.start(), match.end())
     # Single letters in a row, then the whole run of them.
     for run in _compiled("<SPACED>").finditer(text) if _compiled("<SINGLES>").search(text) else ():
         if _compiled("<SQUEEZED>").search(regex(r"[\W_]++").sub("", run[0])):

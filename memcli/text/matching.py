@@ -41,16 +41,9 @@ class Span(NamedTuple):
     end: int
 
 
-class TextRule(NamedTuple):
-    """A pattern for texts in which one of its hints occurs."""
-
-    kind: str
-    pattern: str
-
-
-Hint = tuple[str, bool, TextRule]
-"""A literal, whether it must begin a word, and the rule, whose hints are in a row: flat, since a
-recall goes through some hundred of them for every text that it shows."""
+Hint = tuple[str, bool, str, str]
+"""A literal, whether it must begin a word, and the kind and pattern of a rule, whose hints are in a
+row: flat, since a recall goes through some hundred of them for every text that it shows."""
 
 
 @cache
@@ -66,8 +59,7 @@ def rules(name: str) -> dict[str, tuple[Hint, ...]]:
     for stanza in table(f"text/{name}").strip().split("\n\n"):
         head, _, pattern = stanza.partition("\n")
         group, kind, *hints = json.loads(head)
-        rule = TextRule(kind, pattern)
-        own = ((hint.removeprefix("^"), hint[0] == "^", rule) for hint in hints)
+        own = ((hint.removeprefix("^"), hint[0] == "^", kind, pattern) for hint in hints)
         found[group] = (*found.get(group, ()), *own)
     return found
 
@@ -78,10 +70,9 @@ def shapes(name: str) -> tuple[Hint, ...]:
     found: list[Hint] = []
     for line in table(name).splitlines():
         kind, prefixes, rest = line.split(" ", 2)
-        starts = prefixes.split(",")
-        pattern = "|".join(map(re.escape, starts))
-        rule = TextRule(kind, rf"(?<![A-Za-z0-9])(?:{pattern}){rest}(?![A-Za-z0-9])")
-        found += [(start, False, rule) for start in starts]
+        pattern = re.escape(prefixes).replace(",", "|")
+        whole = rf"(?<![A-Za-z0-9])(?:{pattern}){rest}(?![A-Za-z0-9])"
+        found += [(start, False, kind, whole) for start in prefixes.split(",")]
     return tuple(found)
 
 
@@ -97,20 +88,19 @@ def _begins_word(hint: str, text: str) -> bool:
     return at >= 0
 
 
-def due(hints: Iterable[Hint], text: str) -> Iterator[TextRule]:
-    """The rules one of whose hints occurs in `text`."""
-    last: TextRule | None = None
-    for hint, begins, rule in hints:
-        if hint in text and rule is not last and (not begins or _begins_word(hint, text)):
-            last = rule
-            yield rule
+def due(hints: Iterable[Hint], text: str) -> Iterator[tuple[str, str]]:
+    """Kind and pattern of the rules one of whose hints occurs in `text`."""
+    last = ""
+    for hint, begins, kind, pattern in hints:
+        if hint in text and pattern is not last and (not begins or _begins_word(hint, text)):
+            last = pattern
+            yield kind, pattern
 
 
 def settle(change: Callable[[str], str], text: str) -> str:
     """Apply `change` until nothing changes: a removal may join what then reads as another."""
     for _ in range(8):
-        changed = change(text)
-        if changed == text:
+        if (changed := change(text)) == text:
             break
         text = changed
     return text

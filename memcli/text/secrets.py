@@ -10,11 +10,8 @@ from memcli.text.matching import Hint, Span, lowered, regex, rules
 Groups = Sequence[tuple[Sequence[Hint], bool, Callable[[str], bool]]]
 """Hints, whether they are looked for in small letters, and what tells a value that is innocent."""
 _NAME_WORDS = ("pass", "pw", "secret", "token", "credential", "key")
-_RUN = r"""[^\s"'`,;<>&()\[\]{}]*+"""
 _STOPS = ".,;:!?"
 _KEY_MOST = 8000  # how far the lines of a key without an end are looked for (characters)
-
-
 _pattern = partial(matching.pattern, "text/secrets")
 
 
@@ -64,11 +61,11 @@ def find_secrets(text: str, among: Groups = ()) -> list[Span]:
     low = lowered(text)
     found = list(_private_keys(text)) if "private key" in low else []
     for group, small, innocent in among or _groups():
-        for rule in matching.due(group, low if small else text):
-            for match in regex(rule.pattern).finditer(text):
+        for kind, rule in matching.due(group, low if small else text):
+            for match in regex(rule).finditer(text):
                 part = 1 if match.lastindex else 0
                 if not innocent(match[part]):
-                    found.append(Span(rule.kind, match.start(part), match.end(part)))
+                    found.append(Span(kind, match.start(part), match.end(part)))
     result: list[Span] = []
     for secret in sorted([*found, *_assigned(text, low)], key=lambda s: s.start):
         if result and secret.start < result[-1].end:
@@ -136,8 +133,8 @@ def _assigned(text: str, low: str) -> Iterator[Span]:
             group = next(g for g in ("double", "single", "bare") if match[g] is not None)
             if _holds_a_secret(match, group, text):
                 covered = match.end(group)
-                if group == "bare" and (run := regex(_RUN).match(text, covered)):
-                    covered = run.end()
+                run = regex(r"""[^\s"'`,;<>&()\[\]{}]*+""").match(text, covered)
+                covered = run.end() if run and group == "bare" else covered
                 yield Span(_kind_of(match["name"]), match.start(group), covered)
 
 
