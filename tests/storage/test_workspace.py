@@ -1,4 +1,4 @@
-"""Writes are proved with real files, real processes, real signals and real full disks."""
+"""Writes are proved with real files, real processes and real signals; full disks: attacks/test_disk.py."""
 
 from __future__ import annotations
 
@@ -566,48 +566,6 @@ def test_an_editor_that_saves_during_the_write_wins_and_nothing_else_changes(ram
     assert on_disk(rest) == texts(rest)[0]
     assert (house.root / "tasks/c.md").read_bytes() == b"edited"
     assert not list(house.root.rglob(".*")) + house.pending()
-
-
-SCRIPT = """
-import sys
-from datetime import datetime, UTC
-from pathlib import Path
-from memcli.errors import RefusedError
-from memcli.memory.values import Patch
-from memcli.storage.workspace import Workspace
-tree, state = Path(sys.argv[1]), Path(sys.argv[2])
-a, b = str(tree / "a.md"), str(tree / "b.md")
-workspace = Workspace(tree, state, datetime(2026, 3, 1, tzinfo=UTC), allowed=[tree])
-try:
-    workspace.write([Patch(a, "old a", "A" * 9000), Patch(b, "old b", "B" * 90000)], "add")
-except RefusedError as error:
-    print(error.what, error.hint, sep=" | ")
-print(*sorted(path.name for path in tree.iterdir()))
-print(Path(a).read_text(), Path(b).read_text(), sep=", ")
-"""
-
-MOUNT = "mount -t tmpfs -o size=64k none {tree} && printf 'old a' >{tree}/a.md && printf 'old b' >{tree}/b.md"
-
-
-@pytest.mark.parametrize(
-    ("setup", "message"),
-    [
-        (MOUNT, "No space left on device"),
-        (MOUNT + " && mount -o remount,ro {tree}", "Read-only file system"),
-    ],
-    ids=["full disk", "read-only tree"],
-)
-def test_the_kernel_refuses_and_both_files_stay(house: House, setup: str, message: str) -> None:
-    """In a mount namespace of its own, as root or as root of a user namespace."""
-    script = f'{setup.format(tree=house.root)} || exit 99; exec "$@"'
-    command = ["unshare", "-rm", "sh", "-c", script, "sh", sys.executable, "-c", SCRIPT]
-    command += [str(house.root), str(house.state)]
-    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip("no mount namespaces here")
-    answer = done.stdout.splitlines()
-    assert message in answer[0] and "nothing was changed" in answer[0]
-    assert answer[1:] == ["a.md b.md", "old a, old b"]
 
 
 def test_undo_takes_back_one_write_after_the_other(house: House) -> None:
