@@ -1,7 +1,5 @@
 """What every test stands on: a world of its own that cannot be left, and a project to work in."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io

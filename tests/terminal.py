@@ -1,7 +1,5 @@
 """A real pseudo-terminal for programs that look where they print."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

@@ -1,7 +1,5 @@
 """The Python interface: the commands as methods, their failures as MemError."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

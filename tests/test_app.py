@@ -1,7 +1,5 @@
 """The composition root: opens on first use, and closes what it opened."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import subprocess

@@ -1,7 +1,5 @@
 """completions/ offers what the program has, no more and no less."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The pages in docs/ say what is true: what drifts from the program fails here."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 """Files are read and written, and patterns matched, through the doors: storage/files.py and
 storage/durable.py, project/globs.py. Every other place gives its reason here."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

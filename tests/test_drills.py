@@ -3,8 +3,6 @@
 Each runs in a process of its own: it forks, which is only safe where there are no threads.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

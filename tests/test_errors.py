@@ -1,7 +1,5 @@
 """The error tree: each class owns an exit code, and the command line keeps to it."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 

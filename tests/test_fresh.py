@@ -1,7 +1,5 @@
 """A change is seen by any one sign of it: the time of the file, its size, or the place that it has."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Bounds of the house: lengths, names, types. Every list of exceptions only shrinks."""
 
-from __future__ import annotations
-
 import ast
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """The layers of the house: who may import whom, how large a room may be, where each library is used."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

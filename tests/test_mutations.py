@@ -1,7 +1,5 @@
 """The drill that breaks the package tells a test that notices from one that does not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

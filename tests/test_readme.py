@@ -1,7 +1,5 @@
 """README.md does what it says."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The measurement of scale: what it says of its figures. It is run by hand (docs/benchmarks.md)."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Start-up is a feature: what a plain recall and the help never import."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

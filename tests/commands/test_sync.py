@@ -1,7 +1,5 @@
 """mem sync: two machines, one memory; nothing else of the home folder is ever touched."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

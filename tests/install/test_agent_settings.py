@@ -1,7 +1,5 @@
 """Our hooks in somebody else's settings: in, once, and out again without a trace."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import subprocess

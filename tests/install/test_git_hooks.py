@@ -1,7 +1,5 @@
 """Our section in a git hook: above whatever ends the script, and out again without a trace."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """mem init: in place once, and gone without a trace."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

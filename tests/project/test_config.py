@@ -1,7 +1,5 @@
 """Configuration: what is allowed, who may say it, and how a mistake is shown."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """How to install more, from how this installation came to be."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Git as it is on disk: work trees, submodules, and what is kept out of commits."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

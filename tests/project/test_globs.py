@@ -1,7 +1,5 @@
 """Patterns mean what gitignore and a shell say, and cost time in proportion to their length."""
 
-from __future__ import annotations
-
 import os
 import time
 from fnmatch import fnmatchcase

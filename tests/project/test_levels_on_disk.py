@@ -1,7 +1,5 @@
 """Where the root is, which files are memory files, and how they are read."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Memory that people and other tools keep is found where it lies, bounded, and never leads out."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -4,8 +4,6 @@ follows.
 The calls are the real ones; they are only listened to.
 """
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What lies in a repository is read through one door: regular, bounded, and never out of the root."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Databases of other programs: whatever is in them, reading ends."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

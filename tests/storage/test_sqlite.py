@@ -1,7 +1,5 @@
 """All or nothing, and of one moment: on a real index file with two connections."""
 
-from __future__ import annotations
-
 import sqlite3
 from pathlib import Path
 

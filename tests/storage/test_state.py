@@ -1,7 +1,5 @@
 """The state file: private, per project, and never in the way."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import stat

@@ -1,7 +1,5 @@
 """Writes are proved with real files, real processes and real signals; full disks: attacks/test_disk.py."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal
