@@ -10,18 +10,13 @@ from memcli.cli.program import run
 
 PROMPT = "The upstream is rate-limiting us: our Retrier goes past its attempt budget and crosses the window"
 CHAT = [
-    (
-        "user",
-        "the upstream blocks us with 429s, I think the Retrier's attempt budget is too aggressive",
-    ),
+    ("user", "the upstream blocks us with 429s, I think the Retrier's attempt budget is too aggressive"),
     ("assistant", "I will look at the attempt budget of the Retrier."),
     ("user", "Seven. Eight crosses the window."),
-    (
-        "assistant",
-        "Understood: the attempt budget is exactly 7, since the 8th crosses the rate window.",
-    ),
+    ("assistant", "Understood: the attempt budget is exactly 7, since the 8th crosses the rate window."),
     ("user", "thanks"),
-]
+]  # fmt: skip
+ONLY = "--history", "only"
 
 
 @pytest.fixture
@@ -29,29 +24,16 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository with a commit, a session of Claude Code, and no memory."""
     root, home = tmp_path / "shop", tmp_path / "home"
     root.mkdir()
-    for name, value in (
-        ("HOME", home),
-        ("MEM_HOME", home),
-        ("XDG_STATE_HOME", tmp_path / "state"),
-        ("XDG_DATA_HOME", tmp_path / "data"),
-    ):
-        monkeypatch.setenv(name, str(value))
-    monkeypatch.setenv("MEM_EMBEDDER", "none")
+    for name in ("HOME", "MEM_HOME"):
+        monkeypatch.setenv(name, str(home))
+    for name in ("state", "data"):
+        monkeypatch.setenv(f"XDG_{name.upper()}_HOME", str(tmp_path / name))
     monkeypatch.setenv("MEM_NOW", "2026-04-01")
     monkeypatch.chdir(root)
-    who = ["-c", "user.name=Ana", "-c", "user.email=a@x"]
-    for arguments in (
-        ["init", "-qb", "main"],
-        [
-            *who,
-            "commit",
-            "-q",
-            "--allow-empty",
-            "-m",
-            "Percent before fixed discounts\n\nFinance wants percent discounts applied before fixed ones.",
-        ],
-    ):
-        subprocess.run(["git", *arguments], cwd=root, check=True)
+    subprocess.run(["git", "init", "-qb", "main"], check=True)
+    commit(
+        "Percent before fixed discounts\n\nFinance wants percent discounts applied before fixed ones."
+    )
     session = home / ".claude/projects/x/5f0e1a52-aaaa.jsonl"
     session.parent.mkdir(parents=True)
     lines = [
@@ -61,6 +43,11 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ]  # fmt: skip
     session.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return root
+
+
+def commit(message: str) -> None:
+    who = "-c", "user.name=Ana", "-c", "user.email=a@x"
+    subprocess.run(["git", *who, "commit", "-q", "--allow-empty", "-m", message], check=True)
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
@@ -73,32 +60,18 @@ def test_history_is_found_without_any_memory(
 ) -> None:
     """In a block, in one list, by its handle; the second run reads nothing; nothing in the tree."""
     report = json.loads(said(capsys, "index", "--history", "--json"))
-    assert (report["sessions"], report["commits"], report["agents"], report["problems"]) == (
-        1,
-        1,
-        ["claude"],
-        [],
-    )
+    assert (report["sessions"], report["commits"], report["problems"]) == (1, 1, [])
     again = json.loads(said(capsys, "index", "--history", "--json"))
     assert again["new"] == {"sessions": 0, "exchanges": 0, "commits": 0}
     block = said(capsys, "recall", PROMPT)
-    assert (
-        "exactly 7" in block and "untrusted" in block and "session with claude, 2026-03-04" in block
-    )
+    assert all(t in block for t in ("exactly 7", "untrusted", "session with claude, 2026-03-04"))
     hit = json.loads(said(capsys, "recall", PROMPT, "--ranked", "--json"))["hits"][0]
     assert (hit["layer"], hit["source"], hit["session_id"], hit["agent"], hit["level"]) == (
         "history", "session", "5f0e1a52-aaaa", "claude", None,
     )  # fmt: skip
-    assert (
-        hit["id"].startswith("s:5f0e1a5.") and hit["turn"] and hit["date"].startswith("2026-03-04")
-    )
-    assert "Seven" in said(capsys, "show", "s:5f0e1a5") and "Percent" in said(
-        capsys,
-        "recall",
-        "percent discounts and fixed ones: which is applied before",
-        "--history",
-        "only",
-    )
+    assert hit["id"][:10] == "s:5f0e1a5." and hit["turn"] and hit["date"][:10] == "2026-03-04"
+    assert "Seven" in said(capsys, "show", "s:5f0e1a5")
+    assert "Percent" in said(capsys, "recall", "percent and fixed discounts: which first?", *ONLY)
     assert said(capsys, "recall", PROMPT, "--history", "off") == ""
     assert said(capsys, "recall", PROMPT, "--agent", "codex") == ""
     assert said(capsys, "recall", PROMPT, "--until", "2026-01-01") == ""
@@ -110,29 +83,11 @@ def test_recall_adds_a_new_commit_and_doctor_names_the_record(
 ) -> None:
     """Few new commits are there without being asked for."""
     said(capsys, "index", "--history")
-    message = "Tombstones suppress tags of lower precedence only\n\nA tombstone never removes a tag that a higher source asserts."
-    subprocess.run(
-        [
-            "git",
-            "-c",
-            "user.name=Ana",
-            "-c",
-            "user.email=a@x",
-            "commit",
-            "-q",
-            "--allow-empty",
-            "-m",
-            message,
-        ],
-        check=True,
+    commit(
+        "Tombstones suppress tags of lower precedence only\n\nNever a tag that a higher source asserts."
     )
-    assert "lower precedence" in said(
-        capsys,
-        "recall",
-        "do tombstones suppress tags that a higher source asserts?",
-        "--history",
-        "only",
-    )
+    asked = "do tombstones suppress tags that a higher source asserts?"
+    assert "lower precedence" in said(capsys, "recall", asked, *ONLY)
     rows = json.loads(said(capsys, "doctor", "--json"))["checks"]
     assert next(row for row in rows if row["name"] == "history")["status"] == "PASS"
 
@@ -144,8 +99,7 @@ def test_commits_that_have_only_a_subject_are_shown_side_by_side(
     subjects = [f"Tidy the {word} page of the manual" for word in "colour shape order size".split()]
     subjects += ["Fix the limit of parallel tool calls", "Order results of parallel tool calls"]
     for subject in subjects:
-        command = ["git", "-c", "user.name=Ana", "-c", "user.email=a@x", "commit", "-qm", subject]
-        subprocess.run([*command, "--allow-empty"], check=True)
+        commit(subject)
     said(capsys, "index", "--history")
     found = said(capsys, "recall", "how do parallel tool calls run")
     assert all(subject in found for subject in subjects[-2:])
@@ -158,19 +112,18 @@ def test_the_first_commits_of_a_repository_are_found_by_recall(
     """It had none when the record was made."""
     subprocess.run(["git", "checkout", "-q", "--orphan", "anew"], check=True)
     said(capsys, "index", "--history")
-    command = ["git", "-c", "user.name=Ana", "-c", "user.email=a@x", "commit", "--allow-empty"]
-    subprocess.run([*command, "-qm", "Tombstones keep tags of higher sources"], check=True)
-    assert "c:" in said(capsys, "recall", "do tombstones keep tags?", "--history", "only")
+    commit("Tombstones keep tags of higher sources")
+    assert "c:" in said(capsys, "recall", "do tombstones keep tags?", *ONLY)
 
 
 def test_what_is_forgotten_stays_forgotten(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The transcript is still there; a dry run deletes nothing."""
     said(capsys, "extract")
     assert "would forget" in said(capsys, "forget", "--session", "s:5f0e1a5", "--dry-run")
-    assert "exactly 7" in said(capsys, "recall", PROMPT, "--history", "only")
+    assert "exactly 7" in said(capsys, "recall", PROMPT, *ONLY)
     assert "forgot" in said(capsys, "forget", "--session", "s:5f0e1a5")
     said(capsys, "index", "--history")
-    assert "exactly 7" not in said(capsys, "recall", PROMPT, "--history", "only")
+    assert "exactly 7" not in said(capsys, "recall", PROMPT, *ONLY)
     said(capsys, "show", "s:5f0e1a5", code=2)
     said(capsys, "forget", code=2)
 
