@@ -97,8 +97,7 @@ class App:
         with self.workspace.hold(verb):
             self.project.relist()
             report = plan()
-            done = self.workspace.write(report.patches, verb, note=note(report))
-        self.notes += [f"finished an interrupted write of {name}" for name in done.recovered]
+            self.notes += self.workspace.write(report.patches, verb, note=note(report))
         return report
 
     def state(self, wait: float = 10.0, best_effort: str | None = None) -> Opened[State]:

@@ -102,12 +102,10 @@ def _mend_leftovers(scene: Scene, dry_run: bool) -> Mended:
     app, rows = scene.app, _leftovers(scene.app)
     if not rows or dry_run:
         return Mended([f"mend that {what}: {path}" for what, path in rows])
-    report = app.workspace.recover()
+    done = app.workspace.recover()
     with app.workspace.hold("doctor"):
         durable.sweep({Path(path).parent for _, path in rows})
     app.project.relist()
-    done = [f"finished an interrupted write of {name}" for name in report.recovered]
-    done += [f"set aside what was meant for {k.path}: {k.copy}" for k in report.kept if k.copy]
     return Mended([*done, *(f"removed {path}" for _, path in rows if not os.path.exists(path))])
 
 

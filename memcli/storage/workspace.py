@@ -21,22 +21,8 @@ from memcli.storage.durable import UNCHANGED, refusing, silent
 from memcli.storage.files import refuse_links
 from memcli.storage.journal import StaleError, Step, WriteRecord, folders_of
 
-__all__ = ["StaleError", "Workspace", "WriteReport", "silent"]
-
-
-class Kept(NamedTuple):
-    """`path` was edited while a write of it lay unfinished; its text is in `copy`, if any."""
-
-    path: str
-    copy: str
-
-
-class WriteReport(NamedTuple):
-    """Files written; what was first done for a killed writer: names, texts set aside."""
-
-    written: tuple[str, ...]
-    recovered: tuple[str, ...]
-    kept: tuple[Kept, ...]
+__all__ = ["StaleError", "Workspace", "silent"]
+KEPT = "an unfinished write of"
 
 
 class LastWrite(NamedTuple):
@@ -74,12 +60,11 @@ class Workspace:
         self._journals = journal.Journals(state, self._root, trace)
         self.notes = self._journals.notes
         self._lock = durable.WriteLock(state / "write.lock", self._now)
-        self._recovered: list[str] = []
-        self._kept: list[Kept] = []
+        self._told: list[str] = []  # what was first done for a killed writer
 
     def write(
         self, patches: Sequence[Patch], verb: str, *, wait: float = 10.0, note: Sequence[str] = ()
-    ) -> WriteReport:
+    ) -> list[str]:
         """Apply all patches or none; on return they are on disk and `undo` can take them back.
 
         `note` is found in `notes` from the moment on at which the write is certain to happen. A new
@@ -92,7 +77,7 @@ class Workspace:
             with self.hold(verb, wait=wait):
                 steps = self._steps(changed)
                 self._apply(WriteRecord(self._root, verb, self._now, steps, note=tuple(note)))
-        return self._report(tuple(patch.path for patch in changed))
+        return self._said()
 
     @contextmanager
     def hold(self, verb: str, *, wait: float = 10.0) -> Iterator[None]:
@@ -101,22 +86,29 @@ class Workspace:
             yield
             return
         self._trace("lock")
-        with self._telling_kept(), self._lock.taken(verb, wait) as dead:
-            if dead:
-                own = (self._journals.own.parent, self._journals.state / "aside")
-                durable.sweep([*map(Path, dead.folders), *own])
-                if not self._journals.pending():
-                    durable.remove_empty(dead.made)
-            self._recover()
-            yield
+        try:
+            with self._lock.taken(verb, wait) as dead:
+                if dead:
+                    own = (self._journals.own.parent, self._journals.state / "aside")
+                    durable.sweep([*map(Path, dead.folders), *own])
+                    if not self._journals.pending():
+                        durable.remove_empty(dead.made)
+                self._recover()
+                yield
+        except MemError as error:  # a text set aside must not go unmentioned
+            error.hint = "; ".join([*(line for line in self._told if KEPT in line), error.hint])
+            raise
 
-    def recover(self, *, wait: float = 10.0) -> WriteReport:
-        """Finish what a killed writer left (call it before planning). Else one look, no lock."""
+    def recover(self, *, wait: float = 10.0) -> list[str]:
+        """Finish what a killed writer left (call it before planning), and say what was done.
+
+        With nothing to finish it is one look, without the lock.
+        """
         lock = self._lock.path
         if self._journals.pending() or (lock.exists() and lock.stat().st_size):
             with self.hold("recover", wait=wait):
                 pass
-        return self._report(())
+        return self._said()
 
     def undo(self, *, wait: float = 10.0) -> list[str]:
         """Take back the last write; the files. Raises RefusedError when one has changed."""
@@ -277,16 +269,16 @@ class Workspace:
         durable.sweep(folders)
         refused = [step for step in record.steps if not self._may_write(step, record.root)]
         edited = journal.edited(record.steps, refused)
-        kept = [self._keep(step) for step in edited]
+        copies = {step.name: self._copy(step) for step in edited}
         others = [step for step in record.steps if step not in edited]
         try:
             self._finish(record, [step for step in others if journal.found(step) == "before"], {})
         except MemError:
             if pending in self._journals.pending():  # else it was taken back: that is settled, too
-                durable.discard(Path(item.copy) for item in kept if item.copy)
+                durable.discard(Path(copy) for copy in copies.values() if copy)
                 raise
-        self._recovered += [step.name for step in others]
-        self._kept += kept
+        self._told += [f"finished an interrupted write of {step.name}" for step in others]
+        self._told += [f"{KEPT} {name} is kept in {c}" for name, c in copies.items() if c]
 
     def _may_write(self, step: Step, root: str) -> bool:
         """False where a link, or a journal that is not ours, leads out since the crash."""
@@ -294,28 +286,17 @@ class Workspace:
             return bool(self._target(str(step.path), root))
         return False
 
-    def _keep(self, step: Step) -> Kept:
+    def _copy(self, step: Step) -> str:
+        """Where its owner finds a text that can no longer be written, "" for none."""
         if step.after is None:
-            return Kept(step.name, "")
+            return ""
         copy = self._journals.aside(step.path.name)
         self._journals.save(copy, step.after)
-        return Kept(step.name, str(copy))
+        return str(copy)
 
-    def _report(self, written: tuple[str, ...]) -> WriteReport:
-        report = WriteReport(written, tuple(self._recovered), tuple(self._kept))
-        self._recovered, self._kept = [], []
-        return report
-
-    @contextmanager
-    def _telling_kept(self) -> Iterator[None]:
-        """A failure leaves no report, but a text set aside must not go unmentioned."""
-        try:
-            yield
-        except MemError as error:
-            kept = (item for item in self._kept if item.copy)
-            told = (f"an unfinished write of {item.path} is kept in {item.copy}" for item in kept)
-            error.hint = "; ".join([*told, error.hint])
-            raise
+    def _said(self) -> list[str]:
+        told, self._told = self._told, []
+        return told
 
 
 def _encoded(name: str, text: str | None) -> bytes | None:

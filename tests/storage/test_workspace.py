@@ -126,6 +126,12 @@ def outcome(pid: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
+def kept(told: list[str]) -> list[tuple[str, str]]:
+    """Files whose text was set aside, and where."""
+    found = (line.removeprefix("an unfinished write of ") for line in told if " is kept " in line)
+    return [(name, copy) for name, _, copy in (line.partition(" is kept in ") for line in found)]
+
+
 def wait_for(path: Path) -> None:
     deadline = time.monotonic() + 10
     while not path.exists():
@@ -206,7 +212,7 @@ def test_bytes_survive(house: House, data: bytes) -> None:
 def test_a_patch_without_change_writes_nothing(house: House) -> None:
     path = house.put("MEMORY.md", b"same")
     inode = path.stat().st_ino
-    assert house.workspace().write([house.patch("MEMORY.md", "same")], "add").written == ()
+    assert house.workspace().write([house.patch("MEMORY.md", "same")], "add") == []
     assert path.stat().st_ino == inode
     assert not house.state.exists()
 
@@ -378,8 +384,8 @@ def test_killed_at_each_step_it_is_all_old_before_the_commit_and_all_new_after(r
         assert_each_whole(patches)
         report = house.workspace().recover()
         assert assert_settled(house, patches) == (number > points.index(("commit", 1))), (step, nth)
-        assert report.kept == ()
-        assert house.workspace().recover() == ((), (), ())
+        assert not any("kept" in line for line in report)
+        assert house.workspace().recover() == []
 
 
 def test_killed_at_each_step_of_an_undo_nothing_is_lost(ram: Path) -> None:
@@ -414,7 +420,8 @@ def test_the_next_write_finishes_first_even_one_of_another_root(ram: Path) -> No
     crash(house, patches, 3)
     other = house.workspace(root=house.root / "other")
     report = other.write([house.patch("other/MEMORY.md", "o")], "add")
-    assert sorted(report.recovered) == sorted(patch.path for patch in patches)
+    told = [f"finished an interrupted write of {patch.path}" for patch in patches]
+    assert sorted(report) == sorted(told)
     assert on_disk(patches) == texts(patches)[1]
     assert other.undo() == [str(house.root / "other/MEMORY.md")]
     assert sorted(house.workspace().undo()) == sorted(patch.path for patch in patches)
@@ -439,10 +446,10 @@ def test_files_edited_after_the_crash_are_left_and_their_text_is_kept(ram: Path)
     house, patches = six_files(ram / "one")
     crash(house, patches, 1)
     edited = house.put("tasks/c.md", b"edited")
-    (kept,) = house.workspace().recover().kept
-    assert kept.path == str(edited)
-    assert Path(kept.copy).read_text() == texts(patches)[1][str(edited)]
-    assert stat.S_IMODE(Path(kept.copy).stat().st_mode) == 0o600
+    ((name, copy),) = kept(house.workspace().recover())
+    assert name == str(edited)
+    assert Path(copy).read_text() == texts(patches)[1][str(edited)]
+    assert stat.S_IMODE(Path(copy).stat().st_mode) == 0o600
     assert edited.read_bytes() == b"edited"
     rest = [patch for patch in patches if patch.path != str(edited)]
     assert on_disk(rest) == texts(rest)[1]
@@ -453,8 +460,8 @@ def test_a_source_waits_for_an_archive_that_could_not_be_written(ram: Path) -> N
     house, patches = six_files(ram / "one")
     crash(house, patches, 1)
     archive = house.put("MEMORY.archive.md", b"edited")
-    kept = house.workspace().recover().kept
-    assert {item.path for item in kept} == {str(archive), str(house.root / "MEMORY.md")}
+    found = {name for name, _ in kept(house.workspace().recover())}
+    assert found == {str(archive), str(house.root / "MEMORY.md")}
     for name, side in (("MEMORY.md", 0), ("tasks/c.md", 1)):
         path = str(house.root / name)
         assert Path(path).read_text() == texts(patches)[side][path]
@@ -506,7 +513,7 @@ def test_a_recovery_that_can_go_nowhere_stops_its_own_root_but_no_other(ram: Pat
     )
     assert (house.root / "other/a.md").read_bytes() == b"a"
     assert len(house.pending()) == 1
-    assert [Path(item.path).name for item in house.workspace().recover().kept] == ["c.md"]
+    assert [Path(name).name for name, _ in kept(house.workspace().recover())] == ["c.md"]
     assert house.pending() == []
 
 
