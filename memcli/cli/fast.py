@@ -53,11 +53,7 @@ def _answered(mem: App, request: RecallRequest) -> RecallReport:
     roots = [mem.options.root, *mem.options.others] if mem.options.others else []
     if not mem.options.root and mem.project.root is None:
         roots = list(mem.project.config.roots)
-    if not roots:
-        return command.recall(mem, request)
-    from memcli.commands.across import recall_across
-
-    return recall_across(mem, roots, request)
+    return command.recall_across(mem, roots, request) if roots else command.recall(mem, request)
 
 
 def _then(mem: App, at: str) -> AbstractContextManager[App]:

@@ -164,7 +164,6 @@ class _Tools:
         return self._try(call)
 
     def _try(self, call: Callable[[], T]) -> T:
-        """What `call` returns; a failure becomes an answer that the agent can act on."""
         try:
             with self._lock:
                 return call()

@@ -72,7 +72,6 @@ def init(
 
 
 def _wants_history(mem: App) -> bool:
-    """Whether a person wants the past to be found; asked once."""
     from memcli.commands.history import record_path
 
     path = record_path(mem)
@@ -82,7 +81,6 @@ def _wants_history(mem: App) -> bool:
 
 
 def _wanted_learner(mem: App) -> str:
-    """What a person wants to learn with, "" where that is settled; asked once."""
     from shutil import which
 
     settings = mem.project.settings

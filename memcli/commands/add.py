@@ -202,7 +202,6 @@ def is_around(project: Project, place: Place, level: str, job: str = "", task: s
 
 
 def _reinforced(app: App, request: AddRequest, body: str) -> AddReport | None:
-    """One count more for the live entry that says the same where readers would see it."""
     if not app.project.listing.files:
         return None
     app.refresh()
@@ -220,7 +219,6 @@ def _reinforced(app: App, request: AddRequest, body: str) -> AddReport | None:
 
 
 def _nearest(app: App, request: AddRequest, body: str) -> tuple[str, str]:
-    """Path and id of the live entry that says the same; "" without one."""
     project, index, mine = app.project, app.index, claim(body)
     own = {file.name for file in project.listing.files if project.may_write(file)}
     near = {

@@ -114,7 +114,6 @@ def _by_text(project: Project, folder: Path) -> tuple[str, str, str]:
 
 
 def _detect(app: App, folder: Path) -> StageReport:
-    """The stage of INTENT.md and what told it: front matter, then rules, then a model."""
     text, found, by = _by_text(app.project, folder)
     if not text.strip():
         where = os.path.relpath(folder / "INTENT.md", app.project.root)
@@ -149,7 +148,6 @@ def stage_ends(app: App) -> tuple[StageEnd, ...]:
 
 
 def _current(project: Project, folder: Path, found: str) -> tuple[str, Patch]:
-    """The stage that `.current-stage` has, and the patch that makes it another."""
     path = folder / ".current-stage"
     text = text_to_write(project, path, most=SMALL_BYTES) or ""
     before = text if os.path.lexists(path) else None
@@ -157,7 +155,6 @@ def _current(project: Project, folder: Path, found: str) -> tuple[str, Patch]:
 
 
 def _retired(project: Project, folder: Path, report: StageReport) -> StageReport:
-    """Retire the stage's live task entries: at the root the project's, else the job's."""
     retired: list[tuple[str, str, str]] = []
     skipped: list[Problem] = []
     patches: list[Patch] = []

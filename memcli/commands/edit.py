@@ -94,7 +94,6 @@ def _patches(app: App, changes: ChangeSet) -> Iterator[Patch]:
 
 
 def _spot_of(app: App, changes: ChangeSet, prefix: str, *, archived: bool | None) -> Spot:
-    """File and position of the one entry meant; of an archive's versions, the latest."""
     place = writable(app, prefix, archived=archived)
     memory = _hold(app, changes, place.path)
     found = [at for at, entry in enumerate(memory.entries) if entry.id == place.entry]
@@ -105,7 +104,6 @@ def _spot_of(app: App, changes: ChangeSet, prefix: str, *, archived: bool | None
 
 
 def _hold(app: App, changes: ChangeSet, name: str) -> MemoryFile:
-    """Read a file that is to be changed, once; one that does not exist is empty."""
     if name not in changes.files:
         file = app.project.found(name)
         with nothing_written(name):
@@ -198,7 +196,6 @@ def edit(app: App, request: EditRequest, *, dry_run: bool = False) -> EditReport
 
 
 def _find(app: App, prefix: str) -> _Standing:
-    """The entry or section meant, as its file has it now."""
     place = writable(app, prefix)
     if file := app.project.found(place.path):
         with nothing_written(place.path):
@@ -235,7 +232,6 @@ def _by_options(app: App, request: EditRequest) -> EditReport:
 
 
 def _edited_copy(app: App, found: _Standing) -> str:
-    """The path of a copy that a person has had in an editor."""
     environ = app.project.environ
     command = environ.get("VISUAL") or environ.get("EDITOR") or ""
     if not command.strip():
@@ -285,7 +281,6 @@ def _check_secrets(text: str) -> None:
 
 
 def _report(found: _Standing, after: MemoryFile, now: Entry) -> EditReport:
-    """What changed, by the names of the keys."""
     was, before = found.entry, found.memory.text
     changed = [name for name in _FIELDS if getattr(was, name) != getattr(now, name)]
     for key in {**was.extra, **now.extra}:

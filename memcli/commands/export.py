@@ -58,8 +58,6 @@ def export(app: App, target: str, *, lines: int = 200, size: int = 25_000) -> Ex
 
 
 def _files(project: Project, filters: view.Filters) -> tuple[_Read, list[Problem]]:
-    """The files in view, the levels one is in first, inside out: their texts and entries."""
-
     def far(file: FoundFile) -> tuple[bool, int, str]:
         place, depth = file.place, OUTERMOST[file.place.level]
         around = place.job in ("", project.view.job) and place.task in ("", project.view.task)

@@ -68,7 +68,6 @@ def _read(project: Project, path: str, form: str) -> importers.ImportSource:
 
 
 def _known(project: Project, level: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """The entry that each id ever written leads to; bodies and ids of the live ones in view too."""
     ids: dict[str, str] = {}
     live: list[tuple[str, str]] = []
     for file in project.listing.files:
@@ -88,7 +87,6 @@ def _known(project: Project, level: str) -> tuple[dict[str, str], list[tuple[str
 
 
 def _fate(draft: ImportDraft, level: str, seen: set[str]) -> str:
-    """What becomes of a draft: private, refused, injected, known or fresh."""
     parts = (draft.title, draft.text, *draft.tags, *draft.paths)
     if draft.private and level != "global":
         return "private"
@@ -102,7 +100,6 @@ def _fate(draft: ImportDraft, level: str, seen: set[str]) -> str:
 
 
 def _cleaned(draft: ImportDraft) -> ImportDraft:
-    """The draft without control characters, private parts and halves of characters."""
     title, text = (
         controls.strip_private(controls.strip_controls(re.sub("[\ud800-\udfff]", "\ufffd", each)))
         for each in (draft.title, draft.text)

@@ -56,7 +56,6 @@ def index(
 
 
 def _embed(app: App, progress: Callable[[int, int], None]) -> Embedded | None:
-    """Make the vectors that are missing; None without an embedder or a place to keep them."""
     model, failed, hint = app.project.config.embedder, "", ""
     try:
         embedder = app.providers.embedder

@@ -87,7 +87,6 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> InitReport:
 
 
 def _told(root: Path, listing: Listing, found: Sequence[str]) -> list[str]:
-    """What memory there is already, folder by folder, and the line that adds what looks like it."""
     folders = Counter("".join(name.rpartition("/")[:2]) or name for name in found)
     counted = (f"{name} ({n})" if name.endswith("/") else name for name, n in folders.items())
     told = [f"found memory, in view as it is: {each}" for each in sorted(counted)]
@@ -97,7 +96,6 @@ def _told(root: Path, listing: Listing, found: Sequence[str]) -> list[str]:
 
 
 def _learner(project: Project, name: str) -> Target:
-    """The user's configuration, in which what sessions are learned from with is named."""
     path = config.user_file(project.home, project.environ)
     value = "none" if name == "rules" else name
 

@@ -113,7 +113,6 @@ def _memory(app: App, path: str, within: tuple[str, ...]) -> Iterator[WhyRow]:
 
 
 def _committed(top: Path, path: str, line: int) -> Iterator[WhyRow]:
-    """The commit that last touched the line, and the last ones of the file that say something."""
     blame = ["blame", "--porcelain", "-L", f"{line},{line}", "--", path]
     last = git.run(blame, top).stdout.split(" ", 1)[0] if line else ""
     if last.strip("0"):
@@ -128,7 +127,6 @@ def _commit(doc: Doc, *, line: bool = False) -> WhyRow:
 
 
 def _said(app: App, path: str) -> Iterator[WhyRow]:
-    """The exchanges in which the file was edited: what the person wanted."""
     place = record_path(app)
     if place is None:
         return
@@ -177,7 +175,6 @@ def log(app: App, prefix: str) -> LogReport:
 
 
 def _life(project: Project, root: Path, name: str) -> tuple[list[LogRow], str]:
-    """Its rows, the oldest first, and its last title."""
     words = ["log", f"-S{name}", "--format=", "--name-only", "-z", "--relative", "--"]
     found = git.run([*words, ":(glob)**/*.md"], root)
     files = sorted({path.strip("\n") for path in found.stdout.split("\0")} - {""})

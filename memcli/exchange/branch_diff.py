@@ -104,14 +104,12 @@ def diff(app: App, revisions: str = "") -> DiffReport:
 
 
 def _units(side: BranchVersion, name: str) -> set[str]:
-    """The ids of the sections of prose of a file that is no archive."""
     memory = side.files.get(name)
     found = sections(memory) if memory and not name.endswith(ARCHIVE) else ()
     return {unit.id for unit in found}
 
 
 def _standing(project: Project, head: str) -> Iterator[tuple[str, Entry]]:
-    """All that stands in the memory files of this repository, in a commit or now."""
     assert project.root is not None
     for file in project.listing.files:
         if file.place.store == "memory" and not file.name.startswith(("~", "/")):
@@ -133,7 +131,6 @@ def ask_git(root: Path, *arguments: str) -> tuple[int, str]:
 
 
 def _commit(root: Path, revision: str, *, needed: bool = True) -> str:
-    """The commit that a revision names, "" for none, where one is not `needed`."""
     name = f"{revision}^{{commit}}"
     code, out = ask_git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
     if code and needed:
@@ -154,7 +151,6 @@ def _ends(root: Path, revisions: str) -> tuple[str, str]:
 
 
 def _changed(root: Path, base: str, head: str) -> list[str]:
-    """The files below the root that differ, by their names in it; what git ignores is left out."""
     ends = [base, head] if head else [base]
     options = ("--name-only", "--no-renames", "--relative", "-z")
     code, out = ask_git(root, "diff", *options, *ends, "--", ".")
@@ -166,7 +162,6 @@ def _changed(root: Path, base: str, head: str) -> list[str]:
 
 
 def _text(root: Path, commit: str, name: str) -> str:
-    """The text of a file in a commit or, without one, now; "" where there is none."""
     if commit:
         code, out = ask_git(root, "show", f"{commit}:./{name}")
         return "" if code else decode(out.encode("utf-8", "surrogateescape"))
@@ -280,7 +275,6 @@ def _gone(one: BranchSide, after: BranchVersion) -> EntryDiff:
 
 
 def _kept(before: BranchSide, after: BranchSide) -> Iterator[EntryDiff]:
-    """What happened to an entry that is there on both sides."""
     old, new = before.entry, after.entry
     said = {"reinforcement_count", "written"}
     if old.status != new.status and "retired" in (old.status, new.status):

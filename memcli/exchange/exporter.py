@@ -52,50 +52,41 @@ class Handout(NamedTuple):
     more: int
 
 
-class _Room(NamedTuple):
-    """Lines and bytes that are left."""
-
-    lines: int
-    size: int
-
-    def less(self, lines: Sequence[str]) -> _Room | None:
-        """What these lines leave of it; None when they find no room."""
-        size = sum(len(line.encode("utf-8", "replace")) + 1 for line in lines)
-        left = _Room(self.lines - len(lines), self.size - size)
-        return left if min(left) >= 0 else None
-
-
 def compose(notes: Sequence[ExportNote], *, lines: int, size: int) -> Handout:
     """The notes that fit, best first: norms in half of the room, rules in half of the rest."""
-    room = _Room(lines, size).less([BEGIN, *HEAD, "", _more(10**6), END]) or _Room(0, 0)
-    body: list[str] = []
-    shown = 0
+    frame = [BEGIN, *HEAD, "", _more(10**6), END]
+    body, shown = list[str](), 0
     for group, share in (("norms", 2), ("rules", 2), ("lessons", 1)):
         mine = [note for note in notes if note.group == group]
-        found, count = _group(group, mine, _Room(room.lines // share, room.size // share))
-        if count and (left := room.less(found)):
-            room, body, shown = left, body + found, shown + count
+        left = size - _size(frame) - _size(body)
+        room = (lines - len(frame) - len(body)) // share
+        found, count = _group(group, mine, room, left // share)
+        body, shown = body + found * bool(count), shown + count
     more = len(notes) - shown
     tail = ["", _more(more)] if more else []
     return Handout("\n".join([BEGIN, *HEAD, *body, *tail, END]) + "\n", shown, more)
+
+
+def _size(lines: Sequence[str]) -> int:
+    return sum(len(line.encode("utf-8", "replace")) + 1 for line in lines)
 
 
 def _more(number: int) -> str:
     return f"({number} more: `mem list`)"
 
 
-def _group(group: str, notes: Sequence[ExportNote], room: _Room) -> tuple[list[str], int]:
+def _group(group: str, notes: Sequence[ExportNote], lines: int, size: int) -> tuple[list[str], int]:
     out, shown = ["", TITLES[group], ""], 0
-    left = room.less(out)
-    for note in notes if left else ():
-        lines = _norm(note, left or room) if group == "norms" else _entry(note)
-        if lines and left and (rest := left.less(lines)):
-            left, out, shown = rest, out + lines, shown + 1
+    size -= _size(out)
+    for note in notes:
+        room = (lines - len(out), size)
+        found = _norm(note, *room) if group == "norms" else _entry(note)
+        if found and len(found) <= room[0] and _size(found) <= size:
+            out, shown, size = out + found, shown + 1, size - _size(found)
     return out, shown
 
 
 def _entry(note: ExportNote) -> list[str]:
-    """One list item; a body that is too long is cut, and ends with a sign of it."""
     text = body_of(note.text, note.title).strip()
     body = cut_words(text, ENTRY_TOKENS)
     lines = [line for line in body.split("\n") if line.strip()]
@@ -109,17 +100,16 @@ def _entry(note: ExportNote) -> list[str]:
     return [f"- **{title}** ({note.facts})", *(f"  {line}" for line in safe.split("\n") if safe)]
 
 
-def _norm(note: ExportNote, room: _Room) -> list[str]:
-    """The paragraphs of an institutional file that fit, and a line when some are missing."""
+def _norm(note: ExportNote, room: int, size: int) -> list[str]:
     text = safe_text(note.text)
     text = _HASHES.sub(lambda found: "#" * min(6, len(found[1]) + 3), text).strip()
     missing = f"({note.title}: more stands in the file)"
     kept: list[str] = []
     for part in filter(None, re.split(r"\n[ \t]*\n", text)):
-        lines = [*([""] if kept else []), *part.split("\n")]
-        if room.less([*kept, *lines, missing]) is None:
+        lines = [*kept, *([""] if kept else []), *part.split("\n")]
+        if len(lines) >= room or _size([*lines, missing]) > size:
             return [*kept, missing] if kept else []
-        kept += lines
+        kept = lines
     return kept
 
 

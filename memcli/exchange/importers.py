@@ -148,7 +148,6 @@ def _cut(pattern: re.Pattern[str], text: str, *ends: str) -> str:
 
 
 def _items(text: str) -> list[str]:
-    """The items of a section that is a list of rules and nothing else; [] for any other section."""
     if _FENCE.search(text):
         return []
     items: list[list[str]] = []
@@ -276,7 +275,6 @@ def _files(path: Path, form: str) -> list[tuple[Path, str]]:
 
 
 def _rule_files(path: Path) -> Iterator[tuple[Path, str]]:
-    """The rules for agents in a project's folder, or in a folder of rules."""
     inside = path.as_posix().endswith(FOLDERS)
     folders = [path] if inside else [path / folder for folder in FOLDERS]
     names = [path / name for name in NAMES] + [path / ".github" / NAMES[-1]]
@@ -287,7 +285,6 @@ def _rule_files(path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _below(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
-    """The files below a folder, in order; links and hidden folders are not followed."""
     found = []
     for base, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -297,7 +294,6 @@ def _below(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
 
 
 def _form(path: Path, files: dict[str, str]) -> str:
-    """The format that the names and contents of these files show, "" for none."""
     for name in files:
         folder = path.parent if path.is_file() else path / os.path.dirname(name)
         in_folder = folder.as_posix().endswith(FOLDERS)

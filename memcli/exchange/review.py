@@ -78,7 +78,6 @@ def _resting(entries: Iterable[tuple[str, Entry]]) -> Iterator[Resting]:
 def _taken(
     tree: Codebase, base: str, head: str, anchors: Sequence[Anchor]
 ) -> Iterator[tuple[Anchor, str, str]]:
-    """What the branch takes away of what is named: (anchor, what, detail)."""
     ends = [base, head] if head else [base]
     status = (tree.git("diff", "--name-status", "-M70%", "-z", *ends) or "").split("\0")
     moved, gone = dict[str, str](), set[str]()
@@ -113,7 +112,6 @@ def _is(anchor: Anchor, path: str) -> bool:
 
 
 def _shares(tree: Codebase, ends: Sequence[str]) -> dict[str, float]:
-    """The files of which the branch rewrites most lines, and the share that is new."""
     found = {}
     for row in (tree.git("diff", "--numstat", "--no-renames", "-z", *ends) or "").split("\0"):
         added, taken, path = [*row.split("\t"), "", ""][:3]
@@ -125,7 +123,6 @@ def _shares(tree: Codebase, ends: Sequence[str]) -> dict[str, float]:
 
 
 def _removed_words(tree: Codebase, ends: Sequence[str]) -> set[str]:
-    """The words of the lines of code that the branch takes out."""
     out = tree.git("diff", "-U0", "--no-renames", *ends) or ""
     words, prose = set[str](), False
     for line in out.splitlines():
@@ -144,7 +141,6 @@ def _had_target(tree: Codebase, base: str, anchor: Anchor) -> bool:
 
 
 def _opposed(entries: Standing, fresh: frozenset[str]) -> Iterator[BranchFinding]:
-    """Entries of the branch that say the opposite of one that stood before, or of each other."""
     live = [(path, entry) for path, entry in entries if entry.status != "retired"]
     # a heading that only names the entry is no part of what it claims
     said = [claim(body_of(one.body, one.title).strip() or one.body) for _, one in live]

@@ -155,6 +155,5 @@ def _totals(report: DiffReport) -> str:
 
 
 def _code(text: str) -> str:
-    """A code span: in it nothing is a mention, a link or markup."""
     line = " ".join(controls.for_prompt(text).replace("`", "'").split())
     return f"`{line}`" if line else ""

@@ -247,7 +247,6 @@ def _cut(text: str, width: int) -> list[str]:
 def _fitting(
     rows: Sequence[Sequence[str]], heads: Sequence[str], spare: Sequence[str], width: int
 ) -> dict[str, int]:
-    """The columns that are shown and their widths: a title gets what the others leave."""
     every = zip(heads, zip(*rows, strict=True), strict=True)
     widths = {head: max(map(cells, (head, *found))) for head, found in every}
     title = widths.get("title", 0)

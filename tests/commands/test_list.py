@@ -70,9 +70,11 @@ def test_filters_that_nothing_passes_are_said(project: Project) -> None:
 
 def test_bullets_of_one_heading_are_told_apart(project: Project) -> None:
     """Their titles go on with how each begins."""
-    project.write("MEMORY.md", "## Rules\n- Freeze the clock in tests.\n- Never push on Friday.\n")
-    titles = {row["title"] for row in project.mem("list", "--json").json["entries"]}
-    assert titles == {"Rules: - Freeze the clock in tests.", "Rules: - Never push on Friday."}
+    rules = ("Freeze the clock in tests.", "Never push on a Friday.", "Name the seed of a flaky test.",
+             "Ask before a migration.", "Keep the changelog short.", "Read the runbook first.")  # fmt: skip
+    project.write("MEMORY.md", "## Rules\n" + "".join(f"- {rule}\n" for rule in rules))
+    rows = project.mem("list", "--json").json["entries"]
+    assert {row["title"] for row in rows} == {f"Rules: - {rule}" for rule in rules}
 
 
 def test_explained_entries_come_by_their_weight(project: Project) -> None:
