@@ -149,6 +149,7 @@ class LogRow(NamedTuple):
     what: str
     detail: str
     path: str
+    title: str = ""
 
 
 class LogReport(NamedTuple):
@@ -161,49 +162,34 @@ class LogReport(NamedTuple):
 
 def log(app: App, prefix: str) -> LogReport:
     """What was done to the entry whose id is or begins with `prefix`. Raises UsageError."""
-    project = app.project
-    root = need_root(project)
-    if git.work_tree(root) is None:
+    if git.work_tree(need_root(app.project)) is None:
         raise UsageError("there is no git repository here", "mem show tells what the file says")
     app.refresh(embed=False)
     known = app.index.entries.ids(prefix) if app.project.listing.files else []
     name = the_one(prefix, {entry for entry, _ in known}) if known else prefix
-    rows, title = _life(project, root, name)
+    rows = lives(app.project, name)[name]
     if not rows:
         raise UsageError(f"{prefix}: no entry had that id", "mem list shows ids")
-    return LogReport(name, title, tuple(reversed(rows)))
-
-
-def _life(project: Project, root: Path, name: str) -> tuple[list[LogRow], str]:
-    words = ["log", f"-S{name}", "--format=", "--name-only", "-z", "--relative", "--"]
-    found = git.run([*words, ":(glob)**/*.md"], root)
-    files = sorted({path.strip("\n") for path in found.stdout.split("\0")} - {""})
-    files += [f.name for f in project.listing.files if f.name not in files and "~" not in f.name]
-    rows, now, title = list[LogRow](), dict[str, str](), ""
-    for commit, texts in _versions(root, files, name):
-        before, now = now, {path: text for path, text in (now | texts).items() if text}
-        parsed = (
-            {path: parse(text, path) for path, text in each.items()} for each in (before, now)
-        )
-        sides = [branch_diff.version_of(project, each) for each in parsed]
-        for done in (each for each in branch_diff.changes(*sides) if each.id == name):
-            title = done.title or title
-            rows.append(LogRow(*commit, done.what, done.detail, done.path))
-    return rows, title
+    return LogReport(name, next((row.title for row in rows if row.title), ""), tuple(rows))
 
 
 READ = 12_000_000  # characters of versions of memory files that are read for all lives together
 
 
-def lives(project: Project) -> dict[str, list[LogRow]]:
-    """What was done to every entry of the repository's files, newest first, by the last commits."""
+def lives(project: Project, name: str = "") -> dict[str, list[LogRow]]:
+    """What was done to every entry (to that one) of the repository's files, newest first."""
     root, found = project.root, defaultdict[str, list[LogRow]](list)
-    files = [file for file in project.listing.files if not file.name.startswith(("~", "/"))]
-    if root is None or not files or git.work_tree(root) is None:
+    files = [file.name for file in project.listing.files if not file.name.startswith(("~", "/"))]
+    if root is None or git.work_tree(root) is None:
         return found
-    most = min(COMMITS, max(1, READ // (1 + sum(os.path.getsize(file.path) for file in files))))
+    if name:  # wherever it stood
+        words = ["log", f"-S{name}", "--format=", "--name-only", "-z", "--relative", "--"]
+        out = git.run([*words, ":(glob)**/*.md"], root).stdout
+        files += sorted({path.strip("\n") for path in out.split("\0")} - {"", *files})
+    size = sum(os.path.getsize(root / path) for path in files if (root / path).exists())
+    most = COMMITS if name else min(COMMITS, max(1, READ // (1 + size)))
     now = dict[str, MemoryFile]()
-    versions = list(_versions(root, [file.name for file in files], "", most))
+    versions = list(_versions(root, files, name, most)) if files else []
     for commit, texts in versions:
         after = {path: parse(text, path) for path, text in texts.items()}
         # What stood there before the first commit that was read is not new in it.
@@ -211,7 +197,9 @@ def lives(project: Project) -> dict[str, list[LogRow]]:
         before = {path: now.get(path, parse("", path)) for path in known}
         sides = (before, {path: after[path] for path in known})
         for done in branch_diff.changes(*(branch_diff.version_of(project, one) for one in sides)):
-            found[done.id].insert(0, LogRow(*commit, done.what, done.detail, done.path))
+            if name in ("", done.id):
+                row = LogRow(*commit, done.what, done.detail, done.path, done.title)
+                found[done.id].insert(0, row)
         now |= after
     return found
 
