@@ -19,6 +19,7 @@ from memcli.storage.files import SMALL_BYTES, Unreadable, read_file
 MOST_FILES: Final = 50_000
 MOST_BYTES: Final = 300_000_000
 BATCH: Final = 50  # names that one question to git is about
+SAMPLES: Final = 7, 20  # so many commits of memory are looked at for a lost name, then so many more
 _PROSE = (".md", ".mdx", ".rst", ".txt", ".adoc", ".markdown")  # identifiers are only spoken of
 _CODE: Final = (".", *(f":(exclude,glob)**/*{ending}" for ending in _PROSE))
 _WORD = re.compile(rb"[A-Za-z_$][\w$]{3,}")
@@ -228,8 +229,8 @@ class Codebase:
         if not left or out is None:
             return {}
         commits, fates = out.split(), dict[Anchor, Fate]()
-        step = max(1, len(commits) // 7)
-        for commit in dict.fromkeys([*commits[::step], *commits[-1:]]):
+        coarse, fine = (max(1, len(commits) // parts) for parts in SAMPLES)
+        for commit in dict.fromkeys([*commits[::coarse], *commits[-1:], *commits[::fine]]):
             was = set(self._at(commit, left))
             left -= was
             fates |= self._last_seen(was, commit)
