@@ -1,6 +1,4 @@
-"""Findings on their way into a file: ids, words made safe, and whose words they are; what a job
-noted for itself among them. Pure.
-"""
+"""Findings, and what a job noted, on their way into a file: ids, safe words, whose words. Pure."""
 
 import json
 import re
@@ -23,11 +21,8 @@ TAINTED = 0.6  # share of a finding's words that outside text has, and more than
 _CODE = re.compile(rf"`[^`\n]{{1,{ERROR_LENGTH}}}`")
 _SAID = ("text", "message", "content", "intervention", "description", "reason")
 _WHEN = ("timestamp", "time", "created_at", "at")
-REFUSED = {
-    "secret": "holds a secret",
-    "injection": "reads like a command to the agent",
-    "empty": "says nothing",
-}
+_ORDER = "reads like a command to the agent"
+REFUSED = {"secret": "holds a secret", "injection": _ORDER, "empty": "says nothing"}
 
 
 class FindingDraft(NamedTuple):

@@ -36,9 +36,7 @@ class EngineInput(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """What an engine found, and the episodes it told by segment; `drafts` is all to be placed.
-    `more` are the titles over the most of a session, `replied` is False when no reply came at all.
-    """
+    """What an engine found and told, by segment; `more`: over the most; `drafts`: to be placed."""
 
     findings: Sequence[Finding] = ()
     told: Mapping[int, EpisodeDraft] = {}
@@ -130,7 +128,10 @@ def _general(model: Model, given: EngineInput, findings: Sequence[Finding]) -> l
     asked, name = [f for f in findings if f.scope == "global"], given.project.casefold()
     if not asked:
         return []
-    ask = Ask(prompts.JUDGE, prompts.judgement(asked), schema=prompts.VERDICTS, purpose="judge")
+    rows = (f"[{i}] {f.title}: {f.body}" for i, f in enumerate(asked, 1))
+    listed = prompts.fenced("lessons", "\n".join(rows))
+    prompt = f"{listed}\ngeneral: the numbers of those that do."
+    ask = Ask(prompts.JUDGE, prompt, schema=prompts.VERDICTS, purpose="judge")
     numbers, _ = read_items(model.ask(ask).text, prompts.VERDICTS, "general")
     told = [f for i, f in enumerate(asked, 1) if i in numbers]
     return [f for f in told if len(name) < 3 or name not in f"{f.title} {f.body}".casefold()]

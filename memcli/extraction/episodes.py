@@ -1,6 +1,4 @@
-"""A session in stretches: where one subject ends and the next begins, what surprised; and a stretch
-told as an episode in its own sentences: what was done, how it ended, what decided. Pure.
-"""
+"""A session cut where one subject ends, and a stretch told as an episode in its words. Pure."""
 
 import math
 from collections import Counter
@@ -33,10 +31,8 @@ _Exchange = tuple[int, Counter[str]]  # a person's turn and the answers: its sta
 
 
 def segments(turns: Sequence[Turn], at: int = 0) -> tuple[Stretch, ...]:
-    """`turns`, of which the first is at `at` in its session, cut into at most 12 stretches.
-
-    They are cut at gaps over 3 h and at the deepest valleys of the similarity of neighbouring
-    windows (after Hearst's TextTiling): the cosine of their words weighed by rarity.
+    """`turns`, the first at `at` in its session, cut at gaps over 3 h and at the deepest valleys of
+    the similarity of neighbouring windows (after Hearst's TextTiling), at most 12 stretches.
     """
 
     @cache
@@ -141,9 +137,7 @@ def moments(turns: Sequence[Turn], start: int, end: int) -> list[int]:
 
 
 def surprises_of(said: Sequence[set[str]], rare: Mapping[str, float]) -> list[float]:
-    """How far each text, given as its words, is from the exponential mean of those before it: the
-    share of words, weighed by rarity, that are new; less for under 8 words.
-    """
+    """The share of each text's words, by rarity, that is new to the fading mean of those before."""
     event: dict[str, tuple[float, int]] = {}  # the weight of a word when it was last said, and when
     found = []
     for now, bag in enumerate(said):

@@ -36,9 +36,7 @@ NO_MODEL = 'no language model is enabled (llm = "anthropic" in the user file, or
 
 
 class ExtractRequest(NamedTuple):
-    """What to learn from: files ("-" is `text`), else this repository's sessions, with `finished`
-    those that have ended. `again` asks the model also where only memory knows of a session.
-    """
+    """What to learn from: files ("-" is `text`), else what is new; `again` asks a model anew."""
 
     transcripts: tuple[str, ...] = ()
     text: bytes = b""
@@ -54,9 +52,7 @@ class ExtractRequest(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """What one session gave. `known` says that nothing in it was new, `cut` what was not looked at,
-    `more` what was found over the most of a session; `outcome` is that of its last episode.
-    """
+    """What one session gave; `known`: nothing new; `cut`: not looked at; `more`: over the most."""
 
     session: str
     name: str
@@ -191,7 +187,12 @@ class _Extraction:
     def _learn(self, head: Learned, session: Session, first: int, home: Home, task: str) -> bool:
         """Learn from what is new in a session; whether nothing has to be tried again."""
         project, today, known = self.project, self.project.now.isoformat(), self._known(home)
-        inputs, left = self._inputs(session, home, known), placement.lessons_of(session, known)
+        inputs, every = (
+            self._inputs(session, home, known),
+            (e for f in known for e in f.memory.entries),
+        )
+        mine = (e for e in every if str(e.extra.get("session_id", "")) == session.id)
+        left = sum(entry.kind != "episode" for entry in mine)
         stretches = episodes.segments(session.turns[first:], first)
         place = (home.job_folder, self.root.name, today)
         given = EngineInput(session, first, stretches, inputs, *place, max(0, rules.MOST - left))

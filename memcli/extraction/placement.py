@@ -1,7 +1,4 @@
-"""What becomes of findings: a plan of changes to memory files in view of what is known. Pure.
-
-What other sessions taught already is reinforced; what a person threw out stays out.
-"""
+"""What becomes of findings: a plan of changes to memory files in view of what is known. Pure."""
 
 import re
 from collections import Counter
@@ -45,12 +42,6 @@ def receipt(session: Session, known: Iterable[KnownFile]) -> int:
             if name and ((own and name == session.name) or _UUID.match(key)):
                 keys.add(key)
     return max((i for i, turn in enumerate(session.turns, 1) if turn.key in keys), default=0)
-
-
-def lessons_of(session: Session, known: Iterable[KnownFile]) -> int:
-    """How many lessons a session has left in files and archives."""
-    lessons = (e for file in known for e in file.memory.entries if e.kind != "episode")
-    return sum(str(entry.extra.get("session_id", "")) == session.id for entry in lessons)
 
 
 def related(session: Session, entries: Sequence[Entry], most: int = 12) -> list[Entry]:

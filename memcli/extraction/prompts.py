@@ -145,12 +145,6 @@ def memories(texts: Sequence[str]) -> str:
     return redact_secrets(strip_private("\n".join(kept)))
 
 
-def judgement(findings: Sequence[Finding]) -> str:
-    """Which of these are project-agnostic: the question to the judge."""
-    listed = "\n".join(f"[{i}] {f.title}: {f.body}" for i, f in enumerate(findings, 1))
-    return f"{fenced('lessons', listed)}\ngeneral: the numbers of those that do."
-
-
 class Parsed(NamedTuple):
     """The findings of a reply, their outcomes, odd items, how many named no turn that was shown."""
 

@@ -1,6 +1,4 @@
-"""The scopes of extraction: what each one reads, looks for and writes, who takes part, and which
-files a session's lessons go to. Pure.
-"""
+"""The scopes of extraction: what each reads and looks for, who takes part, what goes where."""
 
 import re
 import tomllib
@@ -12,10 +10,7 @@ from memcli.text.matching import table
 
 
 class ExtractionScope(NamedTuple):
-    """A row of the table. `writes` is a key of `targets_of`; `needs` and `shows` name inputs.
-
-    `norms`: it may write to institutional.md; `rules`: it needs no model; `turns`: it reads turns.
-    """
+    """A row of the table; `writes` is a key of `targets_of`, `needs` and `shows` name inputs."""
 
     name: str
     writes: str
@@ -27,9 +22,9 @@ class ExtractionScope(NamedTuple):
     priority: str = ""
     needs: Sequence[str] = ("transcript",)
     shows: Sequence[str] = ()
-    norms: bool = False
-    rules: bool = False
-    turns: bool = True
+    norms: bool = False  # it may write to institutional.md
+    rules: bool = False  # it needs no model
+    turns: bool = True  # what it finds comes from turns
 
 
 TEXTS: Mapping[str, Any] = tomllib.loads(table("extraction/prompts.toml"))

@@ -136,19 +136,16 @@ def _about(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The files and commands that a sentence names of what the agent just did, else its last."""
     low, looks = fold(body), words.listed("looking")
-    done, named = (
-        list[tuple[str, str]](),
-        list[tuple[str, str]](),
-    )  # (file, command), the latest first
+    done: list[tuple[str, str]] = []  # (file, command), the latest first
+    named: list[tuple[str, str]] = []
     for one in takewhile(lambda each: not each.human, reversed(turns[max(0, turn - NEAR) : turn])):
         path = edited_by(one)
         name = "" if path else family(command_of(one))
         acts = {path.lower(), path.rpartition("/")[2].lower(), *name.split()[:1]} - looks - {""}
         flags = re.findall(r"(?<=--)[\w-]+", command_of(one)) if name else []
-        under = " ".join(name.split()[1:])  # of "push --force" both are said
+        under = " ".join(name.split()[1:]) or "-"  # of "push --force" both are said
         flagged = f" {under} " in low and any(f" {flag} " in low for flag in flags)
-        if any(f" {act} " in low for act in acts) or (under and flagged):
-            named.append((path, name))
+        named += [(path, name)] if flagged or any(f" {act} " in low for act in acts) else []
         done += [(path, name)] if acts else []
     meant = dict.fromkeys(named if named_only else named or done[:1])
     return tuple(path for path, _ in meant if path), tuple(f"{n}*" for _, n in meant if n)

@@ -31,9 +31,7 @@ class _Call(NamedTuple):
 
 
 def recoveries(turns: Sequence[Turn]) -> list[Finding]:
-    """The first errors that were got over in a way worth knowing: the agent says why, something
-    else had to be run first, or the command needs another option or variable.
-    """
+    """The first errors that were got over with a reason, another command, option or variable."""
     found: dict[str, Finding] = {}
     failed: dict[str, tuple[int, _Call]] = {}
     calls: list[_Call] = []

@@ -1,8 +1,6 @@
-"""What speaks for and against learning a sentence: its words, its place, what came before and
-after; and which sentences become lessons. Pure.
+"""What speaks for and against learning a sentence, and which become lessons, from 0 on. Pure.
 
-What a piece of evidence is worth stands in `weights.txt`, fitted on labelled sessions by
-`python -m tests.bench.fit_rules`. A sentence counts from 0 on.
+What a piece of evidence is worth stands in `weights.txt`: `python -m tests.bench.fit_rules`.
 """
 
 from collections import Counter, defaultdict

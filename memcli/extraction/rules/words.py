@@ -127,15 +127,13 @@ def _index(prefix: str) -> tuple[dict[str, set[str]], dict[str, list[tuple[str, 
             longer[cue.split(" ", 1)[0]].append((f" {cue} ", kind))
         else:
             whole[cue].add(kind)
-    slips = {slip: kinds for cue, kinds in whole.items() if len(cue) > 5 for slip in _slips(cue)}
+    slips: dict[str, set[str]] = {}
+    for cue, kinds in ((cue, kinds) for cue, kinds in whole.items() if len(cue) > 5):
+        for i in range(1, len(cue)):  # a letter left out, or two exchanged, behind the first
+            turned = cue[:i] + cue[i : i + 2][::-1] + cue[i + 2 :]
+            slips |= {cue[:i] + cue[i + 1 :]: kinds, turned: kinds}
     known = {word: set[str]() for word in listed("stop")} | whole
     return {**slips, **known}, dict(longer)
-
-
-def _slips(cue: str) -> Iterator[str]:
-    """A letter left out, or two exchanged, behind the first."""
-    for i in range(1, len(cue)):
-        yield from (cue[:i] + cue[i + 1 :], cue[:i] + cue[i : i + 2][::-1] + cue[i + 2 :])
 
 
 @lru_cache(maxsize=1 << 16)
