@@ -94,9 +94,9 @@ def extract(
         wrote(mem, written, sessions.moment_text)
         return ProviderError.code if written.failed else 0
     request = command.ExtractRequest(
-        tuple(transcripts or ()), boundary.read_stdin() if "-" in (transcripts or ()) else b"",
-        tuple(scope or ()), engine, all, job, "".join(mem.options.tasks[-1:]), format, show_prompt,
-        finished, again,
+        tuple(transcripts or ()), tuple(scope or ()),
+        boundary.read_stdin() if "-" in (transcripts or ()) else b"", engine, all, finished,
+        job, "".join(mem.options.tasks[-1:]), again, format, show_prompt,
     )  # fmt: skip
     blocked = mem.project.root is not None and finished and not mem.options.dry_run
     if why := blocked and write_blocker(mem.project):

@@ -39,42 +39,42 @@ class ExtractRequest(NamedTuple):
     """What to learn from: files ("-" is `text`), else what is new; `again` asks a model anew."""
 
     transcripts: tuple[str, ...] = ()
-    text: bytes = b""
     scopes: tuple[str, ...] = ()
+    text: bytes = b""
     engine: str = "auto"
     all: bool = False
+    finished: bool = False
     job: str = ""
     task: str = ""
+    again: bool = False
     format: str = ""
     show_prompt: bool = False
-    finished: bool = False
-    again: bool = False
 
 
 class Learned(NamedTuple):
     """What one session gave; `known`: nothing new; `cut`: not looked at; `more`: over the most."""
 
+    turns: int
     session: str
     name: str
     format: str
-    turns: int
     known: bool = False
+    note: str = ""
     events: tuple[placement.PlacedFinding, ...] = ()
+    outcome: str = ""
     dropped: Mapping[str, int] = {}
     skipped: tuple[Skipped, ...] = ()
     failed: tuple[tuple[str, str], ...] = ()
     cut: tuple[str, ...] = ()
-    outcome: str = ""
-    note: str = ""
     more: tuple[str, ...] = ()
 
 
 class ExtractReport(NamedTuple):
     """What was learned; `more` are sessions not read, `turns` what was new in those that were."""
 
+    sessions: tuple[Learned, ...]
     engine: str
     why: str
-    sessions: tuple[Learned, ...]
     more: tuple[str, ...]
     problems: tuple[Problem, ...]
     prompts: tuple[str, ...]
@@ -95,7 +95,7 @@ def extract(app: App, request: ExtractRequest, *, dry_run: bool = False) -> Extr
     path_of, after = app.project.path_of, sorted(run.after.items())
     patches = tuple(Patch(path_of(name), run.before[name], text) for name, text in after)
     learned, problems, shown = tuple(run.learned), tuple(run.problems), tuple(run.shown)
-    return ExtractReport(engine, why, learned, more, problems, shown, patches, run.turns)
+    return ExtractReport(learned, engine, why, more, problems, shown, patches, run.turns)
 
 
 def _engine(app: App, request: ExtractRequest) -> tuple[str, str, Model | None]:
@@ -173,7 +173,7 @@ class _Extraction:
         why |= {"lines were not understood": session.skipped}
         cut = tuple(f"{count} {what}" for what, count in why.items() if count)
         turns = session.turns[first:]
-        head = Learned(session.id, session.name, session.format, len(turns), cut=cut)
+        head = Learned(len(turns), session.id, session.name, session.format, cut=cut)
         said = any(turn.text.strip() and (turn.human or spoken(turn)) for turn in turns)
         asked = self.llm and first and position is None and not self.request.again
         if said and not asked:

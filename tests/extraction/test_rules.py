@@ -186,9 +186,7 @@ def test_thinking_aloud_settles_nothing_and_work_does() -> None:
 
 def test_what_an_agent_found_out_is_learned() -> None:
     """What fails, and why, in its own words; no reminder is asked for by a question."""
-    text = (
-        "The root cause: the driver silently ignores `mode=ro` because the address has no prefix."
-    )
+    text = "The root cause: our driver silently ignores `mode=ro` because it has no prefix."
     (one,) = found(call("Edit", file_path="/repo/a.py"), agent(text))
     assert one.kind == "pitfall" and "silently" in one.body
     assert found(human("Remember the fix of the login page?"), agent("Yes.")) == []
