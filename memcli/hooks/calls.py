@@ -103,11 +103,12 @@ def notes(count: int) -> str:
 
 def person_line(told: Told) -> str:
     """One line that says what was told: "mem: 2 notes told (cart clock; never retry)"."""
-    kept = [title if len(title) <= 50 else title[:49].rstrip() + "…" for title in told.titles]
+    titles = list(dict.fromkeys(told.titles))  # an episode may be called as what was learned in it
+    kept = [title if len(title) <= 50 else title[:49].rstrip() + "…" for title in titles]
     while len(kept) > 1 and len("; ".join(kept)) > LINE:
         kept.pop()
-    more = [f"{len(told.titles) - len(kept)} more"] if len(kept) < len(told.titles) else []
-    count = f"{notes(len(told.titles))} told ({'; '.join([*kept, *more])})"
+    more = [f"{len(titles) - len(kept)} more"] if len(kept) < len(titles) else []
+    count = f"{notes(len(titles))} told ({'; '.join([*kept, *more])})"
     parts = [*told.news, *([count] if kept else [])]
     return f"mem: {'; '.join(parts)}" if parts else ""
 

@@ -127,7 +127,8 @@ def _learn(app: App, paths: tuple[str, ...]) -> str:
         request = ExtractRequest(transcripts=paths, finished=not paths)
         sessions = pipeline.run(app, request).extract.sessions
         events = [event for session in sessions for event in session.events]
-        _announce(app, [event.title for event in events if event.what == "learned"])
+        learned = dict.fromkeys(event.title for event in events if event.what == "learned")
+        _announce(app, list(learned))
     except (MemError, OSError) as error:
         return f"{type(error).__name__}: {getattr(error, 'what', error)}"
     failed = {scope for session in sessions for scope, _ in session.failed}
