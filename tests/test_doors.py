@@ -32,6 +32,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "diagnostics/installation": ({"glob"}, "records in the user's state folder"),
     "history/record": ({"open"}, "makes its file in the user's state folder"),
     "hooks/protocol": ({"open"}, "os.devnull"),
+    "storage/sqlite": ({"open"}, "makes its file in the user's state folder"),
     "commands/completion": ({"read_text"}, "the package's own completions"),
     "providers/embed/local": ({"read_bytes", "glob", "open"}, "the model that the user installed"),
     "providers/embed/onnx": ({"read_bytes", "open"}, "the model that the user's file names"),

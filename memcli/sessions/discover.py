@@ -15,7 +15,8 @@ from memcli.sessions.formats.parts import TABLES
 from memcli.sessions.gather import Lines, mapping, parse
 from memcli.sessions.reader import open_plain
 from memcli.storage import sqlite
-from memcli.storage.files import SMALL_BYTES, read_text
+from memcli.storage.files import SMALL_BYTES, read_text, state_dir
+from memcli.storage.sqlite import Owner, Owners, remembered
 
 FAR: Final = 1 << 20  # bytes at the head of a file in which the folder is looked for
 
@@ -29,14 +30,6 @@ class FoundSession(NamedTuple):
     cwd: str
     mtime: int
     size: int
-    parent: str = ""
-
-
-class Owner(NamedTuple):
-    """Of a session file: the session, the folder it was held in, and the session it belongs to."""
-
-    session: str
-    cwd: str
     parent: str = ""
 
 
@@ -64,23 +57,37 @@ def discover(environ: Mapping[str, str], folders: Sequence[Path], *, newer: int 
     found: list[FoundSession] = []
     unread: list[tuple[Path, str]] = []
     looked = []
-    for agent, folder in stores(environ).items():
-        files, before = _files(folder, _AGENTS[agent][0]), len(found)
-        for path in files:
-            try:
-                state = path.stat()
-                recent = state.st_mtime_ns >= newer
-                owner = _AGENTS[agent][1](path, folder, wanted) if recent else None
-            except DataError as error:
-                unread.append((path, error.what.removeprefix(f"{path}: ")))
-            except OSError as error:
-                unread.append((path, (error.strerror or str(error)).lower()))
-            else:
-                if owner and owner.cwd and _inside(owner.cwd, wanted):
-                    at = owner.session, owner.cwd, state.st_mtime_ns, state.st_size, owner.parent
-                    found.append(FoundSession(path, agent, *at))
-        looked.append(Looked(agent, folder, len(files), len(found) - before))
+    with remembered(state_dir()) as owners:
+        for agent, folder in stores(environ).items():
+            files, before = _files(folder, _AGENTS[agent][0]), len(found)
+            for path in files:
+                try:
+                    state = path.stat()
+                    known = path, state.st_size, state.st_mtime_ns
+                    owner = (
+                        _owner(owners, agent, known, folder, wanted) if known[2] >= newer else None
+                    )
+                except DataError as error:
+                    unread.append((path, error.what.removeprefix(f"{path}: ")))
+                except OSError as error:
+                    unread.append((path, (error.strerror or str(error)).lower()))
+                else:
+                    if owner and owner.cwd and _inside(owner.cwd, wanted):
+                        at = owner.session, owner.cwd, known[2], known[1], owner.parent
+                        found.append(FoundSession(path, agent, *at))
+            looked.append(Looked(agent, folder, len(files), len(found) - before))
     return Discovery(tuple(_ordered(found)), tuple(unread), tuple(looked))
+
+
+def _owner(
+    owners: Owners, agent: str, known: tuple[Path, int, int], folder: Path, wanted: Sequence[str]
+) -> Owner:
+    owner = owners.of(*known)
+    if owner is None:
+        owner = _AGENTS[agent][1](known[0], folder, wanted)
+        if owner.cwd and known[0].suffix != ".db":  # that has sessions of many folders
+            owners.remember(*known, owner)
+    return owner
 
 
 def agents_of(path: Path, session: str) -> list[Path]:

@@ -1,13 +1,15 @@
-"""Databases of other programs, read within bounds."""
+"""Databases of other programs, read within bounds, and what is known of their session files."""
 
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from memcli.errors import DataError
+from memcli.named import NamedTuple
+from memcli.storage.files import private_dir, transaction
 
 MOST_STEPS = 2_000_000  # instructions of SQLite that reading one database may take
 STEPS_PER_BYTE = 50  # and so many more for each byte of it
@@ -75,3 +77,59 @@ def _bound(db: Database, path: Path) -> None:
         return left < 0
 
     db.set_progress_handler(too_long, _STRIDE)
+
+
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS owners (path TEXT PRIMARY KEY, size INTEGER NOT NULL,"
+    " mtime INTEGER NOT NULL, session TEXT NOT NULL, cwd TEXT NOT NULL, parent TEXT NOT NULL)"
+    " WITHOUT ROWID"
+)
+
+
+class Owner(NamedTuple):
+    """Of a session file: the session, the folder it was held in, and the session it belongs to."""
+
+    session: str
+    cwd: str
+    parent: str = ""
+
+
+Known = dict[str, tuple[int, int, Owner]]  # size and mtime of a file when its owner was found out
+
+
+class Owners:
+    """What is known of files, and what is to be remembered of them."""
+
+    def __init__(self) -> None:
+        self.known: Known = {}
+        self.new: Known = {}
+
+    def of(self, path: Path, size: int, mtime: int) -> Owner | None:
+        """The owner of a file that is as it was, or has grown: what says so stands first."""
+        before, then, owner = self.known.get(str(path), (size + 1, 0, None))
+        return None if size < before or (size == before and mtime != then) else owner
+
+    def remember(self, path: Path, size: int, mtime: int, owner: Owner) -> None:
+        """Keep it, when it is known whose the file is; an empty one may still be written to."""
+        if size:
+            self.new[str(path)] = (size, mtime, owner)
+
+
+@contextmanager
+def remembered(folder: Path) -> Iterator[Owners]:
+    """The owners that are known; new ones are kept at the end. Without a usable file, none are."""
+    path, owners = folder / "sessions.db", Owners()
+    with suppress(sqlite3.Error):
+        if path.exists():
+            with closing(sqlite3.connect(path, timeout=1)) as db:
+                for name, size, time, *own in db.execute("SELECT * FROM owners"):
+                    owners.known[name] = size, time, Owner(*own)
+    yield owners
+    with suppress(OSError, sqlite3.Error):
+        if owners.new:
+            os.close(os.open(private_dir(folder) / path.name, os.O_CREAT | os.O_WRONLY, 0o600))
+            with closing(sqlite3.connect(path, timeout=1, isolation_level=None)) as db:
+                db.execute(_TABLE)
+                kept = [(name, size, time, *own) for name, (size, time, own) in owners.new.items()]
+                with transaction(db):
+                    db.executemany("INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?, ?, ?)", kept)
