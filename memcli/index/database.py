@@ -82,12 +82,11 @@ class Index:
         return Vectors(self.db)
 
     def _look(self) -> sqlite3.Connection:
-        from urllib.parse import quote
-
         if not self.path.is_file():
             raise sqlite3.DatabaseError("no regular file")
-        address = f"file:{quote(os.fsencode(os.path.abspath(self.path)))}?mode=rw"
-        db = sqlite3.connect(address, timeout=1, isolation_level=None, uri=True)
+        db = sqlite3.connect(
+            f"{self.path.absolute().as_uri()}?mode=rw", timeout=1, isolation_level=None, uri=True
+        )
         try:
             db.execute("PRAGMA query_only = 1")
             db.execute("PRAGMA trusted_schema = 0")

@@ -65,10 +65,8 @@ def build(task: str, rarity: Callable[[Sequence[str]], Sequence[int]] | None = N
 
 
 def widened(query: Query, counts: Callable[[Sequence[str]], Sequence[int]]) -> Query:
-    """The query with a part of each word that stands nowhere as it is written.
-
-    Of a longer word its beginning: the full text knows the endings of English alone, up to three
-    letters are an ending, Korean syllables too. Of a pair of characters each that says something.
+    """The query with a part of each word that stands nowhere as written: the beginning of a longer
+    one (the full text knows the endings of English alone), each character of a pair that says much.
     """
     found: list[str] = []
     for term, count in zip(query.terms, counts(query.terms), strict=True):

@@ -30,10 +30,7 @@ BUILD_WAIT = 10.0
 _NO_ROOM = {
     getattr(sqlite3, f"SQLITE_{name}") for name in ("CANTOPEN", "FULL", "IOERR", "READONLY")
 }
-FOREIGN = (
-    "the index beside the memory was not made by you here, and is not used:"
-    " mem index --trust takes over what it paid for"
-)
+FOREIGN = "the index beside the memory was not made by you: mem index --trust takes its vectors"
 
 
 class ProjectIndex:

@@ -154,25 +154,15 @@ def make(connection: psycopg.Connection[Any]) -> bool:
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         if version(connection):
             return False
-        _make_extension(connection)
+        extension = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
+        if connection.execute(extension).fetchone() is None:
+            hint = "install pgvector 0.8 or later on the server"
+            raise ProviderError("the server lacks the extension vector (pgvector)", hint)
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
         connection.execute("CREATE SCHEMA IF NOT EXISTS mem")
         connection.execute(table("postgres/schema.sql").encode())
         connection.execute("INSERT INTO mem.version VALUES (%s)", (VERSION,))
     return True
-
-
-def _make_extension(connection: psycopg.Connection[Any]) -> None:
-    row = connection.execute(
-        "SELECT default_version, installed_version FROM pg_available_extensions"
-        " WHERE name = 'vector'"
-    ).fetchone()
-    hint = "install pgvector 0.8 or later on the server"
-    if row is None:
-        raise ProviderError("the server lacks the extension vector (pgvector)", hint)
-    have = row[1] or row[0]
-    if tuple(int(part) for part in re.findall(r"\d+", have)[:2]) < (0, 7):
-        raise ProviderError(f"pgvector {have} is too old", hint)
-    connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
 
 
 def index_vectors(connection: psycopg.Connection[Any], model: str, dim: int) -> None:

@@ -36,8 +36,7 @@ SET LOCAL hnsw.ef_search = 300;
 SELECT version FROM mem.version;
 SELECT project::text, name, team, remote, path, commit, model, dim, chunks, length
  FROM mem.projects;
-"""
-"""One state for all questions of a search, in one message: each costs the way there and back."""
+"""  # in one message, of one state
 
 Key = tuple[str, int]  # (project, chunk or file)
 _PAGE = r"(?:https?://|ssh://(?:[^@/]*@)?|(?:[\w.-]+@))([\w.-]+(?::\d+)?)[:/](.+?)(?:\.git)?/?$"

@@ -188,9 +188,7 @@ def _open(folder: Path, *, anew: bool = False) -> sqlite3.Connection:
 
 
 def _opened(path: Path) -> sqlite3.Connection | None:
-    from urllib.parse import quote
-
-    address = f"file:{quote(os.fsencode(os.path.abspath(path)))}?mode=ro&immutable=1"
+    address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
     with suppress(sqlite3.Error):
         db = sqlite3.connect(address, uri=True, check_same_thread=False)
         with suppress(sqlite3.Error):
