@@ -95,6 +95,8 @@ def test_an_oversized_hit_leads_by_its_best_part() -> None:
     got = compose(Pools(ranked=pool), limit=500)
     assert [item.key for item in got.items] == ["big", "a", "huge", "b"]
     assert got.budget.used <= 500 and 0.3 * 440 < asked[0] < 0.4 * 440
+    two = compose(Pools(ranked=pool[:2]), limit=500)
+    assert 400 < two.budget.used <= 500  # what is left in the end goes to what was cut
 
 
 def test_what_has_no_part_within_the_room_gives_way() -> None:

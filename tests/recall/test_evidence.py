@@ -68,9 +68,11 @@ def test_the_paragraph_that_has_the_words_is_shown() -> None:
 
 def test_terms_that_stand_together_win() -> None:
     """One item of a list with both words, over two far apart with one each."""
+    asked = terms({"cache": 1.0, "deploy": 1.0})
     items = ["- the cache is warm", *["- filler line"] * 30, "- clear the cache on deploy"]
     text = "\n".join([*items, *["- more filler"] * 30, "- deploy on Monday"])
-    assert "clear the cache" in best(text, terms({"cache": 1.0, "deploy": 1.0}), 12)[0]
+    assert "clear the cache" in best(text, asked, 12)[0]
+    assert "The cache is warm." in best("Filler. " * 40 + "The cache is warm.", asked, 12)[0]
 
 
 def test_text_without_blanks_is_found_by_its_pairs() -> None:

