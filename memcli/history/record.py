@@ -41,8 +41,7 @@ class RecordContents:
 
     def common(self) -> dict[str, int]:
         """In how many parts the common words stand, as the full text has them; "": of all."""
-        found: dict[str, int] = json.loads(self.note("common") or "{}")
-        return found
+        return dict(json.loads(self.note("common") or "{}"))
 
     def fault(self) -> str:
         """What is damaged, "" for nothing."""

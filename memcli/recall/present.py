@@ -163,8 +163,7 @@ def _factors(hit: Scored) -> dict[str, Any]:
 
 def _note(hit: Scored) -> str:
     factors = _factors(hit)
-    start = factors.pop("walked", "")
-    walked = f"walked from {start[:8]}, " if start else ""
+    walked = f"walked from {start[:8]}, " if (start := factors.pop("walked", "")) else ""
     known = ((name, value) for name, value in factors.items() if value is not None)
     return f"= {walked}" + ", ".join(f"{name} {value:.3g}" for name, value in known)
 
