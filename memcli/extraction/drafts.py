@@ -14,8 +14,7 @@ from memcli.sessions.speakers import clean_text, day_of, key_of, line, rough
 from memcli.text import model_output
 from memcli.text.injections import neutralise
 
-DETAIL_LENGTH, WORD_LENGTH, ERROR_LENGTH, VALUE_LENGTH = 2000, 120, 200, 300
-MOST_WORDS = 12
+DETAIL_LENGTH, WORD_LENGTH, ERROR_LENGTH, VALUE_LENGTH, MOST_WORDS = 2000, 120, 200, 300, 12
 NEAR = 40  # so many turns before and after a finding's are looked at for where its words come from
 TAINTED = 0.6  # share of a finding's words that outside text has, and more than the session's own
 _CODE = re.compile(rf"`[^`\n]{{1,{ERROR_LENGTH}}}`")

@@ -64,6 +64,8 @@ def test_both_halves_stay_together() -> None:
     """ "Don't use npm. Use pnpm." is one lesson with both."""
     (one,) = found(human("No, don't use npm in this project. Use pnpm."), agent("You're right."))
     assert "npm" in one.body and "Use pnpm." in one.body and one.kind == "pitfall"
+    text = "No, never round VAT on the sum. Round it once per invoice line."
+    assert [one.body for one in found(human(text))] == [text]
 
 
 def test_what_is_pasted_is_nobodys_order() -> None:
@@ -136,8 +138,7 @@ def test_remember_this(text: str) -> None:
     (one,) = found(human(text))
     assert (one.kind, one.priority, one.type) == ("fact", "high", "declarative")
     assert not one.body.lower().startswith(("remember", "merk", "记住"))
-    rule = "From now on always write money as Decimal, never as float."
-    assert rule in [one.body for one in found(human(rule), human(text))]
+    assert len(found(human("Always write money as Decimal, never as float."), human(text))) == 2
 
 
 def test_a_session_leaves_the_best_and_names_the_others() -> None:

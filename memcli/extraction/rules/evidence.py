@@ -48,7 +48,7 @@ class Heard(NamedTuple):
 
 
 TALK, PONDERED = 8, 0.25  # a person's sentences of a talk, and which part of them ask or doubt
-_DOUBTS = {"hedge", "musing"}
+_DOUBTS, _REFUSES, _BACK = {"hedge", "musing"}, {"forbid", "begins: corrects"}, {"it", "them"}
 _NOBODY = Heard(-1, False, [], [], frozenset(), "", "")
 
 
@@ -251,8 +251,9 @@ def _together(one: Remark, free: Mapping[tuple[int, int], Remark]) -> list[Remar
             plain = other.sentence.mark == one.sentence.mark == ""
             before, after = (last, other) if step > 0 else (other, last)
             goes = plain and other.worth > GOES_ON[one.human]
+            back = step > 0 and _REFUSES & before.evidence and _BACK & {*after.sentence.low.split()}
             full = sum(len(each.sentence.text) for each in found) >= BODY or len(found) >= TOGETHER
-            if full or not (goes or are_halves(before.evidence, after.evidence)):
+            if full or not (goes or back or are_halves(before.evidence, after.evidence)):
                 break
             last = other
             found.append(other)
