@@ -129,7 +129,7 @@ def _general(model: Model, given: EngineInput, findings: Sequence[Finding]) -> l
     if not asked:
         return []
     rows = (f"[{i}] {f.title}: {f.body}" for i, f in enumerate(asked, 1))
-    prompt = prompts.fenced("lessons", "\n".join(rows)) + "\ngeneral: the numbers of those."
+    prompt = prompts.fenced("lessons", "\n".join(rows)) + "\ngeneral: the numbers of those that do."
     ask = Ask(prompts.JUDGE, prompt, schema=prompts.VERDICTS, purpose="judge")
     numbers, _ = read_items(model.ask(ask).text, prompts.VERDICTS, "general")
     told = [f for i, f in enumerate(asked, 1) if i in numbers]
