@@ -1,7 +1,5 @@
 """Composition root: project, index, state, workspace, providers; made on first use, closed."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager as Opened
@@ -74,7 +72,7 @@ class App:
             self.providers.close()
 
     @cached_property
-    def workspace(self) -> Workspace:
+    def workspace(self) -> "Workspace":
         from memcli.storage.workspace import Workspace
 
         root, home = self.project.root, self.project.home
@@ -100,14 +98,14 @@ class App:
             self.notes += self.workspace.write(report.patches, verb, note=note(report))
         return report
 
-    def state(self, wait: float = 10.0, best_effort: str | None = None) -> Opened[State]:
+    def state(self, wait: float = 10.0, best_effort: str | None = None) -> "Opened[State]":
         """The state of this project. With `best_effort` a failure is a note that begins so."""
         from memcli.storage.state import open_state
 
         return open_state(self.project.key, wait=wait, best_effort=best_effort, notes=self.notes)
 
     def from_state(
-        self, work: Callable[[State], T], otherwise: T, why: str = "", *, make: bool = True
+        self, work: "Callable[[State], T]", otherwise: T, why: str = "", *, make: bool = True
     ) -> T:
         """What `work` finds in the state, else `otherwise` (and a note); `make` the file or not."""
         if make or (state_dir() / "state.db").exists():
@@ -116,12 +114,12 @@ class App:
         return otherwise  # the block may have ended early
 
     @cached_property
-    def providers(self) -> Providers:
+    def providers(self) -> "Providers":
         from memcli.providers.configured import Providers
 
         today = self.project.now.isoformat()
 
-        def note(call: Call) -> None:
+        def note(call: "Call") -> None:
             lost = f"a call of {call.cost:.4f} USD is missing in the ledger"
             row = (today, *call[:3], *call.usage, call.cost)
             self.from_state(lambda state: state.note("ledger", [row]), None, lost)
@@ -157,7 +155,7 @@ class App:
         return done
 
     @property
-    def chosen(self) -> Chosen:
+    def chosen(self) -> "Chosen":
         """Which chunks are embedded."""
         return chosen_chunks(self.project.config)
 

@@ -1,7 +1,5 @@
 """How far long work is: on a terminal as it goes, from its first second; elsewhere at its end."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time
@@ -22,7 +20,7 @@ class Progress:
         self._ended = threading.Event()
         self._drawer: threading.Thread | None = None
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> "Progress":
         self._begun, self._drawer = time.monotonic(), None
         self._ended.clear()
         if not self._quiet and columns(sys.stderr):

@@ -75,30 +75,26 @@ def _wants_history(mem: App) -> bool:
     from memcli.commands.history import record_path
 
     path = record_path(mem)
-    if path is None or path.exists():
-        return False
-    return _says_yes(mem, "Search what was said in agents' sessions here, and commits, too? [y/N] ")
+    question = "Search what was said in agents' sessions here, and commits, too? [y/N] "
+    return path is not None and not path.exists() and bool(_asked(mem, question))
 
 
 def _wanted_learner(mem: App) -> str:
     from shutil import which
 
     settings = mem.project.settings
-    if settings.origins["llm"] != "default" or not _at_terminal(mem) or not which("claude"):
+    if settings.origins["llm"] != "default" or not which("claude"):
         return ""
     most = f"at most {settings.config.max_calls} a day"
     question = f"Learn with your Claude login? One call for each session that taught, {most} [y/N] "
-    return "claude" if _says_yes(mem, question) else "rules"
+    return {None: "", True: "claude", False: "rules"}[_asked(mem, question)]
 
 
-def _at_terminal(mem: App) -> bool:
-    asked = all(stream and stream.isatty() for stream in (sys.stdin, sys.stderr))
-    return asked and not (mem.options.quiet or mem.options.json)
-
-
-def _says_yes(mem: App, question: str) -> bool:
-    if not _at_terminal(mem):
-        return False
+def _asked(mem: App, question: str) -> bool | None:
+    """A person's answer; None where nobody can be asked."""
+    here = all(stream and stream.isatty() for stream in (sys.stdin, sys.stderr))
+    if not here or mem.options.quiet or mem.options.json:
+        return None
     print(question, end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 

@@ -9,21 +9,13 @@ from typing import Any, NamedTuple
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError, one_of
 from memcli.index import lexical, view
+from memcli.memory import values as allowed
 from memcli.memory.changes import EntryChange, edited, render_entry
 from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import conflict_lines, eol_of
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prominence import stronger
-from memcli.memory.values import (
-    KINDS,
-    LEVEL_WORDS,
-    LEVELS,
-    OUTERMOST,
-    PRIORITIES,
-    TYPES,
-    Patch,
-    Place,
-)
+from memcli.memory.values import LEVEL_WORDS, OUTERMOST, Patch, Place
 from memcli.memory.words import clean
 from memcli.project import context
 from memcli.project.context import Project, nothing_written
@@ -76,10 +68,10 @@ class AddReport(NamedTuple):
 def add(app: App, request: AddRequest, *, dry_run: bool = False) -> AddReport:
     """Append an entry, or reinforce the one that says the same. Refuses secrets (exit 5)."""
     level = LEVEL_WORDS.get(request.level, request.level)
-    one_of("--level", level, LEVELS)
-    one_of("--type", request.type, ("", *TYPES))
-    one_of("--kind", request.kind, ("", *KINDS))
-    one_of("--priority", request.priority, ("", *PRIORITIES))
+    one_of("--level", level, allowed.LEVELS)
+    one_of("--type", request.type, ("", *allowed.TYPES))
+    one_of("--kind", request.kind, ("", *allowed.KINDS))
+    one_of("--priority", request.priority, ("", *allowed.PRIORITIES))
     if request.importance is not None and not 0 <= request.importance <= 1:
         raise UsageError(f"--importance {request.importance}: out of range", "a number from 0 to 1")
     lists: dict[str, Any] = {

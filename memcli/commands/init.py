@@ -46,10 +46,7 @@ class InitRequest(NamedTuple):
         return self.remove and not self.named and (self.everything or not self.user)
 
 
-InitReport = Changes
-
-
-def run(app: App, request: InitRequest, *, dry_run: bool = False) -> InitReport:
+def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
     """Bring every file that was asked for to its new text, all or nothing; twice is once."""
     project, root = app.project, app.project.root
     _check(root, request)

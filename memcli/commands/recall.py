@@ -1,7 +1,5 @@
 """mem recall: find what was learned that bears on a task."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -11,15 +9,7 @@ from memcli.app import App
 from memcli.errors import DataError, ProviderError
 from memcli.index import view
 from memcli.recall import evidence
-from memcli.recall.answer import (
-    Layers,
-    Own,
-    RecallReport,
-    RecallRequest,
-    answer,
-    composed,
-    from_history,
-)
+from memcli.recall.answer import Layers, Own, RecallReport, RecallRequest, answer, composed
 from memcli.recall.budget import Budget, Pools, Shown
 from memcli.recall.present import Hit, Showing
 from memcli.recall.search import Search
@@ -45,6 +35,8 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
         app.refresh()  # before anything looks at the index: it may have to be built anew
     history = _history(app, request)
     if request.history == "only" or (history is not None and not project.listing.files):
+        from memcli.recall.answer import from_history
+
         return from_history(project.config, request.task, history)
     if not project.listing.files:
         problems, budget = tuple(project.listing.problems), Budget(project.config.max_tokens, 0, 0)
@@ -69,7 +61,7 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
     return report
 
 
-def _history(app: App, request: RecallRequest) -> HistoryLayer | None:
+def _history(app: App, request: RecallRequest) -> "HistoryLayer | None":
     project, root = app.project, app.project.root
     left_out = request.history == "off" or (request.history == "auto" and request.filters.by_value)
     if left_out or not project.config.history or root is None:

@@ -1,7 +1,5 @@
 """The memory as a marked section of CLAUDE.md or AGENTS.md: what fits, and its text. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

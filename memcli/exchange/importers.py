@@ -1,7 +1,5 @@
 """What other memories know, as drafts: rules for agents, and Claude Code's own memory."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Mapping

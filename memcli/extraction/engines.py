@@ -1,7 +1,5 @@
 """Finding what a session teaches: by rules, or by asking a language model. What fails is named."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -48,7 +46,7 @@ class Findings(NamedTuple):
     drafts: tuple[FindingDraft, ...] = ()
 
 
-def find(given: EngineInput, runs: Sequence[ExtractionScope], model: Model | None) -> Findings:
+def find(given: EngineInput, runs: Sequence[ExtractionScope], model: "Model | None") -> Findings:
     """What the scopes find: by the model, else, or where its reply is of no use, by rules."""
     asked = [scope for scope in runs if scope.looks_for]
     answers, names = Findings(), {scope.name for scope in runs}
@@ -92,7 +90,7 @@ def sent(given: EngineInput, runs: Sequence[ExtractionScope]) -> list[str]:
 
 def _asks(
     given: EngineInput, runs: Sequence[ExtractionScope]
-) -> list[tuple[Ask, prompts.CondensedPart]]:
+) -> "list[tuple[Ask, prompts.CondensedPart]]":
     from memcli.providers.llm import Ask
 
     prompt = prompts.instruction(runs, given.inputs, given.segments)
@@ -102,7 +100,7 @@ def _asks(
     return [(ask._replace(shared=part.text), part) for part in parts]
 
 
-def _by_model(model: Model, given: EngineInput, runs: Sequence[ExtractionScope]) -> Findings:
+def _by_model(model: "Model", given: EngineInput, runs: Sequence[ExtractionScope]) -> Findings:
     found, dropped = Findings(), Counter[str]()
     names = [scope.name for scope in runs]
     for ask, part in _asks(given, runs):
@@ -121,7 +119,7 @@ def _by_model(model: Model, given: EngineInput, runs: Sequence[ExtractionScope])
     return found
 
 
-def _general(model: Model, given: EngineInput, findings: Sequence[Finding]) -> list[Finding]:
+def _general(model: "Model", given: EngineInput, findings: Sequence[Finding]) -> list[Finding]:
     """Of the scope global, what a second look calls project-agnostic and does not name this one."""
     from memcli.providers.llm import Ask
 

@@ -1,7 +1,5 @@
 """Learn from finished sessions: read, find, and write what was found, each session by itself."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -98,7 +96,7 @@ def extract(app: App, request: ExtractRequest, *, dry_run: bool = False) -> Extr
     return ExtractReport(learned, engine, why, more, problems, shown, patches, run.turns)
 
 
-def _engine(app: App, request: ExtractRequest) -> tuple[str, str, Model | None]:
+def _engine(app: App, request: ExtractRequest) -> "tuple[str, str, Model | None]":
     """The engine, why it is that one, and its model. Naming the engine is consent for one run."""
     name = app.project.config.llm
     if request.engine == "rules":
@@ -115,7 +113,7 @@ class _Extraction:
     """One run over several sessions; with `dry_run` each sees what the earlier ones would leave."""
 
     def __init__(
-        self, app: App, request: ExtractRequest, model: Model | None, *, llm: bool, dry_run: bool
+        self, app: App, request: ExtractRequest, model: "Model | None", *, llm: bool, dry_run: bool
     ) -> None:
         self.app, self.request, self.model, self.llm = app, request, model, llm
         self.project, self.root = app.project, need_root(app.project)

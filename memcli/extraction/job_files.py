@@ -1,7 +1,5 @@
 """What a job notes while it runs, and what its INTENT.md says of the stage it is in. Pure."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -170,7 +168,7 @@ def _agreed(lines: Sequence[str], *, marked: bool = False) -> str:
     return stages.pop() if len(stages) == 1 else ""
 
 
-def ask_stage(model: Model, text: str) -> str:
+def ask_stage(model: "Model", text: str) -> str:
     """The stage that a model names, unknown when it says anything else."""
     from memcli.providers.llm import Ask
 

@@ -1,7 +1,5 @@
 """What agents and git still have of a repository, into its record; what is there is not read."""
 
-from __future__ import annotations
-
 import datetime
 import re
 from collections import Counter

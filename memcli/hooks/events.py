@@ -1,7 +1,5 @@
 """What is told when a session or a sub-agent starts, and with a prompt."""
 
-from __future__ import annotations
-
 import datetime
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -222,7 +220,7 @@ class Past(NamedTuple):
     """What there was at a time: entries up to a day, exchanges and commits that pass."""
 
     until: str = ""
-    only: Callable[[DocPlace], bool] | None = None
+    only: "Callable[[DocPlace], bool] | None" = None
 
 
 def chosen(app: HookApp, text: str, seen: set[str], past: Past) -> list[Shown]:
@@ -242,7 +240,7 @@ def chosen(app: HookApp, text: str, seen: set[str], past: Past) -> list[Shown]:
     return items
 
 
-def history_of(app: HookApp, text: str, past: Past) -> HistoryLayer | None:
+def history_of(app: HookApp, text: str, past: Past) -> "HistoryLayer | None":
     """What was said or committed about a prompt."""
     root = app.project.root
     if root is None or not app.project.config.history:
@@ -258,7 +256,7 @@ def history_of(app: HookApp, text: str, past: Past) -> HistoryLayer | None:
     return history_layer.ask(path, text, Filters(), only=past.only, gone=gone)
 
 
-def _decided(layer: HistoryLayer, text: str, room: int, seen: set[str]) -> Shown | None:
+def _decided(layer: "HistoryLayer", text: str, room: int, seen: set[str]) -> Shown | None:
     """The best excerpt of what was said or committed, when it is clearly about a prompt."""
     best = layer.hits[0] if layer.hits and room >= LEAST_EXCERPT else None
     if best is None or best.strength < CLEAR or (met := layer.evidence(best, text)) < MET:

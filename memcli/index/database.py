@@ -3,8 +3,6 @@
 Its random token is known to this user's state folder: another's is neither used nor replaced.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import marshal
@@ -75,7 +73,7 @@ class Index:
         return Lexical(self.db)
 
     @property
-    def vectors(self) -> Vectors:
+    def vectors(self) -> "Vectors":
         """Its vectors."""
         from memcli.index.vectors import Vectors
 

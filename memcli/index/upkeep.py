@@ -1,7 +1,5 @@
 """The index of a project: found, opened, brought up to the files, mended; its entries located."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections import defaultdict
@@ -185,7 +183,7 @@ def _named(path: Path) -> Path:
     return path
 
 
-def chosen_chunks(config: Config) -> Chosen:
+def chosen_chunks(config: Config) -> "Chosen":
     """Which chunks are embedded."""
     from memcli.index.vectors import Chosen  # hooks do without
 
@@ -195,8 +193,8 @@ def chosen_chunks(config: Config) -> Chosen:
 
 def embed_chosen(
     index: Index,
-    embedder: Embedder | None,
-    chosen: Chosen,
+    embedder: "Embedder | None",
+    chosen: "Chosen",
     *,
     wait: float = RECALL_WAIT,
     progress: Callable[[int, int], None] = lambda done, total: None,

@@ -1,7 +1,5 @@
 """What a search asks of a store, and which files and entries a command looks at."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import re
@@ -67,7 +65,7 @@ class Signals(NamedTuple):
     density: Mapping[int, float] = {}
     title: Mapping[int, float] = {}
 
-    def among(self, keys: Collection[int]) -> Signals:
+    def among(self, keys: Collection[int]) -> "Signals":
         """The signals of these candidates alone."""
         return Signals._make({key: own[key] for key in own if key in keys} for own in self)
 

@@ -1,7 +1,5 @@
 """Files that mem init changes: planned together, written all or none, and brought back."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -54,7 +52,7 @@ class Left(Exception):
 
 
 def apply(
-    app: App, targets: Sequence[Target], notes: list[str], *, remove: bool, dry_run: bool
+    app: "App", targets: Sequence[Target], notes: list[str], *, remove: bool, dry_run: bool
 ) -> Changes:
     """Bring every file to its new text, or with `remove` to that of before: all of them or none."""
     project, own = app.project, app.workspace
@@ -78,7 +76,7 @@ def apply(
     return Changes(done, tuple(patches), next)
 
 
-def _write(project: Project, own: Workspace, targets: Sequence[Target], *, remove: bool) -> None:
+def _write(project: Project, own: "Workspace", targets: Sequence[Target], *, remove: bool) -> None:
     with own.hold("init"):
         planned = _plan(targets, [], remove=remove)
         # Links outside of the root are the user's own.
@@ -134,8 +132,8 @@ def _is_below(project: Project, path: str | Path) -> bool:
 
 
 def _by_workspace(
-    project: Project, own: Workspace, targets: Sequence[Target]
-) -> Iterator[tuple[Workspace, list[Target]]]:
+    project: Project, own: "Workspace", targets: Sequence[Target]
+) -> "Iterator[tuple[Workspace, list[Target]]]":
     from memcli.storage.workspace import Workspace
 
     def apart(target: Target) -> str:

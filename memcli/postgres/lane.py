@@ -1,7 +1,5 @@
 """The vector lane of a search over the shared index, cosines by the server."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
@@ -25,11 +23,11 @@ if TYPE_CHECKING:
 
 
 def lane(
-    index: SharedIndex, config: Config, embedder: Callable[[], Embedder | None], notes: list[str]
-) -> VectorLane:
+    index: SharedIndex, config: Config, embedder: "Callable[[], Embedder | None]", notes: list[str]
+) -> "VectorLane":
     """The vector lane of searches over `index`; a note says why words alone are searched, if so."""
 
-    def look(task: str, asked: Query, lexical: Scores) -> Lane | None:
+    def look(task: str, asked: Query, lexical: "Scores") -> Lane | None:
         try:
             made = embedder() if config.fusion != "bm25" else None
             if made is None:
@@ -64,7 +62,7 @@ Scores = Mapping[int, float]
 
 class _SharedWords(NamedTuple):
     shared: SharedIndex
-    embedder: Embedder
+    embedder: "Embedder"
 
     def dimension(self) -> int:
         return 0
@@ -81,7 +79,7 @@ class _SharedWords(NamedTuple):
 
 
 def _signals(
-    index: SharedIndex, embedder: Embedder, task: str, asked: Query, lexical: Scores, floor: float
+    index: SharedIndex, embedder: "Embedder", task: str, asked: Query, lexical: Scores, floor: float
 ) -> Signals:
     model = f"{embedder.provider}/{embedder.model}"
     _require(index, model)

@@ -3,8 +3,6 @@
 An entry is called `id@project` here; chunks and files have numbers that hold for one search.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -286,7 +284,7 @@ def _columns(keys: Iterable[Key]) -> tuple[list[str], list[int]]:
     return [key[0] for key in keys], [key[1] for key in keys]
 
 
-def _opened(connection: psycopg.Connection[Any]) -> list[tuple[Any, ...]]:
+def _opened(connection: "psycopg.Connection[Any]") -> list[tuple[Any, ...]]:
     from psycopg import errors
 
     try:

@@ -4,8 +4,6 @@ The project file is untrusted: it may rank and budget, and name files below the 
 else in it is refused with its line. `resolve` is pure; only `load` touches the disk.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Where and when a command runs: root, home, configuration, the memory files there, today."""
 
-from __future__ import annotations
-
 import datetime
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -133,13 +131,13 @@ class Project:
         """Whether a command called here may change `file`: its work tree, or a task named."""
         return file.tree in ("~", self.tree) or file.place.task in (*self.tasks, *tasks)
 
-    def read(self, file: FoundFile) -> MemoryFile:
+    def read(self, file: FoundFile) -> "MemoryFile":
         """Read and parse a memory file. Raises `Unreadable`."""
         from memcli.memory.parser import parse
 
         return parse(read_text(file.path, file.base), file.name)
 
-    def read_to_write(self, file: FoundFile) -> MemoryFile:
+    def read_to_write(self, file: FoundFile) -> "MemoryFile":
         """Like `read`, for a file about to be changed: conflict markers are left to be resolved."""
         from memcli.memory.grammar import conflict_lines
 

@@ -1,7 +1,5 @@
 """Git: what its files tell, the one place that starts it, and whose a file is."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from contextlib import suppress
@@ -133,7 +131,7 @@ _PLAIN = {
 
 def run(
     words: Sequence[str], cwd: Path, timeout: float = 30, *, hooks: bool = False, given: Text = None
-) -> subprocess.CompletedProcess[str]:
+) -> "subprocess.CompletedProcess[str]":
     """Run git; never raises for its exit code, which is 124 after so many seconds.
 
     Neither a program that the repository names is started nor the network asked. `hooks` leaves
@@ -152,7 +150,7 @@ def start(
     given: Text = None,
     keep: Sequence[int] = (),
     **environ: str,
-) -> subprocess.CompletedProcess[str]:
+) -> "subprocess.CompletedProcess[str]":
     """Run git as its user has it, with these variables in place of those of a hook around it.
 
     What it says is decoded to the byte; the descriptors in `keep` stay open in it.

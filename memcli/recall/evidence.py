@@ -1,7 +1,5 @@
 """Which terms of a prompt are met: whether memory bears on it, and what of a text answers it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise

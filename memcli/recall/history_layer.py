@@ -1,7 +1,5 @@
 """The layer of what was said and committed: gated, by its conclusions, nothing said twice."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -127,7 +125,7 @@ class HistoryLayer:
         own = item.key, place, "history", score, title, item.text, *nowhere, 0, None, ()
         return present.Hit(*own, item.head, item.note, extra=extra)
 
-    def merged(self, memory: Sequence[tuple[Shown, str, Scored]], room: int) -> list[Shown]:
+    def merged(self, memory: "Sequence[tuple[Shown, str, Scored]]", room: int) -> list[Shown]:
         """One list of entries (as shown, session, score) and history, by what of the task each has;
         what a newer exchange amends stands behind that one.
         """
@@ -180,7 +178,7 @@ def _text(hit: HistoryHit) -> str:
 def ask(
     path: Path,
     task: str,
-    filters: Filters,
+    filters: "Filters",
     *,
     agents: Collection[str] = (),
     only: Callable[[DocPlace], bool] | None = None,
@@ -199,7 +197,7 @@ def ask(
 
 
 def _passes(
-    record: HistoryRecord, filters: Filters, agents: Collection[str], place: DocPlace
+    record: HistoryRecord, filters: "Filters", agents: Collection[str], place: DocPlace
 ) -> bool:
     if agents and (place.source != "session" or place.who not in agents):
         return False
@@ -213,7 +211,7 @@ def _passes(
     )
 
 
-def gone_of(index: Index) -> dict[str, str]:
+def gone_of(index: "Index") -> dict[str, str]:
     """Event -> why the entry that was learned from it no longer holds: retired, superseded."""
     rows = index.db.execute(
         "SELECT metadata FROM chunks WHERE live = 0 AND part = 0 AND metadata LIKE '%#%' AND"

@@ -1,7 +1,5 @@
 """Temporary files, renames, syncs, and the locks that order the writers of a user."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """Journals and undo records: writes as files in the state folder, one folder a root."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -36,7 +34,7 @@ class Step(NamedTuple):
     mode: int
 
     @property
-    def inverse(self) -> Step:
+    def inverse(self) -> "Step":
         """The step that takes this one back."""
         return self._replace(before=self.after, after=self.before)
 

@@ -1,7 +1,5 @@
 """The state file of a user's projects: who recalled what, what hooks told, what waits."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3
@@ -36,7 +34,7 @@ def alone(folder: Path, name: str, *, wait: float) -> Iterator[bool]:
 @contextmanager
 def open_state(
     project: str, *, wait: float, best_effort: str | None, notes: list[str]
-) -> Iterator[State]:
+) -> "Iterator[State]":
     """The state of one project. Raises RefusedError; with `best_effort` a failure ends the block,
     and a note that begins so says why ("" says nothing).
     """

@@ -1,7 +1,5 @@
 """The answer of a recall: for an agent, for a person, as JSON."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from memcli.recall import budget
@@ -14,7 +12,7 @@ if TYPE_CHECKING:
     from memcli.recall.present import Hit
 
 
-def recall_json(report: RecallReport, *, explain: bool) -> str:
+def recall_json(report: "RecallReport", *, explain: bool) -> str:
     """The report; with `explain` also the factors of every score."""
     hidden = {"head", "note", "extra"} if explain else {"head", "note", "extra", "factors"}
     absent = dict.fromkeys(("path", "line", "type", "kind", "level", "store"))
@@ -27,7 +25,7 @@ def recall_json(report: RecallReport, *, explain: bool) -> str:
     return json.of(report, matched=..., found=..., hits=hits, sparse_only=sparse)
 
 
-def recall_text(report: RecallReport) -> str:
+def recall_text(report: "RecallReport") -> str:
     """The same hits for a person at a terminal."""
     lines: list[str] = []
     layer = ""
@@ -42,7 +40,7 @@ def recall_text(report: RecallReport) -> str:
     return "\n".join(lines[1:])
 
 
-def _hit_text(hit: Hit) -> list[str]:
+def _hit_text(hit: "Hit") -> list[str]:
     if hit.extra is not None:
         said = folded([hit.text] if hit.text else [], indent=4)
         return [*hung("  - " + styled(hit.head, "bold"), 4), *said]

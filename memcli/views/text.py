@@ -1,7 +1,5 @@
 """Words on the two streams: answers on stdout, talk on stderr; on a terminal folded and styled."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys
@@ -72,7 +70,7 @@ def put_bytes(data: bytes) -> None:
         raise Unread from None
 
 
-def put_diff(patches: Iterable[Patch], root: str) -> bool:
+def put_diff(patches: "Iterable[Patch]", root: str) -> bool:
     """Print patches as a diff for `git apply`, secrets redacted; False when there are none."""
     whole = diff(patches, root)
     text = redact_secrets(whole)
@@ -82,7 +80,7 @@ def put_diff(patches: Iterable[Patch], root: str) -> bool:
     return bool(text)
 
 
-def diff(patches: Iterable[Patch], root: str) -> str:
+def diff(patches: "Iterable[Patch]", root: str) -> str:
     """All patches as one diff that `git apply` takes at the root."""
     from memcli.memory.diff import unified_diff
 
@@ -96,13 +94,13 @@ def diff(patches: Iterable[Patch], root: str) -> str:
 # --- words
 
 
-def count_problems(problems: Sequence[Problem], *, quiet: bool) -> None:
+def count_problems(problems: "Sequence[Problem]", *, quiet: bool) -> None:
     """Say how many problems the memory files have."""
     if problems:
         say(f"mem: {count(len(problems), 'problem')} in the memory files: mem doctor", quiet=quiet)
 
 
-def problem_lines(problems: Iterable[Problem]) -> list[str]:
+def problem_lines(problems: "Iterable[Problem]") -> list[str]:
     """One line a problem: `path:line: what`."""
     return [in_one_line(f"{p.path}:{p.line}: {p.message}") for p in problems]
 

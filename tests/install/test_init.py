@@ -593,10 +593,7 @@ def test_a_person_at_a_terminal_is_asked_once(
 ) -> None:
     """The default is no; either answer settles it. Without the command claude nobody is asked."""
     asked: list[str] = []
-    monkeypatch.setattr(setup, "_at_terminal", lambda mem: True)
-    monkeypatch.setattr(
-        setup, "_says_yes", lambda mem, text: (asked.append(text), answer == "y")[1]
-    )
+    monkeypatch.setattr(setup, "_asked", lambda mem, text: (asked.append(text), answer == "y")[1])
     monkeypatch.setattr("shutil.which", lambda name, *_, **__: None)
     project.mem("init")
     assert not any("Claude login" in each for each in asked)

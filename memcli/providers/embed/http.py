@@ -1,7 +1,5 @@
 """Embedders behind a URL: batches, retries, the deadline, checked replies."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import re
@@ -54,7 +52,7 @@ class HttpEmbedder:
 
     def embed(
         self, texts: Sequence[str], *, query: bool = False, deadline: float | None = None
-    ) -> Matrix:
+    ) -> "Matrix":
         """One row for each text. The deadline holds even where a name look-up or a body drips."""
         import numpy as np
 
@@ -81,7 +79,7 @@ class HttpEmbedder:
             size += length
         yield batch
 
-    def _batch(self, client: Any, texts: list[str], query: bool, until: float) -> Matrix:
+    def _batch(self, client: Any, texts: list[str], query: bool, until: float) -> "Matrix":
         while True:
             content = json.dumps(self.wire.body(texts, query), separators=(",", ":")).encode()
             try:
@@ -171,7 +169,7 @@ class HttpEmbedder:
         where = f"{self.provider} embeddings: {what} ({shown(self.wire.url)})"
         return ProviderError(where, hint or self.wire.hint_missing)
 
-    def _rows(self, reply: Any, count: int) -> Matrix:
+    def _rows(self, reply: Any, count: int) -> "Matrix":
         import numpy as np
 
         table = None
@@ -208,7 +206,7 @@ class HttpEmbedder:
             raise self._failed(what, hint) from None
 
 
-def fault_of(vectors: Matrix) -> str:
+def fault_of(vectors: "Matrix") -> str:
     """Why these vectors cannot be used; "" when they can."""
     import numpy as np
 

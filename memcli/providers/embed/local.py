@@ -3,8 +3,6 @@
 The token vectors of `wordllama` become an SQLite file in the cache; a word is a sum of pieces.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -68,7 +66,7 @@ class Local:
 
     def embed(
         self, texts: Sequence[str], *, query: bool = False, deadline: float | None = None
-    ) -> NDArray[np.float32]:
+    ) -> "NDArray[np.float32]":
         """One row for each text: the sum of its words; one without words points anywhere."""
         import numpy as np
 
@@ -139,7 +137,7 @@ class Local:
         return found
 
 
-def quantised(sums: NDArray[np.int64]) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+def quantised(sums: "NDArray[np.int64]") -> "tuple[NDArray[np.int8], NDArray[np.float64]]":
     """`vector.quantise` for the rows of a matrix of whole numbers, and the lengths of the rows."""
     import numpy as np
 

@@ -1,7 +1,5 @@
 """A sentence-transformer from a folder: `model.onnx` and `tokenizer.json` (extra `onnx`)."""
 
-from __future__ import annotations
-
 import json
 import sys
 import time
@@ -45,7 +43,7 @@ class Onnx:
 
     def embed(
         self, texts: Sequence[str], *, query: bool = False, deadline: float | None = None
-    ) -> Matrix:
+    ) -> "Matrix":
         """One row for each text, those of like length together."""
         import numpy as np
 
@@ -66,7 +64,7 @@ class Onnx:
             raise self._failed(wrong)
         return vectors
 
-    def _embed(self, tokenizer: Any, session: Any, batch: list[str]) -> Matrix:
+    def _embed(self, tokenizer: Any, session: Any, batch: list[str]) -> "Matrix":
         import numpy as np
 
         encoded = tokenizer.encode_batch([t.encode("utf-8", "replace").decode() for t in batch])
@@ -169,7 +167,7 @@ def _digest(folder: Path, file: Path) -> str:
     return digest.hexdigest()
 
 
-def _pooled(made: Any, mask: Any, pooling: str) -> Matrix | None:
+def _pooled(made: Any, mask: Any, pooling: str) -> "Matrix | None":
     """Sentence vectors of token vectors (n, tokens, dim); None for another shape."""
     import numpy as np
 

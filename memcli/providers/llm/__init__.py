@@ -1,7 +1,5 @@
 """Language models: one method wide, chosen by name, off until the user's configuration says so."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

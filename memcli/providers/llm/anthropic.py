@@ -1,7 +1,5 @@
 """The Messages API of Anthropic, over their SDK, imported when the first question is asked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -39,7 +37,7 @@ class Anthropic:
             raise UsageError(what, hint)
 
     @cached_property
-    def _client(self) -> anthropic.Anthropic:
+    def _client(self) -> "anthropic.Anthropic":
         import anthropic
 
         token = None if self._key else self._token
@@ -74,7 +72,7 @@ class Anthropic:
         limit = anthropic.Timeout(ask.timeout, connect=min(ask.timeout, 10.0))
         return _reply(self._client.messages.create(**request(self.model, ask), timeout=limit), ask)
 
-    def _failed(self, error: anthropic.APIError) -> ProviderError:
+    def _failed(self, error: "anthropic.APIError") -> ProviderError:
         import anthropic
 
         if not isinstance(error, anthropic.APIStatusError):
@@ -104,7 +102,7 @@ def request(model: str, ask: Ask) -> dict[str, Any]:
     return body
 
 
-def _reply(message: anthropic.types.Message, ask: Ask) -> Reply:
+def _reply(message: "anthropic.types.Message", ask: Ask) -> Reply:
     text = "".join(block.text for block in message.content if block.type == "text")
     used, reason = message.usage, str(message.stop_reason)
     cached = (used.cache_read_input_tokens or 0, used.cache_creation_input_tokens or 0)
