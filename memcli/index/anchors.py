@@ -16,7 +16,8 @@ from memcli.project import git
 from memcli.storage.files import ONE_OF, transaction
 
 _SAME = {"pnpm": "npm", "yarn": "npm", "bun": "npm", "gmake": "make"}
-_BEFORE = {"npm": "run run-script", "tox": "-e"}
+_BEFORE = {"npm": "run run-script", "composer": "run run-script", "nox": "-s --session --sessions",
+           "tox": "-e run"}  # fmt: skip
 _ALONE = frozenset({"test", "start"})  # targets of npm that need no `run`
 
 _FENCE = r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)"

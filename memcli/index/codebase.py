@@ -28,8 +28,14 @@ HERE, GONE, MOVED, NEVER, UNTOLD = "here", "gone", "moved", "never", "untold"
 
 MANIFESTS: dict[str, tuple[tuple[str, ...], str]] = {
     "make": (("Makefile", "makefile", "GNUmakefile"), r"^{}(?:[ \t][^:=\n]*)?:(?!=)"),
+    "just": (("justfile", "Justfile", ".justfile"), r"^@?{}(?:[ \t][^:=\n]*)?:(?!=)"),
     "npm": (("package.json",), r'"{}"\s*:'),
+    "composer": (("composer.json",), r'"{}"\s*:'),
+    "nox": (("noxfile.py",), r"\b{}\b"),
     "tox": (("tox.ini", "tox.toml", "pyproject.toml", "setup.cfg"), r"\b{}\b"),
+    "poe": (("pyproject.toml",), r"^{}\s*="),
+    "rake": (("Rakefile",), r"\b{}\b"),
+    "task": (("Taskfile.yml", "Taskfile.yaml"), r"^\s+{}:"),
 }
 """A tool -> the files that hold its targets, and what a target looks like there."""
 
