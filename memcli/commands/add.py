@@ -152,9 +152,6 @@ def new_values(kind: str, today: str, **values: object) -> dict[str, Any]:
     return {key: value for key, value in known.items() if value not in ("", [])}
 
 
-# --- where it goes
-
-
 def target(project: Project, level: str, job: str = "", task: str = "") -> tuple[str, str]:
     """Name and path of the `MEMORY.md` of a level; of the job and task one is in without others."""
     if level == "global":
@@ -188,9 +185,6 @@ def is_around(project: Project, place: Place, level: str, job: str = "", task: s
     own_job, own_task = job or project.view.job, task or project.view.task
     outer = OUTERMOST[place.level] <= OUTERMOST[level]
     return outer and place.job in ("", own_job) and place.task in ("", own_task)
-
-
-# --- what is known already
 
 
 def _reinforced(app: App, request: AddRequest, body: str) -> AddReport | None:

@@ -111,9 +111,6 @@ def _hold(app: App, changes: ChangeSet, name: str) -> MemoryFile:
     return changes.files[name]
 
 
-# --- undo
-
-
 class UndoReport(NamedTuple):
     """The write taken back (`verb` "" for none), its files, and the verb that is `earlier`."""
 

@@ -64,9 +64,6 @@ def _read(project: Project, path: str, form: str) -> importers.ImportSource:
     return importers.read(full, form)
 
 
-# --- what is there already, and what is new
-
-
 def _known(project: Project, level: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
     ids: dict[str, str] = {}
     live: list[tuple[str, str]] = []
@@ -126,9 +123,6 @@ def _unlike(
     mine = list(enumerate(fresh, len(live)))
     kept = [draft for at, draft in mine if at not in same]
     return kept, [(draft.title, ids[same[at]]) for at, draft in mine if at in same]
-
-
-# --- writing
 
 
 def _plan(project: Project, level: str, drafts: Sequence[ImportDraft]) -> ImportReport:

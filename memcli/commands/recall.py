@@ -128,9 +128,6 @@ def is_empty(app: App) -> bool:
     return not app.guarded(lambda: any(row.entries for row in app.index.files().values()))
 
 
-# --- several repositories
-
-
 def recall_across(app: App, roots: list[str], request: RecallRequest) -> RecallReport:
     """The ranked hits of all roots, by how much of the task each meets against its own memory.
 

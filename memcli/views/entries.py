@@ -92,9 +92,6 @@ def list_text(report: ListReport) -> str:
     return table(rows, heads, spare=("level", "where", "date", "kind"))
 
 
-# --- one entry
-
-
 def show_keys(report: ShowReport) -> Keys:
     entry, edge = report.entry, ("entry", "relation", "other")
     return {
@@ -133,9 +130,6 @@ def show_text(report: ShowReport) -> str:
     head = hung(styled(redact_secrets(for_display(entry.title)), "bold"), 2)
     body = redact_secrets(for_display(body_of(entry.body, entry.title)))
     return "\n".join([*head, *values_text(said), *(["", *folded([body])] if body else [])])
-
-
-# --- reinforced, retired, restored, taken back
 
 
 def reinforce_text(report: ReinforceReport) -> str:
@@ -202,9 +196,6 @@ def told_text(report: ToldReport) -> str:
     if report.waiting:
         lines.append(f"{count(report.waiting, 'use')} of entries not yet counted in their files")
     return for_display("\n".join(lines)) or "nothing was told"
-
-
-# --- why
 
 
 def why_text(report: WhyReport) -> str:

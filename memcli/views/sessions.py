@@ -130,9 +130,6 @@ def moment_text(report: MomentReport) -> str:
     return f"wrote {report.path}: {count(report.risks, 'risk')}"
 
 
-# --- who said what
-
-
 def turns_text(sessions: Iterable[Session]) -> str:
     """Each turn with its line, its speaker and how it begins."""
     lines = []
@@ -163,9 +160,6 @@ def _speaker(turn: Turn) -> str:
 def _words(turn: Turn) -> str:
     text = turn.text or ", ".join(f"{key}: {value}" for key, value in turn.input.items())
     return redact_secrets(strip_controls(f"(failed) {text}" if turn.error else text))
-
-
-# --- history
 
 
 def doc_text(doc: Doc) -> str:

@@ -91,9 +91,6 @@ def diff(patches: "Iterable[Patch]", root: str) -> str:
     return "".join(unified_diff(patch, name(patch.path)) for patch in patches).rstrip("\n")
 
 
-# --- words
-
-
 def count_problems(problems: "Sequence[Problem]", *, quiet: bool) -> None:
     """Say how many problems the memory files have."""
     if problems:
@@ -121,9 +118,6 @@ def values_text(values: Mapping[str, Any]) -> list[str]:
     width = max(map(len, values), default=0) + 1
     rows = (redact_secrets(for_display(f"{k + ':':<{width}} {v}")) for k, v in values.items())
     return [line for row in rows for line in hung(row, width + 1)]
-
-
-# --- terminals
 
 
 def columns(stream: TextIO | None) -> int:
@@ -195,9 +189,6 @@ def folded(lines: Iterable[str], *, indent: int = 0, more: int = 0) -> list[str]
 def hung(line: str, hang: int) -> list[str]:
     """`line`, on a terminal folded at words, all but its first line `hang` columns in."""
     return fold(line, columns(sys.stdout), hang)
-
-
-# --- tables
 
 
 def table(rows: Sequence[Sequence[str]], heads: Sequence[str], spare: Sequence[str] = ()) -> str:
