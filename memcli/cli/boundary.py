@@ -68,9 +68,6 @@ def silence() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-# --- what is given
-
-
 def key(option: str) -> Parser:
     """The parser of an option that sets the configuration key of the same name."""
     from memcli.project.keys import KEYS

@@ -179,9 +179,6 @@ def callback(made: Made) -> Callable[..., Any]:
     return run
 
 
-# --- answers
-
-
 def show(mem: App, report: R, words: Callable[[R], str], keys: Keys[R] | None = None) -> None:
     """Answer what was asked: in words, or as JSON, where `keys` differ from the report's fields."""
     put(json.of(report, **(keys(report) if keys else {})) if mem.options.json else words(report))

@@ -102,8 +102,6 @@ def run(arguments: Sequence[str]) -> int:
     return guarded(work)
 
 
-# --- help: every page of it fits 24 lines of 80 columns; `mem help` says all
-
 SCREEN = 24  # so many lines a page has at most; what would be longer says less
 HELP = "-h, --help"
 

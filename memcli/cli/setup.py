@@ -259,8 +259,6 @@ def help_(name: str = argument("[COMMAND]", "The command to explain; without, al
     put(program.write_help(name))
 
 
-# --- plumbing
-
 EVENTS = (
     "session-start, prompt, pre-tool, pre-compact or session-end; or git post-merge,"
     " git post-rewrite, git post-commit."

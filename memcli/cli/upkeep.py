@@ -30,7 +30,6 @@ from memcli.views.text import HOW_TO_BEGIN, count_problems, folded, put, say
 if TYPE_CHECKING:
     from memcli.extraction.job_files import Checkpoint
 
-# --- extract
 
 JOB_NAME = option("NAME", "The job, where its folder does not tell it.")
 MOMENTS = "Before and in the work"  # a panel of options
@@ -139,9 +138,6 @@ def _checkpoint(milestone: str, assume: Sequence[str], recommend: str) -> "Check
         return job_files.Checkpoint(milestone, job_files.parse_assumptions(assume), recommend)
     read = boundary.read_stdin().decode("utf-8", "replace")
     return job_files.parse_checkpoint(read, "" if milestone == "-" else milestone)
-
-
-# --- reinforce, compact, retire-stage
 
 
 @command("reinforce", dry=True, trees=True)
@@ -261,9 +257,6 @@ def retire_stage(
     else:
         wrote(mem, report, entries.retire_stage_text, entries.retire_stage_keys)
     return code
-
-
-# --- health, doctor, diff
 
 
 @command("health")

@@ -118,9 +118,6 @@ def _standing(project: Project, head: str) -> Iterator[tuple[str, Entry]]:
                 yield from ((file.name, one) for one in (*memory.entries, *sections(memory)))
 
 
-# --- git
-
-
 def ask_git(root: Path, *arguments: str) -> tuple[int, str]:
     """Exit code and output of git. Raises RefusedError where it cannot be run."""
     try:
@@ -182,8 +179,6 @@ def blobs(root: Path, wanted: Iterable[tuple[str, str]]) -> Iterator[str]:
         rest = rest[size + 1 :]
 
 
-# --- which files are memory
-
 _OWN = r"(?:MEMORY|institutional)(?:\.archive)?\.md"
 _ANY = rf"(?:{_OWN}|(?P<folder>tasks)/[^/]+\.md)"
 
@@ -205,9 +200,6 @@ def placed(project: Project, name: str) -> Place | None:
         return None
     configured = globs.named(project.config.memory_files, name)
     return place("project", name.rpartition("/")[2]) if configured else None
-
-
-# --- what happened
 
 
 def _version(

@@ -188,9 +188,6 @@ def _tags(heading: str) -> tuple[str, ...]:
     return (slug,) if 0 < len(slug) <= 40 else ()
 
 
-# --- Claude Code's own memory
-
-
 def is_topic(values: Mapping[str, Any]) -> bool:
     """Whether front matter is that of a topic file."""
     return "name" in values and str(_more(values).get("type")) in TYPES
@@ -226,9 +223,6 @@ def _topic(name: str, values: Mapping[str, Any], body: str) -> ImportDraft:
         created=day(more.get("modified") or values.get("date")),
         session=str(more.get("originSessionId") or ""), tags=(kind,), private=kind == "user",
     )  # fmt: skip
-
-
-# --- a path, and what is read from it
 
 
 class ImportSource(NamedTuple):

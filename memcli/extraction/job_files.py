@@ -95,8 +95,6 @@ def _listed(risks: Sequence[tuple[str, str]]) -> list[str]:
     return rows
 
 
-# --- the stage
-
 STAGES = PHASES[:-1]
 INTENT_LENGTH = 3000  # characters of INTENT.md that a language model is shown
 SYSTEM, QUESTION = TEXTS["stage"]  # what a language model is asked of INTENT.md

@@ -135,9 +135,6 @@ def add_named(record: HistoryRecord, paths: Iterable[Path]) -> int:
     return added
 
 
-# --- commits
-
-
 def add_commits(
     record: HistoryRecord,
     root: Path,

@@ -77,9 +77,6 @@ FUSIONS: Final[Mapping[str, Callable[[Signals], dict[int, float]]]] = {
 }  # fmt: skip
 
 
-# --- word by word
-
-
 def met(
     alike: Sequence[Mapping[int, float]], idf: Sequence[float], words: Mapping[K, Iterable[int]]
 ) -> dict[K, float]:
@@ -133,9 +130,6 @@ def stem(word: str) -> str:
         if low.endswith(ending) and len(low) - len(ending) >= 3:
             return low[: -len(ending)]
     return low
-
-
-# --- context
 
 
 def lend(

@@ -167,8 +167,6 @@ class Search:
         item = self._item(candidate.entry, [candidate])
         return ranking.weigh([item], {item.id: Match(1.0)}, self._weights)[0].score
 
-    # --- matching
-
     def _matches(
         self, task: str, found: Sequence[Candidate], signals: Signals, phrases: Sequence[str]
     ) -> dict[str, Match]:
@@ -233,8 +231,6 @@ class Search:
                 matches[target] = max(both, key=lambda match: match.relevance)
                 sources[target] = tuple(sorted((*sources.get(target, ()), entry)))
         return sources
-
-    # --- weighing
 
     def _item(self, entry: str, copies: Sequence[Candidate]) -> RankedItem:
         copy = self.chosen[entry]

@@ -76,9 +76,6 @@ def export_text(report: ExportReport, *, raw: bool = False) -> str:
     return written((), entries=entries, problems=report.problems)
 
 
-# --- diff
-
-
 def diff_text(report: DiffReport) -> str:
     """By file: one line a change, then how much prose changed; the totals last."""
     lines = []

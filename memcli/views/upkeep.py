@@ -78,8 +78,6 @@ def push_text(report: PushReport) -> str:
     return "\n".join(lines)
 
 
-# --- compact
-
 _WORDS = {
     "contradiction": "{0} and {1} say the opposite: mem show them, then mem retire one",
     "loss": "{why} would leave it: refused without --allow-loss",
@@ -137,8 +135,6 @@ def _event(event: Event, words: str) -> str:
     return f"{event.path}: {words.format(*ids, **named, **numbers)}"
 
 
-# --- doctor
-
 _STATUS = {"PASS": "green", "WARN": "yellow", "FAIL": "red", "INFO": "cyan"}
 
 
@@ -175,8 +171,6 @@ def doctor_text(report: DoctorReport) -> str:
         lines += [styled(line, "dim") for line in hung(" " * hang + hint, hang) if hint]
     return "\n".join(lines)
 
-
-# --- health
 
 NUDGE_FROM = 60  # so many prompts without anything written are worth a word
 ENOUGH = 95  # from this value a metric gets no advice
