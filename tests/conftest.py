@@ -25,8 +25,6 @@ settings.load_profile("mem")
 _LOOPBACK = ("127.", "::1", "localhost")
 
 
-# --- marks
-
 LONG = ("test_drills", "test_mutations", "test_scale")
 
 
@@ -55,9 +53,6 @@ def _refuse_processes(event: str, args: tuple[Any, ...]) -> None:
 
 
 sys.addaudithook(_refuse_processes)
-
-
-# --- guards
 
 
 @pytest.fixture(autouse=True)
@@ -147,9 +142,6 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 def _near(host: Any) -> bool:
     text = host.decode() if isinstance(host, bytes) else str(host or "localhost")
     return text.startswith(_LOOPBACK)
-
-
-# --- a project
 
 
 class Result(NamedTuple):

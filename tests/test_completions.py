@@ -23,9 +23,6 @@ def test_script_is_up_to_date(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == generate.scripts()[path], generate.REGENERATE
 
 
-# --- bash, for real
-
-
 def tab(*words: str) -> set[str]:
     """What bash offers for the last of `words`, the completion loaded into a real shell."""
     typed = " ".join(f"'{word}'" for word in words)
@@ -60,9 +57,6 @@ def test_bash_offers_values() -> None:
     assert tab("mem", "recall", "--level", "=") == {"global", "project", "job", "task"}
     assert tab("mem", "list", "--tag", "") == set()
     assert "decay=" in tab("mem", "recall", "--set", "de")
-
-
-# --- zsh and fish, by their text (and their own check where they are installed)
 
 
 def names(command: Command) -> set[str]:
@@ -108,9 +102,6 @@ def test_shell_accepts_the_script(shell: str, path: Path) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     subprocess.run([shell, "-n", str(path)], check=True)
-
-
-# --- values
 
 
 def limited() -> Iterator[tuple[Command, Option]]:

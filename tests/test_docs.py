@@ -28,9 +28,6 @@ def text(page: str) -> str:
     return (DOCS / page).read_text(encoding="utf-8")
 
 
-# --- generated
-
-
 def test_commands_page_is_up_to_date() -> None:
     """What cog would write into docs/commands.md stands there already."""
     flags = f"'--check', '--check-fail-msg={generate.REGENERATE}'"
@@ -59,9 +56,6 @@ def test_configuration_key_is_documented(key: str) -> None:
 def test_exit_code_is_documented(error: type[MemError]) -> None:
     """Every error's code has a row."""
     assert f"\n| {error.code} | " in text("commands.md")
-
-
-# --- links
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name)
@@ -97,9 +91,6 @@ def test_every_page_is_reachable_from_the_readme() -> None:
     assert {path.name for path in DOCS.glob("*.md")} <= set(
         re.findall(r"\(docs/([\w-]+\.md)", page)
     )
-
-
-# --- examples
 
 
 @pytest.mark.parametrize("path", [p for p in CONSOLE if p.name != "README.md"], ids=name)

@@ -180,9 +180,6 @@ def _luminance(colour: list[float]) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-# --- the command
-
-
 def test_the_page_is_for_its_owner_and_holds_no_secret(project: Project) -> None:
     """In the cache, 0600; retired, archived and prose units are in it, what a secret was is not."""
     project.write(

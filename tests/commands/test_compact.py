@@ -29,9 +29,6 @@ def fill(project: Project, *entries: str, path: str = "MEMORY.md") -> Path:
     return project.write(path, "".join(entries))
 
 
-# --- merging
-
-
 def test_near_duplicates_become_one_entry_and_the_originals_are_archived(project: Project) -> None:
     """The more important keeps its id; larger count, later use, earliest creation survive."""
     used = {"reinforcement_count": 7, "last_reinforced": "2026-10-01", "created_at": "2026-02-01"}
@@ -90,9 +87,6 @@ def test_opposites_stay_apart_and_are_named(project: Project) -> None:
     assert "say the opposite" in project.mem("compact", "--check").err
 
 
-# --- leaving
-
-
 def test_retired_entries_leave_for_the_archive(project: Project) -> None:
     """They are found with --archived alone, and why they left is written down and told."""
     fill(project, project.entry("Old", "Zebra words.", id="x", status="retired"), project.entry())
@@ -137,9 +131,6 @@ def test_the_loss_guard_refuses_until_told(project: Project) -> None:
     assert "--allow-loss" in refused.err and texts(project) == before
     assert project.mem("compact", "--stale", "--allow-loss").code == 0
     assert len(by_id(project, "MEMORY.archive.md")) == 3
-
-
-# --- promoting, adopting
 
 
 def test_what_recurs_in_three_jobs_is_promoted_once(project: Project) -> None:
@@ -201,9 +192,6 @@ def test_one_bullet_is_adopted_alone(project: Project) -> None:
     assert "no entry has that id" not in done.err
     assert project.mem("compact", "--adopt", f"MEMORY.md#{second}").code == 0
     assert path.read_text().count("\ntype:") == 1
-
-
-# --- manners
 
 
 def test_a_file_that_cannot_be_used_is_named_and_the_rest_is_done(project: Project) -> None:

@@ -74,9 +74,6 @@ def episodes(project: Project, folder: str = "", count: int = 3, **values: Any) 
     return project.write(f"{folder}tasks/episodes.md", text)
 
 
-# --- enabling, failing
-
-
 @pytest.mark.parametrize(
     "option", ["--consolidate", "--promote-global", "--contradictions resolve"]
 )
@@ -106,9 +103,6 @@ def test_an_unusable_reply_writes_nothing(project: Project, reply: Any) -> None:
     assert asked(project, "compact", "--consolidate", replies=answers).code == 0
     assert len(entries(project, ".mem/jobs/one/MEMORY.md")) == 1
     assert entries(project, "MEMORY.archive.md")
-
-
-# --- consolidate
 
 
 def test_episodes_become_facts_in_one_write(project: Project) -> None:
@@ -193,9 +187,6 @@ def test_a_model_may_not_write_what_it_likes(project: Project) -> None:
     assert entries(project, ".mem/jobs/two/MEMORY.md")["other"].reinforcement_count == 0
 
 
-# --- resolve
-
-
 def opposites(project: Project) -> None:
     old = project.entry("Clock", A, id="a", created_at="2026-01-01")
     project.write("MEMORY.md", old + project.entry("Clock", B, id="b"))
@@ -239,9 +230,6 @@ def test_unsure_is_flagged_and_nothing_written(project: Project, reply: Any) -> 
     assert texts(project) == before
     assert asked(project, *RESOLVE, replies=[verdict("invalidate", "a")]).code == 0
     assert entries(project).keys() == {"a"}
-
-
-# --- promote-global
 
 
 def agnostic(**said: str) -> dict[str, Any]:

@@ -96,9 +96,6 @@ def test_a_repository_without_init_gets_one_warning_at_most(project: Project) ->
     assert complaints(project) == [("merge-driver", "mem init")]
 
 
-# --- planted defects
-
-
 class Planted(NamedTuple):
     """A defect: how it comes about, the row it must give, and what --fix may change to mend it.
 
@@ -287,9 +284,6 @@ def test_a_planted_defect_is_found_and_mended_where_it_can_be(
     assert not any(TOKEN.encode() in path.read_bytes() for path in kept if path.is_file())
 
 
-# --- what permissions, locks and a missing git do
-
-
 def test_a_file_that_may_not_be_read_is_a_row(healthy: Project) -> None:
     """Permission is named, the others are still checked."""
     healthy.write("tasks/b.md", "# B\n").chmod(0)
@@ -312,9 +306,6 @@ def test_a_read_only_tree_is_a_row_and_fix_says_what_it_could_not_do(healthy: Pr
     assert (state["status"], state["path"]) == ("WARN", str(folder))
     mended = [row for row in rows(tried, "WARN") if "not mended" in row["detail"]]
     assert "ids" in [row["name"] for row in mended] and all(row["hint"] for row in mended)
-
-
-# --- surroundings
 
 
 def test_effective_configuration_is_told_with_its_origin(healthy: Project) -> None:
@@ -345,9 +336,6 @@ def test_other_memory_systems_are_told(healthy: Project) -> None:
     assert "201 lines" in told_of["detail"] and "first 200 lines" in told_of["hint"]
 
 
-# --- named files
-
-
 def test_named_files_give_content_rows_alone_and_need_no_index(
     project: Project, tmp_path: Path
 ) -> None:
@@ -367,9 +355,6 @@ def test_named_files_give_content_rows_alone_and_need_no_index(
         ("readable", "docs/gone.md", 1),
     }
     assert not (project.root / ".memory.db").exists() and project.mem("doctor").code == 1
-
-
-# --- fix
 
 
 def ids(path: Path) -> list[str]:

@@ -24,8 +24,6 @@ from tests.commands.talk import (
 )
 from tests.conftest import Project
 
-# --- a run by rules
-
 
 def test_a_session_teaches_by_rules(project: Project) -> None:
     """A preference and an episode are written with the stage; -v names skipped scopes."""

@@ -55,9 +55,6 @@ def auto_memory(project: Project, **topics: str) -> Path:
     return project.home / folder[2:]
 
 
-# --- formats
-
-
 @pytest.mark.parametrize("named", ["", "memory", "memory/MEMORY.md"])
 def test_auto_memory_of_claude_code(project: Project, named: str) -> None:
     """A topic is an entry, links to it go; the folder, memory/ or the index may be named."""
@@ -104,9 +101,6 @@ def test_rules_for_agents(project: Project) -> None:
     assert project.mem("recall", "css colours of the footer").out == ""
 
 
-# --- once
-
-
 def test_twice_is_once(project: Project, tmp_path: Path) -> None:
     """To the byte, from whatever folder; one import is one write to undo."""
     path = project.write("MEMORY.md", project.entry())
@@ -136,9 +130,6 @@ def test_what_is_said_already_is_not_added(project: Project) -> None:
     assert "known already: Retry failed charges" in again.out + again.err
 
 
-# --- what must not come in
-
-
 def test_secrets_private_parts_and_commands_stay_out(project: Project) -> None:
     """They are named, not quoted; private parts are cut out."""
     rules = (
@@ -157,9 +148,6 @@ def test_secrets_private_parts_and_commands_stay_out(project: Project) -> None:
     text = (project.root / "MEMORY.md").read_text()
     assert KEY not in text + got.out + got.err
     assert "Ana" not in text and "previous instructions" not in text
-
-
-# --- manners
 
 
 @pytest.mark.parametrize(

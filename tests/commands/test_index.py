@@ -52,9 +52,6 @@ def test_json_lists_every_file_with_its_place(project: Project) -> None:
     ]
 
 
-# --- vectors
-
-
 def test_an_embedder_that_cannot_work_is_exit_4_and_the_index_is_up_to_date(
     project: Project,
 ) -> None:

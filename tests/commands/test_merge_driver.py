@@ -125,9 +125,6 @@ def test_other_ways_to_merge(repo: Project, how: Callable[[Project, str], Path],
     check((how(repo, name) / name).read_text())
 
 
-# --- prose
-
-
 @pytest.mark.parametrize("style", ["merge", "diff3"])
 def test_prose_that_both_changed_conflicts_as_in_git(repo: Project, style: str) -> None:
     """The conflict is git's own, byte for byte, and the entries below it are merged."""
@@ -147,9 +144,6 @@ def test_prose_that_both_changed_conflicts_as_in_git(repo: Project, style: str) 
     by_git = subprocess.run(command, cwd=repo.root, capture_output=True, text=True, check=False)
     assert by_git.returncode == 1 and text.startswith(by_git.stdout)
     check(HEAD + text[len(by_git.stdout) :])
-
-
-# --- failure
 
 
 @pytest.mark.parametrize("program", ["/nonexistent/python -m memcli", "false", "kill -9 $$;"])

@@ -59,9 +59,6 @@ def filled(project: Project) -> Project:
     return project
 
 
-# --- what is found, in what order
-
-
 def test_the_best_match_comes_first_and_has_relevance_one(project: Project) -> None:
     """The entry that answers the task leads with relevance 1.0, and no hit has a score of 0."""
     lock = "Set the lock timeout before the deploy of a migration."
@@ -122,9 +119,6 @@ def test_near_duplicates_collapse_and_opposites_do_not(project: Project) -> None
     long = [project.entry(word, begin + f"{word} " * 400) for word in ("alpha", "omega")]
     fill(project, *long, path="tasks/long.md")
     assert len(titles(project, "quagga pipeline", "--max-tokens", "0")) == 2
-
-
-# --- filters
 
 
 def test_filters_choose_what_is_searched(project: Project) -> None:
@@ -199,9 +193,6 @@ def test_an_unknown_value_is_exit_2_with_the_allowed_ones(project: Project, opti
     assert re.fullmatch(rf"mem: --{option} nonsense: .+\nhint: .+\n", got.err)
 
 
-# --- layers
-
-
 def test_layers_are_shown_in_their_order(filled: Project) -> None:
     """Each entry in one of them; --limit counts ranked hits, filters hold for all layers."""
     got = layers(filled, "cache")
@@ -248,9 +239,6 @@ def test_details_of_episodes(project: Project) -> None:
         assert out.count("quagga") == count and "key moment" in out
 
 
-# --- budget and forms
-
-
 @pytest.mark.parametrize("limit", [0, 90, 400])
 def test_used_is_the_size_of_the_prompt(filled: Project, limit: int) -> None:
     """budget.used equals the tokens of the prompt form and stays within the limit."""
@@ -295,9 +283,6 @@ def test_injections_and_secrets_are_replaced(project: Project) -> None:
         out = project.mem("recall", "zebra", "--format", form).out
         assert INJECTION_NOTICE in out
         assert "previous instructions" not in out and key not in out
-
-
-# --- nothing, exit codes, side effects
 
 
 def test_nothing_ranked_is_exit_0_with_one_line(project: Project) -> None:

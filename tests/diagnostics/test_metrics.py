@@ -116,9 +116,6 @@ def test_efficiency_falls_with_the_relevance_of_what_is_shown() -> None:
     assert "--limit" in low.raise_with
 
 
-# --- the score
-
-
 def test_an_empty_store_is_zero_and_says_how_to_begin() -> None:
     """Every value and the score 0, red, all weights there."""
     found = health((), Indexed(0, 0), (), ())

@@ -116,9 +116,6 @@ def compare(page: str, folder: Path) -> list[str]:
     ]
 
 
-# --- bringing a page up to date
-
-
 def renewed(page: str, folder: Path) -> str:
     """`page` with what its commands really print, where that differs from what it says.
 

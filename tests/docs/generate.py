@@ -133,9 +133,6 @@ def _option(param: Any, context: Any) -> Option:
     return Option(names, param.help or "", takes, values, param.multiple)
 
 
-# --- docs/commands.md
-
-
 def _say(lines: Sequence[str]) -> None:
     import cog
 
@@ -261,9 +258,6 @@ def run_cog(*flags: str) -> int:
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
     return int(Cog().main(["cog", *flags, str(COMMANDS_PAGE)]) or 0)
-
-
-# --- completions
 
 
 def scripts() -> dict[Path, str]:

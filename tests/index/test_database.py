@@ -50,9 +50,6 @@ def age(path: Path, seconds: int = 100) -> None:
     os.utime(path, ns=(then, then))
 
 
-# --- where it lies
-
-
 def test_the_index_is_private_and_unseen_by_git(project: Project) -> None:
     """Mode 0600 whatever the umask; `git status` shows the memory file alone."""
     old = os.umask(0)
@@ -117,8 +114,6 @@ def test_mem_db_moves_the_index(project: Project) -> None:
     for bad in (str(project.home), "no/such/folder.db"):
         assert project.mem("index", env={"MEM_DB": bad}).code == 2
 
-
-# --- incremental
 
 _WATCH = """
 import os, sys
@@ -228,8 +223,6 @@ def test_what_is_gone_matches_nothing(project: Project, how: str) -> None:
     left = "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH 'stripes'"
     assert sql(project, left) == [(0,)]
 
-
-# --- incremental equals from scratch
 
 WORDS = "zebra horse stripe gallop 斑马 getUserName café deploy timeout rollback".split()
 FILES = (
@@ -341,9 +334,6 @@ def test_incremental_equals_from_scratch(project: Project, seed: int) -> None:
     assert content(old) == content(fresh)
 
 
-# --- what may lie in its place
-
-
 def _damage(path: Path, kind: str) -> None:
     data = path.read_bytes()
     middle = len(data) // 2
@@ -413,9 +403,6 @@ def test_a_link_in_its_place_is_not_written_through(project: Project) -> None:
     project.write("MEMORY.md", project.entry("Zebra"))
     assert titles(project, "zebra") == ["Zebra"]
     assert precious.read_text() == "not yours"
-
-
-# --- several at once
 
 
 def test_processes_that_start_at_once_all_answer_and_one_index_remains(project: Project) -> None:
@@ -510,9 +497,6 @@ def test_a_full_disk_is_said_and_leaves_the_old_index(project: Project) -> None:
         assert list(app.index.files()) == ["MEMORY.md", "tasks/big.md"]
         assert "full" in app.notes[0] and "for this run alone" in app.notes[0]
     assert sql(project, "SELECT path FROM file_meta") == [("MEMORY.md",)]
-
-
-# --- what is searchable
 
 
 @pytest.mark.parametrize(

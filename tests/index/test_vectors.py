@@ -77,9 +77,6 @@ def story(dice: random.Random) -> str:
     return " ".join(dice.choices(WORDS, k=12)) + f" number{dice.randint(0, 40)}"
 
 
-# --- the same, however it came about
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_edited_step_by_step_or_built_at_once_it_is_the_same(
     project: Project, vectors: None, seed: int
@@ -116,9 +113,6 @@ def test_edited_step_by_step_or_built_at_once_it_is_the_same(
     assert contents(project) == grown
     assert project.mem("index", "--rebuild").code == 0
     assert contents(project) == grown
-
-
-# --- what is embedded
 
 
 def test_what_is_embedded_is_what_is_live(project: Project, vectors: None) -> None:
@@ -191,9 +185,6 @@ def test_damaged_rows_are_a_note_at_most_and_heal(
         assert answer(project, "garage automobile") == wanted
     assert project.mem("index", "--rebuild").code == 0
     assert answer(project, "garage automobile") == wanted
-
-
-# --- providers
 
 
 @pytest.fixture

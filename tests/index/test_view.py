@@ -164,9 +164,6 @@ def test_stores_are_kept_apart(project: Project) -> None:
         assert seen(project, "", *options) == expected, options
 
 
-# --- copies
-
-
 def copies(project: Project, **values: dict[str, Any]) -> None:
     """One id at several places, with values of its own at each."""
     for name, own in values.items():

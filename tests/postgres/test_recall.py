@@ -119,9 +119,6 @@ def test_nothing_found_is_no_failure(project: Project, shared: Shared) -> None:
     assert found(project, "zebra '; DROP TABLE mem.chunks; --") == ["Herds"]
 
 
-# --- without a server
-
-
 @pytest.fixture
 def local(project: Project) -> Project:
     project.write("MEMORY.md", project.entry("Herds", "zebra here"))

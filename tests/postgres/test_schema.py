@@ -12,8 +12,6 @@ from tests.drills import shared as drill
 from tests.postgres.conftest import Shared, found, push
 from tests.postgres.server import Server
 
-# --- many projects
-
 
 @pytest.fixture(scope="module")
 def fifty(server: Server) -> Iterator[Shared]:

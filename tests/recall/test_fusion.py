@@ -19,9 +19,6 @@ def test_relevance_is_scaled_to_the_best_and_is_never_zero(found: dict[str, floa
     assert sorted(scaled, key=scaled.__getitem__) == sorted(found, key=found.__getitem__)
 
 
-# --- fusion
-
-
 def test_the_golden_numbers_of_linear_fusion() -> None:
     """Cosine .6 and BM25 .5, both scaled to their best, make .57."""
     got = linear(Signals({1: 10.0, 2: 5.0}, {1: 0.9, 2: 0.54}))
@@ -61,9 +58,6 @@ def test_signals_are_those_of_the_candidates_that_are_left() -> None:
     assert got == Signals({1: 1.0}, {}, {}, {1: 0.1}, {1: 1.0})
 
 
-# --- word by word
-
-
 def test_each_word_of_a_task_counts_by_its_best_match() -> None:
     """The mean by idf of the best likeness of each word; nothing alike is 0."""
     alike = [{7: 1.0, 8: 0.5}, {9: 0.4}]
@@ -96,9 +90,6 @@ def test_stems_keep_three_letters() -> None:
     """Forms of one word meet; short words stay whole."""
     assert stem("Locking") == stem("locks") == stem("locked") == "lock"
     assert [stem(word) for word in ("bed", "sing", "is", "es")] == ["bed", "sing", "is", "es"]
-
-
-# --- context
 
 
 def test_neighbours_lend_by_the_square_of_their_relevance() -> None:

@@ -43,9 +43,6 @@ def garage(project: Project) -> Project:
     return project
 
 
-# --- what is found
-
-
 def test_a_paraphrase_is_found_by_its_vector_alone(garage: Project) -> None:
     """Without one word in common; words alone do not find it."""
     assert recalled(garage, "car") == ["Automobile"]
@@ -106,9 +103,6 @@ def test_words_beyond_the_first_64_of_a_long_task_count_by_rarity(garage: Projec
     """Of a long task those words are compared that are searched for, too."""
     filler = " ".join(f"filler{i}" for i in range(100))
     assert recalled(garage, f"{filler} automobile")[0] == "Automobile"
-
-
-# --- scope
 
 
 def test_a_filter_holds_for_the_vector_lane(garage: Project) -> None:
@@ -178,9 +172,6 @@ def test_a_long_entry_is_found_by_its_end(project: Project) -> None:
     assert recalled(project, "cars") == ["Notes"]
 
 
-# --- fusion
-
-
 @pytest.mark.parametrize("mode", ["linear", "rrf", "blend"])
 def test_every_fusion_can_be_chosen(garage: Project, mode: str) -> None:
     """All of them find by vector alone, and say which they are."""
@@ -194,9 +185,6 @@ def test_auto_is_the_blend_for_word_vectors_and_linear_for_models() -> None:
         wanted = "blend" if provider == "local" else "linear"
         assert vector_lane.fusion("auto", provider) == wanted
         assert vector_lane.fusion("rrf", provider) == "rrf"
-
-
-# --- nothing heavy, nothing broken
 
 
 def test_a_warm_recall_loads_nothing_heavy(garage: Project) -> None:

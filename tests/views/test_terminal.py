@@ -28,9 +28,6 @@ def on_tty(arguments: list[str], cwd: Path, width: int, **env: str) -> list[str]
     return read_terminal(command, cwd, width=width, env=env).split("\n")
 
 
-# --- one line
-
-
 @given(LINES, st.integers(4, 30), st.integers(0, 8))
 def test_folding_loses_nothing_but_blanks(line: str, width: int, hang: int) -> None:
     """Every character stays in its order, and only a line without a break is wider than the
@@ -43,9 +40,6 @@ def test_folding_loses_nothing_but_blanks(line: str, width: int, hang: int) -> N
             terminal.cells(part.rstrip()) <= width
             or len(re.findall(terminal._PIECE, part.strip())) == 1
         )
-
-
-# --- texts and paths
 
 
 def test_list_items_hang_below_their_first_word_and_code_stays() -> None:
@@ -74,9 +68,6 @@ def test_the_width_is_the_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("COLUMNS")
         fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 61, 0, 0))
         assert terminal.columns(stream) == 61
-
-
-# --- the commands
 
 
 @pytest.fixture

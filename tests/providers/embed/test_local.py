@@ -82,9 +82,6 @@ def test_keyboard_mash_is_no_known_word(table: Local) -> None:
     assert table.known([]) == {}
 
 
-# --- the table in the cache
-
-
 def vectors_of(folder: Path) -> dict[str, local.WordVector]:
     with closing(Local(lambda: folder)) as made:
         return made.words(["lock", "timeout"])
@@ -111,9 +108,6 @@ def test_a_damaged_table_is_made_anew(
     if damage != "folder":
         assert [each.name for each in tmp_path.iterdir()] == [good.name]
         assert path.stat().st_size == good.stat().st_size
-
-
-# --- the package
 
 
 def package(folder: Path, name: str, data: bytes) -> None:

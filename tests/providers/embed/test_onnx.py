@@ -23,9 +23,6 @@ TABLE = [[float(i), float(i * i), 1.0, -float(i)] for i in range(len(WORDS))]
 TABLE[8] = [0.0] * 4
 
 
-# --- a model file, in the wire format of protocol buffers
-
-
 def _number(value: int) -> bytes:
     out = b""
     while value > 127:

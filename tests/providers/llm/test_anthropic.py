@@ -114,8 +114,6 @@ def test_questions_with_one_prefix_pay_for_it_once(api: Api, make: Callable[...,
     assert api.total("cache_read_input_tokens") > 2 * 9000
 
 
-# --- what goes wrong
-
 PASSING = [Step(429, {"retry-after-ms": "10"}), Step(529), Step(503, raw=b"<html>busy</html>")]
 
 
@@ -191,9 +189,6 @@ def test_without_a_key_the_way_to_set_it_is_told() -> None:
     with pytest.raises(UsageError, match="there is none"):
         make_model(config, {"ANTHROPIC_API_KEY": "clé\n"}, ledger)
     assert make_model(config, {"ANTHROPIC_AUTH_TOKEN": "t"}, ledger)
-
-
-# --- money
 
 
 def test_limits_are_looked_at_before_a_call(api: Api, make: Callable[..., Asked]) -> None:
