@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memcli.hooks import protocol
+from memcli.hooks import calls, protocol
 from memcli.storage.files import LOG, state_dir
 from tests.conftest import Project
 from tests.fuzz import hooks
@@ -63,9 +63,9 @@ def test_input_that_never_ends_is_not_waited_for(shop: Project, tmp_path: Path) 
 @pytest.mark.parametrize("name", ["/\ud800", "/a\0b", "relative", ""])
 def test_what_no_file_is_called_is_no_path(name: str) -> None:
     """A folder like that makes a call that says nothing; a transcript like that is none."""
-    assert protocol.parse_payload(json.dumps({"session_id": "s", "cwd": name}).encode()) is None
+    assert calls.parse_payload(json.dumps({"session_id": "s", "cwd": name}).encode()) is None
     call = {"session_id": "s", "cwd": "/", "transcript_path": name}
-    said = protocol.parse_payload(json.dumps(call).encode())
+    said = calls.parse_payload(json.dumps(call).encode())
     assert said is not None and said.transcript == ""
 
 
