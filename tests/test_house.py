@@ -25,8 +25,6 @@ TWICE: set[str] = set()
 MANY_METHODS = {
     "postgres/store.py: SharedIndex",  # it answers all questions of `index.view.Source`
 }
-P90_NOW = 19
-"""The 90th percentile of function lengths today, to be lowered to `P90`."""
 
 
 def _name(path: Path) -> str:
@@ -61,7 +59,7 @@ def test_functions_are_short() -> None:
     found = dict(_functions())
     long = {n: size for n, size in found.items() if size > LONGEST_FUNCTION and n[:4] != "cli/"}
     assert long == LONG_FUNCTIONS
-    assert sorted(found.values())[int(0.9 * len(found))] <= max(P90, P90_NOW)
+    assert sorted(found.values())[int(0.9 * len(found))] <= P90
 
 
 @pytest.mark.unit
