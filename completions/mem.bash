@@ -167,11 +167,11 @@ _mem() {
     extract)
         case $prev in
         --scope) _mem_words "observations escalation intent-alignment team session project global prospective in-flight corrective episode interventions" ;;
+        --moment | --job | --format | --premortem | --checkpoint | --recommend | --task) : ;;
         --engine) _mem_words "auto llm rules" ;;
-        --job | --format | --premortem | --checkpoint | --recommend | --task) : ;;
         --assume | --set) _mem_words "$keys" ;;
         --root) _mem_files -d ;;
-        *) if [[ $cur == -* ]]; then _mem_words "--scope --engine --all --finished --again --job --format --show-prompt --list --show-turns --no-reinforce --verbose -v --premortem --checkpoint --assume --recommend --dry-run -n --task --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--scope --moment --engine --all --finished --again --job --format --show-prompt --list --show-turns --no-reinforce --verbose -v --premortem --checkpoint --assume --recommend --dry-run -n --task --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
         esac
         ;;
     reinforce)

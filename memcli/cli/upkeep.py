@@ -43,6 +43,7 @@ def extract(
         "[TRANSCRIPT]...", "Session files, or -; without, the new ones.", None
     ),
     scope: Names = many("SCOPE", "Only this scope; may be given more than once."),
+    moment: str = option("MOMENT", "Only what is learned before, in, after or by correction."),
     engine: str = option("ENGINE", "auto, llm or rules.", default="auto"),
     all: bool = flag("--all", "Every session not read yet, not only the latest."),
     finished: bool = flag("--finished", "Leave out what was written to just now."),
@@ -72,6 +73,11 @@ def extract(
     from memcli.project.context import write_blocker
 
     one_of("--engine", engine, ("auto", "llm", "rules"))
+    if moment:
+        from memcli.extraction.scopes import MOMENTS as scopes_of
+
+        one_of("--moment", moment, tuple(scopes_of))
+        scope = [*(scope or ()), *scopes_of[moment]]
     if (assume or recommend) and not checkpoint:
         what = "--assume and --recommend belong to a checkpoint"
         raise UsageError(what, "name it with --checkpoint MILESTONE")

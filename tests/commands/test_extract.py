@@ -76,6 +76,7 @@ def test_standard_input_is_a_transcript(project: Project) -> None:
         ("x.png", (), 3, "Claude Code"),
         ("nowhere.jsonl", (), 2, "nowhere.jsonl"),
         ("s-1.jsonl", ("--scope", "everything"), 2, "corrective"),
+        ("s-1.jsonl", ("--moment", "later"), 2, "retrospective"),
         ("s-1.jsonl", ("--job", "none"), 2, "none"),
     ],
 )
@@ -509,7 +510,8 @@ def test_checkpoints_are_lines_and_what_moved_between_them_is_learned(project: P
     assert first["timestamp"].startswith("2026-11-21T")
     assert (second["milestone"], second["recommendation"]) == ("build", "split it")
     assert project.git("status", "--porcelain") == ""
-    learn(project, "s-1", "--scope", "in-flight")
+    assert not entries(project) and learn(project, "s-0", "--moment", "prospective").code == 0
+    learn(project, "s-1", "--moment", "in-flight")
     (entry,) = entries(project)
     assert entry.title == "Assumptions moved at build: complexity" and entry.type == "procedural"
     assert "complexity: low -> high" in entry.body and "split it" in entry.body
