@@ -63,39 +63,6 @@ def names(command: Command) -> set[str]:
     return {name for option in command.options for name in option.names}
 
 
-def zsh_options() -> Iterator[tuple[str, set[str]]]:
-    text = ZSH.read_text(encoding="utf-8")
-    for name, body in re.findall(
-        r"^ {8}([a-z-]+)\)\n(.*?)^ {12};;", text, re.MULTILINE | re.DOTALL
-    ):
-        single = re.findall(r"^ +'\*?(--[a-z-]+)", body, re.MULTILINE)
-        several = re.findall(r"\{(-[^}]*)\}", body)
-        yield name, {*single, *(each for group in several for each in group.split(","))}
-
-
-def fish_options() -> Iterator[tuple[str, set[str]]]:
-    for command in PROGRAM:
-        found = set()
-        for line in FISH.read_text(encoding="utf-8").splitlines():
-            if f"'__fish_seen_subcommand_from {command.name}'" in line:
-                head = line.split(" -d ")[0]
-                found |= {f"--{n}" for n in re.findall(r" -l ([a-z-]+)", head)}
-                found |= {f"-{n}" for n in re.findall(r" -s (\w)", head)}
-        yield command.name, found
-
-
-def test_zsh_offers_exactly_the_options() -> None:
-    """Every command with every option, none besides."""
-    assert dict(zsh_options()) == {command.name: names(command) for command in PROGRAM}
-
-
-def test_fish_offers_exactly_the_options() -> None:
-    """Every command with every option, none besides."""
-    assert dict(fish_options()) == {command.name: names(command) for command in PROGRAM}
-    offered = re.findall(r"__fish_use_subcommand -a ([a-z-]+)", FISH.read_text(encoding="utf-8"))
-    assert offered == [command.name for command in PROGRAM]
-
-
 @pytest.mark.parametrize(("shell", "path"), [("zsh", ZSH), ("fish", FISH)])
 def test_shell_accepts_the_script(shell: str, path: Path) -> None:
     """`-n` finds no fault, where that shell is installed."""

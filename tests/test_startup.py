@@ -33,19 +33,10 @@ def imported(project: Project, *args: str) -> list[str]:
     "line", ["recall zebra", "recall zebra --json", "list", "--help", "recall --help"]
 )
 def test_nothing_heavy_is_imported(project: Project, line: str) -> None:
-    """With a fresh index, recall, list and the help import none of the slow libraries."""
+    """Recall and list, which build the index here, and the help import none of the slow libraries."""
     project.write("MEMORY.md", project.entry("Herd", "zebra", tags=["x"]))
     project.write("institutional.md", "A norm.\n")
-    project.mem("index")
     assert imported(project, *line.split()) == []
-
-
-def test_plain_entries_are_indexed_without_yaml(project: Project) -> None:
-    """Entries as mem writes them are read by the line splitter; only odd ones need a YAML parser."""
-    project.write("MEMORY.md", project.entry("Herd", "zebra", tags=["x"]))
-    assert not {"yaml", "frontmatter", "numpy", "rich", "anthropic"} & set(
-        imported(project, "recall", "zebra")
-    )
 
 
 def test_click_is_never_imported_by_name() -> None:

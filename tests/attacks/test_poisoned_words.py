@@ -27,7 +27,8 @@ def test_an_order_in_memory_reaches_no_agent(project: Project, order: str) -> No
     )
     project.write("institutional.md", f"# Norms\n\n{order}\n")
     bare = re.sub("[\u200b\u00ad\u202e\u202c]", "", order).splitlines()[0]
-    for line in ("recall zebra --format prompt", "recall zebra --json", "export --target claude"):
+    forms = ("--format prompt", "--format text", "--json")
+    for line in (*(f"recall zebra {form}" for form in forms), "export --target claude"):
         done = project.mem(*line.split())
         assert done.code == 0 and bare not in done.out, done.out
 
@@ -129,6 +130,8 @@ def test_a_poisoned_reply_writes_nothing_of_its_own(project: Project, reply: Any
     assert "previous instructions" not in written and len(written) < 40_000
     assert KEY not in written + done.err
     assert all(entry.id not in ("forged", "z") for entry in _entries(project))
+    made = {name.split("/", 1)[1] for name in state(project).keys() - before.keys()}
+    assert {name for name in made if name.endswith(".md")} <= {"MEMORY.md", "tasks/episodes.md"}
 
 
 @pytest.mark.parametrize("form", ["claude", "agents-md", ""])

@@ -106,7 +106,7 @@ def test_a_secret_in_a_file_name_is_not_shown_to_an_agent(poisoned: Project) -> 
     [
         "show 7d1f", "show 7d1f --json", "list", "list --json", "retire 7d1f --dry-run",
         "retire 7d1f --dry-run --json", "retire 7d1f", "export --target json",
-        "export --target claude", "recall zebra --json", "health --json",
+        "export --target claude", "recall zebra --json", "recall zebra --format text", "health --json",
     ],
 )  # fmt: skip
 def test_a_secret_in_an_entry_is_not_printed(project: Project, line: str) -> None:

@@ -1,4 +1,4 @@
-"""Learning with a model, scored without one: python -m tests.bench.reader FOLDER OUT [--only ID,...].
+"""Learning with a model, scored without one: python -m tests.bench.reader FOLDER OUT.
 
 FOLDER holds labelled sessions, as for `fit_rules`. What a model would be sent is written to
 OUT/ID.txt, a reader who sees nothing else writes the replies to OUT/ID.jsonl, one JSON value for
@@ -70,12 +70,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--only", default="", help="ids of sessions, with commas between")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     given = fit_rules.Set(args.folder)
-    names = args.only.split(",") if args.only else list(given.files)
-    report(given, {name: fit_rules.read(given.files[name]) for name in names}, args.out)
+    report(given, {name: fit_rules.read(path) for name, path in given.files.items()}, args.out)
 
 
 if __name__ == "__main__":

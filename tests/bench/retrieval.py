@@ -1,6 +1,6 @@
 """Retrieval quality of the whole default pipeline on a question set.
 
-    python -m tests.bench.retrieval FOLDER... [--set KEY=VALUE]... [--against KEY=VALUE]... [--json]
+    python -m tests.bench.retrieval FOLDER... [--set KEY=VALUE]... [--against KEY=VALUE]...
 
 With `--against` every question is asked once more with these settings on top, and the difference in
 recall@10 is given with its 95 % interval by paired bootstrap: `--set embedder=local --against
@@ -170,12 +170,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--set", action="append", default=[], dest="sets")
     parser.add_argument("--against", action="append", default=[])
-    parser.add_argument("--json", action="store_true")
     given = parser.parse_args(arguments)
     results = [evaluate(load(folder), given.sets, given.against) for folder in given.folders]
-    if given.json:
-        print(json.dumps(results, indent=2))
-        return 0
     print(f"{'set':<14} {'mode':<7} {'questions':>22} " + " ".join(f"{m:>9}" for m in METRICS))
     for result in results:
         _print_rows(result["set"], result)

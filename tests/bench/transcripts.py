@@ -1,12 +1,8 @@
-"""A long session, always the same, and the memory that a process takes to read it."""
+"""A long session, always the same."""
 
 import json
-import os
 import random
-import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,24 +20,23 @@ _CODE = (
     'src/shop/http.py:112:        raise RetryError("too many attempts") from error',
     "        größe = berechne(größe)  # 尺寸",
 )
-SPARSE, DENSE = (2, 5, 20, 60, 200), (1, 1, 2)
-"""Lines of the results of tools: in a dense session most is what somebody says."""
+RESULTS = (2, 5, 20, 60, 200)
+"""Lines of the results of tools."""
 
 
-def write_session(path: Path, size: int, *, dense: bool = False) -> int:
-    """A Claude Code session of about `size` bytes, always the same; how many lines it has."""
-    written = lines = 0
+def write_session(path: Path, size: int) -> None:
+    """A Claude Code session of about `size` bytes, always the same."""
+    written = 0
     with path.open("wb") as file:
-        for record in _records(random.Random(4), DENSE if dense else SPARSE):
+        for record in _records(random.Random(4)):
             data = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
             file.write(data)
-            written, lines = written + len(data), lines + 1
+            written += len(data)
             if written >= size:
                 break
-    return lines
 
 
-def _records(chance: random.Random, results: Sequence[int]) -> Iterator[dict[str, Any]]:
+def _records(chance: random.Random) -> Iterator[dict[str, Any]]:
     """Rounds of a prompt, some steps of the agent with tools and their results, and lines between."""
 
     def prose(count: int) -> str:
@@ -62,7 +57,7 @@ def _records(chance: random.Random, results: Sequence[int]) -> Iterator[dict[str
             name = chance.choice(("Bash", "Read", "Edit", "Grep"))
             used = {"type": "tool_use", "id": tool, "name": name, "input": given}
             yield _answer(number, step, used)
-            output = code(chance.choice(results))
+            output = code(chance.choice(RESULTS))
             result = {
                 "type": "tool_result", "tool_use_id": tool, "content": output, "is_error": step == 7,
             }  # fmt: skip
@@ -94,39 +89,3 @@ def _answer(number: int, step: int, block: dict[str, Any]) -> Any:
         "usage": usage,
     }  # fmt: skip
     return _line("assistant", number, step, message, requestId=f"req_{number}")
-
-
-# What each process prints: the seconds of its work and, on Linux, the most memory it had (VmHWM;
-# ru_maxrss begins with what the starting process had). Starting Python counts on neither side.
-_MEASURED = """
-import pathlib, re, resource, sys, time
-start = time.process_time()
-WORK
-took = time.process_time() - start
-status = pathlib.Path("/proc/self/status")
-mark = re.search("VmHWM:[^0-9]+([0-9]+)", status.read_text()) if status.exists() else None
-unit = 1 if sys.platform == "darwin" else 1024
-print(took, int(mark[1]) * 1024 if mark else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit)
-"""
-_READ = """
-from memcli.sessions.reader import read_all
-read_all(sys.argv[1])
-"""
-
-
-def measured(work: str, path: Path) -> tuple[float, float]:
-    """Seconds and megabytes of a process of its own for this work, in a fresh project and home."""
-    with tempfile.TemporaryDirectory(dir=path.parent) as fresh:
-        root = Path(fresh, "project")
-        (root / ".git").mkdir(parents=True)
-        own = {"HOME": fresh, "XDG_STATE_HOME": f"{fresh}/state", "MEM_ROOT": str(root)}
-        command = [sys.executable, "-c", _MEASURED.replace("WORK", work), str(path)]
-        environ = {**os.environ, **own}
-        done = subprocess.run(command, cwd=root, env=environ, stdout=subprocess.PIPE, check=True)
-    took, memory = done.stdout.split()
-    return float(took), int(memory) / 1e6
-
-
-def peak(path: Path) -> int:
-    """Bytes of memory that a process of its own takes to read the session."""
-    return int(measured(_READ, path)[1] * 1e6)

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from memcli.memory.parser import parse
-from memcli.memory.values import Entry
+from tests.commands.test_compact_llm import entries as by_id
 from tests.conftest import Project
 
 A = "Freeze the clock in every cart test, because carts expire at midnight and builds run at night."
@@ -14,11 +14,6 @@ A2 = (
 B = A.replace("Freeze", "Never freeze")
 CONFLICT = "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n"
 OLD = {"created_at": "2025-01-01", "importance": 0.1}
-
-
-def by_id(project: Project, name: str = "MEMORY.md") -> dict[str, Entry]:
-    path = project.home / name[2:] if name.startswith("~/") else project.root / name
-    return {e.id: e for e in parse(path.read_text(), name).entries} if path.exists() else {}
 
 
 def texts(project: Project) -> dict[str, bytes]:
@@ -131,25 +126,6 @@ def test_the_loss_guard_refuses_until_told(project: Project) -> None:
     assert "--allow-loss" in refused.err and texts(project) == before
     assert project.mem("compact", "--stale", "--allow-loss").code == 0
     assert len(by_id(project, "MEMORY.archive.md")) == 3
-
-
-def test_what_recurs_in_three_jobs_is_promoted_once(project: Project) -> None:
-    """Two are too few; the copy and its sources know each other."""
-    for at, job in enumerate(("one", "two", "three")):
-        assert project.mem("compact", "--promote", "--check").code == 0
-        clock = project.entry("Clock", A, id=f"s{at}", type="corrective")
-        fill(project, clock, path=f".mem/jobs/{job}/MEMORY.md")
-    done = project.mem("compact", "--promote")
-    assert done.code == 0, done.err
-    (entry,) = by_id(project).values()
-    sources = sorted(entry.extra["promoted_from"])
-    assert (sources, entry.type) == (["s0", "s1", "s2"], "corrective")
-    source = by_id(project, ".mem/jobs/one/MEMORY.md")["s0"]
-    assert source.extra["promoted_to"] == [entry.id]
-    before = texts(project)
-    assert project.mem("compact", "--promote").code == 0 and texts(project) == before
-    (hit,) = project.mem("recall", "freeze the clock", "--ranked", "--json").json["hits"]
-    assert hit["id"] == entry.id and sorted(hit["duplicates"]) == ["s0", "s1", "s2"]
 
 
 def test_adopt_puts_front_matter_before_sections_and_changes_nothing_else(project: Project) -> None:

@@ -42,14 +42,6 @@ def rated(project: Project, *args: str, replies: Any = (), env: Any = None) -> R
     return project.mem("reinforce", "--transcript", str(log), *sets, *args, env=env)
 
 
-def calls(project: Project) -> int:
-    with (
-        App(Options(root=str(project.root)), os.environ, project.root) as app,
-        app.state() as history,
-    ):
-        return history.calls()[0]
-
-
 def memory(project: Project, **values: Any) -> None:
     project.write(
         "MEMORY.md",

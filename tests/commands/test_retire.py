@@ -67,13 +67,3 @@ def test_undo_takes_back_the_last_write_and_then_the_one_before(project: Project
     assert first.code == 0 and path.read_bytes() == states[0] and "before it" not in first.out
     nothing = project.mem("undo")
     assert nothing.code == 1 and "nothing to undo" in nothing.out
-
-
-def test_undo_refuses_when_the_file_was_edited_since(project: Project) -> None:
-    """What a person wrote after the last write is not thrown away."""
-    path = project.write("MEMORY.md", project.entry(id="a1"))
-    project.mem("retire", "a1")
-    path.write_text(path.read_text() + "a note\n")
-    edited = path.read_bytes()
-    refused = project.mem("undo")
-    assert refused.code == 5 and "MEMORY.md" in refused.err and path.read_bytes() == edited

@@ -308,16 +308,6 @@ def learned(
     }
 
 
-def test_a_new_fact_names_its_episodes_and_they_are_marked() -> None:
-    """Type by kind, importance .5, `supports` edges, `consolidated_at`."""
-    texts = learned(desk(file_of()), fact(kind="pitfall", episodes=["e1", "e3"]))
-    (entry,) = texts["MEMORY.md"].values()
-    assert (entry.type, entry.kind, entry.created_at) == ("corrective", "pitfall", TODAY)
-    assert entry.extra["supports"] == ["e1", "e3"] and entry.title == "The port is 8080"
-    marked = {e.extra["consolidated_at"] for e in texts["tasks/episodes.md"].values()}
-    assert marked == {TODAY} and len(texts["tasks/episodes.md"]) == 3
-
-
 def test_a_fact_that_is_known_reinforces_and_one_thrown_out_is_dropped() -> None:
     """New is compared with what was shown, and with what a person did away with."""
     known = file_of(text_of("known", "The API listens on 8080."))

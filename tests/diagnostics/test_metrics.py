@@ -116,16 +116,6 @@ def test_efficiency_falls_with_the_relevance_of_what_is_shown() -> None:
     assert "--limit" in low.raise_with
 
 
-def test_an_empty_store_is_zero_and_says_how_to_begin() -> None:
-    """Every value and the score 0, red, all weights there."""
-    found = health((), Indexed(0, 0), (), ())
-    assert (found.score, found.band, set(values(found).values())) == (0, "red", {0})
-    assert sum(metric.weight for metric in found.metrics.values()) == pytest.approx(1)
-    assert all(
-        "mem add" in m.reason and m.raise_with.startswith("mem add") for m in found.metrics.values()
-    )
-
-
 @pytest.mark.parametrize("seed", range(40))
 def test_always_within_bounds_and_whatever_the_order(seed: int) -> None:
     """0 to 100 or None; weights 1 in sum; shuffled entries give the same report."""

@@ -71,9 +71,18 @@ class World:
     def mem(self, *arguments: str, stdin: str = "") -> int:
         return forge.ended(forge.start(arguments, self.root, self.environ, self.said, stdin=stdin))
 
-    def git(self, *arguments: str) -> None:
-        subprocess.run(
-            ["git", *arguments], cwd=self.root, env=self.environ, check=True, capture_output=True
+    def git(
+        self, *arguments: str, check: bool = True, cwd: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        command, folder = ["git", *arguments], cwd or self.root
+        return subprocess.run(
+            command,
+            env=self.environ,
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            check=check,
+            timeout=60,
         )
 
     def put(self, name: str) -> None:
@@ -315,11 +324,7 @@ class Drill:
         for lock in (self.world.root / ".git").rglob("*.lock"):
             lock.unlink()
         self.world.git("reset", "-q", "--hard")
-        done = subprocess.run(
-            ["git", *verb.arguments], cwd=self.world.root, env=self.world.environ, capture_output=True,
-            check=False,
-        )  # fmt: skip
-        return done.returncode
+        return self.world.git(*verb.arguments, check=False).returncode
 
     def _filled(self, verb: Verb) -> tuple[str, ...]:
         names = {

@@ -21,7 +21,6 @@ import json
 import os
 import random
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -135,10 +134,7 @@ class Worker:
 
     def _git(self, verb: str, *arguments: str, ok: Sequence[int] = (0,)) -> int:
         started = time.monotonic()
-        done = subprocess.run(
-            ["git", *arguments], cwd=self.tree, env=self.world.environ, capture_output=True, text=True,
-            check=False, timeout=LONGEST,
-        )  # fmt: skip
+        done = self.world.git(*arguments, check=False, cwd=self.tree)
         code = 0 if done.returncode in ok else done.returncode
         said = done.stderr + done.stdout if code or _is_bad(done.stderr) else ""
         self._note(Done(f"git {verb}", code, "", time.monotonic() - started, said))
@@ -200,16 +196,11 @@ def _lines(log: Path) -> Iterable[str]:
 
 def _merged(world: World, trees: Sequence[Path]) -> list[str]:
     for tree in (world.root, *trees):
-        for arguments in (("add", "-A"), ("commit", "-q", "--allow-empty", "-m", "The end")):
-            subprocess.run(
-                ["git", *arguments], cwd=tree, env=world.environ, check=True, capture_output=True
-            )
+        world.git("add", "-A", cwd=tree)
+        world.git("commit", "-q", "--allow-empty", "-m", "The end", cwd=tree)
     failures = []
     for tree in trees:
-        done = subprocess.run(
-            ["git", "merge", "-q", "--no-edit", tree.name], cwd=world.root, env=world.environ,
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        done = world.git("merge", "-q", "--no-edit", tree.name, check=False)
         if done.returncode or _is_bad(done.stderr):
             said = (done.stdout + done.stderr)[-300:]
             failures.append(f"git merge {tree.name}: {done.returncode} {said}")

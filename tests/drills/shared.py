@@ -3,34 +3,29 @@
     python -m tests.drills.shared quality FOLDER...
     python -m tests.drills.shared chaos [--seconds 60] [--workers 20]
 
-quality: every group of a question set is a project; recall@10 of the local and of the shared
-recall. chaos: pushers and readers at once while the server is killed and started again; afterwards
-every project is exactly one of the states that were pushed.
+quality: every group of a question set is a project; recall@10 of the shared recall, where
+tests.bench.retrieval has that of the local one. chaos: pushers and readers at once while the server
+is killed and started again; afterwards every project is exactly one of the states that were pushed.
 """
 
 import argparse
 import os
-import random
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from memcli.app import App, Options
 from memcli.commands.recall import recall
 from memcli.errors import ProviderError, RefusedError, UsageError
-from memcli.memory.parser import parse
-from memcli.memory.values import Place
-from memcli.postgres import link, writer
-from memcli.postgres.push import literal, push
-from memcli.postgres.tokens import Tokenizer
-from memcli.postgres.writer import Identity, key_of
-from memcli.providers.embed import DIM
+from memcli.postgres import link
+from memcli.postgres.push import push
 from memcli.recall.answer import RecallRequest
 from tests.bench import retrieval
 from tests.postgres.server import Server
@@ -54,121 +49,29 @@ def commit(root: Path, message: str = "All of it") -> None:
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", message], cwd=root, check=True)
 
 
-def quality(server: Server, folder: Path, sets: Sequence[str] = ()) -> dict[str, Any]:
+def quality(server: Server, folder: Path) -> dict[str, Any]:
     link.PATIENCE = 60.0  # what is measured is what is found, on however busy a machine
     data = retrieval.load(folder)
-    url = server.database("quality")
-    local, shared, same, modes = [], [], [], set()
-    with tempfile.TemporaryDirectory() as place:
-        apps = _apps(data, Path(place), url, sets)
+    url, found = server.database("quality"), []
+    with tempfile.TemporaryDirectory() as place, ExitStack() as stack:
+        environ = {**os.environ, "MEM_HOME": place, "XDG_CONFIG_HOME": place, "MEM_STORE_URL": url}
+        apps = {}
+        for name, root in retrieval.build(data.docs, Path(place) / "groups").items():
+            commit(root)
+            app = apps[name] = App(Options(str(root), ("max_tokens=0",)), environ, root)
+            stack.enter_context(app)
+            app.refresh()
+            push(app)
         for question in data.queries:
-            app = apps[question["group"]]
-            request = RecallRequest(question["query"], ranked_only=True, refresh=False)
-            own = recall(app, request)
-            other = recall(app, request._replace(shared=True, projects=(question["group"],)))
-            assert not app.notes, app.notes
-            modes.add((own.mode, other.mode))
             if question.get("category") == "adversarial":
                 continue
-            ids = [[str(hit.id) for hit in report.hits[:10]] for report in (own, other)]
-            relevant = set(question["relevant"])
-            local.append(retrieval.measures(ids[0], relevant)["recall@10"])
-            shared.append(retrieval.measures(ids[1], relevant)["recall@10"])
-            same.append(len(set(ids[0]) & set(ids[1])) / max(len(ids[0]), len(ids[1]), 1))
-        for app in apps.values():
-            app.__exit__()
-    return {
-        "set": data.name, "modes": sorted(modes), "questions": len(local),
-        "local": _percent(local), "shared": _percent(shared), "same": _percent(same),
-    }  # fmt: skip
-
-
-def _percent(values: Sequence[float]) -> float:
-    return round(100 * sum(values) / max(len(values), 1), 2)
-
-
-def _apps(data: retrieval.Set, folder: Path, url: str, sets: Sequence[str]) -> dict[str, App]:
-    roots = retrieval.build(data.docs, folder / "groups")
-    (folder / "home").mkdir()
-    apps = {}
-    for name, root in roots.items():
-        commit(root)
-        environ = {
-            **os.environ, "MEM_HOME": str(folder / "home"), "XDG_CONFIG_HOME": str(folder),
-            "MEM_STORE_URL": url,
-        }  # fmt: skip
-        app = apps[name] = App(Options(str(root), ("max_tokens=0", *sets)), environ, root)
-        app.refresh()
-        push(app)
-    return apps
-
-
-OWNER = "postgres"
-"""Whoever fills a server, and the team of what it pushes."""
-VOCABULARY = 30_000
-TASK_WORDS = 7
-
-
-def words(dice: random.Random, number: int) -> str:
-    return " ".join(f"w{int(VOCABULARY ** dice.random())}" for _ in range(number))
-
-
-def texts(seed: int, entries: int) -> list[str]:
-    dice = random.Random(seed)
-    return [
-        retrieval.entry(
-            {"id": f"e{seed}-{i}", "title": words(dice, 6), "text": words(dice, dice.randint(15, 60)),
-             "date": f"2026-{dice.randint(1, 11):02}-15"}
-        )
-        for i in range(entries)
-    ]  # fmt: skip
-
-
-def load(url: str, projects: int, entries: int, model: str) -> None:
-    import psycopg
-
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(
-            "DROP INDEX mem.chunks_words, mem.chunks_entry, mem.chunks_file, mem.terms_term"
-        )
-        with closing(Tokenizer()) as tokenizer:
-            for number in range(projects):
-                _load_project(connection, tokenizer, number, entries, model)
-        for statement in INDEXES:
-            connection.execute(statement)
-        link.index_vectors(connection, model, DIM)
-        connection.execute("VACUUM ANALYZE")
-
-
-INDEXES = (
-    "CREATE INDEX chunks_words ON mem.chunks USING gin (words)",
-    "CREATE INDEX chunks_entry ON mem.chunks (project, entry)",
-    "CREATE INDEX chunks_file ON mem.chunks (project, file)",
-    "CREATE INDEX terms_term ON mem.terms (term) INCLUDE (project, team, n)",
-)
-
-
-def _load_project(
-    connection: Any, tokenizer: Tokenizer, number: int, entries: int, model: str
-) -> None:
-    import numpy as np
-
-    key = key_of(f"{number:040x}", ".")
-    name, url = f"acme/project-{number}", "git@github.com:acme/x.git"
-    identity = Identity(key, name, f"{number:040x}", ".", "c" * 40, url)
-    memory = parse("\n".join(texts(number, entries)), "MEMORY.md")
-    sent = writer.chunks(memory, "MEMORY.md", live=True)
-    found = tokenizer.words(writer.searched(sent), (f"=t:{OWNER}", f"=p:{key}"))
-    where = Place("project", "memory")
-    file = writer.FileChange(writer.number("MEMORY.md"), "MEMORY.md", "h", where, sent)
-    vectors = np.random.default_rng(number).integers(-60, 60, (len(sent), DIM), dtype=np.int8)
-    new = [
-        writer.NewChunk(file, own, its, literal(vector.tobytes()))
-        for own, its, vector in zip(sent, found, vectors, strict=True)
-    ]
-    facts = writer.Facts(OWNER, identity.commit, identity.remote, identity.name, model, DIM)
-    change = writer.Change(facts, [file], (), new, (), anew=False, archived=False)
-    writer.write(connection, identity, 0, change)
+            app, projects = apps[question["group"]], (question["group"],)
+            request = RecallRequest(question["query"], ranked_only=True, refresh=False)
+            report = recall(app, request._replace(shared=True, projects=projects))
+            assert not app.notes, app.notes
+            ids = [str(hit.id) for hit in report.hits]
+            found.append(retrieval.measures(ids, set(question["relevant"]))["recall@10"])
+    return {"set": data.name, "questions": len(found), "recall@10": round(100 * fmean(found), 2)}
 
 
 class Outcome(NamedTuple):
@@ -342,14 +245,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--workers", type=int, default=20)
-    parser.add_argument("--set", action="append", default=[], dest="sets")
     given = parser.parse_args(arguments)
     server = Server()
     try:
         server.start(fsync="on" if given.what == "chaos" else "off")
         if given.what == "quality":
             for folder in given.folders:
-                print(quality(server, folder, given.sets), flush=True)
+                print(quality(server, folder), flush=True)
             return 0
         outcome = chaos(server, given.seconds, given.workers)
         print(outcome)

@@ -85,6 +85,7 @@ def test_what_is_in_view(
         (["--level", "planet"], "one of global, project, job, task (also team, dispatch, session)"),
         (["--store", "attic"], "one of memory, institutional, proxy, archive"),
         (["--until", "2026-02-30"], "write 2026-03-01"),
+        (["--since", "nonsense"], "write 2026-03-01"),
     ],
 )
 def test_an_unknown_name_is_exit_2_with_the_known_ones(

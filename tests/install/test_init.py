@@ -151,7 +151,13 @@ def test_one_target_goes_alone(project: Project) -> None:
     assert (project.root / ".git/hooks/post-merge").exists()
     exclude = (project.root / ".git/info/exclude").read_text()
     assert "/.codex/hooks.json" in exclude and ".memory.db*" in exclude
-    assert project.git("config", "merge.mem.driver")
+    own = project.home / ".claude/settings.json"
+    for left in ("--user", "--all"):  # the user's own wiring; both
+        project.mem("init", "--claude", "--user")
+        assert own.exists() and project.git("config", "merge.mem.driver")
+        project.mem("init", "--remove", left)
+        assert not own.exists() and (project.root / "MEMORY.md").exists() == (left == "--user")
+        assert (project.root / ".codex/hooks.json").exists() == (left == "--user")
 
 
 def test_the_user_has_hooks_without_a_project(project: Project, tmp_path: Path) -> None:
@@ -202,20 +208,6 @@ def test_an_older_wiring_is_replaced_and_an_edited_file_keeps_its_edits(project:
     path.write_text(json.dumps({**values, "model": "x"}))
     project.mem("init", "--remove")
     assert json.loads(path.read_text()) == {"model": "x"}
-
-
-def test_the_users_wiring_goes_alone(project: Project) -> None:
-    """--remove --user takes the user's own; --remove --all both."""
-    project.mem("init", "--claude")
-    project.mem("init", "--claude", "--user")
-    own = project.home / ".claude/settings.json"
-    project.mem("init", "--remove", "--user")
-    assert not own.exists() and (project.root / ".claude/settings.local.json").exists()
-    assert (project.root / "MEMORY.md").exists() and project.git("config", "merge.mem.driver")
-    project.mem("init", "--claude", "--user")
-    project.mem("init", "--remove", "--all")
-    assert not own.exists() and not (project.root / ".claude").exists()
-    assert not (project.root / "MEMORY.md").exists()
 
 
 def test_an_agent_with_the_plug_in_is_not_wired_twice(project: Project) -> None:

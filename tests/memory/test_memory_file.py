@@ -106,17 +106,6 @@ def test_line_ends_do_not_change_the_meaning(text: str, eol: str) -> None:
     assert [s.line for s in sections(here)] == [s.line for s in sections(there)]
 
 
-@pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize("bom", ["", "\ufeff"])
-def test_entry_with_every_line_end(eol: str, bom: str) -> None:
-    """BOM, CRLF, lone CR and a missing last line end are read."""
-    file = parse(bom + with_eol(entry("a", "## T\n\nOne.") + entry("b", "Two.").rstrip(), eol), "x")
-    assert [(e.id, e.title, e.body, e.line) for e in file.entries] == [
-        ("a", "T", with_eol("## T\n\nOne.", eol), 5),
-        ("b", "Two.", "Two.", 13),
-    ]
-
-
 @pytest.mark.parametrize(
     "rule",
     [

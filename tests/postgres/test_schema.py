@@ -1,46 +1,35 @@
-"""The tables of the shared index, and what many projects and a storm do to them."""
+"""The tables of the shared index, and what many entries and a storm do to them."""
 
 import random
-from collections.abc import Iterator
 
-import psycopg
 import pytest
 
-from memcli.providers.embed.local import MODEL
 from tests.conftest import Project
 from tests.drills import shared as drill
 from tests.postgres.conftest import Shared, found, push
 from tests.postgres.server import Server
 
 
-@pytest.fixture(scope="module")
-def fifty(server: Server) -> Iterator[Shared]:
-    """Fifty projects of two hundred entries each."""
-    shared = Shared(server, "fifty")
-    drill.load(server.database("fifty"), 50, 200, f"local/{MODEL}")
-    yield shared
-    with psycopg.connect(server.url(), autocommit=True) as connection:
-        connection.execute("DROP DATABASE fifty WITH (FORCE)")
-
-
-@pytest.fixture
-def among(
-    project: Project, fifty: Shared, vectors: None, monkeypatch: pytest.MonkeyPatch
-) -> Project:
-    """A project with that index configured."""
-    monkeypatch.setenv("MEM_STORE_URL", fifty.url)
-    return project
-
-
-def test_one_entry_is_found_among_ten_thousand(among: Project, fifty: Shared) -> None:
+def test_one_entry_is_found_among_two_thousand(
+    project: Project, shared: Shared, vectors: None
+) -> None:
     """By a rare word and a common one; common words alone, and any words, bring a full answer."""
+    dice = random.Random(1)
+
+    def words(number: int) -> str:
+        return " ".join(f"w{int(3000 ** dice.random())}" for _ in range(number))
+
+    for number in range(20):
+        project.write(
+            f"tasks/m{number}.md", "".join(project.entry(words(6), words(40)) for _ in range(100))
+        )
     for number in range(3):
-        among.write(f"tasks/t{number}.md", among.entry(f"Needle {number}", "w1 w2 w3 quokka"))
-    push(among)
-    assert sorted(found(among, "quokka w1")[:3]) == ["Needle 0", "Needle 1", "Needle 2"]
-    for task in ("w1 w2 w3", drill.words(random.Random(1), 7)):
-        assert len(found(among, task)) == 10
-    fifty.check()
+        project.write(f"tasks/t{number}.md", project.entry(f"Needle {number}", "w1 w2 w3 quokka"))
+    push(project)
+    assert sorted(found(project, "quokka w1")[:3]) == ["Needle 0", "Needle 1", "Needle 2"]
+    for task in ("w1 w2 w3", words(7)):
+        assert len(found(project, task)) == 10
+    shared.check()
 
 
 @pytest.mark.process

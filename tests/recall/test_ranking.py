@@ -99,14 +99,6 @@ def test_near_duplicates_collapse_into_the_best() -> None:
     assert [(hit.item.id, hit.duplicates) for hit in got] == [("e0", ("e2",)), ("e1", ())]
 
 
-@pytest.mark.parametrize(
-    "other", [LONG.replace("Always", "Never"), LONG.replace("three", "30"), LONG + " --force"]
-)
-def test_what_negates_or_differs_in_a_number_or_flag_stays(other: str) -> None:
-    """The guard keeps opposites and different numbers apart however many words they share."""
-    assert len(diversify(ranked(LONG, other), limit=10, weight=1.0, alike=alike)) == 2
-
-
 def test_mmr_prefers_what_is_unlike_the_hits_above() -> None:
     """With a low lambda a different hit overtakes one that repeats the words of the first."""
     texts = ("alpha beta gamma delta", "alpha beta gamma epsilon", "one two three four")

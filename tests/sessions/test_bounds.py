@@ -3,6 +3,8 @@
 import contextlib
 import io
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,8 @@ from hypothesis import strategies as st
 from memcli.errors import DataError
 from memcli.sessions import gather, speakers
 from memcli.sessions.reader import FORMATS, read_all
-from tests.bench.transcripts import peak, write_session
+from tests.bench.speed import cost
+from tests.bench.transcripts import write_session
 from tests.sessions import read, said
 
 WORDS = st.just("\ud800") | st.sampled_from(
@@ -106,6 +109,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
             b'{"type":"user","sessionId":"s","message":{"content":"' + b"z" * 30_000_000 + b'"}}\n'
         )
         file.write(b'{"type":"user","sessionId":"s","message":{"content":"the end"}}\n')
-    assert peak(path) < 130_000_000
+    code = "import sys; from memcli.sessions.reader import read_all; read_all(sys.argv[1])"
+    assert cost([sys.executable, "-c", code, str(path)], os.environ, tmp_path).memory < 130
     session = read(path)
     assert (session.skipped, session.turns[-1].text) == (1, "the end")

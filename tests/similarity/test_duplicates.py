@@ -191,15 +191,6 @@ def test_a_chain_is_one_cluster() -> None:
     assert [c.members for c in clusters(claims)] == [(0, 1, 2)]
 
 
-def test_a_component_with_a_guarded_pair_says_so() -> None:
-    """What two members keep apart is reported, though a third is like both of them."""
-    text = "Restart the worker after each deploy, its queue connection goes stale and jobs are lost then."
-    texts = [text.replace("worker", f"{name}worker") for name in ("", "billing ", "search ")]
-    (cluster,) = clusters([claim(text) for text in texts])
-    assert cluster.members == (0, 1, 2)
-    assert cluster.guarded == ((1, 2, "word"),)
-
-
 def test_thousands_of_equal_bodies_are_one_cluster() -> None:
     """Equal bodies are grouped before they are compared."""
     text = "The same body stands in every one of these entries."
