@@ -13,8 +13,8 @@ from memcli.errors import MemError, ProviderError
 from memcli.providers.llm import Ask, Model
 from memcli.text.controls import fence_safe, strip_controls
 
-LIMIT = 3.0  # seconds a recall waits, the import of an SDK included
-ANSWER = 2.0  # seconds the answer may take: less, so that a late call still gets into the ledger
+ANSWER = 3.0  # seconds the answer may take, from the request on: importing an SDK may take as long
+LIMIT = 12.0  # seconds a recall waits for whatever hangs
 PLAIN = 500  # so many characters of the task are searched when it could not be condensed
 READ = 12_000  # so many characters of the task are sent
 MOST, WORDS = 200, 16  # characters and words of the terms: eight, as some are of two words

@@ -56,6 +56,7 @@ class Anthropic:
     def ask(self, ask: Ask) -> Reply:
         import anthropic
 
+        _ = self._client  # made before the time runs: it takes long on a busy machine
         try:
             return within(ask.timeout, lambda: self._asked(ask))
         except (TimeoutError, anthropic.APITimeoutError):
