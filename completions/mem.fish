@@ -217,7 +217,7 @@ complete -c mem -n '__fish_seen_subcommand_from forget' -l help -s h -d 'Show th
 
 complete -c mem -n '__fish_seen_subcommand_from extract' -F
 complete -c mem -n '__fish_seen_subcommand_from extract' -l scope -x -a 'observations escalation intent-alignment team session project global prospective in-flight corrective episode interventions' -d 'Only this scope; may be given more than once'
-complete -c mem -n '__fish_seen_subcommand_from extract' -l moment -x -d 'Only what is learned before, in, after or by correction'
+complete -c mem -n '__fish_seen_subcommand_from extract' -l moment -x -d 'prospective, in-flight, corrective or retrospective'
 complete -c mem -n '__fish_seen_subcommand_from extract' -l engine -x -a 'auto llm rules' -d 'auto, llm or rules'
 complete -c mem -n '__fish_seen_subcommand_from extract' -l all -d 'Every session not read yet, not only the latest'
 complete -c mem -n '__fish_seen_subcommand_from extract' -l finished -d 'Leave out what was written to just now'

@@ -11,7 +11,7 @@ from memcli.cli.options import argument, command, flag, name_problems, option, s
 from memcli.cli.progress import Progress
 from memcli.errors import DataError, ProviderError, UsageError
 from memcli.views import exchange, json, sessions, text, upkeep
-from memcli.views.text import HOW_TO_BEGIN, put, say
+from memcli.views.text import HOW_TO_BEGIN, count, put, say
 
 OWN = "Further"
 
@@ -226,7 +226,7 @@ def export(
         raise UsageError("export: --target obsidian and a folder go together", "mem export --help")
     if target == "obsidian":
         many, changed = command.save_notes(mem, folder)
-        put(f"{many} notes in {folder}, {changed} of them new or changed")
+        put(f"{count(many, 'note')} in {folder}, {changed} new or changed")
         return
     report = command.export(mem, target)
     written = exchange.export_text(report, raw=raw)

@@ -43,7 +43,7 @@ def extract(
         "[TRANSCRIPT]...", "Session files, or -; without, the new ones.", None
     ),
     scope: Names = many("SCOPE", "Only this scope; may be given more than once."),
-    moment: str = option("MOMENT", "Only what is learned before, in, after or by correction."),
+    moment: str = option("MOMENT", "prospective, in-flight, corrective or retrospective."),
     engine: str = option("ENGINE", "auto, llm or rules.", default="auto"),
     all: bool = flag("--all", "Every session not read yet, not only the latest."),
     finished: bool = flag("--finished", "Leave out what was written to just now."),

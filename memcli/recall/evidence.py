@@ -19,6 +19,8 @@ NEAR, FAR = 0.18, -0.08  # so far from the cosine in the middle of the hits a hi
 NEAR_WANTS, FAR_WANTS = 0.5, 1.5  # so much of the usual strength
 FOCUS = 0.5  # sentences with less than this share of the best one's strength are not searched
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+|(?<=[。！？：；])|\n+")
+_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
+_LINE = re.compile(r"\n+")
 _ASKS = ("?", "？", "吗", "呢", "か", "吗。", "呢。", "か。")  # what is asked is always searched
 COMMON = frozenset(table("recall/common_words.txt").split())  # words of any talk about code
 
@@ -102,6 +104,15 @@ def _pieces(text: str, between: re.Pattern[str]) -> list[str]:
     return [text[start:end] for start, end in pairwise(ends) if end > start]
 
 
+def _sentences(part: str, room: int) -> list[str]:
+    """Whole sentences, none from its middle on; of one that is longer than the room its lines."""
+    return [
+        piece
+        for whole in _pieces(part, _END)
+        for piece in (_pieces(whole, _LINE) if tokens(whole) > room else [whole])
+    ]
+
+
 def best(text: str, asked: Terms, room: int) -> tuple[str, int]:
     """The run of paragraphs, of long ones of sentences, within `room` tokens that has most of what
     is asked, "" when not even a beginning fits, and how many lines are left out.
@@ -109,7 +120,7 @@ def best(text: str, asked: Terms, room: int) -> tuple[str, int]:
     parts = [
         piece
         for part in paragraphs(text)
-        for piece in (_pieces(part, _SENTENCE) if 2 * tokens(part) > room else [part])
+        for piece in (_sentences(part, room) if 2 * tokens(part) > room else [part])
     ]
     found = [_found(part, asked) for part in parts]
     start, end = _run(found, list(map(tokens, parts)), room)

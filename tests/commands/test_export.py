@@ -135,7 +135,7 @@ def test_obsidian_gets_a_note_an_entry_with_wikilinks(project: Project) -> None:
     )
     project.write("proxy.md", project.entry("Ana likes short answers", "Very short."))
     assert project.mem("export", "--target", "obsidian", "vault").out == (
-        "3 notes in vault, 3 of them new or changed\n"
+        "3 notes in vault, 3 new or changed\n"
     )
     found = {path.name: path.read_text() for path in (project.root / "vault").iterdir()}
     names = ["It is so bbbbbbbb.md", "It was so cccccccc.md", "Rounds once twice aaaaaaaa.md"]
@@ -143,6 +143,6 @@ def test_obsidian_gets_a_note_an_entry_with_wikilinks(project: Project) -> None:
     assert 'supports: ["[[Rounds once twice aaaaaaaa]]"]' in found[names[0]]
     assert 'superseded_by: ["[[It is so bbbbbbbb]]"]' in found[names[1]]
     assert KEY not in found[names[2]] and 'tags: ["big-cart"]' in found[names[2]]
-    assert "0 of them" in project.mem("export", "--target", "obsidian", "vault").out
+    assert ", 0 new or changed" in project.mem("export", "--target", "obsidian", "vault").out
     for folder in (".", "..", "docs/memory/x", ""):
         assert project.mem("export", "--target", "obsidian", *filter(None, [folder])).code == 2
