@@ -212,6 +212,7 @@ def test_what_a_template_wrote_is_not_compared_in_pairs() -> None:
         assert clusters(claims) == []
         return time.process_time() - started
 
+    cost(300)  # tables are read and patterns compiled by whoever is first
     assert cost(1200) < 10 * cost(300) + 0.05
 
 
