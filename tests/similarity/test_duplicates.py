@@ -212,8 +212,8 @@ def test_what_a_template_wrote_is_not_compared_in_pairs() -> None:
         assert clusters(claims) == []
         return time.process_time() - started
 
-    cost(300)  # tables are read and patterns compiled by whoever is first
-    assert cost(1200) < 10 * cost(300) + 0.05
+    few, many = (min(cost(size) for _ in range(3)) for size in (300, 1200))
+    assert many < 10 * few + 0.05  # the least of three: the collector may run in one
 
 
 def test_a_crowd_of_different_bodies_is_reported() -> None:
