@@ -65,8 +65,9 @@ def _no_process(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def _worlds() -> Iterator[Path]:
+def _worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The folder that holds the world of every test."""
+    tmp_path_factory.getbasetemp()  # before a world has a TMPDIR of its own
     folder = Path(tempfile.mkdtemp(prefix="mem-tests-"))
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
@@ -79,8 +80,10 @@ def world(_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in list(os.environ):
         if name.startswith(("MEM_", "GIT_")):
             monkeypatch.delenv(name)
-    for name in ("home", "cwd"):
+    for name in ("home", "cwd", "tmp"):
         (folder / name).mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder / "tmp"))
+    monkeypatch.setattr(tempfile, "tempdir", None)  # asked anew
     monkeypatch.setenv("HOME", str(folder / "home"))
     monkeypatch.setenv("MEM_HOME", str(folder / "home"))
     for name in ("config", "state", "cache", "data"):

@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -187,8 +188,7 @@ def edit(app: App, request: EditRequest, *, dry_run: bool = False) -> EditReport
     except (MemError, Unreadable) as error:
         kind = RefusedError if isinstance(error, RefusedError) else DataError
         raise kind(f"{error}; nothing is written", f"your text is kept in {copy}") from None
-    os.remove(copy)
-    os.rmdir(os.path.dirname(copy))
+    shutil.rmtree(os.path.dirname(copy), ignore_errors=True)  # and what the editor left there
     return report
 
 
@@ -234,11 +234,13 @@ def _edited_copy(app: App, found: _Standing) -> str:
     if not command.strip():
         what = "there is no editor: neither VISUAL nor EDITOR is set"
         raise UsageError(what, "set one, or name what to change: mem edit --help")
-    copy = os.path.join(tempfile.mkdtemp(prefix="mem-edit-"), f"{found.entry.id[:8]}.md")
+    folder = tempfile.mkdtemp(prefix="mem-edit-")
+    copy = os.path.join(folder, f"{found.entry.id[:8]}.md")
     write_output(Path(copy), found.raw, mode=0o600)
     try:
         code = subprocess.run([*shlex.split(command), copy], check=False).returncode
     except (OSError, ValueError) as error:
+        shutil.rmtree(folder, ignore_errors=True)
         raise UsageError(f"the editor cannot be run: {error}", f"look at {command!r}") from None
     if code:
         what = f"the editor ended with {code}; nothing is written"

@@ -251,7 +251,7 @@ def locate_one(
 
 def the_one(prefix: str, names: Collection[str]) -> str:
     """The id that is `prefix`, or the only one that begins so. Raises UsageError."""
-    if prefix in names or len(names) == 1:
+    if prefix in names or (prefix and len(names) == 1):
         return prefix if prefix in names else next(iter(names))
     listed = ", ".join(name[: max(13, len(prefix) + 4)] for name in sorted(names)[:8])
     what = "several entries begin so" if names else "no entry has that id"

@@ -1,8 +1,18 @@
 """`mem edit`: an entry or a section of prose changed in place, and nothing beside it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import Project, Result
+
+
+@pytest.fixture
+def copies(world: Path) -> Iterator[Path]:
+    """Where copies for the editor lie; none is left there."""
+    yield world / "tmp"
+    assert not list((world / "tmp").glob("mem-edit-*"))
 
 
 def edited(project: Project, script: str, *arguments: str) -> Result:
@@ -23,10 +33,12 @@ def filled(project: Project) -> str:
     return text
 
 
-def test_what_the_editor_changed_is_spliced_back(project: Project) -> None:
-    """One entry's words; every other byte stays; undo takes it back."""
+def test_what_the_editor_changed_is_spliced_back(project: Project, copies: Path) -> None:
+    """One entry's words; every other byte stays; undo takes it back. A backup of the editor is gone
+    with the copy.
+    """
     text = filled(project)
-    done = edited(project, 'sed -i "s/Another/Quite another/" "$1"\n', "bbbb")
+    done = edited(project, 'cp "$1" "$1~"; sed -i "s/Another/Quite another/" "$1"\n', "bbbb")
     assert done.code == 0 and "body" in done.out, (done.out, done.err)
     after = (project.root / "MEMORY.md").read_text()
     assert "Quite another." in after and after.startswith(text[: text.index("id: bbbb2222")])
@@ -34,9 +46,11 @@ def test_what_the_editor_changed_is_spliced_back(project: Project) -> None:
     assert (project.root / "MEMORY.md").read_text() == text
 
 
-def test_an_editor_that_changes_nothing_writes_nothing(project: Project) -> None:
-    """Exit 0, and no copy is left."""
+def test_an_editor_that_changes_nothing_writes_nothing(project: Project, copies: Path) -> None:
+    """Exit 0, and no copy is left, nor of one that cannot be run."""
     text = filled(project)
+    assert project.mem("edit", "aaaa", env={"EDITOR": "/no/such", "VISUAL": ""}).code == 2
+    assert project.mem("edit", "", "--title", "x").code == 2
     done = edited(project, "exit 0\n", "aaaa")
     assert done.code == 0 and "nothing changed" in done.out
     assert (project.root / "MEMORY.md").read_text() == text
