@@ -15,7 +15,7 @@ from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import conflict_lines, eol_of
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prominence import stronger
-from memcli.memory.values import LEVEL_WORDS, OUTERMOST, Patch, Place
+from memcli.memory.values import LEVEL_WORDS, OUTERMOST, Patch, Place, plain_id
 from memcli.memory.words import clean
 from memcli.project import context
 from memcli.project.context import Project, nothing_written
@@ -196,7 +196,7 @@ def _reinforced(app: App, request: AddRequest, body: str) -> AddReport | None:
         return None
     memory = read_target(app.project, file.path, file.name)
     for at, entry in enumerate(memory.entries):
-        if clean(entry.id) == same:
+        if clean(entry.id) == plain_id(same):
             after = edited(memory, [EntryChange(at, stronger(entry, app.project.now.isoformat()))])
             patch = Patch(file.path, memory.text, after.text)
             worth = entry.importance

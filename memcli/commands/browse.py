@@ -17,7 +17,7 @@ from memcli.history.record import opened
 from memcli.index import anchors, vectors
 from memcli.index.view import Filters
 from memcli.memory.parser import sections
-from memcli.memory.values import LEVELS, Entry, listed
+from memcli.memory.values import LEVELS, Entry, listed, plain_id
 from memcli.memory.words import body_of, clean
 from memcli.storage.files import Unreadable
 from memcli.storage.state import SessionLog, State
@@ -87,7 +87,7 @@ def _items(app: App, rows: Sequence[ListRow]) -> list[Item]:
         near[one].append(("similar", other))
     found = []
     for row in rows:
-        if entry := entries.get((row.path, row.id)):
+        if entry := entries.get((row.path, plain_id(row.id))):
             more = {"gone": gone[row.id].text} if row.id in gone else {}
             item = _item(app, row, entry) | more | seen.get(row.id, {})
             item["links"] += near[row.id]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from memcli.app import App
 from memcli.compaction.reinforce import adopt_hint
 from memcli.errors import DataError, MemError, RefusedError, UsageError, one_of
-from memcli.index.upkeep import Located, locate_one
+from memcli.index.upkeep import Located, locate_one, twins
 from memcli.memory.changes import ChangeSet, EntryChange, Spot, edited
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.values import ARCHIVE, KINDS, Entry, Patch, source_of
@@ -57,6 +57,7 @@ def refresh_found(app: App) -> None:
 def writable(app: App, prefix: str, *, archived: bool | None = False) -> Located:
     """Where the one entry meant stands. Raises UsageError when it may not be changed from here."""
     place = locate_one(app.index, app.project, prefix, archived=archived)
+    app.notes += [note for note in twins(app.index, place.entry) if note not in app.notes]
     if not place.writable:
         what = f"{prefix}: stands in another work tree ({place.path})"
         raise UsageError(what, "run it there, or name it with --task")
@@ -69,13 +70,13 @@ def _plan(app: App, ids: Sequence[str], because: str) -> RetireReport:
     changes = ChangeSet(today=app.project.now.isoformat())
     changed, already = list[tuple[str, str, str]](), list[str]()
     for prefix in dict.fromkeys(ids):
-        spot = _spot_of(app, changes, prefix, archived=False if because else None)
+        key, spot = _spot_of(app, changes, prefix, archived=False if because else None)
         entry, home, extent = changes.original(spot), spot[0], ""
         if home.endswith(ARCHIVE):
             _hold(app, changes, source_of(home))
             home = changes.restore(spot, **(LIVE if entry.status == "retired" else {}))
         elif (entry.status == "retired") == bool(because):
-            already.append(entry.id)
+            already.append(key)
             continue
         else:
             values = {"status": "retired", "retired_because": because} if because else LIVE
@@ -83,7 +84,7 @@ def _plan(app: App, ids: Sequence[str], because: str) -> RetireReport:
         if because and entry.touched:  # only headings tell where it ends: it is said how far
             last = entry.line + len(entry.body.splitlines()) - 1
             extent = f" (edited by hand: lines {entry.line} to {last})"
-        changed.append((entry.id, home, entry.title + extent))
+        changed.append((key, home, entry.title + extent))
     verb, patches = "retired" if because else "restored", tuple(_patches(app, changes))
     return RetireReport(verb, tuple(changed), tuple(already), patches)
 
@@ -94,14 +95,16 @@ def _patches(app: App, changes: ChangeSet) -> Iterator[Patch]:
         yield Patch(path, changes.files[name].text if os.path.lexists(path) else None, text)
 
 
-def _spot_of(app: App, changes: ChangeSet, prefix: str, *, archived: bool | None) -> Spot:
+def _spot_of(
+    app: App, changes: ChangeSet, prefix: str, *, archived: bool | None
+) -> tuple[str, Spot]:
     place = writable(app, prefix, archived=archived)
     memory = _hold(app, changes, place.path)
-    found = [at for at, entry in enumerate(memory.entries) if entry.id == place.entry]
+    found = [at for at, entry in enumerate(memory.entries) if entry.id == place.id]
     if not found:
         what = f"{prefix}: is a section of prose, not an entry"
         raise UsageError(what, adopt_hint(place))
-    return place.path, found[-1] if place.path.endswith(ARCHIVE) else found[0]
+    return place.entry, (place.path, found[-1] if place.path.endswith(ARCHIVE) else found[0])
 
 
 def _hold(app: App, changes: ChangeSet, name: str) -> MemoryFile:
@@ -165,6 +168,7 @@ class _Standing(NamedTuple):
     path: str
     entry: Entry
     at: int | None
+    key: str
 
     @property
     def raw(self) -> str:
@@ -198,8 +202,8 @@ def _find(app: App, prefix: str) -> _Standing:
         with nothing_written(place.path):
             memory = app.project.read_to_write(file)
         for at, entry in (*enumerate(memory.entries), *((None, one) for one in sections(memory))):
-            if entry.id == place.entry:
-                return _Standing(memory, file.path, entry, at)
+            if entry.id == place.id:
+                return _Standing(memory, file.path, entry, at, place.entry)
     raise UsageError(f"{prefix}: the file changed just now ({place.path})", "run again")
 
 
@@ -250,7 +254,7 @@ def _edited_copy(app: App, found: _Standing) -> str:
 
 def _spliced(app: App, before: _Standing, new: str) -> EditReport:
     """The file with a person's text in the place of what it was made from."""
-    found = _find(app, before.entry.id)
+    found = _find(app, before.key)
     if found.raw != before.raw:
         raise RefusedError(f"{before.entry.id[:8]}: changed while you edited it")
     _check_secrets(new)

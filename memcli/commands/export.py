@@ -14,7 +14,7 @@ from memcli.index import view
 from memcli.memory.parser import sections
 from memcli.memory.values import OUTERMOST, Entry, Problem
 from memcli.project.context import Project, base_of, nothing_written
-from memcli.project.levels_on_disk import FOLDERS, PRIVATE, FoundFile
+from memcli.project.levels_on_disk import FOLDERS, PRIVATE, FoundFile, marks
 from memcli.storage.files import Unreadable, read_text, refuse_links
 
 TARGETS = ("claude", "agents-md", "json", "obsidian")
@@ -44,12 +44,11 @@ def export(app: App, target: str, *, lines: int = 200, size: int = 25_000) -> Ex
     """What is live in view, no proxy store; for the repository no global level either."""
     one_of("--target", target, TARGETS)
     files, problems = _files(app.project, view.Filters(no_global=target != "json"))
-    live: dict[str, Exported] = {}  # each id once, from the nearest file
-    for file, _, entries in files:
-        for entry in entries if file.place.store == "memory" else ():
-            if entry.id not in live:
-                score = standing(app.project, entry, file.place.level).score
-                live[entry.id] = Exported(entry, file, round(score, 6))
+    live: dict[str, Exported] = {}  # each once, from the nearest file
+    for key, file, entry in _by_key(files):
+        if key not in live:
+            score = standing(app.project, entry, file.place.level).score
+            live[key] = Exported(entry, file, round(score, 6))
     kept = [one for one in live.values() if one.entry.status != "retired"]
     kept.sort(key=lambda one: (-one.weight, one.file.name, one.entry.start))
     notes = list(_notes(files, kept)) if target != "json" else []
@@ -74,6 +73,19 @@ def _files(project: Project, filters: view.Filters) -> tuple[_Read, list[Problem
         except Unreadable as error:
             problems.append(Problem(file.name, error.line, str(error), "unreadable"))
     return found, problems
+
+
+def _by_key(files: _Read) -> Iterator[tuple[str, FoundFile, Entry]]:
+    """What memory holds; an id that another repository has, too, tells them apart."""
+    apart, first = marks([file for file, *_ in files]), dict[str, str]()
+    for file, _, entries in files:
+        for entry in entries if file.place.store == "memory" else ():
+            mark = apart.get(file.name, "")
+            yield (
+                entry.id if first.setdefault(entry.id, mark) == mark else mark + entry.id,
+                file,
+                entry,
+            )
 
 
 def _notes(files: _Read, kept: Sequence[Exported]) -> Iterator[ExportNote]:
@@ -103,8 +115,8 @@ def save_notes(app: App, folder: str) -> tuple[int, int]:
     holds = any(Path(file.path).is_relative_to(path) for file, _, _ in files)
     if holds or any(path.is_relative_to(each) for each in found):
         raise UsageError(f"{folder}: holds memory files", "name a folder of its own")
-    own = [entry for file, _, found in files if file.place.store == "memory" for entry in found]
-    made = notes(list({entry.id: entry for entry in reversed(own) if entry.written}.values()))
+    own = [(key, entry) for key, _, entry in _by_key(files) if entry.written]
+    made = notes([entry._replace(id=key) for key, entry in dict(reversed(own)).items()])
     path.mkdir(parents=True, exist_ok=True)
     changed = 0
     for name, text in made.items():

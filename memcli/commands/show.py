@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from memcli.app import App
 from memcli.errors import UsageError
 from memcli.index import view
-from memcli.index.upkeep import the_one
+from memcli.index.upkeep import the_one, twins
 from memcli.index.view import FileRow
 from memcli.memory import parser, prominence, words
-from memcli.memory.values import Entry
+from memcli.memory.values import Entry, plain_id
 from memcli.project.context import Project
 from memcli.recall import budget, ranking
 from memcli.storage.files import Unreadable
@@ -132,6 +132,7 @@ def _show(app: App, prefix: str, proxy: bool) -> ShowReport:
     name = the_one(
         prefix, {entry for entry, source in index.entries.ids(prefix) if source in files}
     )
+    app.notes.extend(twins(index, name))
     copies = [copy for copy in index.entries.copies([name]) if copy.source in files]
     best = view.nearest(copies, files, app.project.view)
     others = tuple(f"{files[c.source].path}:{c.line}" for c in copies if c is not best)
@@ -140,8 +141,9 @@ def _show(app: App, prefix: str, proxy: bool) -> ShowReport:
     with suppress(Unreadable):
         memory = app.project.read(file) if file is not None else parser.parse("", row.path)
         for entry in (*memory.entries, *parser.sections(memory)):
-            if entry.start == best.offset and words.clean(entry.id) == name:
-                return _report(app, entry, row, memory.text[entry.start : entry.end], others)
+            if entry.start == best.offset and words.clean(entry.id) == plain_id(name):
+                raw = memory.text[entry.start : entry.end]
+                return _report(app, entry._replace(id=name), row, raw, others)
     raise UsageError(f"{name}: the file changed just now ({row.path})", "run again")
 
 

@@ -3,14 +3,14 @@
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memcli.app import App
 from memcli.compaction.plan import CompactOutcome, MemoryInput
 from memcli.errors import UsageError, one_of
-from memcli.index.upkeep import Located, locate
+from memcli.index.upkeep import Located, locate, the_one, twins
 from memcli.memory.changes import ChangeSet, Spot
 from memcli.memory.parser import MemoryFile
 from memcli.memory.prominence import RATINGS, is_reviewed, is_used, reviewed, stronger
@@ -169,8 +169,9 @@ class _Reinforcement:
 
     def _whole(self, request: ReinforceRequest) -> ReinforceRequest:
         def whole(prefix: str) -> str:
-            names = {entry for entry, _ in self.app.index.entries.ids(prefix)}
-            return names.pop() if len(names) == 1 else prefix
+            with suppress(UsageError):
+                return the_one(prefix, {key for key, _ in self.app.index.entries.ids(prefix)})
+            return prefix
 
         named = (request.ids, request.listed, request.succeeded, request.failed)
         ids, listed, good, bad = (tuple(map(whole, names)) for names in named)
@@ -182,17 +183,19 @@ class _Reinforcement:
             what = "already" if place.entry in self.done else "elsewhere"
             self.names[what].append(place.entry)
             return
+        if asked in self.request.typed:
+            self.app.notes.extend(twins(self.app.index, place.entry))
         memory = self._memory(place)
         if memory is None:
             return
-        at = next((i for i, e in enumerate(memory.entries) if e.id == place.entry), None)
+        at = next((i for i, e in enumerate(memory.entries) if e.id == place.id), None)
         if at is None or not memory.entries[at].identified:
             self.names["unknown"].append(asked)
             if at is None and asked in self.request.typed:
                 hint = adopt_hint(place)
                 self.app.notes.append(f"{asked} is prose, not an entry: {hint}")
             return
-        what, values = self._values(asked, memory.entries[at])
+        what, values = self._values({asked, place.entry}, memory.entries[at])
         if what:
             self.names[what].append(place.entry)
         if values:
@@ -209,8 +212,8 @@ class _Reinforcement:
             return None
         return self.changes.file(place.path)
 
-    def _values(self, asked: str, entry: Entry) -> tuple[str, dict[str, Any]]:
-        request, keys, today = self.request, {asked, entry.id}, self.changes.today
+    def _values(self, keys: set[str], entry: Entry) -> tuple[str, dict[str, Any]]:
+        request, today = self.request, self.changes.today
         rating = next((request.rates[key] for key in keys if key in request.rates), None)
         if entry.status == "retired":
             return "retired", {}

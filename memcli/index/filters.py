@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from memcli.index.view import Candidate, Filters, Scope
-from memcli.memory.values import STORES
+from memcli.memory.values import STORES, plain_id
 from memcli.memory.words import join
 from memcli.named import NamedTuple
 from memcli.storage.files import ONE_OF
@@ -68,6 +68,7 @@ def code_spans(body: str) -> list[str]:
     return [span for span in found if " " in span]
 
 
+MARKED = (("g:", "g;"), ("p:", "p;"), ("r0", "r:"))  # between these are keys of `plain_id`
 FORGED = "a value is not what was written"
 _TYPES = (int, int, str, int, int, int, str, str, str, str, str)
 _COLUMNS = """id, source, entry, part, offset, line, type, kind, date, title, text, metadata,
@@ -205,10 +206,15 @@ class Entries:
         return join([part[0] for part in parts]) if parts else candidate.text
 
     def ids(self, prefix: str) -> list[tuple[str, int]]:
-        """(entry id, file) of every entry whose id begins with `prefix`."""
+        """(key, file) of every entry whose id, or key, begins with `prefix`."""
         select = "SELECT DISTINCT entry, source FROM chunks WHERE entry >= ? AND entry < ?"
-        bounds = (prefix, prefix + "\U0010ffff")
-        return self.db.execute(f"{select} ORDER BY 1, 2", bounds).fetchall()
+        bounds = (prefix, prefix + "\U0010ffff"), *MARKED
+        found = {row for each in bounds for row in self.db.execute(select, each)}
+        return sorted(
+            each
+            for each in found
+            if any(n.startswith(prefix) for n in (each[0], plain_id(each[0])))
+        )
 
     def repeated(self) -> list[tuple[str, int, int]]:
         """(entry id, file, line) of every written id that stands in more than one place."""

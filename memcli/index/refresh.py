@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from memcli.index.database import Index, Refreshed, place_text
-from memcli.index.filters import CORRECTIVE, keys_of_entry
+from memcli.index.filters import CORRECTIVE, MARKED, keys_of_entry
 from memcli.index.view import AROUND
 from memcli.memory.grammar import DETAIL
 from memcli.memory.parser import MemoryFile, parse, sections
-from memcli.memory.values import Entry, Problem
+from memcli.memory.values import Entry, Problem, plain_id
 from memcli.memory.words import OVERLAP, SIZE, clean, sub_words
-from memcli.project.levels_on_disk import FoundFile
+from memcli.project.levels_on_disk import FoundFile, marks
 from memcli.storage.files import ONE_OF, Unreadable, decode, digest, read_file, transaction
 
 PASSAGE = 1200  # characters of bullets that are searched and shown together
@@ -233,6 +233,7 @@ class _Writer:
             outcomes.append(self._write_file(file))
             progress(i + 1)
         self._link({file.name: file for file in found})
+        self._apart(marks(found))
         if not self.fts:
             hash_size = "INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('hashsize', ?)"
             self.db.execute(hash_size, (8 << 20,))  # a third less work to merge
@@ -258,6 +259,28 @@ class _Writer:
             now = " ".join(lines.get(path, ()))
             if now != linked and path in files:
                 self._write_file(files[path], now)
+
+    def _apart(self, marks: Mapping[str, str]) -> None:
+        """Mark each id of another repository that one before it has, too: it is another entry."""
+        ids = dict(self.db.execute("SELECT path, id FROM file_meta"))
+        others = json.dumps([ids[name] for name in marks if name in ids])
+        of = {ids[name]: mark for name, mark in marks.items() if name in ids}
+        marked = " OR ".join(f"entry BETWEEN '{low}' AND '{high}'" for low, high in MARKED)
+        doubtful = self.db.execute(
+            f"SELECT id, entry, source FROM chunks AS c WHERE {marked} OR source {ONE_OF}"
+            " AND EXISTS (SELECT 1 FROM chunks AS d"
+            " WHERE d.entry = c.entry AND d.source != c.source)",
+            (others,),
+        ).fetchall()
+        names = json.dumps([plain_id(entry) for _, entry, _ in doubtful])
+        select = f"SELECT entry, source FROM chunks WHERE entry {ONE_OF}"
+        first = {entry: "" for entry, at in self.db.execute(select, (names,)) if at not in of}
+        for mark, entry in sorted((of.get(at, ""), plain_id(e)) for _, e, at in doubtful):
+            first.setdefault(entry, mark)
+        rows = ((of.get(at, ""), plain_id(entry), entry, i) for i, entry, at in doubtful)
+        keys = ((i, name if first[name] == m else m + name, was) for m, name, was, i in rows)
+        update = "UPDATE chunks SET entry = ? WHERE id = ?"
+        self.db.executemany(update, [(key, i) for i, key, was in keys if key != was])
 
     def _forget(self, path: str) -> None:
         row = self.db.execute("SELECT id FROM file_meta WHERE path = ?", (path,)).fetchone()

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -12,6 +12,7 @@ from memcli.errors import RefusedError, UsageError
 from memcli.index import database, view
 from memcli.index.database import IN_MEMORY, Index, Refreshed
 from memcli.index.view import Candidate
+from memcli.memory.values import plain_id
 from memcli.named import NamedTuple
 from memcli.project.config import Config
 from memcli.project.context import Project
@@ -209,11 +210,16 @@ def embed_chosen(
 
 
 class Located(NamedTuple):
-    """Where an entry stands, and whether it may be changed from here."""
+    """Where an entry stands, by its key, and whether it may be changed from here."""
 
     entry: str
     path: str
     writable: bool
+
+    @property
+    def id(self) -> str:
+        """Its id as it is written in the file."""
+        return plain_id(self.entry)
 
 
 def locate(
@@ -245,14 +251,23 @@ def locate_one(
 ) -> Located:
     """The one entry whose id is `prefix` or begins so. Raises UsageError for none or several."""
     names = sorted({entry for entry, _ in index.entries.ids(prefix)})
-    places = locate(index, project, [prefix] if prefix in names else names, archived=archived)
+    names = [name for name in names if prefix in (name, plain_id(name))] or names
+    places = locate(index, project, names, archived=archived)
     return places[the_one(prefix, places)]
+
+
+def twins(index: Index, key: str) -> Iterator[str]:
+    """What to say of each entry that has the same id in another repository."""
+    paths = {row.id: path for path, row in index.files().items()}
+    keys = {each for each, _ in index.entries.ids(plain_id(key)) if plain_id(each) == plain_id(key)}
+    for c in index.entries.copies(keys - {key}):
+        yield f"{c.entry} is another entry with that id ({paths[c.source]}:{c.line})"
 
 
 def the_one(prefix: str, names: Collection[str]) -> str:
     """The id that is `prefix`, or the only one that begins so. Raises UsageError."""
-    if prefix in names or (prefix and len(names) == 1):
-        return prefix if prefix in names else next(iter(names))
+    if prefix in names or (prefix and len({plain_id(name) for name in names}) == 1):
+        return prefix if prefix in names else min(names, key=lambda name: (len(name), name))
     listed = ", ".join(name[: max(13, len(prefix) + 4)] for name in sorted(names)[:8])
     what = "several entries begin so" if names else "no entry has that id"
     raise UsageError(f"{prefix}: {what}", f"one of {listed}" if names else "mem list shows ids")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from memcli.memory import values as known
 from memcli.memory.grammar import DETAIL, HEAD_DATE, HEADING, MARK, heading_text
 from memcli.memory.values import DOMAINS, KINDS, PHASES, PRIORITIES, STATUSES, TYPES, Entry
 from memcli.memory.words import is_day
@@ -75,7 +76,7 @@ class _Given:
     def identifier(self) -> str:
         value = self.raw.get("id")
         text = str(value).strip() if type(value) in (str, int) else ""
-        if re.fullmatch(r"[^\x00-\x1f\x7f]{1,200}", text):
+        if re.fullmatch(r"[^\x00-\x1f\x7f]{1,200}", text) and known.plain_id(text) == text:
             return text
         if value is not None:
             self.fault("id", "cannot be an id; one is derived from the place")

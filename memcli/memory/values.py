@@ -1,5 +1,6 @@
 """The values that travel between modules: frozen, without behaviour of their own."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -84,6 +85,18 @@ class Patch(NamedTuple):
 
 JOBS_DIRS = (".teaparty/jobs", ".mem/jobs")
 ARCHIVE = ".archive.md"
+
+
+_ANOTHER = re.compile(r"(?:[gp]|r\d+):")
+
+
+def plain_id(key: str) -> str:
+    """The id that is written in the file, of the key of an entry of another repository.
+
+    `g:` stands for the home folder, `p:` for Claude Code's own memory, `r1:` for a repository below
+    the root; no id begins so by itself.
+    """
+    return _ANOTHER.sub("", key, count=1) if _ANOTHER.match(key) else key
 
 
 class Place(NamedTuple):

@@ -6,14 +6,14 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import islice, product
 from operator import attrgetter
 from pathlib import Path
 
 from memcli.memory.values import ARCHIVE, JOBS_DIRS, Place, Problem, place
 from memcli.named import NamedTuple
-from memcli.project.git import work_tree
+from memcli.project.git import common_dir, work_tree
 from memcli.storage import files
 
 _NAMES = tuple(f"{name}{end}" for name in ("MEMORY", "institutional") for end in (".md", ARCHIVE))
@@ -62,6 +62,22 @@ class Listing(NamedTuple):
 
     files: list[FoundFile]
     problems: list[Problem]
+
+
+def marks(files: Sequence[FoundFile]) -> dict[str, str]:
+    """What tells the files of another repository than the root's own apart, see `plain_id`."""
+
+    @cache
+    def repository(folder: str) -> str:
+        top = work_tree(Path(folder))
+        return os.path.realpath(common_dir(top) or top) if top is not None else ""
+
+    own = [f for f in files if f.tree not in ("~", PRIVATE)]
+    known = {f.name: repository(os.path.dirname(f.path)) for f in own}
+    root = {f.base: repository(f.base) for f in own}
+    others = sorted({known[f.name] for f in own} - {*root.values()})
+    found = {f.name: f"r{others.index(known[f.name]) + 1}:" for f in own if known[f.name] in others}
+    return found | {f.name: "g:" if f.tree == "~" else "p:" for f in files if f.name not in known}
 
 
 def shown(name: str) -> str:
@@ -212,6 +228,9 @@ class _Walk:
     def status(self, name: str, entry: Entry = None) -> os.stat_result | None:
         """The stat of what is there, behind a link that stays in the folder."""
         path = entry or f"{self.base}/{name}"
+        if not self.prefix and name.startswith("~"):  # `~/MEMORY.md` is the home folder's
+            self.refuse(name, "is called like the home folder's")
+            return None
         try:
             status = entry.stat(follow_symlinks=False) if entry else os.lstat(path)
             if stat.S_ISLNK(status.st_mode):

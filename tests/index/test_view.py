@@ -194,13 +194,13 @@ def hit(project: Project, where: str = "") -> dict[str, Any]:
 def test_copies_count_once_with_the_nearest_values_and_the_outermost_weight(
     project: Project, where: str, path: str, importance: float
 ) -> None:
-    """One id in the home folder, the root, a job and a task is one hit."""
-    weights = {"home": 0.5, "root": 0.6, "j1": 0.7, "t1": 0.8}
+    """One id in the root, a job and a task is one hit."""
+    weights = {"root": 0.6, "j1": 0.7, "t1": 0.8}
     copies(project, **{name: {"importance": weight} for name, weight in weights.items()})
     (project.root / where).mkdir(parents=True, exist_ok=True)
     found = hit(project, where)
     factors = found["factors"]
-    assert (found["path"], factors["importance"], factors["level"]) == (path, importance, 1.0)
+    assert (found["path"], factors["importance"], factors["level"]) == (path, importance, 1.2)
 
 
 def test_a_copy_that_is_retired_where_it_counts_is_out(project: Project) -> None:

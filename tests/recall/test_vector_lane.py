@@ -156,7 +156,7 @@ def test_a_file_out_of_view_is_not_found_by_its_vector(project: Project) -> None
 def test_copies_count_once(project: Project) -> None:
     """One id at two levels is one hit, with relevance 1."""
     entry = project.entry("Automobile", "The vehicle is parked.")
-    project.write("~/MEMORY.md", entry.replace("is parked", "is a car"))
+    project.write(".mem/jobs/j/MEMORY.md", entry.replace("is parked", "is a car"))
     project.write("MEMORY.md", entry)
     got = project.mem("recall", "--ranked", "--json", "--explain", "car").json["hits"]
     assert [(hit["title"], hit["path"]) for hit in got] == [("Automobile", "MEMORY.md")]
