@@ -1,7 +1,11 @@
 """Finding what a session teaches: by rules, or by asking a language model. What fails is named."""
 
+import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from memcli.errors import ProviderError
@@ -9,6 +13,7 @@ from memcli.extraction import drafts, episodes, prompts, rules
 from memcli.extraction.drafts import FindingDraft
 from memcli.extraction.episodes import EpisodeDraft
 from memcli.extraction.scopes import ExtractionScope
+from memcli.project.git import names_of
 from memcli.providers.llm.ledger import ReplyError, read_items
 from memcli.sessions.model import Finding, Session, Stretch
 
@@ -28,7 +33,7 @@ class EngineInput(NamedTuple):
     segments: Sequence[Stretch]
     inputs: Mapping[str, str]
     folder: str
-    project: str
+    root: Path
     today: str
     left: int = rules.MOST
 
@@ -76,9 +81,29 @@ def _drafts(given: EngineInput, names: set[str], answers: Findings) -> Iterator[
 
 def _by_rules(given: EngineInput, wanted: set[str]) -> Findings:
     found, more = rules.find(given.session)
-    fresh = [f for f in found if f.scope in wanted and f.turn >= given.first]
+    fresh = [_below(given, f) for f in found if f.scope in wanted and f.turn >= given.first]
     more = (*(f.title for f in fresh[given.left :]), *more)
     return Findings(fresh[: given.left], dropped={OVER: len(more)} if more else {}, more=more)
+
+
+def _corrected(given: EngineInput, one: Finding) -> Finding:
+    """A person's correction with what it is about, unless the model says that."""
+    turns = given.session.turns
+    if one.paths or one.commands or not turns[one.turn].human:
+        return one
+    paths, commands = rules.about(turns, one.turn, f"{turns[one.turn].text}\n{one.body}")
+    return _below(given, one._replace(paths=paths, commands=commands))
+
+
+def _below(given: EngineInput, one: Finding) -> Finding:
+    """With those of its files that are there, as they are called from the root."""
+    root, found = given.root, list[str]()
+    for path in one.paths:
+        full = os.path.join(root, given.session.turns[one.turn].cwd, path)
+        names = (name for name in (*names_of(root, full), path) if (root / name).is_file())
+        names = (re.sub(r"[][*?\\]", r"\\\g<0>", name) for name in names)  # they are patterns
+        found += islice(names, 1)  # a path alone: the session ran elsewhere
+    return one._replace(paths=tuple(dict.fromkeys(found)))
 
 
 def sent(given: EngineInput, runs: Sequence[ExtractionScope]) -> list[str]:
@@ -114,6 +139,7 @@ def _by_model(model: "Model", given: EngineInput, runs: Sequence[ExtractionScope
             return found._replace(failed=failed, replied=replied, cut=cut)
         dropped += Counter({UNPLACED: parsed.unplaced, ODD: len(parsed.odd)})
         kept = [f for f in parsed.findings if f.scope not in ("global", "episode") or f in general]
+        kept = [_corrected(given, f) if f.scope == "corrective" else f for f in kept]
         findings, told = [*found.findings, *kept], {**found.told, **_told(given, parsed)}
         found = Findings(findings, told, (), dict(dropped), (*cut, *parsed.odd))
     return found
@@ -123,7 +149,7 @@ def _general(model: "Model", given: EngineInput, findings: Sequence[Finding]) ->
     """Of the scope global, what a second look calls project-agnostic and does not name this one."""
     from memcli.providers.llm import Ask
 
-    asked, name = [f for f in findings if f.scope == "global"], given.project.casefold()
+    asked, name = [f for f in findings if f.scope == "global"], given.root.name.casefold()
     if not asked:
         return []
     rows = (f"[{i}] {f.title}: {f.body}" for i, f in enumerate(asked, 1))

@@ -10,9 +10,10 @@ from sys import intern
 from typing import NamedTuple
 
 from memcli.extraction.rules import of_manner, title, words
-from memcli.extraction.rules.commands import command_of, edited_by, results
+from memcli.extraction.rules.commands import command_of, results
 from memcli.extraction.rules.words import SpokenSentence, content, fold, sentences, spoken
 from memcli.sessions.model import Finding, Session, Stretch, Turn
+from memcli.sessions.tools import changed_by
 from memcli.text.matching import regex
 from memcli.text.secrets import find_secrets
 
@@ -185,7 +186,7 @@ def _changes(turn: Turn) -> bool:
     if turn.role == "assistant" and turn.tool:
         edits = regex(r"edit|write_|patch|replace|^write").search(turn.tool.lower())
         commits = regex(r"\bgit (?:commit|merge|push|mv)\b").search(command_of(turn))
-        return bool(edits or commits or edited_by(turn))
+        return bool(edits or commits or changed_by(turn))
     return turn.text.startswith("Applied edit to ")
 
 
@@ -216,7 +217,7 @@ def _tellings(
             if len(subject.split()) >= 4:
                 yield 8, SpokenSentence(subject, fold(subject))
         yield from _asked(turn) if turn.human or turn.origin == "agent" else ()
-    if edited := list(dict.fromkeys(path for turn in turns if (path := edited_by(turn)))):
+    if edited := list(dict.fromkeys(path for turn in turns for path in changed_by(turn))):
         more = f" and {len(edited) - 3} more" if len(edited) > 3 else ""
         named = ", ".join(f"`{path}`" for path in edited[:3])
         yield 1.0, SpokenSentence(f"Changed {named}{more}", fold(" ".join(edited)))

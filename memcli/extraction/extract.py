@@ -192,7 +192,7 @@ class _Extraction:
         mine = (e for e in every if str(e.extra.get("session_id", "")) == session.id)
         left = sum(entry.kind != "episode" for entry in mine)
         stretches = episodes.segments(session.turns[first:], first)
-        place = (home.job_folder, self.root.name, today)
+        place = (home.job_folder, self.root, today)
         given = EngineInput(session, first, stretches, inputs, *place, max(0, rules.MOST - left))
         wanted, general = self.request.scopes, project.config.extract_global
         runs, skipped = scopes.chosen(wanted, inputs, home, llm=self.llm, global_on=general)

@@ -7,12 +7,13 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from memcli.extraction.episodes import moments
-from memcli.extraction.rules.commands import command_of, edited_by, essence
+from memcli.extraction.rules.commands import command_of, essence
 from memcli.extraction.rules.words import kinds_of, sentences, spoken
 from memcli.extraction.scopes import BY_NAME, TEXTS, ExtractionScope
 from memcli.memory.values import KINDS, TYPES
 from memcli.providers.llm.ledger import read_items
 from memcli.sessions.model import Finding, Stretch, Turn
+from memcli.sessions.tools import changed_by
 from memcli.text.controls import fence_safe, strip_private
 from memcli.text.secrets import redact_secrets
 
@@ -84,7 +85,7 @@ def _called(calls: dict[str, int]) -> Iterator[tuple[int, str]]:
 def _call(turn: Turn) -> str:
     text = " ".join(essence(command_of(turn)).split())
     short = text if len(text) <= CALL else text[: CALL - 1] + "…"
-    shown = f"`{short}`" if text else edited_by(turn)
+    shown = f"`{short}`" if text else ", ".join(changed_by(turn))
     return f"{turn.tool} {shown}" if shown else ""
 
 

@@ -16,6 +16,7 @@ from memcli.project.context import need_root
 from memcli.sessions.discover import agents_of, discover, is_agent
 from memcli.sessions.model import Session
 from memcli.sessions.reader import START, Position, joined, read_all
+from memcli.sessions.tools import ARGUMENTS
 from memcli.storage.files import digest
 from memcli.storage.state import Extraction
 
@@ -28,7 +29,7 @@ class Transcripts:
 
     def __init__(self, app: App, form: str, stdin: bytes, *, whole: bool) -> None:
         self.app, self.form, self.stdin = app, form, stdin
-        self.arguments = None if whole else rules.ARGUMENTS
+        self.arguments = None if whole else ARGUMENTS
         self.problems: list[Problem] = []
         self._seen: set[str] = set()
 
@@ -102,7 +103,9 @@ class Transcripts:
         (session, task), whole = max(done, key=lambda each: each[0].ended), sessions[-1]
         if not session.turns and self.position(path) is not None:
             return
-        end = 0 if len(sessions) > 1 else whole.end
+        # What a person corrects in a session that goes on may lie before that.
+        earlier = (turn.offset for turn in whole.turns[-rules.NEAR :])
+        end = 0 if len(sessions) > 1 else min((whole.end, *earlier))
         last = session.turns[-1].key if session.turns else ""
         found = Extraction(whole.size, whole.mtime, end, whole.head, session.id, task, last)
         failed = f"how far {name} was read could not be remembered"

@@ -9,12 +9,13 @@ from typing import Final, NamedTuple
 
 from memcli.errors import DataError
 from memcli.history.docs import Doc
-from memcli.history.ingest import ARGUMENTS, exchanges
+from memcli.history.ingest import exchanges
 from memcli.history.record import HistoryRecord
 from memcli.project import git
 from memcli.sessions.discover import FoundSession
 from memcli.sessions.reader import Position, read_all
 from memcli.sessions.speakers import clean_text, line, when
+from memcli.sessions.tools import ARGUMENTS
 from memcli.storage.files import transaction
 
 BATCH: Final = 2000

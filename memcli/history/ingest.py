@@ -7,18 +7,15 @@ from typing import Final
 from memcli.history.docs import Doc
 from memcli.sessions.model import Session, Turn
 from memcli.sessions.speakers import clean_text, key_of, line
+from memcli.sessions.tools import changed_by, shell_line
 from memcli.text.injections import neutralise
 
 ERROR: Final = 200  # characters of an error line that are kept
 SAID: Final = (6000, 10_000)
 """Characters of an answer that are kept, of its beginning and of its end."""
 _FACETS: Final = 30
-_EDITS: Final = ("edit", "write", "patch", "replace", "create_file", "insert")
 _SHELLS: Final = ("bash", "shell", "exec", "terminal", "command")
 _ERRORS: Final = "error,exception,failed,failure,fatal,cannot,not found,denied".split(",")
-_PATH_KEYS: Final = "file_path path notebook_path absolute_path filePath target_file".split()
-ARGUMENTS: Final = frozenset((*_PATH_KEYS, "files", "command", "cmd", "input"))
-"""What is kept of tool calls: which files were changed and which commands were run."""
 
 
 def exchanges(session: Session) -> Iterator[Doc]:
@@ -77,25 +74,11 @@ def _about(turns: Iterable[Turn]) -> dict[str, list[str]]:
     for turn in turns:
         if turn.role != "assistant" or not turn.tool:
             continue
-        tool = turn.tool.lower()
-        if any(word in tool for word in _EDITS):
-            paths |= dict.fromkeys(_changed(turn))
-        elif any(word in tool for word in _SHELLS):
-            command = turn.input.get("command") or turn.input.get("cmd") or turn.input.get("input")
-            text = " ".join(map(str, command)) if isinstance(command, list) else command
+        files = changed_by(turn)
+        paths |= dict.fromkeys(line(name, ERROR) for name in files)
+        if not files and any(word in turn.tool.lower() for word in _SHELLS):
+            text = shell_line(turn.input) or turn.input.get("input")
             if isinstance(text, str) and text.strip():
                 commands[line(text, ERROR)] = None
     found = {"paths": list(paths)[:_FACETS], "commands": list(commands)[:_FACETS]}
     return {name: values for name, values in found.items() if values}
-
-
-def _changed(turn: Turn) -> Iterator[str]:
-    base = turn.cwd.rstrip("/") + "/" if turn.cwd else ""
-    names = [turn.input.get(key) for key in _PATH_KEYS]
-    patch = turn.input.get("input")
-    if isinstance(patch, str):
-        marked = (row for row in patch.splitlines() if row.startswith("*** ") and ": " in row)
-        names += [row.split(": ", 1)[1] for row in marked]
-    for name in names:
-        if isinstance(name, str) and name:
-            yield line(name.removeprefix(base) if base else name, ERROR)

@@ -17,10 +17,12 @@ from memcli.compaction.compact import count_uses
 from memcli.compaction.reinforce import ReinforceRequest, reinforce
 from memcli.errors import MemError
 from memcli.extraction.extract import ExtractReport, ExtractRequest, Learned, extract
-from memcli.hooks.before_tool import names_of, runs, tool_call
+from memcli.hooks.before_tool import runs
 from memcli.memory.prominence import USED, long_words
+from memcli.project.git import names_of
 from memcli.project.globs import covers
 from memcli.sessions.model import Turn
+from memcli.sessions.tools import tool_call
 from memcli.similarity.claims import claim
 from memcli.similarity.differences import negated_terms
 from memcli.storage.state import SessionLog

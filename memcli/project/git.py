@@ -241,3 +241,14 @@ def own_files(root: Path, paths: Sequence[str]) -> frozenset[str]:
         names = {path: os.path.relpath(path, top).casefold() for path in plain}
         return frozenset(p for p in plain if not done.returncode and names[p] not in known)
     return frozenset()
+
+
+def names_of(root: Path, path: str) -> list[str]:
+    """What a file is called from the root, also one in another work tree of this repository."""
+    folder, name = os.path.split(path)
+    real = os.path.join(os.path.realpath(folder), name)
+    names = [os.path.relpath(real, root)] if real.startswith(f"{root}{os.sep}") else []
+    own, other = work_tree(root), work_tree(Path(real).parent)
+    if own and other and own != other and common_dir(own) == common_dir(other):
+        names.append(os.path.relpath(os.path.relpath(real, other), os.path.relpath(root, own)))
+    return names or [real.lstrip(os.sep)]

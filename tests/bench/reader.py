@@ -28,7 +28,7 @@ def asked(session: Session) -> tuple[EngineInput, tuple[ExtractionScope, ...]]:
     inputs = {"transcript": "yes", **({"human turns": "yes"} if human else {})}
     runs, _ = scopes.chosen((), inputs, Home(), llm=True, global_on=False)
     stretches = episodes.segments(session.turns)
-    return EngineInput(session, 0, stretches, inputs, "", "project", TODAY), runs
+    return EngineInput(session, 0, stretches, inputs, "", Path("project"), TODAY), runs
 
 
 def replayed(session: Session, replies: Path) -> tuple[list[tuple[str, str]], placement.Outcome]:

@@ -90,6 +90,14 @@ def test_a_correction_carries_the_file_and_the_command() -> None:
     assert one.kind == "policy" and one.commands == ("git push*",)
     (one,) = found(ran, human("We must always write money as Decimal, because floats drift."))
     assert one.commands == ()
+    edits = [call("Edit", file_path=f"/repo/{name}.py") for name in "abc"]
+    test = call("Bash", command="pytest -q")
+    said = human("No, never use floats here, because they drift. Use Decimal.")
+    (one,) = found(*edits, human("Run it."), test, agent("Done."), said)
+    assert (one.paths, one.commands) == (("c.py", "b.py", "a.py"), ())
+    said = human("No, we never have floats in b.py, because they drift. Use Decimal.")
+    (one,) = found(*edits, human("Now push."), call("Bash", command="npm publish"), said)
+    assert (one.paths, one.commands) == (("b.py",), ())
 
 
 @pytest.mark.parametrize(("text", "title"), [

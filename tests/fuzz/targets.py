@@ -30,6 +30,7 @@ from memcli.memory.values import place
 from memcli.project import config
 from memcli.providers.llm import ledger
 from memcli.sessions import reader
+from memcli.sessions.tools import parse_command
 from memcli.similarity.claims import claim
 from memcli.similarity.differences import guard as guard_of_claims
 from memcli.similarity.duplicates import contradictions, near_duplicate
@@ -155,7 +156,7 @@ def _payload(text: str) -> None:
 
 
 def _command(text: str) -> None:
-    before_tool.runs(before_tool.parse_command(text), ("git push*",), text)
+    before_tool.runs(parse_command(text), ("git push*",), text)
 
 
 def _reply(text: str) -> None:

@@ -97,7 +97,7 @@ def _events(events: Sequence[dict[str, Any]]) -> str:
 def _messages(reply: str | Call) -> str:
     usage = {"input_tokens": 10, "output_tokens": 1}
     message = {
-        "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [],
+        "id": f"msg_{id(reply)}", "type": "message", "role": "assistant", "model": "m", "content": [],
         "stop_reason": None, "stop_sequence": None, "usage": usage,
     }  # fmt: skip
     if isinstance(reply, str):

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from memcli.app import App, Options
-from memcli.hooks import before_tool
 from memcli.install import git_hooks
 from memcli.memory.parser import parse
+from memcli.sessions.tools import tool_call
 from memcli.storage.files import LOG, cache_dir, digest, log_hook, state_dir
 from memcli.storage.state import SessionLog, Spool, Spooled, State, alone
 from tests.conftest import Project, Result
@@ -115,13 +115,17 @@ def told(result: Result) -> str:
     return str(said["additionalContext"])
 
 
-def transcript(project: Project, *said: str, name: str = SESSION, agent: bool = False) -> Path:
-    """A session of Claude Code in which a person said these things."""
+def transcript(
+    project: Project, *said: str, name: str = SESSION, agent: bool = False, edited: str = ""
+) -> Path:
+    """A session of Claude Code in which a person said these things; the first had a file edited."""
     folder = project.home / ".claude" / "projects" / "repo"
     folder.mkdir(parents=True, exist_ok=True)
-    lines, parent = [], None
+    lines, parent, named = [], None, {"file_path": str(project.root / edited)}
+    edit = [{"type": "tool_use", "id": "t", "name": "Edit", "input": named}]
     for i, text in enumerate(said):
-        for role, words in (("user", text), ("assistant", "I did that.")):
+        done: Any = edit if edited and not i else "I did that."
+        for role, words in (("user", text), ("assistant", done)):
             key = f"{name[:8]}-{i}-{role}"
             lines.append({
                 "type": role, "uuid": key, "parentUuid": parent, "sessionId": name, "cwd": str(project.root),
@@ -319,17 +323,19 @@ def memory(project: Project) -> dict[str, bytes]:
 
 
 def test_a_resumed_session_adds_what_is_new(shop: Project) -> None:
-    """A session that ended, was resumed and ended again is read on from where it was."""
-    path = transcript(shop, "Write a test.", WISH)
+    """It is read on from where it was; what it corrects of before is told at the next edit."""
+    shop.write("src/gen.py", "x = 1\n")
+    path = transcript(shop, "Write a test.", WISH, edited="src/gen.py")
     call(shop, "session-end", transcript_path=str(path), reason="other")
     settle(shop)
     first = memory(shop)
     more = "No, never edit generated files by hand, change the template."
-    transcript(shop, "Write a test.", WISH, more)
+    transcript(shop, "Write a test.", WISH, more, edited="src/gen.py")
     call(shop, "session-end", transcript_path=str(path), reason="other")
     settle(shop)
     text = (shop.root / "MEMORY.md").read_bytes()
     assert b"generated files" in text and text[:200] == first[str(shop.root / "MEMORY.md")][:200]
+    assert "generated files" in tool(shop, session="next", file_path="src/gen.py")
 
 
 def test_a_session_nobody_told_of_is_swept_up_by_the_next_start(shop: Project) -> None:
@@ -607,12 +613,12 @@ PATCH = "*** Begin Patch\n*** Update File: b.py\n*** Move to: a.py\n*** End Patc
     "cat > a.py <<'EOF'\n> b\nEOF", 'bash -c "sed -i s/1/2/ a.py"', ["bash", "-lc", "rm 'a.py'"],
 ])  # fmt: skip
 def test_an_edit_is_seen_whatever_the_tool(command: str | list[str]) -> None:
-    assert "/w/a.py" in before_tool.tool_call({"command": command}, "/w").files
+    assert "/w/a.py" in tool_call({"command": command}, "/w").files
 
 
 @pytest.mark.parametrize("command", ["cat a.py", "echo 'rm a.py'", "sed -n 1p a.py", "ls 2>&1"])
 def test_what_changes_no_file_is_no_edit(command: str) -> None:
-    assert before_tool.tool_call({"command": command}, "/w").files == ()
+    assert tool_call({"command": command}, "/w").files == ()
 
 
 def test_the_folders_are_the_systems(monkeypatch: pytest.MonkeyPatch) -> None:

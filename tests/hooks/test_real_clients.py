@@ -22,7 +22,7 @@ from tests.hooks.test_hook import settle
 pytestmark = pytest.mark.long
 BIN = Path(os.environ.get("MEM_TEST_CLIENTS", "/nowhere")) / "node_modules" / ".bin"
 HOUSE = Path(__file__).parents[2]
-WISH = "MAIN No, don't use unittest here. Always use pytest for new tests, never unittest."
+NO = "No, never write a rate as a plain number. Always use Decimal, because floats drift."
 
 
 def client(name: str) -> str:
@@ -86,10 +86,10 @@ def desk(project: Project) -> Iterator[Desk]:
     settle(project)
 
 
-def edit(project: Project) -> list[str | Call]:
+def edit(project: Project, rate: int = 1) -> list[str | Call]:
     path = str(project.root / "src" / "tax.py")
-    change = {"file_path": path, "old_string": "rate = 1", "new_string": "rate = 2"}
-    return [Call("Read", {"file_path": path}), Call("Edit", change), "Done."]
+    words = {"old_string": f"rate = {rate}", "new_string": f"rate = {rate + 1}"}
+    return [Call("Read", {"file_path": path}), Call("Edit", {"file_path": path, **words}), "Done."]
 
 
 def session_of(done: subprocess.CompletedProcess[str]) -> str:
@@ -126,12 +126,18 @@ def test_claude_tells_its_sub_agents(desk: Desk) -> None:
 
 
 def test_claude_learns_from_a_correction(desk: Desk) -> None:
-    """The next session starts with it."""
-    assert desk.claude(WISH).returncode == 0
+    """Of what it did before it was resumed: told at the edit, in a new session and in that one."""
+    desk.model.replies = edit(desk.project)
+    session = session_of(desk.claude("Raise the rate. MAIN"))
     settle(desk.project)
-    assert "never unittest" in (desk.project.root / "MEMORY.md").read_text()
-    assert desk.claude("MAIN write a test").returncode == 0
-    assert "never unittest" in desk.model.said(-1)
+    assert desk.claude(NO, "--resume", session).returncode == 0
+    settle(desk.project)
+    assert "paths: [src/tax.py]" in (desk.project.root / "MEMORY.md").read_text()
+    for rate, more in ((2, ()), (3, ("--resume", session))):
+        desk.model.replies = edit(desk.project, rate)
+        assert desk.claude("Raise it again. MAIN", *more).returncode == 0
+        before, after = (desk.model.said(at).count("never write a rate") for at in (-3, -1))
+        assert 0 < before < after
 
 
 def test_without_mem_nobody_is_troubled(desk: Desk) -> None:

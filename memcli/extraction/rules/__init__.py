@@ -2,19 +2,18 @@
 
 import re
 from collections.abc import Sequence
-from itertools import takewhile
+from os.path import basename
 
 from memcli.extraction.rules import commands, evidence, words
-from memcli.extraction.rules.commands import ARGUMENTS, command_of, cut, edited_by, family
+from memcli.extraction.rules.commands import command_of, cut, family
 from memcli.extraction.rules.evidence import Remark
 from memcli.extraction.rules.words import SpokenSentence, content, fold, sentences, spoken
 from memcli.sessions.model import Finding, Session, Turn
-
-__all__ = ["ARGUMENTS", "MOST", "find", "of_manner", "title"]
+from memcli.sessions.tools import changed_by
 
 MOST, REMINDERS = 7, 3  # lessons of a session, sentences of a turn that are to be remembered
 TITLE = 112
-NEAR = 12  # turns before a correction in which the edit or command it speaks of is looked for
+NEAR, FILES = 40, 4  # turns before a correction in which what it is about is looked for, files
 _NO_LESSON = {"question", "about nothing", "taken back"}
 _MARKUP = re.compile(r"\*\*|__|^(?:[\s>*_.)(-]|\d+[.)])+(?=\w)")
 _LED = re.compile(r"(?=(?:\S+\s){3})[^:`]{1,96}\b[a-z]+:\s")  # "The catch here is this: ..."
@@ -93,13 +92,13 @@ def _finding(body: str, found: Remark, turns: Sequence[Turn]) -> Finding:
     if "autonomy" in shown and not content(found.sentence.low) - words.listed("asking"):
         return one._replace(scope="escalation", kind="preference")
     if _corrects(shown):
-        paths, names = _about(turns, found.turn, body)
+        paths, names = about(turns, found.turn, body)
         one = one._replace(scope="corrective", kind="pitfall", type="corrective")
         return one._replace(paths=paths, commands=names)
     ordered = {"oblige", "forbid", "autonomy"} & shown
     wishes = "wish" in shown and "instead" not in shown
     if (ordered or wishes or {"durable", "preference"} & shown) and "chosen" not in shown:
-        names = _about(turns, found.turn, body, named_only=True)[1] if ordered else ()
+        names = about(turns, found.turn, body, named_only=True)[1] if ordered else ()
         kind = "policy" if ordered else "preference"
         return one._replace(scope="observations", kind=kind, commands=names)
     decided = {"settle", "instead", "chosen", "begins: tasks"} & shown
@@ -131,21 +130,31 @@ def of_manner(text: str) -> bool:
     return "manner" in words.kinds_of(low) and _is_manner(low)
 
 
-def _about(
+def about(
     turns: Sequence[Turn], turn: int, body: str, *, named_only: bool = False
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The files and commands that a sentence names of what the agent just did, else its last."""
-    low, looks = fold(body), words.listed("looking")
-    done: list[tuple[str, str]] = []  # (file, command), the latest first
-    named: list[tuple[str, str]] = []
-    for one in takewhile(lambda each: not each.human, reversed(turns[max(0, turn - NEAR) : turn])):
-        path = edited_by(one)
-        name = "" if path else family(command_of(one))
-        acts = {path.lower(), path.rpartition("/")[2].lower(), *name.split()[:1]} - looks - {""}
-        flags = re.findall(r"(?<=--)[\w-]+", command_of(one)) if name else []
-        under = " ".join(name.split()[1:]) or "-"  # of "push --force" both are said
-        flagged = f" {under} " in low and any(f" {flag} " in low for flag in flags)
-        named += [(path, name)] if flagged or any(f" {act} " in low for act in acts) else []
-        done += [(path, name)] if acts else []
-    meant = dict.fromkeys(named if named_only else named or done[:1])
-    return tuple(path for path, _ in meant if path), tuple(f"{n}*" for _, n in meant if n)
+    """The files and commands that a sentence names of what the agent did; without them, and beside
+    a test, also the last command, or the files that were edited last in one go.
+    """
+    low, over = fold(body), False
+    said, tests = {*low.split()}, words.listed("testing")
+    idle = words.listed("looking") | tests | words.listed("editing") | {""}
+    files, commands = list[str](), list[str]()
+    last: list[tuple[tuple[str, ...], str]] = []  # (files, command), the latest first
+    for one in reversed(turns[max(0, turn - NEAR) : turn]):
+        over = over or (one.human and bool(last))
+        paths, command = changed_by(one, shell=True), family(command_of(one))
+        program, _, rest = command.partition(" ")
+        files += [path for path in paths if {path.lower(), basename(path).lower()} & said]
+        # Of "push --force" both are said.
+        flagged = said & {*re.findall(r"(?<=--)[\w-]+", command_of(one))} and f" {rest} " in low
+        named = program in said - words.listed("looking") or (rest and flagged)
+        commands += [command] if named else []
+        if not over and (paths or program not in idle):
+            last.append((paths, "" if program in idle else command))
+    decided = files or {command.partition(" ")[0] for command in commands} - tests
+    if last and not decided and not named_only:
+        files = [path for paths, _ in last for path in paths] if last[0][0] else []
+        commands.append(last[0][1])
+    globs = (f"{command}*" for command in dict.fromkeys(filter(None, commands)))
+    return tuple(dict.fromkeys(files))[:FILES], tuple(globs)

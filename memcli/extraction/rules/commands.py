@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from memcli.extraction.rules.words import kinds_of, listed, pattern, sentences, spoken
 from memcli.sessions.model import Finding, Turn
+from memcli.sessions.tools import changed_by, shell_line
 from memcli.text.matching import regex
 from memcli.text.secrets import redact_secrets
 
@@ -19,15 +20,12 @@ _BEFORE = (
     r"(?:(?:sudo|time|npx|env|timeout \S+)(?: |\Z))*"
     r"(?:(?:uv|poetry) run(?: |\Z))?(?:python\S* -m (?=\S))?"
 )
-_SHELL_KEYS = ("command", "cmd", "script")
-_PATH_KEYS = ("file_path", "path", "filePath", "notebook_path", "absolute_path")
-ARGUMENTS = frozenset({*_SHELL_KEYS, *_PATH_KEYS, "input"})  # all that is looked at of a call
 
 
 class _Call(NamedTuple):
     turn: int
     command: str
-    edited: str
+    edited: tuple[str, ...]
 
 
 def recoveries(turns: Sequence[Turn]) -> list[Finding]:
@@ -57,34 +55,15 @@ def results(turns: Sequence[Turn], calls: list[_Call]) -> Iterator[tuple[_Call, 
     for i, turn in enumerate(turns):
         asked = waiting[turn.call or f"tool {turn.tool}"]
         if turn.role == "assistant" and turn.tool:
-            calls.append(_Call(i, command_of(turn), edited_by(turn)))
+            calls.append(_Call(i, command_of(turn), changed_by(turn)))
             asked.append(calls[-1])
         elif turn.role == "tool" and asked:
             yield asked.popleft(), i, turn.error
 
 
 def command_of(turn: Turn) -> str:
-    """The shell command of a call, one line; "" for another tool."""
-    for key in _SHELL_KEYS:
-        value = turn.input.get(key)
-        if isinstance(value, (list, tuple)) and value:
-            wrapped = len(value) == 3 and value[1] in ("-c", "-lc")
-            value = value[-1] if wrapped else " ".join(map(str, value))
-        if isinstance(value, str):
-            return value.strip()[:2000]
-    return ""
-
-
-def edited_by(turn: Turn) -> str:
-    """The file that a call changes, relative to the session's folder; "" for none."""
-    if turn.tool.lower() not in listed("editing"):
-        return ""
-    named = (value for key in _PATH_KEYS if isinstance(value := turn.input.get(key), str))
-    patch = regex(r"\*\*\* (?:Update|Add) File: ([^\n]{1,300})").search(
-        str(turn.input.get("input", ""))[:5000]
-    )
-    path = next(named, patch[1].strip() if patch else "")
-    return path.removeprefix(turn.cwd.rstrip("/") + "/") if turn.cwd else path
+    """The shell command of a call; "" for another tool."""
+    return shell_line(turn.input).strip()[:2000]
 
 
 @lru_cache(maxsize=4096)
@@ -135,7 +114,7 @@ def _recovered(
     name, looks = family(failure.command), listed("looking") | listed("testing")
     acts = (one.command for one in between if family(one.command) not in ("", name))
     ran = list(dict.fromkeys(one for one in acts if family(one).split()[0] not in looks))[:4]
-    edited = tuple(dict.fromkeys(one.edited for one in between if one.edited))[:4]
+    edited = tuple(dict.fromkeys(path for one in between for path in one.edited))[:4]
     cause, error = _cause(turns, success.turn - start), _error_line(turns[0].text[-OUTPUT:])
     before, after = ({*essence(one.command).split()} for one in (failure, success))
     options = all(regex(f"-|{_SET}").match(one) for one in before ^ after)
