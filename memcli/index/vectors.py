@@ -10,6 +10,7 @@ import sqlite3
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from memcli.index.lexical import STOP_WORDS
@@ -180,14 +181,16 @@ class Vectors:
 
     def word_bits(self, ids: Sequence[int]) -> list[int]:
         """The sign bits of words, as numbers. Raises Damaged where there are none."""
-        places = [(WORDS - i // BLOCK, i % BLOCK * _WIDTH) for i in ids]
         select = f"SELECT block, bits FROM signs WHERE block {ONE_OF}"
-        blocks = json.dumps(sorted({block for block, _ in places}))
-        data = dict(self.db.execute(select, (blocks,)).fetchall())
-        if any(place + _WIDTH > len(data.get(block, b"")) for block, place in places):
-            raise Damaged
-        number = int.from_bytes
-        return [number(data[block][place : place + _WIDTH], "little") for block, place in places]
+        blocks = json.dumps(list({WORDS - i // BLOCK for i in ids}))
+        data, number = dict(self.db.execute(select, (blocks,)).fetchall()), int.from_bytes
+        found: list[int] = []
+        for block, own in groupby(ids, lambda i: i // BLOCK):
+            bits, places = data.get(WORDS - block, b""), [i % BLOCK * _WIDTH for i in own]
+            if max(places) + _WIDTH > len(bits):
+                raise Damaged
+            found += [number(bits[place : place + _WIDTH], "little") for place in places]
+        return found
 
     def word_vectors(self, ids: Collection[int]) -> dict[int, bytes]:
         """The vectors of words by their ids. Raises Damaged where there are none."""

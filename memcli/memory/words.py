@@ -64,7 +64,10 @@ def humps(word: str) -> list[str]:
 
 def word_forms(text: str) -> Iterator[str]:
     """The words that have a vector: identifiers by humps, pairs where no blanks are."""
-    return chain.from_iterable(map(_forms, _WORD.findall(text)))
+    words = _WORD.findall(text)
+    if text.isascii() and not _JOINT.search(text):  # most texts
+        return (word for word in words if len(word) <= LONGEST)
+    return chain.from_iterable(map(_forms, words))
 
 
 @lru_cache(maxsize=1 << 16)  # texts are many, their words are few

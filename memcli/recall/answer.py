@@ -119,13 +119,12 @@ class Layers:
         asked = evidence.terms(self.search.weights()) if ranked else evidence.Terms({}, {})
         least = self.project.config.inject_min
 
-        def own(title: str, text: str) -> float:
-            return evidence.strength(evidence.together(title, text, asked))
+        def own(title: str, text: str, share: float = 1.0) -> bool:
+            return evidence.bears(title, text, asked, least * share)
 
-        first = [(self.search.chosen[hit.item.id].title, hit.item.text) for hit in ranked[:TOP]]
-        if all(own(*texts) < least for texts in first):
+        if not any(own(self.search.chosen[h.item.id].title, h.item.text) for h in ranked[:TOP]):
             return lambda candidate: True
-        return lambda c: bool(c.values.get("pressing")) or own(c.title, c.text) >= least * BEARS
+        return lambda c: bool(c.values.get("pressing")) or own(c.title, c.text, BEARS)
 
     def institutional(self) -> list[Shown]:
         """The norms of global, project, and the job and task one is in or names; equals once."""

@@ -137,6 +137,14 @@ def together(title: str, text: str, asked: Terms) -> list[float]:
     return list(max(pairs, key=lambda met: sum(met.values())).values())
 
 
+def bears(title: str, text: str, asked: Terms, least: float) -> bool:
+    """Whether the terms that are met there are of that strength."""
+    low, every = f"{title}\n{text}".lower(), (asked.stems, asked.texts)
+    most = [weight for terms in every for term, weight in terms.items() if term in low]
+    # Most texts are found out at once: what stands nowhere is met nowhere.
+    return strength(most) >= least and strength(together(title, text, asked)) >= least
+
+
 def _found(part: str, asked: Terms) -> dict[str, float]:
     low = part.lower()
     found = {term: weight for term, weight in asked.texts.items() if term in low}

@@ -5,6 +5,7 @@ Pure. Every signal is a score by candidate. docs/benchmarks.md has the measureme
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import mul
 from typing import Final, TypeVar
 
 from memcli.index.lexical import STOP_WORDS
@@ -86,11 +87,17 @@ def met(
     ids of those of each text. It is the "maxsim" of late interaction (Khattab and Zaharia 2020).
     """
     total = sum(idf) or 1.0
+    near: dict[int, list[tuple[int, float]]] = {}
+    for number, each in enumerate(alike):
+        for i, value in each.items():
+            near.setdefault(i, []).append((number, value))
     found: dict[K, float] = {}
     for key, own in words.items():
-        mine = frozenset(own)
-        bests = (max(map(near.__getitem__, near.keys() & mine), default=0.0) for near in alike)
-        found[key] = sum(w * best for w, best in zip(idf, bests, strict=True)) / total
+        best = [0.0] * len(alike)
+        for i in filter(near.__contains__, own):  # few of them
+            for number, value in near[i]:
+                best[number] = max(best[number], value)
+        found[key] = sum(map(mul, idf, best)) / total
     return found
 
 
@@ -103,7 +110,7 @@ def density(
         for i, value in near.items():
             best[i] = max(best[i], value)
     return {
-        key: sum(best.get(i, 0.0) for i in own) / len(own) if own else 0.0
+        key: sum(map(best.__getitem__, filter(best.__contains__, own))) / (len(own) or 1)
         for key, own in words.items()
     }
 

@@ -62,6 +62,8 @@ class Showing:
 
     def each(self, layer: str, entries: Iterable[str], *, short: bool = False) -> list[Shown]:
         """Entries as items of the block; `short`: under their own headings alone."""
+        entries = list(entries)
+        self._lost |= {**dict.fromkeys(entries, ""), **self.search.source.gone(entries)}
         drafts = [(entry, self._draft(entry, layer, short=short)) for entry in entries]
         quote = quoter(chain.from_iterable(parts for _, parts in drafts))
         return [self._quoted(entry, layer, *map(quote, parts)) for entry, parts in drafts]
@@ -129,10 +131,7 @@ class Showing:
         yield f"id {candidate.entry[:8]}"
 
     def _outdated(self, candidate: Candidate) -> Iterator[str]:
-        entry = candidate.entry
-        if entry not in self._lost:
-            self._lost[entry] = self.search.source.gone([entry]).get(entry, "")
-        yield from filter(None, (self._lost[entry], candidate.values.get("ruled_out")))
+        yield from filter(None, (self._lost[candidate.entry], candidate.values.get("ruled_out")))
 
     def _age(self, candidate: Candidate) -> int | None:
         dated = any(map(candidate.values.get, ("reinforced", "created", "date")))

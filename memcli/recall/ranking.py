@@ -3,6 +3,7 @@
 import datetime
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 from memcli.memory.prominence import Prominence, Rule, age_days, initial_stability, prominence
@@ -129,16 +130,19 @@ def diversify(
     """
     kept = _collapse(hits, limit + SPARE, alike)
     best = kept[0][0].score or 1.0 if kept else 1.0
-    rest = [(hit, bag, 0.0, -i) for i, (hit, bag) in enumerate(kept)]
-    picked: list[Scored] = []
+    rest = [(not h.own, -(weight * h.score / best), i, 0, 0.0) for i, (h, _) in enumerate(kept)]
+    heapify(rest)
+    picked: list[tuple[Scored, frozenset[str]]] = []
     while rest and len(picked) < limit:
-        choice = max(rest, key=lambda r: (r[0].own, weight * r[0].score / best - r[2], r[3]))
-        picked.append(choice[0])
-        rest.remove(choice)
-        if weight < 1:
-            near = ((1 - weight) * overlap(other[1], choice[1]) for other in rest)
-            rest = [(h, b, max(m, n), i) for (h, b, m, i), n in zip(rest, near, strict=True)]
-    return picked
+        _, _, i, seen, near = heappop(rest)
+        hit, bag = kept[i]
+        if weight < 1 and seen < len(picked):  # what is picked lowers others: they wait for it
+            near = max(near, *((1 - weight) * overlap(bag, other) for _, other in picked[seen:]))
+            value = weight * hit.score / best - near
+            heappush(rest, (not hit.own, -value, i, len(picked), near))
+        else:
+            picked.append(kept[i])
+    return [hit for hit, _ in picked]
 
 
 def join(
@@ -175,9 +179,10 @@ def _same(
     other: tuple[Scored, frozenset[str]],
     alike: Callable[[str, str], bool],
 ) -> bool:
-    less, more = sorted((len(one[1]), len(other[1])))
-    near = less >= more * MAYBE_ALIKE and overlap(one[1], other[1]) >= MAYBE_ALIKE
-    return near and alike(one[0].item.text, other[0].item.text)
+    a, b = len(one[1]), len(other[1])
+    if a < b * MAYBE_ALIKE or b < a * MAYBE_ALIKE or overlap(one[1], other[1]) < MAYBE_ALIKE:
+        return False
+    return alike(one[0].item.text, other[0].item.text)
 
 
 def age_of(values: Mapping[str, Any], now: datetime.date) -> int:

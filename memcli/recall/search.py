@@ -41,7 +41,6 @@ class OwnIndex:
         self.size = index.words.size
         self.candidates = index.entries.candidates
         self.edges = index.entries.edges
-        self.text = index.entries.text
 
     @cached_property
     def _denied(self) -> frozenset[int]:
@@ -49,6 +48,10 @@ class OwnIndex:
 
     def lexical(self, terms: Sequence[str], pool: int) -> dict[int, float]:
         return self.index.words.best(terms, self._allowed, self._denied, pool)
+
+    def text(self, candidate: Candidate) -> str:
+        whole = candidate.part == 0 and len(candidate.text) < SIZE
+        return candidate.text if whole else self.index.entries.text(candidate)
 
     def lane(self, task: str, asked: Query, lexical: Mapping[int, float]) -> Lane | None:
         """What the vectors of the index say."""

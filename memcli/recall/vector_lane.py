@@ -119,8 +119,9 @@ def _alike(
 ) -> list[dict[int, float]]:
     bits, close = lexicon.word_bits(present), []
     for mine in (int.from_bytes(vector.signs(word.vector), "little") for word in words):
-        apart = zip(present, ((own ^ mine).bit_count() for own in bits), strict=True)
-        close.append(vector.nearest({i: d for i, d in apart if d <= MAYBE}, ALIKE))
+        apart = zip(present, bits, strict=True)
+        near = {i: d for i, own in apart if (d := (own ^ mine).bit_count()) <= MAYBE}
+        close.append(vector.nearest(near, ALIKE))
     same = [{w.text, w.text.lower(), w.text.capitalize(), w.text.upper()} for w in words]
     written = lexicon.words(set().union(*same))
     data = lexicon.word_vectors(set().union(*close))

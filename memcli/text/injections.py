@@ -2,11 +2,12 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 
-from memcli.text.matching import Span, due, lowered, regex, replaced, rules, settle, stanzas
+from memcli.text.matching import Hint, Span, due, lowered, regex, replaced, rules, settle, stanzas
 
+Orders = Sequence[tuple[Sequence[Hint], bool]]  # hints, and if they are looked for in small letters
 INJECTION_NOTICE = "[removed: reads like an instruction to the agent]"
 _MARKS = r"\s*+(?:(?:[-*+>#]{1,6}|\d{1,3}[.)])\s++)*+"
 
@@ -34,26 +35,43 @@ def neutralise(text: str) -> str:
     return settle(neutralise_once, text)
 
 
-def neutralise_once(text: str) -> str:
+def neutralise_once(text: str, among: Orders = ()) -> str:
     """`neutralise` without a second look at what the notices joined."""
-    return replaced(text, [(s.start, s.end, INJECTION_NOTICE) for s in find_injections(text)])
+    found = find_injections(text, among)
+    return replaced(text, [(s.start, s.end, INJECTION_NOTICE) for s in found])
 
 
-def find_injections(text: str) -> list[Span]:
+def orders_in(text: str) -> Orders:
+    """The rules with the hints alone that occur in `text`."""
+    low = lowered(text)
+    return [
+        (tuple(each for each in own if each[0] in (low if small else text)), small)
+        for own, small in _orders()
+    ]
+
+
+@cache
+def _orders() -> Orders:
+    known = rules("injections.rules")  # the hints of what is shouted are looked for as written
+    others = rules("orders.rules")["orders"]  # of other languages than English
+    return (known["commands"], True), (others, True), (known["shouted"], False)
+
+
+def find_injections(text: str, among: Orders = ()) -> list[Span]:
     """The sentences of `text` that try to command the reading agent: ascending and disjoint."""
     # With the characters that are imitated; one for one, so that positions hold.
-    odd = {ord(c): new for c in set(text) if not c.isascii() and (new := _shape(c)) != c}
-    found = [*_commands(text), *(_commands(text.translate(odd)) if odd else ())]
+    some = () if text.isascii() else [c for c in set(text) if not c.isascii()]
+    odd = {ord(c): new for c in some if (new := _shape(c)) != c}
+    found = [*_commands(text, among), *(_commands(text.translate(odd)) if odd else ())]
     return _sentences(text, sorted(found, key=lambda span: span.start)) if found else []
 
 
-def _commands(text: str) -> Iterator[Span]:
-    known = rules("injections.rules")  # the hints of what is shouted are looked for as written
+def _commands(text: str, among: Orders = ()) -> Iterator[Span]:
     low = lowered(text)
-    orders = due(rules("orders.rules")["orders"], low)  # of other languages than English
-    for kind, rule in (*due(known["commands"], low), *orders, *due(known["shouted"], text)):
-        for match in _compiled(rule).finditer(text):
-            yield Span(kind, match.start(), match.end())
+    for group, small in among or _orders():
+        for kind, rule in due(group, low if small else text):
+            for match in _compiled(rule).finditer(text):
+                yield Span(kind, match.start(), match.end())
     # Single letters in a row, then the whole run of them.
     for run in _compiled("<SPACED>").finditer(text) if _compiled("<SINGLES>").search(text) else ():
         if _compiled("<SQUEEZED>").search(regex(r"[\W_]++").sub("", run[0])):

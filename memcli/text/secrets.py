@@ -127,7 +127,8 @@ def _is_word(part: str) -> bool:
 
 def _assigned(text: str, low: str) -> Iterator[Span]:
     covered = 0
-    for at in sorted(m.start() for word in _NAME_WORDS for m in regex(word).finditer(low)):
+    names = [word for word in _NAME_WORDS if word in low]
+    for at in sorted(m.start() for word in names for m in regex(word).finditer(low)):
         match = _pattern("assignment").match(text, at) if at >= covered else None
         if match and _names_a_secret(match, text):
             group = next(g for g in ("double", "single", "bare") if match[g] is not None)
