@@ -169,7 +169,7 @@ def _hits(app: App, request: RecallRequest, modes: set[str]) -> list[tuple[float
     asked = evidence.terms(layers.search.weights())
     found = []
     for hit in ranked:
-        item = layers.showing.each("ranked", [hit.item.id])[0]
+        item = layers.showing.each("ranked", [hit.item.id])[0].made
         met = evidence.strength(evidence.together(layers.hit(item, 1).title, hit.item.text, asked))
         told = layers.hit(item, 1)._replace(project=name, score=round(met, 6))
         key = f"{item.key}@{app.project.root}"

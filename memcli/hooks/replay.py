@@ -84,7 +84,7 @@ def _remembered(app: HookApp, text: str, past: Past) -> list[Shown]:
     own = Own(app.project, app.index, lambda: app.providers.embedder, app.notes)
     layers = Layers(own, RecallRequest(text, Filters(until=past.until)))
     hits = layers.search.ranked(text, BEST)
-    return layers.showing.each("ranked", [hit.item.id for hit in hits])
+    return [item.made for item in layers.showing.each("ranked", [hit.item.id for hit in hits])]
 
 
 def _words(text: str) -> set[str]:

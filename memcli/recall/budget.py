@@ -42,7 +42,8 @@ _PARAGRAPH = r"\n[ \t]*\n|\n(?=[ \t]*[-*] )|\Z"
 
 class Shown(NamedTuple):
     """One thing to show: its heading line and its text, made safe already, and a `note` below;
-    `also` are the keys of near-duplicates, `brief` what of the text answers within so many tokens.
+    `also` are the keys of near-duplicates, `brief` what of the text answers within so many tokens;
+    of a `draft`, made safe when it is looked at, the `size` is known that it has at least.
     """
 
     key: str
@@ -53,6 +54,13 @@ class Shown(NamedTuple):
     note: str = ""
     also: tuple[str, ...] = ()
     brief: Callable[[int], str] | None = None
+    draft: Callable[[], "Shown"] | None = None
+    size: int = 0
+
+    @property
+    def made(self) -> "Shown":
+        """The item itself."""
+        return self.draft() if self.draft else self
 
 
 class Budget(NamedTuple):
@@ -219,12 +227,13 @@ def _fill(layer: str, pool: Sequence[Shown], room: int, out: list[Shown], taken:
     """Put in what fits, in order, skipping what does not; returns what it costs."""
     used = 0
     for item in pool:
-        shown = item._replace(layer=layer)
-        size = cost(shown, len(out))
-        if item.key not in taken and used + size <= room:
-            out.append(shown)
-            taken.add(item.key)
-            used += size
+        if item.key not in taken and used + item.size <= room:
+            shown = item.made._replace(layer=layer)
+            size = cost(shown, len(out))
+            if used + size <= room:
+                out.append(shown)
+                taken.add(item.key)
+                used += size
     return used
 
 
@@ -246,8 +255,9 @@ def _ranked(
         return fitted
 
     for item in pool if most else ():
-        if fitted := take(item, len(kept), max(SHARE, int(room * of_room))):
-            kept.append((item, fitted))
+        whole = item.made
+        if fitted := take(whole, len(kept), max(SHARE, int(room * of_room))):
+            kept.append((whole, fitted))
             if len(kept) == most:
                 break
     return [take(whole, at, room, cost(cut, at)) or cut for at, (whole, cut) in enumerate(kept)]

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from typing import Any
 
 from memcli.index.view import AROUND, Candidate
@@ -61,12 +60,17 @@ class Showing:
         self._asked: evidence.Terms | None = None
 
     def each(self, layer: str, entries: Iterable[str], *, short: bool = False) -> list[Shown]:
-        """Entries as items of the block; `short`: under their own headings alone."""
+        """Entries as drafts of items of the block; `short`: under their own headings alone."""
         entries = list(entries)
         self._lost |= {**dict.fromkeys(entries, ""), **self.search.source.gone(entries)}
-        drafts = [(entry, self._draft(entry, layer, short=short)) for entry in entries]
-        quote = quoter(chain.from_iterable(parts for _, parts in drafts))
-        return [self._quoted(entry, layer, *map(quote, parts)) for entry, parts in drafts]
+        return [self._drafted(entry, layer, short=short) for entry in entries]
+
+    def _drafted(self, entry: str, layer: str, *, short: bool) -> Shown:
+        head, text = self._draft(entry, layer, short=short)
+        draft = partial(self._quoted, entry, layer, head, text)
+        hit, kind = self.search.scored.get(entry), self.search.chosen[entry].type
+        also = hit.duplicates if hit else ()
+        return Shown(entry, layer, "", "", kind, "", also, None, draft, tokens(head + text))
 
     def _draft(self, entry: str, layer: str, *, short: bool) -> tuple[str, str]:
         candidate = self.search.chosen[entry]
@@ -76,11 +80,13 @@ class Showing:
         facts = list(self._facts(candidate))
         if short:
             title, facts = title.rpartition(" > ")[2], facts[-2:]
-        text = re.sub(_TOPIC_MATTER, "", body_of(text, candidate.title), count=1).strip("\n")
-        return budget.heading(title, facts), text
+        text = body_of(text, candidate.title)
+        text = re.sub(_TOPIC_MATTER, "", text, count=1) if text.startswith("---") else text
+        return budget.heading(title, facts), text.strip("\n")
 
     def _quoted(self, entry: str, layer: str, head: str, text: str) -> Shown:
         candidate, hit = self.search.chosen[entry], self.search.scored.get(entry)
+        head, text = map(quoter((head, text)), (head, text))
         note = _note(hit) if self._explain and hit and layer == "ranked" else ""
         text += self._detail(candidate)
         brief, also = partial(self._brief, entry, text), hit.duplicates if hit else ()
