@@ -5,6 +5,7 @@ Pure. Every signal is a score by candidate. docs/benchmarks.md has the measureme
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from operator import mul
 from typing import Final, TypeVar
 
@@ -86,29 +87,31 @@ def met(
     `alike[i]` maps ids of words to their likeness (0 to 1) with word i of the task; `words` are the
     ids of those of each text. It is the "maxsim" of late interaction (Khattab and Zaharia 2020).
     """
-    total = sum(idf) or 1.0
-    near: dict[int, list[tuple[int, float]]] = {}
-    for number, each in enumerate(alike):
-        for i, value in each.items():
-            near.setdefault(i, []).append((number, value))
+    total, near = sum(idf) or 1.0, _by_word(alike)
     found: dict[K, float] = {}
     for key, own in words.items():
         best = [0.0] * len(alike)
-        for i in filter(near.__contains__, own):  # few of them
-            for number, value in near[i]:
-                best[number] = max(best[number], value)
+        for number, value in chain.from_iterable(
+            map(near.__getitem__, filter(near.__contains__, own))
+        ):
+            best[number] = max(best[number], value)
         found[key] = sum(map(mul, idf, best)) / total
     return found
+
+
+def _by_word(alike: Sequence[Mapping[int, float]]) -> dict[int, list[tuple[int, float]]]:
+    near: dict[int, list[tuple[int, float]]] = defaultdict(list)
+    for number, each in enumerate(alike):
+        for i, value in each.items():
+            near[i].append((number, value))
+    return near
 
 
 def density(
     alike: Sequence[Mapping[int, float]], words: Mapping[K, Sequence[int]]
 ) -> dict[K, float]:
     """The mean over the words of each text of their best likeness to a word of the task."""
-    best: dict[int, float] = defaultdict(float)
-    for near in alike:
-        for i, value in near.items():
-            best[i] = max(best[i], value)
+    best = {i: max(value for _, value in near) for i, near in _by_word(alike).items()}
     return {
         key: sum(map(best.__getitem__, filter(best.__contains__, own))) / (len(own) or 1)
         for key, own in words.items()

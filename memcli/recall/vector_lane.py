@@ -117,10 +117,9 @@ def by_words(
 def _alike(
     lexicon: Vectors, words: Sequence[Word], present: Sequence[int]
 ) -> list[dict[int, float]]:
-    bits, close = lexicon.word_bits(present), []
+    bits, close = list(zip(present, lexicon.word_bits(present), strict=True)), []
     for mine in (int.from_bytes(vector.signs(word.vector), "little") for word in words):
-        apart = zip(present, bits, strict=True)
-        near = {i: d for i, own in apart if (d := (own ^ mine).bit_count()) <= MAYBE}
+        near = {i: d for i, own in bits if (d := (own ^ mine).bit_count()) <= MAYBE}
         close.append(vector.nearest(near, ALIKE))
     same = [{w.text, w.text.lower(), w.text.capitalize(), w.text.upper()} for w in words]
     written = lexicon.words(set().union(*same))

@@ -38,9 +38,7 @@ PRIVATE_TAG = r"(?i)<\s{0,8}(/?)\s{0,8}private\s{0,8}>"
 def strip_private(text: str) -> str:
     """`text` without `<private>...</private>`; what is not closed is dropped to the end."""
     kept, at, depth = [], 0, 0
-    if "<" not in text:
-        return text
-    for tag in regex(PRIVATE_TAG).finditer(text):
+    for tag in regex(PRIVATE_TAG).finditer(text) if "<" in text else ():
         if not tag[1]:
             if depth == 0:
                 kept.append(text[at : tag.start()])
