@@ -71,7 +71,8 @@ def shapes(name: str) -> tuple[Hint, ...]:
     for line in table(name).splitlines():
         kind, prefixes, rest = line.split(" ", 2)
         pattern = re.escape(prefixes).replace(",", "|")
-        whole = rf"(?<![A-Za-z0-9])(?:{pattern}){rest}(?![A-Za-z0-9])"
+        begin = "(?<![A-Za-z0-9])" if prefixes[0].isalnum() else ""
+        whole = rf"{begin}(?:{pattern}){rest}(?![A-Za-z0-9])"
         found += [(start, False, kind, whole) for start in prefixes.split(",")]
     return tuple(found)
 

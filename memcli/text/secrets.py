@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
+from itertools import chain
 
 from memcli.text import matching
 from memcli.text.matching import Hint, Span, lowered, regex, rules
@@ -11,6 +12,7 @@ Groups = Sequence[tuple[Sequence[Hint], bool, Callable[[str], bool]]]
 """Hints, whether they are looked for in small letters, and what tells a value that is innocent."""
 _NAME_WORDS = ("pass", "pw", "secret", "token", "credential", "key")
 _STOPS = ".,;:!?"
+_ESCAPED = r"%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\[nrt]|(?<=\s)-p"
 _KEY_MOST = 8000  # how far the lines of a key without an end are looked for (characters)
 _pattern = partial(matching.pattern, "text/secrets")
 
@@ -60,9 +62,14 @@ def find_secrets(text: str, among: Groups = ()) -> list[Span]:
     """The credentials in `text`: ascending, disjoint, the more specific kind first choice."""
     low = lowered(text)
     found = list(_private_keys(text)) if "private key" in low else []
+    # What stands for another character (`%3D`, `\\n`) is none of a token; one for one.
+    bare = text
+    if "%" in text or "\\" in text or " -p" in text:
+        bare = regex(_ESCAPED).sub(lambda m: " " * len(m[0]), text)
     for group, small, innocent in among or _groups():
+        sides = (text,) if small or bare == text else (text, bare)
         for kind, rule in matching.due(group, low if small else text):
-            for match in regex(rule).finditer(text):
+            for match in chain.from_iterable(map(regex(rule).finditer, sides)):
                 part = 1 if match.lastindex else 0
                 if not innocent(match[part]):
                     found.append(Span(kind, match.start(part), match.end(part)))
@@ -119,9 +126,13 @@ def _is_word(part: str) -> bool:
         return False
     if not digits and len(part) <= 4:
         return True
-    humps = list(map(len, regex(r"[A-Z]?[a-z]+|[A-Z]+").findall(part)))
-    return max(humps) <= 15 and sum(humps) / len(humps) >= (
-        3.5 if digits or len(part) > 24 else 2.5
+    found = regex(r"[A-Z]?[a-z]+|[A-Z]+").findall(part)
+    humps = list(map(len, found))
+    drawn = sum(len(hump) > 1 and hump.isupper() for hump in found) > 2
+    return (
+        not drawn
+        and max(humps) <= 15
+        and sum(humps) / len(humps) >= (3.5 if digits or len(part) > 16 else 2.5)
     )
 
 
@@ -150,7 +161,10 @@ def _names_a_secret(match: re.Match[str], text: str) -> bool:
     """`password`, `DB_PASS`, `apiKey` do, `token_url`, `compass`, `sort_key` do not."""
     name, suffix, low = match["name"], match["suffix"], match["name"].lower()
     before = text[max(0, match.start() - 30) : match.start()]
-    if match["gap"] == " " and not regex(r"--[\w-]*\Z").search(before):
+    before_gap = {" ": r"(?:-[\w.-]*|\bset[xg]?\s+[\w.-]*)\Z", ">": r"<[\w.:-]*\Z"}.get(
+        match["gap"]
+    )
+    if before_gap and not regex(before_gap).search(before):
         return False
     if low == "key" and not _pattern("owners").search(before):
         return False

@@ -46,6 +46,16 @@ def test_orders_of_other_languages_go_and_harmless_sentences_stay(
     assert [line for line in words["harmless"] if line not in out] == []
 
 
+def test_no_layout_hides_a_secret(project: Project) -> None:
+    """In markup, tables, commands, sentences of many languages, behind what is escaped."""
+    value = "Tr0ub4dorX9qLw2Zk7Mn"
+    entries = [project.entry(f"Layout {i}", each.replace("{}", value))
+               for i, each in enumerate(WORDS["secrets"])]  # fmt: skip
+    project.write("MEMORY.md", "".join(entries))
+    shown = project.mem("export", "--target", "json").json["entries"]
+    assert [each["text"] for each in shown if value[:12] in each["text"]] == []
+
+
 @pytest.mark.parametrize("closer", WORDS["closers"], ids=ascii)
 def test_no_text_leaves_the_fence(project: Project, closer: str) -> None:
     """The block begins and ends once, whatever a title, a body, a tag, a name or a norm holds."""
