@@ -61,25 +61,29 @@ def groups_in(text: str) -> Groups:
 def find_secrets(text: str, among: Groups = ()) -> list[Span]:
     """The credentials in `text`: ascending, disjoint, the more specific kind first choice."""
     low = lowered(text)
-    found = list(_private_keys(text)) if "private key" in low else []
-    # What stands for another character (`%3D`, `\\n`) is none of a token; one for one.
-    bare = text
-    if "%" in text or "\\" in text or " -p" in text:
-        bare = regex(_ESCAPED).sub(lambda m: " " * len(m[0]), text)
-    for group, small, innocent in among or _groups():
-        sides = (text,) if small or bare == text else (text, bare)
-        for kind, rule in matching.due(group, low if small else text):
-            for match in chain.from_iterable(map(regex(rule).finditer, sides)):
-                part = 1 if match.lastindex else 0
-                if not innocent(match[part]):
-                    found.append(Span(kind, match.start(part), match.end(part)))
+    keys = _private_keys(text) if "private key" in low else ()
     result: list[Span] = []
-    for secret in sorted([*found, *_assigned(text, low)], key=lambda s: s.start):
+    found = (*keys, *_shaped(text, low, among or _groups()), *_assigned(text, low))
+    for secret in sorted(found, key=lambda s: s.start):
         if result and secret.start < result[-1].end:
             result[-1] = result[-1]._replace(end=max(result[-1].end, secret.end))
         else:
             result.append(secret)
     return result
+
+
+def _shaped(text: str, low: str, groups: Groups) -> Iterator[Span]:
+    # What stands for another character (`%3D`, `\\n`) is none of a token; one for one.
+    bare = text
+    if "%" in text or "\\" in text or " -p" in text:
+        bare = regex(_ESCAPED).sub(lambda m: " " * len(m[0]), text)
+    for group, small, innocent in groups:
+        sides = (text,) if small or bare == text else (text, bare)
+        for kind, rule in matching.due(group, low if small else text):
+            for match in chain.from_iterable(map(regex(rule).finditer, sides)):
+                part = 1 if match.lastindex else 0
+                if not innocent(match[part]):
+                    yield Span(kind, match.start(part), match.end(part))
 
 
 def _is_masked(value: str) -> bool:
