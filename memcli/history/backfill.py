@@ -205,6 +205,10 @@ def _doc(raw: str) -> Doc | None:
         author = author.replace("[bot]", "")
     if is_noise(subject, body, author, merge=" " in parents):
         return None
+    if " " in parents and _PLAIN_MERGE.match(subject) and body:  # what was merged
+        number = re.search(r"#\d+", subject)
+        first, _, body = body.partition("\n")
+        subject = f"{first} ({number[0]})" if number else first
     text = clean_text(f"{subject}\n\n{body[:_BODY]}".strip())
     earlier = [found[1] for found in _EARLIER.finditer(message)]
     earlier += [f'"{line(found[1], 100)}' for found in _REVERT.finditer(subject)]

@@ -65,7 +65,18 @@ class RecordContents:
 
     def size(self) -> int:
         """How many parts are searched."""
-        return int(self.rows("SELECT count(*) FROM words_docsize")[0][0])
+        return self._whole()[0]
+
+    def _whole(self) -> list[int]:
+        """How many parts there are, and how many words in each column."""
+        return _numbers(self.rows("SELECT block FROM words_data WHERE id = 1")[0][0]) or [0]
+
+    def lengths(self, parts: Collection[int]) -> dict[int, float]:
+        """How long parts are, 1 being the mean of all."""
+        count, *words = self._whole()
+        query = f"SELECT id, sz FROM words_docsize WHERE id {ONE_OF}"
+        sizes = self.rows(query, json.dumps(list(parts)))
+        return {part: sum(_numbers(size)) * count / (sum(words) or 1) for part, size in sizes}
 
     def count(self, term: str, most: int) -> int:
         """In how many parts a term stands; of more than `most`, so many."""
@@ -86,6 +97,10 @@ class RecordContents:
     def docs(self, ids: Sequence[int]) -> dict[int, Doc]:
         """Docs by number."""
         return dict(self.select(f"id {ONE_OF}", json.dumps(list(ids))))
+
+    def commits(self, units: Collection[str]) -> list[tuple[int, Doc]]:
+        """Commits by their hashes, with their numbers."""
+        return list(self.select(f"unit {ONE_OF}", json.dumps(list(units)))) if units else []
 
     def stretch(self, unit: str, first: int, last: int) -> list[Doc]:
         """The exchanges of a session from one to another, in order."""
@@ -128,6 +143,17 @@ class RecordContents:
         query = f"SELECT {names} FROM docs WHERE live AND {where}"
         for number, body, about, *facts in self.db.execute(query, values):
             yield number, Doc._make((*facts, unpacked(body), json.loads(about), ()))
+
+
+def _numbers(packed: bytes) -> list[int]:
+    """Numbers as FTS5 packs them: seven bits a byte, the last one without the eighth."""
+    found, number = list[int](), 0
+    for byte in packed:
+        number = number << 7 | byte & 127
+        if byte < 128:
+            found.append(number)
+            number = 0
+    return found
 
 
 def _quoted(term: str) -> str:

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from heapq import nlargest
+from itertools import combinations
 from typing import Final
 
 from memcli.history.docs import PARTS, Doc, DocPlace, idf
@@ -20,11 +21,14 @@ FEW: Final = 800
 """Matches of a term that are always scored; of a term with more than a thirty-third of all parts,
 the best ones, and only where fewer than three others are known."""
 SCORED: Final = 5000  # matches after which no more common terms are looked at
-WEIGHED: Final = 200  # the best parts, of which stretches are made
+MEASURED, WEIGHED = 1000, 200  # the best parts: how long they are; of which stretches are made
 COMPARED: Final = 10  # how many of the best hits are compared with each other
 FULL: Final = 24.0
 """Points of BM25 above the background that are as strong as any need be. Measured: of unrelated
 prompts the best hit has 12 in 4 of 100, of tasks that were decided about 28 and more."""
+_LONG: Final = 0.35
+"""How much a part is held to be less for being long. FTS5's own .75 puts a bare subject before the
+message that gives the reason: of questions about commits 6 of 26 had the answer first, and 17."""
 _WHOLE: Final = 0.5  # share of a stretch's score that all of it has; its best exchange has the rest
 _ALIKE: Final = 0.2
 _SHARED: Final = 5  # words of two commits beyond the task's, which all hits have
@@ -33,6 +37,9 @@ _CLOSE: Final = 0.4
 the best score on."""
 _ENDING: Final = re.compile(r"(?<=\w{3})(?:ations?|ings?|ies|ied|ed|es|s|e)\Z")
 _WORD: Final = re.compile(r"[^\W_]{2,}")
+_NUMBER: Final = re.compile(r"\s*\(#\d+\)\Z|\W+")  # of the pull request, and marks between words
+
+Points = Mapping[int, Mapping[int, float]]
 
 
 class HistoryHit(NamedTuple):
@@ -66,7 +73,8 @@ class _Stretch(NamedTuple):
     unit: str
     turn: int  # of the best exchange
     id: int
-    score: float
+    points: float
+    score: float  # the same, with what its length takes from or adds to it
     mask: int
 
 
@@ -78,14 +86,24 @@ def search(
     if not parts:
         return asked, []
     totals = {rowid: sum(points.values()) for rowid, points in parts.items()}
-    parts = {rowid: parts[rowid] for rowid in nlargest(WEIGHED, totals, key=totals.__getitem__)}
-    places = {place.id: place for place in record.places({rowid // PARTS for rowid in parts})}
-    stretches = _stretches(parts, places, asked)
+    lengths = record.lengths(nlargest(MEASURED, totals, key=totals.__getitem__))
+    fair = {rowid: (1.3 + 0.9 * n) / (2.2 - 1.2 * _LONG * (1 - n)) for rowid, n in lengths.items()}
+    best = nlargest(WEIGHED, fair, key=lambda rowid: totals[rowid] * fair[rowid])
+    places = {place.id: place for place in record.places({rowid // PARTS for rowid in best})}
+    stretches = _stretches({rowid: parts[rowid] for rowid in best}, fair, places)
     found = [each for each in stretches if keep is None or keep(places[each.id])][:POOL]
-    behind = [each.score for each in stretches[5:40]]  # what matches a task by chance
+    behind = nlargest(40, (each.points for each in stretches))[5:]  # what matches a task by chance
     background = sum(behind) / len(behind) if behind else 0.0
-    hits = [_hit(record, each, places[each.id], asked, background) for each in found]
-    return asked, _newer_first(hits, _rarity(record), {stem(term) for term in asked.terms})
+    hits = _once(_hit(record, each, places[each.id], asked, background) for each in found)
+    near = [hit for hit in hits[:COMPARED] if hit.score >= _CLOSE * hits[0].score]
+    alike = _alike(near, _rarity(record), {stem(term) for term in asked.terms})
+    gone = record.superseding([hit.doc for hit in hits])
+    for number, doc in record.commits({*gone.values()} - {hit.doc.unit for hit in hits}):
+        if keep is None or any(map(keep, record.places([number]))):
+            hits.append(HistoryHit((doc,), 0, 0.0, 0.0, 0))
+    units = {hit.doc.unit: at for at, hit in enumerate(hits)}
+    alike += [(units[old], units[new]) for old, new in gone.items() if new in units]
+    return asked, _newer_first(hits, alike)
 
 
 def _scored(record: HistoryRecord, task: str) -> tuple[Asked, dict[int, dict[int, float]]]:
@@ -115,17 +133,17 @@ def _scored(record: HistoryRecord, task: str) -> tuple[Asked, dict[int, dict[int
 
 
 def _stretches(
-    parts: Mapping[int, Mapping[int, float]], places: Mapping[int, DocPlace], asked: Asked
+    parts: Points, fair: Mapping[int, float], places: Mapping[int, DocPlace]
 ) -> list[_Stretch]:
     docs: dict[int, dict[int, float]] = defaultdict(dict)
-    best: dict[int, float] = defaultdict(float)
+    best: dict[int, tuple[float, float]] = {}
     for rowid, points in parts.items():
         doc = rowid // PARTS
         if doc in places:
             _raise(docs[doc], points)
-            best[doc] = max(best[doc], sum(points.values()))
+            best[doc] = max(best.get(doc, (0.0, 1.0)), (sum(points.values()), fair[rowid]))
     units: dict[str, list[int]] = defaultdict(list)
-    for doc in sorted(best, key=lambda each: -best[each]):
+    for doc in sorted(best, key=lambda each: -best[each][0]):
         units[places[doc].unit].append(doc)
     found = [each for own in units.values() for each in _of_unit(own, docs, best, places)]
     return sorted(found, key=lambda each: (-each.score, each.unit, each.turn))
@@ -134,7 +152,7 @@ def _stretches(
 def _of_unit(
     own: list[int],
     docs: Mapping[int, Mapping[int, float]],
-    best: Mapping[int, float],
+    best: Mapping[int, tuple[float, float]],
     places: Mapping[int, DocPlace],
 ) -> Iterable[_Stretch]:
     left = own
@@ -146,8 +164,9 @@ def _of_unit(
         points: dict[int, float] = {}
         for doc in near:
             _raise(points, docs[doc])
-        score = (1 - _WHOLE) * best[head] + _WHOLE * sum(points.values())
-        yield _Stretch(places[head].unit, turn, head, score, sum(1 << term for term in points))
+        total, mask = sum(points.values()), sum(1 << term for term in points)
+        score = (1 - _WHOLE) * best[head][0] + _WHOLE * total
+        yield _Stretch(places[head].unit, turn, head, score, score * best[head][1], mask)
 
 
 def _raise(points: dict[int, float], more: Mapping[int, float]) -> None:
@@ -163,7 +182,7 @@ def _hit(
     docs = tuple(own or record.docs([each.id]).values())
     best = next(at for at, doc in enumerate(docs) if doc.turn == each.turn)
     met = each.mask.bit_count()
-    strength = (each.score - background) / FULL if met > 1 or len(asked.terms) == 1 else 0.0
+    strength = (each.points - background) / FULL if met > 1 or len(asked.terms) == 1 else 0.0
     return HistoryHit(docs, best, each.score, min(max(strength, 0.0), 1.0), met)
 
 
@@ -177,33 +196,54 @@ def _rarity(record: HistoryRecord) -> Callable[[str], float]:
     return lambda word: idf(min(common.get(word, least), total), total)
 
 
-def _newer_first(
-    hits: list[HistoryHit], rarity: Callable[[str], float], asked: set[str]
-) -> list[HistoryHit]:
-    near = [hit for hit in hits[:COMPARED] if hit.score >= _CLOSE * hits[0].score]
+def _once(hits: Iterable[HistoryHit]) -> list[HistoryHit]:
+    """The hits; of commits with one subject (of a branch, of its merge) the one that says all."""
+    found: dict[str, tuple[set[str], HistoryHit]] = {}
+    for hit in hits:
+        name = _NUMBER.sub("", hit.doc.title.lower())
+        own = {word for word in words_of(hit) if not word.isdigit()}
+        words, known = found.get(name, (set(), hit))
+        if hit.doc.source == "session" or not (words <= own or own <= words):
+            found[hit.doc.handle] = own, hit
+        elif name not in found or len(own) > len(words):
+            found[name] = own, hit._replace(strength=max(hit.strength, known.strength))
+    return [hit for _, hit in found.values()]
+
+
+def _alike(
+    near: Sequence[HistoryHit], rarity: Callable[[str], float], asked: set[str]
+) -> list[tuple[int, int]]:
+    """(older, newer) of hits about one thing."""
     vectors = [{word: rarity(word) for word in words_of(hit)} for hit in near]
+    dated = sorted(range(len(near)), key=lambda at: near[at].doc.date)
+    return [
+        (at, other)
+        for at, other in combinations(dated, 2)
+        if near[other].doc.date > near[at].doc.date
+        and near[other].doc.unit != near[at].doc.unit
+        and _cosine(vectors[at], vectors[other]) >= _ALIKE
+        and (
+            near[min(at, other)].doc.source == "session"
+            or len((vectors[at].keys() & vectors[other].keys()) - asked) >= _SHARED
+        )
+    ]
+
+
+def _newer_first(hits: list[HistoryHit], alike: Sequence[tuple[int, int]]) -> list[HistoryHit]:
     order: list[int] = []
     newer: dict[int, str] = {}
-    for at in range(len(vectors)):
+    for at in range(len(hits)):
+        later = [other for one, other in alike if one == at]
+        later.sort(key=lambda other: hits[other].doc.date, reverse=True)
+        newer[at] = hits[later[0]].doc.handle if later else ""
         if at in order:
             continue
-        sessions = hits[at].doc.source == "session"
-        about = [
-            other
-            for other in range(at + 1, len(vectors))
-            if other not in order
-            and hits[other].doc.date > hits[at].doc.date
-            and hits[other].doc.unit != hits[at].doc.unit
-            and _cosine(vectors[at], vectors[other]) >= _ALIKE
-            and (sessions or len((vectors[at].keys() & vectors[other].keys()) - asked) >= _SHARED)
-        ]
-        about.sort(key=lambda other: hits[other].doc.date, reverse=True)
-        for older in [*about[1:], at] if about else ():
-            newer[older] = hits[about[0]].doc.handle
-            strong = max(hits[about[0]].strength, hits[older].strength)  # it bears on all of that
-            hits[about[0]] = hits[about[0]]._replace(strength=strong)
-        order += [*about, at]
-    return [hits[at]._replace(newer=newer.get(at, "")) for at in order] + hits[len(vectors) :]
+        before = [other for other in later if other not in order]
+        if before:
+            strong = max(hits[before[0]].strength, hits[at].strength)  # it bears on all of that
+            hits[before[0]] = hits[before[0]]._replace(strength=strong)
+        order += [*before, at]
+    return [hits[at]._replace(newer=newer[at]) for at in order]
 
 
 def words_of(hit: HistoryHit) -> set[str]:

@@ -40,7 +40,7 @@ Reasons = Mapping[str, str]
 class HistoryLayer:
     """What a task finds in the record: for a block, or in one list with the entries of memory."""
 
-    def __init__(self, asked: Asked, found: Hits, reverted: Reasons, gone: Reasons) -> None:
+    def __init__(self, asked: Asked, found: Hits, gone: Reasons) -> None:
         self._asked = asked
         self._weights = {stem(t): w for t, w in zip(asked.terms, asked.weights, strict=True)}
         self.hits = [
@@ -48,7 +48,7 @@ class HistoryLayer:
             for hit in found
             if hit.strength >= GATE or (hit.met > 1 and self._cover(_text(hit)) >= COVERED)
         ]
-        self._reverted, self._gone = reverted, gone
+        self._gone = gone
         self._by_key = {hit.doc.handle: hit for hit in self.hits}
 
     @property
@@ -119,7 +119,7 @@ class HistoryLayer:
             "date": doc.date,
             "turn": doc.turn if session else None,
             "paths": list(doc.about.get("paths", ())),
-            "superseded_by": hit.newer or self._reverted.get(doc.unit) or None,
+            "superseded_by": hit.newer or None,
         }
         score, title, nowhere = round(hit.strength, 6), for_prompt(doc.title), ("",) * 5
         own = item.key, place, "history", score, title, item.text, *nowhere, 0, None, ()
@@ -162,9 +162,8 @@ class HistoryLayer:
         yield doc.handle
         if (reason := self.gone(doc)) is not None:
             yield f"learned as an entry that was {reason}"
-        elif superseded := hit.newer or self._reverted.get(doc.unit, ""):
-            handle = superseded if ":" in superseded else f"c:{superseded[:7]}"
-            yield f"older than {handle}"
+        elif hit.newer:
+            yield f"older than {hit.newer}"
 
     def gone(self, doc: Doc) -> str | None:
         """Why an entry that was learned from it no longer holds, if so."""
@@ -192,8 +191,7 @@ def ask(
             return None
         passes = partial(_passes, record, filters, agents)
         found = search(record, task, lambda place: passes(place) and (only is None or only(place)))
-        reverted = record.superseding([hit.doc for hit in found[1]])
-        return HistoryLayer(*found, reverted, gone or {})
+        return HistoryLayer(*found, gone or {})
 
 
 def _passes(

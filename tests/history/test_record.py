@@ -139,6 +139,18 @@ def test_of_two_about_the_same_thing_the_newer_goes_first(record: HistoryRecord)
     assert hits[0].strength == hits[1].strength  # it bears on all that the older one bears on
 
 
+def test_a_reason_goes_before_a_bare_subject(record: HistoryRecord) -> None:
+    """Although it is longer; a commit and its merge are one hit, the one that says all."""
+    record.add(NOISE)
+    why = "A reader of the manual found it: with options in it the shell would quote an argument of the editor twice."
+    texts = {"bare": "Quote the editor", "reason": f"Keep arguments\n\n{why}", "merge": "Keep arguments (#12)"}  # fmt: skip
+    for name, text in texts.items():
+        about = name, 0, f"c:{name}", "Ana", "2026-01-01", text.partition("\n")[0]
+        record.add([Doc("commit", *about, (("person", text),))])
+    _, hits = search(record, "why not quote the shell arguments of the editor")
+    assert [hit.doc.unit for hit in hits] == ["reason", "bare"]
+
+
 def test_words_met_by_chance_are_weak(record: HistoryRecord) -> None:
     """A prompt about anything is not answered because one of its words was said once."""
     record.add(NOISE)
@@ -229,7 +241,8 @@ def test_commits_that_say_something_are_kept_as_they_come(
     assert backfill.add_commits(record, repo, most=100) == (0, "")
     commit(repo, f'Revert "Cap the backoff at 60 s"\n\nThis reverts commit {first}.', "b.py")
     assert backfill.add_commits(record, repo, most=100, only_few=True) == (1, "")
-    _, hits = search(record, "backoff of the gateway")
+    _, hits = search(record, "why cap at 60 s for the gateway")  # a word of the revert: "cap"
+    assert hits[0].doc.title.startswith("Revert") and hits[1].newer == hits[0].doc.handle
     docs = {hit.doc.unit: hit.doc for hit in hits}
     assert TOKEN not in str(docs) and "Signed-off" not in str(docs)
     assert docs[first].about["paths"] == ["a.py"] and docs[first].handle == f"c:{first[:7]}"
