@@ -96,7 +96,8 @@ def read_words(words: Sequence[str]) -> str:
     """The words of a command line, or standard input for a lone `-`, as text whatever they are."""
     if list(words) == ["-"]:
         return read_stdin().decode("utf-8", "replace")
-    return re.sub("[\ud800-\udfff]", "\ufffd", " ".join(words))
+    text = " ".join(words)
+    return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 def read_entry(words: Sequence[str], *, allow_long: bool = False) -> str:

@@ -13,7 +13,7 @@ from itertools import chain
 from memcli.memory.words import bigrams, clean, humps, spaceless_runs
 from memcli.named import NamedTuple
 from memcli.storage.files import ONE_OF
-from memcli.text.matching import table
+from memcli.text.matching import regex, table
 
 MAX_TERMS = 64
 MAX_LENGTH = 200_000  # characters of a task: more adds no term that would still count
@@ -40,7 +40,7 @@ _PIECE = re.compile(r"[^\W_]+")
 # Words that join others, of eight languages, without those that mean something in English.
 STOP_WORDS = frozenset(table("index/stop_words.txt").split())
 # What says as little as a stop word in a script without spaces.
-_FILLER = re.compile("[\u3041-\u309f]+|.?[的了吗呢吧着过们么很我你他她它您这那哪].?").fullmatch
+_FILLER = "[\u3041-\u309f]+|.?[的了吗呢吧着过们么很我你他她它您这那哪].?"
 
 
 class Query(NamedTuple):
@@ -73,7 +73,7 @@ def widened(query: Query, counts: Callable[[Sequence[str]], Sequence[int]]) -> Q
         if count or not term.isalpha():
             found.append(term)
         elif spaceless_runs(term):
-            found += [f"{char}*" for char in term if not _FILLER(char)]
+            found += [f"{char}*" for char in term if not regex(_FILLER).fullmatch(char)]
         else:
             least = SYLLABLES if "가" <= term[0] <= "힣" else BEGINNING
             ends = range(1, min(ENDING, len(term) - least) + 1)
@@ -91,7 +91,11 @@ def _terms(word: str) -> list[str]:
         runs = spaceless_runs(piece)
         for run in runs:
             pairs = [pair for pair in bigrams(run) if len(pair) == 2]
-            found += [pair for pair in pairs if not _FILLER(pair)] or pairs or [run + "*"]
+            found += (
+                [pair for pair in pairs if not regex(_FILLER).fullmatch(pair)]
+                or pairs
+                or [run + "*"]
+            )
         if not runs or "".join(runs) != piece:
             parts = (part.lower() for part in humps(piece) if len(part) > 1)
             found += [piece.lower(), *(part for part in parts if part not in STOP_WORDS)]

@@ -119,7 +119,7 @@ def age_days(last_reinforced: str, created_at: str, date: str, now: datetime.dat
 
 
 USED = 0.3  # share of an entry's words that a session must say for the entry to count as used
-_LONG_WORD = re.compile(r"[^\W\d_]{4,}")
+_LONG_WORD = r"[^\W\d_]{4,}"
 
 
 def stronger(entry: Entry, today: str) -> dict[str, Any]:
@@ -158,4 +158,4 @@ def is_used(entry: Entry, spoken: str) -> bool:
 
 def long_words(text: str) -> set[str]:
     """The distinct words of four letters or more, in lower case."""
-    return set(_LONG_WORD.findall(text.lower()))
+    return set(re.findall(_LONG_WORD, text.lower()))

@@ -72,7 +72,7 @@ def _pieces(pattern: str, *, escapes: bool) -> Pieces:
         elif letter == "\\" and escapes and at < len(pattern):
             letter, at = pattern[at], at + 1
             pieces[-1].append(re.escape(letter))
-        elif letter == "[" and (found := _SET.match(pattern, at)):
+        elif letter == "[" and (found := re.compile(_SET).match(pattern, at)):
             at = found.end()
             pieces[-1].append(_set(found[1], found[2]))
         else:
@@ -81,7 +81,7 @@ def _pieces(pattern: str, *, escapes: bool) -> Pieces:
     return tuple(map(_piece, [pieces[0], *inner, *pieces[1:][-1:]]))
 
 
-_SET = re.compile(r"([!^]?)(\][^\]]*|[^\]]+)\]")
+_SET = r"([!^]?)(\][^\]]*|[^\]]+)\]"
 
 
 def _set(mark: str, inner: str) -> str:

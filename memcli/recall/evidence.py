@@ -1,6 +1,5 @@
 """Which terms of a prompt are met: whether memory bears on it, and what of a text answers it."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
@@ -10,7 +9,7 @@ from memcli.memory.words import word_forms
 from memcli.named import NamedTuple
 from memcli.recall.budget import cut_words, tokens
 from memcli.recall.fusion import stem
-from memcli.text.matching import table
+from memcli.text.matching import regex, table
 
 SECOND, THIRD, EACH = 1.0, 0.5, 0.12
 """What the second, the third and each but the best of the terms met count for: one is nothing."""
@@ -18,9 +17,9 @@ COMMON_SHARE = 0.3
 NEAR, FAR = 0.18, -0.08  # so far from the cosine in the middle of the hits a hit must have
 NEAR_WANTS, FAR_WANTS = 0.5, 1.5  # so much of the usual strength
 FOCUS = 0.5  # sentences with less than this share of the best one's strength are not searched
-_SENTENCE = re.compile(r"(?<=[.!?:;])\s+|(?<=[。！？：；])|\n+")
-_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
-_LINE = re.compile(r"\n+")
+_SENTENCE = r"(?<=[.!?:;])\s+|(?<=[。！？：；])|\n+"
+_END = r"(?<=[.!?])\s+|(?<=[。！？])"
+_LINE = r"\n+"
 _ASKS = ("?", "？", "吗", "呢", "か", "吗。", "呢。", "か。")  # what is asked is always searched
 COMMON = frozenset(table("recall/common_words.txt").split())  # words of any talk about code
 
@@ -56,7 +55,7 @@ def focus(
     text: str, counts: Callable[[Sequence[str]], Sequence[int]], total: int, least: float
 ) -> tuple[str, dict[str, float]]:
     """The sentences of a prompt that are worth a search, "" for none, and their terms' weights."""
-    parts = {part: query.build(part).terms for part in _SENTENCE.split(text) if part.strip()}
+    parts = {part: query.build(part).terms for part in regex(_SENTENCE).split(text) if part.strip()}
     every = query.build(text, counts).terms
     weighed = weights(every, counts(every), total)
     own = {part: [weighed[t] for t in terms if t in weighed] for part, terms in parts.items()}
@@ -72,7 +71,7 @@ def focus(
 
 ONE = 0.5  # what the best single paragraph of a run adds: terms that stand together say more
 
-_BREAK = re.compile(r"\n(?=[ \t]*\n|[ \t]*(?:[-*+•]|\d{1,3}[.)]|\|)[ \t]|[ \t]{0,3}#{1,6}[ \t])")
+_BREAK = r"\n(?=[ \t]*\n|[ \t]*(?:[-*+•]|\d{1,3}[.)]|\|)[ \t]|[ \t]{0,3}#{1,6}[ \t])"
 
 
 class Terms(NamedTuple):
@@ -99,8 +98,8 @@ def paragraphs(text: str) -> list[str]:
     return _pieces(text, _BREAK)
 
 
-def _pieces(text: str, between: re.Pattern[str]) -> list[str]:
-    ends = [0, *(mark.end() for mark in between.finditer(text)), len(text)]
+def _pieces(text: str, between: str) -> list[str]:
+    ends = [0, *(mark.end() for mark in regex(between).finditer(text)), len(text)]
     return [text[start:end] for start, end in pairwise(ends) if end > start]
 
 

@@ -71,8 +71,8 @@ _TURN = (
     r"(?i)<(?=[\s/|]*(?:system|user|assistant|human|developer|tool|function|invoke|antml|im_"
     r"|command|instruction|reminder|recalled|context|result|message|output|parameter|private))"
 )
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
-_UNDERLINE = re.compile(r"(?=\s{0,3}(?:=+|-+)\s*$)(\s*)")
+_FENCE = r" {0,3}(`{3,}|~{3,})([^`]*)$"
+_UNDERLINE = r"(?=\s{0,3}(?:=+|-+)\s*$)(\s*)"
 
 
 def for_prompt(text: str) -> str:
@@ -112,7 +112,7 @@ def _lines(lines: list[str]) -> Iterator[str]:
     closable = _closable(lines)
     fence, before = "", ""
     for at, line in enumerate(lines):
-        mark = _FENCE.match(line)
+        mark = _fence(line)
         if fence:
             fence = "" if mark and mark[1].startswith(fence) and not mark[2].strip() else fence
             yield regex(_TURN).sub("&lt;", line)
@@ -120,8 +120,13 @@ def _lines(lines: list[str]) -> Iterator[str]:
             if mark and len(mark[1]) <= closable[at].get(mark[1][0], 0):
                 fence = mark[1]
             plain = escaped(line)
-            yield _UNDERLINE.sub(r"\1\\", plain, count=1) if before.strip() else plain
+            below = before.strip() and plain.rstrip()[-1:] in ("=", "-")
+            yield regex(_UNDERLINE).sub(r"\1\\", plain, count=1) if below else plain
         before = line
+
+
+def _fence(line: str) -> re.Match[str] | None:
+    return regex(_FENCE).match(line) if "```" in line or "~~~" in line else None
 
 
 def _closable(lines: list[str]) -> list[dict[str, int]]:
@@ -130,7 +135,7 @@ def _closable(lines: list[str]) -> list[dict[str, int]]:
     longest: dict[str, int] = {}
     for line in reversed(lines):
         found.append(longest)
-        mark = _FENCE.match(line)
+        mark = _fence(line)
         if mark and not mark[2].strip() and len(mark[1]) > longest.get(mark[1][0], 0):
             longest = {**longest, mark[1][0]: len(mark[1])}
     return found[::-1]

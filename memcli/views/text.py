@@ -26,9 +26,9 @@ NARROWEST, USUAL, TITLE = 20, 80, 30
 table's title: other columns go before it gets narrower.
 """
 _STYLES = {"dim": 2, "bold": 1, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
-_STYLE = re.compile(r"\x1b\[[0-9;]*m")
-_HANG = re.compile(r"\s*(?:(?:[-*+=<>]|\d{1,3}[.)]|mem:|hint:|next:|note:)\s+)?")
-_FENCE = re.compile(r"\s*(```|~~~)")
+_STYLE = r"\x1b\[[0-9;]*m"
+_HANG = r"\s*(?:(?:[-*+=<>]|\d{1,3}[.)]|mem:|hint:|next:|note:)\s+)?"
+_FENCE = r"\s*(```|~~~)"
 _WIDE = "\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6"
 _CLOSING = "、。，．：；？！）］｝」』】〉》〕ー々"
 # A line may end at blanks, and around a wide character unless that would begin a line with its
@@ -139,7 +139,7 @@ def styled(text: str, style: str) -> str:
 
 def cells(text: str) -> int:
     """How many columns a line takes: styles none, Chinese, Japanese, Korean, emoji two."""
-    text = _STYLE.sub("", text) if "\x1b" in text else text
+    text = re.sub(_STYLE, "", text) if "\x1b" in text else text
     if text.isascii():
         return len(text)
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
@@ -170,12 +170,12 @@ def fold_text(text: str, width: int, *, indent: int = 0, more: int = 0) -> Itera
     fence = ""
     for line in text.split("\n"):
         whole = " " * indent + line if line else ""
-        mark = _FENCE.match(line)
+        mark = re.match(_FENCE, line)
         if mark or fence:
             fence = "" if mark and fence == mark[1] else fence or (mark[1] if mark else "")
             yield whole
         else:
-            found = _HANG.match(whole)
+            found = re.match(_HANG, whole)
             end = found.end() if found else 0
             yield from fold(whole, width, end if whole[:end].strip() else end + more)
 
