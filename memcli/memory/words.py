@@ -79,8 +79,10 @@ def _forms(word: str) -> tuple[str, ...]:
 
 def spaceless_runs(text: str) -> list[str]:
     """The stretches of `text` in scripts that put no blanks between words."""
+    if text.isascii() or max(odd := set(text)) < "\u0e00":
+        return []
     # Dashes and dots stand in many a text: for them alone the pattern is not worth compiling.
-    if all(each < "\u0e00" or "\u2000" <= each < "\u3040" for each in set(text)):
+    if all(each < "\u0e00" or "\u2000" <= each < "\u3040" for each in odd):
         return []
     return re.findall(_SPACELESS, text)
 

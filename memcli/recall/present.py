@@ -13,7 +13,7 @@ from memcli.recall import ranking as rank
 from memcli.recall.budget import Shown, tokens
 from memcli.recall.ranking import Scored
 from memcli.recall.search import Search
-from memcli.text.controls import for_display, for_prompt, quoter
+from memcli.text.controls import for_display, for_prompt
 
 # The front matter of a topic file: its title says it.
 _TOPIC_MATTER = r"\A---[ \t]*\n(?:[A-Za-z_][\w-]*:.*\n|[ \t]+\S.*\n)+---[ \t]*(?:\n|\Z)"
@@ -86,7 +86,7 @@ class Showing:
 
     def _quoted(self, entry: str, layer: str, head: str, text: str) -> Shown:
         candidate, hit = self.search.chosen[entry], self.search.scored.get(entry)
-        head, text = map(quoter((head, text)), (head, text))
+        head, text = for_prompt(head), for_prompt(text)
         note = _note(hit) if self._explain and hit and layer == "ranked" else ""
         text += self._detail(candidate)
         brief, also = partial(self._brief, entry, text), hit.duplicates if hit else ()

@@ -83,8 +83,10 @@ class Weights(NamedTuple):
 
 def phrase_share(text: str, phrases: Sequence[str]) -> float:
     """The share of `phrases` (words with single blanks) that stand in `text`, however joined."""
-    plain = f" {' '.join(text.lower().translate(_APART).split())} " if phrases else ""
-    return sum(f" {phrase} " in plain for phrase in phrases) / (len(phrases) or 1)
+    low = text.lower()
+    here = [phrase for phrase in phrases if all(map(low.__contains__, phrase.split()))]
+    plain = f" {' '.join(low.translate(_APART).split())} " if here else ""
+    return sum(f" {phrase} " in plain for phrase in here) / (len(phrases) or 1)
 
 
 def weigh(

@@ -1,11 +1,11 @@
 """Text without what hides or steers (controls, private parts, secrets, orders), and as a quote."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 
-from memcli.text.injections import neutralise_once, orders_in
+from memcli.text.injections import neutralise_once
 from memcli.text.matching import pattern, regex, settle
-from memcli.text.secrets import groups_in, redact_once
+from memcli.text.secrets import redact_once
 
 
 def _is_plain(text: str) -> bool:
@@ -82,20 +82,6 @@ def for_prompt(text: str) -> str:
         return fence_safe(neutralise_once(redact_once(strip_private(text))))
 
     return settle(once, strip_controls(text))
-
-
-def quoter(texts: Iterable[str]) -> Callable[[str], str]:
-    """`for_prompt` for these texts, in less time: what occurs in none is looked for once."""
-    every = "\n".join(map(strip_controls, texts))
-    secrets, orders = groups_in(every), orders_in(every)
-
-    def quote(text: str) -> str:
-        plain = strip_controls(text)
-        clean = redact_once(strip_private(plain), secrets)
-        done = fence_safe(neutralise_once(clean, orders))
-        return plain if done == plain else for_prompt(text)
-
-    return quote
 
 
 def quoted(text: str, mark: str = MARK) -> str:

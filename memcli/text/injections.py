@@ -2,12 +2,11 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 
-from memcli.text.matching import Hint, Span, due, lowered, regex, replaced, rules, settle, stanzas
+from memcli.text.matching import Span, due, lowered, regex, replaced, rules, settle, stanzas
 
-Orders = Sequence[tuple[Sequence[Hint], bool]]  # hints, and if they are looked for in small letters
 INJECTION_NOTICE = "[removed: reads like an instruction to the agent]"
 _MARKS = r"\s*+(?:(?:[-*+>#]{1,6}|\d{1,3}[.)])\s++)*+"
 
@@ -35,43 +34,27 @@ def neutralise(text: str) -> str:
     return settle(neutralise_once, text)
 
 
-def neutralise_once(text: str, among: Orders = ()) -> str:
+def neutralise_once(text: str) -> str:
     """`neutralise` without a second look at what the notices joined."""
-    found = find_injections(text, among)
-    return replaced(text, [(s.start, s.end, INJECTION_NOTICE) for s in found])
+    return replaced(text, [(s.start, s.end, INJECTION_NOTICE) for s in find_injections(text)])
 
 
-def orders_in(text: str) -> Orders:
-    """The rules with the hints alone that occur in `text`."""
-    low = lowered(text)
-    return [
-        (tuple(each for each in own if each[0] in (low if small else text)), small)
-        for own, small in _orders()
-    ]
-
-
-@cache
-def _orders() -> Orders:
-    known = rules("injections.rules")  # the hints of what is shouted are looked for as written
-    others = rules("orders.rules")["orders"]  # of other languages than English
-    return (known["commands"], True), (others, True), (known["shouted"], False)
-
-
-def find_injections(text: str, among: Orders = ()) -> list[Span]:
+def find_injections(text: str) -> list[Span]:
     """The sentences of `text` that try to command the reading agent: ascending and disjoint."""
     # With the characters that are imitated; one for one, so that positions hold.
-    some = () if text.isascii() else [c for c in set(text) if not c.isascii()]
-    odd = {ord(c): new for c in some if (new := _shape(c)) != c}
-    found = [*_commands(text, among), *(_commands(text.translate(odd)) if odd else ())]
+    seen = () if text.isascii() else set(text)
+    odd = {ord(c): new for c in seen if not c.isascii() and (new := _shape(c)) != c}
+    found = [*_commands(text), *(_commands(text.translate(odd)) if odd else ())]
     return _sentences(text, sorted(found, key=lambda span: span.start)) if found else []
 
 
-def _commands(text: str, among: Orders = ()) -> Iterator[Span]:
+def _commands(text: str) -> Iterator[Span]:
+    known = rules("injections.rules")  # the hints of what is shouted are looked for as written
     low = lowered(text)
-    for group, small in among or _orders():
-        for kind, rule in due(group, low if small else text):
-            for match in _compiled(rule).finditer(text):
-                yield Span(kind, match.start(), match.end())
+    orders = due(rules("orders.rules")["orders"], low)  # of other languages than English
+    for kind, rule in (*due(known["commands"], low), *orders, *due(known["shouted"], text)):
+        for match in _compiled(rule).finditer(text):
+            yield Span(kind, match.start(), match.end())
     # Single letters in a row, then the whole run of them.
     for run in _compiled("<SPACED>").finditer(text) if _compiled("<SINGLES>").search(text) else ():
         if _compiled("<SQUEEZED>").search(regex(r"[\W_]++").sub("", run[0])):
