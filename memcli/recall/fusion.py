@@ -82,10 +82,9 @@ FUSIONS: Final[Mapping[str, Callable[[Signals], dict[int, float]]]] = {
 def met(
     alike: Sequence[Mapping[int, float]], idf: Sequence[float], words: Mapping[K, Iterable[int]]
 ) -> dict[K, float]:
-    """How well the words of a task are met in each text: the mean, by idf, of the best likenesses.
-
-    `alike[i]` maps ids of words to their likeness (0 to 1) with word i of the task; `words` are the
-    ids of those of each text. It is the "maxsim" of late interaction (Khattab and Zaharia 2020).
+    """How well the words of a task are met in each text: the mean, by idf, of the best likenesses;
+    the "maxsim" of late interaction (Khattab and Zaharia 2020). `alike[i]` maps ids of words to
+    their likeness (0 to 1) with word i of the task; `words` are the ids of those of each text.
     """
     total, near = sum(idf) or 1.0, _by_word(alike)
     found: dict[K, float] = {}
