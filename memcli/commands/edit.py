@@ -16,7 +16,7 @@ from memcli.errors import DataError, MemError, RefusedError, UsageError, one_of
 from memcli.index.upkeep import Located, locate_one, twins
 from memcli.memory.changes import ChangeSet, EntryChange, Spot, edited
 from memcli.memory.parser import MemoryFile, parse, sections
-from memcli.memory.values import ARCHIVE, KINDS, Entry, Patch, source_of
+from memcli.memory.values import ARCHIVE, KINDS, Entry, Patch, plain_id, source_of
 from memcli.project.context import nothing_written
 from memcli.storage.durable import write_output
 from memcli.storage.files import Unreadable, read_text
@@ -100,7 +100,7 @@ def _spot_of(
 ) -> tuple[str, Spot]:
     place = writable(app, prefix, archived=archived)
     memory = _hold(app, changes, place.path)
-    found = [at for at, entry in enumerate(memory.entries) if entry.id == place.id]
+    found = [at for at, entry in enumerate(memory.entries) if entry.id == plain_id(place.entry)]
     if not found:
         what = f"{prefix}: is a section of prose, not an entry"
         raise UsageError(what, adopt_hint(place))
@@ -168,7 +168,6 @@ class _Standing(NamedTuple):
     path: str
     entry: Entry
     at: int | None
-    key: str
 
     @property
     def raw(self) -> str:
@@ -202,8 +201,8 @@ def _find(app: App, prefix: str) -> _Standing:
         with nothing_written(place.path):
             memory = app.project.read_to_write(file)
         for at, entry in (*enumerate(memory.entries), *((None, one) for one in sections(memory))):
-            if entry.id == place.id:
-                return _Standing(memory, file.path, entry, at, place.entry)
+            if entry.id == plain_id(place.entry):
+                return _Standing(memory, file.path, entry._replace(id=place.entry), at)
     raise UsageError(f"{prefix}: the file changed just now ({place.path})", "run again")
 
 
@@ -254,7 +253,7 @@ def _edited_copy(app: App, found: _Standing) -> str:
 
 def _spliced(app: App, before: _Standing, new: str) -> EditReport:
     """The file with a person's text in the place of what it was made from."""
-    found = _find(app, before.key)
+    found = _find(app, before.entry.id)
     if found.raw != before.raw:
         raise RefusedError(f"{before.entry.id[:8]}: changed while you edited it")
     _check_secrets(new)

@@ -44,11 +44,12 @@ def export(app: App, target: str, *, lines: int = 200, size: int = 25_000) -> Ex
     """What is live in view, no proxy store; for the repository no global level either."""
     one_of("--target", target, TARGETS)
     files, problems = _files(app.project, view.Filters(no_global=target != "json"))
-    live: dict[str, Exported] = {}  # each once, from the nearest file
-    for key, file, entry in _by_key(files):
-        if key not in live:
-            score = standing(app.project, entry, file.place.level).score
-            live[key] = Exported(entry, file, round(score, 6))
+    live: dict[str, Exported] = {}  # each id once, from the nearest file
+    for file, _, entries in files:
+        for entry in entries if file.place.store == "memory" else ():
+            if entry.id not in live:
+                score = standing(app.project, entry, file.place.level).score
+                live[entry.id] = Exported(entry, file, round(score, 6))
     kept = [one for one in live.values() if one.entry.status != "retired"]
     kept.sort(key=lambda one: (-one.weight, one.file.name, one.entry.start))
     notes = list(_notes(files, kept)) if target != "json" else []
@@ -63,29 +64,21 @@ def _files(project: Project, filters: view.Filters) -> tuple[_Read, list[Problem
         return not around, -depth if around else depth, file.name
 
     found: _Read = []
+    apart, first = marks(project.listing.files), dict[str, str]()
     problems = list(project.listing.problems)
     for file in sorted(view.visible(project.listing.files, project.view, filters), key=far):
         if file.place.store not in ("memory", "institutional") or file.tree == PRIVATE:
             continue
         try:
-            memory = project.read(file)
-            found.append((file, memory.text, [*memory.entries, *sections(memory)]))
+            memory, mark = project.read(file), apart.get(file.name, "")
+            own = [
+                one if first.setdefault(one.id, mark) == mark else one._replace(id=mark + one.id)
+                for one in (*memory.entries, *sections(memory))
+            ]
+            found.append((file, memory.text, own))
         except Unreadable as error:
             problems.append(Problem(file.name, error.line, str(error), "unreadable"))
     return found, problems
-
-
-def _by_key(files: _Read) -> Iterator[tuple[str, FoundFile, Entry]]:
-    """What memory holds; an id that another repository has, too, tells them apart."""
-    apart, first = marks([file for file, *_ in files]), dict[str, str]()
-    for file, _, entries in files:
-        for entry in entries if file.place.store == "memory" else ():
-            mark = apart.get(file.name, "")
-            yield (
-                entry.id if first.setdefault(entry.id, mark) == mark else mark + entry.id,
-                file,
-                entry,
-            )
 
 
 def _notes(files: _Read, kept: Sequence[Exported]) -> Iterator[ExportNote]:
@@ -115,8 +108,8 @@ def save_notes(app: App, folder: str) -> tuple[int, int]:
     holds = any(Path(file.path).is_relative_to(path) for file, _, _ in files)
     if holds or any(path.is_relative_to(each) for each in found):
         raise UsageError(f"{folder}: holds memory files", "name a folder of its own")
-    own = [(key, entry) for key, _, entry in _by_key(files) if entry.written]
-    made = notes([entry._replace(id=key) for key, entry in dict(reversed(own)).items()])
+    own = [entry for file, _, found in files if file.place.store == "memory" for entry in found]
+    made = notes(list({entry.id: entry for entry in reversed(own) if entry.written}.values()))
     path.mkdir(parents=True, exist_ok=True)
     changed = 0
     for name, text in made.items():

@@ -14,7 +14,7 @@ from memcli.index.upkeep import Located, locate, the_one, twins
 from memcli.memory.changes import ChangeSet, Spot
 from memcli.memory.parser import MemoryFile
 from memcli.memory.prominence import RATINGS, is_reviewed, is_used, reviewed, stronger
-from memcli.memory.values import Entry, Patch, Problem, listed
+from memcli.memory.values import Entry, Patch, Problem, listed, plain_id
 from memcli.storage.files import Unreadable
 from memcli.storage.state import SessionLog
 
@@ -188,7 +188,7 @@ class _Reinforcement:
         memory = self._memory(place)
         if memory is None:
             return
-        at = next((i for i, e in enumerate(memory.entries) if e.id == place.id), None)
+        at = next((i for i, e in enumerate(memory.entries) if e.id == plain_id(place.entry)), None)
         if at is None or not memory.entries[at].identified:
             self.names["unknown"].append(asked)
             if at is None and asked in self.request.typed:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 OFF = "MEM_HOOK"  # "off" in the environment of agents that mem itself starts
 SECONDS = 2.0  # after so long a hook for an agent gives up, without a word
 GIT_SECONDS = 15.0
+LAST_WORDS = 0.1  # seconds for that line: a disk that hangs is not waited for
 BEAT_SECONDS = 60
 SPOOLED = ("pre-compact", "session-end")  # events that are noted and not answered
 
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
     if os.environ.get(OFF) == "off" and verb != "worker":
         return 0
     seconds = GIT_SECONDS if verb.startswith("git") else SECONDS
-    with nullcontext() if verb == "worker" else _expiring(seconds):
+    with nullcontext() if verb == "worker" else _expiring(seconds, arguments):
         if outcome := _tried(lambda: _served(verb, rest)):
             took = (time.monotonic() - started) * 1000
             _log(f"{' '.join(arguments)} {took:.0f} ms: {outcome}")
@@ -89,8 +90,8 @@ def _detached(work: Callable[[], str]) -> None:
 
 
 @contextmanager
-def _expiring(seconds: float) -> Iterator[None]:
-    """After so many seconds, or MEM_HOOK_SECONDS, the process ends."""
+def _expiring(seconds: float, arguments: Sequence[str]) -> Iterator[None]:
+    """After so many seconds, or MEM_HOOK_SECONDS, the process ends with a line in the log."""
     with suppress(KeyError, ValueError):
         seconds = float(os.environ["MEM_HOOK_SECONDS"])
     running = _thread.allocate_lock()
@@ -98,6 +99,8 @@ def _expiring(seconds: float) -> Iterator[None]:
 
     def expire() -> None:
         if not running.acquire(timeout=seconds):
+            _thread.start_new_thread(_log, (f"gave up after {seconds:g} s: {' '.join(arguments)}",))
+            time.sleep(LAST_WORDS)
             os._exit(0)
 
     _thread.start_new_thread(expire, ())

@@ -7,6 +7,7 @@ import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,30 +15,15 @@ from memcli.index.codebase import GONE, MANIFESTS, MOVED, UNTOLD, Anchor, Codeba
 from memcli.index.database import Index
 from memcli.project import git
 from memcli.storage.files import ONE_OF, transaction
+from memcli.text import matching
 
 _SAME = {"pnpm": "npm", "yarn": "npm", "bun": "npm", "gmake": "make"}
 _BEFORE = {"npm": "run run-script", "composer": "run run-script", "nox": "-s --session --sessions",
            "tox": "-e run"}  # fmt: skip
 _ALONE = frozenset({"test", "start"})  # targets of npm that need no `run`
 
-_FENCE = r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)"
-_SPAN = r"(?<!`)`([^`\n]{2,200})`(?!`)"
-_LINK = r"\]\((?!#|[a-z]+:)([^)\s#]{3,200})"
-_PATH = r"(?:\./)?((?:[\w@.+-]+/)*[\w@.+-]*\w/?)(?:::[\w:\[\].-]+|:\d+(?:-\d+)?|#L\d+)?"
-_ENDING = (
-    r".\.(?:py|pyi|js|jsx|mjs|cjs|ts|tsx|vue|svelte|go|rs|rb|java|kt|kts|scala|swift|c|cc|cpp|h|hpp"
-    r"|cs|php|pl|lua|ex|exs|sh|bash|ps1|sql|html|css|scss|toml|yaml|yml|json|jsonc|ini|cfg|conf|xml"
-    r"|proto|graphql|tf|gradle|cmake|mk|lock|txt|md|rst|ipynb|ttf|svg|png)"
-)
-_NAME = r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)*(\(.*\))?"
-_TELLING = r"[^_]_[^_]|[a-z\d][A-Z]"
-_STAND_IN = r"(?i)^(?:your|my|some|foo|bar|baz|xxx|example)(?:_|(?-i:[A-Z])|$)"
-_TOLD = (
-    r"(?i)\b(?:removed|deleted|dropped|renamed|no longer|used to|never (?:existed|had)|entfernt"
-    r"|gelöscht|umbenannt|supprimée?s?|renommée?s?|(?:eliminad|renombrad|removid|renomead)[oa]s?"
-    r"|удал[её]н[аоы]?|переименован[аоы]?)\b|削除|廃止|改名|移除|删除|刪除|重命名|삭제|제거"
-)
-"""In a line that says so itself, a name that is gone is no news."""
+_pattern = partial(matching.pattern, "index/anchors")
+"""`told` finds the lines that say so themselves: a name that is gone is no news there."""
 
 
 def anchors_of(values: Mapping[str, Any], body: str) -> set[Anchor]:
@@ -49,11 +35,13 @@ def anchors_of(values: Mapping[str, Any], body: str) -> set[Anchor]:
         for one in globs
         if one.strip("/")
     }
-    for line in re.sub(_FENCE, "", body, flags=re.DOTALL | re.MULTILINE).splitlines():
-        if not re.search(_TOLD, line):
-            for span in re.findall(_SPAN, line):
+    for line in _pattern("fence").sub("", body).splitlines():
+        if not _pattern("told").search(line):
+            for span in _pattern("span").findall(line):
                 found.update(_of_span(span.strip()))
-            found.update(Anchor("path", link) for link in re.findall(_LINK, line) if _file(link))
+            found.update(
+                Anchor("path", link) for link in _pattern("link").findall(line) if _file(link)
+            )
     return found
 
 
@@ -65,20 +53,20 @@ def _of_span(span: str) -> Iterator[Anchor]:
         yield from (Anchor("path", word) for word in words if "/" in word and _file(word))
     elif path := _file(span):
         yield Anchor("path", path)
-    elif name := re.fullmatch(_NAME, span):
+    elif name := _pattern("name").fullmatch(span):
         last = re.split(r"\.|::|#|->", span.partition("(")[0])[-1]
-        telling = re.search(_TELLING, last) or (name[1] is not None and len(last) > 3)
-        if telling and not re.search(_STAND_IN, last):
+        telling = _pattern("telling").search(last) or (name[1] is not None and len(last) > 3)
+        if telling and not _pattern("stand-in").search(last):
             yield Anchor("name", last)
 
 
 def _file(text: str) -> str:
     """The path that a text is, without the line in it; "" when it is none of a repository."""
-    found = re.fullmatch(_PATH, text)
+    found = _pattern("path").fullmatch(text)
     if not found or text.startswith(("../", "-", "~", "www.")):
         return ""
     path = found[1]
-    return path if "/" in path.strip("/") or re.search(_ENDING + "$", path) else ""
+    return path if "/" in path.strip("/") or _pattern("ending").search(path) else ""
 
 
 def _target(words: Sequence[str]) -> str:

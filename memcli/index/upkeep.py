@@ -216,11 +216,6 @@ class Located(NamedTuple):
     path: str
     writable: bool
 
-    @property
-    def id(self) -> str:
-        """Its id as it is written in the file."""
-        return plain_id(self.entry)
-
 
 def locate(
     index: Index, project: Project, ids: Sequence[str], *, archived: bool | None = False

@@ -2,35 +2,18 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from memcli.memory.values import Edit
+from memcli.text import matching
 
 MAX_BLOCK = 65_536  # characters; longer front matter is not looked at: no memory needs it
 MAX_DEPTH = 16
 MAX_DIGITS = 40  # a longer number stays text
 
-# printable, no line break
-_HIGH = "\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
-_PLAIN = r"[A-Za-z0-9_][A-Za-z0-9_./@+-]*(?:[ ,]+[A-Za-z0-9_./@+()-]*[A-Za-z0-9_./@+()])*"
-_QUOTED = rf"'([\t -&(-~{_HIGH}]*)'|\"([\t !#-\[\]-~{_HIGH}]*)\""
-_VALUE = rf"{_QUOTED}|({_PLAIN})"
-_REMARK = rf"(?:[ \t]+#[\t -~{_HIGH}]*)?[ \t]*\r?"
-_LINE = re.compile(
-    rf"([A-Za-z_][A-Za-z0-9_-]{{0,99}}):(?:[ \t]+(?:{_VALUE}|\[([^\[\]{{}}\r\n]*)\])?)?{_REMARK}\Z"
-)
-_LISTED = re.compile(rf"( *)- +(?:{_VALUE}){_REMARK}\Z")
-_BLANK = re.compile(rf" *(?:#[\t -~{_HIGH}]*)?\r?\Z")
-_ITEM = re.compile(rf"[ \t]*(?:{_QUOTED}|([A-Za-z_][A-Za-z0-9_./@+-]*))[ \t]*(?:,|\Z)")
-_INT = re.compile(r"(?:0|[1-9][0-9]*)\Z")
-_FLOAT = re.compile(r"[0-9]+\.[0-9]+\Z")
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
-_DIGEST = re.compile(r"[0-9a-f]{8}\Z")  # always in quotes: half of them begin with a digit
 _WORDS = frozenset("true false yes no on off null y n".split())
-_QUOTE_FREE = re.compile(r"[A-Za-z_][A-Za-z0-9_./@+-]*(?: [A-Za-z0-9_./@+(),-]+)*\Z")
-_BREAK = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]")
+_pattern = partial(matching.pattern, "memory/front_matter")  # a digest is always in quotes
 
 
 class Malformed(Exception):
@@ -89,17 +72,17 @@ def _read_lines(block: str) -> dict[str, Any] | None:
 @lru_cache(maxsize=2048)
 def _read_line(line: str) -> tuple[str, Any] | None:
     """(key, value), ("-", (indent, item)), ("", None) of a blank line, None when YAML must tell."""
-    if found := _LINE.match(line):
+    if found := _pattern("line").match(line):
         key, *scalar, flow = found.groups()
         if key.lower() in _WORDS:
             return None
         value = _items(flow) if flow is not None else _one_of(*scalar)
         return None if value is None and (flow is not None or any(scalar)) else (key, value)
-    if listed := _LISTED.match(line):
+    if listed := _pattern("listed").match(line):
         indent, *scalar = listed.groups()
         item = _one_of(*scalar)
         return None if item is None else ("-", (indent, item))
-    return ("", None) if _BLANK.match(line) else None
+    return ("", None) if _pattern("blank").match(line) else None
 
 
 def _one_of(single: str | None, double: str | None, plain: str | None) -> Any:
@@ -107,16 +90,16 @@ def _one_of(single: str | None, double: str | None, plain: str | None) -> Any:
     if plain is None:
         return double if single is None else single
     if plain[0].isdigit():
-        if _INT.match(plain) and len(plain) < 19:
+        if _pattern("integer").match(plain) and len(plain) < 19:
             return int(plain)
-        if _DAY.match(plain) or _UUID.match(plain):
+        if _pattern("day").match(plain) or _pattern("uuid").match(plain):
             return plain
-        return float(plain) if _FLOAT.match(plain) and len(plain) < MAX_DIGITS else None
+        return float(plain) if _pattern("float").match(plain) and len(plain) < MAX_DIGITS else None
     return None if plain.lower() in _WORDS else plain
 
 
 def _items(flow: str) -> tuple[str, ...] | None:
-    found = list(_ITEM.finditer(flow))
+    found = list(_pattern("item").finditer(flow))
     items = tuple(_one_of(*item.groups()) for item in found)
     whole = sum(len(item[0]) for item in found) == len(flow)
     return items if whole and None not in items else None
@@ -204,16 +187,26 @@ def render_value(value: Any, style: str = "", *, flow: bool = False) -> str:
 
 
 def _quoted(text: str, style: str, *, flow: bool) -> str:
-    if _BREAK.search(text):
+    if _pattern("unprintable").search(text):
         escaped = text.replace("\\", "\\\\").replace('"', '\\"')
         escaped = escaped.replace("\n", "\\n").replace("\r", "\\r")
-        return '"' + _BREAK.sub(lambda found: f"\\u{ord(found[0]):04x}", escaped) + '"'
+        return (
+            '"'
+            + _pattern("unprintable").sub(lambda found: f"\\u{ord(found[0]):04x}", escaped)
+            + '"'
+        )
     if style == '"' and '"' not in text and "\\" not in text:
         return f'"{text}"'
-    bare = _QUOTE_FREE.match(text) and text.lower() not in _WORDS and not _DIGEST.match(text)
+    bare = (
+        _pattern("bare").match(text)
+        and text.lower() not in _WORDS
+        and not _pattern("digest").match(text)
+    )
     if style != "'" and bare and not (flow and "," in text):
         return text
-    return text if not style and _UUID.match(text) else "'" + text.replace("'", "''") + "'"
+    return (
+        text if not style and _pattern("uuid").match(text) else "'" + text.replace("'", "''") + "'"
+    )
 
 
 def render(values: Mapping[str, Any], eol: str = "\n") -> str:
@@ -271,7 +264,7 @@ def _in_style(node: Any, value: Any, *, flow: bool) -> str:
     style = getattr(node, "style", "") or ""
     kind = node.tag.rpartition(":")[2]
     if isinstance(value, str) and not style and kind not in ("str", "null"):
-        if kind == "timestamp" and _DAY.match(value):
+        if kind == "timestamp" and _pattern("day").match(value):
             return value
         style = "'"
     return render_value(value, style if style in ("'", '"') else "", flow=flow)

@@ -87,16 +87,12 @@ JOBS_DIRS = (".teaparty/jobs", ".mem/jobs")
 ARCHIVE = ".archive.md"
 
 
-_ANOTHER = re.compile(r"(?:[gp]|r\d+):")
+_ANOTHER = re.compile(r"\A(?:[gp]|r\d+):")  # home, Claude Code's own memory, below the root
 
 
 def plain_id(key: str) -> str:
-    """The id that is written in the file, of the key of an entry of another repository.
-
-    `g:` stands for the home folder, `p:` for Claude Code's own memory, `r1:` for a repository below
-    the root; no id begins so by itself.
-    """
-    return _ANOTHER.sub("", key, count=1) if _ANOTHER.match(key) else key
+    """The id in the file, without the mark of another repository: no id begins so by itself."""
+    return _ANOTHER.sub("", key, count=1)
 
 
 class Place(NamedTuple):

@@ -478,13 +478,13 @@ def test_an_open_input_is_not_waited_for(shop: Project) -> None:
 
 
 def test_a_hook_that_hangs_ends_with_success(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clock ends a process that is stuck, with status 0 and no word."""
+    """The clock ends a process that is stuck, with status 0, no word, and a line in the log."""
     monkeypatch.setenv("MEM_HOOK_SECONDS", "0.1")
-    code = (
-        "import time; from memcli.hooks import protocol\nwith protocol._expiring(9): time.sleep(60)"
-    )
+    code = "import time; from memcli.hooks import protocol as p\np.LAST_WORDS = 3\n"
+    code += "with p._expiring(9, ['prompt']): time.sleep(60)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=50)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert (state_dir() / "hooks.log").read_text().endswith(" gave up after 0.1 s: prompt\n")
 
 
 def test_a_locked_state_means_silence(shop: Project) -> None:
