@@ -11,7 +11,7 @@ from memcli.errors import UsageError, one_of
 from memcli.exchange import exporter as handout
 from memcli.exchange.exporter import ExportNote, Handout
 from memcli.index import view
-from memcli.memory.parser import sections
+from memcli.memory.parser import MemoryFile, sections
 from memcli.memory.values import OUTERMOST, Entry, Problem
 from memcli.project.context import Project, base_of, nothing_written
 from memcli.project.levels_on_disk import FOLDERS, PRIVATE, FoundFile, marks
@@ -63,22 +63,25 @@ def _files(project: Project, filters: view.Filters) -> tuple[_Read, list[Problem
         around = place.job in ("", project.view.job) and place.task in ("", project.view.task)
         return not around, -depth if around else depth, file.name
 
-    found: _Read = []
+    found, problems = _Read(), list(project.listing.problems)
     apart, first = marks(project.listing.files), dict[str, str]()
-    problems = list(project.listing.problems)
     for file in sorted(view.visible(project.listing.files, project.view, filters), key=far):
         if file.place.store not in ("memory", "institutional") or file.tree == PRIVATE:
             continue
         try:
-            memory, mark = project.read(file), apart.get(file.name, "")
-            own = [
-                one if first.setdefault(one.id, mark) == mark else one._replace(id=mark + one.id)
-                for one in (*memory.entries, *sections(memory))
-            ]
-            found.append((file, memory.text, own))
+            memory = project.read(file)
+            mark = apart.get(file.name, "")
+            found.append((file, memory.text, _keyed(memory, mark, first)))
         except Unreadable as error:
             problems.append(Problem(file.name, error.line, str(error), "unreadable"))
     return found, problems
+
+
+def _keyed(memory: MemoryFile, mark: str, first: dict[str, str]) -> list[Entry]:
+    return [
+        one if first.setdefault(one.id, mark) == mark else one._replace(id=mark + one.id)
+        for one in (*memory.entries, *sections(memory))
+    ]
 
 
 def _notes(files: _Read, kept: Sequence[Exported]) -> Iterator[ExportNote]:
@@ -110,6 +113,8 @@ def save_notes(app: App, folder: str) -> tuple[int, int]:
         raise UsageError(f"{folder}: holds memory files", "name a folder of its own")
     own = [entry for file, _, found in files if file.place.store == "memory" for entry in found]
     made = notes(list({entry.id: entry for entry in reversed(own) if entry.written}.values()))
+    root = project.root
+    refuse_links(path, root if root is not None and path.is_relative_to(root) else path)
     path.mkdir(parents=True, exist_ok=True)
     changed = 0
     for name, text in made.items():

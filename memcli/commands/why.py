@@ -105,8 +105,7 @@ def _memory(app: App, path: str, within: tuple[str, ...]) -> Iterator[WhyRow]:
     if naming := naming - {row.id for row in rows}:
         rows += [row for row in list_entries(app, Filters()).rows if row.id in naming]
         rows.sort(key=lambda row: row.date, reverse=True)
-    about = {row.id for row in rows}
-    texts = {one.entry: one.text for one in app.index.entries.copies(about)}
+    texts = {one.entry: one.text for one in app.index.entries.copies(row.id for row in rows)}
     for row in rows[: 2 * MOST]:
         text = body_of(texts[row.id], row.title)
         yield WhyRow("memory", row.id[:8], row.date, row.kind or row.type, row.title, text)
@@ -214,10 +213,11 @@ def _versions(
     shape = "%x1e%H%x1f%h%x1f%cs%x1f%an%x1f"
     words = ["log", f"--max-count={most}", "--reverse", f"--format={shape}", "--name-only"]
     done = git.run([*words, "--no-renames", "-z", "--relative", "--", *files], root)
-    touched = [each.split("\x1f") for each in done.stdout.split("\x1e")[1:]]
+    rows = (each.split("\x1f") for each in done.stdout.split("\x1e")[1:])
+    touched = [row for row in rows if len(row) == 5]  # an author may be called anything
     wanted = [(row[0], path.strip("\n")) for row in touched for path in row[4].split("\0")]
-    wanted = [(commit, path) for commit, path in wanted if path]
-    texts = dict(zip(wanted, branch_diff.blobs(root, wanted), strict=True))
+    wanted = [(commit, path) for commit, path in wanted if path and "\n" not in path]
+    texts = dict(zip(wanted, branch_diff.blobs(root, wanted), strict=False))
     by_commit = defaultdict[str, dict[str, str]](dict)
     for (commit, path), text in texts.items():
         by_commit[commit][path] = _piece(text, name)

@@ -83,7 +83,7 @@ class Repository(NamedTuple):
 
 
 def _known(app: App, root: Path, known: Repository) -> Repository:
-    merge = git.run(["check-attr", "merge", "--", "MEMORY.md"], root).stdout.strip()
+    merge = git.run(["check-attr", "merge", "--", "MEMORY.md"], root, timeout=3).stdout.strip()
     driver = git.run(["config", "--get", "merge.mem.driver"], root).stdout.strip()
     names = (".memory.db", *(f.name for f in app.project.listing.files if f.place.of == "proxy"))
     there = [n for n in names if n not in known.tracked and os.path.lexists(root / n)]

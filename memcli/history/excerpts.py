@@ -2,47 +2,18 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Final, NamedTuple
 
 from memcli.history.docs import Doc
 from memcli.history.search import AFTER, Asked, HistoryHit, stem
 from memcli.index.lexical import STOP_WORDS
+from memcli.text import matching
 
 LONGEST: Final = 420  # characters of the longest sentence that is shown whole
 
-_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+(?=[^\W_a-z]|[`'\"*({])|(?<=[。！？；])|\n+")
-_CODE: Final = re.compile(r"^(?:```|~~~).*?(?:^(?:```|~~~)\s*$|\Z)", re.MULTILINE | re.DOTALL)
-_WORD: Final = re.compile(r"[^\W_]+")
-# What people of several languages say when they settle something, or state what holds.
-_SETTLES: Final = re.compile(
-    r"(?i)\b(?:only|never|always|must|exactly|instead|rule|policy|final|decid\w+|decision|agreed"
-    r"|settled|standardi[sz]\w+|keep|keeps|use|should|shall|need(?:s|ed)? to|not|no|don['’]?t"
-    r"|won['’]?t|can['’]?t|cannot|at (?:most|least)|going forward|from now on"
-    r"|so that|because|since|before|after|becomes?|means?|stays?|wins?|counts?|applies"
-    r"|nur|nie|niemals|immer|muss|genau|statt|regel|weil|solo|nunca|siempre|debe|porque|jamais"
-    r"|toujours|doit|règle"
-    r"|sempre|deve|regra|regola|mai)\b"
-    r"|только|никогда|всегда|нельзя|нужно|должн|правило|потому|必须|只|不要|总是|规则|因为|不能|必ず|決して|常に"
-    r"|ルール|반드시|절대|항상"
-)  # fmt: skip
-_RECAP: Final = re.compile(
-    r"(?i)^\W*(?:understood|got it|so(?: the| we|:)|final|in short|to sum|summary|confirmed|agreed"
-    r"|right|recap|noted|decided"
-    r"|the (?:\w+ )?(?:rule|policy)|rule|policy|amend(?:ed|ing|ment)|conclusion|root cause|turns"
-    r" out|it turned out|verstanden|also gilt|entendido|compris|понял|итог|明白|了解|结论)\b"
-)  # fmt: skip
-_TALK: Final = re.compile(
-    r"(?i)^\W*(?:thanks?|thank you|great|perfect|ok(?:ay)?|sure|yes|no problem|sounds good|looks"
-    r" good|lgtm|ship it|done"
-    r"|let me\b|i['’]?ll\b|i will\b|i['’]?m going to\b|now (?:let|i)\b|looking at|first,? (?:let"
-    r"|i)\b|want me to"
-    r"|should i\b|shall i\b|would you|do you want|danke|merci|gracias|спасибо|谢谢)"
-)
-_MARKED: Final = re.compile(
-    r"`[^`\n]+`|['\"“][^'\"”\n]{1,40}['\"”]|\b\d+(?:[.,]\d+)?\b|->|=>|→|\b[A-Z][A-Z_]{2,}\b"
-)
-_QUESTION: Final = re.compile(r"[?？]\s*[)\"'*_]*$")
+_pattern: Final = partial(matching.pattern, "history/excerpts")  # in several languages
 
 
 class SaidSentence(NamedTuple):
@@ -112,7 +83,7 @@ def _about(asked: Asked, doc: Doc) -> dict[str, float]:
 
 
 def _words(text: str) -> set[str]:
-    return {stem(word) for word in _WORD.findall(text.lower()) if word not in STOP_WORDS}
+    return {stem(word) for word in _pattern("word").findall(text.lower()) if word not in STOP_WORDS}
 
 
 def _sentences(docs: Sequence[Doc]) -> Iterator[SaidSentence]:
@@ -121,12 +92,12 @@ def _sentences(docs: Sequence[Doc]) -> Iterator[SaidSentence]:
             parts = list(_split(text))
             recap = False
             for at, part in enumerate(parts):
-                recap = recap or (speaker != "person" and _RECAP.match(part) is not None)
+                recap = recap or (speaker != "person" and _pattern("recap").match(part) is not None)
                 yield SaidSentence(speaker, part, (number, which, at), at >= len(parts) - 2, recap)
 
 
 def _split(text: str) -> Iterator[str]:
-    for part in _SENTENCE.split(_CODE.sub("\n", text)):
+    for part in _pattern("sentence").split(_pattern("code").sub("\n", text)):
         part = part.strip()
         if len(part) > 2 and not set(part) <= set("-=*_#|` "):
             yield part if len(part) <= LONGEST else part[:LONGEST].rsplit(" ", 1)[0] + " …"
@@ -137,10 +108,12 @@ def _weight(each: SaidSentence, about: Mapping[str, float], total: int) -> float
     mean = sum(about.values()) / len(about) if about else 1.0
     shared = sum(about.get(word, 0.0) for word in words) / mean
     score = 0.5 * min(shared, 5.0)
-    score += 0.7 * min(len(_SETTLES.findall(each.text)), 4)
-    score += 0.35 * min(len(_MARKED.findall(each.text)), 4)
+    score += 0.7 * min(len(_pattern("settles").findall(each.text)), 4)
+    score += 0.35 * min(len(_pattern("marked").findall(each.text)), 4)
     score += {"person": 0.6, "error": -1.0}.get(each.speaker, 0.0) + 1.4 * each.recap
     score += 2.0 * (each.place[0] / total) + 0.4 * each.last
     score -= 0.8 * (total > 1 and each.place[:2] == (0, 0))  # what was asked is known
-    score -= 1.5 * bool(_TALK.match(each.text)) + 1.5 * bool(_QUESTION.search(each.text))
+    score -= 1.5 * bool(_pattern("talk").match(each.text)) + 1.5 * bool(
+        _pattern("question").search(each.text)
+    )
     return score if len(words) >= 2 else score - 1.5

@@ -89,6 +89,13 @@ def _detached(work: Callable[[], str]) -> None:
         os._exit(0)
 
 
+def _expire(running: _thread.LockType, seconds: float, arguments: Sequence[str]) -> None:
+    if not running.acquire(timeout=seconds):
+        _thread.start_new_thread(_log, (f"gave up after {seconds:g} s: {' '.join(arguments)}",))
+        time.sleep(LAST_WORDS)
+        os._exit(0)
+
+
 @contextmanager
 def _expiring(seconds: float, arguments: Sequence[str]) -> Iterator[None]:
     """After so many seconds, or MEM_HOOK_SECONDS, the process ends with a line in the log."""
@@ -96,14 +103,7 @@ def _expiring(seconds: float, arguments: Sequence[str]) -> Iterator[None]:
         seconds = float(os.environ["MEM_HOOK_SECONDS"])
     running = _thread.allocate_lock()
     running.acquire()
-
-    def expire() -> None:
-        if not running.acquire(timeout=seconds):
-            _thread.start_new_thread(_log, (f"gave up after {seconds:g} s: {' '.join(arguments)}",))
-            time.sleep(LAST_WORDS)
-            os._exit(0)
-
-    _thread.start_new_thread(expire, ())
+    _thread.start_new_thread(_expire, (running, seconds, arguments))
     try:
         yield
     finally:

@@ -80,10 +80,9 @@ def edited(file: MemoryFile, changes: Iterable[EntryChange]) -> MemoryFile:
     planned = (_plan(file, change.at, change) for change in changes if change.at is not None)
     parts = [apply_edits(file.text, [*chain.from_iterable(planned)])]
     eol, tail = eol_of(parts[0]), parts[0][-4000:]
-    for change in changes:
-        if change.at is None:
-            parts.append(_glue(tail, eol) + change.text)
-            tail = (tail + parts[-1])[-4000:]
+    for change in (change for change in changes if change.at is None):
+        parts.append(_glue(tail, eol) + change.text)
+        tail = (tail + parts[-1])[-4000:]
     after = parse("".join(parts), file.path)
     _verify(file, changes, after)
     return after

@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -123,6 +124,7 @@ _SAFE = (
 )  # fmt: skip
 _PLAIN = {
     "diff": ("--no-ext-diff", "--no-textconv"),
+    "blame": ("--no-textconv",),
     "log": ("--no-ext-diff", "--no-textconv", "--no-show-signature"),
     "show": ("--no-ext-diff", "--no-textconv", "--no-show-signature"),
 }
@@ -140,7 +142,21 @@ def run(
     verb, *rest = words
     none = () if hooks else ("-c", "core.hooksPath=/dev/null")
     command = [*_SAFE, *none, verb, *_PLAIN.get(verb, ()), *rest]
-    return start(command, cwd, timeout, given, (), GIT_NO_LAZY_FETCH="1", GIT_ALLOW_PROTOCOL="")
+    environ = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""}
+    if verb in ("blame", "diff"):  # what looks at files of the work tree
+        environ |= _without_filters(cwd)
+    return start(command, cwd, timeout, given, (), **environ)
+
+
+def _without_filters(cwd: Path) -> dict[str, str]:
+    """Settings under which no filter that is configured is run, however it is called."""
+    asked = [*_SAFE, "config", "-z", "--name-only", "--get-regexp", r"^filter\."]
+    found = {name.rpartition(".")[0] for name in start(asked, cwd, 5).stdout.split("\0")} - {""}
+    off = product(sorted(found), (("clean", ""), ("process", ""), ("required", "false")))
+    rows = {f"{name}.{key}": value for name, (key, value) in off}
+    keys = {f"GIT_CONFIG_KEY_{i}": key for i, key in enumerate(rows)}
+    values = {f"GIT_CONFIG_VALUE_{i}": value for i, value in enumerate(rows.values())}
+    return {"GIT_CONFIG_COUNT": str(len(rows)), **keys, **values}
 
 
 def start(

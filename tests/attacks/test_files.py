@@ -71,6 +71,7 @@ def test_add_writes_through_no_link(project: Project, outside: Path, name: str) 
         ["health", "--html", "page.html"],
         ["browse", "--out", "browse.html"],
         ["export", "--target", "json", "--out", "x.json"],
+        ["export", "--target", "obsidian", "notes"],
     ],
 )
 def test_named_output_is_written_through_no_link(

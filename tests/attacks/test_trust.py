@@ -87,6 +87,22 @@ def test_a_work_tree_must_be_known_to_its_repository(project: Project, tmp_path:
     assert project.mem("init", "--git-dir", str(project.root / ".git"), cwd=packed).code == 0
 
 
+@pytest.mark.parametrize("name", ["x", "a=b"])
+@pytest.mark.parametrize("key", ["filter.{}.clean", "filter.{}.process", "diff.{}.textconv"])
+def test_no_program_of_the_repository_is_run(project: Project, key: str, name: str) -> None:
+    """By what looks at files of the work tree: filters of any name, conversions to text."""
+    project.write("MEMORY.md", project.entry("Zebra", "see `a.py`", id="aaaa1111"))
+    project.write("a.py", "x = 1\n")
+    project.git("add", "-A")
+    project.git("commit", "-qm", "x")
+    project.write("a.py", "x = 2\n")
+    project.write(".gitattributes", f"*.py filter={name} diff={name}\n")
+    project.git("config", key.format(name), f"touch {project.home}/ran; cat")
+    for line in ("why a.py:1", "diff", "diff HEAD", "log aaaa", "doctor --stale"):
+        assert project.mem(*line.split()).code in (0, 1), line
+    assert not (project.home / "ran").exists()
+
+
 @pytest.mark.parametrize(
     ("name", "memory"),
     [
