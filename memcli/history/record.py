@@ -76,7 +76,9 @@ class RecordContents:
         count, *words = self._whole()
         query = f"SELECT id, sz FROM words_docsize WHERE id {ONE_OF}"
         sizes = self.rows(query, json.dumps(list(parts)))
-        return {part: sum(_numbers(size)) * count / (sum(words) or 1) for part, size in sizes}
+        every = sum(words) or 1
+        long = ((part, size if size.isascii() else _numbers(size)) for part, size in sizes)
+        return {part: sum(size) * count / every for part, size in long}
 
     def count(self, term: str, most: int) -> int:
         """In how many parts a term stands; of more than `most`, so many."""

@@ -2,11 +2,12 @@
 
 import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from heapq import nlargest
 from itertools import combinations
+from operator import mul
 from typing import Final
 
 from memcli.history.docs import PARTS, Doc, DocPlace, idf
@@ -189,25 +190,28 @@ def _hit(
 def _rarity(record: HistoryRecord) -> Callable[[str], float]:
     known = record.common()
     total = known.pop("", 0) or 1
-    common: Counter[str] = Counter()
+    common: dict[str, int] = defaultdict(int)
     for term, n in known.items():
         common[stem(term)] += n
     least = max(total // 1000, 1)
-    return lambda word: idf(min(common.get(word, least), total), total)
+    return lru_cache(None)(lambda word: idf(min(common.get(word, least), total), total))
 
 
 def _once(hits: Iterable[HistoryHit]) -> list[HistoryHit]:
     """The hits; of commits with one subject (of a branch, of its merge) the one that says all."""
-    found: dict[str, tuple[set[str], HistoryHit]] = {}
+    found: dict[str, HistoryHit] = {}
     for hit in hits:
-        name = _NUMBER.sub("", hit.doc.title.lower())
-        own = {word for word in words_of(hit) if not word.isdigit()}
-        words, known = found.get(name, (set(), hit))
-        if hit.doc.source == "session" or not (words <= own or own <= words):
-            found[hit.doc.handle] = own, hit
-        elif name not in found or len(own) > len(words):
-            found[name] = own, hit._replace(strength=max(hit.strength, known.strength))
-    return [hit for _, hit in found.values()]
+        session = hit.doc.source == "session"
+        name = hit.doc.handle if session else _NUMBER.sub("", hit.doc.title.lower())
+        if (known := found.get(name)) is None:
+            found[name] = hit
+            continue
+        words, own = ({w for w in words_of(each) if not w.isdigit()} for each in (known, hit))
+        if session or not (words <= own or own <= words):
+            found[hit.doc.handle] = hit
+        elif len(own) > len(words):
+            found[name] = hit._replace(strength=max(hit.strength, known.strength))
+    return list(found.values())
 
 
 def _alike(
@@ -255,10 +259,12 @@ def words_of(hit: HistoryHit) -> set[str]:
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
     """A word without the endings that its forms differ in."""
-    return _ENDING.sub("", word) if len(word) > 3 else word
+    return _ENDING.sub("", word) if len(word) > 3 and word[-1] in "sendg" else word
 
 
 def _cosine(a: Mapping[str, float], b: Mapping[str, float]) -> float:
     both = sum(a[word] * b[word] for word in a.keys() & b.keys())
-    norms = math.sqrt(sum(w * w for w in a.values()) * sum(w * w for w in b.values()))
-    return both / norms if norms else 0.0
+    if not both:
+        return 0.0
+    one, other = (list(each.values()) for each in (a, b))
+    return both / math.sqrt(sum(map(mul, one, one)) * sum(map(mul, other, other)))

@@ -142,13 +142,15 @@ class HistoryLayer:
         return found + [self.shown(hit, size) for _, hit in mine]
 
     def _cover(self, text: str) -> float:
-        words = self._words(text)
+        heads = {word[:2] for word in self._weights}  # a stem keeps them
+        found = set(_WORD.findall(text.lower()))
+        words = {stem(word) for word in found if word[:2] in heads}
         met = sum(weight for word, weight in self._weights.items() if word in words)
         return met / self._asked.every if self._asked.every else 0.0
 
     @staticmethod
     def _words(text: str) -> frozenset[str]:
-        return frozenset(stem(word) for word in _WORD.findall(text.lower()))
+        return frozenset(map(stem, set(_WORD.findall(text.lower()))))
 
     def _is_said(self, text: str, known: str) -> bool:
         own, words = self._words(text), self._words(known)
