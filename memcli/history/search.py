@@ -253,7 +253,7 @@ def _newer_first(hits: list[HistoryHit], alike: Sequence[tuple[int, int]]) -> li
 def words_of(hit: HistoryHit) -> set[str]:
     """The words of a hit, cut to what most of their forms share."""
     words = _WORD.findall("\n".join(doc.text for doc in hit.docs[hit.best :])[:3000].lower())
-    return {stem(word) for word in words if word not in lexical.STOP_WORDS}
+    return set(map(stem, set(words) - lexical.STOP_WORDS))
 
 
 @lru_cache(maxsize=20_000)

@@ -142,10 +142,8 @@ class HistoryLayer:
         return found + [self.shown(hit, size) for _, hit in mine]
 
     def _cover(self, text: str) -> float:
-        heads = {word[:2] for word in self._weights}  # a stem keeps them
-        found = set(_WORD.findall(text.lower()))
-        words = {stem(word) for word in found if word[:2] in heads}
-        met = sum(weight for word, weight in self._weights.items() if word in words)
+        low = text.lower()
+        met = sum(weight for word, weight in self._weights.items() if _stands(word, low))
         return met / self._asked.every if self._asked.every else 0.0
 
     @staticmethod
@@ -170,6 +168,17 @@ class HistoryLayer:
     def gone(self, doc: Doc) -> str | None:
         """Why an entry that was learned from it no longer holds, if so."""
         return self._gone.get(doc.key.partition(":")[2])
+
+
+def _stands(root: str, low: str) -> bool:
+    """Whether a word of that stem stands in a text in small letters."""
+    at = low.find(root)
+    while at >= 0:
+        word = _WORD.match(low, at) if not low[max(at - 1, 0) : at].isalnum() else None
+        if word and stem(word[0]) == root:
+            return True
+        at = low.find(root, at + 1)
+    return False
 
 
 def _text(hit: HistoryHit) -> str:
