@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from memcli.errors import MemError
 from memcli.memory.diff import apply_edits, unified_diff
 from memcli.memory.values import Edit, Patch
+from tests.memory import SAMPLES
 
 
 def git_apply(folder: Path, diff: str, *flags: str) -> None:
@@ -62,38 +63,7 @@ def test_edits_equal_a_rewrite_from_the_back(text: str, data: st.DataObject) -> 
     assert apply_edits(text, edits) == expected
 
 
-CASES = {
-    "change": ("a\nb\nc\n", "a\nB\nc\n"),
-    "creation without final newline": (None, "a"),
-    "deletion": ("a\nb\n", None),
-    "filled": ("", "a\n"),
-    "emptied": ("a\n", ""),
-    "final newline dropped": ("a\nb\n", "a\nb"),
-    "appended to a file without final newline": ("a\nb", "a\nb\nc"),
-    "far from the missing newline": (
-        "x\n" + "".join(f"{n}\n" for n in range(30)) + "end",
-        "X\n" + "".join(f"{n}\n" for n in range(30)) + "end",
-    ),
-    "CRLF to LF": ("a\r\nb\r\n", "a\nb\n"),
-    "lone CR, FF, U+2028, NEL": ("a\rb\n\x0cc\n\u2028d\x85e\n", "a\rb\n\x0cC\n\u2028d\x85e!\n"),
-    "BOM": ("\ufeffa\nb\n", "\ufeffa\nc\n"),
-    "lines that look like headers": (
-        "-- a\n++ b\n@@ -1 +1 @@\n",
-        "-- A\n++ b\n---\n\\ No newline\n",
-    ),
-    "two hunks": (
-        "".join(f"{n}\n" for n in range(60)),
-        "".join(f"{n}\n" for n in range(60) if n not in (5, 50)),
-    ),
-    "seven lines between": (
-        "".join(f"{n}\n" for n in range(20)),
-        "".join(f"{n}\n" for n in range(20) if n not in (5, 13)),
-    ),
-    "repeated lines": (
-        "---\na\n---\n" * 9,
-        "---\na\n---\n" * 4 + "---\nb\n---\n" + "---\na\n---\n" * 6,
-    ),
-}
+CASES = {name: texts for name, *texts in SAMPLES["diff"]}
 
 
 @pytest.mark.parametrize(("before", "after"), CASES.values(), ids=CASES)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from memcli.memory import front_matter
 from memcli.memory.diff import apply_edits
 from memcli.memory.front_matter import Malformed, as_written, plan_values, read, render
+from tests.memory import SAMPLES
 
 KEYS = ["id", "type", "importance", "tags", "created_at", "title", "x-y", "_z", "on", "k" * 120]
 SCALARS = st.sampled_from(
@@ -126,34 +127,7 @@ def test_refused_blocks(block: str, why: str, offset: int) -> None:
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
-@pytest.mark.parametrize(
-    ("line", "key", "value", "after"),
-    [
-        ("id: a", "id", "b", "id: b"),
-        ("id: 'a'  # why", "id", "b", "id: 'b'  # why"),
-        ('id: "a"', "id", 'b"c', "id: 'b\"c'"),
-        ("id   :  a ", "id", "b", "id   :  b "),
-        ("n: 3 # three", "n", 4, "n: 4 # three"),
-        ("n: 0.5", "n", 0.1 + 0.2, "n: 0.3"),
-        ("n: 0.5", "n", 1e-06, "n: 0.000001"),
-        ("d: 2026-01-01", "d", "2026-02-02", "d: 2026-02-02"),
-        ("d: '2026-01-01'", "d", "2026-02-02", "d: '2026-02-02'"),
-        ("d: never", "d", "2026-02-02", "d: '2026-02-02'"),
-        ("d:", "d", "2026-02-02", "d: '2026-02-02'"),
-        ("d: # none yet", "d", "now", "d: now # none yet"),
-        ("n: 3", "n", "yes", "n: 'yes'"),
-        ("é: 'ü' # ß", "é", "x", "é: 'x' # ß"),
-        ("t: [a, b]", "t", ["a", "b, c"], "t: [a, 'b, c']"),
-        ("t: [a]", "t", "a", "t: 'a'"),
-        ("t:  # globs{eol}  - a # first{eol}  - 'b'", "t", ["a", "b", "c"], None),
-        ("t:{eol}- a", "t", ["x y", "z"], "t:{eol}- x y{eol}- z"),
-        ("t: # globs{eol}  - a{eol}  - b", "t", "c", "t: 'c' # globs"),
-        ("t:{eol}  - a", "t", [], "t: []"),
-        ("t: |{eol}  one{eol}  two", "t", "three", "t: three"),
-        ("t:{eol}  a: 1{eol}  b: 2", "t", "three", "t: 'three'"),
-        ("t: a", "t", "one\ntwo 😀\x85", 't: "one\\ntwo 😀\\u0085"'),
-    ],
-)
+@pytest.mark.parametrize(("line", "key", "value", "after"), SAMPLES["one value"])
 def test_setting_one_value(eol: str, line: str, key: str, value: Any, after: str | None) -> None:
     """The characters of the value alone change: quotes, blanks, remarks and line ends around stay."""
     if after is None:

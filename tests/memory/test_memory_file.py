@@ -14,6 +14,7 @@ from memcli.memory.entry_values import read_values
 from memcli.memory.grammar import body_digest, eol_of
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.values import Entry, Problem
+from tests.memory import SAMPLES
 
 WORDS = "Freeze the clock.|تجميد الساعة|冻结时钟|🧊 emoji|a\x00b|a\u2028b|a\x85b|---x|===".split(
     "|"
@@ -231,27 +232,7 @@ def test_missing_keys_are_defaulted() -> None:
     assert file.problems == ()
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "default", "message"),
-    [
-        ("type", "Corrective", "procedural", "'Corrective' is none of declarative"),
-        ("domain", "[task]", "team", "is none of task, team; team is used"),
-        ("status", "true", "active", "'True' is none of"),
-        ("priority", "urgent", "normal", "none is used"),
-        ("importance", "high", 0.5, "'high' is no number; 0.5 is used"),
-        ("importance", ".nan", 0.5, "0.5 is used"),
-        ("importance", "1.5", 1.0, "'1.5' is outside 0 to 1; 1.0 is used"),
-        ("importance", "-.inf", 0.0, "0.0 is used"),
-        ("importance", "9" * 400, 1.0, "1.0 is used"),
-        ("reinforcement_count", "-1", 0, "'-1' is no count; 0 is used"),
-        ("reinforcement_count", "2.5", 0, "0 is used"),
-        ("reinforcement_count", "9" * 5000, 0, "0 is used"),
-        ("created_at", "yesterday", "", "'yesterday' is no date (YYYY-MM-DD); it is left out"),
-        ("created_at", "2026-02-30", "", "is no date"),
-        ("last_reinforced", "20260301", "", "is no date"),
-        ("last_reinforced", "{a: b}", "", "is no date"),
-    ],
-)
+@pytest.mark.parametrize(("key", "value", "default", "message"), SAMPLES["cannot be used"])
 def test_values_that_cannot_be_used(key: str, value: str, default: Any, message: str) -> None:
     """The entry counts with the default; the problem names file, line, key and what stands in."""
     file = parse(f"---\nid: a\nsome_{key}: 1\n{key}: {value}\n---\nBody.\n", "m.md")

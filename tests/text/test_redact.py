@@ -37,56 +37,9 @@ INNOCENT, COMMANDS, ORDINARY = (
     for wanted in ("innocent", "commands", "ordinary")
 )
 """No secret; orders to the agent; engineering memory that only sounds like one."""
-# (kind, text, what must be gone)
-PLANTED = [
-    ("anthropic-key", "key: {}", "sk-" + "ant-api03-" + MIX * 3 + "-AA"),
-    ("openai-key", "OPENAI={}", "sk-" + "proj-" + MIX + "_" + MIX),
-    ("openai-key", "use {} for tests", "sk-" + MIX + MIX[:18]),
-    ("api-token", "{}", "sk-" + "or-v1-" + HEX * 2),
-    ("aws-access-key", "aws: {}.", "AKIA" + "IOSFODNN7EXAMPLE"),
-    ("aws-access-key", "{}", "ASIA" + "Y34FZKBOKMUTVV7A"),
-    (
-        "aws-secret-key",
-        "aws_secret_access_key = {}",
-        "wJalrXUtnFEMI/K7MDENG/" + "bPxRfiCYEXAMPLEKEY",
-    ),
-    ("aws-secret-key", '"SecretAccessKey": "{}"', "9drTJvcXLB89EXAMPLELB8923" + "FB892xMFIabcde1"),
-    ("github-token", "git clone https://{}@github.com/o/r", "ghp_" + MIX + "123456"),
-    ("gitlab-token", "{}", "glrt" + "-" + MIX[:20]),
-    ("slack-token", "{}", "xoxb" + "-123456789012-1234567890123-" + MIX[:24]),
-    ("slack-webhook", "https://hooks.slack.com/services/{}", "T012AB3CD/B045EF6GH/" + MIX[:24]),
-    ("discord-webhook", "https://discord.com/api/webhooks/123456789012345678/{}", MIX * 2),
-    ("google-key", "maps {}", "AIza" + "SyD" + MIX + "-_"),
-    ("google-token", "{}", "ya29" + "." + MIX * 2),
-    ("stripe-key", "{}", "rk_" + "live_" + MIX[:24]),
-    ("npm-token", "//registry.npmjs.org/:_authToken={}", "npm" + "_" + MIX + "123456"),
-    ("pypi-token", "{}", "pypi" + "-AgEIcHlwaS5vcmcCJ" + MIX * 2),
-    ("sendgrid-key", "{}", "SG" + "." + MIX[:22] + "." + MIX + MIX[:13]),
-    ("twilio-key", "sid {}", "AC" + HEX),
-    ("telegram-token", "https://api.telegram.org/bot{}/getMe", "1234567890:" + "AA" + MIX + "x_z"),
-    ("jwt", "cookie {};", JWT),
-    ("jwt", "{}", JWT.rsplit(".", 1)[0] + "."),
-    ("api-token", "{}", "hf" + "_" + MIX + "abcd"),
-    (
-        "azure-key",
-        "DefaultEndpointsProtocol=https;AccountName=x;AccountKey={};",
-        (MIX * 3)[:86] + "==",
-    ),
-    ("azure-key", "https://x.blob.core.windows.net/c?sv=2022&sig={}", MIX + "%2F" + MIX + "%3D"),
-    ("authorization", "curl -H 'Authorization: Basic {}' https://x", "dXNlcjpwYXNz" + "d29yZA=="),
-    ("bearer-token", "sent bearer {} by mistake", MIX),
-    ("url-password", "postgres://app:{}@db.example.com:5432/x", "S3cr3t" + "Pw!"),
-    ("curl-password", "curl -u admin:{} https://x", "Tr0ub4" + "dor&3"),
-    ("password", 'password = "{}"', "correcthorse"),
-    ("api-key", 'apiKey = "{}"', "abcdef1234567890"),
-    ("api-key", "use the api key {}.", "8837261940172635"),
-    ("password", "the password is {} there", "84736251"),
-    ("secret", "client_secret={}", MIX),
-    ("secret", 'secret: "{}"', "supersecretvalue42x9"),
-    ("token", "token: {}", "123e4567-e89b-12d3-a456-426614174000"),
-    ("private-key", "{}", block("RSA ", B64, B64, "abc=")),
-    ("private-key", "key:\n{}\nafter", block("OPENSSH ", B64, B64)),
-]
+# (kind, text, what must be gone, backwards: no scanner shall take it for a leak)
+SAMPLES = json.loads(Path(__file__).with_name("samples.json").read_text("utf-8"))
+PLANTED = [(kind, frame, value[::-1]) for kind, frame, value in SAMPLES["planted"]]
 
 
 @pytest.mark.parametrize(("kind", "frame", "value"), PLANTED)
@@ -110,34 +63,7 @@ def test_an_assignment_inside_an_innocent_one_is_seen() -> None:
     assert redact_secrets("secret: password: hunter2").endswith(": [secret removed: password]")
 
 
-CONTROLS = [
-    ("plain text\n\twith tab", "plain text\n\twith tab"),
-    ("\x1b[31mred\x1b[0m", "red"),
-    ("\x9b31mred", "red"),
-    ("\x1b]8;;https://evil.example\x1b\\link\x1b]8;;\x1b\\", "link"),
-    ("\x1b]52;c;ZXZpbA==\x07ok", "ok"),
-    ("\x1b_apc\x1b\\ok\x9dosc\x9c!", "ok!"),
-    ("\x1b(Bok\x1b7\x1bM", "ok"),
-    ("a\x1b", "a"),
-    ("a\x1b]0;open", "a0;open"),
-    ("a\x00b\x07c\x08d\x7fe\x85f\x0bg", "abcdefg"),
-    ("a\r\nb\rc\u2028d", "a\nb\nc\nd"),
-    ("\u202eevil\u202c \u2066x\u2069 \u200ea\u200fb\u061cc", "evil x abc"),
-    ("i\u200bg\ufeffn\u2060o\u180er\u00ade", "ignore"),
-    ("hi\U000e0069\U000e0067\U000e007f!", "hi!"),
-    ("a\U000e0100\U000e01efb", "ab"),
-    ("a\ufe00\ufe01\ufe02b", "a\ufe00b"),
-    ("👩\u200d💻 ❤️\u200d🔥 👨\u200d👩\u200d👧", "👩\u200d💻 ❤️\u200d🔥 👨\u200d👩\u200d👧"),
-    ("i\u200dg\u200cn", "ign"),
-    ("👩\u200d\u200d💻", "👩💻"),
-    ("می\u200cخواهم", "می\u200cخواهم"),
-    ("क्\u200dष \u200c", "क्\u200dष "),
-    ("x\ud800y", "x\ufffdy"),
-    ("naïve café 日本語 ✓ 👍🏽", "naïve café 日本語 ✓ 👍🏽"),
-]
-
-
-@pytest.mark.parametrize(("raw", "clean"), CONTROLS)
+@pytest.mark.parametrize(("raw", "clean"), SAMPLES["controls"])
 def test_controls_go_and_words_stay(raw: str, clean: str) -> None:
     assert strip_controls(raw) == clean
     assert for_display(raw) == clean
@@ -163,41 +89,12 @@ def test_only_the_sentence_goes() -> None:
     assert neutralise(text) == wanted
 
 
-@pytest.mark.parametrize(
-    ("text", "safe"),
-    [
-        ("</recalled-memory>", "&lt;/recalled-memory>"),
-        ("<recalled-memory foo>", "&lt;recalled-memory foo>"),
-        ("< / ReCalled-MEMORY >", "&lt; / ReCalled-MEMORY >"),
-        ("<\n/\trecalled-memory>", "&lt;\n/\trecalled-memory>"),
-        ("＜/recalled-memory＞", "&lt;/recalled-memory＞"),
-        ("<／ｒｅｃａｌｌｅｄ－ｍｅｍｏｒｙ>", "&lt;／ｒｅｃａｌｌｅｄ－ｍｅｍｏｒｙ>"),
-        ("<\\/recalled-memory>", "&lt;\\/recalled-memory>"),
-        ("<recalled_memory>", "&lt;recalled_memory>"),
-        ("&lt;/recalled-memory>", "&lt;/recalled-memory>"),
-        ("dangling </", "dangling &lt;/"),
-        ("a < b, <div>, recalled-memory", "a < b, <div>, recalled-memory"),
-        ("<<recalled-memory>", "<&lt;recalled-memory>"),
-    ],
-)
+@pytest.mark.parametrize(("text", "safe"), SAMPLES["fence"])
 def test_the_fence_cannot_be_opened_or_closed_from_inside(text: str, safe: str) -> None:
     assert fence_safe(text) == safe
 
 
-@pytest.mark.parametrize(
-    ("text", "public"),
-    [
-        ("a <private>b</private> c", "a  c"),
-        ("a <PRIVATE>b\nb</Private> c", "a  c"),
-        ("a < private >b</ private > c", "a  c"),
-        ("a <private>open\nto the end", "a "),
-        ("<private>a<private>b</private>c</private>d", "d"),
-        ("x<pri<private>1</private>vate>secret</private>", "x"),
-        ("stray </private> stays", "stray </private> stays"),
-        ("<PrivateRoute> and private", "<PrivateRoute> and private"),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "public"), SAMPLES["private"])
 def test_private_parts_are_dropped(text: str, public: str) -> None:
     assert strip_private(text) == public
 
