@@ -4,6 +4,7 @@ import datetime
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -17,33 +18,13 @@ from memcli.sessions.reader import Position, read_all
 from memcli.sessions.speakers import clean_text, line, when
 from memcli.sessions.tools import ARGUMENTS
 from memcli.storage.files import transaction
+from memcli.text import matching
 
 BATCH: Final = 2000
 FEW: Final = 50  # so many new commits a recall adds by itself
 _BODY, _FILES = 8000, 30
 _FORMAT: Final = "%x1e%H%x1f%cI%x1f%an%x1f%ae%x1f%P%x1f%B%x1f"
-_BOT: Final = re.compile(
-    r"(?i)\[bot\]|\b(?:dependabot|renovate|greenkeeper|pyup-bot|snyk-bot|pre-commit-ci"
-    r"|semantic-release|github-actions|web-flow-bot|allcontributors|mergify|bors)\b"
-)
-_WITH: Final = re.compile(r"(?im)^Co-authored-by:(?!.*\[bot\]).*\S")
-_BUMP: Final = re.compile(
-    r"(?i)(?:(?:chore|build|ci|release)(?:\([^)]*\))?!?:\s*)?(?:release|bump(?:ed|ing|s)?|version"
-    r"|prepare|tag|cut|update (?:version|changelog)|v)?[\s:]*"
-    r"(?:(?:version|release|to|for|from|the|a|v)\s*)*v?\d+\.\d+[\w.+-]*"
-    r"(?:\s*(?:->|to|→)\s*v?\d[\w.+-]*)?[\s.!]*(?:release)?\s*"
-)
-_PLAIN_MERGE: Final = re.compile(
-    r"(?i)Merge (?:branch|remote-tracking|tag|commit|pull request|[\w/.-]+ into)"
-)
-_EARLIER: Final = re.compile(
-    r"(?i)(?:This reverts commit|revert(?:s|ed|ing)?|amend(?:s|ed|ing)?|supersede[sd]?|superseding"
-    r"|replac(?:es|ed|ing)|undo(?:es)?):?\s+(?:commit\s+|of\s+)?([0-9a-f]{7,40})\b"
-)
-_REVERT: Final = re.compile(r'Revert "(.{4,200})"')
-_TRAILER: Final = re.compile(
-    r"(?i)(?:Signed-off-by|Co-authored-by|Reviewed-by|Acked-by|Tested-by|Cc|Change-Id|git-svn-id):"
-)
+_pattern: Final = partial(matching.pattern, "history/backfill")
 _SHALLOW: Final = "a shallow clone: older commits are not here (git fetch --unshallow)"
 LARGEST: Final = 2 << 30  # bytes of the largest session file that is read
 
@@ -199,19 +180,21 @@ def _doc(raw: str) -> Doc | None:
         return None
     commit, date, name, mail, parents, message, files = fields[:7]
     subject, _, body = message.strip().partition("\n")
-    body = "\n".join(row for row in body.strip().splitlines() if not _TRAILER.match(row)).strip()
+    body = "\n".join(
+        row for row in body.strip().splitlines() if not _pattern("trailer").match(row)
+    ).strip()
     author = f"{name} <{mail}>"
-    if _WITH.search(message):  # an agent that wrote code for somebody: no robot
+    if _pattern("with").search(message):  # an agent that wrote code for somebody: no robot
         author = author.replace("[bot]", "")
     if is_noise(subject, body, author, merge=" " in parents):
         return None
-    if " " in parents and _PLAIN_MERGE.match(subject) and body:  # what was merged
+    if " " in parents and _pattern("plain merge").match(subject) and body:  # what was merged
         number = re.search(r"#\d+", subject)
         first, _, body = body.partition("\n")
         subject = f"{first} ({number[0]})" if number else first
     text = clean_text(f"{subject}\n\n{body[:_BODY]}".strip())
-    earlier = [found[1] for found in _EARLIER.finditer(message)]
-    earlier += [f'"{line(found[1], 100)}' for found in _REVERT.finditer(subject)]
+    earlier = [found[1] for found in _pattern("earlier").finditer(message)]
+    earlier += [f'"{line(found[1], 100)}' for found in _pattern("revert").finditer(subject)]
     about = {"paths": [each for each in files.split("\n") if each][:_FILES]}
     said, marks, title = (("person", text),), tuple(dict.fromkeys(earlier)), line(subject, 100)
     key, who, day = f"c:{commit}", line(name, 60), when(date)
@@ -220,8 +203,8 @@ def _doc(raw: str) -> Doc | None:
 
 def is_noise(subject: str, body: str, author: str, *, merge: bool) -> bool:
     """Whether a commit says nothing: a robot's, a new version's number, a plain merge."""
-    if _BOT.search(author) or not subject.strip():
+    if _pattern("bot").search(author) or not subject.strip():
         return True
-    if merge and _PLAIN_MERGE.match(subject) and len(body) < 60:
+    if merge and _pattern("plain merge").match(subject) and len(body) < 60:
         return True
-    return not body and _BUMP.fullmatch(subject) is not None
+    return not body and _pattern("bump").fullmatch(subject) is not None
