@@ -14,7 +14,8 @@ from memcli.index import view
 from memcli.memory.parser import MemoryFile, sections
 from memcli.memory.values import OUTERMOST, Entry, Problem
 from memcli.project.context import Project, base_of, nothing_written
-from memcli.project.levels_on_disk import FOLDERS, PRIVATE, FoundFile, marks
+from memcli.project.levels_on_disk import FOLDERS, PRIVATE, marks
+from memcli.project.listing import FoundFile
 from memcli.storage.files import Unreadable, read_text, refuse_links
 
 TARGETS = ("claude", "agents-md", "json", "obsidian")

@@ -14,7 +14,7 @@ from memcli.install.targets import Changes, Target, apply
 from memcli.project import config, distribution, elsewhere, git
 from memcli.project.context import Project
 from memcli.project.elsewhere import line_for
-from memcli.project.levels_on_disk import Listing
+from memcli.project.listing import Listing
 from memcli.storage.durable import sweep
 from memcli.storage.files import state_dir
 

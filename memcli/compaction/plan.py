@@ -15,7 +15,7 @@ from memcli.memory.grammar import conflict_lines, derived_id
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.values import ARCHIVE, Entry, Patch, Place, Problem, archive_of, place, source_of
 from memcli.project.context import Project, text_of
-from memcli.project.levels_on_disk import FoundFile
+from memcli.project.listing import FoundFile
 from memcli.similarity.claims import Claim, claim
 from memcli.storage.files import Unreadable
 

@@ -15,9 +15,9 @@ from memcli.memory.grammar import conflict_lines
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import OUTERMOST, Entry, Place, Problem, place
 from memcli.memory.words import count
-from memcli.project import git, levels_on_disk
+from memcli.project import git
 from memcli.project.context import base_of
-from memcli.project.levels_on_disk import FoundFile
+from memcli.project.listing import FoundFile, shown
 from memcli.recall.budget import tokens
 from memcli.storage import durable
 from memcli.storage.files import Unreadable, read_text
@@ -138,7 +138,7 @@ class Scene:
             return Repository(top, f"git cannot be run: {(error.strerror or str(error)).lower()}")
         if listed.returncode:
             return Repository(top, (listed.stderr.strip() or "git ls-files failed").splitlines()[0])
-        tracked = frozenset(map(levels_on_disk.shown, filter(None, listed.stdout.split("\0"))))
+        tracked = frozenset(map(shown, filter(None, listed.stdout.split("\0"))))
         return _known(self.app, root, Repository(top, "", tracked))
 
     @cached_property
@@ -194,7 +194,7 @@ def _unlisted(app: App, path: str) -> FoundFile:
 
 def shown_name(app: App, path: str) -> str:
     """The name of a file: relative to the root, below `~`, else absolute."""
-    return levels_on_disk.shown(app.project.name_of(path))
+    return shown(app.project.name_of(path))
 
 
 def text_of(path: Path) -> str | None:

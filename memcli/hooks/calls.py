@@ -169,5 +169,5 @@ def has_memory(app: App) -> bool:
 
 def learns_here(app: App) -> bool:
     """Whether the project keeps memory of its own: hooks never begin one."""
-    names = (file.name for file in app.project.listing.files)
+    names = (part.name for part in app.project.listing.files.parts)
     return app.project.root is not None and any(not name.startswith("~/") for name in names)

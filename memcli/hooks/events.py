@@ -178,9 +178,10 @@ def _units(app: HookApp, layers: Layers) -> Iterator[Shown]:
 
 def _proxy(app: HookApp) -> list[Shown]:
     project = app.project
+    if not project.config.hook_proxy or project.root is None:
+        return []
     paths = [file.path for file in project.listing.files if file.place.store == "proxy"]
-    known = project.config.hook_proxy and paths and project.root
-    if not known or len(own_files(known, paths)) < len(paths):
+    if not paths or len(own_files(project.root, paths)) < len(paths):
         return []
     layers = _layers(app, "proxy")
     own = _entries(layers, app.index.entries.select(layers.scope))[:LESSONS]
@@ -208,7 +209,7 @@ def prompt(app: HookApp, state: State, call: HookCall) -> Told:
 
 def _nudge(app: HookApp, log: SessionLog, session: str) -> str:
     """Count the prompt; a word, once in a session, when many passed without a memory."""
-    turns, newest = log.turns(session), max(file.mtime for file in app.project.listing.files)
+    turns, newest = log.turns(session), max(part.mtime for part in app.project.listing.files.parts)
     count = turns.prompts + 1 if newest == turns.newest else 1
     nudge = count >= NUDGE_AFTER and not turns.nudged
     after = Turns(count, newest, turns.nudged or nudge)

@@ -5,12 +5,10 @@ Its random token is known to this user's state folder: another's is neither used
 
 import contextlib
 import json
-import marshal
 import os
 import re
 import sqlite3
 import time
-from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,8 +19,8 @@ from memcli.index.lexical import Lexical
 from memcli.index.view import FileRow
 from memcli.memory.values import Place, Problem
 from memcli.named import NamedTuple
-from memcli.project.levels_on_disk import FoundFile
-from memcli.storage.files import digest, private_dir, snapshot, state_dir, transaction
+from memcli.project.listing import Files, FoundFile
+from memcli.storage.files import private_dir, snapshot, state_dir, transaction
 from memcli.storage.sqlite import all_rows, opened
 from memcli.text.matching import table
 
@@ -154,35 +152,39 @@ class Index:
             found[path] = tuple.__new__(FileRow, row)  # there may be thousands
         return found
 
-    def stale(self, found: Sequence[FoundFile]) -> tuple[list[FoundFile], list[str]]:
+    def stale(self, found: Files) -> tuple[list[FoundFile], list[str]]:
         """Files that look changed (by mtime, size or place), and indexed ones that are gone."""
-        now, seen = _listed(found)
-        select = "SELECT value FROM meta WHERE key = 'listing'"
-        if self.db.execute(select).fetchone() == (seen,):
+        if self.is_noted(found):
             return [], []
+        now = _listed(found)
         known = set(self.db.execute("SELECT path, mtime, size, place FROM file_meta"))
         changed = {name for name, *_ in set(now) - known}
         gone = {row[0] for row in known} - {row[0] for row in now}
         return [file for file in found if file.name in changed], sorted(gone)
 
-    def note_listing(self, found: Sequence[FoundFile]) -> None:
+    def is_noted(self, found: Files) -> bool:
+        """Whether the files are still all as they were when the index was noted to be as they."""
+        select = "SELECT value FROM meta WHERE key = 'listing'"
+        return bool(self.db.execute(select).fetchone() == (found.seen,))
+
+    def note_listing(self, found: Files) -> None:
         """Remember, in the running transaction, that the index is as these files are, if it is."""
         self.db.execute("DELETE FROM meta WHERE key = 'listing'")
         if not any(self.stale(found)):
-            self.db.execute("INSERT INTO meta VALUES ('listing', ?)", (_listed(found)[1],))
+            self.db.execute("INSERT INTO meta VALUES ('listing', ?)", (found.seen,))
 
     def empty(self) -> bool:
         """Whether nothing has been indexed yet."""
         return self.db.execute("SELECT 1 FROM file_meta LIMIT 1").fetchone() is None
 
 
-def _listed(found: Sequence[FoundFile]) -> tuple[list[tuple[str, int, int, str]], str]:
+def _listed(found: Files) -> list[tuple[str, int, int, str]]:
     texts, rows = dict[tuple[int, str], str](), []
     for _, name, place, tree, mtime, size, *_ in found:
         if (where := (id(place), tree)) not in texts:  # thousands stand in a few places
             texts[where] = place_text(place, tree)
         rows.append((name, mtime, size, texts[where]))
-    return rows, digest(marshal.dumps(rows, 2))
+    return rows
 
 
 def set_aside(path: Path) -> Path:

@@ -20,7 +20,8 @@ from memcli.memory.grammar import DETAIL
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.values import Entry, Problem, plain_id
 from memcli.memory.words import OVERLAP, SIZE, clean, sub_words
-from memcli.project.levels_on_disk import FoundFile, marks
+from memcli.project.levels_on_disk import marks
+from memcli.project.listing import Files, FoundFile
 from memcli.storage.files import ONE_OF, Unreadable, decode, digest, read_file, transaction
 
 PASSAGE = 1200  # characters of bullets that are searched and shown together
@@ -184,7 +185,7 @@ _META = (
 
 
 def refresh(
-    index: Index, found: Sequence[FoundFile], *, wait: float, progress: Progress, rebuild: bool
+    index: Index, found: Files, *, wait: float, progress: Progress, rebuild: bool
 ) -> Refreshed:
     """Bring the index to the state of the files; `wait` seconds for another writer at most."""
     index.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
@@ -198,7 +199,7 @@ def refresh(
         return _Writer(index).bring(found, progress, rebuild=rebuild)
 
 
-def differing(index: Index, found: Sequence[FoundFile]) -> tuple[list[str], list[str]]:
+def differing(index: Index, found: Files) -> tuple[list[str], list[str]]:
     """Names of the files whose content differs from the index, and of those that are gone."""
     suspects, gone = index.stale(found)
     known = {row.path: row.hash for row in index.files().values()}
@@ -217,7 +218,7 @@ class _Writer:
         self.index, self.db, self.vectors = index, index.db, index.vectors
         self.fts = not index.empty()  # words are added row by row; into an empty index, at once
 
-    def bring(self, found: Sequence[FoundFile], progress: Progress, *, rebuild: bool) -> Refreshed:
+    def bring(self, found: Files, progress: Progress, *, rebuild: bool) -> Refreshed:
         if rebuild:
             self.db.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('delete-all')")
             for table in ("chunks", "occasions", "relations", "file_meta"):

@@ -106,10 +106,14 @@ class ProjectIndex:
         self, wait: float | None = BUILD_WAIT, progress: Progress = id, *, rebuild: bool = False
     ) -> Refreshed:
         files = self.project.listing.files
-        if not rebuild and not any(self.index.stale(files)):
+        if not rebuild and self.index.is_noted(files):
             return Refreshed()
         from memcli.index.refresh import refresh  # it reads files: not loaded without need
 
+        if not rebuild and not any(self.index.stale(files)):
+            with suppress(sqlite3.OperationalError):
+                refresh(self.index, files, wait=0, progress=progress, rebuild=False)
+            return Refreshed()
         if wait is None:
             wait = BUILD_WAIT if self.index.empty() else RECALL_WAIT
         return refresh(self.index, files, wait=wait, progress=progress, rebuild=rebuild)
@@ -166,7 +170,7 @@ def _beside(project: Project) -> Path | None:
     if project.root is None:
         return None
     path = project.root / ".memory.db"
-    own = any(file.tree != "~" and not file.found for file in project.listing.files)
+    own = any(part.tree != "~" and not part.found for part in project.listing.files.parts)
     linked = any(os.path.islink(f"{path}{end}") for end in ("", "-wal", "-shm", "-journal"))
     there = path.exists()
     usable = os.access(path.parent, os.W_OK) and (not there or os.access(path, os.W_OK))

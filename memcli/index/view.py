@@ -16,7 +16,7 @@ from memcli.project.context import View
 from memcli.project.globs import covers
 
 if TYPE_CHECKING:
-    from memcli.project.levels_on_disk import FoundFile
+    from memcli.project.listing import FoundFile
 
 AROUND = "\f"  # stands between the text of a passage and its sub-words
 

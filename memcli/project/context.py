@@ -13,7 +13,8 @@ from memcli.memory.values import JOBS_DIRS, PHASES
 from memcli.named import NamedTuple
 from memcli.project import config, git, levels_on_disk
 from memcli.project.git import may_be_root
-from memcli.project.levels_on_disk import FoundFile, Listing, Names, shown
+from memcli.project.levels_on_disk import Names
+from memcli.project.listing import FoundFile, Listing, shown
 from memcli.storage.files import MEMORY_BYTES, SMALL_BYTES, Unreadable, read_text, refuse_links
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ class Project:
     def tree(self) -> str:
         """The git work tree one stands in: "" for the root's own, else a task's folder."""
         here = os.path.relpath(self.cwd, self.root) if self.root is not None else "."
-        trees = {file.tree for file in self.listing.files if file.tree}
+        trees = {part.tree for part in self.listing.files.parts if part.tree}
         inside = [name for name in trees if here == name or here.startswith(name + os.sep)]
         return max(inside, key=len, default="")
 
@@ -261,7 +262,7 @@ def write_blocker(project: Project) -> str:
     if project.root is None:
         return ""
     project.relist()
-    trees = {file.tree for file in project.listing.files} - {"~", levels_on_disk.PRIVATE}
+    trees = {part.tree for part in project.listing.files.parts} - {"~", levels_on_disk.PRIVATE}
     for top in {git.work_tree(project.root / tree) for tree in ("", *trees)}:
         if top is not None and (word := git.under_way(top)):
             return f"git is in the middle of a {word}"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from memcli.memory.values import ARCHIVE
 from memcli.project.git import tracked
-from memcli.project.levels_on_disk import NEVER, Listing, is_elsewhere, shown
+from memcli.project.levels_on_disk import NEVER, is_elsewhere
+from memcli.project.listing import Listing, shown
 from memcli.text.matching import table
 
 

@@ -4,23 +4,23 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, cached_property
 from itertools import islice, product
-from operator import attrgetter
 from pathlib import Path
+from typing import TypeVar
 
 from memcli.memory.values import ARCHIVE, JOBS_DIRS, Place, Problem, place
-from memcli.named import NamedTuple
 from memcli.project.git import common_dir, work_tree
+from memcli.project.listing import Files, Folder, FoundFile, Listing, Part, shown
 from memcli.storage import files
 
 _NAMES = tuple(f"{name}{end}" for name in ("MEMORY", "institutional") for end in (".md", ARCHIVE))
 _PROJECT = (*_NAMES, "proxy.md", f"proxy{ARCHIVE}")
 Names = Sequence[str]
 Environ = Mapping[str, str] | None
-Entry = os.DirEntry[str] | None
+T = TypeVar("T")
 FILES = ("MEMORY.md", ".claude/MEMORY.md")
 FOLDERS = (
     "memory", ".memory", ".claude/memory", "memory-bank", ".serena/memories", "docs/memory",
@@ -39,32 +39,7 @@ _LINK = rb"\]\(<?([^()<>\s#:]{1,200}\.md)>?(?:#[^()\s]*)?(?: \"[^\"\n]*\")?\)"
 _DATE = r"(?<!\d)(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)"
 
 
-class FoundFile(NamedTuple):
-    """A memory file: absolute `path`, `name` relative to the root (or `~/…`), and its stat.
-
-    `tree` is the git work tree it lies in: "" for the root's own, "~" for the home folder, else the
-    folder of the job's or task's. No link on the way may leave `base`. `found` is what lies in a
-    found place.
-    """
-
-    path: str
-    name: str
-    place: Place
-    tree: str
-    mtime: int
-    size: int
-    base: str
-    found: bool = False
-
-
-class Listing(NamedTuple):
-    """The memory files, and what was refused."""
-
-    files: list[FoundFile]
-    problems: list[Problem]
-
-
-def marks(files: Sequence[FoundFile]) -> dict[str, str]:
+def marks(files: Iterable[FoundFile]) -> dict[str, str]:
     """What tells the files of another repository than the root's own apart, see `plain_id`."""
 
     @cache
@@ -78,11 +53,6 @@ def marks(files: Sequence[FoundFile]) -> dict[str, str]:
     others = sorted({known[f.name] for f in own} - {*root.values()})
     found = {f.name: f"r{others.index(known[f.name]) + 1}:" for f in own if known[f.name] in others}
     return found | {f.name: "g:" if f.tree == "~" else "p:" for f in files if f.name not in known}
-
-
-def shown(name: str) -> str:
-    """A file name as text that can be stored and printed: bytes that are no UTF-8 as `\\xff`."""
-    return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def list_files(
@@ -100,7 +70,7 @@ def list_files(
     own.level("", Place("global", ""))
     walks.append(own)
     problems = [problem for each in walks for problem in each.problems]
-    return Listing([file for each in walks for file in each.files], problems)
+    return Listing(Files(each.parts for each in walks), problems)
 
 
 class _Walk:
@@ -108,10 +78,9 @@ class _Walk:
 
     def __init__(self, base: str, prefix: str = "", tree: str = "") -> None:
         self.base, self.prefix, self.tree = base, prefix, tree
-        self.files: list[FoundFile] = []
+        self.parts: list[Part] = []
         self.problems: list[Problem] = []
-        self.names: set[str] = set()
-        self.inodes: set[tuple[int, int, str]] = set()
+        self.names, self.inodes = set[str](), set[tuple[int, int, str]]()
         self.left, self.listed = files.ENTRIES, 0
 
     def root(self, jobs_dirs: Sequence[str], globs: Sequence[str]) -> None:
@@ -139,9 +108,9 @@ class _Walk:
         for sub in folders.split():
             kept = place(level, ".md", folder=sub, job=job, task=task)
             left = place(level, ARCHIVE, folder=sub, job=job, task=task)
-            for entry in self.plain(f"{folder}{sub}", kept, left, tree):
-                where = left if entry.name.endswith(ARCHIVE) else kept
-                self.add(f"{folder}{sub}/{entry.name}", where, tree, entry=entry)
+            for name in self.plain(f"{folder}{sub}", kept, left, tree):
+                where = left if name.endswith(ARCHIVE) else kept
+                self.add(f"{folder}{sub}/{name}", where, tree)
 
     def jobs(self, jobs: str) -> None:
         parts = jobs.split("/")
@@ -182,57 +151,52 @@ class _Walk:
 
     def folders(self, name: str) -> list[str]:
         """Names of the folders in a folder, sorted, links last; those that leave are reported."""
-        found = sorted((e.is_symlink(), e.name) for e in self.entries(name) if _is_dir(e))
-        return [n for link, n in found if not link or self.is_folder(f"{name}/{n}")]
+        found = self.look(name, lambda each: ((e.is_symlink(), e.name) for e in each if _is_dir(e)))
+        return [n for link, n in sorted(found) if not link or self.is_folder(f"{name}/{n}")]
 
-    def plain(self, folder: str, kept: Place, left: Place, tree: str) -> list[os.DirEntry[str]]:
-        """List the regular files `*.md` of a folder, of which there may be thousands, sorted; the
-        other entries that are called so and are no folders, links last.
+    def plain(self, name: str, kept: Place, left: Place, tree: str) -> list[str]:
+        """Take the regular files `*.md` of a folder; the other names that end so and are of no
+        folders, links last.
         """
-        lead, called, odd = f"{self.base}/{folder}/", shown(f"{self.prefix}{folder}/"), []
-        names, inodes, own, new = self.names, self.inodes, tree or self.tree, tuple.__new__
-        entries = [e for e in self.entries(folder) if e.name.endswith(".md")]
-        for entry in sorted(entries, key=attrgetter("name")):
-            try:
-                status, name = entry.stat(follow_symlinks=False), entry.name
-            except OSError:
-                continue  # it is gone meanwhile
-            full = called + (name if name.isascii() else shown(name))
-            key = status.st_dev, status.st_ino, tree
-            if not stat.S_ISREG(status.st_mode):
-                odd.append(entry)
-            elif full not in names and key not in inodes:
-                names.add(full)
-                inodes.add(key)
-                where, time = left if name.endswith(ARCHIVE) else kept, status.st_mtime_ns
-                row = (lead + name, full, where, own, time, status.st_size, self.base, False)
-                self.files.append(new(FoundFile, row))
-        return sorted((e for e in odd if not _is_dir(e)), key=lambda e: (e.is_symlink(), e.name))
+        path, called = f"{self.base}/{name}", shown(f"{self.prefix}{name}/")
+        own = tree or self.tree
+        folder = Folder(f"{path}/", called, kept, own, self.base, left, tree, [])
+        odd = self.look(name, folder.take)
+        if folder.read:
+            self.parts.append(folder)
+        links_last = sorted((os.path.islink(f"{path}/{each}"), each) for each in odd)
+        return [each for _, each in links_last if not os.path.isdir(f"{path}/{each}")]
 
-    def entries(self, name: str) -> list[os.DirEntry[str]]:
-        if not self.is_folder(name):
-            return []
+    def look(self, name: str, work: Callable[[Iterator[os.DirEntry[str]]], Iterator[T]]) -> list[T]:
+        """What `work` finds among the entries of a folder, while it is open."""
+        path, opened = f"{self.base}/{name}", -1
         try:
-            with os.scandir(f"{self.base}/{name}") as entries:
-                return list(entries)
+            if self.is_folder(name):
+                if os.scandir in os.supports_fd:  # each entry is then looked at without its path
+                    opened = os.open(path, os.O_RDONLY)
+                with os.scandir(path if opened < 0 else opened) as entries:
+                    return list(work(entries))
         except FileNotFoundError:
-            return []
+            pass
         except OSError as error:
             self.refuse(name, f"cannot be read: {files.why(error)}")
-            return []
+        finally:
+            if opened >= 0:
+                os.close(opened)
+        return []
 
     def is_folder(self, name: str) -> bool:
         status = self.status(name)
         return status is not None and stat.S_ISDIR(status.st_mode)
 
-    def status(self, name: str, entry: Entry = None) -> os.stat_result | None:
+    def status(self, name: str) -> os.stat_result | None:
         """The stat of what is there, behind a link that stays in the folder."""
-        path = entry or f"{self.base}/{name}"
+        path = f"{self.base}/{name}"
         if not self.prefix and name.startswith("~"):  # `~/MEMORY.md` is the home folder's
             self.refuse(name, "is called like the home folder's")
             return None
         try:
-            status = entry.stat(follow_symlinks=False) if entry else os.lstat(path)
+            status = os.lstat(path)
             if stat.S_ISLNK(status.st_mode):
                 return os.stat(path) if self.stays(name) else None
             return status
@@ -255,11 +219,9 @@ class _Walk:
         if problem not in self.problems:
             self.problems.append(problem)
 
-    def add(
-        self, name: str, where: Place, tree: str, *, found: bool = False, entry: Entry = None
-    ) -> None:
+    def add(self, name: str, where: Place, tree: str, *, found: bool = False) -> None:
         """List a file when it is there and regular, and does not lead out."""
-        status = self.status(name, entry)
+        status = self.status(name)
         if status is None:
             return
         mode, inode, device, _, _, _, size, *_ = status
@@ -272,8 +234,8 @@ class _Walk:
             self.names.add(called)
             self.inodes.add(known)
             path, own, mtime = f"{self.base}/{name}", tree or self.tree, status.st_mtime_ns
-            row = (path, called, where, own, mtime, size, self.base, found)
-            self.files.append(tuple.__new__(FoundFile, row))  # there may be thousands
+            file = FoundFile(path, called, where, own, mtime, size, self.base, found)
+            self.parts.append((file, known))
 
     @cached_property
     def ignored(self) -> Callable[[str], bool]:
@@ -283,14 +245,17 @@ class _Walk:
 
     def found_places(self) -> None:
         """Look at each row of the tables, and where the links of the indexes lead."""
-        self.listed = len(self.files)
+        self.listed = len(self.parts)
         for name in (*FILES, *_spelt()):
             self.find(name)
         self.newest([name for folder in FOLDERS for name in self.names_in(folder)])
-        indexes = [file for file in self.files if file.path.endswith("/MEMORY.md")]
-        for index in [file for file in indexes if file.place.level == "project"][:MOST_FILES]:
-            for link in _links(index):
-                path = os.path.normpath(os.path.join(os.path.dirname(index.path), link))
+        own = (p if isinstance(p, Folder) else p[0] for p in self.parts)
+        folders = (os.path.split(p.path) for p in own if p.place.level == "project")
+        indexes = (folder for folder, name in folders if name in ("", "MEMORY.md"))
+        there = (f for f in dict.fromkeys(indexes) if os.path.lexists(f"{f}/MEMORY.md"))
+        for folder in list(islice(there, MOST_FILES)):
+            for link in _links(f"{folder}/MEMORY.md", self.base):
+                path = os.path.normpath(os.path.join(folder, link))
                 name = os.path.relpath(path, self.base)
                 if path.startswith(self.base + os.sep) and not is_elsewhere(name):
                     self.find(name)
@@ -326,7 +291,7 @@ class _Walk:
         names.sort(key=lambda name: max(re.findall(_DATE, name), default=("",)), reverse=True)
         more = Counter[str]()
         for name in names:
-            if len(self.files) - self.listed < MOST_FILES:
+            if len(self.parts) - self.listed < MOST_FILES:
                 self.find(name)
             else:
                 more[os.path.dirname(name)] += 1
@@ -361,9 +326,9 @@ def is_elsewhere(name: str) -> bool:
     )
 
 
-def _links(file: FoundFile) -> list[str]:
+def _links(path: str, base: str) -> list[str]:
     try:
-        with files.open_file(file.path, file.base) as opened:
+        with files.open_file(path, base) as opened:
             begin = opened.read(LINKS_WITHIN)
     except OSError:
         return []

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memcli.project import elsewhere, levels_on_disk
-from memcli.project.levels_on_disk import Listing
+from memcli.project.listing import Listing
 
 
 @pytest.fixture

@@ -1,0 +1,147 @@
+"""The memory files that were found; those of a large folder are made into rows when asked for."""
+
+import marshal
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import cached_property
+from itertools import chain, islice
+from operator import attrgetter, methodcaller
+from typing import Any
+
+from memcli.memory.values import ARCHIVE, Place, Problem
+from memcli.named import NamedTuple
+from memcli.storage.files import digest
+
+_BATCH = 500
+_REGULAR = stat.S_ISREG
+_STATUS = methodcaller("stat", follow_symlinks=False)
+_FIELDS = attrgetter("st_ino", "st_mtime_ns", "st_size", "st_dev", "st_mode")
+_Key = tuple[int, int, str]  # device and inode, and the work tree: a file is listed once in each
+
+
+class FoundFile(NamedTuple):
+    """A memory file: absolute `path`, `name` relative to the root (or `~/…`), and its stat.
+
+    `tree` is the git work tree it lies in: "" for the root's own, "~" for the home folder, else the
+    folder of the job's or task's. No link on the way may leave `base`. `found` is what lies in a
+    found place.
+    """
+
+    path: str
+    name: str
+    place: Place
+    tree: str
+    mtime: int
+    size: int
+    base: str
+    found: bool = False
+
+
+class Folder(NamedTuple):
+    """The regular files `*.md` of a folder, of which there may be thousands, as they were read."""
+
+    path: str
+    name: str
+    place: Place
+    tree: str
+    base: str
+    archive: Place
+    inner: str
+    read: list[bytes]
+    found: bool = False
+
+    @property
+    def mtime(self) -> int:
+        """When the newest was changed."""
+        return max(int(row[1]) for part in self.read for row in marshal.loads(part)[1])
+
+    def take(self, entries: Iterator[os.DirEntry[str]]) -> Iterator[str]:
+        """Read a folder, in batches without an object for each file that lasts; give the names of
+        what is called so and is no regular file.
+        """
+        while batch := list(islice(entries, _BATCH)):
+            batch = [entry for entry in batch if entry.name.endswith(".md")]
+            names, rows = [entry.name for entry in batch], list[Any]()
+            with suppress(OSError):
+                rows = list(map(_FIELDS, map(_STATUS, batch)))
+            if len(rows) < len(names) or not all(map(_REGULAR, {row[4] for row in rows})):
+                known = {each.name: _FIELDS(_STATUS(each)) for each in batch if _is_there(each)}
+                yield from (name for name in known if not _REGULAR(known[name][4]))
+                names = [name for name in known if _REGULAR(known[name][4])]
+                rows = [known[name] for name in names]
+            if names:
+                self.read.append(marshal.dumps((names, rows), 2))
+
+    def files(self) -> Iterator[tuple[FoundFile, _Key]]:
+        """Its files, by name, each with what it is known by under any name."""
+        both = chain.from_iterable(zip(*marshal.loads(part), strict=True) for part in self.read)
+        for name, (inode, time, size, device, _) in sorted(both):
+            called = self.name + (name if name.isascii() else shown(name))
+            where = self.archive if name.endswith(ARCHIVE) else self.place
+            row = (self.path + name, called, where, self.tree, time, size, self.base, False)
+            yield tuple.__new__(FoundFile, row), (device, inode, self.inner)
+
+
+def _is_there(entry: os.DirEntry[str]) -> bool:
+    with suppress(OSError):
+        return bool(_STATUS(entry))
+    return False  # it is gone meanwhile
+
+
+Part = tuple[FoundFile, _Key] | Folder
+
+
+class Files:
+    """Memory files in order, each once; `parts` are what they were found as."""
+
+    def __init__(self, walks: Iterable[Sequence[Part]]) -> None:
+        self._walks = list(walks)
+        every = chain.from_iterable(self._walks)
+        self.parts = [part if isinstance(part, Folder) else part[0] for part in every]
+
+    def __bool__(self) -> bool:
+        return bool(self.parts)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __iter__(self) -> Iterator[FoundFile]:
+        return iter(self._all)
+
+    @cached_property
+    def _all(self) -> list[FoundFile]:
+        found = list[FoundFile]()
+        for walk in self._walks:
+            names, known = set[str](), set[_Key]()
+            for part in walk:
+                for file, key in part.files() if isinstance(part, Folder) else (part,):
+                    if file[1] not in names and key not in known:
+                        names.add(file[1])
+                        known.add(key)
+                        found.append(file)
+        return found
+
+    @cached_property
+    def seen(self) -> str:
+        """What is another as soon as a file is."""
+        told = [
+            (*part[:2], *part[2], *part[3:5], *part[5], *part[6:])
+            if isinstance(part, Folder)
+            else (*part[0][:2], *part[0][2], *part[0][3:], *part[1])
+            for part in chain.from_iterable(self._walks)
+        ]
+        return digest(marshal.dumps(told, 2))
+
+
+class Listing(NamedTuple):
+    """The memory files, and what was refused."""
+
+    files: Files
+    problems: list[Problem]
+
+
+def shown(name: str) -> str:
+    r"""A file name as text that can be stored and printed: bytes that are no UTF-8 as `\xff`."""
+    return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
